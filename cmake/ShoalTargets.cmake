@@ -1,0 +1,49 @@
+# How Shoal's libraries and tools are built: static libraries against the
+# shared libMLIR / libLLVM, one precompiled header for everything that sees
+# MLIR.
+
+if(SHOAL_PRECOMPILE_HEADERS)
+  file(WRITE ${PROJECT_BINARY_DIR}/pch.cpp "")
+  add_library(ShoalPCH OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
+  target_precompile_headers(ShoalPCH PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.h)
+  target_include_directories(ShoalPCH SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
+  target_compile_options(ShoalPCH PRIVATE -Wall -Wextra -Wno-unused-parameter)
+  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    # Lets ccache reuse objects across a rebuild of the same header.
+    target_compile_options(ShoalPCH PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+  endif()
+endif()
+
+function(shoal_use_pch target)
+  if(SHOAL_PRECOMPILE_HEADERS)
+    target_precompile_headers(${target} REUSE_FROM ShoalPCH)
+    if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
+      target_compile_options(${target} PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
+    endif()
+  endif()
+endfunction()
+
+# shoal_add_library(Name sources... [DEPENDS tablegen-targets...] [LINK libs...])
+# A static library that sees MLIR. Every one depends on the dialects' generated
+# headers, so that no include order can race TableGen.
+function(shoal_add_library name)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
+  if(TARGET shoal-headers)
+    add_dependencies(${name} shoal-headers)
+  endif()
+  if(ARG_DEPENDS)
+    add_dependencies(${name} ${ARG_DEPENDS})
+  endif()
+  shoal_use_pch(${name})
+endfunction()
+
+# shoal_add_tool(name sources... LINK libs...)
+function(shoal_add_tool name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
+  add_dependencies(${name} shoal-headers)
+  shoal_use_pch(${name})
+endfunction()
