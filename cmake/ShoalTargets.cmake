@@ -45,5 +45,7 @@ function(shoal_add_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
   add_dependencies(${name} shoal-headers)
+  # CMake compiles executables with -fPIE; the shared header is -fPIC.
+  target_compile_options(${name} PRIVATE -fPIC)
   shoal_use_pch(${name})
 endfunction()

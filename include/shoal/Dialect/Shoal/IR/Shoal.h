@@ -1,0 +1,57 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The `shoal` dialect: attributes and ops of global programs.
+
+#ifndef SHOAL_DIALECT_SHOAL_IR_SHOAL_H
+#define SHOAL_DIALECT_SHOAL_IR_SHOAL_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Interfaces/PartitionInterfaces.h"
+
+#include "shoal/Dialect/Shoal/IR/ShoalDialect.h.inc"
+#include "shoal/Dialect/Shoal/IR/ShoalEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "shoal/Dialect/Shoal/IR/ShoalAttrs.h.inc"
+
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/ShoalOps.h.inc"
+
+namespace shoal {
+
+/// Names of the discardable attributes of functions' arguments and results.
+inline constexpr llvm::StringLiteral kNameAttr = "shoal.name";
+inline constexpr llvm::StringLiteral kShardingAttr = "shoal.sharding";
+/// An array of #shoal.sharding, one per result, on an op whose sharding has
+/// been chosen.
+inline constexpr llvm::StringLiteral kShardingsAttr = "shoal.shardings";
+/// An array of strings, one per result: where a propagated sharding came from.
+inline constexpr llvm::StringLiteral kOriginAttr = "shoal.origin";
+
+/// The parsed spec of an einsum: a letter per dimension.
+struct EinsumSpec {
+  llvm::SmallVector<llvm::SmallVector<char, 6>, 2> inputs;
+  llvm::SmallVector<char, 6> result;
+
+  /// Parses `"GSM,ME->GSE"`; on error says what is wrong through `error`.
+  static std::optional<EinsumSpec> parse(llvm::StringRef spec,
+                                         std::string &error);
+};
+
+/// Parse and print `[{"x"}, {}]`, an array of #shoal.axes.
+mlir::ParseResult parseAxesPerDim(mlir::AsmParser &parser,
+                                  mlir::ArrayAttr &axes);
+void printAxesPerDim(mlir::AsmPrinter &printer, mlir::Operation *op,
+                     mlir::ArrayAttr axes);
+
+} // namespace shoal
+
+#endif // SHOAL_DIALECT_SHOAL_IR_SHOAL_H

@@ -1,0 +1,43 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_DIALECT_TD
+#define SHOAL_DIALECT_TD
+
+include "mlir/IR/OpBase.td"
+
+def Shoal_Dialect : Dialect {
+  let name = "shoal";
+  let cppNamespace = "::shoal";
+  let summary = "Global programs: one huge imaginary device";
+  let description = [{
+    A program of the `shoal` dialect is written for one imaginary device that
+    holds every tensor whole. Elementwise arithmetic is upstream `arith` and
+    `math` on tensors; this dialect holds what they lack: einsum, structural
+    ops with the meaning of their StableHLO namesakes, the composites of
+    Mixture-of-Experts layers, meshes, and the annotations that say how a few
+    tensors are laid out over the devices.
+
+    Every tensor is ranked and has a static shape. After partitioning the same
+    ops appear on the shapes of one device's shards, together with the
+    collectives of the `spmd` dialect.
+
+    Function arguments and results carry the discardable attributes
+    `shoal.name` (a string, the name at the command line) and
+    `shoal.sharding` (a `#shoal.sharding`, a hard annotation).
+  }];
+  let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
+  let hasOperationAttrVerify = 1;
+  let hasRegionArgAttrVerify = 1;
+  let hasRegionResultAttrVerify = 1;
+  let extraClassDeclaration = [{
+    void registerAttributes();
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+    "::mlir::tensor::TensorDialect"
+  ];
+}
+
+#endif // SHOAL_DIALECT_TD

@@ -1,0 +1,183 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SPMD_OPS_TD
+#define SPMD_OPS_TD
+
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+include "shoal/Dialect/Shoal/IR/ShoalAttrs.td"
+include "shoal/Dialect/Shoal/IR/ShoalTypes.td"
+
+def Spmd_Dialect : Dialect {
+  let name = "spmd";
+  let cppNamespace = "::shoal::spmd";
+  let summary = "What one device of many does";
+  let description = [{
+    The per-device program: `shoal` ops on the shapes of one device's shards,
+    and the collectives of this dialect. Groups are named by mesh axes, never
+    by listed devices, so a program's size does not grow with the devices: the
+    devices that differ only in their coordinates on the named axes form a
+    group. Every device runs the same collectives in the same order.
+
+    In the drawings a mesh has one axis "x" of size 2, and a row of boxes shows
+    what devices 0 and 1 hold.
+
+    `why` says which op and operand asked for the data, and from which sharding
+    to which it goes.
+  }];
+  let dependentDialects = ["::shoal::ShoalDialect"];
+  let useDefaultAttributePrinterParser = 1;
+}
+
+class Spmd_Attr<string name, string attrMnemonic> : AttrDef<Spmd_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Spmd_MoveAttr : Spmd_Attr<"Move", "move"> {
+  let summary = "Axes that leave one dimension for another";
+  let description = [{
+    `{"x"} : 0 -> 2`: dimension 0, so far split over x, comes together, and
+    dimension 2 is split over x instead.
+  }];
+  let parameters = (ins "::shoal::AxesAttr":$axes, "int64_t":$source_dim, "int64_t":$target_dim);
+  let assemblyFormat = "$axes `:` $source_dim `->` $target_dim";
+}
+
+class Spmd_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Spmd_Dialect, mnemonic, [Pure] # traits> {
+  let hasVerifier = 1;
+}
+
+def Spmd_AxesPerDim : TypedArrayAttrBase<Shoal_AxesAttr, "a list of axes per dimension">;
+def Spmd_Moves : TypedArrayAttrBase<Spmd_MoveAttr, "a list of moves">;
+
+def Spmd_AxisIndexOp : Spmd_Op<"axis_index"> {
+  let summary = "The device's index over a list of axes";
+  let description = [{
+    The coordinates on `axes`, major to minor, read as one number: 0 … p - 1.
+    ```mlir
+    %i = spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$axes);
+  let results = (outs 0DTensorOf<[I32]>:$result);
+  let assemblyFormat = "$mesh $axes attr-dict `:` type($result)";
+}
+
+def Spmd_AllSliceOp : Spmd_Op<"all_slice"> {
+  let summary = "Each device keeps its own part; nothing is sent";
+  let description = [{
+    Result dimension d of size b = ceil(n / p), p the product of `axes[d]`,
+    holds the rows i * b … (i + 1) * b - 1 of the operand, i the device's index
+    over `axes[d]`. Rows past the operand's end are unspecified.
+    ```mlir
+    %y = spmd.all_slice @mesh [{"x"}, {} ] %x : tensor<4x6xf32> -> tensor<2x6xf32>
+    ```
+    ```
+    | a |  | a |        | a |  |   |
+    | b |  | b |   ->   |   |  | b |
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$axes, Shoal_Tensor:$input,
+                       OptionalAttr<StrAttr>:$why);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$mesh custom<AxesPerDim>($axes) $input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Spmd_AllGatherOp : Spmd_Op<"all_gather"> {
+  let summary = "Every device gets the parts of all devices of its group";
+  let description = [{
+    The inverse of `all_slice`: along dimension d the shards over `axes[d]`
+    stand one behind the other, cut to the result's size.
+    ```mlir
+    %y = spmd.all_gather @mesh [{"x"}, {} ] %x : tensor<2x6xf32> -> tensor<4x6xf32>
+    ```
+    ```
+    | a |  |   |        | a |  | a |
+    |   |  | b |   ->   | b |  | b |
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$axes, Shoal_Tensor:$input,
+                       OptionalAttr<StrAttr>:$why);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$mesh custom<AxesPerDim>($axes) $input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Spmd_AllReduceOp : Spmd_Op<"all_reduce", [SameOperandsAndResultType]> {
+  let summary = "Every device gets the reduction over its group";
+  let description = [{
+    ```mlir
+    %y = spmd.all_reduce sum @mesh {"x"} %x : tensor<4x6xf32>
+    ```
+    ```
+    | a |  | b |   ->   | a+b |  | a+b |
+    ```
+  }];
+  let arguments = (ins Shoal_ReduceKind:$kind, FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$axes,
+                       Shoal_Tensor:$input, OptionalAttr<StrAttr>:$why);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$kind $mesh $axes $input attr-dict `:` type($result)";
+}
+
+def Spmd_ReduceScatterOp : Spmd_Op<"reduce_scatter"> {
+  let summary = "Each device gets its own part of the reduction over its group";
+  let description = [{
+    `all_reduce` over all the axes named, then `all_slice` by `axes`.
+    ```mlir
+    %y = spmd.reduce_scatter sum @mesh [{"x"}, {} ] %x : tensor<4x6xf32> -> tensor<2x6xf32>
+    ```
+    ```
+    | a |  | c |        | a+c |  |     |
+    | b |  | d |   ->   |     |  | b+d |
+    ```
+  }];
+  let arguments = (ins Shoal_ReduceKind:$kind, FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$axes,
+                       Shoal_Tensor:$input, OptionalAttr<StrAttr>:$why);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$kind $mesh custom<AxesPerDim>($axes) $input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Spmd_AllToAllOp : Spmd_Op<"all_to_all"> {
+  let summary = "Axes leave some dimensions for others";
+  let description = [{
+    One exchange among the group of all axes named. For each move the target
+    dimension is cut into p blocks of ceil(n / p) rows and block t goes to the
+    device with index t; the pieces received stand one behind the other along
+    the source dimension, cut to the result's size. Several moves may share a
+    dimension: then the first one listed is the major one there.
+    ```mlir
+    %y = spmd.all_to_all @mesh [{"x"} : 0 -> 1] %x : tensor<1x4xf32> -> tensor<2x2xf32>
+    ```
+    ```
+    | a b |  |     |        | a |  | b |
+    |     |  | c d |   ->   | c |  | d |
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, Spmd_Moves:$moves, Shoal_Tensor:$input,
+                       OptionalAttr<StrAttr>:$why);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$mesh custom<Moves>($moves) $input attr-dict `:` type($input) `->` type($result)";
+}
+
+def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [SameOperandsAndResultType]> {
+  let summary = "Each device sends its tensor to one other";
+  let description = [{
+    The device with index i over `source_axes` of `mesh` sends to the device
+    with index i over `target_axes` of `target_mesh`; both have the same
+    coordinates on the axes that are not named. The lists name the same
+    (sub-)axes, in another order, or the meshes differ in their device order.
+    ```mlir
+    %y = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} %x : tensor<4x6xf32>
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$source_axes,
+                       FlatSymbolRefAttr:$target_mesh, Shoal_AxesAttr:$target_axes,
+                       Shoal_Tensor:$input, OptionalAttr<StrAttr>:$why);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = [{
+    $mesh $source_axes `->` $target_mesh $target_axes $input attr-dict `:` type($result)
+  }];
+}
+
+#endif // SPMD_OPS_TD

@@ -1,0 +1,128 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What every pass knows of an op: how the dimensions of its operands and
+// results relate.
+
+#ifndef SHOAL_SHARDING_FACTORRULE_H
+#define SHOAL_SHARDING_FACTORRULE_H
+
+#include "shoal/Sharding/Sharding.h"
+#include <optional>
+
+namespace shoal {
+
+enum class ReduceKind : uint32_t;
+
+/// What splitting a factor means.
+enum class FactorKind {
+  /// Each device computes its part of the result from its part of the
+  /// operands.
+  Parallel,
+  /// The factor stands in operands only; each device computes an addend (or
+  /// the like, see Factor::reduction) of the whole result.
+  Reduction,
+  /// The op needs the factor whole on every device.
+  Replicated,
+};
+
+struct Factor {
+  int64_t size = 1;
+  FactorKind kind = FactorKind::Parallel;
+  /// How partial results combine, for a Reduction. Only sums may stay partial;
+  /// others are reduced right behind the op.
+  std::optional<ReduceKind> reduction;
+};
+
+/// The factors of each dimension of a tensor, major to minor. A dimension
+/// without factors is never split.
+using DimFactors = llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4>;
+
+/// An op's rule, an einsum of factors. `"GSM,ME->GSE"` has the factors G, S,
+/// M, E; operand 0 has dimensions [G] [S] [M]; M is a Reduction. The reshape
+/// of 12 to 3 x 4 has the factors a = 3, b = 4; its operand's only dimension is
+/// [a, b], the result's are [a] and [b].
+///
+/// A dimension may be split over the axes of its factors, in their order; a
+/// factor behind the first may be split only where all before it are split
+/// down to size one.
+struct FactorRule {
+  llvm::SmallVector<Factor, 6> factors;
+  llvm::SmallVector<DimFactors, 2> operands;
+  llvm::SmallVector<DimFactors, 1> results;
+  /// Sets of operands in which the op is linear: where exactly these are
+  /// partial sums over an axis that splits nothing of the op, all results are
+  /// partial sums over it. Empty for a nonlinear op.
+  llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linearIn;
+  /// Whether the rows of factors must divide evenly (a reshape cannot split a
+  /// factor into blocks of ceil(n / p) on both its sides otherwise).
+  bool needsEvenSplit = false;
+  /// Floating-point operations of the whole op, for the cost model.
+  double flops = 0;
+};
+
+/// How an op is split: the axes of each factor, and for each axis that is
+/// passed through as partial the set of FactorRule::linearIn that carries it.
+struct FactorSharding {
+  llvm::SmallVector<AxisList, 6> axes;
+  struct Pass {
+    AxisId axis;
+    unsigned set;
+    bool operator==(const Pass &) const = default;
+  };
+  llvm::SmallVector<Pass, 1> passes;
+
+  bool operator==(const FactorSharding &) const = default;
+};
+
+/// The shardings that an op split by `choice` needs and makes.
+struct OpShardings {
+  llvm::SmallVector<Sharding, 2> operands;
+  /// As produced: partial over the axes of Reduction factors of kind sum and of
+  /// passes; other reductions are already done.
+  llvm::SmallVector<Sharding, 1> results;
+};
+
+/// The shardings of an op split by `choice`; nothing where the rule does not
+/// allow the choice: a Replicated factor split, more shards than a factor has
+/// rows, a minor factor split before its major one, an uneven split where
+/// the rule needs even ones, an axis used twice.
+std::optional<OpShardings> applyChoice(const FactorRule &rule,
+                                       const FactorSharding &choice,
+                                       const Mesh &mesh);
+
+/// The choice that these operand and result shardings show; the inverse of
+/// applyChoice. Nothing where no choice makes them.
+std::optional<FactorSharding> findChoice(const FactorRule &rule,
+                                         const OpShardings &shardings,
+                                         const Mesh &mesh);
+
+/// Builds rules by dimension, for ops whose every dimension has one factor.
+class FactorRuleBuilder {
+public:
+  FactorRuleBuilder(llvm::ArrayRef<int64_t> operandRanks,
+                    llvm::ArrayRef<int64_t> resultRanks);
+
+  /// A factor of `size`; -1 in `operandDims` or `resultDims` where the factor
+  /// is not in that operand or result.
+  FactorRuleBuilder &addFactor(int64_t size,
+                               llvm::ArrayRef<int64_t> operandDims,
+                               llvm::ArrayRef<int64_t> resultDims,
+                               FactorKind kind = FactorKind::Parallel,
+                               std::optional<ReduceKind> reduction = {});
+  FactorRuleBuilder &linearIn(llvm::ArrayRef<unsigned> operands);
+  FactorRuleBuilder &flops(double flops);
+  FactorRuleBuilder &needsEvenSplit();
+  FactorRule build() const { return rule; }
+
+  /// All operands and results have `shape`; dimension d is factor d.
+  static FactorRule elementwise(llvm::ArrayRef<int64_t> shape,
+                                unsigned numOperands, unsigned numResults = 1);
+
+private:
+  FactorRule rule;
+};
+
+} // namespace shoal
+
+#endif // SHOAL_SHARDING_FACTORRULE_H

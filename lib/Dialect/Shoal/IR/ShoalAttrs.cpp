@@ -1,0 +1,328 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "mlir/IR/DialectImplementation.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace shoal;
+
+#define GET_ATTRDEF_CLASSES
+#include "shoal/Dialect/Shoal/IR/ShoalAttrs.cpp.inc"
+
+void ShoalDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "shoal/Dialect/Shoal/IR/ShoalAttrs.cpp.inc"
+      >();
+}
+
+//===----------------------------------------------------------------------===//
+// MeshAttr
+//===----------------------------------------------------------------------===//
+
+LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               ArrayRef<MeshAxisAttr> axes,
+                               ArrayRef<int64_t> deviceIds) {
+  llvm::StringSet<> names;
+  int64_t devices = 1;
+  for (MeshAxisAttr axis : axes) {
+    if (axis.getName().empty())
+      return emitError() << "mesh axis has an empty name";
+    if (!names.insert(axis.getName()).second)
+      return emitError() << "mesh axis \"" << axis.getName()
+                         << "\" is defined twice";
+    if (axis.getSize() < 1)
+      return emitError() << "mesh axis \"" << axis.getName()
+                         << "\": expected a size of at least 1 but got "
+                         << axis.getSize();
+    if (llvm::MulOverflow(devices, axis.getSize(), devices) ||
+        devices > (int64_t(1) << 31))
+      return emitError() << "mesh has more than 2^31 devices";
+  }
+  if (deviceIds.empty())
+    return success();
+  if (static_cast<int64_t>(deviceIds.size()) != devices)
+    return emitError() << "device_ids: expected " << devices
+                       << " devices but got " << deviceIds.size();
+  llvm::SmallVector<bool> seen(devices, false);
+  for (int64_t id : deviceIds) {
+    if (id < 0 || id >= devices)
+      return emitError() << "device_ids: device " << id << " is not in 0 to "
+                         << devices - 1;
+    if (seen[id])
+      return emitError() << "device_ids: device " << id << " occurs twice";
+    seen[id] = true;
+  }
+  return success();
+}
+
+int64_t MeshAttr::getNumDevices() const {
+  int64_t devices = 1;
+  for (MeshAxisAttr axis : getAxes())
+    devices *= axis.getSize();
+  return devices;
+}
+
+std::optional<int64_t> MeshAttr::getAxisSize(StringRef name) const {
+  for (MeshAxisAttr axis : getAxes())
+    if (axis.getName() == name)
+      return axis.getSize();
+  return std::nullopt;
+}
+
+//===----------------------------------------------------------------------===//
+// AxisRefAttr and lists of them
+//===----------------------------------------------------------------------===//
+
+int64_t AxisRefAttr::getSizeIn(MeshAttr mesh) const {
+  return isWhole() ? *mesh.getAxisSize(getName()) : getSize();
+}
+
+/// `"x"` or `"x":(2)4`.
+static FailureOr<AxisRefAttr> parseAxisRef(AsmParser &parser) {
+  std::string name;
+  int64_t preSize = 1, size = 0;
+  if (parser.parseString(&name))
+    return failure();
+  if (succeeded(parser.parseOptionalColon())) {
+    SMLoc loc = parser.getCurrentLocation();
+    if (parser.parseLParen() || parser.parseInteger(preSize) ||
+        parser.parseRParen() || parser.parseInteger(size))
+      return failure();
+    if (preSize < 1 || size < 2)
+      return parser.emitError(loc)
+             << "sub-axis of \"" << name
+             << "\": expected a size of at least 2 behind "
+                "a major part of at least 1 but got ("
+             << preSize << ")" << size;
+  }
+  return AxisRefAttr::get(parser.getContext(), name, preSize, size);
+}
+
+static void printAxisRef(AsmPrinter &printer, AxisRefAttr axis) {
+  printer.printString(axis.getName());
+  if (!axis.isWhole())
+    printer << ":(" << axis.getPreSize() << ')' << axis.getSize();
+}
+
+Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
+  if (parser.parseLess())
+    return {};
+  FailureOr<AxisRefAttr> axis = parseAxisRef(parser);
+  if (failed(axis) || parser.parseGreater())
+    return {};
+  return *axis;
+}
+
+void AxisRefAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printAxisRef(printer, *this);
+  printer << '>';
+}
+
+/// The inside of braces. A `?` at the end sets `isOpen`, where that is asked.
+static ParseResult parseAxes(AsmParser &parser,
+                             SmallVectorImpl<AxisRefAttr> &axes,
+                             bool *isOpen = nullptr) {
+  if (parser.parseLBrace())
+    return failure();
+  if (succeeded(parser.parseOptionalRBrace()))
+    return success();
+  do {
+    if (isOpen && succeeded(parser.parseOptionalQuestion())) {
+      *isOpen = true;
+      break;
+    }
+    FailureOr<AxisRefAttr> axis = parseAxisRef(parser);
+    if (failed(axis))
+      return failure();
+    axes.push_back(*axis);
+  } while (succeeded(parser.parseOptionalComma()));
+  return parser.parseRBrace();
+}
+
+static void printAxes(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes,
+                      bool isOpen = false) {
+  printer << '{';
+  llvm::interleaveComma(axes, printer,
+                        [&](AxisRefAttr axis) { printAxisRef(printer, axis); });
+  if (isOpen)
+    printer << (axes.empty() ? "?" : ", ?");
+  printer << '}';
+}
+
+Attribute AxesAttr::parse(AsmParser &parser, Type) {
+  SmallVector<AxisRefAttr> axes;
+  if (parseAxes(parser, axes))
+    return {};
+  return AxesAttr::get(parser.getContext(), axes);
+}
+
+void AxesAttr::print(AsmPrinter &printer) const {
+  printAxes(printer, getAxes());
+}
+
+ParseResult shoal::parseAxesPerDim(AsmParser &parser, ArrayAttr &axes) {
+  SmallVector<Attribute> lists;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
+        SmallVector<AxisRefAttr> list;
+        if (parseAxes(parser, list))
+          return failure();
+        lists.push_back(AxesAttr::get(parser.getContext(), list));
+        return success();
+      }))
+    return failure();
+  axes = ArrayAttr::get(parser.getContext(), lists);
+  return success();
+}
+
+void shoal::printAxesPerDim(AsmPrinter &printer, Operation *, ArrayAttr axes) {
+  printer << '[';
+  llvm::interleaveComma(axes.getAsRange<AxesAttr>(), printer,
+                        [&](AxesAttr list) { list.print(printer); });
+  printer << ']';
+}
+
+//===----------------------------------------------------------------------===//
+// DimShardingAttr and ShardingAttr
+//===----------------------------------------------------------------------===//
+
+Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
+  SmallVector<AxisRefAttr> axes;
+  bool isOpen = false;
+  int64_t priority = 0;
+  if (parseAxes(parser, axes, &isOpen))
+    return {};
+  StringRef keyword;
+  if (succeeded(parser.parseOptionalKeyword(&keyword))) {
+    if (!keyword.consume_front("p") || keyword.getAsInteger(10, priority)) {
+      parser.emitError(parser.getCurrentLocation())
+          << "expected a priority such as p1 behind the axes";
+      return {};
+    }
+  }
+  return DimShardingAttr::get(parser.getContext(), axes, isOpen, priority);
+}
+
+void DimShardingAttr::print(AsmPrinter &printer) const {
+  printAxes(printer, getAxes(), getIsOpen());
+  if (getPriority() != 0)
+    printer << 'p' << getPriority();
+}
+
+ShardingAttr ShardingAttr::getReplicated(FlatSymbolRefAttr mesh, int64_t rank) {
+  MLIRContext *context = mesh.getContext();
+  SmallVector<DimShardingAttr> dims(
+      rank, DimShardingAttr::get(context, {}, false, 0));
+  return ShardingAttr::get(context, mesh, dims, {}, {});
+}
+
+bool ShardingAttr::hasOpenDims() const {
+  return llvm::any_of(getDims(),
+                      [](DimShardingAttr dim) { return dim.getIsOpen(); });
+}
+
+Attribute ShardingAttr::parse(AsmParser &parser, Type) {
+  FlatSymbolRefAttr mesh;
+  SmallVector<DimShardingAttr> dims;
+  SmallVector<AxisRefAttr> replicated, partial;
+  if (parser.parseLess() || parser.parseAttribute(mesh) ||
+      parser.parseComma() ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
+        Attribute dim = DimShardingAttr::parse(parser, {});
+        if (!dim)
+          return failure();
+        dims.push_back(cast<DimShardingAttr>(dim));
+        return success();
+      }))
+    return {};
+  while (succeeded(parser.parseOptionalComma())) {
+    bool isReplicated = succeeded(parser.parseOptionalKeyword("replicated"));
+    if ((!isReplicated && parser.parseKeyword("partial")) ||
+        parser.parseEqual() ||
+        parseAxes(parser, isReplicated ? replicated : partial))
+      return {};
+  }
+  if (parser.parseGreater())
+    return {};
+  return ShardingAttr::get(parser.getContext(), mesh, dims, replicated,
+                           partial);
+}
+
+void ShardingAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getMesh() << ", [";
+  llvm::interleaveComma(getDims(), printer,
+                        [&](DimShardingAttr dim) { dim.print(printer); });
+  printer << ']';
+  if (!getReplicated().empty()) {
+    printer << ", replicated = ";
+    printAxes(printer, getReplicated());
+  }
+  if (!getPartial().empty()) {
+    printer << ", partial = ";
+    printAxes(printer, getPartial());
+  }
+  printer << '>';
+}
+
+/// The digits of an axis that a (sub-)axis covers: [pre, pre * size).
+static std::pair<int64_t, int64_t> extentOf(AxisRefAttr axis, MeshAttr mesh) {
+  return {axis.getPreSize(), axis.getPreSize() * axis.getSizeIn(mesh)};
+}
+
+/// (S2): `axis` divides its mesh axis and overlaps none of `earlier`.
+static LogicalResult verifyAxis(AxisRefAttr axis, ArrayRef<AxisRefAttr> earlier,
+                                MeshAttr mesh, StringRef meshName,
+                                function_ref<InFlightDiagnostic()> emitError) {
+  std::optional<int64_t> fullSize = mesh.getAxisSize(axis.getName());
+  if (!fullSize)
+    return emitError() << "unknown axis \"" << axis.getName() << "\" in mesh @"
+                       << meshName;
+  auto [begin, end] = extentOf(axis, mesh);
+  if (end > *fullSize || *fullSize % end != 0)
+    return emitError() << "sub-axis (" << axis.getPreSize() << ")"
+                       << axis.getSize() << " does not divide axis \""
+                       << axis.getName() << "\" of size " << *fullSize;
+  for (AxisRefAttr other : earlier) {
+    if (other.getName() != axis.getName())
+      continue;
+    auto [otherBegin, otherEnd] = extentOf(other, mesh);
+    if (begin < otherEnd && otherBegin < end)
+      return emitError() << "axis \"" << axis.getName() << "\" is used twice";
+  }
+  return success();
+}
+
+LogicalResult
+ShardingAttr::verifyFor(Type type, Operation *from,
+                        function_ref<InFlightDiagnostic()> emitError) const {
+  auto meshOp = SymbolTable::lookupNearestSymbolFrom<MeshOp>(from, getMesh());
+  if (!meshOp)
+    return emitError() << "unknown mesh " << getMesh();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return emitError() << "expected a ranked tensor but got " << type;
+  if (static_cast<int64_t>(getDims().size()) != tensor.getRank())
+    return emitError() << "sharding has " << getDims().size()
+                       << " dimensions but the tensor has " << tensor.getRank();
+  SmallVector<AxisRefAttr> seen;
+  auto verifyAxes = [&](ArrayRef<AxisRefAttr> axes) {
+    for (AxisRefAttr axis : axes) {
+      if (failed(verifyAxis(axis, seen, meshOp.getMesh(), getMesh().getValue(),
+                            emitError)))
+        return failure();
+      seen.push_back(axis);
+    }
+    return success();
+  };
+  for (DimShardingAttr dim : getDims())
+    if (failed(verifyAxes(dim.getAxes())))
+      return failure();
+  return success(succeeded(verifyAxes(getReplicated())) &&
+                 succeeded(verifyAxes(getPartial())));
+}

@@ -1,0 +1,26 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "mlir/IR/DialectImplementation.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::spmd;
+
+#include "shoal/Dialect/Spmd/IR/SpmdDialect.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "shoal/Dialect/Spmd/IR/SpmdAttrs.cpp.inc"
+
+void SpmdDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "shoal/Dialect/Spmd/IR/SpmdAttrs.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Spmd/IR/SpmdOps.cpp.inc"
+      >();
+}

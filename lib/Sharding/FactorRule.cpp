@@ -1,0 +1,223 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Sharding/FactorRule.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace shoal;
+
+// Matches the case of the TableGen enumeration of the same name.
+static constexpr auto kSum = static_cast<ReduceKind>(0);
+
+static bool axesAreDistinct(const FactorSharding &choice) {
+  llvm::SmallVector<AxisId, 8> seen;
+  for (const AxisList &axes : choice.axes)
+    seen.append(axes.begin(), axes.end());
+  for (const FactorSharding::Pass &pass : choice.passes)
+    seen.push_back(pass.axis);
+  llvm::sort(seen);
+  return std::adjacent_find(seen.begin(), seen.end()) == seen.end();
+}
+
+static bool factorsAllow(const FactorRule &rule, const FactorSharding &choice,
+                         const Mesh &mesh) {
+  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes)) {
+    if (axes.empty())
+      continue;
+    int64_t shards = mesh.sizeOf(axes);
+    if (factor.kind == FactorKind::Replicated || shards > factor.size)
+      return false;
+    if (rule.needsEvenSplit && factor.size % shards != 0)
+      return false;
+  }
+  return true;
+}
+
+/// The axes of a dimension, factors in order; nothing where a minor factor is
+/// split although its major one is not split down to size one.
+static std::optional<AxisList> axesOfDim(llvm::ArrayRef<unsigned> dim,
+                                         const FactorRule &rule,
+                                         const FactorSharding &choice,
+                                         const Mesh &mesh) {
+  AxisList result;
+  bool majorIsSplitWhole = true;
+  for (unsigned f : dim) {
+    const AxisList &axes = choice.axes[f];
+    if (!axes.empty() && !majorIsSplitWhole)
+      return std::nullopt;
+    result.append(axes.begin(), axes.end());
+    majorIsSplitWhole &= mesh.sizeOf(axes) == rule.factors[f].size;
+  }
+  return result;
+}
+
+static std::optional<Sharding> shardingOf(const DimFactors &dims,
+                                          const FactorRule &rule,
+                                          const FactorSharding &choice,
+                                          const Mesh &mesh) {
+  Sharding sharding;
+  for (llvm::ArrayRef<unsigned> dim : dims) {
+    std::optional<AxisList> axes = axesOfDim(dim, rule, choice, mesh);
+    if (!axes)
+      return std::nullopt;
+    sharding.dims.push_back(*axes);
+  }
+  return sharding;
+}
+
+static void addPartial(Sharding &sharding, llvm::ArrayRef<AxisId> axes) {
+  sharding.partial.append(axes.begin(), axes.end());
+  llvm::sort(sharding.partial);
+}
+
+std::optional<OpShardings> shoal::applyChoice(const FactorRule &rule,
+                                              const FactorSharding &choice,
+                                              const Mesh &mesh) {
+  if (!axesAreDistinct(choice) || !factorsAllow(rule, choice, mesh))
+    return std::nullopt;
+  OpShardings shardings;
+  auto apply = [&](llvm::ArrayRef<DimFactors> tensors,
+                   llvm::SmallVectorImpl<Sharding> &out) {
+    for (const DimFactors &dims : tensors) {
+      std::optional<Sharding> sharding = shardingOf(dims, rule, choice, mesh);
+      if (!sharding)
+        return false;
+      out.push_back(*sharding);
+    }
+    return true;
+  };
+  if (!apply(rule.operands, shardings.operands) ||
+      !apply(rule.results, shardings.results))
+    return std::nullopt;
+  for (const FactorSharding::Pass &pass : choice.passes) {
+    if (pass.set >= rule.linearIn.size())
+      return std::nullopt;
+    for (unsigned operand : rule.linearIn[pass.set])
+      addPartial(shardings.operands[operand], pass.axis);
+    for (Sharding &result : shardings.results)
+      addPartial(result, pass.axis);
+  }
+  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))
+    if (factor.kind == FactorKind::Reduction && factor.reduction == kSum)
+      for (Sharding &result : shardings.results)
+        addPartial(result, axes);
+  return shardings;
+}
+
+/// Hands the axes of a dimension to its factors, major first.
+static bool takeAxes(llvm::ArrayRef<unsigned> dim, llvm::ArrayRef<AxisId> axes,
+                     const FactorRule &rule, const Mesh &mesh,
+                     llvm::MutableArrayRef<std::optional<AxisList>> taken) {
+  for (unsigned f : dim) {
+    AxisList own;
+    while (!axes.empty() && mesh.sizeOf(own) < rule.factors[f].size) {
+      own.push_back(axes.front());
+      axes = axes.drop_front();
+    }
+    if (taken[f] && *taken[f] != own)
+      return false;
+    taken[f] = own;
+  }
+  return axes.empty();
+}
+
+/// The set of linear operands whose members, and no other operand, are partial
+/// over `axis`.
+static std::optional<unsigned>
+findPassSet(const FactorRule &rule, const OpShardings &shardings, AxisId axis) {
+  llvm::SmallVector<unsigned> members;
+  for (auto [i, operand] : llvm::enumerate(shardings.operands))
+    if (llvm::is_contained(operand.partial, axis))
+      members.push_back(i);
+  for (auto [set, operands] : llvm::enumerate(rule.linearIn))
+    if (llvm::ArrayRef(members) == llvm::ArrayRef(operands))
+      return set;
+  return std::nullopt;
+}
+
+std::optional<FactorSharding> shoal::findChoice(const FactorRule &rule,
+                                                const OpShardings &shardings,
+                                                const Mesh &mesh) {
+  llvm::SmallVector<std::optional<AxisList>> taken(rule.factors.size());
+  auto takeAll = [&](llvm::ArrayRef<DimFactors> tensors,
+                     llvm::ArrayRef<Sharding> of) {
+    for (auto [dims, sharding] : llvm::zip_equal(tensors, of))
+      for (auto [dim, axes] : llvm::zip_equal(dims, sharding.dims))
+        if (!takeAxes(dim, axes, rule, mesh, taken))
+          return false;
+    return true;
+  };
+  if (!takeAll(rule.operands, shardings.operands) ||
+      !takeAll(rule.results, shardings.results))
+    return std::nullopt;
+  FactorSharding choice;
+  for (std::optional<AxisList> &axes : taken)
+    choice.axes.push_back(axes.value_or(AxisList()));
+  for (AxisId axis = 0; axis < mesh.axes.size(); ++axis) {
+    if (!llvm::any_of(shardings.operands, [&](const Sharding &s) {
+          return llvm::is_contained(s.partial, axis);
+        }))
+      continue;
+    std::optional<unsigned> set = findPassSet(rule, shardings, axis);
+    if (!set)
+      return std::nullopt;
+    choice.passes.push_back({axis, *set});
+  }
+  std::optional<OpShardings> made = applyChoice(rule, choice, mesh);
+  if (!made || made->operands != shardings.operands ||
+      made->results != shardings.results)
+    return std::nullopt;
+  return choice;
+}
+
+FactorRuleBuilder::FactorRuleBuilder(llvm::ArrayRef<int64_t> operandRanks,
+                                     llvm::ArrayRef<int64_t> resultRanks) {
+  for (int64_t rank : operandRanks)
+    rule.operands.emplace_back(rank);
+  for (int64_t rank : resultRanks)
+    rule.results.emplace_back(rank);
+}
+
+FactorRuleBuilder &
+FactorRuleBuilder::addFactor(int64_t size, llvm::ArrayRef<int64_t> operandDims,
+                             llvm::ArrayRef<int64_t> resultDims,
+                             FactorKind kind,
+                             std::optional<ReduceKind> reduction) {
+  unsigned id = rule.factors.size();
+  rule.factors.push_back({size, kind, reduction});
+  for (auto [dims, dim] : llvm::zip_equal(rule.operands, operandDims))
+    if (dim >= 0)
+      dims[dim].push_back(id);
+  for (auto [dims, dim] : llvm::zip_equal(rule.results, resultDims))
+    if (dim >= 0)
+      dims[dim].push_back(id);
+  return *this;
+}
+
+FactorRuleBuilder &
+FactorRuleBuilder::linearIn(llvm::ArrayRef<unsigned> operands) {
+  rule.linearIn.emplace_back(operands.begin(), operands.end());
+  return *this;
+}
+
+FactorRuleBuilder &FactorRuleBuilder::flops(double flops) {
+  rule.flops = flops;
+  return *this;
+}
+
+FactorRuleBuilder &FactorRuleBuilder::needsEvenSplit() {
+  rule.needsEvenSplit = true;
+  return *this;
+}
+
+FactorRule FactorRuleBuilder::elementwise(llvm::ArrayRef<int64_t> shape,
+                                          unsigned numOperands,
+                                          unsigned numResults) {
+  llvm::SmallVector<int64_t> operandRanks(numOperands, shape.size());
+  llvm::SmallVector<int64_t> resultRanks(numResults, shape.size());
+  FactorRuleBuilder builder(operandRanks, resultRanks);
+  for (auto [dim, size] : llvm::enumerate(shape))
+    builder.addFactor(size, llvm::SmallVector<int64_t>(numOperands, dim),
+                      llvm::SmallVector<int64_t>(numResults, dim));
+  return builder.build();
+}
