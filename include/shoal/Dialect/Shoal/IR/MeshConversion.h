@@ -1,0 +1,45 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Between the attributes of the dialect and the plain values of Sharding/.
+
+#ifndef SHOAL_DIALECT_SHOAL_IR_MESHCONVERSION_H
+#define SHOAL_DIALECT_SHOAL_IR_MESHCONVERSION_H
+
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Sharding/Sharding.h"
+
+namespace shoal {
+
+/// The mesh that the module's shardings are written over, its axes cut at
+/// every sub-axis that one of them names, so that each is a list of whole axes
+/// of the result. Meshes that differ in their device order alone count as one:
+/// the first. Fails with an error where there is no mesh, or where meshes have
+/// different axes (both named).
+mlir::FailureOr<Mesh> collectMesh(mlir::ModuleOp module);
+
+/// The (sub-)axis as atoms of `mesh`, major to minor.
+AxisList toAxisList(AxisRefAttr axis, const Mesh &mesh);
+AxisList toAxisList(mlir::ArrayRef<AxisRefAttr> axes, const Mesh &mesh);
+
+/// The sharding as a plain value; which dimensions are open, and which axes
+/// must replicate, is not part of it.
+Sharding toSharding(ShardingAttr attr, const Mesh &mesh);
+
+/// The inverses. Neighbouring atoms of one axis merge.
+mlir::SmallVector<AxisRefAttr> toAxisRefs(mlir::ArrayRef<AxisId> axes,
+                                          const Mesh &mesh,
+                                          mlir::MLIRContext *context);
+AxesAttr toAxesAttr(mlir::ArrayRef<AxisId> axes, const Mesh &mesh,
+                    mlir::MLIRContext *context);
+/// `symbol` names the mesh, or one with another device order.
+ShardingAttr toAttr(const Sharding &sharding, const Mesh &mesh,
+                    mlir::FlatSymbolRefAttr symbol);
+
+/// The shardings recorded on the op (`shoal.shardings`) or, for a function's
+/// argument, on the function; nothing where there are none.
+ShardingAttr getShardingOf(mlir::Value value);
+
+} // namespace shoal
+
+#endif // SHOAL_DIALECT_SHOAL_IR_MESHCONVERSION_H

@@ -1,0 +1,167 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "llvm/ADT/MapVector.h"
+#include <map>
+#include <set>
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+/// For each axis, the products of sizes at which it must be cut.
+using Cuts = std::map<std::string, std::set<int64_t>>;
+} // namespace
+
+/// Cuts of one axis in ascending order, such that each divides the next. Axes
+/// read as 2 x 3 in one place and 3 x 2 in another have no common atoms.
+static LogicalResult checkCuts(MeshOp meshOp, StringRef axis,
+                               const std::set<int64_t> &cuts) {
+  int64_t last = 1;
+  for (int64_t cut : cuts) {
+    if (cut % last != 0)
+      return meshOp.emitError()
+             << "axis \"" << axis << "\": sub-axes end at " << last
+             << " and at " << cut
+             << " of it; one program cannot use both, as neither divides the "
+                "other";
+    last = cut;
+  }
+  return success();
+}
+
+static bool sameAxes(MeshOp a, MeshOp b) {
+  return a.getMesh().getAxes() == b.getMesh().getAxes();
+}
+
+FailureOr<Mesh> shoal::collectMesh(ModuleOp module) {
+  auto meshes = module.getOps<MeshOp>();
+  if (meshes.empty())
+    return module.emitError("the program has no shoal.mesh");
+  MeshOp first = *meshes.begin();
+  for (MeshOp other : meshes) {
+    if (sameAxes(first, other))
+      continue;
+    InFlightDiagnostic error = other.emitError()
+                               << "mesh @" << other.getSymName()
+                               << " has other axes than mesh @"
+                               << first.getSymName();
+    error.attachNote(first.getLoc()) << "the first mesh is here";
+    return error;
+  }
+
+  Cuts cuts;
+  for (MeshAxisAttr axis : first.getMesh().getAxes())
+    cuts[axis.getName().str()].insert(axis.getSize());
+  module->walk([&](Operation *op) {
+    op->getAttrDictionary().walk([&](AxisRefAttr axis) {
+      if (axis.isWhole())
+        return;
+      std::set<int64_t> &own = cuts[axis.getName().str()];
+      own.insert(axis.getPreSize());
+      own.insert(axis.getPreSize() * axis.getSize());
+    });
+  });
+
+  Mesh mesh;
+  mesh.name = first.getSymName();
+  mesh.deviceIds = std::vector<int64_t>(first.getMesh().getDeviceIds());
+  for (MeshAxisAttr axis : first.getMesh().getAxes()) {
+    std::string name = axis.getName().str();
+    cuts[name].erase(1);
+    if (failed(checkCuts(first, name, cuts[name])))
+      return failure();
+    int64_t pre = 1;
+    for (int64_t cut : cuts[name]) {
+      mesh.axes.push_back({name, pre, cut / pre, axis.getSize()});
+      pre = cut;
+    }
+    if (axis.getSize() == 1)
+      mesh.axes.push_back({name, 1, 1, 1});
+  }
+  return mesh;
+}
+
+AxisList shoal::toAxisList(AxisRefAttr axis, const Mesh &mesh) {
+  AxisList list;
+  for (auto [id, atom] : llvm::enumerate(mesh.axes)) {
+    if (atom.name != axis.getName())
+      continue;
+    int64_t begin = axis.getPreSize();
+    int64_t end = axis.isWhole() ? atom.fullSize : begin * axis.getSize();
+    if (atom.pre >= begin && atom.pre * atom.size <= end)
+      list.push_back(id);
+  }
+  return list;
+}
+
+AxisList shoal::toAxisList(ArrayRef<AxisRefAttr> axes, const Mesh &mesh) {
+  AxisList list;
+  for (AxisRefAttr axis : axes)
+    list.append(toAxisList(axis, mesh));
+  return list;
+}
+
+Sharding shoal::toSharding(ShardingAttr attr, const Mesh &mesh) {
+  Sharding sharding;
+  for (DimShardingAttr dim : attr.getDims())
+    sharding.dims.push_back(toAxisList(dim.getAxes(), mesh));
+  sharding.partial = toAxisList(attr.getPartial(), mesh);
+  llvm::sort(sharding.partial);
+  return sharding;
+}
+
+SmallVector<AxisRefAttr> shoal::toAxisRefs(ArrayRef<AxisId> axes,
+                                           const Mesh &mesh,
+                                           MLIRContext *context) {
+  SmallVector<AxisRefAttr> refs;
+  for (size_t i = 0; i < axes.size();) {
+    MeshAxis axis = mesh.axes[axes[i]];
+    size_t next = i + 1;
+    for (; next < axes.size(); ++next) {
+      const MeshAxis &minor = mesh.axes[axes[next]];
+      if (minor.name != axis.name || minor.pre != axis.pre * axis.size)
+        break;
+      axis.size *= minor.size;
+    }
+    refs.push_back(AxisRefAttr::get(context, axis.name, axis.pre,
+                                    axis.isWhole() ? 0 : axis.size));
+    i = next;
+  }
+  return refs;
+}
+
+AxesAttr shoal::toAxesAttr(ArrayRef<AxisId> axes, const Mesh &mesh,
+                           MLIRContext *context) {
+  return AxesAttr::get(context, toAxisRefs(axes, mesh, context));
+}
+
+ShardingAttr shoal::toAttr(const Sharding &sharding, const Mesh &mesh,
+                           FlatSymbolRefAttr symbol) {
+  MLIRContext *context = symbol.getContext();
+  SmallVector<DimShardingAttr> dims;
+  for (ArrayRef<AxisId> dim : sharding.dims)
+    dims.push_back(DimShardingAttr::get(context, toAxisRefs(dim, mesh, context),
+                                        /*is_open=*/false,
+                                        /*priority=*/0));
+  return ShardingAttr::get(context, symbol, dims, /*replicated=*/{},
+                           toAxisRefs(sharding.partial, mesh, context));
+}
+
+ShardingAttr shoal::getShardingOf(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value)) {
+    auto function =
+        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    if (!function)
+      return {};
+    return function.getArgAttrOfType<ShardingAttr>(argument.getArgNumber(),
+                                                   kShardingAttr);
+  }
+  auto result = cast<OpResult>(value);
+  auto shardings = result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr);
+  if (!shardings || shardings.size() <= result.getResultNumber())
+    return {};
+  return dyn_cast<ShardingAttr>(shardings[result.getResultNumber()]);
+}
