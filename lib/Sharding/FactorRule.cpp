@@ -27,7 +27,7 @@ static bool factorsAllow(const FactorRule &rule, const FactorSharding &choice,
     int64_t shards = mesh.sizeOf(axes);
     if (factor.kind == FactorKind::Replicated || shards > factor.size)
       return false;
-    if (rule.needsEvenSplit && factor.size % shards != 0)
+    if (factor.needsEvenSplit && factor.size % shards != 0)
       return false;
   }
   return true;
@@ -184,7 +184,7 @@ FactorRuleBuilder::addFactor(int64_t size, llvm::ArrayRef<int64_t> operandDims,
                              FactorKind kind,
                              std::optional<ReduceKind> reduction) {
   unsigned id = rule.factors.size();
-  rule.factors.push_back({size, kind, reduction});
+  rule.factors.push_back({size, kind, reduction, /*needsEvenSplit=*/false});
   for (auto [dims, dim] : llvm::zip_equal(rule.operands, operandDims))
     if (dim >= 0)
       dims[dim].push_back(id);
@@ -202,11 +202,6 @@ FactorRuleBuilder::linearIn(llvm::ArrayRef<unsigned> operands) {
 
 FactorRuleBuilder &FactorRuleBuilder::flops(double flops) {
   rule.flops = flops;
-  return *this;
-}
-
-FactorRuleBuilder &FactorRuleBuilder::needsEvenSplit() {
-  rule.needsEvenSplit = true;
   return *this;
 }
 

@@ -32,6 +32,9 @@ struct Factor {
   /// How partial results combine, for a Reduction. Only sums may stay partial;
   /// others are reduced right behind the op.
   std::optional<ReduceKind> reduction;
+  /// Whether its rows must divide evenly: a reshape that merges or splits
+  /// dimensions cannot have blocks of ceil(n / p) rows on both sides otherwise.
+  bool needsEvenSplit = false;
 };
 
 /// The factors of each dimension of a tensor, major to minor. A dimension
@@ -54,9 +57,6 @@ struct FactorRule {
   /// partial sums over an axis that splits nothing of the op, all results are
   /// partial sums over it. Empty for a nonlinear op.
   llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linearIn;
-  /// Whether the rows of factors must divide evenly (a reshape cannot split a
-  /// factor into blocks of ceil(n / p) on both its sides otherwise).
-  bool needsEvenSplit = false;
   /// Floating-point operations of the whole op, for the cost model.
   double flops = 0;
 };
@@ -112,7 +112,6 @@ public:
                                std::optional<ReduceKind> reduction = {});
   FactorRuleBuilder &linearIn(llvm::ArrayRef<unsigned> operands);
   FactorRuleBuilder &flops(double flops);
-  FactorRuleBuilder &needsEvenSplit();
   FactorRule build() const { return rule; }
 
   /// All operands and results have `shape`; dimension d is factor d.

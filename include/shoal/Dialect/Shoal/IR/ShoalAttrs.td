@@ -24,6 +24,17 @@ def Shoal_Distribution : I32EnumAttr<"Distribution", "a distribution of random n
   let cppNamespace = "::shoal";
 }
 
+def Shoal_ReshardStep : I32EnumAttr<"ReshardStep", "one step of a reshard", [
+    I32EnumAttrCase<"Slice", 0, "slice">,
+    I32EnumAttrCase<"ToPartial", 1, "to_partial">,
+    I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
+    I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
+    I32EnumAttrCase<"CollectivePermute", 4, "collective_permute">,
+    I32EnumAttrCase<"AllReduce", 5, "all_reduce">,
+    I32EnumAttrCase<"AllGather", 6, "all_gather">]> {
+  let cppNamespace = "::shoal";
+}
+
 //===----------------------------------------------------------------------===//
 // Mesh
 //===----------------------------------------------------------------------===//

@@ -110,8 +110,9 @@ def Shoal_ReshardOp : Shoal_Op<"reshard", [Pure, SameOperandsAndResultType]> {
   let summary = "Changes the sharding of a value";
   let description = [{
     Inserted by `--shoal-assign` where an op needs its operand in another
-    sharding than the one it was made in. The identity on values. `plan`, added
-    by `--shoal-plan-reshards`, lists the steps that carry it out.
+    sharding than the one it was made in. The identity on values.
+    `--shoal-plan-reshards` replaces it by a chain of reshards that a single
+    collective each, named behind `by`, can carry out.
     ```mlir
     %y = shoal.reshard %x <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]> : tensor<16x4xf32>
     ```
@@ -121,11 +122,11 @@ def Shoal_ReshardOp : Shoal_Op<"reshard", [Pure, SameOperandsAndResultType]> {
       or does not name.
   }];
   let arguments = (ins Shoal_Tensor:$input, Shoal_ShardingAttr:$source,
-                       Shoal_ShardingAttr:$target, OptionalAttr<ArrayAttr>:$plan,
+                       Shoal_ShardingAttr:$target, OptionalAttr<Shoal_ReshardStep>:$step,
                        OptionalAttr<StrAttr>:$why);
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = [{
-    $input $source `->` $target (`plan` $plan^)? attr-dict `:` type($result)
+    $input $source `->` $target (`by` $step^)? attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
