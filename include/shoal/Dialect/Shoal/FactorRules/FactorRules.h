@@ -1,0 +1,32 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The factor rules of all ops, as models of FactorRuleOpInterface that a tool
+// attaches. A file per family of ops; nothing else lists ops.
+
+#ifndef SHOAL_DIALECT_SHOAL_FACTORRULES_FACTORRULES_H
+#define SHOAL_DIALECT_SHOAL_FACTORRULES_FACTORRULES_H
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace shoal {
+
+/// Upstream's elementwise arith and math ops, and constants.
+void registerElementwiseFactorRules(mlir::DialectRegistry &registry);
+/// Annotations and reshards.
+void registerAnnotationFactorRules(mlir::DialectRegistry &registry);
+/// einsum, reduce, cumulative, top_k.
+void registerContractionFactorRules(mlir::DialectRegistry &registry);
+/// broadcast_in_dim, transpose, reshape, iota, slice, pad, concatenate.
+void registerStructureFactorRules(mlir::DialectRegistry &registry);
+
+inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
+  registerElementwiseFactorRules(registry);
+  registerAnnotationFactorRules(registry);
+  registerContractionFactorRules(registry);
+  registerStructureFactorRules(registry);
+}
+
+} // namespace shoal
+
+#endif // SHOAL_DIALECT_SHOAL_FACTORRULES_FACTORRULES_H
