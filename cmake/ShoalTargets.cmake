@@ -45,7 +45,19 @@ function(shoal_add_tool name)
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} MLIR LLVM)
   add_dependencies(${name} shoal-headers)
+  # What check-shoal builds before it runs.
+  set_property(GLOBAL APPEND PROPERTY SHOAL_TEST_DEPENDS ${name})
   # CMake compiles executables with -fPIE; the shared header is -fPIC.
   target_compile_options(${name} PRIVATE -fPIC)
   shoal_use_pch(${name})
+endfunction()
+
+# shoal_add_unit_test(name sources... LINK libs...)
+# A GoogleTest program that ctest and check-shoal run.
+function(shoal_add_unit_test name)
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  shoal_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  set_target_properties(${name} PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/Unit)
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit)
 endfunction()

@@ -5,12 +5,14 @@
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Transforms/Import/Passes.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   registry.insert<shoal::ShoalDialect, shoal::spmd::SpmdDialect>();
   mlir::registerAllPasses();
+  shoal::registerImportPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Shoal optimizer driver\n", registry));
 }

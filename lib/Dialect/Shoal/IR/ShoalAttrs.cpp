@@ -11,6 +11,29 @@
 using namespace mlir;
 using namespace shoal;
 
+/// `["data" = 2, "expert" = 4]`
+static ParseResult parseMeshAxes(AsmParser &parser,
+                                 SmallVectorImpl<MeshAxisAttr> &axes) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
+    std::string name;
+    int64_t size;
+    if (parser.parseString(&name) || parser.parseEqual() ||
+        parser.parseInteger(size))
+      return failure();
+    axes.push_back(MeshAxisAttr::get(parser.getContext(), name, size));
+    return success();
+  });
+}
+
+static void printMeshAxes(AsmPrinter &printer, ArrayRef<MeshAxisAttr> axes) {
+  printer << '[';
+  llvm::interleaveComma(axes, printer, [&](MeshAxisAttr axis) {
+    printer.printString(axis.getName());
+    printer << " = " << axis.getSize();
+  });
+  printer << ']';
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "shoal/Dialect/Shoal/IR/ShoalAttrs.cpp.inc"
 

@@ -50,11 +50,3 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) { return {}; }
 OpFoldResult SliceOp::fold(FoldAdaptor) { return {}; }
 OpFoldResult PadOp::fold(FoldAdaptor) { return {}; }
 OpFoldResult ConcatenateOp::fold(FoldAdaptor) { return {}; }
-SmallVector<Value> OneHotOp::decompose(OpBuilder &) { return {}; }
-SmallVector<Value> SoftmaxOp::decompose(OpBuilder &) { return {}; }
-SmallVector<Value> LayerNormOp::decompose(OpBuilder &) { return {}; }
-SmallVector<Value> ReluOp::decompose(OpBuilder &) { return {}; }
-SmallVector<Value> SiluOp::decompose(OpBuilder &) { return {}; }
-SmallVector<Value> GeluOp::decompose(OpBuilder &) { return {}; }
-SmallVector<Value> RandomOp::decompose(OpBuilder &) { return {}; }
-SmallVector<Value> TopKGatingOp::decompose(OpBuilder &) { return {}; }

@@ -64,7 +64,7 @@ def Shoal_MeshAttr : Shoal_Attr<"Mesh", "mesh"> {
   let parameters = (ins ArrayRefParameter<"MeshAxisAttr">:$axes,
                         OptionalArrayRefParameter<"int64_t">:$device_ids);
   let assemblyFormat = [{
-    `<` `[` $axes `]` (`,` `device_ids` `=` `[` $device_ids^ `]`)? `>`
+    `<` custom<MeshAxes>($axes) (`,` `device_ids` `=` `[` $device_ids^ `]`)? `>`
   }];
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{

@@ -1,0 +1,36 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_TRANSFORMS_IMPORT_PASSES_TD
+#define SHOAL_TRANSFORMS_IMPORT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def DecomposeComposites : Pass<"shoal-decompose-composites"> {
+  let summary = "Writes out one_hot, softmax, top_k_gating, ... in primitive ops";
+  let description = [{
+    Replaces every op that has `CompositeOpInterface` by the ops it stands for,
+    until none is left: einsum, reduce, broadcast_in_dim, slice, reshape, iota,
+    cumulative and top_k of this dialect, and `arith` and `math` on tensors.
+    The new ops carry the location of the composite. Later passes need to know
+    of no composite.
+
+    ```mlir
+    func.func @activation(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %y = shoal.relu %x : tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @activation(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %zero = arith.constant dense<0.0> : tensor<8x16xf32>
+      %y = arith.maximumf %x, %zero : tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+#endif // SHOAL_TRANSFORMS_IMPORT_PASSES_TD

@@ -1,0 +1,69 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// softmax, layer_norm and one_hot as composites.
+
+#include "TensorBuilder.h"
+
+using namespace mlir;
+using namespace shoal;
+
+/// Repeats `x` along a new dimension `axis`, the inverse of reducing it away.
+static Value broadcastAlong(TensorBuilder &b, Value x, ArrayRef<int64_t> shape,
+                            int64_t axis) {
+  SmallVector<int64_t> others;
+  for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
+    if (dim != axis)
+      others.push_back(dim);
+  return b.broadcast(x, shape, others);
+}
+
+SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
+  TensorBuilder b(builder, *this);
+  int64_t axis = getAxis();
+  ArrayRef<int64_t> shape = tensorTypeOf(getInput()).getShape();
+  Value x = b.widen(getInput());
+  Value max = b.reduce(ReduceKind::Max, x, {axis});
+  Value shifted = b.sub(x, broadcastAlong(b, max, shape, axis));
+  Value exp = math::ExpOp::create(b, shifted);
+  Value sum = b.reduce(ReduceKind::Sum, exp, {axis});
+  Value result = b.div(exp, broadcastAlong(b, sum, shape, axis));
+  return {b.convert(result, tensorTypeOf(getResult()).getElementType())};
+}
+
+SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
+  TensorBuilder b(builder, *this);
+  int64_t axis = getAxis();
+  Value x = b.widen(getInput());
+  ArrayRef<int64_t> shape = tensorTypeOf(x).getShape();
+  double perRow = 1.0 / static_cast<double>(shape[axis]);
+  Value mean = b.scale(b.reduce(ReduceKind::Sum, x, {axis}), perRow);
+  Value centred = b.sub(x, broadcastAlong(b, mean, shape, axis));
+  Value squares = b.mul(centred, centred);
+  Value variance = b.scale(b.reduce(ReduceKind::Sum, squares, {axis}), perRow);
+  Value rsqrt = math::RsqrtOp::create(
+      b, b.shift(variance, getEpsilon().convertToDouble()));
+  Value normal = b.mul(centred, broadcastAlong(b, rsqrt, shape, axis));
+  Value scale = b.broadcast(b.widen(getScale()), shape, {axis});
+  Value bias = b.broadcast(b.widen(getBias()), shape, {axis});
+  Value result = b.add(b.mul(normal, scale), bias);
+  return {b.convert(result, tensorTypeOf(getResult()).getElementType())};
+}
+
+/// The indices in a type that every index along the new dimension fits in.
+static Value widenIndices(TensorBuilder &b, Value indices) {
+  RankedTensorType type = tensorTypeOf(indices);
+  if (type.getElementTypeBitWidth() >= 32)
+    return indices;
+  if (type.getElementTypeBitWidth() == 1)
+    return b.convert(indices, b.getI32Type());
+  return arith::ExtSIOp::create(b, type.clone(b.getI32Type()), indices);
+}
+
+SmallVector<Value> OneHotOp::decompose(OpBuilder &builder) {
+  TensorBuilder b(builder, *this);
+  RankedTensorType type = tensorTypeOf(getResult());
+  Value mask =
+      b.oneHotMask(widenIndices(b, getIndices()), type.getShape(), getDim());
+  return {b.convert(mask, type.getElementType())};
+}

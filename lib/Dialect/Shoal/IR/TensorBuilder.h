@@ -1,0 +1,67 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Short spellings of the ops that composites decompose to.
+
+#ifndef SHOAL_LIB_DIALECT_SHOAL_IR_TENSORBUILDER_H
+#define SHOAL_LIB_DIALECT_SHOAL_IR_TENSORBUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+
+namespace shoal {
+
+/// Builds ops on tensors in front of one op, at its location.
+class TensorBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  TensorBuilder(mlir::OpBuilder &builder, mlir::Operation *before)
+      : ImplicitLocOpBuilder(before->getLoc(), builder) {
+    setInsertionPoint(before);
+  }
+
+  /// A constant all of whose elements are `value`, rounded to `type`'s
+  /// elements (for integers: truncated to their width).
+  mlir::Value splat(mlir::Type type, double value);
+  mlir::Value splat(mlir::Type type, int64_t value);
+
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value sub(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value div(mlir::Value lhs, mlir::Value rhs);
+  /// `x` times, or plus, a number.
+  mlir::Value scale(mlir::Value x, double factor);
+  mlir::Value shift(mlir::Value x, double addend);
+  /// `mask ? x : 0`.
+  mlir::Value keepWhere(mlir::Value mask, mlir::Value x);
+
+  mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
+                        llvm::ArrayRef<int64_t> dims);
+  mlir::Value reduce(ReduceKind kind, mlir::Value x,
+                     llvm::ArrayRef<int64_t> dims);
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
+  mlir::Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element,
+                   int64_t dim);
+  /// Rows `begin` up to `end` of dimension `dim`.
+  mlir::Value sliceDim(mlir::Value x, int64_t dim, int64_t begin, int64_t end);
+  /// The i1 tensor of `shape`, `indices`' shape with one dimension inserted at
+  /// `dim`, that is true where the index along `dim` equals the element of
+  /// `indices`.
+  mlir::Value oneHotMask(mlir::Value indices, llvm::ArrayRef<int64_t> shape,
+                         int64_t dim);
+
+  /// Converts the elements: floats extend and truncate; integers are unsigned.
+  mlir::Value convert(mlir::Value x, mlir::Type element);
+  /// f32 for bf16 and f16 elements, whose composites compute in f32 and round
+  /// once; else `x` itself.
+  mlir::Value widen(mlir::Value x);
+};
+
+inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_DIALECT_SHOAL_IR_TENSORBUILDER_H

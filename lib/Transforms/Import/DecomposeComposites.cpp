@@ -1,0 +1,52 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/PatternMatch.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Transforms/Import/Passes.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_DECOMPOSECOMPOSITES
+#include "shoal/Transforms/Import/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+/// Collects the composites that a decomposition itself uses.
+class NewComposites : public OpBuilder::Listener {
+public:
+  explicit NewComposites(SmallVectorImpl<CompositeOpInterface> &worklist)
+      : worklist(worklist) {}
+  void notifyOperationInserted(Operation *op,
+                               OpBuilder::InsertPoint previous) override {
+    if (auto composite = dyn_cast<CompositeOpInterface>(op))
+      worklist.push_back(composite);
+  }
+
+private:
+  SmallVectorImpl<CompositeOpInterface> &worklist;
+};
+
+struct DecomposeComposites
+    : shoal::impl::DecomposeCompositesBase<DecomposeComposites> {
+  void runOnOperation() override {
+    SmallVector<CompositeOpInterface> worklist;
+    getOperation()->walk(
+        [&](CompositeOpInterface op) { worklist.push_back(op); });
+    NewComposites listener(worklist);
+    OpBuilder builder(&getContext(), &listener);
+    while (!worklist.empty()) {
+      CompositeOpInterface op = worklist.pop_back_val();
+      builder.setInsertionPoint(op);
+      op->replaceAllUsesWith(op.decompose(builder));
+      op->erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,57 @@
+# How lit runs Shoal's tests. Paths come from the generated lit.site.cfg.py.
+#
+# Substitutions: shoal-opt, shoal-run, shoalc, shoal-lsp-server, FileCheck, not
+# and split-file are the built or installed tools; %mpirun starts ranks, also
+# more than there are cores and also as root; %python; %shoal_src_root and
+# %shoal_tools_dir.
+#
+# Features: `mpi` where mpirun is at hand; a tool's name where it is built.
+
+import os
+
+import lit.formats
+from lit.llvm import llvm_config
+from lit.llvm.subst import ToolSubst
+
+config.name = "Shoal"
+config.test_format = lit.formats.ShTest(execute_external=False)
+config.suffixes = [".mlir", ".test"]
+config.excludes = ["Inputs", "Unit", "python", "benchmarks", "CMakeLists.txt"]
+config.test_source_root = os.path.dirname(__file__)
+config.test_exec_root = os.path.join(config.shoal_obj_root, "test")
+
+for directory in (config.llvm_tools_dir, config.shoal_tools_dir):
+    llvm_config.with_environment("PATH", directory, append_path=True)
+
+shoal_tools = ["shoal-opt", "shoal-run", "shoalc", "shoal-lsp-server"]
+llvm_config.add_tool_substitutions(
+    [ToolSubst(tool, unresolved="ignore") for tool in shoal_tools],
+    [config.shoal_tools_dir],
+)
+llvm_config.add_tool_substitutions(
+    ["FileCheck", "not", "split-file"], [config.llvm_tools_dir]
+)
+for tool in shoal_tools:
+    if os.path.exists(os.path.join(config.shoal_tools_dir, tool)):
+        config.available_features.add(tool)
+
+config.substitutions += [
+    ("%python", config.python),
+    ("%cxx", config.cxx),
+    ("%shoal_src_root", config.shoal_src_root),
+    ("%shoal_tools_dir", config.shoal_tools_dir),
+]
+
+# One BLAS thread a rank: the ranks already fill the cores.
+if config.mpiexec and os.path.exists(config.mpiexec):
+    config.available_features.add("mpi")
+    config.substitutions.append(
+        (
+            "%mpirun",
+            "env OPENBLAS_NUM_THREADS=1 "
+            f"{config.mpiexec} --allow-run-as-root --oversubscribe",
+        )
+    )
+# A folder whose lit.local.cfg sets `config.parallelism_group = "mpi"` runs one
+# test at a time.
+lit_config.parallelism_groups["mpi"] = 1
