@@ -30,6 +30,10 @@ namespace shoal {
 /// Names of the discardable attributes of functions' arguments and results.
 inline constexpr llvm::StringLiteral kNameAttr = "shoal.name";
 inline constexpr llvm::StringLiteral kShardingAttr = "shoal.sharding";
+/// On arguments and results of a per-device function: the whole tensor's type.
+inline constexpr llvm::StringLiteral kGlobalTypeAttr = "shoal.global_type";
+/// On a per-device function.
+inline constexpr llvm::StringLiteral kSpmdAttr = "shoal.spmd";
 /// An array of #shoal.sharding, one per result, on an op whose sharding has
 /// been chosen.
 inline constexpr llvm::StringLiteral kShardingsAttr = "shoal.shardings";

@@ -1,0 +1,74 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What an op's `localize` has at hand.
+
+#ifndef SHOAL_TRANSFORMS_PARTITION_LOCALIZER_H
+#define SHOAL_TRANSFORMS_PARTITION_LOCALIZER_H
+
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Sharding/Sharding.h"
+
+namespace shoal {
+
+/// Builds the local form of one global op. Every op built carries the global
+/// op's location.
+class Localizer {
+public:
+  Localizer(mlir::OpBuilder &builder, const Mesh &mesh,
+            mlir::FlatSymbolRefAttr meshSymbol, mlir::Operation *op,
+            mlir::ArrayRef<mlir::Value> operands,
+            mlir::ArrayRef<Sharding> operandShardings,
+            mlir::ArrayRef<Sharding> resultShardings)
+      : builder(builder), mesh(mesh), meshSymbol(meshSymbol), op(op),
+        operands(operands), operandShardings(operandShardings),
+        resultShardings(resultShardings) {}
+
+  mlir::OpBuilder &builder;
+  const Mesh &mesh;
+  mlir::FlatSymbolRefAttr meshSymbol;
+  mlir::Operation *op;
+  /// Local values.
+  mlir::ArrayRef<mlir::Value> operands;
+  mlir::ArrayRef<Sharding> operandShardings, resultShardings;
+
+  mlir::Location getLoc() const { return op->getLoc(); }
+
+  /// The type of result `index` on one device.
+  mlir::RankedTensorType localResultType(unsigned index = 0) const;
+
+  /// The same op on local operands and result types.
+  mlir::Operation *cloneLocally();
+
+  /// tensor<i32>: the device's index over `axes`.
+  mlir::Value axisIndex(mlir::ArrayRef<AxisId> axes);
+
+  /// tensor<i32>: the first global row that the device holds of a dimension
+  /// split over `axes` into shards of `rows` rows.
+  mlir::Value firstRow(mlir::ArrayRef<AxisId> axes, int64_t rows);
+
+  /// The local `value` of a tensor with the given global shape, rows past the
+  /// end of `dims` replaced by `neutral`; the value itself where these
+  /// dimensions divide evenly.
+  mlir::Value maskPadding(mlir::Value value,
+                          mlir::ArrayRef<int64_t> globalShape,
+                          const Sharding &sharding,
+                          mlir::ArrayRef<int64_t> dims,
+                          mlir::TypedAttr neutral);
+
+  /// A constant splat of `type`, and a scalar spread over `type`'s shape.
+  mlir::Value splat(mlir::RankedTensorType type, mlir::Attribute value);
+  mlir::Value spread(mlir::Value scalar, mlir::RankedTensorType type);
+};
+
+/// The type of a shard of a tensor of `type`.
+mlir::RankedTensorType localType(mlir::RankedTensorType type,
+                                 const Sharding &sharding, const Mesh &mesh);
+
+/// The combiner's identity: reducing it with x gives x. -inf for the maximum
+/// of floats.
+mlir::TypedAttr reductionIdentity(ReduceKind kind, mlir::Type elementType);
+
+} // namespace shoal
+
+#endif // SHOAL_TRANSFORMS_PARTITION_LOCALIZER_H

@@ -1,0 +1,267 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Sharding/ReshardPlan.h"
+#include "shoal/Transforms/Partition/Localizer.h"
+#include "shoal/Transforms/Partition/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_LOCALIZE
+#include "shoal/Transforms/Partition/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+/// Writes the collective of one reshard step.
+class StepEmitter {
+public:
+  StepEmitter(OpBuilder &builder, const Mesh &mesh, ReshardOp op, Value input)
+      : builder(builder), mesh(mesh), op(op), input(input),
+        before(toSharding(op.getSource(), mesh)),
+        after(toSharding(op.getTarget(), mesh)),
+        delta(describeStep(before, after)),
+        type(localType(op.getType(), after, mesh)) {}
+
+  Value emit() {
+    Location loc = op.getLoc();
+    FlatSymbolRefAttr symbol = op.getSource().getMesh();
+    StringAttr why = op.getWhyAttr();
+    switch (*op.getStep()) {
+    case ReshardStep::Slice:
+      return spmd::AllSliceOp::create(builder, loc, type, symbol,
+                                      perDim(delta.added), input, why);
+    case ReshardStep::AllGather:
+      return spmd::AllGatherOp::create(builder, loc, type, symbol,
+                                       perDim(delta.removed), input, why);
+    case ReshardStep::AllReduce:
+      return spmd::AllReduceOp::create(builder, loc, type, ReduceKind::Sum,
+                                       symbol, axes(delta.partialRemoved),
+                                       input, why);
+    case ReshardStep::ReduceScatter:
+      return spmd::ReduceScatterOp::create(builder, loc, type, ReduceKind::Sum,
+                                           symbol, perDim(delta.added), input,
+                                           why);
+    case ReshardStep::AllToAll:
+      return spmd::AllToAllOp::create(builder, loc, type, symbol, moves(),
+                                      input, why);
+    case ReshardStep::CollectivePermute:
+      return emitPermute();
+    case ReshardStep::ToPartial:
+      return emitToPartial();
+    }
+    llvm_unreachable("all steps are handled");
+  }
+
+private:
+  AxesAttr axes(ArrayRef<AxisId> list) {
+    return toAxesAttr(list, mesh, builder.getContext());
+  }
+
+  ArrayAttr perDim(ArrayRef<AxisList> lists) {
+    return builder.getArrayAttr(llvm::map_to_vector(
+        lists, [&](const AxisList &list) -> Attribute { return axes(list); }));
+  }
+
+  ArrayAttr moves() {
+    return builder.getArrayAttr(
+        llvm::map_to_vector(delta.moves, [&](const AxisMove &m) -> Attribute {
+          return spmd::MoveAttr::get(builder.getContext(), axes(m.axes),
+                                     m.sourceDim, m.targetDim);
+        }));
+  }
+
+  Value emitPermute() {
+    AxisPermutation permutation = describePermute(before, after, mesh);
+    if (before == after) // Only the device order changes.
+      permutation.source = permutation.target =
+          llvm::to_vector<2>(llvm::seq<AxisId>(mesh.axes.size()));
+    return spmd::CollectivePermuteOp::create(
+        builder, op.getLoc(), type, op.getSource().getMesh(),
+        axes(permutation.source), op.getTarget().getMesh(),
+        axes(permutation.target), input, op.getWhyAttr());
+  }
+
+  /// The first device along the axes keeps its value, the others hold zero.
+  Value emitToPartial() {
+    Localizer l(builder, mesh, op.getSource().getMesh(), op, input, before,
+                after);
+    Value index = l.axisIndex(delta.partialAdded);
+    auto indexType = cast<RankedTensorType>(index.getType());
+    Value isFirst = arith::CmpIOp::create(
+        builder, op.getLoc(), arith::CmpIPredicate::eq, index,
+        l.splat(indexType, builder.getI32IntegerAttr(0)));
+    Value zero =
+        l.splat(type, reductionIdentity(ReduceKind::Sum, type.getElementType()));
+    return arith::SelectOp::create(
+        builder, op.getLoc(),
+        l.spread(isFirst, type.clone(builder.getI1Type())), input, zero);
+  }
+
+  OpBuilder &builder;
+  const Mesh &mesh;
+  ReshardOp op;
+  Value input;
+  Sharding before, after;
+  ShardingDelta delta;
+  RankedTensorType type;
+};
+
+/// Rewrites one function: local ops are built next to the global ones, which
+/// go away at the end.
+class FunctionLocalizer {
+public:
+  FunctionLocalizer(func::FuncOp function, const Mesh &mesh)
+      : function(function), mesh(mesh),
+        symbol(FlatSymbolRefAttr::get(function.getContext(), mesh.name)),
+        builder(function.getContext()) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> globalOps;
+    for (Operation &op : function.front())
+      globalOps.push_back(&op);
+    if (failed(localizeArguments()))
+      return failure();
+    for (Operation *op : globalOps) {
+      builder.setInsertionPoint(op);
+      if (failed(localize(op)))
+        return failure();
+    }
+    for (Operation *op : llvm::reverse(globalOps))
+      op->erase();
+    for (BlockArgument argument : function.getArguments())
+      argument.setType(localArgumentTypes[argument.getArgNumber()]);
+    setFunctionType();
+    return success();
+  }
+
+private:
+  FailureOr<Sharding> shardingOf(Value value, Operation *user) {
+    if (ShardingAttr attr = getShardingOf(value))
+      return toSharding(attr, mesh);
+    user->emitError("expected every value to have a sharding; "
+                    "--shoal-assign chooses them");
+    return failure();
+  }
+
+  LogicalResult localizeArguments() {
+    for (BlockArgument argument : function.getArguments()) {
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (!type)
+        return function.emitError()
+               << "argument " << argument.getArgNumber()
+               << ": expected a tensor but got " << argument.getType();
+      FailureOr<Sharding> sharding = shardingOf(argument, function);
+      if (failed(sharding))
+        return failure();
+      localArgumentTypes.push_back(localType(type, *sharding, mesh));
+      function.setArgAttr(argument.getArgNumber(), kGlobalTypeAttr,
+                          TypeAttr::get(type));
+      // Global ops still use the argument; its own type changes at the end.
+      local.map(argument, argument);
+    }
+    return success();
+  }
+
+  LogicalResult localize(Operation *op) {
+    if (isa<func::ReturnOp>(op))
+      return localizeReturn(op);
+    if (auto reshard = dyn_cast<ReshardOp>(op))
+      return localizeReshard(reshard);
+    if (!isa<FactorRuleOpInterface>(op) && !isa<LocalizeOpInterface>(op))
+      return op->emitOpError("cannot be partitioned: it has no factor rule");
+
+    SmallVector<Value> operands;
+    SmallVector<Sharding> operandShardings, resultShardings;
+    for (Value operand : op->getOperands()) {
+      FailureOr<Sharding> sharding = shardingOf(operand, op);
+      if (failed(sharding))
+        return failure();
+      operands.push_back(local.lookup(operand));
+      operandShardings.push_back(*sharding);
+    }
+    for (Value result : op->getResults()) {
+      FailureOr<Sharding> sharding = shardingOf(result, op);
+      if (failed(sharding))
+        return failure();
+      resultShardings.push_back(*sharding);
+    }
+
+    Localizer localizer(builder, mesh, symbol, op, operands, operandShardings,
+                        resultShardings);
+    SmallVector<Value> results;
+    if (auto interface = dyn_cast<LocalizeOpInterface>(op)) {
+      if (failed(interface.localize(localizer, results)))
+        return failure();
+    } else {
+      results = localizer.cloneLocally()->getResults();
+    }
+    local.map(op->getResults(), results);
+    return success();
+  }
+
+  LogicalResult localizeReshard(ReshardOp op) {
+    if (!op.getStep())
+      return op.emitOpError("expected a step; --shoal-plan-reshards adds it");
+    Value result =
+        StepEmitter(builder, mesh, op, local.lookup(op.getInput())).emit();
+    local.map(op.getResult(), result);
+    return success();
+  }
+
+  LogicalResult localizeReturn(Operation *op) {
+    SmallVector<Value> operands;
+    for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
+      auto attr = function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr);
+      auto type = dyn_cast<RankedTensorType>(operand.getType());
+      if (!attr || !type)
+        return op->emitError() << "result " << i
+                               << ": expected a tensor with a sharding";
+      function.setResultAttr(i, kGlobalTypeAttr, TypeAttr::get(type));
+      operands.push_back(local.lookup(operand));
+      localResultTypes.push_back(
+          localType(type, toSharding(attr, mesh), mesh));
+    }
+    func::ReturnOp::create(builder, op->getLoc(), operands);
+    return success();
+  }
+
+  void setFunctionType() {
+    function.setFunctionType(FunctionType::get(
+        function.getContext(), localArgumentTypes, localResultTypes));
+    function->setAttr(kSpmdAttr, UnitAttr::get(function.getContext()));
+  }
+
+  func::FuncOp function;
+  const Mesh &mesh;
+  FlatSymbolRefAttr symbol;
+  OpBuilder builder;
+  IRMapping local;
+  SmallVector<Type> localArgumentTypes, localResultTypes;
+};
+
+struct Localize : shoal::impl::LocalizeBase<Localize> {
+  void runOnOperation() override {
+    FailureOr<Mesh> mesh = collectMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (function.isDeclaration() || function->hasAttr(kSpmdAttr))
+        continue;
+      if (!function.getBody().hasOneBlock()) {
+        function.emitError("expected a function of one block");
+        return signalPassFailure();
+      }
+      if (failed(FunctionLocalizer(function, *mesh).run()))
+        return signalPassFailure();
+    }
+  }
+};
+
+} // namespace

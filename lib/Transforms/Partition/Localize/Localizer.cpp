@@ -1,0 +1,113 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Transforms/Partition/Localizer.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace shoal;
+
+RankedTensorType shoal::localType(RankedTensorType type,
+                                  const Sharding &sharding, const Mesh &mesh) {
+  return type.clone(localShape(type.getShape(), sharding, mesh));
+}
+
+TypedAttr shoal::reductionIdentity(ReduceKind kind, Type elementType) {
+  Builder builder(elementType.getContext());
+  if (auto type = dyn_cast<FloatType>(elementType)) {
+    const llvm::fltSemantics &semantics = type.getFloatSemantics();
+    switch (kind) {
+    case ReduceKind::Prod:
+      return builder.getFloatAttr(type, 1.0);
+    case ReduceKind::Max:
+      return builder.getFloatAttr(type,
+                                  APFloat::getInf(semantics, /*Negative=*/true));
+    case ReduceKind::Min:
+      return builder.getFloatAttr(type, APFloat::getInf(semantics));
+    default:
+      return builder.getFloatAttr(type, 0.0);
+    }
+  }
+  auto type = cast<IntegerType>(elementType);
+  unsigned width = type.getWidth();
+  switch (kind) {
+  case ReduceKind::Prod:
+    return builder.getIntegerAttr(type, APInt(width, 1));
+  case ReduceKind::Max:
+    // An i1 is compared as 0 and 1, not as 0 and -1.
+    return builder.getIntegerAttr(type, width == 1
+                                            ? APInt(1, 0)
+                                            : APInt::getSignedMinValue(width));
+  case ReduceKind::Min:
+    return builder.getIntegerAttr(type, width == 1
+                                            ? APInt(1, 1)
+                                            : APInt::getSignedMaxValue(width));
+  case ReduceKind::And:
+    return builder.getIntegerAttr(type, APInt::getAllOnes(width));
+  default:
+    return builder.getIntegerAttr(type, APInt::getZero(width));
+  }
+}
+
+RankedTensorType Localizer::localResultType(unsigned index) const {
+  return localType(cast<RankedTensorType>(op->getResult(index).getType()),
+                   resultShardings[index], mesh);
+}
+
+Operation *Localizer::cloneLocally() {
+  Operation *clone = builder.clone(*op);
+  clone->setOperands(operands);
+  clone->removeAttr(kShardingsAttr);
+  clone->removeAttr(kOriginAttr);
+  for (unsigned i = 0; i < op->getNumResults(); ++i)
+    clone->getResult(i).setType(localResultType(i));
+  return clone;
+}
+
+Value Localizer::axisIndex(ArrayRef<AxisId> axes) {
+  auto type = RankedTensorType::get({}, builder.getI32Type());
+  return spmd::AxisIndexOp::create(builder, getLoc(), type, meshSymbol,
+                                   toAxesAttr(axes, mesh, builder.getContext()));
+}
+
+Value Localizer::firstRow(ArrayRef<AxisId> axes, int64_t rows) {
+  Value index = axisIndex(axes);
+  auto type = cast<RankedTensorType>(index.getType());
+  Value factor = splat(type, builder.getI32IntegerAttr(rows));
+  return arith::MulIOp::create(builder, getLoc(), index, factor);
+}
+
+Value Localizer::splat(RankedTensorType type, Attribute value) {
+  return arith::ConstantOp::create(builder, getLoc(), type,
+                                   SplatElementsAttr::get(type, value));
+}
+
+Value Localizer::spread(Value scalar, RankedTensorType type) {
+  return BroadcastInDimOp::create(builder, getLoc(), type, scalar,
+                                  ArrayRef<int64_t>());
+}
+
+Value Localizer::maskPadding(Value value, ArrayRef<int64_t> globalShape,
+                             const Sharding &sharding, ArrayRef<int64_t> dims,
+                             TypedAttr neutral) {
+  auto type = cast<RankedTensorType>(value.getType());
+  auto i32Type = type.clone(builder.getI32Type());
+  Value other;
+  for (int64_t dim : dims) {
+    if (paddedRows(globalShape, dim, sharding, mesh) == 0)
+      continue;
+    Value row = IotaOp::create(builder, getLoc(), i32Type, dim);
+    Value first = firstRow(sharding.dims[dim], type.getDimSize(dim));
+    row = arith::AddIOp::create(builder, getLoc(), row, spread(first, i32Type));
+    Value end = splat(i32Type, builder.getI32IntegerAttr(globalShape[dim]));
+    Value isInside = arith::CmpIOp::create(
+        builder, getLoc(), arith::CmpIPredicate::slt, row, end);
+    if (!other)
+      other = splat(type, neutral);
+    value = arith::SelectOp::create(builder, getLoc(), isInside, value, other);
+  }
+  return value;
+}

@@ -1,0 +1,94 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Sharding/ReshardPlan.h"
+#include "shoal/Transforms/Partition/Passes.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_PLANRESHARDS
+#include "shoal/Transforms/Partition/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+/// Writes the chain of one reshard. Steps that an earlier reshard of the same
+/// value has taken already are not repeated.
+class ChainBuilder {
+public:
+  ChainBuilder(ReshardOp op, const Mesh &mesh)
+      : builder(op), op(op), mesh(mesh), value(op.getInput()),
+        at(op.getSource()) {}
+
+  void build() {
+    Sharding source = toSharding(op.getSource(), mesh);
+    Sharding target = toSharding(op.getTarget(), mesh);
+    ArrayRef<int64_t> shape = op.getType().getShape();
+    // Changing the device order costs the local size: do it at the small end.
+    bool orderFirst = localBytes(shape, 1, source, mesh) <=
+                      localBytes(shape, 1, target, mesh);
+    if (orderFirst)
+      changeDeviceOrder();
+    for (const PlannedStep &step : planReshard(shape, source, target, mesh))
+      addStep(step.step, toAttr(step.result, mesh, at.getMesh()));
+    changeDeviceOrder();
+    op.replaceAllUsesWith(value);
+    op.erase();
+  }
+
+private:
+  void changeDeviceOrder() {
+    FlatSymbolRefAttr wanted = op.getTarget().getMesh();
+    if (at.getMesh() != wanted)
+      addStep(ReshardStep::CollectivePermute,
+              toAttr(toSharding(at, mesh), mesh, wanted));
+  }
+
+  void addStep(ReshardStep step, ShardingAttr result) {
+    value = findStep(step, result);
+    at = result;
+  }
+
+  Value findStep(ReshardStep step, ShardingAttr result) {
+    for (Operation *user : value.getUsers()) {
+      auto other = dyn_cast<ReshardOp>(user);
+      if (other && other.getStep() == step && other.getTarget() == result &&
+          other->getBlock() == op->getBlock() && other->isBeforeInBlock(op))
+        return other;
+    }
+    auto stepOp = ReshardOp::create(
+        builder, op.getLoc(), op.getType(), value, at, result,
+        ReshardStepAttr::get(builder.getContext(), step), op.getWhyAttr());
+    stepOp->setAttr(kShardingsAttr, builder.getArrayAttr({result}));
+    return stepOp;
+  }
+
+  OpBuilder builder;
+  ReshardOp op;
+  const Mesh &mesh;
+  Value value;
+  /// The sharding of `value`.
+  ShardingAttr at;
+};
+
+struct PlanReshards : shoal::impl::PlanReshardsBase<PlanReshards> {
+  void runOnOperation() override {
+    SmallVector<ReshardOp> reshards;
+    getOperation().walk([&](ReshardOp op) {
+      if (!op.getStep())
+        reshards.push_back(op);
+    });
+    if (reshards.empty())
+      return;
+    FailureOr<Mesh> mesh = collectMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    for (ReshardOp op : reshards)
+      ChainBuilder(op, *mesh).build();
+  }
+};
+
+} // namespace
