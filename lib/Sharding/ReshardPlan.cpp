@@ -1,5 +1,5 @@
-// Part of the Shoal project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/ReshardPlan.h"
 #include "llvm/ADT/STLExtras.h"
@@ -111,9 +111,8 @@ private:
     Sharding next = state;
     for (auto [d, axes] : llvm::enumerate(target.dims)) {
       AxisList reduced = axes;
-      llvm::erase_if(reduced, [&](AxisId axis) {
-        return !contains(state.partial, axis);
-      });
+      llvm::erase_if(
+          reduced, [&](AxisId axis) { return !contains(state.partial, axis); });
       append(next, d, reduced);
       for (AxisId axis : reduced)
         erase(next.partial, axis);

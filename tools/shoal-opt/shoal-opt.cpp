@@ -1,18 +1,17 @@
-// Part of the Shoal project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "shoal/Dialect/Spmd/IR/Spmd.h"
-#include "shoal/Transforms/Import/Passes.h"
+#include "shoal/InitShoal.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
-  registry.insert<shoal::ShoalDialect, shoal::spmd::SpmdDialect>();
+  shoal::registerShoalDialects(registry);
   mlir::registerAllPasses();
-  shoal::registerImportPasses();
+  shoal::registerShoalPasses();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Shoal optimizer driver\n", registry));
 }

@@ -1,5 +1,5 @@
-// Part of the Shoal project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The choice of the sharding of every value, as a problem on plain values: a
 // graph of ops with factor rules, and a cost in bytes. Knows no IR.

@@ -1,5 +1,5 @@
-// Part of the Shoal project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // How a value gets from one sharding to another: a short list of steps, each
 // one collective or a local operation.

@@ -33,4 +33,30 @@ def DecomposeComposites : Pass<"shoal-decompose-composites"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def ResolveAnnotations : Pass<"shoal-resolve-annotations", "::mlir::ModuleOp"> {
+  let summary = "Writes GShard's annotations as shardings by named axes";
+  let description = [{
+    Replaces `replicate`, `split` and `shard` by `sharding_constraint` over the
+    module's first mesh. A device assignment that is a tiling by (sub-)axes of
+    the mesh becomes these axes; any other gets a mesh of its own, with the same
+    axes and another device order.
+
+    ```mlir
+    shoal.mesh @mesh = <["data" = 2, "expert" = 4]>
+    func.func @f(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %y = shoal.split %x {dim = 0, num_partitions = 4} : tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    shoal.mesh @mesh = <["data" = 2, "expert" = 4]>
+    func.func @f(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %y = shoal.sharding_constraint %x <@mesh, [{"expert"}, {} ]> : tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+  }];
+}
+
 #endif // SHOAL_TRANSFORMS_IMPORT_PASSES_TD

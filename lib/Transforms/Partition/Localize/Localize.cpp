@@ -1,13 +1,13 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/IRMapping.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/ReshardPlan.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "shoal/Transforms/Partition/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "mlir/IR/IRMapping.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_LOCALIZE
@@ -41,13 +41,11 @@ public:
       return spmd::AllGatherOp::create(builder, loc, type, symbol,
                                        perDim(delta.removed), input, why);
     case ReshardStep::AllReduce:
-      return spmd::AllReduceOp::create(builder, loc, type, ReduceKind::Sum,
-                                       symbol, axes(delta.partialRemoved),
-                                       input, why);
+      return spmd::AllReduceOp::create(builder, loc, type, sum(), symbol,
+                                       axes(delta.partialRemoved), input, why);
     case ReshardStep::ReduceScatter:
-      return spmd::ReduceScatterOp::create(builder, loc, type, ReduceKind::Sum,
-                                           symbol, perDim(delta.added), input,
-                                           why);
+      return spmd::ReduceScatterOp::create(builder, loc, type, sum(), symbol,
+                                           perDim(delta.added), input, why);
     case ReshardStep::AllToAll:
       return spmd::AllToAllOp::create(builder, loc, type, symbol, moves(),
                                       input, why);
@@ -60,6 +58,10 @@ public:
   }
 
 private:
+  ReduceKindAttr sum() {
+    return ReduceKindAttr::get(builder.getContext(), ReduceKind::Sum);
+  }
+
   AxesAttr axes(ArrayRef<AxisId> list) {
     return toAxesAttr(list, mesh, builder.getContext());
   }
@@ -97,8 +99,8 @@ private:
     Value isFirst = arith::CmpIOp::create(
         builder, op.getLoc(), arith::CmpIPredicate::eq, index,
         l.splat(indexType, builder.getI32IntegerAttr(0)));
-    Value zero =
-        l.splat(type, reductionIdentity(ReduceKind::Sum, type.getElementType()));
+    Value zero = l.splat(
+        type, reductionIdentity(ReduceKind::Sum, type.getElementType()));
     return arith::SelectOp::create(
         builder, op.getLoc(),
         l.spread(isFirst, type.clone(builder.getI1Type())), input, zero);
@@ -221,12 +223,11 @@ private:
       auto attr = function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr);
       auto type = dyn_cast<RankedTensorType>(operand.getType());
       if (!attr || !type)
-        return op->emitError() << "result " << i
-                               << ": expected a tensor with a sharding";
+        return op->emitError()
+               << "result " << i << ": expected a tensor with a sharding";
       function.setResultAttr(i, kGlobalTypeAttr, TypeAttr::get(type));
       operands.push_back(local.lookup(operand));
-      localResultTypes.push_back(
-          localType(type, toSharding(attr, mesh), mesh));
+      localResultTypes.push_back(localType(type, toSharding(attr, mesh), mesh));
     }
     func::ReturnOp::create(builder, op->getLoc(), operands);
     return success();

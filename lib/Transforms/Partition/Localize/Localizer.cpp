@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Transforms/Partition/Localizer.h"
-#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
-#include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -23,8 +23,8 @@ TypedAttr shoal::reductionIdentity(ReduceKind kind, Type elementType) {
     case ReduceKind::Prod:
       return builder.getFloatAttr(type, 1.0);
     case ReduceKind::Max:
-      return builder.getFloatAttr(type,
-                                  APFloat::getInf(semantics, /*Negative=*/true));
+      return builder.getFloatAttr(
+          type, APFloat::getInf(semantics, /*Negative=*/true));
     case ReduceKind::Min:
       return builder.getFloatAttr(type, APFloat::getInf(semantics));
     default:
@@ -38,13 +38,11 @@ TypedAttr shoal::reductionIdentity(ReduceKind kind, Type elementType) {
     return builder.getIntegerAttr(type, APInt(width, 1));
   case ReduceKind::Max:
     // An i1 is compared as 0 and 1, not as 0 and -1.
-    return builder.getIntegerAttr(type, width == 1
-                                            ? APInt(1, 0)
-                                            : APInt::getSignedMinValue(width));
+    return builder.getIntegerAttr(
+        type, width == 1 ? APInt(1, 0) : APInt::getSignedMinValue(width));
   case ReduceKind::Min:
-    return builder.getIntegerAttr(type, width == 1
-                                            ? APInt(1, 1)
-                                            : APInt::getSignedMaxValue(width));
+    return builder.getIntegerAttr(
+        type, width == 1 ? APInt(1, 1) : APInt::getSignedMaxValue(width));
   case ReduceKind::And:
     return builder.getIntegerAttr(type, APInt::getAllOnes(width));
   default:
@@ -69,8 +67,9 @@ Operation *Localizer::cloneLocally() {
 
 Value Localizer::axisIndex(ArrayRef<AxisId> axes) {
   auto type = RankedTensorType::get({}, builder.getI32Type());
-  return spmd::AxisIndexOp::create(builder, getLoc(), type, meshSymbol,
-                                   toAxesAttr(axes, mesh, builder.getContext()));
+  return spmd::AxisIndexOp::create(
+      builder, getLoc(), type, meshSymbol,
+      toAxesAttr(axes, mesh, builder.getContext()));
 }
 
 Value Localizer::firstRow(ArrayRef<AxisId> axes, int64_t rows) {
@@ -103,8 +102,8 @@ Value Localizer::maskPadding(Value value, ArrayRef<int64_t> globalShape,
     Value first = firstRow(sharding.dims[dim], type.getDimSize(dim));
     row = arith::AddIOp::create(builder, getLoc(), row, spread(first, i32Type));
     Value end = splat(i32Type, builder.getI32IntegerAttr(globalShape[dim]));
-    Value isInside = arith::CmpIOp::create(
-        builder, getLoc(), arith::CmpIPredicate::slt, row, end);
+    Value isInside = arith::CmpIOp::create(builder, getLoc(),
+                                           arith::CmpIPredicate::slt, row, end);
     if (!other)
       other = splat(type, neutral);
     value = arith::SelectOp::create(builder, getLoc(), isInside, value, other);

@@ -3,11 +3,11 @@
 
 // The ops whose local form is more than the same op on local types.
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "shoal/Transforms/Partition/Passes.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -119,9 +119,10 @@ struct Reduce : LocalizeOpInterface::ExternalModel<Reduce, ReduceOp> {
       llvm::append_range(axes, l.operandShardings[0].dims[dim]);
     if (op.getKind() != ReduceKind::Sum && !axes.empty()) {
       auto why = l.builder.getStringAttr(
-          (stringifyReduceKind(op.getKind()) + " over a split dimension").str());
+          (stringifyReduceKind(op.getKind()) + " over a split dimension")
+              .str());
       local = spmd::AllReduceOp::create(
-          l.builder, l.getLoc(), type, op.getKind(), l.meshSymbol,
+          l.builder, l.getLoc(), type, op.getKindAttr(), l.meshSymbol,
           toAxesAttr(axes, l.mesh, op.getContext()), local, why);
     }
     results.push_back(local);

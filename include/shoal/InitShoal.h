@@ -1,0 +1,38 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Everything a tool of Shoal registers.
+
+#ifndef SHOAL_INITSHOAL_H
+#define SHOAL_INITSHOAL_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Transforms/Import/Passes.h"
+#include "shoal/Transforms/Partition/Passes.h"
+
+namespace shoal {
+
+/// The dialects of Shoal's programs, and what passes know of their ops.
+inline void registerShoalDialects(mlir::DialectRegistry &registry) {
+  registry.insert<ShoalDialect, spmd::SpmdDialect, mlir::arith::ArithDialect,
+                  mlir::func::FuncDialect, mlir::math::MathDialect,
+                  mlir::tensor::TensorDialect>();
+  mlir::func::registerInlinerExtension(registry);
+  registerFactorRuleModels(registry);
+  registerLocalizeModels(registry);
+}
+
+inline void registerShoalPasses() {
+  registerImportPasses();
+  registerShoalPartitionPasses();
+}
+
+} // namespace shoal
+
+#endif // SHOAL_INITSHOAL_H

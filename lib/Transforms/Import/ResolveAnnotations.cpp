@@ -1,0 +1,161 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Sharding/DeviceAssignment.h"
+#include "shoal/Transforms/Import/Passes.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_RESOLVEANNOTATIONS
+#include "shoal/Transforms/Import/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+class Resolver {
+public:
+  explicit Resolver(ModuleOp module) : module(module) {}
+
+  LogicalResult run() {
+    SmallVector<Operation *> annotations;
+    module.walk([&](Operation *op) {
+      if (isa<ReplicateOp, SplitOp, ShardOp>(op))
+        annotations.push_back(op);
+    });
+    if (annotations.empty())
+      return success();
+    auto meshes = module.getOps<MeshOp>();
+    if (meshes.empty())
+      return annotations.front()->emitOpError(
+          "needs a mesh; add one to the module, such as shoal.mesh @mesh = "
+          "<[\"x\" = 8]>");
+    meshOp = *meshes.begin();
+    readMesh();
+    for (Operation *op : annotations)
+      if (failed(resolve(op)))
+        return failure();
+    return success();
+  }
+
+private:
+  void readMesh() {
+    mesh.name = meshOp.getSymName();
+    mesh.deviceIds = std::vector<int64_t>(meshOp.getMesh().getDeviceIds());
+    for (MeshAxisAttr axis : meshOp.getMesh().getAxes())
+      mesh.axes.push_back(
+          {axis.getName().str(), 1, axis.getSize(), axis.getSize()});
+  }
+
+  LogicalResult resolve(Operation *op) {
+    FailureOr<ShardingAttr> sharding =
+        llvm::TypeSwitch<Operation *, FailureOr<ShardingAttr>>(op)
+            .Case([&](ReplicateOp) {
+              return ShardingAttr::getReplicated(symbolOf(meshOp), rankOf(op));
+            })
+            .Case([&](SplitOp split) { return resolveSplit(split); })
+            .Case([&](ShardOp shard) { return resolveShard(shard); });
+    if (failed(sharding))
+      return failure();
+    OpBuilder builder(op);
+    auto constraint = ShardingConstraintOp::create(
+        builder, op->getLoc(), op->getResultTypes(), op->getOperand(0),
+        *sharding);
+    op->replaceAllUsesWith(constraint);
+    op->erase();
+    return success();
+  }
+
+  FailureOr<ShardingAttr> resolveSplit(SplitOp op) {
+    int64_t partitions = op.getNumPartitions();
+    // Partition i is on device i: the minor axes count the partitions.
+    auto axes = axesOfDigit({1, partitions}, mesh);
+    if (mesh.numDevices() % partitions != 0 || !axes) {
+      InFlightDiagnostic error =
+          op.emitOpError() << "num_partitions: " << partitions
+                           << " is not a product of minor axes of the mesh of "
+                           << mesh.numDevices() << " devices";
+      error.attachNote(meshOp.getLoc()) << "the mesh is here";
+      return error;
+    }
+    std::vector<std::vector<MeshAxis>> dims(rankOf(op));
+    dims[op.getDim()] = *axes;
+    return shardingOf(dims, symbolOf(meshOp));
+  }
+
+  FailureOr<ShardingAttr> resolveShard(ShardOp op) {
+    SmallVector<int64_t> tile(
+        cast<ShapedType>(op.getDeviceAssignment().getType()).getShape());
+    SmallVector<int64_t> devices(op.getDeviceAssignment().getValues<int64_t>());
+    FlatSymbolRefAttr symbol = symbolOf(meshOp);
+    auto axes = axesOfAssignment(tile, devices, mesh);
+    if (!axes) {
+      axes = axesInOrder(tile, mesh);
+      if (!axes) {
+        InFlightDiagnostic error =
+            op.emitOpError("device_assignment: its tiles are no products of "
+                           "axes of the mesh");
+        error.attachNote(meshOp.getLoc()) << "the mesh is here";
+        return error;
+      }
+      symbol = meshWithOrder(devices);
+    }
+    axes->resize(rankOf(op));
+    return shardingOf(*axes, symbol);
+  }
+
+  /// The mesh with the same axes and this device order; made where there is
+  /// none yet.
+  FlatSymbolRefAttr meshWithOrder(ArrayRef<int64_t> devices) {
+    for (auto other : module.getOps<MeshOp>())
+      if (other.getMesh().getDeviceIds() == devices &&
+          other.getMesh().getAxes() == meshOp.getMesh().getAxes())
+        return symbolOf(other);
+    OpBuilder builder(meshOp);
+    builder.setInsertionPointAfter(meshOp);
+    auto made =
+        MeshOp::create(builder, meshOp.getLoc(), meshOp.getSymName(),
+                       MeshAttr::get(module.getContext(),
+                                     meshOp.getMesh().getAxes(), devices));
+    SymbolTable(module).insert(made);
+    return symbolOf(made);
+  }
+
+  ShardingAttr shardingOf(ArrayRef<std::vector<MeshAxis>> dims,
+                          FlatSymbolRefAttr symbol) {
+    MLIRContext *context = module.getContext();
+    SmallVector<DimShardingAttr> attrs;
+    for (const std::vector<MeshAxis> &axes : dims) {
+      SmallVector<AxisRefAttr> refs;
+      for (const MeshAxis &axis : axes)
+        refs.push_back(AxisRefAttr::get(context, axis.name, axis.pre,
+                                        axis.isWhole() ? 0 : axis.size));
+      attrs.push_back(DimShardingAttr::get(context, refs, /*is_open=*/false,
+                                           /*priority=*/0));
+    }
+    return ShardingAttr::get(context, symbol, attrs, {}, {});
+  }
+
+  static int64_t rankOf(Operation *op) {
+    return cast<RankedTensorType>(op->getResult(0).getType()).getRank();
+  }
+  static FlatSymbolRefAttr symbolOf(MeshOp op) {
+    return FlatSymbolRefAttr::get(op.getSymNameAttr());
+  }
+
+  ModuleOp module;
+  MeshOp meshOp;
+  Mesh mesh;
+};
+
+struct ResolveAnnotations
+    : shoal::impl::ResolveAnnotationsBase<ResolveAnnotations> {
+  void runOnOperation() override {
+    if (failed(Resolver(getOperation()).run()))
+      signalPassFailure();
+  }
+};
+
+} // namespace
