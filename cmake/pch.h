@@ -1,3 +1,6 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
 // Headers that nearly every file of the compiler includes. A file still names
 // what it uses: the build without a precompiled header must work too.
 #include "mlir/Dialect/Arith/IR/Arith.h"

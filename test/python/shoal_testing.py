@@ -1,0 +1,111 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Running the tools and comparing arrays.
+
+The tools are those of $SHOAL_BUILD/bin, or of build/release/bin.
+"""
+
+import json
+import os
+import signal
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release")) / "bin"
+TIMEOUT = 60  # seconds; a hang is a failure, not a wait
+
+
+def mpi_environment():
+    """The environment, with what many ranks on a small machine need."""
+    return {
+        **os.environ,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
+
+
+@dataclass
+class Completed:
+    """How a tool ended."""
+
+    command: list
+    code: int
+    stdout: str
+    stderr: str
+
+    def expect_success(self):
+        command = " ".join(self.command)
+        assert self.code == 0, f"{command}\nexit {self.code}\n{self.stderr[-4000:]}"
+        return self
+
+
+def run(*command, timeout=TIMEOUT):
+    """Runs a command; past the timeout it and what it started are ended."""
+    command = [str(part) for part in command]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=mpi_environment(),
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        process.terminate()  # mpirun then ends its ranks
+        try:
+            stdout, stderr = process.communicate(timeout=5)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            stdout, stderr = process.communicate()
+        stderr += f"\n(ended after {timeout} s)"
+    return Completed(command, process.returncode, stdout, stderr)
+
+
+def shoalc(source, output, *flags):
+    return run(BIN / "shoalc", source, "-o", output, *flags)
+
+
+def shoal_run(source, *flags):
+    return run(BIN / "shoal-run", source, *flags)
+
+
+def mpirun(devices, program, *flags):
+    return run("mpirun", "-n", devices, program, *flags)
+
+
+def save_inputs(directory, arrays):
+    """Writes NAME.npy files; returns the --input flags that name them."""
+    flags = []
+    for name, array in arrays.items():
+        path = Path(directory) / f"{name}.npy"
+        np.save(path, array)
+        flags += ["--input", f"{name}={path}"]
+    return flags
+
+
+def load_results(directory, names):
+    return {name: np.load(Path(directory) / f"{name}.npy") for name in names}
+
+
+def load_json(path):
+    return json.loads(Path(path).read_text())
+
+
+def relative_difference(actual, expected):
+    """Largest difference over the largest expected value."""
+    actual, expected = np.float64(actual), np.float64(expected)
+    assert actual.shape == expected.shape, f"{actual.shape} != {expected.shape}"
+    assert np.isfinite(actual).all(), "a result is not finite"
+    scale = max(np.max(np.abs(expected), initial=0.0), 1e-30)
+    return np.max(np.abs(actual - expected), initial=0.0) / scale

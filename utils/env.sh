@@ -1,0 +1,44 @@
+# shellcheck shell=bash
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Sourced by the other scripts here: where things are, and how MPI programs
+# run on a small machine.
+
+SHOAL_ROOT="$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)"
+SHOAL_BUILD="${SHOAL_BUILD:-$SHOAL_ROOT/build/release}"
+SHOAL_JOBS="${SHOAL_JOBS:-$(nproc)}"
+SHOAL_PYTHON="$SHOAL_ROOT/.venv/bin/python"
+export SHOAL_ROOT SHOAL_BUILD SHOAL_JOBS SHOAL_PYTHON
+
+# More ranks than cores is the normal case here, and containers run as root.
+export OMPI_ALLOW_RUN_AS_ROOT=1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+export OMPI_MCA_rmaps_base_oversubscribe=1
+export OMPI_MCA_hwloc_base_binding_policy=none
+# Waiting ranks give their core to the ones that compute.
+export OMPI_MCA_mpi_yield_when_idle=1
+# Containers often forbid the single-copy system call; shared memory remains.
+export OMPI_MCA_btl_vader_single_copy_mechanism=none
+# One BLAS thread a rank: the ranks are the parallelism.
+export OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
+
+export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
+
+shoal_step() { printf '\n==> %s\n' "$*"; }
+shoal_die() {
+  printf 'error: %s\n' "$*" >&2
+  exit 1
+}
+
+# Configures and builds the tools and tests in $SHOAL_BUILD.
+shoal_build() {
+  shoal_step "building in $SHOAL_BUILD with $SHOAL_JOBS jobs"
+  mkdir -p "$SHOAL_ROOT/build"
+  cmake --preset release -S "$SHOAL_ROOT" -B "$SHOAL_BUILD" -DPython3_EXECUTABLE="$SHOAL_PYTHON" \
+    >"$SHOAL_ROOT/build/configure.log" 2>&1 || {
+    cat "$SHOAL_ROOT/build/configure.log" >&2
+    shoal_die "configuring failed"
+  }
+  ninja -C "$SHOAL_BUILD" -j "$SHOAL_JOBS" --quiet "$@" || shoal_die "the build failed"
+}

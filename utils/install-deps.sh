@@ -1,0 +1,73 @@
+#!/usr/bin/env bash
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installs what building, running and testing Shoal needs on Debian 12: Debian
+# packages and a Python virtual environment in .venv. Does nothing when all of
+# it is there already.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+
+readonly PACKAGES=(
+  # Compiler, linker and build tools.
+  clang-22 clang-format-22 clang-tidy-22 lld-22 mold ccache cmake ninja-build g++ git
+  # The libraries that Shoal stands on.
+  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev
+  openmpi-bin libopenmpi-dev libopenblas-dev nlohmann-json3-dev
+  # Tests and the example's data.
+  libgtest-dev libgmock-dev iso-codes procps
+  python3 python3-venv python3-pip
+)
+readonly PYTHON_PACKAGES=("numpy>=1.24,<3" "pytest>=7,<9")
+
+missing_packages() {
+  local package
+  for package in "${PACKAGES[@]}"; do
+    dpkg-query -W -f='${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || echo "$package"
+  done
+}
+
+as_root() {
+  if [ "$(id -u)" -eq 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo --preserve-env=DEBIAN_FRONTEND "$@"
+  else
+    shoal_die "installing Debian packages needs root or sudo: $*"
+  fi
+}
+
+install_packages() {
+  command -v dpkg-query >/dev/null && command -v apt-get >/dev/null ||
+    shoal_die "apt-get not found: Shoal is set up for Debian 12; elsewhere install MLIR 22, OpenMPI and OpenBLAS by hand"
+  local missing
+  mapfile -t missing < <(missing_packages)
+  [ "${#missing[@]}" -eq 0 ] && return
+  shoal_step "installing ${missing[*]}"
+  export DEBIAN_FRONTEND=noninteractive
+  as_root apt-get update -qq ||
+    shoal_die "apt-get update failed: is the network up?"
+  as_root apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null ||
+    shoal_die "apt-get could not install: ${missing[*]}"
+}
+
+# The first interpreter that can make a working environment; Debian's own
+# comes first, as python3-venv belongs to it.
+create_venv() {
+  local python
+  for python in /usr/bin/python3 python3; do
+    "$python" -m venv --clear "$SHOAL_ROOT/.venv" >/dev/null 2>&1 && return
+  done
+  shoal_die "no python3 can create a virtual environment in $SHOAL_ROOT/.venv"
+}
+
+install_python() {
+  "$SHOAL_PYTHON" -c 'import numpy, pytest' 2>/dev/null && return
+  shoal_step "creating .venv with ${PYTHON_PACKAGES[*]}"
+  create_venv
+  "$SHOAL_PYTHON" -m pip install -q --disable-pip-version-check "${PYTHON_PACKAGES[@]}" ||
+    shoal_die "pip could not install: ${PYTHON_PACKAGES[*]}"
+}
+
+install_packages
+install_python

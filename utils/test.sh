@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Installs what is missing, builds, and runs every check and test. The last line
+# is their sum, `N passed, N failed, N skipped`; exits 1 where one failed.
+set -euo pipefail
+source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
+cd "$SHOAL_ROOT"
+
+utils/install-deps.sh
+shoal_build
+
+readonly REPORTS="$SHOAL_BUILD/test-reports"
+rm -rf "$REPORTS"
+mkdir -p "$REPORTS"
+outcomes=()
+
+# check NAME SECONDS COMMAND...: runs one runner; its exit code is evidence
+# beside the report that it writes to $REPORTS/NAME.xml, if it writes one.
+check() {
+  local name="$1" limit="$2" code=0 start=$SECONDS
+  shift 2
+  shoal_step "$name"
+  timeout --kill-after=10 "$limit" "$@" </dev/null || code=$?
+  [ $code -eq 124 ] && echo "$name: ended after $limit s" >&2
+  printf '%s: exit %d after %d s\n' "$name" $code $((SECONDS - start))
+  outcomes+=("$name=$code")
+}
+
+lit="$(llvm-config-22 --bindir)/lit"
+check format 120 utils/check-format.sh
+check tidy 600 utils/check-tidy.sh --quick
+# ctest knows the lit suite as one test; it has its own runner and report here.
+check ctest 600 ctest --test-dir "$SHOAL_BUILD" -j "$SHOAL_JOBS" --output-on-failure \
+  --no-tests=error --progress --exclude-regex '^lit$' --output-junit "$REPORTS/ctest.xml"
+check lit 600 "$lit" -sv -j "$SHOAL_JOBS" --xunit-xml-output "$REPORTS/lit.xml" "$SHOAL_BUILD/test"
+check python 600 "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider \
+  --junitxml "$REPORTS/python.xml" test/python
+
+shoal_step "summary"
+exec "$SHOAL_PYTHON" utils/count-tests.py "$REPORTS" "${outcomes[@]}"
