@@ -1,3 +1,6 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
 # How lit runs Shoal's tests. Paths come from the generated lit.site.cfg.py.
 #
 # Substitutions: shoal-opt, shoal-run, shoalc, shoal-lsp-server, FileCheck, not
