@@ -1,10 +1,13 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "mlir/IR/PatternMatch.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 
+using namespace mlir;
 using namespace shoal;
 
 static bool readLetters(llvm::StringRef term, llvm::SmallVectorImpl<char> &out,
@@ -36,4 +39,156 @@ std::optional<EinsumSpec> EinsumSpec::parse(llvm::StringRef spec,
   if (!readLetters(result, parsed.result, error))
     return std::nullopt;
   return parsed;
+}
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// Where a letter was first seen, and its size there.
+struct LetterPlace {
+  unsigned operand;
+  unsigned dim;
+  int64_t size;
+};
+using LetterPlaces = std::map<char, LetterPlace>;
+
+} // namespace
+
+/// (E2): a letter per dimension.
+static LogicalResult verifyRank(EinsumOp op, const Twine &what, Value value,
+                                size_t letters) {
+  size_t rank = tensorTypeOf(value).getRank();
+  if (rank == letters)
+    return success();
+  return op.emitOpError() << what << ": rank " << rank << " but " << letters
+                          << " letters in \"" << op.getSpec() << "\"";
+}
+
+/// (E3): the sizes of a tensor agree with the places seen before.
+static LogicalResult verifySizes(EinsumOp op, const Twine &what, Value value,
+                                 ArrayRef<char> letters,
+                                 const LetterPlaces &places) {
+  for (auto [dim, letter] : llvm::enumerate(letters)) {
+    auto place = places.find(letter);
+    int64_t size = tensorTypeOf(value).getDimSize(dim);
+    if (place == places.end() || place->second.size == size)
+      continue;
+    auto [operand, otherDim, otherSize] = place->second;
+    InFlightDiagnostic error = op.emitOpError()
+                               << what << " dim " << dim << ": letter '"
+                               << StringRef(&letter, 1) << "' has size " << size
+                               << " but operand " << operand << " dim "
+                               << otherDim << " has " << otherSize;
+    error.attachNote(op.getInputs()[operand].getLoc())
+        << "operand " << operand << " is defined here";
+    return error;
+  }
+  return success();
+}
+
+/// (E4): the result's letters stand in operands, and once in the result.
+static LogicalResult verifyResultLetters(EinsumOp op, ArrayRef<char> result,
+                                         const LetterPlaces &places) {
+  for (auto [dim, letter] : llvm::enumerate(result)) {
+    if (!places.contains(letter))
+      return op.emitOpError() << "result 0 dim " << dim << ": letter '"
+                              << StringRef(&letter, 1) << "' is in no operand";
+    if (llvm::is_contained(result.take_front(dim), letter))
+      return op.emitOpError()
+             << "result 0 dim " << dim << ": letter '" << StringRef(&letter, 1)
+             << "' occurs twice in the result";
+  }
+  return success();
+}
+
+/// (E5): one element type, and the result's the same or a wider one.
+static LogicalResult verifyElementTypes(EinsumOp op) {
+  Type element = tensorTypeOf(op.getInputs().front()).getElementType();
+  for (auto [i, input] : llvm::enumerate(op.getInputs()))
+    if (failed(verifyElementType(op, "operand " + Twine(i), input, element)))
+      return failure();
+  if (element.isInteger(1))
+    return op.emitOpError() << "operand 0: expected numbers but got i1";
+  Type result = tensorTypeOf(op.getResult()).getElementType();
+  bool isWider =
+      isa<FloatType>(element) == isa<FloatType>(result) &&
+      result.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth();
+  if (result != element && !isWider)
+    return op.emitOpError() << "result 0: expected elements of type " << element
+                            << " or a wider one of its kind but got " << result;
+  return success();
+}
+
+LogicalResult EinsumOp::verify() {
+  std::string error;
+  std::optional<EinsumSpec> spec = EinsumSpec::parse(getSpec(), error);
+  if (!spec) // (E1)
+    return emitOpError() << "spec \"" << getSpec() << "\": " << error;
+  size_t count = getInputs().size();
+  if (count != spec->inputs.size() || count > 2 || count == 0)
+    return emitOpError() << "spec \"" << getSpec() << "\": expected 1 or 2 "
+                         << "operands, as many as the op has, " << count
+                         << ", but got " << spec->inputs.size();
+  LetterPlaces places;
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    ArrayRef<char> letters = spec->inputs[i];
+    std::string what = ("operand " + Twine(i)).str();
+    if (failed(verifyRank(*this, what, input, letters.size())))
+      return failure();
+    for (auto [dim, letter] : llvm::enumerate(letters))
+      places.try_emplace(letter,
+                         LetterPlace{static_cast<unsigned>(i),
+                                     static_cast<unsigned>(dim),
+                                     tensorTypeOf(input).getDimSize(dim)});
+    if (failed(verifySizes(*this, what, input, letters, places)))
+      return failure();
+  }
+  if (failed(verifyRank(*this, "result 0", getResult(), spec->result.size())) ||
+      failed(verifyResultLetters(*this, spec->result, places)) ||
+      failed(verifySizes(*this, "result 0", getResult(), spec->result, places)))
+    return failure();
+  return verifyElementTypes(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// Folder and canonicaliser
+//===----------------------------------------------------------------------===//
+
+/// The spec of an einsum of one operand that only orders its letters anew:
+/// for each dimension of the result the operand's. Nothing for others.
+static std::optional<SmallVector<int64_t>> findPermutation(EinsumOp op) {
+  std::string error;
+  std::optional<EinsumSpec> spec = EinsumSpec::parse(op.getSpec(), error);
+  if (!spec || spec->inputs.size() != 1 ||
+      spec->inputs[0].size() != spec->result.size())
+    return std::nullopt;
+  ArrayRef<char> letters = spec->inputs[0];
+  SmallVector<int64_t> permutation;
+  for (char letter : spec->result) {
+    if (llvm::count(letters, letter) != 1)
+      return std::nullopt;
+    permutation.push_back(llvm::find(letters, letter) - letters.begin());
+  }
+  return permutation;
+}
+
+OpFoldResult EinsumOp::fold(FoldAdaptor) {
+  std::optional<SmallVector<int64_t>> permutation = findPermutation(*this);
+  if (!permutation || !llvm::is_sorted(*permutation) ||
+      getType() != getInputs()[0].getType())
+    return {};
+  return getInputs()[0];
+}
+
+LogicalResult EinsumOp::canonicalize(EinsumOp op, PatternRewriter &rewriter) {
+  std::optional<SmallVector<int64_t>> permutation = findPermutation(op);
+  if (!permutation || op.getType().getElementType() !=
+                          tensorTypeOf(op.getInputs()[0]).getElementType())
+    return failure();
+  rewriter.replaceOpWithNewOp<TransposeOp>(op, op.getType(), op.getInputs()[0],
+                                           *permutation);
+  return success();
 }

@@ -5,20 +5,87 @@
 // auxiliary loss stays inside a group, so that G can be split freely.
 
 #include "TensorBuilder.h"
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace shoal;
 
+/// capacity_factor * k * S / E, before it is rounded up.
+static double scaleCapacity(TopKGatingOp op, double factor) {
+  ArrayRef<int64_t> shape = tensorTypeOf(op.getGates()).getShape();
+  return factor * static_cast<double>(op.getK()) *
+         static_cast<double>(shape[1]) / static_cast<double>(shape[2]);
+}
+
 int64_t TopKGatingOp::getExpertCapacity() {
   if (std::optional<int64_t> capacity = getCapacity())
     return *capacity;
-  ArrayRef<int64_t> shape = tensorTypeOf(getGates()).getShape();
   double factor = getCapacityFactor()->convertToDouble();
-  double capacity =
-      std::ceil(factor * static_cast<double>(getK()) *
-                static_cast<double>(shape[1]) / static_cast<double>(shape[2]));
-  return std::max<int64_t>(getMinCapacity(), static_cast<int64_t>(capacity));
+  return std::max<int64_t>(
+      getMinCapacity(),
+      static_cast<int64_t>(std::ceil(scaleCapacity(*this, factor))));
 }
+
+//===----------------------------------------------------------------------===//
+// Verifier
+//===----------------------------------------------------------------------===//
+
+/// Positions are counted in i32.
+static constexpr int64_t kMaxCapacity = std::numeric_limits<int32_t>::max();
+
+/// (C2): one of capacity and capacity_factor, and a capacity that can be.
+static LogicalResult verifyCapacity(TopKGatingOp op) {
+  if (op.getCapacity().has_value() == op.getCapacityFactor().has_value())
+    return op.emitOpError()
+           << "expected either capacity or capacity_factor but got "
+           << (op.getCapacity() ? "both" : "none");
+  auto verifyInt = [&](StringRef name, int64_t value) {
+    if (value >= 1 && value <= kMaxCapacity)
+      return success();
+    return LogicalResult(op.emitOpError()
+                         << name << ": expected 1 to " << kMaxCapacity
+                         << " but got " << value);
+  };
+  if (std::optional<int64_t> capacity = op.getCapacity())
+    return verifyInt("capacity", *capacity);
+  double factor = op.getCapacityFactor()->convertToDouble();
+  if (!(factor > 0.0 && scaleCapacity(op, factor) <= kMaxCapacity))
+    return op.emitOpError()
+           << "capacity_factor: expected a positive number that gives at most "
+           << kMaxCapacity << " places but got " << op.getCapacityFactorAttr();
+  return verifyInt("min_capacity", op.getMinCapacity());
+}
+
+LogicalResult TopKGatingOp::verify() {
+  RankedTensorType gates = tensorTypeOf(getGates());
+  if (gates.getRank() != 3) // (C1)
+    return emitOpError() << "operand 0: expected rank 3, [G, S, E], but got "
+                         << gates.getRank();
+  int64_t k = getK(), experts = gates.getDimSize(2);
+  if (k < 1 || k > experts)
+    return emitOpError() << "k: expected 1 to " << experts
+                         << ", the number of experts, but got " << k;
+  if (gates.getDimSize(1) > kMaxCapacity / k)
+    return emitOpError() << "operand 0 dim 1: k times " << gates.getDimSize(1)
+                         << " tokens are more than positions count, "
+                         << kMaxCapacity;
+  if (failed(verifyCapacity(*this)))
+    return failure();
+  SmallVector<int64_t> shape(gates.getShape());
+  shape.push_back(getExpertCapacity());
+  Type element = gates.getElementType();
+  if (failed(verifyResult(*this, 0, shape, element)) || // (C3)
+      failed(verifyResult(*this, 1, shape, element)) ||
+      failed(verifyResult(*this, 2, {}, element)))
+    return failure();
+  return getKey() ? verifyKey(*this, "operand 1", getKey()) // (C4)
+                  : success();
+}
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
 
 namespace {
 

@@ -4,9 +4,52 @@
 // softmax, layer_norm and one_hot as composites.
 
 #include "TensorBuilder.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace shoal;
+
+//===----------------------------------------------------------------------===//
+// Verifiers
+//===----------------------------------------------------------------------===//
+
+LogicalResult SoftmaxOp::verify() {
+  return verifyDim(*this, "axis", getAxis(), getType().getRank()); // (C1)
+}
+
+LogicalResult LayerNormOp::verify() {
+  RankedTensorType type = tensorTypeOf(getInput());
+  int64_t axis = getAxis();
+  if (failed(verifyDim(*this, "axis", axis, type.getRank()))) // (C1)
+    return failure();
+  for (unsigned i : {1, 2}) { // (C2)
+    Value operand = getOperand(i);
+    std::string what = ("operand " + Twine(i)).str();
+    if (failed(verifyShape(*this, what, operand, {type.getDimSize(axis)})) ||
+        failed(verifyElementType(*this, what, operand, type.getElementType())))
+      return failure();
+  }
+  double epsilon = getEpsilon().convertToDouble();
+  if (!(epsilon >= 0.0 && std::isfinite(epsilon))) // (C3)
+    return emitOpError() << "epsilon: expected a finite number of at least 0 "
+                            "but got "
+                         << getEpsilonAttr();
+  return verifyResult(*this, 0, type.getShape(), type.getElementType()); // (C4)
+}
+
+LogicalResult OneHotOp::verify() {
+  RankedTensorType result = tensorTypeOf(getResult());
+  int64_t dim = getDim();
+  if (failed(verifyDim(*this, "dim", dim, result.getRank()))) // (C1)
+    return failure();
+  SmallVector<int64_t> shape(result.getShape());
+  shape.erase(shape.begin() + dim);
+  return verifyShape(*this, "operand 0", getIndices(), shape);
+}
+
+//===----------------------------------------------------------------------===//
+// Decomposition
+//===----------------------------------------------------------------------===//
 
 /// Repeats `x` along a new dimension `axis`, the inverse of reducing it away.
 static Value broadcastAlong(TensorBuilder &b, Value x, ArrayRef<int64_t> shape,

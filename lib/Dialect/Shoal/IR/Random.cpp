@@ -6,9 +6,18 @@
 
 #include "TensorBuilder.h"
 #include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace shoal;
+
+LogicalResult shoal::verifyKey(Operation *op, const Twine &what, Value key) {
+  return verifyShape(op, what, key, {2});
+}
+
+LogicalResult RandomOp::verify() {
+  return verifyKey(*this, "operand 0", getKey()); // (C1)
+}
 
 namespace {
 struct Words {

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "mlir/IR/DialectImplementation.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallSet.h"
 #include "llvm/ADT/StringSet.h"
@@ -10,6 +10,8 @@
 
 using namespace mlir;
 using namespace shoal;
+
+static constexpr int64_t kMaxDevices = int64_t(1) << 31;
 
 /// `["data" = 2, "expert" = 4]`
 static ParseResult parseMeshAxes(AsmParser &parser,
@@ -64,7 +66,7 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                          << "\": expected a size of at least 1 but got "
                          << axis.getSize();
     if (llvm::MulOverflow(devices, axis.getSize(), devices) ||
-        devices > (int64_t(1) << 31))
+        devices > kMaxDevices)
       return emitError() << "mesh has more than 2^31 devices";
   }
   if (deviceIds.empty())
@@ -106,25 +108,44 @@ int64_t AxisRefAttr::getSizeIn(MeshAttr mesh) const {
   return isWhole() ? *mesh.getAxisSize(getName()) : getSize();
 }
 
+LogicalResult AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  StringRef name, int64_t preSize,
+                                  int64_t size) {
+  if (name.empty())
+    return emitError() << "axis has an empty name";
+  bool isWhole = preSize == 1 && size == 0;
+  int64_t end;
+  if (!isWhole && (preSize < 1 || size < 2 ||
+                   llvm::MulOverflow(preSize, size, end) || end > kMaxDevices))
+    return emitError() << "sub-axis of \"" << name
+                       << "\": expected a size of at least 2 behind a major "
+                          "part of at least 1 and a product of at most 2^31 "
+                          "but got ("
+                       << preSize << ")" << size;
+  return success();
+}
+
 /// `"x"` or `"x":(2)4`.
 static FailureOr<AxisRefAttr> parseAxisRef(AsmParser &parser) {
   std::string name;
   int64_t preSize = 1, size = 0;
+  SMLoc loc = parser.getCurrentLocation();
   if (parser.parseString(&name))
     return failure();
   if (succeeded(parser.parseOptionalColon())) {
-    SMLoc loc = parser.getCurrentLocation();
     if (parser.parseLParen() || parser.parseInteger(preSize) ||
         parser.parseRParen() || parser.parseInteger(size))
       return failure();
-    if (preSize < 1 || size < 2)
-      return parser.emitError(loc)
-             << "sub-axis of \"" << name
-             << "\": expected a size of at least 2 behind "
-                "a major part of at least 1 but got ("
-             << preSize << ")" << size;
+    // In memory a size of 0 is a whole axis; in text it is none.
+    if (size == 0)
+      size = -1;
   }
-  return AxisRefAttr::get(parser.getContext(), name, preSize, size);
+  AxisRefAttr axis =
+      AxisRefAttr::getChecked([&]() { return parser.emitError(loc); },
+                              parser.getContext(), name, preSize, size);
+  if (!axis)
+    return failure();
+  return axis;
 }
 
 static void printAxisRef(AsmPrinter &printer, AxisRefAttr axis) {
@@ -215,6 +236,15 @@ void shoal::printAxesPerDim(AsmPrinter &printer, Operation *, ArrayAttr axes) {
 // DimShardingAttr and ShardingAttr
 //===----------------------------------------------------------------------===//
 
+LogicalResult
+DimShardingAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                        ArrayRef<AxisRefAttr>, bool, int64_t priority) {
+  if (priority < 0)
+    return emitError() << "expected a priority of at least 0 but got "
+                       << priority;
+  return success();
+}
+
 Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
   SmallVector<AxisRefAttr> axes;
   bool isOpen = false;
@@ -293,59 +323,25 @@ void ShardingAttr::print(AsmPrinter &printer) const {
   printer << '>';
 }
 
-/// The digits of an axis that a (sub-)axis covers: [pre, pre * size).
-static std::pair<int64_t, int64_t> extentOf(AxisRefAttr axis, MeshAttr mesh) {
-  return {axis.getPreSize(), axis.getPreSize() * axis.getSizeIn(mesh)};
-}
-
-/// (S2): `axis` divides its mesh axis and overlaps none of `earlier`.
-static LogicalResult verifyAxis(AxisRefAttr axis, ArrayRef<AxisRefAttr> earlier,
-                                MeshAttr mesh, StringRef meshName,
-                                function_ref<InFlightDiagnostic()> emitError) {
-  std::optional<int64_t> fullSize = mesh.getAxisSize(axis.getName());
-  if (!fullSize)
-    return emitError() << "unknown axis \"" << axis.getName() << "\" in mesh @"
-                       << meshName;
-  auto [begin, end] = extentOf(axis, mesh);
-  if (end > *fullSize || *fullSize % end != 0)
-    return emitError() << "sub-axis (" << axis.getPreSize() << ")"
-                       << axis.getSize() << " does not divide axis \""
-                       << axis.getName() << "\" of size " << *fullSize;
-  for (AxisRefAttr other : earlier) {
-    if (other.getName() != axis.getName())
-      continue;
-    auto [otherBegin, otherEnd] = extentOf(other, mesh);
-    if (begin < otherEnd && otherBegin < end)
-      return emitError() << "axis \"" << axis.getName() << "\" is used twice";
-  }
-  return success();
-}
-
 LogicalResult
 ShardingAttr::verifyFor(Type type, Operation *from,
                         function_ref<InFlightDiagnostic()> emitError) const {
-  auto meshOp = SymbolTable::lookupNearestSymbolFrom<MeshOp>(from, getMesh());
-  if (!meshOp)
+  MeshOp mesh = lookupMesh(from, getMesh());
+  if (!mesh) // (S1)
     return emitError() << "unknown mesh " << getMesh();
   auto tensor = dyn_cast<RankedTensorType>(type);
   if (!tensor)
     return emitError() << "expected a ranked tensor but got " << type;
-  if (static_cast<int64_t>(getDims().size()) != tensor.getRank())
+  if (static_cast<int64_t>(getDims().size()) != tensor.getRank()) // (S3)
     return emitError() << "sharding has " << getDims().size()
                        << " dimensions but the tensor has " << tensor.getRank();
   SmallVector<AxisRefAttr> seen;
-  auto verifyAxes = [&](ArrayRef<AxisRefAttr> axes) {
-    for (AxisRefAttr axis : axes) {
-      if (failed(verifyAxis(axis, seen, meshOp.getMesh(), getMesh().getValue(),
-                            emitError)))
-        return failure();
-      seen.push_back(axis);
-    }
-    return success();
-  };
-  for (DimShardingAttr dim : getDims())
-    if (failed(verifyAxes(dim.getAxes())))
+  for (auto [i, dim] : llvm::enumerate(getDims()))
+    if (failed(verifyAxes(dim.getAxes(), mesh, seen, [&, i = i]() {
+          return emitError() << "dim " << i << ": ";
+        })))
       return failure();
-  return success(succeeded(verifyAxes(getReplicated())) &&
-                 succeeded(verifyAxes(getPartial())));
+  return success(
+      succeeded(verifyAxes(getReplicated(), mesh, seen, emitError)) &&
+      succeeded(verifyAxes(getPartial(), mesh, seen, emitError)));
 }

@@ -9,7 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 namespace shoal {
 
@@ -57,10 +57,6 @@ public:
   /// once; else `x` itself.
   mlir::Value widen(mlir::Value x);
 };
-
-inline mlir::RankedTensorType tensorTypeOf(mlir::Value value) {
-  return llvm::cast<mlir::RankedTensorType>(value.getType());
-}
 
 } // namespace shoal
 

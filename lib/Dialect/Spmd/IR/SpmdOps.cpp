@@ -38,11 +38,3 @@ static void printMoves(AsmPrinter &printer, Operation *, ArrayAttr moves) {
 
 #define GET_OP_CLASSES
 #include "shoal/Dialect/Spmd/IR/SpmdOps.cpp.inc"
-
-LogicalResult AxisIndexOp::verify() { return success(); }
-LogicalResult AllSliceOp::verify() { return success(); }
-LogicalResult AllGatherOp::verify() { return success(); }
-LogicalResult AllReduceOp::verify() { return success(); }
-LogicalResult ReduceScatterOp::verify() { return success(); }
-LogicalResult AllToAllOp::verify() { return success(); }
-LogicalResult CollectivePermuteOp::verify() { return success(); }

@@ -16,6 +16,12 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Interfaces/PartitionInterfaces.h"
 
+namespace shoal {
+/// Whether the ranked tensor `type` is static and has less than 2^56 elements,
+/// also where sizes of zero count as one.
+bool isCountable(mlir::Type type);
+} // namespace shoal
+
 #include "shoal/Dialect/Shoal/IR/ShoalDialect.h.inc"
 #include "shoal/Dialect/Shoal/IR/ShoalEnums.h.inc"
 

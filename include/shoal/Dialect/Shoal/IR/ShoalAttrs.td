@@ -85,11 +85,16 @@ def Shoal_AxisRefAttr : Shoal_Attr<"AxisRef", "axis"> {
     whose more major part has size 2 (the notation of Shardy): an axis of size
     16 read as 2 x 4 x 2 has the sub-axes `"x":(1)2`, `"x":(2)4`, `"x":(8)2`.
     A whole axis has `pre_size` = 1 and `size` = 0 in memory.
+
+    Constraints:
+    * (X1) the name is not empty; a sub-axis has a `pre_size` of at least 1 and
+      a size of at least 2, their product is at most 2^31.
   }];
   let parameters = (ins StringRefParameter<"axis name">:$name,
                         DefaultValuedParameter<"int64_t", "1">:$pre_size,
                         DefaultValuedParameter<"int64_t", "0">:$size);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
   let extraClassDeclaration = [{
     bool isWhole() const { return getSize() == 0; }
     /// Number of devices along the (sub-)axis of `mesh`, which must have it.
@@ -112,12 +117,13 @@ def Shoal_DimShardingAttr : Shoal_Attr<"DimSharding", "dim"> {
   let description = [{
     `{"x", "y"}` splits the dimension over x (major) and y. A trailing `?`
     leaves it open: the compiler may add axes. `p2` behind the brace gives a
-    propagation priority (0, the default, goes first).
+    propagation priority (0, the default, goes first), at least 0.
   }];
   let parameters = (ins OptionalArrayRefParameter<"AxisRefAttr">:$axes,
                         DefaultValuedParameter<"bool", "false">:$is_open,
                         DefaultValuedParameter<"int64_t", "0">:$priority);
   let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
 }
 
 def Shoal_ShardingAttr : Shoal_Attr<"Sharding", "sharding"> {

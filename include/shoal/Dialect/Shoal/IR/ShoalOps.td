@@ -5,7 +5,6 @@
 #define SHOAL_OPS_TD
 
 include "mlir/IR/SymbolInterfaces.td"
-include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "shoal/Dialect/Shoal/IR/ShoalAttrs.td"
@@ -37,9 +36,8 @@ def Shoal_MeshOp : Shoal_Op<"mesh", [Symbol]> {
 //===----------------------------------------------------------------------===//
 
 class Shoal_AnnotationOp<string mnemonic, list<Trait> traits = []>
-    : Shoal_Op<mnemonic, [Pure, SameOperandsAndResultType, DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>] # traits> {
+    : Shoal_Op<mnemonic, [Pure, SameOperandsAndResultType] # traits> {
   let results = (outs Shoal_Tensor:$result);
-  let hasVerifier = 1;
 }
 
 def Shoal_ReplicateOp : Shoal_AnnotationOp<"replicate"> {
@@ -70,6 +68,7 @@ def Shoal_SplitOp : Shoal_AnnotationOp<"split"> {
   }];
   let arguments = (ins Shoal_Tensor:$input, I64Attr:$dim, I64Attr:$num_partitions);
   let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Shoal_ShardOp : Shoal_AnnotationOp<"shard"> {
@@ -90,6 +89,7 @@ def Shoal_ShardOp : Shoal_AnnotationOp<"shard"> {
   }];
   let arguments = (ins Shoal_Tensor:$input, I64ElementsAttr:$device_assignment);
   let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Shoal_ShardingConstraintOp : Shoal_AnnotationOp<"sharding_constraint"> {
@@ -101,9 +101,13 @@ def Shoal_ShardingConstraintOp : Shoal_AnnotationOp<"sharding_constraint"> {
     ```mlir
     %y = shoal.sharding_constraint %x <@mesh, [{"data"}, {?} ]> : tensor<16x4xf32>
     ```
+    Constraints:
+    * (A5) the sharding is one of the tensor, (S1) to (S3), and has no partial
+      axes.
   }];
   let arguments = (ins Shoal_Tensor:$input, Shoal_ShardingAttr:$sharding);
   let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Shoal_ReshardOp : Shoal_Op<"reshard", [Pure, SameOperandsAndResultType]> {
@@ -119,7 +123,8 @@ def Shoal_ReshardOp : Shoal_Op<"reshard", [Pure, SameOperandsAndResultType]> {
     Constraints:
     * (R1) both shardings are of the tensor's rank and have no open dimension;
     * (R2) the target is partial only over axes that the source is partial over
-      or does not name.
+      or does not name;
+    * (R3) the two meshes have the same axes; they may differ in device order.
   }];
   let arguments = (ins Shoal_Tensor:$input, Shoal_ShardingAttr:$source,
                        Shoal_ShardingAttr:$target, OptionalAttr<Shoal_ReshardStep>:$step,
@@ -150,17 +155,18 @@ def Shoal_EinsumOp : Shoal_Op<"einsum", [Pure]> {
        : (tensor<8x512x256xf32>, tensor<256x8xf32>) -> tensor<8x512x8xf32>
     ```
     Constraints:
-    * (E1) the spec is well formed and has as many operands as the op;
+    * (E1) the spec is well formed and has as many operands as the op, 1 or 2;
     * (E2) each operand's and the result's rank is its number of letters;
     * (E3) a letter has one size throughout;
     * (E4) each letter of the result stands in an operand, and once in the result;
-    * (E5) the operands have one element type; the result has it too, or a
-      wider one of the same kind.
+    * (E5) the operands have one element type, not i1; the result has it too, or
+      a wider one of the same kind.
   }];
   let arguments = (ins StrAttr:$spec, Variadic<Shoal_Tensor>:$inputs);
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = "$spec $inputs attr-dict `:` functional-type($inputs, $result)";
   let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
   let hasFolder = 1;
 }
 
@@ -171,15 +177,16 @@ def Shoal_EinsumOp : Shoal_Op<"einsum", [Pure]> {
 def Shoal_ReduceOp : Shoal_Op<"reduce", [Pure]> {
   let summary = "Reduces dimensions away";
   let description = [{
-    `and` and `or` are bitwise, on integers. The reduction over no element is
-    the combiner's identity (for max the smallest value of the type, -inf for
-    floats).
+    `and` and `or` are bitwise. Integers are signed to `max` and `min`, and
+    wrap. NaN stays NaN. The reduction over no element is the combiner's
+    identity (for max the smallest value of the type, -inf for floats).
     ```mlir
     %m = shoal.reduce max %x dims = [1] : tensor<8x16xf32> -> tensor<8xf32>
     ```
     Constraints:
     * (C1) `dims` are distinct dimensions of the operand, in ascending order;
-    * (C2) the result has the operand's remaining dimensions and element type.
+    * (C2) the result has the operand's remaining dimensions and element type;
+    * (C3) `and` and `or` take integers, the others all but i1.
   }];
   let arguments = (ins Shoal_ReduceKind:$kind, Shoal_Tensor:$input,
                        DenseI64ArrayAttr:$dims);
@@ -246,6 +253,7 @@ def Shoal_ReshapeOp : Shoal_Op<"reshape", [Pure]> {
 def Shoal_IotaOp : Shoal_Op<"iota", [Pure]> {
   let summary = "Each element is its index along one dimension";
   let description = [{
+    Converted to the element type: integers wrap, floats round.
     ```mlir
     %i = shoal.iota dim = 1 : tensor<2x3xi32>    // [[0, 1, 2], [0, 1, 2]]
     ```
@@ -256,6 +264,7 @@ def Shoal_IotaOp : Shoal_Op<"iota", [Pure]> {
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = "`dim` `=` $dim attr-dict `:` type($result)";
   let hasVerifier = 1;
+  let hasFolder = 1;
 }
 
 def Shoal_SliceOp : Shoal_Op<"slice", [Pure]> {
@@ -337,7 +346,8 @@ def Shoal_CumulativeOp : Shoal_Op<"cumulative", [Pure, SameOperandsAndResultType
     %p = shoal.cumulative sum %mask dim = 1 {exclusive} : tensor<8x512x8xi32>
     ```
     Constraints:
-    * (C1) `dim` is a dimension.
+    * (C1) `dim` is a dimension;
+    * (C2) `and` and `or` take integers, the others all but i1.
   }];
   let arguments = (ins Shoal_ReduceKind:$kind, Shoal_Tensor:$input, I64Attr:$dim,
                        UnitAttr:$exclusive, UnitAttr:$reverse);
@@ -357,7 +367,8 @@ def Shoal_TopKOp : Shoal_Op<"top_k", [Pure]> {
     Constraints:
     * (C1) 1 <= k <= the last dimension's size;
     * (C2) both results have the operand's shape with k last; the values its
-      element type, the places i32.
+      element type, the places i32;
+    * (C3) the elements are not i1.
   }];
   let arguments = (ins Shoal_Tensor:$input, I64Attr:$k);
   let results = (outs Shoal_Tensor:$values, Shoal_Tensor:$indices);
@@ -402,6 +413,8 @@ def Shoal_OneHotOp : Shoal_CompositeOp<"one_hot"> {
 def Shoal_SoftmaxOp : Shoal_CompositeOp<"softmax", [SameOperandsAndResultType]> {
   let summary = "exp(x - max) / sum along a dimension";
   let description = [{
+    bf16 and f16 are computed in f32 and rounded once, as in `layer_norm`,
+    `silu` and `gelu`.
     ```mlir
     %g = shoal.softmax %logits {axis = 2} : tensor<8x512x8xf32>
     ```
@@ -426,7 +439,8 @@ def Shoal_LayerNormOp : Shoal_CompositeOp<"layer_norm"> {
     Constraints:
     * (C1) `axis` is a dimension;
     * (C2) scale and bias are vectors of that dimension's size and element type;
-    * (C3) epsilon is not negative.
+    * (C3) epsilon is finite and not negative;
+    * (C4) the result has the operand's type.
   }];
   let arguments = (ins Shoal_FloatTensor:$input, Shoal_FloatTensor:$scale,
                        Shoal_FloatTensor:$bias, I64Attr:$axis,
@@ -509,14 +523,16 @@ def Shoal_TopKGatingOp : Shoal_CompositeOp<"top_k_gating"> {
       first choices of expert e, m_e is its mean gate.
 
     `combine` and `dispatch` are [G, S, E, C]. C is `capacity`, or else
-    max(min_capacity, ceil(capacity_factor * k * S / E)).
+    max(min_capacity, ceil(capacity_factor * k * S / E)), computed in f64 from
+    left to right. Gates of bf16 and f16 are routed in f32.
     ```mlir
     %combine, %dispatch, %aux = shoal.top_k_gating %gates {k = 2, capacity = 128}
       : tensor<8x512x8xf32> -> tensor<8x512x8x128xf32>, tensor<8x512x8x128xf32>, tensor<f32>
     ```
     Constraints:
-    * (C1) gates have rank 3; 1 <= k <= E;
-    * (C2) exactly one of capacity and capacity_factor is given, and positive;
+    * (C1) gates have rank 3; 1 <= k <= E; k * S < 2^31;
+    * (C2) exactly one of capacity and capacity_factor is given; it and
+      min_capacity are positive; C < 2^31;
     * (C3) combine and dispatch have shape [G, S, E, C] for that C; aux is a
       scalar; all have the gates' element type;
     * (C4) the key, where given, has two elements.

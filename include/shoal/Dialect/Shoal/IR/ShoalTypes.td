@@ -6,10 +6,18 @@
 
 include "mlir/IR/OpBase.td"
 
-def Shoal_FloatTensor : StaticShapeTensorOf<[F32, F64, BF16, F16]>;
-def Shoal_IntTensor : StaticShapeTensorOf<[I64, I32, I16, I8, I1]>;
+// Element counts, byte counts and strides of such a tensor fit in 64 bits.
+def Shoal_CountablePred
+    : CPred<"::shoal::isCountable($_self)">;
+class Shoal_TensorOf<list<Type> elements>
+    : ConfinedType<StaticShapeTensorOf<elements>, [Shoal_CountablePred],
+                   StaticShapeTensorOf<elements>.summary # " and less than 2^56 elements",
+                   "::mlir::RankedTensorType">;
+
+def Shoal_FloatTensor : Shoal_TensorOf<[F32, F64, BF16, F16]>;
+def Shoal_IntTensor : Shoal_TensorOf<[I64, I32, I16, I8, I1]>;
 def Shoal_Tensor
-    : StaticShapeTensorOf<[F32, F64, BF16, F16, I64, I32, I16, I8, I1]>;
+    : Shoal_TensorOf<[F32, F64, BF16, F16, I64, I32, I16, I8, I1]>;
 def Shoal_KeyTensor : 1DTensorOf<[I32, I64]>;
 
 #endif // SHOAL_TYPES_TD

@@ -25,6 +25,11 @@ def Spmd_Dialect : Dialect {
 
     `why` says which op and operand asked for the data, and from which sharding
     to which it goes.
+
+    Constraints of every op:
+    * (P1) the mesh exists;
+    * (P2) it has each axis named, sub-axes divide theirs, and no axis or
+      overlapping sub-axes occur twice.
   }];
   let dependentDialects = ["::shoal::ShoalDialect"];
   let useDefaultAttributePrinterParser = 1;
@@ -78,6 +83,9 @@ def Spmd_AllSliceOp : Spmd_Op<"all_slice"> {
     | a |  | a |        | a |  |   |
     | b |  | b |   ->   |   |  | b |
     ```
+    Constraints:
+    * (C1) `axes` has a list for each dimension;
+    * (C2) the result's sizes are ceil(n / p), one element type.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$axes, Shoal_Tensor:$input,
                        OptionalAttr<StrAttr>:$why);
@@ -97,6 +105,10 @@ def Spmd_AllGatherOp : Spmd_Op<"all_gather"> {
     | a |  |   |        | a |  | a |
     |   |  | b |   ->   | b |  | b |
     ```
+    Constraints:
+    * (C1) `axes` has a list for each dimension;
+    * (C2) the operand's sizes are ceil(n / p), n the result's and p the product
+      of `axes[d]`; one element type.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$axes, Shoal_Tensor:$input,
                        OptionalAttr<StrAttr>:$why);
@@ -113,6 +125,8 @@ def Spmd_AllReduceOp : Spmd_Op<"all_reduce", [SameOperandsAndResultType]> {
     ```
     | a |  | b |   ->   | a+b |  | a+b |
     ```
+    Constraints:
+    * (C1) `and` and `or` take integers, the others all but i1.
   }];
   let arguments = (ins Shoal_ReduceKind:$kind, FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$axes,
                        Shoal_Tensor:$input, OptionalAttr<StrAttr>:$why);
@@ -131,6 +145,10 @@ def Spmd_ReduceScatterOp : Spmd_Op<"reduce_scatter"> {
     | a |  | c |        | a+c |  |     |
     | b |  | d |   ->   |     |  | b+d |
     ```
+    Constraints:
+    * (C1) `axes` has a list for each dimension;
+    * (C2) the result's sizes are ceil(n / p), one element type;
+    * (C3) `and` and `or` take integers, the others all but i1.
   }];
   let arguments = (ins Shoal_ReduceKind:$kind, FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$axes,
                        Shoal_Tensor:$input, OptionalAttr<StrAttr>:$why);
@@ -153,6 +171,11 @@ def Spmd_AllToAllOp : Spmd_Op<"all_to_all"> {
     | a b |  |     |        | a |  | b |
     |     |  | c d |   ->   | c |  | d |
     ```
+    Constraints:
+    * (C1) each move is from one dimension to another;
+    * (C2) where p_out and p_in are the products of the axes that leave a
+      dimension and come to it, the operand's size is ceil(n / p_out) and the
+      result's ceil(n / p_in) for one n; one rank and element type.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Spmd_Moves:$moves, Shoal_Tensor:$input,
                        OptionalAttr<StrAttr>:$why);
@@ -170,6 +193,9 @@ def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [SameOperandsAndRes
     ```mlir
     %y = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} %x : tensor<4x6xf32>
     ```
+    Constraints:
+    * (C1) the two meshes have the same axes;
+    * (C2) both lists name the same parts of the same axes.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$source_axes,
                        FlatSymbolRefAttr:$target_mesh, Shoal_AxesAttr:$target_axes,

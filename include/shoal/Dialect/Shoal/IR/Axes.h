@@ -1,0 +1,41 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Meshes and axes as verifiers see them.
+
+#ifndef SHOAL_DIALECT_SHOAL_IR_AXES_H
+#define SHOAL_DIALECT_SHOAL_IR_AXES_H
+
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+
+namespace shoal {
+
+using EmitError = llvm::function_ref<mlir::InFlightDiagnostic()>;
+
+/// The mesh that `symbol` names as seen from `op`; null where there is none.
+MeshOp lookupMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol);
+
+/// The mesh of annotations that name none: the first one of the symbol table
+/// around `op`; null where there is none.
+MeshOp findFirstMesh(mlir::Operation *op);
+
+/// (S1), (S2): `mesh` has each axis, sub-axes divide theirs, and none overlaps
+/// another one or one of `seen`, to which they are added.
+llvm::LogicalResult verifyAxes(mlir::ArrayRef<AxisRefAttr> axes, MeshOp mesh,
+                               mlir::SmallVectorImpl<AxisRefAttr> &seen,
+                               EmitError emitError);
+
+/// Whether two (sub-)axes of `mesh` share a part of an axis.
+bool overlap(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh);
+
+/// Whether the lists name the same parts of the same axes, in whatever order
+/// and pieces.
+bool coverSameAxes(mlir::ArrayRef<AxisRefAttr> a, mlir::ArrayRef<AxisRefAttr> b,
+                   MeshAttr mesh);
+
+/// Devices along all of `axes`, which `mesh` must have.
+int64_t sizeOf(mlir::ArrayRef<AxisRefAttr> axes, MeshAttr mesh);
+
+} // namespace shoal
+
+#endif // SHOAL_DIALECT_SHOAL_IR_AXES_H
