@@ -1,5 +1,5 @@
-// Part of the Shoal project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // What the verifiers of the dialects have in common. The checks report an
 // error of `op` where they fail.

@@ -1,0 +1,85 @@
+// RUN: shoal-opt %s --canonicalize | FileCheck %s
+
+// What changes nothing goes away.
+// CHECK-LABEL: func @identities(
+// CHECK-SAME: %[[X:.*]]: tensor<3x4xf32>, %[[ZERO:.*]]: tensor<f32>
+// CHECK-NEXT: return %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]], %[[X]]
+shoal.mesh @mesh = <["x" = 2]>
+func.func @identities(%x: tensor<3x4xf32>, %zero: tensor<f32>)
+    -> (tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>,
+        tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>) {
+  %0 = shoal.transpose %x permutation = [0, 1] : tensor<3x4xf32> -> tensor<3x4xf32>
+  %1 = shoal.reshape %x : tensor<3x4xf32> -> tensor<3x4xf32>
+  %2 = shoal.broadcast_in_dim %x dims = [0, 1] : tensor<3x4xf32> -> tensor<3x4xf32>
+  %3 = shoal.slice %x starts = [0, 0] limits = [3, 4] strides = [1, 1] : tensor<3x4xf32> -> tensor<3x4xf32>
+  %4 = shoal.pad %x, %zero low = [0, 0] high = [0, 0] interior = [0, 0] : tensor<3x4xf32>, tensor<f32> -> tensor<3x4xf32>
+  %5 = shoal.concatenate %x dim = 1 : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %6 = shoal.reduce max %x dims = [] : tensor<3x4xf32> -> tensor<3x4xf32>
+  %7 = shoal.einsum "ab->ab" %x : (tensor<3x4xf32>) -> tensor<3x4xf32>
+  %8 = shoal.reshard %x <@mesh, [{"x"}, {}]> -> <@mesh, [{"x"}, {}]> : tensor<3x4xf32>
+  return %0, %1, %2, %3, %4, %5, %6, %7, %8
+    : tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>,
+      tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>, tensor<3x4xf32>
+}
+
+// A square broadcast that swaps dimensions is no identity.
+// CHECK-LABEL: func @near_identities_stay(
+// CHECK: shoal.broadcast_in_dim %{{.*}} dims = [1, 0]
+// CHECK: shoal.einsum "ab->ab" {{.*}} -> tensor<3x3xf64>
+// CHECK: shoal.einsum "aa->a"
+// CHECK: shoal.reshard
+func.func @near_identities_stay(%x: tensor<3x3xf32>)
+    -> (tensor<3x3xf32>, tensor<3x3xf64>, tensor<3xf32>, tensor<3x3xf32>) {
+  %0 = shoal.broadcast_in_dim %x dims = [1, 0] : tensor<3x3xf32> -> tensor<3x3xf32>
+  %1 = shoal.einsum "ab->ab" %x : (tensor<3x3xf32>) -> tensor<3x3xf64>
+  %2 = shoal.einsum "aa->a" %x : (tensor<3x3xf32>) -> tensor<3xf32>
+  %3 = shoal.reshard %x <@mesh, [{"x"}, {}]> -> <@mesh, [{}, {"x"}]> : tensor<3x3xf32>
+  return %0, %1, %2, %3 : tensor<3x3xf32>, tensor<3x3xf64>, tensor<3xf32>, tensor<3x3xf32>
+}
+
+// CHECK-LABEL: func @transposes_compose(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>
+// CHECK-NEXT: %[[T:.*]] = shoal.transpose %[[X]] permutation = [2, 0, 1] : tensor<2x3x4xf32> -> tensor<4x2x3xf32>
+// CHECK-NEXT: return %[[T]], %[[X]]
+func.func @transposes_compose(%x: tensor<2x3x4xf32>) -> (tensor<4x2x3xf32>, tensor<2x3x4xf32>) {
+  %0 = shoal.transpose %x permutation = [1, 2, 0] : tensor<2x3x4xf32> -> tensor<3x4x2xf32>
+  %1 = shoal.transpose %0 permutation = [1, 2, 0] : tensor<3x4x2xf32> -> tensor<4x2x3xf32>
+  %2 = shoal.transpose %0 permutation = [2, 0, 1] : tensor<3x4x2xf32> -> tensor<2x3x4xf32>
+  return %1, %2 : tensor<4x2x3xf32>, tensor<2x3x4xf32>
+}
+
+// CHECK-LABEL: func @reshapes_compose(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>
+// CHECK-NEXT: %[[R:.*]] = shoal.reshape %[[X]] : tensor<2x3x4xf32> -> tensor<24xf32>
+// CHECK-NEXT: return %[[R]], %[[X]]
+func.func @reshapes_compose(%x: tensor<2x3x4xf32>) -> (tensor<24xf32>, tensor<2x3x4xf32>) {
+  %0 = shoal.reshape %x : tensor<2x3x4xf32> -> tensor<6x4xf32>
+  %1 = shoal.reshape %0 : tensor<6x4xf32> -> tensor<24xf32>
+  %2 = shoal.reshape %0 : tensor<6x4xf32> -> tensor<2x3x4xf32>
+  return %1, %2 : tensor<24xf32>, tensor<2x3x4xf32>
+}
+
+// CHECK-LABEL: func @einsum_of_one_operand_that_only_orders_is_a_transpose(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>
+// CHECK-NEXT: shoal.transpose %[[X]] permutation = [2, 0, 1] : tensor<2x3x4xf32> -> tensor<4x2x3xf32>
+func.func @einsum_of_one_operand_that_only_orders_is_a_transpose(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {
+  %0 = shoal.einsum "abc->cab" %x : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>
+  return %0 : tensor<4x2x3xf32>
+}
+
+// CHECK-LABEL: func @constants_fold(
+// CHECK-DAG: %[[SPLAT:.*]] = arith.constant dense<7> : tensor<6xi32>
+// CHECK-DAG: %[[LIST:.*]] = arith.constant dense<{{\[\[}}1, 2], [3, 4{{\]\]}}> : tensor<2x2xi32>
+// CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<3x1xf32>
+// CHECK: return %[[SPLAT]], %[[LIST]], %[[ZEROS]]
+func.func @constants_fold() -> (tensor<6xi32>, tensor<2x2xi32>, tensor<3x1xf32>) {
+  %seven = arith.constant dense<7> : tensor<2xi32>
+  %0 = shoal.broadcast_in_dim %seven dims = [1] : tensor<2xi32> -> tensor<5x2xi32>
+  %1 = shoal.transpose %0 permutation = [1, 0] : tensor<5x2xi32> -> tensor<2x5xi32>
+  %2 = shoal.slice %1 starts = [0, 1] limits = [2, 4] strides = [1, 1] : tensor<2x5xi32> -> tensor<2x3xi32>
+  %3 = shoal.reshape %2 : tensor<2x3xi32> -> tensor<6xi32>
+  %list = arith.constant dense<[1, 2, 3, 4]> : tensor<4xi32>
+  %4 = shoal.reshape %list : tensor<4xi32> -> tensor<2x2xi32>
+  %5 = shoal.iota dim = 1 : tensor<3x1xf32>
+  return %3, %4, %5 : tensor<6xi32>, tensor<2x2xi32>, tensor<3x1xf32>
+}
