@@ -33,43 +33,36 @@ static void printTensors(raw_ostream &os, ArrayRef<DimFactors> tensors) {
   os << ')';
 }
 
+/// `, reduces k:sum`, for the factors of a kind.
 static void printKind(raw_ostream &os, const FactorRule &rule, FactorKind kind,
                       StringRef name) {
-  SmallVector<std::string> names;
+  bool isFirst = true;
   for (auto [i, factor] : llvm::enumerate(rule.factors)) {
     if (factor.kind != kind)
       continue;
-    std::string text = factorName(i);
+    if (isFirst)
+      os << ", " << name;
+    isFirst = false;
+    os << ' ' << factorName(i);
     if (factor.reduction)
-      text += ":" + stringifyReduceKind(*factor.reduction).str();
-    names.push_back(text);
+      os << ':' << stringifyReduceKind(*factor.reduction);
   }
-  if (!names.empty())
-    os << ' ' << name << "={" << llvm::join(names, ", ") << '}';
 }
 
 static void printRule(raw_ostream &os, const FactorRule &rule) {
   printTensors(os, rule.operands);
   os << " -> ";
   printTensors(os, rule.results);
-  os << " {";
-  llvm::interleaveComma(llvm::enumerate(rule.factors), os, [&](auto entry) {
-    os << factorName(entry.index()) << '=' << entry.value().size;
-    if (entry.value().needsEvenSplit)
-      os << "(even)";
-  });
-  os << '}';
-  printKind(os, rule, FactorKind::Reduction, "reduction");
-  printKind(os, rule, FactorKind::Replicated, "replicated");
-  if (rule.linearIn.empty())
-    return;
-  os << " linear={";
-  llvm::interleaveComma(rule.linearIn, os, [&](ArrayRef<unsigned> set) {
-    os << '{';
+  for (auto [i, factor] : llvm::enumerate(rule.factors))
+    os << ' ' << factorName(i) << '=' << factor.size
+       << (factor.needsEvenSplit ? "(even)" : "");
+  printKind(os, rule, FactorKind::Reduction, "reduces");
+  printKind(os, rule, FactorKind::Replicated, "needs whole");
+  for (ArrayRef<unsigned> set : rule.linearIn) {
+    os << (set == ArrayRef(rule.linearIn.front()) ? ", linear in (" : " (");
     llvm::interleaveComma(set, os);
-    os << '}';
-  });
-  os << '}';
+    os << ')';
+  }
 }
 
 namespace {

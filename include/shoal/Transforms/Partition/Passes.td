@@ -9,8 +9,10 @@ include "mlir/Pass/PassBase.td"
 def PrintFactorRules : Pass<"shoal-print-factor-rules"> {
   let summary = "Prints the factor rule of every op as a remark";
   let description = [{
-    For tests and for reading: `([i, j], [j, k]) -> ([i, k]) {i=8, j=4, k=16}
-    reduction={j}`. Letters are given in the order of the rule's factors.
+    For tests and for reading:
+    `([i, j], [j, k]) -> ([i, k]) i=8 j=4 k=16, reduces j:sum, linear in (0) (1)`
+    is a matrix product. `even` stands behind factors that only even splits
+    suit; factors that an op cannot split follow `needs whole`.
     Changes nothing.
   }];
 }

@@ -247,6 +247,17 @@ private:
   SmallVector<Type> localArgumentTypes, localResultTypes;
 };
 
+/// What the einsums of the global program compute, so that statistics can say
+/// how much of it devices compute twice.
+void recordGlobalFlops(func::FuncOp function) {
+  double flops = 0;
+  function.walk([&](EinsumOp op) {
+    flops += cast<FactorRuleOpInterface>(*op).getFactorRule().flops;
+  });
+  function->setAttr(kGlobalEinsumFlopsAttr,
+                    Builder(function.getContext()).getF64FloatAttr(flops));
+}
+
 struct Localize : shoal::impl::LocalizeBase<Localize> {
   void runOnOperation() override {
     FailureOr<Mesh> mesh = collectMesh(getOperation());
@@ -259,6 +270,7 @@ struct Localize : shoal::impl::LocalizeBase<Localize> {
         function.emitError("expected a function of one block");
         return signalPassFailure();
       }
+      recordGlobalFlops(function);
       if (failed(FunctionLocalizer(function, *mesh).run()))
         return signalPassFailure();
     }

@@ -40,6 +40,9 @@ inline constexpr llvm::StringLiteral kShardingAttr = "shoal.sharding";
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "shoal.global_type";
 /// On a per-device function.
 inline constexpr llvm::StringLiteral kSpmdAttr = "shoal.spmd";
+/// On a per-device function: operations of the global program's einsums (f64).
+inline constexpr llvm::StringLiteral kGlobalEinsumFlopsAttr =
+    "shoal.global_einsum_flops";
 /// An array of #shoal.sharding, one per result, on an op whose sharding has
 /// been chosen.
 inline constexpr llvm::StringLiteral kShardingsAttr = "shoal.shardings";

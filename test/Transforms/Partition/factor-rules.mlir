@@ -1,0 +1,107 @@
+// One line per op: its factors, and where they stand.
+//
+// RUN: shoal-opt %s --shoal-print-factor-rules -verify-diagnostics
+
+func.func @elementwise(%a: tensor<8x3xf32>, %b: tensor<8x3xf32>, %c: tensor<8x3xi1>) {
+  // expected-remark @below {{([i, j], [i, j]) -> ([i, j]) i=8 j=3, linear in (0, 1)}}
+  %0 = arith.addf %a, %b : tensor<8x3xf32>
+  // expected-remark @below {{([i, j], [i, j]) -> ([i, j]) i=8 j=3, linear in (0) (1)}}
+  %1 = arith.mulf %a, %b : tensor<8x3xf32>
+  // expected-remark @below {{([i, j], [i, j]) -> ([i, j]) i=8 j=3, linear in (0)}}
+  %2 = arith.divf %a, %b : tensor<8x3xf32>
+  // expected-remark @below {{([i, j], [i, j], [i, j]) -> ([i, j]) i=8 j=3, linear in (1, 2)}}
+  %3 = arith.select %c, %a, %b : tensor<8x3xi1>, tensor<8x3xf32>
+  // expected-remark @below {{([i, j]) -> ([i, j]) i=8 j=3}}
+  %4 = math.exp %a : tensor<8x3xf32>
+  return
+}
+
+func.func @broadcast_in_dim(%a: tensor<8xf32>, %b: tensor<1x3xf32>) {
+  // expected-remark @below {{([i]) -> ([i, j]) i=8 j=3, linear in (0)}}
+  %0 = shoal.broadcast_in_dim %a dims = [0] : tensor<8xf32> -> tensor<8x3xf32>
+  // A repeated dimension splits for free.
+  // expected-remark @below {{([, j]) -> ([i, j]) i=8 j=3, linear in (0)}}
+  %1 = shoal.broadcast_in_dim %b dims = [0, 1] : tensor<1x3xf32> -> tensor<8x3xf32>
+  return
+}
+
+func.func @concatenate(%a: tensor<8x3xf32>, %b: tensor<2x3xf32>) {
+  // expected-remark @below {{([i, l], [j, l]) -> ([k, l]) i=8 j=2 k=10 l=3, needs whole i j k, linear in (0, 1)}}
+  %0 = shoal.concatenate %a, %b dim = 0 : (tensor<8x3xf32>, tensor<2x3xf32>) -> tensor<10x3xf32>
+  return
+}
+
+func.func @constant() {
+  // A splat is made in any sharding.
+  // expected-remark @below {{() -> ([i]) i=3}}
+  %0 = arith.constant dense<1.0> : tensor<3xf32>
+  // expected-remark @below {{() -> ([i]) i=3, needs whole i}}
+  %1 = arith.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>
+  return
+}
+
+func.func @cumulative(%a: tensor<8x3xf32>) {
+  // expected-remark @below {{([i, j]) -> ([i, j]) i=8 j=3, needs whole j, linear in (0)}}
+  %0 = shoal.cumulative sum %a dim = 1 : tensor<8x3xf32>
+  return
+}
+
+func.func @einsum(%x: tensor<8x5x3xf32>, %w: tensor<3x7xf32>, %s: tensor<4x4xf32>) {
+  // expected-remark @below {{([i, j, k], [k, l]) -> ([i, j, l]) i=8 j=5 k=3 l=7, reduces k:sum, linear in (0) (1)}}
+  %0 = shoal.einsum "GSM,ME->GSE" %x, %w : (tensor<8x5x3xf32>, tensor<3x7xf32>) -> tensor<8x5x7xf32>
+  // One axis cannot split both dimensions of a diagonal.
+  // expected-remark @below {{([i, i]) -> ([i]) i=4, needs whole i, linear in (0)}}
+  %1 = shoal.einsum "AA->A" %s : (tensor<4x4xf32>) -> tensor<4xf32>
+  return
+}
+
+func.func @iota() {
+  // expected-remark @below {{() -> ([i, j]) i=8 j=3}}
+  %0 = shoal.iota dim = 1 : tensor<8x3xi32>
+  return
+}
+
+func.func @pad(%a: tensor<8x3xf32>, %v: tensor<f32>) {
+  // expected-remark @below {{([i, j], []) -> ([i, k]) i=8 j=3 k=5, needs whole j k}}
+  %0 = shoal.pad %a, %v low = [0, 1] high = [0, 1] interior = [0, 0] : tensor<8x3xf32>, tensor<f32> -> tensor<8x5xf32>
+  return
+}
+
+func.func @reduce(%a: tensor<8x3xf32>) {
+  // expected-remark @below {{([i, j]) -> ([i]) i=8 j=3, reduces j:sum, linear in (0)}}
+  %0 = shoal.reduce sum %a dims = [1] : tensor<8x3xf32> -> tensor<8xf32>
+  // expected-remark @below {{([i, j]) -> ([j]) i=8 j=3, reduces i:max}}
+  %1 = shoal.reduce max %a dims = [0] : tensor<8x3xf32> -> tensor<3xf32>
+  return
+}
+
+func.func @reshape(%a: tensor<12x5xf32>, %b: tensor<3x2xf32>, %c: tensor<6x2xf32>, %d: tensor<8x6xf32>) {
+  // expected-remark @below {{([ij, k]) -> ([i, j, k]) i=3(even) j=4(even) k=5, linear in (0)}}
+  %0 = shoal.reshape %a : tensor<12x5xf32> -> tensor<3x4x5xf32>
+  // expected-remark @below {{([i, j]) -> ([ij]) i=3(even) j=2(even), linear in (0)}}
+  %1 = shoal.reshape %b : tensor<3x2xf32> -> tensor<6xf32>
+  // 6 x 2 and 4 x 3 share their first half; behind it, no boundary.
+  // expected-remark @below {{([ij, m]) -> ([ik, l]) i=2(even) j=3(even) k=2(even) l=3(even) m=2(even), needs whole j k l m, linear in (0)}}
+  %2 = shoal.reshape %c : tensor<6x2xf32> -> tensor<4x3xf32>
+  // expected-remark @below {{([ij, k]) -> ([i, jk]) i=4(even) j=2(even) k=6(even), linear in (0)}}
+  %3 = shoal.reshape %d : tensor<8x6xf32> -> tensor<4x12xf32>
+  return
+}
+
+func.func @slice(%a: tensor<8x6xf32>) {
+  // expected-remark @below {{([i, j]) -> ([i, k]) i=8 j=6 k=3, needs whole j k, linear in (0)}}
+  %0 = shoal.slice %a starts = [0, 1] limits = [8, 6] strides = [1, 2] : tensor<8x6xf32> -> tensor<8x3xf32>
+  return
+}
+
+func.func @top_k(%a: tensor<8x6xf32>) {
+  // expected-remark @below {{([i, j]) -> ([i, k], [i, k]) i=8 j=6 k=2, needs whole j k}}
+  %v, %i = shoal.top_k %a {k = 2} : tensor<8x6xf32> -> tensor<8x2xf32>, tensor<8x2xi32>
+  return
+}
+
+func.func @transpose(%a: tensor<8x6xf32>) {
+  // expected-remark @below {{([j, i]) -> ([i, j]) i=6 j=8, linear in (0)}}
+  %0 = shoal.transpose %a permutation = [1, 0] : tensor<8x6xf32> -> tensor<6x8xf32>
+  return
+}
