@@ -27,7 +27,8 @@ Operation *ShoalDialect::materializeConstant(OpBuilder &builder,
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
-/// `shoal.name` and `shoal.sharding` of an argument or result.
+/// `shoal.name`, `shoal.global_type` and `shoal.sharding` of an argument or
+/// result.
 static LogicalResult verifyValueAttribute(Operation *op, Type type,
                                           const Twine &place,
                                           NamedAttribute attribute) {
@@ -35,6 +36,13 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
     if (!isa<StringAttr>(attribute.getValue()))
       return op->emitError()
              << place << ": expected " << kNameAttr << " to be a string";
+    return success();
+  }
+  if (attribute.getName() == kGlobalTypeAttr) {
+    auto global = dyn_cast<TypeAttr>(attribute.getValue());
+    if (!global || !isa<RankedTensorType>(global.getValue()))
+      return op->emitError() << place << ": expected " << kGlobalTypeAttr
+                             << " to be a ranked tensor type";
     return success();
   }
   if (attribute.getName() != kShardingAttr)

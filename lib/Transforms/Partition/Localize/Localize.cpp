@@ -137,8 +137,7 @@ public:
     }
     for (Operation *op : llvm::reverse(globalOps))
       op->erase();
-    for (BlockArgument argument : function.getArguments())
-      argument.setType(localArgumentTypes[argument.getArgNumber()]);
+    function.front().eraseArguments(0, localArgumentTypes.size());
     setFunctionType();
     return success();
   }
@@ -152,8 +151,11 @@ private:
     return failure();
   }
 
+  /// Adds the local arguments behind the global ones, which global ops use to
+  /// the end.
   LogicalResult localizeArguments() {
-    for (BlockArgument argument : function.getArguments()) {
+    SmallVector<BlockArgument> globalArguments(function.getArguments());
+    for (BlockArgument argument : globalArguments) {
       auto type = dyn_cast<RankedTensorType>(argument.getType());
       if (!type)
         return function.emitError()
@@ -165,8 +167,8 @@ private:
       localArgumentTypes.push_back(localType(type, *sharding, mesh));
       function.setArgAttr(argument.getArgNumber(), kGlobalTypeAttr,
                           TypeAttr::get(type));
-      // Global ops still use the argument; its own type changes at the end.
-      local.map(argument, argument);
+      local.map(argument, function.front().addArgument(
+                              localArgumentTypes.back(), argument.getLoc()));
     }
     return success();
   }
