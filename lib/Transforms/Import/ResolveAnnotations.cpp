@@ -25,13 +25,15 @@ public:
       if (isa<ReplicateOp, SplitOp, ShardOp>(op))
         annotations.push_back(op);
     });
-    if (annotations.empty())
-      return success();
     auto meshes = module.getOps<MeshOp>();
-    if (meshes.empty())
+    if (meshes.empty() && !annotations.empty())
       return annotations.front()->emitOpError(
           "needs a mesh; add one to the module, such as shoal.mesh @mesh = "
           "<[\"x\" = 8]>");
+    if (meshes.empty())
+      addMeshOfOneDevice();
+    if (annotations.empty())
+      return success();
     meshOp = *meshes.begin();
     readMesh();
     for (Operation *op : annotations)
@@ -41,6 +43,15 @@ public:
   }
 
 private:
+  void addMeshOfOneDevice() {
+    MLIRContext *context = module.getContext();
+    auto builder = OpBuilder::atBlockBegin(module.getBody());
+    auto made = MeshOp::create(
+        builder, module.getLoc(), "mesh",
+        MeshAttr::get(context, MeshAxisAttr::get(context, "device", 1), {}));
+    SymbolTable(module).insert(made);
+  }
+
   void readMesh() {
     mesh.name = meshOp.getSymName();
     mesh.deviceIds = std::vector<int64_t>(meshOp.getMesh().getDeviceIds());

@@ -39,7 +39,8 @@ def ResolveAnnotations : Pass<"shoal-resolve-annotations", "::mlir::ModuleOp"> {
     Replaces `replicate`, `split` and `shard` by `sharding_constraint` over the
     module's first mesh. A device assignment that is a tiling by (sub-)axes of
     the mesh becomes these axes; any other gets a mesh of its own, with the same
-    axes and another device order.
+    axes and another device order. A module without mesh and annotation gets a
+    mesh of one device.
 
     ```mlir
     shoal.mesh @mesh = <["data" = 2, "expert" = 4]>

@@ -1,0 +1,25 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The phases as pipelines, each usable by name in shoal-opt.
+
+#ifndef SHOAL_TRANSFORMS_PIPELINES_H
+#define SHOAL_TRANSFORMS_PIPELINES_H
+
+#include "mlir/Pass/PassManager.h"
+
+namespace shoal {
+
+/// `--shoal-import`: one function of primitive ops, annotations by named axes.
+void buildImportPipeline(mlir::OpPassManager &pm);
+
+/// `--shoal-partition`: a global program becomes the program of one device. A
+/// program that is one already stays as it is.
+void buildPartitionPipeline(mlir::OpPassManager &pm);
+
+/// Makes the pipelines known to the command line.
+void registerShoalPipelines();
+
+} // namespace shoal
+
+#endif // SHOAL_TRANSFORMS_PIPELINES_H

@@ -1,0 +1,51 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Transforms/Pipelines.h"
+#include "shoal/Transforms/Import/Passes.h"
+#include "shoal/Transforms/Partition/Passes.h"
+#include "shoal/Transforms/Propagation/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+using namespace shoal;
+
+void shoal::buildImportPipeline(OpPassManager &pm) {
+  // Shardings are chosen for one function: calls are the user's structure, not
+  // a boundary of layouts.
+  pm.addPass(createInlinerPass());
+  pm.addPass(createSymbolDCEPass());
+  // Annotations before anything can fold them away with what they annotate.
+  pm.addPass(createResolveAnnotations());
+  // From here on no pass knows of softmax or gating.
+  pm.addPass(createDecomposeComposites());
+  // Equal masks of several composites become one value, whose sharding is then
+  // chosen, and whose reshards are paid, once.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void shoal::buildPartitionPipeline(OpPassManager &pm) {
+  buildImportPipeline(pm);
+  // Decide: every op gets its split, reshards stand where operand and op
+  // disagree. Still a global program.
+  pm.addPass(createAssign());
+  pm.addPass(createVerifyAssignment());
+  // Plan: every reshard is a chain of single collectives. Still global.
+  pm.addPass(createPlanReshards());
+  // Emit: local shapes and collectives.
+  pm.addPass(createLocalize());
+  // Device indices, iotas and masks of several ops are often equal.
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+void shoal::registerShoalPipelines() {
+  PassPipelineRegistration<>(
+      "shoal-import", "One function of primitive ops, annotations by axes",
+      buildImportPipeline);
+  PassPipelineRegistration<>(
+      "shoal-partition", "From a global program to the program of one device",
+      buildPartitionPipeline);
+}
