@@ -1,5 +1,5 @@
-// Part of the Shoal project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Propagation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -265,7 +265,7 @@ bool Propagation::write(const Place &place, AxisId axis, unsigned opId,
         int64_t before = shardsOf(place.value, d);
         int64_t after = before * problem.mesh.axes[axis].size;
         if (closed[place.value][d] || before < rowsBefore || after > rows ||
-            (rule.needsEvenSplit && rows % after != 0))
+            (rule.factors[factor].needsEvenSplit && rows % after != 0))
           return false;
         hint = {AxisHint::Split, unsigned(d), suggestion.annotation, opId,
                 suggestion.from};

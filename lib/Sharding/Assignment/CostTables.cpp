@@ -1,5 +1,5 @@
-// Part of the Shoal project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CostTables.h"
 #include "shoal/Sharding/ReshardCost.h"
@@ -46,7 +46,7 @@ void OpClass::addLabels(const Problem &problem, AxisId axis) {
   if (size == 1)
     return;
   for (auto [f, factor] : llvm::enumerate(rule.factors)) {
-    bool divides = !rule.needsEvenSplit || factor.size % size == 0;
+    bool divides = !factor.needsEvenSplit || factor.size % size == 0;
     if (factor.kind == FactorKind::Replicated || factor.size < size || !divides)
       continue;
     // The factors of a constraint's rule are the dimensions.
@@ -93,6 +93,7 @@ static void addRule(const FactorRule &rule, std::string &key) {
   for (const Factor &factor : rule.factors) {
     addToKey(factor.size, key);
     addToKey(factor.kind, key);
+    addToKey(factor.needsEvenSplit, key);
     addToKey(factor.reduction ? int64_t(*factor.reduction) : -1, key);
   }
   addTensors(rule.operands, key);
@@ -100,7 +101,6 @@ static void addRule(const FactorRule &rule, std::string &key) {
   addToKey(uint32_t(rule.linearIn.size()), key);
   for (const auto &set : rule.linearIn)
     addListToKey(set, key);
-  addToKey(rule.needsEvenSplit, key);
   addToKey(rule.flops, key);
 }
 
