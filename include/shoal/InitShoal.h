@@ -15,6 +15,8 @@
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Partition/Passes.h"
+#include "shoal/Transforms/Pipelines.h"
+#include "shoal/Transforms/Propagation/Passes.h"
 
 namespace shoal {
 
@@ -30,7 +32,9 @@ inline void registerShoalDialects(mlir::DialectRegistry &registry) {
 
 inline void registerShoalPasses() {
   registerImportPasses();
+  registerShoalPropagationPasses();
   registerShoalPartitionPasses();
+  registerShoalPipelines();
 }
 
 } // namespace shoal

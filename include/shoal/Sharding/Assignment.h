@@ -48,6 +48,9 @@ struct AssignmentProblem {
     std::optional<ShardingConstraint> constraint;
     /// For messages: what the program calls it.
     std::string label;
+    /// Which of several orders of the devices the op's shardings are over; all
+    /// meshes of a program have the same axes.
+    unsigned deviceOrder = 0;
   };
 
   Mesh mesh;
@@ -55,6 +58,72 @@ struct AssignmentProblem {
   /// In program order: an operand is a result of an earlier op.
   std::vector<Op> ops;
 };
+
+struct AssignmentOptions {
+  /// Machine balance: operations that take as long as sending a byte.
+  double flopsPerByte = 1000;
+  /// Weight of a byte of a result on a device. Small: it only breaks ties
+  /// towards not replicating elementwise work.
+  double memoryWeight = 0.002;
+  /// Charged for each reshard that sends anything, in bytes.
+  double latencyBytes = 0;
+  /// Phases; the greedy one always runs.
+  bool descend = true, chains = true, secondStart = true;
+  /// A chain of moves is given up where it has lost `slack` times what its
+  /// first op and the values that it touches cost.
+  double slack = 1, lastSlack = 4;
+  unsigned maxMovesPerChain = 40, maxChainRounds = 6, maxSweeps = 20;
+};
+
+/// Parts of the cost, in bytes per device.
+struct AssignmentCost {
+  /// Reshards, and reductions that ops need themselves.
+  double reshards = 0, reductions = 0;
+  /// Operations of a device / flopsPerByte; result bytes x memoryWeight;
+  /// latencyBytes x reshards.
+  double compute = 0, memory = 0, latency = 0;
+
+  double bytes() const { return reshards + reductions; }
+  double total() const { return bytes() + compute + memory + latency; }
+};
+
+/// A sharding in which a value exists.
+struct ValueVersion {
+  Sharding sharding;
+  unsigned deviceOrder = 0;
+  /// The version that it is made from; nothing for the one its op makes.
+  std::optional<unsigned> parent;
+  /// Bytes of the reshard from the parent.
+  double bytes = 0;
+};
+
+struct Assignment {
+  /// How each op is split. For an op with a constraint: the axes of each
+  /// dimension.
+  std::vector<FactorSharding> ops;
+  /// The versions of each value, parents before children, first the one its op
+  /// makes.
+  std::vector<std::vector<ValueVersion>> values;
+  /// For each op and operand the version it reads.
+  std::vector<llvm::SmallVector<unsigned, 2>> uses;
+  AssignmentCost cost;
+  /// Operations of all devices over those of the program: 1 where nothing is
+  /// computed twice.
+  double flopsRatio = 1;
+};
+
+/// Chooses how every op is split, at the least total cost that the search
+/// finds. Propagation gives a hint; then a greedy choice in program order that
+/// leaves sums partial while that is cheaper; then coordinate descent; then
+/// chains of moves, in which a change of one op pulls its neighbours along;
+/// the same again from nothing split; the cheaper is kept. Constraints hold
+/// exactly. An argument or program result without one takes any sharding, not
+/// partial, free of charge.
+///
+/// The answer depends on the problem alone. Work is linear in ops and does not
+/// grow with the number of devices.
+Assignment assignShardings(const AssignmentProblem &problem,
+                           const AssignmentOptions &options = {});
 
 } // namespace shoal
 

@@ -20,9 +20,15 @@ namespace shoal {
 /// `target` may be partial only over axes that `source` is partial over, or
 /// that `source` does not use (a replicated value becomes addends by zeroing
 /// all but one device's, free of charge).
+///
+/// Even splits: exactly the least bytes that the busiest device must receive.
+/// Uneven ones: blocks count with their padding, and rows that change owner
+/// because n / p rounds up differently are fetched from neighbours.
+/// `otherDeviceOrder` says that the target's mesh lists the devices in another
+/// order: then no block is assumed to be in place, unless one end is whole.
 double reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                     const Sharding &source, const Sharding &target,
-                    const Mesh &mesh);
+                    const Mesh &mesh, bool otherDeviceOrder = false);
 
 } // namespace shoal
 

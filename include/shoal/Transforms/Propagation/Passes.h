@@ -1,0 +1,27 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Passes that choose the sharding of every value, and say why.
+
+#ifndef SHOAL_TRANSFORMS_PROPAGATION_PASSES_H
+#define SHOAL_TRANSFORMS_PROPAGATION_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace shoal {
+
+#define GEN_PASS_DECL
+#include "shoal/Transforms/Propagation/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "shoal/Transforms/Propagation/Passes.h.inc"
+
+/// Writes for each value of the module's functions a line with its sharding
+/// and where that came from, and for each reshard its bytes and why it is
+/// there. What --shoal-explain prints.
+mlir::LogicalResult explainShardings(mlir::ModuleOp module,
+                                     mlir::raw_ostream &os);
+
+} // namespace shoal
+
+#endif // SHOAL_TRANSFORMS_PROPAGATION_PASSES_H

@@ -1,0 +1,124 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_TRANSFORMS_PROPAGATION_PASSES_TD
+#define SHOAL_TRANSFORMS_PROPAGATION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Propagate : Pass<"shoal-propagate", "::mlir::ModuleOp"> {
+  let summary = "Writes what the annotations suggest for every value";
+  let description = [{
+    Assumes functions of one block after inlining, `--shoal-decompose-composites`
+    and `--shoal-resolve-annotations`. Spreads the axes of the annotations
+    (`shoal.sharding` of arguments and results, `sharding_constraint`) through
+    the factor rules of the ops, both ways, to a fixpoint: priorities of the
+    user in ascending order, in each first elementwise ops, then broadcasts and
+    reductions, then contractions.
+
+    The outcome is a hint, nothing is bound to it: `--shoal-assign` starts from
+    the same hints, which it computes itself, and overwrites the attributes.
+    `shoal.shardings` and `shoal.origin` on ops hold a hint and its origin for
+    each result, `shoal.argument_hints` and `shoal.argument_origins` on the
+    function those of its arguments. An origin lists for each axis the
+    annotation that it came from and the last op that it came through; earlier
+    ones stand at the values on the way.
+
+    ```mlir
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%x: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>}) -> tensor<8x16xf32> {
+      %y = math.exp %x : tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+      %y = math.exp %x {shoal.origin = ["x: from argument 0 at f.mlir:2:14 via math.exp"],
+                        shoal.shardings = [#shoal.sharding<@mesh, [{"x"}, {} ]>]} : tensor<8x16xf32>
+    ```
+  }];
+}
+
+def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
+  let summary = "Chooses the sharding of every value by cost, and reshards";
+  let description = [{
+    Assumes what `--shoal-propagate` assumes; the mesh is the module's first
+    one, others may differ from it in the order of the devices. Chooses for
+    every op which axes split which of its factors, so that bytes sent plus
+    operations computed twice cost least over the whole function (see
+    `assignShardings`). Annotations hold exactly; open dimensions, and
+    arguments and results without annotation, are chosen too.
+
+    Afterwards
+    * `shoal.shardings` on every op with results, `shoal.sharding` on every
+      argument and result of the function, hold the chosen shardings, without
+      open dimensions; sums may be partial inside of the function;
+    * a `shoal.reshard` stands, before the first user, wherever an op needs an
+      operand in another sharding than that in which it was made, once for all
+      users that need the same; its `why` names the first of them;
+    * `shoal.origin` on ops, and `shoal.argument_origins` on the function, say
+      for each axis that splits the value whether the choice followed an
+      annotation, and through which ops, or cost alone;
+    * annotations stay in place, their operand being what they ask for;
+    * an op without operands is there once for each sharding that users need.
+
+    ```mlir
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%x: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>})
+        -> (tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"} ]>}) {
+      return %x : tensor<8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+      %0 = shoal.reshard %x <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]> {why = "result 0 of @f", ...} : tensor<8x16xf32>
+      return %0 : tensor<8x16xf32>
+    ```
+  }];
+  let options = [
+    Option<"flopsPerByte", "flops-per-byte", "double", "1000.0",
+           "Operations that take a device as long as sending one byte">,
+    Option<"memoryWeight", "memory-weight", "double", "0.002",
+           "Cost of a byte of a result on a device, in bytes sent">,
+    Option<"latencyBytes", "latency-bytes", "double", "0.0",
+           "Cost of a reshard besides its bytes, in bytes sent">,
+    Option<"descend", "descend", "bool", "true",
+           "Improve the greedy choice by changes of one op">,
+    Option<"chains", "chains", "bool", "true",
+           "Improve it by chains of changes">,
+    Option<"secondStart", "second-start", "bool", "true",
+           "Search also from nothing split, and keep the cheaper">
+  ];
+}
+
+def VerifyAssignment : Pass<"shoal-verify-assignment", "::mlir::ModuleOp"> {
+  let summary = "Checks what --shoal-assign leaves";
+  let description = [{
+    Every value has a sharding without open dimensions over the mesh, arguments
+    and results of functions are not partial; each op's operands and results fit
+    one split of its factors; a reshard starts from its operand's sharding and
+    ends in its own; annotations hold. Changes nothing.
+  }];
+}
+
+def Explain : Pass<"shoal-explain", "::mlir::ModuleOp"> {
+  let summary = "Prints each value's sharding and origin, each reshard's bytes";
+  let description = [{
+    Reads what `--shoal-propagate` or `--shoal-assign` wrote and prints text to
+    the standard error stream, a line a value:
+
+    ```
+    @moe_layer
+      %arg0 argument 0 "x" : tensor<8x512x256xf32> <@mesh, [{"expert"}, {}, {} ]>  [expert: by cost]
+      ...
+      %31 = reshard %30 : tensor<8x8x128x256xf32> <@mesh, [{}, {"expert"}, {}, {} ]> -> <@mesh, [{"expert"}, {}, {}, {} ]>  7340032 bytes, for operand 0 of shoal.sharding_constraint at moe.mlir:16:9
+      ...
+      reshards send 14680064 bytes per device
+    ```
+    Changes nothing.
+  }];
+}
+
+#endif // SHOAL_TRANSFORMS_PROPAGATION_PASSES_TD

@@ -1,0 +1,264 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "CostTables.h"
+#include "shoal/Sharding/ReshardCost.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+using Problem = AssignmentProblem;
+
+// Matches the case of the TableGen enumeration of the same name.
+static constexpr auto kSum = static_cast<ReduceKind>(0);
+
+//===----------------------------------------------------------------------===//
+// Labels
+//===----------------------------------------------------------------------===//
+
+OpClass::OpClass(const Problem &problem, const Problem::Op &op) : op(op) {
+  size_t numAxes = problem.mesh.axes.size();
+  labels.resize(numAxes);
+  strides.resize(numAxes);
+  for (AxisId axis = numAxes; axis-- > 0;) {
+    addLabels(problem, axis);
+    strides[axis] = total;
+    total *= labels[axis].size();
+  }
+}
+
+/// Whether a constraint leaves it open to put `axis` on `dim`.
+bool OpClass::constraintAllows(AxisId axis, unsigned dim) const {
+  const ShardingConstraint &constraint = *op.constraint;
+  if (!constraint.dims[dim].open ||
+      llvm::is_contained(constraint.replicated, axis))
+    return false;
+  return llvm::none_of(constraint.dims, [&](const DimConstraint &other) {
+    return llvm::is_contained(other.axes, axis);
+  });
+}
+
+void OpClass::addLabels(const Problem &problem, AxisId axis) {
+  const FactorRule &rule = op.rule;
+  labels[axis].push_back({Label::None, 0});
+  int64_t size = problem.mesh.axes[axis].size;
+  if (size == 1)
+    return;
+  for (auto [f, factor] : llvm::enumerate(rule.factors)) {
+    bool divides = !factor.needsEvenSplit || factor.size % size == 0;
+    if (factor.kind == FactorKind::Replicated || factor.size < size || !divides)
+      continue;
+    // The factors of a constraint's rule are the dimensions.
+    if (op.constraint && !constraintAllows(axis, f))
+      continue;
+    labels[axis].push_back({Label::Factor, unsigned(f)});
+  }
+  if (op.constraint || op.operands.empty() || op.results.empty())
+    return;
+  for (unsigned set = 0; set < rule.linearIn.size(); ++set)
+    labels[axis].push_back({Label::Pass, set});
+}
+
+//===----------------------------------------------------------------------===//
+// Keys
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static void addToKey(T number, std::string &key) {
+  key.append(reinterpret_cast<const char *>(&number), sizeof(number));
+}
+
+template <typename Range>
+static void addListToKey(const Range &list, std::string &key) {
+  addToKey(uint32_t(list.size()), key);
+  for (auto number : list)
+    addToKey(number, key);
+}
+
+void CostTables::addValueType(unsigned value, std::string &key) const {
+  addToKey(problem.values[value].elementBytes, key);
+  addListToKey(problem.values[value].shape, key);
+}
+
+static void addTensors(llvm::ArrayRef<DimFactors> tensors, std::string &key) {
+  addToKey(uint32_t(tensors.size()), key);
+  for (const DimFactors &dims : tensors)
+    for (const auto &dim : dims)
+      addListToKey(dim, key);
+}
+
+static void addRule(const FactorRule &rule, std::string &key) {
+  addToKey(uint32_t(rule.factors.size()), key);
+  for (const Factor &factor : rule.factors) {
+    addToKey(factor.size, key);
+    addToKey(factor.kind, key);
+    addToKey(factor.needsEvenSplit, key);
+    addToKey(factor.reduction ? int64_t(*factor.reduction) : -1, key);
+  }
+  addTensors(rule.operands, key);
+  addTensors(rule.results, key);
+  addToKey(uint32_t(rule.linearIn.size()), key);
+  for (const auto &set : rule.linearIn)
+    addListToKey(set, key);
+  addToKey(rule.flops, key);
+}
+
+//===----------------------------------------------------------------------===//
+// Tables
+//===----------------------------------------------------------------------===//
+
+CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
+                       AxisList axisOrder)
+    : problem(problem), options(options), axisOrder(std::move(axisOrder)) {
+  llvm::StringMap<unsigned> valueIds, opIds;
+  for (unsigned value = 0; value < problem.values.size(); ++value) {
+    std::string key;
+    addValueType(value, key);
+    valueClasses.push_back(
+        valueIds.try_emplace(key, valueIds.size()).first->second);
+  }
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    std::string key;
+    // An op with a constraint is a class of its own.
+    addToKey(op.constraint ? int64_t(id) : -1, key);
+    addToKey(op.deviceOrder, key);
+    addListToKey(llvm::map_to_vector(
+                     op.operands, [&](unsigned v) { return valueClasses[v]; }),
+                 key);
+    addListToKey(llvm::map_to_vector(
+                     op.results, [&](unsigned v) { return valueClasses[v]; }),
+                 key);
+    addRule(op.rule, key);
+    auto [it, isNew] = opIds.try_emplace(key, opIds.size());
+    if (isNew)
+      classes.push_back(std::make_unique<OpClass>(problem, op));
+    opClasses.push_back(it->second);
+  }
+}
+
+LayoutId CostTables::intern(const Layout &layout) {
+  std::string key;
+  addToKey(layout.deviceOrder, key);
+  for (const AxisList &dim : layout.sharding.dims)
+    addListToKey(dim, key);
+  addListToKey(layout.sharding.partial, key);
+  auto [it, isNew] = layoutIds.try_emplace(key, layouts.size());
+  if (!isNew)
+    return it->second;
+  layouts.push_back(layout);
+  llvm::SmallVector<int, 4> &where =
+      locations.emplace_back(problem.mesh.axes.size(), Nowhere);
+  for (auto [d, dim] : llvm::enumerate(layout.sharding.dims))
+    for (AxisId axis : dim)
+      where[axis] = d;
+  for (AxisId axis : layout.sharding.partial)
+    where[axis] = Partial;
+  return it->second;
+}
+
+double CostTables::reshardBytesOf(unsigned value, LayoutId from,
+                                  LayoutId to) const {
+  if (from == to)
+    return 0;
+  const Problem::Value &type = problem.values[value];
+  const Layout &source = layouts[from], &target = layouts[to];
+  return reshardBytes(type.shape, type.elementBytes, source.sharding,
+                      target.sharding, problem.mesh,
+                      source.deviceOrder != target.deviceOrder);
+}
+
+double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
+  if (from == to)
+    return 0;
+  assert(from < (1u << 22) && to < (1u << 22) &&
+         valueClasses[value] < (1u << 20) && "the key would overflow");
+  uint64_t key =
+      uint64_t(valueClasses[value]) << 44 | uint64_t(from) << 22 | to;
+  auto [it, isNew] = reshards.try_emplace(key, 0);
+  if (isNew) {
+    double bytes = reshardBytesOf(value, from, to);
+    it->second = bytes > 0 ? bytes + options.latencyBytes : 0;
+  }
+  return it->second;
+}
+
+//===----------------------------------------------------------------------===//
+// Choices
+//===----------------------------------------------------------------------===//
+
+const Choice *CostTables::choice(unsigned op, ChoiceIndex index) {
+  OpClass &opClass = classOf(op);
+  auto [it, isNew] = opClass.choices.try_emplace(index);
+  if (isNew)
+    it->second = resolve(opClass, index);
+  return it->second.get();
+}
+
+std::optional<OpShardings>
+CostTables::shardingsOf(const Problem::Op &op,
+                        const FactorSharding &choice) const {
+  if (!op.constraint)
+    return applyChoice(op.rule, choice, problem.mesh);
+  // An annotation may leave devices without rows, which no op chooses to.
+  Sharding sharding;
+  sharding.dims.assign(choice.axes.begin(), choice.axes.end());
+  OpShardings shardings;
+  shardings.operands.assign(op.operands.size(), sharding);
+  shardings.results.assign(op.results.size(), sharding);
+  return shardings;
+}
+
+std::unique_ptr<Choice> CostTables::resolve(OpClass &opClass,
+                                            ChoiceIndex index) {
+  const Problem::Op &op = opClass.op;
+  auto choice = std::make_unique<Choice>();
+  choice->sharding.axes.resize(op.rule.factors.size());
+  if (op.constraint) {
+    choice->sharding.axes.resize(op.constraint->dims.size());
+    for (auto [d, dim] : llvm::enumerate(op.constraint->dims))
+      choice->sharding.axes[d] = dim.axes;
+  }
+  for (AxisId axis : axisOrder) {
+    const Label &label = opClass.label(index, axis);
+    if (label.kind == Label::Factor)
+      choice->sharding.axes[label.index].push_back(axis);
+    else if (label.kind == Label::Pass)
+      choice->sharding.passes.push_back({axis, label.index});
+  }
+  llvm::sort(choice->sharding.passes,
+             [](auto &a, auto &b) { return a.axis < b.axis; });
+  std::optional<OpShardings> shardings = shardingsOf(op, choice->sharding);
+  if (!shardings)
+    return nullptr;
+  for (const Sharding &sharding : shardings->operands)
+    choice->operands.push_back(intern({sharding, op.deviceOrder}));
+  for (const Sharding &sharding : shardings->results)
+    choice->results.push_back(intern({sharding, op.deviceOrder}));
+  price(op, *shardings, *choice);
+  return choice;
+}
+
+void CostTables::price(const Problem::Op &op, const OpShardings &shardings,
+                       Choice &choice) const {
+  double share = 1;
+  int64_t reduceGroup = 1;
+  for (auto [factor, axes] :
+       llvm::zip_first(op.rule.factors, choice.sharding.axes)) {
+    int64_t shards = problem.mesh.sizeOf(axes);
+    if (factor.size > 0)
+      share *= double(shardSize(factor.size, shards)) / factor.size;
+    if (factor.kind == FactorKind::Reduction && factor.reduction != kSum)
+      reduceGroup *= shards;
+  }
+  choice.flops = op.rule.flops * share;
+  choice.compute = choice.flops / options.flopsPerByte;
+  for (auto [value, sharding] :
+       llvm::zip_equal(op.results, shardings.results)) {
+    const Problem::Value &type = problem.values[value];
+    double bytes =
+        localBytes(type.shape, type.elementBytes, sharding, problem.mesh);
+    choice.memory += options.memoryWeight * bytes;
+    choice.reductions += 2.0 * (reduceGroup - 1) / reduceGroup * bytes;
+  }
+}

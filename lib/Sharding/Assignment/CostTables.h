@@ -1,0 +1,126 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Everything that the search for an assignment looks up, computed once: the
+// choices of each op with the shardings they need and make, and the price of
+// each reshard.
+
+#ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_COSTTABLES_H
+#define SHOAL_LIB_SHARDING_ASSIGNMENT_COSTTABLES_H
+
+#include "shoal/Sharding/Propagation.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+#include <deque>
+#include <memory>
+
+namespace shoal::assignment {
+
+/// Id of an interned sharding (with its device order).
+using LayoutId = unsigned;
+
+struct Layout {
+  Sharding sharding;
+  unsigned deviceOrder = 0;
+};
+
+/// Where one axis is on a tensor: a dimension, or one of these.
+enum Location : int { Nowhere = -1, Partial = -2 };
+
+/// What one axis does for an op.
+struct Label {
+  enum Kind { None, Factor, Pass };
+  Kind kind = None;
+  /// A factor of the rule, or one of its linear operand sets.
+  unsigned index = 0;
+};
+
+/// A label for every axis, resolved.
+struct Choice {
+  FactorSharding sharding;
+  llvm::SmallVector<LayoutId, 2> operands;
+  llvm::SmallVector<LayoutId, 1> results;
+  double compute = 0, memory = 0, reductions = 0;
+  /// Operations of one device.
+  double flops = 0;
+
+  double cost() const { return compute + memory + reductions; }
+};
+
+/// The labels of all axes of an op, as one number in mixed radix; 0 is no
+/// label anywhere.
+using ChoiceIndex = uint64_t;
+
+/// Ops that have equal rules and value types share their choices.
+class OpClass {
+public:
+  OpClass(const AssignmentProblem &problem, const AssignmentProblem::Op &op);
+
+  ChoiceIndex numChoices() const { return total; }
+  unsigned numLabels(AxisId axis) const { return labels[axis].size(); }
+  const Label &label(ChoiceIndex index, AxisId axis) const {
+    return labels[axis][labelNumber(index, axis)];
+  }
+  unsigned labelNumber(ChoiceIndex index, AxisId axis) const {
+    return index / strides[axis] % labels[axis].size();
+  }
+  ChoiceIndex withLabel(ChoiceIndex index, AxisId axis, unsigned label) const {
+    return index +
+           (ChoiceIndex(label) - labelNumber(index, axis)) * strides[axis];
+  }
+  bool isFixed() const { return total == 1; }
+
+private:
+  friend class CostTables;
+  void addLabels(const AssignmentProblem &problem, AxisId axis);
+  bool constraintAllows(AxisId axis, unsigned dim) const;
+
+  const AssignmentProblem::Op &op;
+  std::vector<llvm::SmallVector<Label, 8>> labels;
+  std::vector<ChoiceIndex> strides;
+  ChoiceIndex total = 1;
+  /// Resolved choices; null where the rule does not allow one.
+  llvm::DenseMap<ChoiceIndex, std::unique_ptr<Choice>> choices;
+};
+
+class CostTables {
+public:
+  CostTables(const AssignmentProblem &problem, const AssignmentOptions &options,
+             AxisList axisOrder);
+
+  const AssignmentProblem &problem;
+  const AssignmentOptions &options;
+
+  OpClass &classOf(unsigned op) { return *classes[opClasses[op]]; }
+  /// The choice; null where the rule does not allow it.
+  const Choice *choice(unsigned op, ChoiceIndex index);
+
+  LayoutId intern(const Layout &layout);
+  const Layout &layout(LayoutId id) const { return layouts[id]; }
+  int location(LayoutId id, AxisId axis) const { return locations[id][axis]; }
+
+  /// Price of turning one layout of `value` into another: bytes and latency.
+  double reshard(unsigned value, LayoutId from, LayoutId to);
+  /// The bytes alone.
+  double reshardBytesOf(unsigned value, LayoutId from, LayoutId to) const;
+
+private:
+  std::unique_ptr<Choice> resolve(OpClass &opClass, ChoiceIndex index);
+  std::optional<OpShardings> shardingsOf(const AssignmentProblem::Op &op,
+                                         const FactorSharding &choice) const;
+  void price(const AssignmentProblem::Op &op, const OpShardings &shardings,
+             Choice &choice) const;
+  void addValueType(unsigned value, std::string &key) const;
+
+  AxisList axisOrder;
+  std::vector<std::unique_ptr<OpClass>> classes;
+  std::vector<unsigned> opClasses, valueClasses;
+  std::deque<Layout> layouts;
+  std::vector<llvm::SmallVector<int, 4>> locations;
+  llvm::StringMap<LayoutId> layoutIds;
+  llvm::DenseMap<uint64_t, double> reshards;
+};
+
+} // namespace shoal::assignment
+
+#endif // SHOAL_LIB_SHARDING_ASSIGNMENT_COSTTABLES_H

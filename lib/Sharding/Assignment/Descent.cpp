@@ -1,0 +1,52 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Search.h"
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+/// The single change of one axis that gains most; nothing where none gains.
+static std::optional<ChoiceIndex> findBestChange(Plan &plan, unsigned op) {
+  const OpClass &opClass = plan.getTables().classOf(op);
+  std::optional<ChoiceIndex> best;
+  double bestChange = -kMinGain;
+  ChoiceIndex current = plan.choiceOf(op);
+  for (AxisId axis = 0; axis < plan.getTables().problem.mesh.axes.size();
+       ++axis)
+    for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
+      ChoiceIndex next = opClass.withLabel(current, axis, label);
+      if (next == current)
+        continue;
+      std::optional<double> change = plan.costChange(op, next);
+      if (change && *change < bestChange)
+        best = next, bestChange = *change;
+    }
+  return best;
+}
+
+void assignment::descend(Plan &plan, unsigned maxSweeps) {
+  unsigned numOps = plan.getTables().problem.ops.size();
+  // An op whose values no one touched since it was last looked at gains
+  // nothing now either.
+  std::vector<bool> isSettled(numOps, false);
+  for (unsigned sweep = 0; sweep < maxSweeps; ++sweep) {
+    bool changed = false;
+    for (unsigned i = 0; i < numOps; ++i) {
+      unsigned op = sweep % 2 == 0 ? i : numOps - 1 - i;
+      if (isSettled[op] || plan.getTables().classOf(op).isFixed())
+        continue;
+      isSettled[op] = true;
+      std::optional<ChoiceIndex> next = findBestChange(plan, op);
+      if (!next)
+        continue;
+      plan.move(op, *next);
+      changed = true;
+      for (unsigned value : plan.valuesOf(op))
+        for (unsigned other : plan.opsOf(value))
+          isSettled[other] = false;
+    }
+    if (!changed)
+      return;
+  }
+}

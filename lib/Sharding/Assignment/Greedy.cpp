@@ -1,0 +1,151 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Search.h"
+#include "llvm/ADT/STLExtras.h"
+#include <limits>
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+namespace {
+/// Ops with more choices take their labels axis by axis.
+constexpr ChoiceIndex kMaxJointChoices = 2048;
+
+class Greedy {
+public:
+  Greedy(CostTables &tables, const Hints &hints);
+  std::vector<ChoiceIndex> run();
+
+private:
+  ChoiceIndex choose(unsigned op);
+  ChoiceIndex chooseJointly(unsigned op);
+  ChoiceIndex chooseAxisByAxis(unsigned op);
+  double score(unsigned op, const Choice &choice, double bound);
+  double operandScore(unsigned value, LayoutId needed);
+  double resultScore(unsigned value, LayoutId made);
+  void record(unsigned op, const Choice &choice);
+
+  CostTables &tables;
+  const Hints &hints;
+  std::vector<LayoutId> hintLayouts;
+  /// The layouts in which each value exists so far.
+  std::vector<llvm::SmallVector<LayoutId, 2>> versions;
+};
+} // namespace
+
+Greedy::Greedy(CostTables &tables, const Hints &hints)
+    : tables(tables), hints(hints), versions(tables.problem.values.size()) {
+  for (unsigned value = 0; value < versions.size(); ++value)
+    hintLayouts.push_back(tables.intern({hints.sharding(value)}));
+}
+
+double Greedy::operandScore(unsigned value, LayoutId needed) {
+  double best = std::numeric_limits<double>::infinity();
+  for (LayoutId version : versions[value])
+    best = std::min(best, tables.reshard(value, version, needed));
+  return best;
+}
+
+double Greedy::resultScore(unsigned value, LayoutId made) {
+  LayoutId hint = hintLayouts[value];
+  const Layout &layout = tables.layout(made);
+  if (layout.sharding.partial.empty())
+    return tables.reshard(value, made, hint);
+  Layout lazy{hints.sharding(value), layout.deviceOrder};
+  for (AxisId axis : layout.sharding.partial)
+    for (AxisList &dim : lazy.sharding.dims)
+      llvm::erase(dim, axis);
+  lazy.sharding.partial = layout.sharding.partial;
+  return tables.reshard(value, made, tables.intern(lazy)) +
+         tables.reshard(value, made, hint) / 2;
+}
+
+double Greedy::score(unsigned op, const Choice &choice, double bound) {
+  const AssignmentProblem::Op &graphOp = tables.problem.ops[op];
+  double score = choice.cost();
+  for (auto [i, value] : llvm::enumerate(graphOp.operands)) {
+    if (score >= bound)
+      return score;
+    bool isRepeated = false;
+    for (size_t j = 0; j < i; ++j)
+      isRepeated |= graphOp.operands[j] == value &&
+                    choice.operands[j] == choice.operands[i];
+    if (!isRepeated)
+      score += operandScore(value, choice.operands[i]);
+  }
+  for (auto [value, made] : llvm::zip_equal(graphOp.results, choice.results)) {
+    if (score >= bound)
+      return score;
+    score += resultScore(value, made);
+  }
+  return score;
+}
+
+ChoiceIndex Greedy::chooseJointly(unsigned op) {
+  ChoiceIndex best = 0;
+  double bestScore = std::numeric_limits<double>::infinity();
+  for (ChoiceIndex i = 0; i < tables.classOf(op).numChoices(); ++i) {
+    const Choice *choice = tables.choice(op, i);
+    if (!choice)
+      continue;
+    double own = score(op, *choice, bestScore);
+    if (own < bestScore)
+      best = i, bestScore = own;
+  }
+  return best;
+}
+
+ChoiceIndex Greedy::chooseAxisByAxis(unsigned op) {
+  const OpClass &opClass = tables.classOf(op);
+  ChoiceIndex best = 0;
+  double bestScore =
+      score(op, *tables.choice(op, 0), std::numeric_limits<double>::infinity());
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (AxisId axis = 0; axis < tables.problem.mesh.axes.size(); ++axis)
+      for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
+        ChoiceIndex next = opClass.withLabel(best, axis, label);
+        const Choice *choice = tables.choice(op, next);
+        if (!choice)
+          continue;
+        double own = score(op, *choice, bestScore);
+        if (own < bestScore - kMinGain)
+          best = next, bestScore = own, changed = true;
+      }
+  }
+  return best;
+}
+
+ChoiceIndex Greedy::choose(unsigned op) {
+  return tables.classOf(op).numChoices() <= kMaxJointChoices
+             ? chooseJointly(op)
+             : chooseAxisByAxis(op);
+}
+
+void Greedy::record(unsigned op, const Choice &choice) {
+  const AssignmentProblem::Op &graphOp = tables.problem.ops[op];
+  auto add = [&](unsigned value, LayoutId layout) {
+    if (!llvm::is_contained(versions[value], layout))
+      versions[value].push_back(layout);
+  };
+  for (auto [value, layout] :
+       llvm::zip_equal(graphOp.operands, choice.operands))
+    add(value, layout);
+  for (auto [value, layout] : llvm::zip_equal(graphOp.results, choice.results))
+    add(value, layout);
+}
+
+std::vector<ChoiceIndex> Greedy::run() {
+  std::vector<ChoiceIndex> choices;
+  for (unsigned op = 0; op < tables.problem.ops.size(); ++op) {
+    choices.push_back(choose(op));
+    record(op, *tables.choice(op, choices.back()));
+  }
+  return choices;
+}
+
+std::vector<ChoiceIndex> assignment::chooseGreedily(CostTables &tables,
+                                                    const Hints &hints) {
+  return Greedy(tables, hints).run();
+}

@@ -1,0 +1,183 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Plan.h"
+#include "llvm/ADT/STLExtras.h"
+#include <algorithm>
+#include <limits>
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+//===----------------------------------------------------------------------===//
+// Version trees
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where a new layout attaches most cheaply.
+struct Attachment {
+  unsigned parent = 0;
+  double cost = std::numeric_limits<double>::infinity();
+};
+} // namespace
+
+static Attachment attach(CostTables &tables, unsigned value,
+                         const VersionTree &tree, LayoutId layout) {
+  Attachment best;
+  for (auto [i, node] : llvm::enumerate(tree.nodes)) {
+    double cost = tables.reshard(value, node.layout, layout);
+    if (cost < best.cost)
+      best = {unsigned(i), cost};
+  }
+  return best;
+}
+
+/// Prim's algorithm; layouts that a smaller number of bytes reaches go first.
+static VersionTree attachNearestFirst(CostTables &tables, unsigned value,
+                                      LayoutId made,
+                                      llvm::ArrayRef<LayoutId> needed) {
+  VersionTree tree{{{made, 0}}, 0};
+  llvm::SmallVector<LayoutId, 8> left(needed);
+  while (!left.empty()) {
+    Attachment best;
+    size_t which = 0;
+    for (auto [i, layout] : llvm::enumerate(left)) {
+      Attachment own = attach(tables, value, tree, layout);
+      if (own.cost < best.cost)
+        best = own, which = i;
+    }
+    tree.nodes.push_back({left[which], best.parent});
+    tree.cost += best.cost;
+    left.erase(left.begin() + which);
+  }
+  return tree;
+}
+
+VersionTree assignment::findVersionTree(CostTables &tables, unsigned value,
+                                        LayoutId made,
+                                        llvm::ArrayRef<LayoutId> needed) {
+  if (needed.size() > 3)
+    return attachNearestFirst(tables, value, made, needed);
+  llvm::SmallVector<LayoutId, 3> order(needed);
+  llvm::sort(order);
+  VersionTree best;
+  best.cost = std::numeric_limits<double>::infinity();
+  do {
+    VersionTree tree{{{made, 0}}, 0};
+    for (LayoutId layout : order) {
+      Attachment own = attach(tables, value, tree, layout);
+      tree.nodes.push_back({layout, own.parent});
+      tree.cost += own.cost;
+    }
+    if (tree.cost < best.cost)
+      best = std::move(tree);
+  } while (std::next_permutation(order.begin(), order.end()));
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Plan
+//===----------------------------------------------------------------------===//
+
+Plan::Plan(CostTables &tables, std::vector<ChoiceIndex> start)
+    : tables(&tables), choices(std::move(start)),
+      values(tables.problem.values.size()), touched(tables.problem.ops.size()),
+      neighbours(values.size()) {
+  for (auto [id, op] : llvm::enumerate(tables.problem.ops)) {
+    const Choice *choice = tables.choice(id, choices[id]);
+    assert(choice && "a plan starts from allowed choices");
+    current.push_back(choice);
+    for (auto [value, layout] : llvm::zip_equal(op.results, choice->results))
+      values[value].made = layout;
+    for (auto [value, layout] : llvm::zip_equal(op.operands, choice->operands))
+      addUse(value, layout, 1);
+    for (llvm::ArrayRef<unsigned> list :
+         {llvm::ArrayRef(op.operands), llvm::ArrayRef(op.results)})
+      for (unsigned value : list) {
+        if (llvm::is_contained(touched[id], value))
+          continue;
+        touched[id].push_back(value);
+        neighbours[value].push_back(id);
+      }
+  }
+  for (unsigned value = 0; value < values.size(); ++value)
+    values[value].cost = computeCost(value);
+}
+
+void Plan::addUse(unsigned value, LayoutId layout, int count) {
+  auto &needed = values[value].needed;
+  auto *it = llvm::lower_bound(needed, layout, [](auto &entry, LayoutId id) {
+    return entry.first < id;
+  });
+  if (it == needed.end() || it->first != layout)
+    it = needed.insert(it, {layout, 0});
+  it->second += count;
+  if (it->second == 0)
+    needed.erase(it);
+}
+
+llvm::SmallVector<LayoutId, 4> Plan::othersNeeded(unsigned value) const {
+  llvm::SmallVector<LayoutId, 4> others;
+  for (auto [layout, count] : values[value].needed)
+    if (layout != values[value].made)
+      others.push_back(layout);
+  return others;
+}
+
+double Plan::computeCost(unsigned value) const {
+  LayoutId made = values[value].made;
+  llvm::SmallVector<LayoutId, 4> others = othersNeeded(value);
+  if (others.empty())
+    return 0;
+  if (others.size() == 1)
+    return tables->reshard(value, made, others[0]);
+  return findVersionTree(*tables, value, made, others).cost;
+}
+
+VersionTree Plan::versionTree(unsigned value) const {
+  return findVersionTree(*tables, value, values[value].made,
+                         othersNeeded(value));
+}
+
+double Plan::totalCost() const {
+  double cost = 0;
+  for (const Choice *choice : current)
+    cost += choice->cost();
+  for (const ValueState &value : values)
+    cost += value.cost;
+  return cost;
+}
+
+void Plan::apply(unsigned op, const Choice &from, const Choice &to) {
+  const AssignmentProblem::Op &graphOp = tables->problem.ops[op];
+  for (auto [i, value] : llvm::enumerate(graphOp.operands)) {
+    if (from.operands[i] == to.operands[i])
+      continue;
+    addUse(value, to.operands[i], 1);
+    addUse(value, from.operands[i], -1);
+  }
+  for (auto [value, layout] : llvm::zip_equal(graphOp.results, to.results))
+    values[value].made = layout;
+}
+
+std::optional<double> Plan::costChange(unsigned op, ChoiceIndex index) {
+  const Choice *next = tables->choice(op, index);
+  if (!next)
+    return std::nullopt;
+  double change = next->cost() - current[op]->cost();
+  apply(op, *current[op], *next);
+  for (unsigned value : touched[op])
+    change += computeCost(value) - values[value].cost;
+  apply(op, *next, *current[op]);
+  return change;
+}
+
+void Plan::move(unsigned op, ChoiceIndex index) {
+  const Choice *next = tables->choice(op, index);
+  assert(next && "a move goes to an allowed choice");
+  apply(op, *current[op], *next);
+  choices[op] = index;
+  current[op] = next;
+  for (unsigned value : touched[op])
+    values[value].cost = computeCost(value);
+}

@@ -1,0 +1,335 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Sharding/Propagation.h"
+#include "llvm/ADT/STLExtras.h"
+#include <set>
+
+using namespace shoal;
+
+using Problem = AssignmentProblem;
+
+//===----------------------------------------------------------------------===//
+// Axis order
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Which axis goes before which, without cycles.
+class AxisPrecedence {
+public:
+  explicit AxisPrecedence(size_t n) : before(n, std::vector<bool>(n)) {}
+
+  void add(AxisId a, AxisId b) {
+    if (a == b || before[b][a])
+      return;
+    for (size_t i = 0; i < before.size(); ++i)
+      for (size_t j = 0; j < before.size(); ++j)
+        if ((i == a || before[i][a]) && (j == b || before[b][j]))
+          before[i][j] = true;
+  }
+
+  AxisList order() const {
+    AxisList list;
+    while (list.size() < before.size())
+      for (AxisId axis = 0; axis < before.size(); ++axis)
+        if (isNext(axis, list)) {
+          list.push_back(axis);
+          break;
+        }
+    return list;
+  }
+
+private:
+  bool isNext(AxisId axis, const AxisList &done) const {
+    if (llvm::is_contained(done, axis))
+      return false;
+    for (AxisId other = 0; other < before.size(); ++other)
+      if (before[other][axis] && !llvm::is_contained(done, other))
+        return false;
+    return true;
+  }
+
+  std::vector<std::vector<bool>> before;
+};
+} // namespace
+
+AxisList shoal::preferredAxisOrder(const Problem &problem) {
+  AxisPrecedence precedence(problem.mesh.axes.size());
+  for (const Problem::Op &op : problem.ops)
+    if (op.constraint)
+      for (const DimConstraint &dim : op.constraint->dims)
+        for (size_t i = 1; i < dim.axes.size(); ++i)
+          precedence.add(dim.axes[i - 1], dim.axes[i]);
+  return precedence.order();
+}
+
+//===----------------------------------------------------------------------===//
+// Hints
+//===----------------------------------------------------------------------===//
+
+Hints::Hints(const Problem &problem, AxisList axisOrder)
+    : axisOrder(std::move(axisOrder)) {
+  for (const Problem::Value &value : problem.values) {
+    hints.emplace_back(problem.mesh.axes.size());
+    ranks.push_back(value.shape.size());
+  }
+}
+
+Sharding Hints::sharding(unsigned value) const {
+  Sharding sharding = Sharding::replicated(ranks[value]);
+  for (AxisId axis : axisOrder)
+    if (at(value, axis).state == AxisHint::Split)
+      sharding.dims[at(value, axis).dim].push_back(axis);
+  return sharding;
+}
+
+llvm::SmallVector<unsigned> Hints::chain(unsigned value, AxisId axis) const {
+  llvm::SmallVector<unsigned> ops;
+  std::optional<unsigned> current = value;
+  while (current && at(*current, axis).state != AxisHint::Unknown) {
+    const AxisHint &hint = at(*current, axis);
+    ops.push_back(hint.via);
+    if (!hint.from && hint.via != hint.annotation)
+      ops.push_back(hint.annotation);
+    current = hint.from;
+  }
+  std::reverse(ops.begin(), ops.end());
+  return ops;
+}
+
+//===----------------------------------------------------------------------===//
+// Propagation
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// An operand or result of an op.
+struct Place {
+  unsigned value;
+  const DimFactors *dims;
+};
+
+/// A factor that one of the op's values has an axis on.
+struct Suggestion {
+  unsigned factor;
+  unsigned annotation;
+  std::optional<unsigned> from;
+};
+} // namespace
+
+namespace shoal {
+class Propagation {
+public:
+  Propagation(const Problem &problem, Hints &hints);
+  void run();
+
+private:
+  void seed(unsigned opId, int64_t priority);
+  void closeDims(unsigned opId);
+  void runToFixpoint(Problem::Priority last);
+  bool step(unsigned opId, AxisId axis);
+  std::optional<Suggestion> suggest(unsigned opId, AxisId axis) const;
+  bool write(const Place &place, AxisId axis, unsigned opId,
+             const Suggestion &suggestion);
+  /// The factor of `dims[dim]` that `axis` splits on `value`: the first that
+  /// the axes before it leave rows of.
+  unsigned factorOf(const Place &place, unsigned dim, AxisId axis,
+                    const FactorRule &rule) const;
+  /// Shards over the axes known to split a dimension of a value.
+  int64_t shardsOf(unsigned value, unsigned dim) const;
+  llvm::SmallVector<Place, 4> placesOf(const Problem::Op &op) const;
+
+  const Problem &problem;
+  Hints &hints;
+  /// For each value, dimensions that an annotation keeps as they are.
+  std::vector<llvm::SmallVector<bool, 4>> closed;
+  /// The highest user priority that takes part.
+  int64_t priority = 0;
+};
+} // namespace shoal
+
+Propagation::Propagation(const Problem &problem, Hints &hints)
+    : problem(problem), hints(hints) {
+  for (const Problem::Value &value : problem.values)
+    closed.emplace_back(value.shape.size(), false);
+}
+
+llvm::SmallVector<Place, 4> Propagation::placesOf(const Problem::Op &op) const {
+  llvm::SmallVector<Place, 4> places;
+  for (auto [value, dims] : llvm::zip_equal(op.operands, op.rule.operands))
+    places.push_back({value, &dims});
+  for (auto [value, dims] : llvm::zip_equal(op.results, op.rule.results))
+    places.push_back({value, &dims});
+  return places;
+}
+
+int64_t Propagation::shardsOf(unsigned value, unsigned dim) const {
+  int64_t shards = 1;
+  for (auto [axis, hint] : llvm::enumerate(hints.hints[value]))
+    if (hint.state == AxisHint::Split && hint.dim == dim)
+      shards *= problem.mesh.axes[axis].size;
+  return shards;
+}
+
+unsigned Propagation::factorOf(const Place &place, unsigned dim, AxisId axis,
+                               const FactorRule &rule) const {
+  llvm::ArrayRef<unsigned> factors = (*place.dims)[dim];
+  int64_t before = 1;
+  for (AxisId other : hints.sharding(place.value).dims[dim]) {
+    if (other == axis)
+      break;
+    before *= problem.mesh.axes[other].size;
+  }
+  int64_t rows = 1;
+  for (unsigned factor : factors) {
+    rows *= rule.factors[factor].size;
+    if (before < rows)
+      return factor;
+  }
+  return factors.back();
+}
+
+/// Writes the axes of `priority` of an annotation to its result.
+void Propagation::seed(unsigned opId, int64_t priority) {
+  const Problem::Op &op = problem.ops[opId];
+  if (op.results.empty())
+    return;
+  for (auto [d, dim] : llvm::enumerate(op.constraint->dims))
+    if (dim.priority == priority)
+      for (AxisId axis : dim.axes)
+        hints.hints[op.results[0]][axis] = {AxisHint::Split, unsigned(d), opId,
+                                            opId, std::nullopt};
+}
+
+/// Marks what an annotation keeps axes away from.
+void Propagation::closeDims(unsigned opId) {
+  const Problem::Op &op = problem.ops[opId];
+  if (op.results.empty())
+    return;
+  unsigned value = op.results[0];
+  bool anyOpen = false;
+  for (auto [d, dim] : llvm::enumerate(op.constraint->dims)) {
+    closed[value][d] = !dim.open;
+    anyOpen |= dim.open;
+  }
+  for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis) {
+    bool isNamed = llvm::any_of(op.constraint->dims, [&](auto &dim) {
+      return llvm::is_contained(dim.axes, axis);
+    });
+    if (!isNamed &&
+        (!anyOpen || llvm::is_contained(op.constraint->replicated, axis)))
+      hints.hints[value][axis] = {AxisHint::Unsplit, 0, opId, opId,
+                                  std::nullopt};
+  }
+}
+
+std::optional<Suggestion> Propagation::suggest(unsigned opId,
+                                               AxisId axis) const {
+  const Problem::Op &op = problem.ops[opId];
+  llvm::SmallVector<Suggestion, 4> all;
+  for (const Place &place : placesOf(op)) {
+    const AxisHint &hint = hints.at(place.value, axis);
+    if (hint.state != AxisHint::Split || (*place.dims)[hint.dim].empty())
+      continue;
+    unsigned factor = factorOf(place, hint.dim, axis, op.rule);
+    all.push_back({factor, hint.annotation, place.value});
+  }
+  // A program result has no value of its own that could carry its constraint.
+  if (op.constraint && op.results.empty())
+    for (auto [d, dim] : llvm::enumerate(op.constraint->dims))
+      if (dim.priority <= priority && llvm::is_contained(dim.axes, axis) &&
+          !op.rule.operands[0][d].empty())
+        all.push_back({op.rule.operands[0][d][0], opId, std::nullopt});
+  std::optional<Suggestion> best;
+  size_t votes = 0;
+  for (const Suggestion &suggestion : all) {
+    size_t own = llvm::count_if(all, [&](const Suggestion &other) {
+      return other.factor == suggestion.factor;
+    });
+    if (own > votes)
+      best = suggestion, votes = own;
+  }
+  return best;
+}
+
+bool Propagation::write(const Place &place, AxisId axis, unsigned opId,
+                        const Suggestion &suggestion) {
+  AxisHint &hint = hints.hints[place.value][axis];
+  if (hint.state != AxisHint::Unknown)
+    return false;
+  const FactorRule &rule = problem.ops[opId].rule;
+  for (auto [d, factors] : llvm::enumerate(*place.dims)) {
+    int64_t rowsBefore = 1;
+    for (unsigned factor : factors) {
+      int64_t rows = rowsBefore * rule.factors[factor].size;
+      if (factor == suggestion.factor) {
+        int64_t before = shardsOf(place.value, d);
+        int64_t after = before * problem.mesh.axes[axis].size;
+        if (closed[place.value][d] || before < rowsBefore || after > rows ||
+            (rule.factors[factor].needsEvenSplit && rows % after != 0))
+          return false;
+        hint = {AxisHint::Split, unsigned(d), suggestion.annotation, opId,
+                suggestion.from};
+        return true;
+      }
+      rowsBefore = rows;
+    }
+  }
+  return false;
+}
+
+bool Propagation::step(unsigned opId, AxisId axis) {
+  const Problem::Op &op = problem.ops[opId];
+  std::optional<Suggestion> suggestion = suggest(opId, axis);
+  if (!suggestion ||
+      op.rule.factors[suggestion->factor].kind == FactorKind::Replicated)
+    return false;
+  bool changed = false;
+  for (const Place &place : placesOf(op))
+    changed |= write(place, axis, opId, *suggestion);
+  return changed;
+}
+
+void Propagation::runToFixpoint(Problem::Priority last) {
+  auto visit = [&](unsigned opId) {
+    bool changed = false;
+    if (problem.ops[opId].priority <= last)
+      for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
+        changed |= step(opId, axis);
+    return changed;
+  };
+  // Finite: each axis of each value is written once.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (unsigned opId = 0; opId < problem.ops.size(); ++opId)
+      changed |= visit(opId);
+    for (unsigned opId = problem.ops.size(); opId-- > 0;)
+      changed |= visit(opId);
+  }
+}
+
+void Propagation::run() {
+  std::set<int64_t> priorities = {0};
+  for (auto [opId, op] : llvm::enumerate(problem.ops)) {
+    if (!op.constraint)
+      continue;
+    closeDims(opId);
+    for (const DimConstraint &dim : op.constraint->dims)
+      priorities.insert(dim.priority);
+  }
+  for (int64_t round : priorities) {
+    priority = round;
+    for (auto [opId, op] : llvm::enumerate(problem.ops))
+      if (op.constraint)
+        seed(opId, round);
+    for (auto last :
+         {Problem::Priority::PassThrough, Problem::Priority::Restructuring,
+          Problem::Priority::Contraction})
+      runToFixpoint(last);
+  }
+}
+
+Hints shoal::propagateHints(const Problem &problem) {
+  Hints hints(problem, preferredAxisOrder(problem));
+  Propagation(problem, hints).run();
+  return hints;
+}

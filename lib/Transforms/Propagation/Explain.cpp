@@ -1,0 +1,162 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Extract.h"
+#include "mlir/IR/AsmState.h"
+#include "shoal/Sharding/ReshardCost.h"
+#include "shoal/Transforms/Propagation/Passes.h"
+#include "llvm/Support/Format.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_EXPLAIN
+#include "shoal/Transforms/Propagation/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+/// Prints one function.
+class Explainer {
+public:
+  Explainer(func::FuncOp function, const Mesh &mesh, raw_ostream &os)
+      : function(function), mesh(mesh), os(os), names(function) {}
+
+  void run();
+
+private:
+  void printArgument(BlockArgument argument);
+  void printResult(unsigned index);
+  void printOp(Operation *op);
+  void printReshard(ReshardOp op);
+  void printSharding(ShardingAttr sharding);
+  void printOrigin(ArrayAttr origins, unsigned index);
+  double bytesOf(ReshardOp op) const;
+
+  func::FuncOp function;
+  const Mesh &mesh;
+  raw_ostream &os;
+  AsmState names;
+  double total = 0;
+};
+
+} // namespace
+
+/// `<@mesh, [{"x"}, {}]>`.
+void Explainer::printSharding(ShardingAttr sharding) {
+  if (!sharding) {
+    os << "no sharding";
+    return;
+  }
+  std::string text;
+  llvm::raw_string_ostream(text) << sharding;
+  StringRef stripped = text;
+  stripped.consume_front("#shoal.sharding");
+  os << stripped;
+}
+
+void Explainer::printOrigin(ArrayAttr origins, unsigned index) {
+  if (!origins || index >= origins.size())
+    return;
+  auto text = dyn_cast<StringAttr>(origins[index]);
+  if (text && !text.empty())
+    os << "  [" << text.getValue() << ']';
+}
+
+void Explainer::printArgument(BlockArgument argument) {
+  unsigned index = argument.getArgNumber();
+  ShardingAttr sharding = getShardingOf(argument);
+  auto hints = function->getAttrOfType<ArrayAttr>(kArgumentHintsAttr);
+  if (!sharding && hints && index < hints.size())
+    sharding = dyn_cast<ShardingAttr>(hints[index]);
+  os << "  ";
+  argument.printAsOperand(os, names);
+  os << ' ' << describeArgument(function, index) << " : " << argument.getType()
+     << ' ';
+  printSharding(sharding);
+  printOrigin(function->getAttrOfType<ArrayAttr>(kArgumentOriginsAttr), index);
+  os << '\n';
+}
+
+void Explainer::printResult(unsigned index) {
+  auto sharding =
+      function.getResultAttrOfType<ShardingAttr>(index, kShardingAttr);
+  os << "  " << describeResult(function, index) << " : "
+     << function.getResultTypes()[index] << ' ';
+  printSharding(sharding);
+  os << '\n';
+}
+
+double Explainer::bytesOf(ReshardOp op) const {
+  RankedTensorType type = op.getType();
+  return reshardBytes(type.getShape(), (type.getElementTypeBitWidth() + 7) / 8,
+                      toSharding(op.getSource(), mesh),
+                      toSharding(op.getTarget(), mesh), mesh,
+                      op.getSource().getMesh() != op.getTarget().getMesh());
+}
+
+void Explainer::printReshard(ReshardOp op) {
+  double bytes = bytesOf(op);
+  total += bytes;
+  os << "  ";
+  op.getResult().printAsOperand(os, names);
+  os << " = reshard ";
+  op.getInput().printAsOperand(os, names);
+  os << " : " << op.getType() << ' ';
+  printSharding(op.getSource());
+  os << " -> ";
+  printSharding(op.getTarget());
+  os << llvm::format("  %.0f bytes", bytes);
+  if (op.getWhy())
+    os << ", for " << *op.getWhy();
+  os << '\n';
+}
+
+void Explainer::printOp(Operation *op) {
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return printReshard(reshard);
+  for (OpResult result : op->getResults()) {
+    os << "  ";
+    result.printAsOperand(os, names);
+    os << " = " << describeOp(op) << " : " << result.getType() << ' ';
+    printSharding(getShardingOf(result));
+    printOrigin(op->getAttrOfType<ArrayAttr>(kOriginAttr),
+                result.getResultNumber());
+    os << '\n';
+  }
+}
+
+void Explainer::run() {
+  os << '@' << function.getSymName() << '\n';
+  Block &block = function.getBody().front();
+  for (BlockArgument argument : block.getArguments())
+    printArgument(argument);
+  for (Operation &op : block.without_terminator())
+    printOp(&op);
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    printResult(i);
+  os << llvm::format("  reshards send %.0f bytes per device\n", total);
+}
+
+LogicalResult shoal::explainShardings(ModuleOp module, raw_ostream &os) {
+  FailureOr<Mesh> mesh = collectMesh(module);
+  if (failed(mesh))
+    return failure();
+  for (auto function : module.getOps<func::FuncOp>())
+    if (!function.isExternal())
+      Explainer(function, *mesh, os).run();
+  return success();
+}
+
+namespace {
+
+struct Explain : shoal::impl::ExplainBase<Explain> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(explainShardings(getOperation(), llvm::errs())))
+      signalPassFailure();
+  }
+};
+
+} // namespace

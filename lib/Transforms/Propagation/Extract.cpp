@@ -1,0 +1,222 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Extract.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+class Extractor {
+public:
+  Extractor(func::FuncOp function, const Mesh &mesh) {
+    result.function = function;
+    result.problem.mesh = mesh;
+    auto module = function->getParentOfType<ModuleOp>();
+    for (auto meshOp : module.getOps<MeshOp>())
+      if (deviceOrders.try_emplace(ordered(meshOp), deviceOrders.size()).second)
+        result.meshes.push_back(
+            FlatSymbolRefAttr::get(meshOp.getSymNameAttr()));
+  }
+
+  FailureOr<ExtractedProblem> run();
+
+private:
+  using Op = AssignmentProblem::Op;
+
+  /// What tells the order of a mesh's devices, row-major being none.
+  static std::vector<int64_t> ordered(MeshOp op) {
+    std::vector<int64_t> ids(op.getMesh().getDeviceIds());
+    for (auto [position, id] : llvm::enumerate(ids))
+      if (static_cast<int64_t>(position) != id)
+        return ids;
+    return {};
+  }
+
+  LogicalResult addArgument(BlockArgument argument);
+  LogicalResult addOp(Operation *op);
+  LogicalResult addResult(func::ReturnOp op, OpOperand &operand);
+  FailureOr<unsigned> addValue(Value value,
+                               function_ref<InFlightDiagnostic()> emitError);
+  LogicalResult constrain(Op &op, ShardingAttr attr,
+                          function_ref<InFlightDiagnostic()> emitError);
+  void add(Op op, ProblemOp origin) {
+    result.problem.ops.push_back(std::move(op));
+    result.ops.push_back(origin);
+  }
+
+  ExtractedProblem result;
+  llvm::DenseMap<Value, unsigned> ids;
+  std::map<std::vector<int64_t>, unsigned> deviceOrders;
+};
+
+} // namespace
+
+FailureOr<unsigned>
+Extractor::addValue(Value value, function_ref<InFlightDiagnostic()> emitError) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return emitError() << "expected a ranked tensor of static shape, of "
+                          "integers or floats, but got "
+                       << value.getType();
+  unsigned id = result.values.size();
+  ids[value] = id;
+  result.values.push_back(value);
+  int64_t bits = type.getElementTypeBitWidth();
+  result.problem.values.push_back(
+      {llvm::SmallVector<int64_t>(type.getShape()), (bits + 7) / 8});
+  return id;
+}
+
+LogicalResult
+Extractor::constrain(Op &op, ShardingAttr attr,
+                     function_ref<InFlightDiagnostic()> emitError) {
+  if (!attr.getPartial().empty())
+    return emitError() << "an annotation cannot ask for partial sums";
+  const Mesh &mesh = result.problem.mesh;
+  ShardingConstraint constraint;
+  for (DimShardingAttr dim : attr.getDims())
+    constraint.dims.push_back(
+        {toAxisList(dim.getAxes(), mesh), dim.getIsOpen(), dim.getPriority()});
+  constraint.replicated = toAxisList(attr.getReplicated(), mesh);
+  op.constraint = std::move(constraint);
+  auto meshOp = SymbolTable::lookupNearestSymbolFrom<MeshOp>(result.function,
+                                                             attr.getMesh());
+  op.deviceOrder = deviceOrders.at(ordered(meshOp));
+  return success();
+}
+
+LogicalResult Extractor::addArgument(BlockArgument argument) {
+  unsigned index = argument.getArgNumber();
+  auto emitError = [&]() {
+    return mlir::emitError(argument.getLoc()) << "argument " << index << ": ";
+  };
+  FailureOr<unsigned> id = addValue(argument, emitError);
+  if (failed(id))
+    return failure();
+  Op op;
+  op.rule = FactorRuleBuilder::elementwise(result.problem.values[*id].shape,
+                                           /*numOperands=*/0);
+  op.results.push_back(*id);
+  op.label = describeArgument(result.function, index);
+  if (auto attr =
+          result.function.getArgAttrOfType<ShardingAttr>(index, kShardingAttr))
+    if (failed(constrain(op, attr, emitError)))
+      return failure();
+  add(std::move(op), {nullptr, index, false});
+  return success();
+}
+
+LogicalResult Extractor::addResult(func::ReturnOp returnOp,
+                                   OpOperand &operand) {
+  unsigned index = operand.getOperandNumber();
+  unsigned id = ids.at(operand.get());
+  Op op;
+  op.rule = FactorRuleBuilder::elementwise(result.problem.values[id].shape,
+                                           /*numOperands=*/1,
+                                           /*numResults=*/0);
+  op.operands.push_back(id);
+  op.label = describeResult(result.function, index);
+  if (auto attr = result.function.getResultAttrOfType<ShardingAttr>(
+          index, kShardingAttr)) {
+    if (failed(constrain(op, attr, [&]() {
+          return result.function.emitError() << "result " << index << ": ";
+        })))
+      return failure();
+  } else {
+    // A free result stays over the mesh that its value is on.
+    for (const Op &maker : result.problem.ops)
+      if (llvm::is_contained(maker.results, id))
+        op.deviceOrder = maker.deviceOrder;
+  }
+  add(std::move(op), {returnOp, index, true});
+  return success();
+}
+
+/// The class of propagation that the relation of an op's dimensions shows.
+static AssignmentProblem::Priority priorityOf(const FactorRule &rule) {
+  size_t tensors = rule.operands.size() + rule.results.size();
+  std::vector<size_t> occurrences(rule.factors.size());
+  auto count = [&](ArrayRef<DimFactors> list) {
+    for (const DimFactors &dims : list)
+      for (const auto &dim : dims)
+        for (unsigned factor : dim)
+          ++occurrences[factor];
+  };
+  count(rule.operands);
+  count(rule.results);
+  bool contracts = rule.operands.size() > 1;
+  bool reduces = false, isSame = true;
+  for (auto [factor, own] : llvm::zip_equal(rule.factors, occurrences)) {
+    reduces |= factor.kind == FactorKind::Reduction;
+    isSame &= own == tensors || factor.size == 1;
+  }
+  if (contracts && reduces)
+    return AssignmentProblem::Priority::Contraction;
+  return isSame ? AssignmentProblem::Priority::PassThrough
+                : AssignmentProblem::Priority::Restructuring;
+}
+
+LogicalResult Extractor::addOp(Operation *operation) {
+  auto interface = dyn_cast<FactorRuleOpInterface>(operation);
+  if (!interface) {
+    InFlightDiagnostic error =
+        operation->emitOpError("cannot be partitioned: it has no factor rule");
+    if (isa<ReshardOp>(operation))
+      error.attachNote() << "shardings of this program were already assigned";
+    if (isa<func::CallOp>(operation))
+      error.attachNote() << "calls are to be inlined first, by --inline";
+    return error;
+  }
+  Op op;
+  for (Value operand : operation->getOperands())
+    op.operands.push_back(ids.at(operand));
+  for (OpResult value : operation->getResults()) {
+    FailureOr<unsigned> id = addValue(value, [&]() {
+      return operation->emitOpError()
+             << "result " << value.getResultNumber() << ": ";
+    });
+    if (failed(id))
+      return failure();
+    op.results.push_back(*id);
+  }
+  op.rule = interface.getFactorRule();
+  op.priority = priorityOf(op.rule);
+  op.label = describeOp(operation);
+  if (auto constraint = dyn_cast<ShardingConstraintOp>(operation)) {
+    // The rule of a constraint has a factor a dimension.
+    op.rule = FactorRuleBuilder::elementwise(
+        result.problem.values[op.results[0]].shape, /*numOperands=*/1);
+    if (failed(constrain(op, constraint.getSharding(),
+                         [&]() { return operation->emitOpError(); })))
+      return failure();
+  }
+  add(std::move(op), {operation, 0, false});
+  return success();
+}
+
+FailureOr<ExtractedProblem> Extractor::run() {
+  if (!llvm::hasSingleElement(result.function.getBody())) {
+    result.function.emitError("expected a function of one block");
+    return failure();
+  }
+  Block &block = result.function.getBody().front();
+  for (BlockArgument argument : block.getArguments())
+    if (failed(addArgument(argument)))
+      return failure();
+  for (Operation &op : block.without_terminator())
+    if (failed(addOp(&op)))
+      return failure();
+  auto returnOp = cast<func::ReturnOp>(block.getTerminator());
+  for (OpOperand &operand : returnOp->getOpOperands())
+    if (failed(addResult(returnOp, operand)))
+      return failure();
+  return std::move(result);
+}
+
+FailureOr<ExtractedProblem> shoal::extractProblem(func::FuncOp function,
+                                                  const Mesh &mesh) {
+  return Extractor(function, mesh).run();
+}

@@ -1,0 +1,74 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// From a function to the assignment problem that it poses.
+
+#ifndef SHOAL_LIB_TRANSFORMS_PROPAGATION_EXTRACT_H
+#define SHOAL_LIB_TRANSFORMS_PROPAGATION_EXTRACT_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Sharding/Assignment.h"
+
+namespace shoal {
+
+/// What an op of the problem stands for.
+struct ProblemOp {
+  /// An op of the function; its return for a result, null for an argument.
+  mlir::Operation *op = nullptr;
+  /// The argument's or result's number.
+  unsigned index = 0;
+  bool isResult = false;
+
+  bool isArgument() const { return !op; }
+};
+
+/// A function's assignment problem. Its ops are the arguments, then the ops in
+/// program order, then the results.
+struct ExtractedProblem {
+  mlir::func::FuncOp function;
+  AssignmentProblem problem;
+  std::vector<ProblemOp> ops;
+  std::vector<mlir::Value> values;
+  /// The mesh of each device order, first the module's first mesh.
+  llvm::SmallVector<mlir::FlatSymbolRefAttr> meshes;
+
+  ShardingAttr toAttr(const Sharding &sharding, unsigned deviceOrder) const {
+    return shoal::toAttr(sharding, problem.mesh, meshes[deviceOrder]);
+  }
+  /// `operand 1 of shoal.einsum "GSM,ME->GSE" at moe.mlir:12:8`.
+  std::string describeUse(unsigned op, unsigned operand) const;
+  /// `shoal.einsum "GSM,ME->GSE" at moe.mlir:12:8`, `argument 0 "x" at ...`.
+  std::string describe(unsigned op) const;
+};
+
+/// Fails with an error where the function has several blocks, an op without
+/// factor rule, a value that is no tensor, or an annotation that is partial.
+mlir::FailureOr<ExtractedProblem> extractProblem(mlir::func::FuncOp function,
+                                                 const Mesh &mesh);
+
+/// `shoal.einsum "GSM,ME->GSE"`.
+std::string describeOp(mlir::Operation *op);
+/// `moe.mlir:12:8`; empty where the location names no file.
+std::string describeLocation(mlir::Location location);
+/// `argument 0 "x"`, `result 1 "aux"`: with its `shoal.name`.
+std::string describeArgument(mlir::func::FuncOp function, unsigned index);
+std::string describeResult(mlir::func::FuncOp function, unsigned index);
+
+/// On functions: hints and origins of their arguments, an array each.
+inline constexpr llvm::StringLiteral kArgumentHintsAttr =
+    "shoal.argument_hints";
+inline constexpr llvm::StringLiteral kArgumentOriginsAttr =
+    "shoal.argument_origins";
+
+class Hints;
+
+/// Where each axis of `sharding` came from, `x: argument 0 via math.exp; y:
+/// by cost`; what `sharding` has elsewhere than the hint is by cost.
+std::string describeOrigin(const ExtractedProblem &extracted,
+                           const Hints &hints, unsigned value,
+                           const Sharding &sharding);
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_TRANSFORMS_PROPAGATION_EXTRACT_H

@@ -1,0 +1,192 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Extract.h"
+#include "shoal/Transforms/Propagation/Passes.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_VERIFYASSIGNMENT
+#include "shoal/Transforms/Propagation/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+class Verifier {
+public:
+  explicit Verifier(const Mesh &mesh) : mesh(mesh) {}
+
+  LogicalResult verifyFunction(func::FuncOp function) const;
+
+private:
+  LogicalResult verifyOp(Operation *op) const;
+  LogicalResult verifyRule(FactorRuleOpInterface op,
+                           ArrayRef<ShardingAttr> operands,
+                           ArrayRef<ShardingAttr> results) const;
+  LogicalResult verifyReshard(ReshardOp op) const;
+  LogicalResult verifyConstraint(ShardingConstraintOp op) const;
+
+  const Mesh &mesh;
+};
+
+/// An op's or function's operand, result or argument, for messages.
+struct Place {
+  Operation *op;
+  StringRef kind;
+  unsigned index;
+
+  InFlightDiagnostic emitError() const {
+    InFlightDiagnostic error = op->emitError();
+    if (!isa<func::FuncOp>(op))
+      error << "'" << op->getName() << "' op ";
+    error << kind << ' ' << index << ": ";
+    return error;
+  }
+};
+
+} // namespace
+
+static LogicalResult verifyClosed(ShardingAttr sharding, const Place &place) {
+  if (!sharding)
+    return place.emitError()
+           << "expected a sharding; --shoal-assign chooses it";
+  if (sharding.hasOpenDims())
+    return place.emitError()
+           << "sharding " << sharding << " has open dimensions";
+  return success();
+}
+
+static LogicalResult verifyComplete(ShardingAttr sharding, const Place &place) {
+  if (failed(verifyClosed(sharding, place)))
+    return failure();
+  if (!sharding.getPartial().empty())
+    return place.emitError() << "sharding " << sharding
+                             << " is partial; callers cannot reduce it";
+  return success();
+}
+
+LogicalResult Verifier::verifyReshard(ReshardOp op) const {
+  ShardingAttr before = getShardingOf(op.getInput());
+  if (before != op.getSource())
+    return op.emitOpError() << "starts from " << op.getSource()
+                            << " but its operand is " << before;
+  if (getShardingOf(op.getResult()) != op.getTarget())
+    return op.emitOpError()
+           << "ends in " << op.getTarget() << " but its result is "
+           << getShardingOf(op.getResult());
+  return success();
+}
+
+/// Whether `axes` are what the annotation lists, or, where it is open, begin
+/// so.
+static bool holds(DimShardingAttr asked, ArrayRef<AxisRefAttr> axes,
+                  const Mesh &mesh) {
+  AxisList wanted = toAxisList(asked.getAxes(), mesh);
+  AxisList own = toAxisList(axes, mesh);
+  if (!asked.getIsOpen())
+    return own == wanted;
+  return own.size() >= wanted.size() &&
+         ArrayRef(own).take_front(wanted.size()) == ArrayRef(wanted);
+}
+
+LogicalResult Verifier::verifyConstraint(ShardingConstraintOp op) const {
+  ShardingAttr before = getShardingOf(op.getInput());
+  ShardingAttr after = getShardingOf(op.getResult());
+  if (before != after)
+    return op.emitOpError()
+           << "changes the sharding, from " << before << " to " << after;
+  if (!after.getPartial().empty())
+    return op.emitOpError() << "result 0: sharding " << after << " is partial";
+  for (auto [d, asked, own] :
+       llvm::enumerate(op.getSharding().getDims(), after.getDims()))
+    if (!holds(asked, own.getAxes(), mesh))
+      return op.emitOpError() << "dim " << d << ": sharding " << after
+                              << " is not what the annotation asks for";
+  return success();
+}
+
+LogicalResult Verifier::verifyRule(FactorRuleOpInterface op,
+                                   ArrayRef<ShardingAttr> operands,
+                                   ArrayRef<ShardingAttr> results) const {
+  OpShardings shardings;
+  for (ShardingAttr attr : operands)
+    shardings.operands.push_back(toSharding(attr, mesh));
+  for (ShardingAttr attr : results)
+    shardings.results.push_back(toSharding(attr, mesh));
+  if (findChoice(op.getFactorRule(), shardings, mesh))
+    return success();
+  InFlightDiagnostic error =
+      op->emitOpError("operands and results fit no split of the op:");
+  for (auto [i, attr] : llvm::enumerate(operands))
+    error << (i ? ", " : " ") << attr;
+  error << " ->";
+  for (auto [i, attr] : llvm::enumerate(results))
+    error << (i ? ", " : " ") << attr;
+  return error;
+}
+
+LogicalResult Verifier::verifyOp(Operation *op) const {
+  SmallVector<ShardingAttr> operands, results;
+  for (auto [i, operand] : llvm::enumerate(op->getOperands()))
+    operands.push_back(getShardingOf(operand));
+  for (auto [i, result] : llvm::enumerate(op->getResults())) {
+    results.push_back(getShardingOf(result));
+    if (failed(verifyClosed(results.back(), {op, "result", unsigned(i)})))
+      return failure();
+  }
+  if (auto reshard = dyn_cast<ReshardOp>(op))
+    return verifyReshard(reshard);
+  SmallVector<ShardingAttr> all(operands);
+  llvm::append_range(all, results);
+  for (ShardingAttr sharding : all)
+    if (sharding.getMesh() != all.front().getMesh())
+      return op->emitOpError() << "mixes meshes " << all.front().getMesh()
+                               << " and " << sharding.getMesh();
+  if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
+    return verifyConstraint(constraint);
+  if (auto interface = dyn_cast<FactorRuleOpInterface>(op))
+    return verifyRule(interface, operands, results);
+  return op->emitOpError("cannot be partitioned: it has no factor rule");
+}
+
+LogicalResult Verifier::verifyFunction(func::FuncOp function) const {
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (failed(verifyComplete(
+            function.getArgAttrOfType<ShardingAttr>(i, kShardingAttr),
+            {function, "argument", i})))
+      return failure();
+  Block &block = function.getBody().front();
+  for (Operation &op : block.without_terminator())
+    if (failed(verifyOp(&op)))
+      return failure();
+  for (auto [i, operand] :
+       llvm::enumerate(block.getTerminator()->getOperands())) {
+    auto wanted = function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr);
+    Place place{function, "result", unsigned(i)};
+    if (failed(verifyComplete(wanted, place)))
+      return failure();
+    if (getShardingOf(operand) != wanted)
+      return place.emitError() << "sharding is " << wanted << " but "
+                               << getShardingOf(operand) << " is returned";
+  }
+  return success();
+}
+
+namespace {
+
+struct VerifyAssignment : shoal::impl::VerifyAssignmentBase<VerifyAssignment> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    FailureOr<Mesh> mesh = collectMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    Verifier verifier(*mesh);
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal() && failed(verifier.verifyFunction(function)))
+        return signalPassFailure();
+  }
+};
+
+} // namespace
