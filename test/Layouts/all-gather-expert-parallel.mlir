@@ -14,12 +14,13 @@ func.func @moe_layer(%x: tensor<8x64x32xf32> {shoal.sharding = #shoal.sharding<@
   %gates = shoal.softmax %logits {axis = 2} : tensor<8x64x8xf32>
   %combine, %dispatch, %aux = shoal.top_k_gating %gates {k = 2, capacity = 32}
     : tensor<8x64x8xf32> -> tensor<8x64x8x32xf32>, tensor<8x64x8x32xf32>, tensor<f32>
+  %cm = shoal.sharding_constraint %combine <@mesh, [{}, {}, {"expert"}, {}]> : tensor<8x64x8x32xf32>
   %d0 = shoal.einsum "GSEC,GSM->EGCM" %dispatch, %xg : (tensor<8x64x8x32xf32>, tensor<8x64x32xf32>) -> tensor<8x8x32x32xf32>
   %d = shoal.sharding_constraint %d0 <@mesh, [{"expert"}, {}, {}, {}]> : tensor<8x8x32x32xf32>
   %h0 = shoal.einsum "EGCM,EMH->EGCH" %d, %wi : (tensor<8x8x32x32xf32>, tensor<8x32x128xf32>) -> tensor<8x8x32x128xf32>
   %h = shoal.relu %h0 : tensor<8x8x32x128xf32>
   %e0 = shoal.einsum "EGCH,EHM->GECM" %h, %wo : (tensor<8x8x32x128xf32>, tensor<8x128x32xf32>) -> tensor<8x8x32x32xf32>
   %e = shoal.sharding_constraint %e0 <@mesh, [{}, {"expert"}, {}, {}]> : tensor<8x8x32x32xf32>
-  %y0 = shoal.einsum "GSEC,GECM->GSM" %combine, %e : (tensor<8x64x8x32xf32>, tensor<8x8x32x32xf32>) -> tensor<8x64x32xf32>
+  %y0 = shoal.einsum "GSEC,GECM->GSM" %cm, %e : (tensor<8x64x8x32xf32>, tensor<8x8x32x32xf32>) -> tensor<8x64x32xf32>
   return %y0, %aux : tensor<8x64x32xf32>, tensor<f32>
 }

@@ -186,7 +186,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     if (failed(mesh))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(assign(function, *mesh)))
+      if (isGlobalProgram(function) && failed(assign(function, *mesh)))
         return signalPassFailure();
   }
 

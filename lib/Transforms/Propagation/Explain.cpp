@@ -144,7 +144,7 @@ LogicalResult shoal::explainShardings(ModuleOp module, raw_ostream &os) {
   if (failed(mesh))
     return failure();
   for (auto function : module.getOps<func::FuncOp>())
-    if (!function.isExternal())
+    if (isGlobalProgram(function))
       Explainer(function, *mesh, os).run();
   return success();
 }

@@ -42,6 +42,12 @@ struct ExtractedProblem {
   std::string describe(unsigned op) const;
 };
 
+/// Whether shardings are to be chosen for the function: it has a body, and is
+/// not the program of one device already.
+inline bool isGlobalProgram(mlir::func::FuncOp function) {
+  return !function.isExternal() && !function->hasAttr(kSpmdAttr);
+}
+
 /// Fails with an error where the function has several blocks, an op without
 /// factor rule, a value that is no tensor, or an annotation that is partial.
 mlir::FailureOr<ExtractedProblem> extractProblem(mlir::func::FuncOp function,

@@ -53,7 +53,7 @@ struct Propagate : shoal::impl::PropagateBase<Propagate> {
     if (failed(mesh))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (!function.isExternal() && failed(propagate(function, *mesh)))
+      if (isGlobalProgram(function) && failed(propagate(function, *mesh)))
         return signalPassFailure();
   }
 };
