@@ -3,6 +3,12 @@
 //
 // RUN: shoal-opt %s --shoal-partition | FileCheck %s
 
+// CHECK-NOT: spmd.{{all_reduce|all_to_all|reduce_scatter|collective_permute}}
+// CHECK: spmd.all_gather @mesh [{"expert"}, {}, {}] {{.*}} : tensor<1x64x32xf32> -> tensor<8x64x32xf32>
+// CHECK-NOT: spmd.{{all_reduce|all_to_all|all_gather|collective_permute}}
+// CHECK: spmd.reduce_scatter sum @mesh [{"expert"}, {}, {}] {{.*}} : tensor<8x64x32xf32> -> tensor<1x64x32xf32>
+// CHECK-NOT: spmd.{{all_reduce|all_to_all|all_gather|reduce_scatter|collective_permute}}
+
 shoal.mesh @mesh = <["expert" = 8]>
 
 func.func @moe_layer(%x: tensor<8x64x32xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"expert"}, {}, {}]>}, %wg: tensor<32x8xf32>,

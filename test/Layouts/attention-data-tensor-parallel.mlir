@@ -3,6 +3,10 @@
 //
 // RUN: shoal-opt %s --shoal-partition | FileCheck %s
 
+// CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
+// CHECK: spmd.all_reduce sum @mesh {"tensor"} {{.*}} : tensor<2x32x64xf32>
+// CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
+
 shoal.mesh @mesh = <["data" = 4, "tensor" = 4]>
 
 func.func @attention(%x: tensor<8x32x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"data"}, {}, {}]>},

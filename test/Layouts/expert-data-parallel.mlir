@@ -3,6 +3,14 @@
 //
 // RUN: shoal-opt %s --shoal-partition | FileCheck %s
 
+// CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
+// CHECK: spmd.all_to_all @mesh [{"expert"} : 1 -> 0] {{.*}} : tensor<8x1x16x32xf32> -> tensor<2x4x16x32xf32>
+// CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
+// CHECK: spmd.all_to_all @mesh [{"expert"} : 1 -> 0] {{.*}} : tensor<4x2x16x32xf32> -> tensor<1x8x16x32xf32>
+// CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
+// CHECK: spmd.all_reduce sum @mesh {"data", "expert"} {{.*}} : tensor<f32>
+// CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
+
 shoal.mesh @mesh = <["data" = 4, "expert" = 4]>
 
 func.func @moe_layer(%x: tensor<16x64x32xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"data", "expert"}, {}, {}]>}, %wg: tensor<32x8xf32>,

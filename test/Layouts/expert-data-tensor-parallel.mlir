@@ -4,6 +4,17 @@
 //
 // RUN: shoal-opt %s --shoal-partition | FileCheck %s
 
+// CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
+// CHECK: spmd.all_to_all @mesh [{"expert"} : 1 -> 0] {{.*}} : tensor<8x1x32x32xf32> -> tensor<2x4x32x32xf32>
+// CHECK-NOT: spmd.{{all_|collective_permute}}
+// The sum over tensor, scattered, halves what the all_to_all sends; the tokens
+// are gathered behind the combine einsum.
+// CHECK: spmd.reduce_scatter sum @mesh [{}, {}, {}, {"tensor"}] {{.*}} : tensor<4x2x32x32xf32> -> tensor<4x2x32x16xf32>
+// CHECK: spmd.all_to_all @mesh [{"expert"} : 1 -> 0] {{.*}} : tensor<4x2x32x16xf32> -> tensor<1x8x32x16xf32>
+// CHECK-NOT: spmd.{{all_to_all|reduce_scatter|collective_permute}}
+// CHECK: spmd.all_gather @mesh [{}, {}, {"tensor"}] {{.*}} : tensor<1x64x16xf32> -> tensor<1x64x32xf32>
+// CHECK-NOT: spmd.{{all_to_all|all_gather|reduce_scatter|collective_permute}}
+
 shoal.mesh @mesh = <["data" = 2, "expert" = 4, "tensor" = 2]>
 
 func.func @moe_layer(%x: tensor<8x64x32xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"data", "expert"}, {}, {}]>}, %wg: tensor<32x8xf32>,

@@ -3,6 +3,15 @@
 //
 // RUN: shoal-opt %s --shoal-partition | FileCheck %s
 
+// CHECK-NOT: spmd.all_{{reduce|gather|to_all}}
+// CHECK-NOT: spmd.{{reduce_scatter|collective_permute}}
+// CHECK: spmd.all_to_all @mesh [{"expert"} : 1 -> 0] {{.*}} : tensor<8x1x128x256xf32> -> tensor<1x8x128x256xf32>
+// CHECK-NOT: spmd.all_
+// CHECK: spmd.all_to_all @mesh [{"expert"} : 1 -> 0] {{.*}} : tensor<8x1x128x256xf32> -> tensor<1x8x128x256xf32>
+// CHECK-NOT: spmd.all_
+// CHECK: spmd.all_reduce sum @mesh {"expert"} {{.*}} : tensor<f32>
+// CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
+
 shoal.mesh @mesh = <["expert" = 8]>
 
 func.func @moe_layer(%x: tensor<8x512x256xf32>, %wg: tensor<256x8xf32>,
