@@ -4,7 +4,7 @@
 // RUN: shoal-opt %s --shoal-import --shoal-assign --shoal-plan-reshards | FileCheck %s --check-prefix=PLAN
 // RUN: shoal-opt %s --shoal-partition | FileCheck %s
 // RUN: shoal-opt %s --shoal-partition --shoal-partition | FileCheck %s
-// RUN: shoal-opt %s --shoal-import --shoal-assign --shoal-explain -o /dev/null | FileCheck %s --check-prefix=EXPLAIN
+// RUN: shoal-opt %s --shoal-import --shoal-assign --shoal-explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 
 // ASSIGN: %[[Y:.*]] = shoal.einsum "BH,HM->BM" {{.*}} shoal.shardings = [#shoal.sharding<@mesh, [{"data"}, {}], partial = {"model"}>]
 // ASSIGN: shoal.reshard %[[Y]] <@mesh, [{"data"}, {}], partial = {"model"}> -> <@mesh, [{"data"}, {}]>
