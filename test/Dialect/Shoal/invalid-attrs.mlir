@@ -152,12 +152,6 @@ func.func private @not_a_tensor(i32 {shoal.sharding = #shoal.sharding<@mesh, []>
 
 // -----
 
-shoal.mesh @mesh = <["x" = 4]>
-// expected-error@+1 {{argument 0: expected no partial axes: values that come in or go out are fully reduced}}
-func.func private @partial_argument(tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}], partial = {"x"}>})
-
-// -----
-
 // expected-error@+1 {{argument 0: expected shoal.name to be a string}}
 func.func private @name_is_a_number(tensor<4xf32> {shoal.name = 1})
 

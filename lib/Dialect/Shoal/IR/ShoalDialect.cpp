@@ -83,12 +83,7 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
   if (!sharding)
     return fail() << "expected " << kShardingAttr << " to be a #shoal.sharding";
-  if (failed(sharding.verifyFor(type, op, fail)))
-    return failure();
-  if (!sharding.getPartial().empty())
-    return fail() << "expected no partial axes: values that come in or go out "
-                     "are fully reduced";
-  return success();
+  return sharding.verifyFor(type, op, fail);
 }
 
 LogicalResult ShoalDialect::verifyRegionArgAttribute(Operation *op,
