@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/DeviceAssignment.h"
 #include "shoal/Transforms/Import/Passes.h"
@@ -161,9 +162,32 @@ private:
   Mesh mesh;
 };
 
+/// Values that come into a program or leave it are fully reduced.
+LogicalResult verifySignature(FunctionOpInterface function) {
+  auto verify = [&](StringRef kind, unsigned i, Attribute attr) {
+    auto sharding = dyn_cast_if_present<ShardingAttr>(attr);
+    if (!sharding || sharding.getPartial().empty())
+      return success();
+    return LogicalResult(function.emitError()
+                         << kind << ' ' << i << ": expected no partial axes "
+                         << "but got \"" << sharding.getPartial()[0].getName()
+                         << '"');
+  };
+  for (unsigned i = 0; i < function.getNumArguments(); ++i)
+    if (failed(verify("argument", i, function.getArgAttr(i, kShardingAttr))))
+      return failure();
+  for (unsigned i = 0; i < function.getNumResults(); ++i)
+    if (failed(verify("result", i, function.getResultAttr(i, kShardingAttr))))
+      return failure();
+  return success();
+}
+
 struct ResolveAnnotations
     : shoal::impl::ResolveAnnotationsBase<ResolveAnnotations> {
   void runOnOperation() override {
+    for (auto function : getOperation().getOps<FunctionOpInterface>())
+      if (failed(verifySignature(function)))
+        return signalPassFailure();
     if (failed(Resolver(getOperation()).run()))
       signalPassFailure();
   }

@@ -52,7 +52,8 @@ LogicalResult SplitOp::verify() {
   if (partitions > devices || devices % partitions != 0) {
     InFlightDiagnostic error = emitOpError();
     error << "num_partitions: " << partitions
-          << (partitions > devices ? " is more than the " : " does not divide ")
+          << (partitions > devices ? " is more than the "
+                                   : " does not divide the ")
           << devices << " devices of mesh @" << mesh.getSymName();
     error.attachNote(mesh.getLoc()) << "the mesh is defined here";
     return error;

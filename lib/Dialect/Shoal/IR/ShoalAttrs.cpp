@@ -5,6 +5,7 @@
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -148,10 +149,21 @@ static FailureOr<AxisRefAttr> parseAxisRef(AsmParser &parser) {
   return axis;
 }
 
-static void printAxisRef(AsmPrinter &printer, AxisRefAttr axis) {
-  printer.printString(axis.getName());
+static void printEscaped(AsmPrinter &printer, StringRef text) {
+  llvm::printEscapedString(text, printer.getStream());
+}
+static void printEscaped(raw_ostream &os, StringRef text) {
+  llvm::printEscapedString(text, os);
+}
+
+/// To an AsmPrinter or a raw_ostream.
+template <typename Stream>
+static void printAxisRef(Stream &os, AxisRefAttr axis) {
+  os << '"';
+  printEscaped(os, axis.getName());
+  os << '"';
   if (!axis.isWhole())
-    printer << ":(" << axis.getPreSize() << ')' << axis.getSize();
+    os << ":(" << axis.getPreSize() << ')' << axis.getSize();
 }
 
 Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
@@ -190,14 +202,22 @@ static ParseResult parseAxes(AsmParser &parser,
   return parser.parseRBrace();
 }
 
-static void printAxes(AsmPrinter &printer, ArrayRef<AxisRefAttr> axes,
+template <typename Stream>
+static void printAxes(Stream &os, ArrayRef<AxisRefAttr> axes,
                       bool isOpen = false) {
-  printer << '{';
-  llvm::interleaveComma(axes, printer,
-                        [&](AxisRefAttr axis) { printAxisRef(printer, axis); });
+  os << '{';
+  llvm::interleaveComma(axes, os,
+                        [&](AxisRefAttr axis) { printAxisRef(os, axis); });
   if (isOpen)
-    printer << (axes.empty() ? "?" : ", ?");
-  printer << '}';
+    os << (axes.empty() ? "?" : ", ?");
+  os << '}';
+}
+
+std::string shoal::toString(AxesAttr axes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printAxes(os, axes.getAxes());
+  return text;
 }
 
 Attribute AxesAttr::parse(AsmParser &parser, Type) {

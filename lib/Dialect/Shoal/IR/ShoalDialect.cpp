@@ -27,46 +27,76 @@ Operation *ShoalDialect::materializeConstant(OpBuilder &builder,
   return arith::ConstantOp::materialize(builder, value, type, loc);
 }
 
-/// `shoal.name`, `shoal.global_type` and `shoal.sharding` of an argument or
-/// result.
+/// A name stands in `--input NAME=FILE` and in a file's name.
+static bool isUsableName(StringRef name) {
+  return !name.empty() &&
+         name.find_first_of(StringRef("=/ \t\n\r\0", 7)) == StringRef::npos;
+}
+
+/// `shoal.name` of value `index`, whose like have the dictionaries `all`.
+static LogicalResult verifyName(Operation *op, StringRef kind, unsigned index,
+                                Attribute value, ArrayAttr all) {
+  auto fail = [&]() { return op->emitError() << kind << ' ' << index << ": "; };
+  auto name = dyn_cast<StringAttr>(value);
+  if (!name)
+    return fail() << "expected " << kNameAttr << " to be a string";
+  if (!isUsableName(name))
+    return fail() << kNameAttr << ' ' << name
+                  << ": expected a name that is not empty and has no '=', '/' "
+                     "or white space";
+  if (!all)
+    return success();
+  for (unsigned other = 0; other < index; ++other)
+    if (cast<DictionaryAttr>(all[other]).get(kNameAttr) == value)
+      return fail() << kNameAttr << ' ' << name << " is that of " << kind << ' '
+                    << other << " too";
+  return success();
+}
+
+/// `shoal.global_type`: the type before it became that of a shard.
+static bool isGlobalTypeOf(Attribute value, Type type) {
+  auto attribute = dyn_cast<TypeAttr>(value);
+  auto global =
+      attribute ? dyn_cast<RankedTensorType>(attribute.getValue()) : nullptr;
+  auto local = dyn_cast<RankedTensorType>(type);
+  return global && local && global.getRank() == local.getRank() &&
+         global.getElementType() == local.getElementType();
+}
+
+/// An attribute of argument or result `index` of `op`, as `kind` says.
 static LogicalResult verifyValueAttribute(Operation *op, Type type,
-                                          const Twine &place,
-                                          NamedAttribute attribute) {
-  if (attribute.getName() == kNameAttr) {
-    if (!isa<StringAttr>(attribute.getValue()))
-      return op->emitError()
-             << place << ": expected " << kNameAttr << " to be a string";
-    return success();
-  }
+                                          StringRef kind, unsigned index,
+                                          NamedAttribute attribute,
+                                          ArrayAttr all) {
+  auto fail = [&]() { return op->emitError() << kind << ' ' << index << ": "; };
+  if (attribute.getName() == kNameAttr)
+    return verifyName(op, kind, index, attribute.getValue(), all);
   if (attribute.getName() == kGlobalTypeAttr) {
-    auto global = dyn_cast<TypeAttr>(attribute.getValue());
-    if (!global || !isa<RankedTensorType>(global.getValue()))
-      return op->emitError() << place << ": expected " << kGlobalTypeAttr
-                             << " to be a ranked tensor type";
-    return success();
+    if (isGlobalTypeOf(attribute.getValue(), type))
+      return success();
+    return fail() << "expected " << kGlobalTypeAttr
+                  << " to be a tensor type with the rank and elements of "
+                  << type;
   }
   if (attribute.getName() != kShardingAttr)
-    return op->emitError() << place << ": unknown attribute \""
-                           << attribute.getName() << "\"";
+    return fail() << "unknown attribute " << attribute.getName();
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
   if (!sharding)
-    return op->emitError() << place << ": expected " << kShardingAttr
-                           << " to be a #shoal.sharding";
-  return sharding.verifyFor(type, op,
-                            [&]() { return op->emitError() << place << ": "; });
+    return fail() << "expected " << kShardingAttr << " to be a #shoal.sharding";
+  return sharding.verifyFor(type, op, fail);
 }
 
 LogicalResult ShoalDialect::verifyRegionArgAttribute(Operation *op,
                                                      unsigned regionIndex,
                                                      unsigned argIndex,
                                                      NamedAttribute attribute) {
-  Type type;
-  if (auto function = dyn_cast<FunctionOpInterface>(op))
-    type = function.getArgumentTypes()[argIndex];
-  else
-    type = op->getRegion(regionIndex).getArgument(argIndex).getType();
-  return verifyValueAttribute(op, type, "argument " + Twine(argIndex),
-                              attribute);
+  auto function = dyn_cast<FunctionOpInterface>(op);
+  Type type = function
+                  ? function.getArgumentTypes()[argIndex]
+                  : op->getRegion(regionIndex).getArgument(argIndex).getType();
+  return verifyValueAttribute(op, type, "argument", argIndex, attribute,
+                              function ? function.getArgAttrsAttr()
+                                       : ArrayAttr());
 }
 
 LogicalResult ShoalDialect::verifyRegionResultAttribute(
@@ -75,7 +105,8 @@ LogicalResult ShoalDialect::verifyRegionResultAttribute(
   if (!function)
     return op->emitError() << "result attributes are for functions";
   return verifyValueAttribute(op, function.getResultTypes()[resultIndex],
-                              "result " + Twine(resultIndex), attribute);
+                              "result", resultIndex, attribute,
+                              function.getResAttrsAttr());
 }
 
 LogicalResult ShoalDialect::verifyOperationAttribute(Operation *op,

@@ -56,6 +56,9 @@ LogicalResult shoal::verifyShape(Operation *op, const Twine &what, Value value,
                              << " but got " << shape.size();
   for (auto [dim, sizes] : llvm::enumerate(llvm::zip(shape, expected))) {
     auto [size, wanted] = sizes;
+    if (ShapedType::isDynamic(size))
+      return op->emitOpError() << what << " dim " << dim << ": expected size "
+                               << wanted << " but got ?";
     if (size != wanted)
       return op->emitOpError() << what << " dim " << dim << ": expected size "
                                << wanted << " but got " << size;

@@ -148,8 +148,8 @@ LogicalResult CollectivePermuteOp::verify() {
   }
   if (!coverSameAxes(getSourceAxes().getAxes(), getTargetAxes().getAxes(),
                      source.getMesh())) // (C2)
-    return emitOpError() << "source axes " << getSourceAxes()
-                         << " and target axes " << getTargetAxes()
+    return emitOpError() << "source axes " << toString(getSourceAxes())
+                         << " and target axes " << toString(getTargetAxes())
                          << " are not the same in another order";
   return success();
 }

@@ -33,6 +33,9 @@ bool overlap(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh);
 bool coverSameAxes(mlir::ArrayRef<AxisRefAttr> a, mlir::ArrayRef<AxisRefAttr> b,
                    MeshAttr mesh);
 
+/// `{"x", "y":(1)2}`, as the attribute prints.
+std::string toString(AxesAttr axes);
+
 /// Devices along all of `axes`, which `mesh` must have.
 int64_t sizeOf(mlir::ArrayRef<AxisRefAttr> axes, MeshAttr mesh);
 

@@ -1,0 +1,32 @@
+// RUN: shoal-opt %s | shoal-opt | FileCheck %s
+// RUN: shoal-opt %s --mlir-print-op-generic | shoal-opt | FileCheck %s
+
+// Every collective survives a round trip, also by its generic form.
+
+shoal.mesh @mesh = <["x" = 2, "y" = 4]>
+shoal.mesh @ordered = <["x" = 2, "y" = 4], device_ids = [7, 6, 5, 4, 3, 2, 1, 0]>
+
+// CHECK-LABEL: func @collectives(
+func.func @collectives(%x: tensor<4x6xf32>) {
+  // CHECK: spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+  %0 = spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+  // CHECK: spmd.axis_index @mesh {} : tensor<i32>
+  %1 = spmd.axis_index @mesh {} : tensor<i32>
+  // CHECK: spmd.all_slice @mesh [{"x"}, {"y":(2)2}] %{{.*}} : tensor<4x6xf32> -> tensor<2x3xf32>
+  %2 = spmd.all_slice @mesh [{"x"}, {"y":(2)2}] %x : tensor<4x6xf32> -> tensor<2x3xf32>
+  // CHECK: spmd.all_gather @mesh [{}, {"y"}] %{{.*}} {why = "operand 0"} : tensor<4x6xf32> -> tensor<4x23xf32>
+  %3 = spmd.all_gather @mesh [{}, {"y"}] %x {why = "operand 0"} : tensor<4x6xf32> -> tensor<4x23xf32>
+  // CHECK: spmd.all_reduce sum @mesh {"x"} %{{.*}} : tensor<4x6xf32>
+  %4 = spmd.all_reduce sum @mesh {"x"} %x : tensor<4x6xf32>
+  // CHECK: spmd.reduce_scatter max @mesh [{"x"}, {"y"}] %{{.*}} : tensor<4x6xf32> -> tensor<2x2xf32>
+  %5 = spmd.reduce_scatter max @mesh [{"x"}, {"y"}] %x : tensor<4x6xf32> -> tensor<2x2xf32>
+  // CHECK: spmd.all_to_all @mesh [{"x"} : 0 -> 1] %{{.*}} : tensor<4x6xf32> -> tensor<8x3xf32>
+  %6 = spmd.all_to_all @mesh [{"x"} : 0 -> 1] %x : tensor<4x6xf32> -> tensor<8x3xf32>
+  // CHECK: spmd.all_to_all @mesh [{"x"} : 0 -> 1, {"y"} : 1 -> 0] %{{.*}} : tensor<4x6xf32> -> tensor<2x12xf32>
+  %7 = spmd.all_to_all @mesh [{"x"} : 0 -> 1, {"y"} : 1 -> 0] %x : tensor<4x6xf32> -> tensor<2x12xf32>
+  // CHECK: spmd.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} %{{.*}} : tensor<4x6xf32>
+  %8 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} %x : tensor<4x6xf32>
+  // CHECK: spmd.collective_permute @mesh {"y":(1)2, "y":(2)2} -> @ordered {"y"} %{{.*}} : tensor<4x6xf32>
+  %9 = spmd.collective_permute @mesh {"y":(1)2, "y":(2)2} -> @ordered {"y"} %x : tensor<4x6xf32>
+  return
+}
