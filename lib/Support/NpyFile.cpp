@@ -52,8 +52,8 @@ private:
                    int64_t offset) const {
     int64_t done = 0;
     while (done < count) {
-      ssize_t step = call(descriptor, buffer + done, count - done,
-                          offset + done);
+      ssize_t step =
+          call(descriptor, buffer + done, count - done, offset + done);
       if (step < 0 && errno == EINTR)
         continue;
       if (step < 0)
@@ -230,10 +230,10 @@ Status writeNpyBlock(const std::string &path, ElementType type,
              [&](int64_t global, int64_t local, int64_t count) {
                const char *source =
                    static_cast<const char *>(buffer) + local * bytes;
-               complete = complete &&
-                          file.writeAt(source, count * bytes,
-                                       dataOffset + global * bytes) ==
-                              count * bytes;
+               complete =
+                   complete &&
+                   file.writeAt(source, count * bytes,
+                                dataOffset + global * bytes) == count * bytes;
              });
   if (!complete)
     return file.systemError("cannot write");

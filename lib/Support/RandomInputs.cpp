@@ -22,8 +22,8 @@ static uint64_t fnv1a64(std::string_view text) {
 static double toNormal(uint64_t h) {
   // 1 / sqrt(4 * (65536^2 - 1) / 12), the deviation of the sum
   constexpr double scale = 2.6428997921303014e-05;
-  int64_t sum = (h & 0xffff) + ((h >> 16) & 0xffff) + ((h >> 32) & 0xffff) +
-                (h >> 48);
+  int64_t sum =
+      (h & 0xffff) + ((h >> 16) & 0xffff) + ((h >> 32) & 0xffff) + (h >> 48);
   return static_cast<double>(sum - 131070) * scale;
 }
 
