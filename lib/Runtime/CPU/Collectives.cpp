@@ -1,0 +1,88 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The collectives that keep shapes.
+
+#include "../Common/Recorder.h"
+#include "Descriptor.h"
+#include "Reductions.h"
+#include "Transfer.h"
+
+#include <cstring>
+
+using namespace shoal::rt;
+
+extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
+  Descriptor reader(desc);
+  int64_t mesh = reader.number();
+  *out = static_cast<int32_t>(Device::get().indexOver(mesh, reader.axes()));
+}
+
+extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
+                                    void *out) {
+  Descriptor reader(desc);
+  int64_t id = reader.number();
+  ElementType type = reader.type();
+  int64_t mesh = reader.number();
+  Kind kind = reader.kind();
+  int64_t count = reader.number();
+  Axes axes = reader.axes();
+  int64_t p = shardCount(axes), bytes = bytesOf(type, {&count, 1});
+  Timed timed(Activity::AllReduce, id, 2 * ringBytes(bytes, p));
+  if (bytes == 0)
+    return;
+  if (p == 1) {
+    std::memcpy(out, in, bytes);
+    return;
+  }
+  Reduction reduction = reductionFor(type, kind);
+  MPI_Comm group = Device::get().group(mesh, axes);
+  constexpr int64_t chunk = int64_t(1) << 30;
+  int64_t width = bytes / count;
+  for (int64_t done = 0; done < count; done += chunk)
+    check(MPI_Allreduce(static_cast<const char *>(in) + done * width,
+                        static_cast<char *>(out) + done * width,
+                        static_cast<int>(std::min(chunk, count - done)),
+                        reduction.type, reduction.op, group),
+          "MPI_Allreduce");
+}
+
+/// The rank of the device with this device's index over `ours`, but over
+/// `theirs`, and its other coordinates.
+static int64_t peer(int64_t mesh, const Axes &ours, int64_t otherMesh,
+                    const Axes &theirs) {
+  Device &device = Device::get();
+  int64_t position = device.position(mesh);
+  int64_t base = device.mesh(mesh).groupBase(position, ours);
+  int64_t index = device.indexOver(mesh, ours);
+  const Mesh &other = device.mesh(otherMesh);
+  return other.rankAt(other.member(base, theirs, index));
+}
+
+extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
+                                            void *out) {
+  Descriptor reader(desc);
+  int64_t id = reader.number();
+  ElementType type = reader.type();
+  int64_t sourceMesh = reader.number(), targetMesh = reader.number();
+  int64_t count = reader.number();
+  Axes source = reader.axes(), target = reader.axes();
+  int64_t bytes = bytesOf(type, {&count, 1});
+  auto to = static_cast<int>(peer(sourceMesh, source, targetMesh, target));
+  auto from = static_cast<int>(peer(targetMesh, target, sourceMesh, source));
+  Device &device = Device::get();
+  int me = static_cast<int>(
+      device.mesh(sourceMesh).rankAt(device.position(sourceMesh)));
+  Timed timed(Activity::CollectivePermute, id, to == me ? 0 : bytes);
+  if (bytes == 0)
+    return;
+  if (to == me) { // then nothing else comes either
+    std::memcpy(out, in, bytes);
+    return;
+  }
+  BlockType block(bytes);
+  constexpr int tag = 1;
+  check(MPI_Sendrecv(in, 1, block, to, tag, out, 1, block, from, tag,
+                     MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+        "MPI_Sendrecv");
+}

@@ -1,0 +1,71 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Descriptor.h"
+
+#include <algorithm>
+
+using namespace shoal::rt;
+
+namespace {
+/// A tensor as [outer, count, inner] around the scanned dimension.
+struct Scan {
+  int64_t outer;
+  int64_t count;
+  int64_t inner;
+  bool exclusive;
+  bool reverse;
+};
+} // namespace
+
+/// Inner is cut into strips, so that the running values stay in cache and rows
+/// are walked by vectors.
+template <typename T, Kind kind>
+static void scanStrip(const Scan &scan, const T *in, T *out, int64_t width) {
+  using Acc = Accumulator<T>;
+  constexpr int64_t maxWidth = 256;
+  Acc running[maxWidth];
+  std::fill_n(running, width, identity<kind, Acc>());
+  for (int64_t step = 0; step < scan.count; ++step) {
+    int64_t row = (scan.reverse ? scan.count - 1 - step : step) * scan.inner;
+    for (int64_t i = 0; i < width; ++i) {
+      Acc before = running[i];
+      if constexpr (isSmallFloat<T>)
+        running[i] = combine<kind>(before, widen(in[row + i]));
+      else
+        running[i] = combine<kind>(before, in[row + i]);
+      Acc result = scan.exclusive ? before : running[i];
+      if constexpr (std::is_same_v<T, Acc>)
+        out[row + i] = result;
+      else
+        out[row + i] = convert<T>(result);
+    }
+  }
+}
+
+template <typename T, Kind kind>
+static void scanAll(const Scan &scan, const T *in, T *out) {
+  constexpr int64_t strip = 256;
+  for (int64_t o = 0; o < scan.outer; ++o)
+    for (int64_t i = 0; i < scan.inner; i += strip) {
+      int64_t at = o * scan.count * scan.inner + i;
+      scanStrip<T, kind>(scan, in + at, out + at,
+                         std::min(strip, scan.inner - i));
+    }
+}
+
+extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,
+                                    void *out) {
+  Descriptor reader(desc);
+  ElementType type = reader.type();
+  Kind kind = reader.kind();
+  std::vector<int64_t> shape = reader.numbers(reader.number());
+  int64_t axis = reader.number();
+  std::span<const int64_t> dims(shape);
+  Scan scan{shoal::support::numElements(dims.first(axis)), dims[axis],
+            shoal::support::numElements(dims.subspan(axis + 1)),
+            reader.number() != 0, reader.number() != 0};
+  dispatchKind(type, kind, [&]<typename T, Kind k>() {
+    scanAll<T, k>(scan, static_cast<const T *>(in), static_cast<T *>(out));
+  });
+}

@@ -1,0 +1,43 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Device.h"
+#include "../Common/Memory.h"
+
+namespace shoal::rt {
+
+Device &Device::get() {
+  static Device device;
+  return device;
+}
+
+void Device::setUp(std::vector<Mesh> programMeshes, int myRank) {
+  meshes = std::move(programMeshes);
+  rank = myRank;
+}
+
+MPI_Comm Device::group(int64_t mesh, const Axes &axes) {
+  Key key = {mesh};
+  for (const SubAxis &axis : axes)
+    key.insert(key.end(), {axis.axis, axis.pre, axis.size});
+  auto [entry, fresh] = groups.emplace(std::move(key), MPI_COMM_NULL);
+  if (!fresh)
+    return entry->second;
+  int64_t base = meshes[mesh].groupBase(position(mesh), axes);
+  check(MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(base),
+                       static_cast<int>(indexOver(mesh, axes)), &entry->second),
+        "MPI_Comm_split");
+  MPI_Comm_set_errhandler(entry->second, MPI_ERRORS_RETURN);
+  return entry->second;
+}
+
+void check(int code, const char *what) {
+  if (code == MPI_SUCCESS)
+    return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  fatal(std::string(what) + " failed: " + std::string(text, length));
+}
+
+} // namespace shoal::rt

@@ -1,0 +1,188 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "EinsumPlan.h"
+
+#include <limits>
+
+namespace shoal::rt {
+
+// The model: a core of today. Only ratios matter, and they need not be exact.
+static constexpr double flopsPerSecond = 6e10;
+static constexpr double bytesPerSecond = 8e9;
+static constexpr double secondsPerCall = 3e-7;
+static constexpr double loopTermsPerSecond = 3e9;
+
+static constexpr Loop<3> unit = {1, {0, 0, 0}};
+
+static double iterations(const Loops<3> &loops) {
+  double count = 1;
+  for (const Loop<3> &loop : loops)
+    count *= static_cast<double>(loop.size);
+  return count;
+}
+
+double loopCost(const Contraction &contraction) {
+  return iterations(contraction.batch) * iterations(contraction.rows) *
+         iterations(contraction.columns) * iterations(contraction.summed) /
+         loopTermsPerSecond;
+}
+
+static void sortBy(Loops<3> &loops, size_t operand) {
+  std::sort(loops.begin(), loops.end(),
+            [&](const Loop<3> &a, const Loop<3> &b) {
+              return a.strides[operand] > b.strides[operand];
+            });
+}
+
+/// Gives an operand dense strides over the loops, the last the fastest, and
+/// says how to copy it there.
+static Packing pack(size_t operand, Loops<3> &major, Loops<3> &minor) {
+  Packing packing{/*packed=*/true, {}, 1};
+  for (Loops<3> *loops : {&minor, &major})
+    for (size_t l = loops->size(); l-- > 0;) {
+      Loop<3> &loop = (*loops)[l];
+      packing.copy.push_back(
+          {loop.size, {loop.strides[operand], packing.elements}});
+      loop.strides[operand] = packing.elements;
+      packing.elements *= loop.size;
+    }
+  return packing;
+}
+
+namespace {
+/// The loops of one batch index once packing is decided.
+struct Packed {
+  Loops<3> rows;
+  Loops<3> columns;
+  Loops<3> summed;
+  std::array<Packing, 3> packing;
+};
+
+/// One loop of each role, by index; the size where there is none.
+struct Choice {
+  size_t row;
+  size_t column;
+  size_t sum;
+};
+} // namespace
+
+static Packed applyPacking(const Contraction &contraction,
+                           const std::array<bool, 3> &packs) {
+  Packed result{contraction.rows, contraction.columns, contraction.summed, {}};
+  // A scratch takes the order of whoever is not packed.
+  sortBy(result.rows, packs[2] ? 0 : 2);
+  sortBy(result.columns, packs[2] ? 1 : 2);
+  sortBy(result.summed, packs[0] ? 1 : 0);
+  if (packs[0])
+    result.packing[0] = pack(0, result.rows, result.summed);
+  if (packs[1])
+    result.packing[1] = pack(1, result.summed, result.columns);
+  if (packs[2])
+    result.packing[2] = pack(2, result.rows, result.columns);
+  result.rows = simplify(std::move(result.rows), /*leader=*/2);
+  result.columns = simplify(std::move(result.columns), /*leader=*/2);
+  result.summed = simplify(std::move(result.summed), /*leader=*/0);
+  return result;
+}
+
+/// True if BLAS can take a matrix with these sizes and strides: one loop dense,
+/// the other a leading dimension, all within an int.
+static bool isMatrix(int64_t rows, int64_t columns, MatrixStrides strides) {
+  auto fits = [](int64_t denseSize, int64_t dense, int64_t leading) {
+    return (dense == 1 || denseSize == 1) && leading >= denseSize;
+  };
+  constexpr int64_t limit = std::numeric_limits<int>::max();
+  if (rows > limit || columns > limit || strides.row > limit ||
+      strides.column > limit)
+    return false;
+  return fits(columns, strides.column, rows == 1 ? columns : strides.row) ||
+         fits(rows, strides.row, columns == 1 ? rows : strides.column);
+}
+
+static const Loop<3> &pick(const Loops<3> &loops, size_t index) {
+  return index < loops.size() ? loops[index] : unit;
+}
+
+static void appendOthers(Loops<3> &target, const Loops<3> &loops,
+                         size_t chosen) {
+  for (size_t l = 0; l < loops.size(); ++l)
+    if (l != chosen)
+      target.push_back(loops[l]);
+}
+
+/// The plan for these loops, without its price; none if BLAS cannot take it.
+static std::optional<GemmPlan> build(const Packed &packed, Choice choice) {
+  const Loop<3> &row = pick(packed.rows, choice.row);
+  const Loop<3> &column = pick(packed.columns, choice.column);
+  const Loop<3> &sum = pick(packed.summed, choice.sum);
+  GemmPlan plan;
+  plan.m = row.size;
+  plan.n = column.size;
+  plan.k = sum.size;
+  plan.a = {row.strides[0], sum.strides[0]};
+  plan.b = {sum.strides[1], column.strides[1]};
+  plan.c = {row.strides[2], column.strides[2]};
+  if (!isMatrix(plan.m, plan.k, plan.a) || !isMatrix(plan.k, plan.n, plan.b) ||
+      !isMatrix(plan.m, plan.n, plan.c))
+    return std::nullopt;
+  plan.packing = packed.packing;
+  appendOthers(plan.outer, packed.rows, choice.row);
+  appendOthers(plan.outer, packed.columns, choice.column);
+  appendOthers(plan.summed, packed.summed, choice.sum);
+  return plan;
+}
+
+static double price(const GemmPlan &plan, double batches,
+                    int64_t elementBytes) {
+  auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n),
+       k = static_cast<double>(plan.k),
+       bytes = static_cast<double>(elementBytes);
+  // BLAS itself reads and packs its operands and updates the result.
+  double flops = 2 * m * n * k / flopsPerSecond;
+  double traffic = (m * k + k * n + 2 * m * n) * bytes / bytesPerSecond;
+  double calls = iterations(plan.outer) * iterations(plan.summed);
+  double seconds = calls * (flops + traffic + secondsPerCall);
+  for (const Packing &packing : plan.packing)
+    if (packing.packed)
+      seconds +=
+          2 * static_cast<double>(packing.elements) * bytes / bytesPerSecond +
+          secondsPerCall;
+  return batches * seconds;
+}
+
+std::optional<GemmPlan> planGemm(const Contraction &contraction,
+                                 const std::array<bool, 3> &mustPack,
+                                 int64_t elementBytes) {
+  std::optional<GemmPlan> best;
+  double batches = iterations(contraction.batch);
+  auto consider = [&](const Packed &packed, Choice choice) {
+    std::optional<GemmPlan> plan = build(packed, choice);
+    if (!plan)
+      return;
+    plan->cost = price(*plan, batches, elementBytes);
+    if (!best || plan->cost < best->cost)
+      best = std::move(plan);
+  };
+  for (unsigned mask = 0; mask < 8; ++mask) {
+    std::array<bool, 3> packs = {(mask & 1) != 0, (mask & 2) != 0,
+                                 (mask & 4) != 0};
+    if ((mustPack[0] && !packs[0]) || (mustPack[1] && !packs[1]) ||
+        (mustPack[2] && !packs[2]))
+      continue;
+    Packed packed = applyPacking(contraction, packs);
+    // Without rows (columns, sums) the only choice is none.
+    auto choices = [](const Loops<3> &loops) {
+      return std::max<size_t>(loops.size(), 1);
+    };
+    for (size_t r = 0; r < choices(packed.rows); ++r)
+      for (size_t c = 0; c < choices(packed.columns); ++c)
+        for (size_t s = 0; s < choices(packed.summed); ++s)
+          consider(packed, {r, c, s});
+  }
+  if (best)
+    best->batch = simplify(contraction.batch, /*leader=*/2);
+  return best;
+}
+
+} // namespace shoal::rt

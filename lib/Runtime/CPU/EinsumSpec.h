@@ -1,0 +1,65 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// An einsum as its descriptor gives it, and as loops over strided operands.
+
+#ifndef SHOAL_LIB_RUNTIME_CPU_EINSUMSPEC_H
+#define SHOAL_LIB_RUNTIME_CPU_EINSUMSPEC_H
+
+#include "Loops.h"
+#include "Numeric.h"
+
+namespace shoal::rt {
+
+using Letters = std::vector<int64_t>;
+
+/// See shoal_rt_einsum in ABI.h.
+struct EinsumSpec {
+  ElementType typeIn;
+  ElementType typeOut;
+  /// By letter.
+  std::vector<int64_t> sizes;
+  /// One or two.
+  std::vector<Letters> operands;
+  Letters result;
+  /// The descriptor itself.
+  std::vector<int64_t> encoded;
+};
+
+EinsumSpec parseEinsum(const int64_t *desc);
+
+/// True if `desc` describes `spec`.
+bool describes(const int64_t *desc, const EinsumSpec &spec);
+
+/// What products and sums are computed in: f64 if either type is f64, f32 for
+/// other floats, the result's type for integers.
+ElementType computeType(const EinsumSpec &spec);
+
+/// Each letter's stride in a dense operand; 0 for letters that it has not. A
+/// repeated letter walks the diagonal: the sum of its strides.
+std::vector<int64_t> letterStrides(const EinsumSpec &spec,
+                                   const Letters &letters);
+
+bool contains(const Letters &letters, int64_t letter);
+
+/// A product of two operands by the role of each loop; operands 0 and 1, the
+/// result is operand 2. No loop has size 1.
+struct Contraction {
+  /// In both operands and the result.
+  Loops<3> batch;
+  /// In operand 0 and the result.
+  Loops<3> rows;
+  /// In operand 1 and the result.
+  Loops<3> columns;
+  /// In both operands, summed.
+  Loops<3> summed;
+};
+
+/// `strides` are those of both operands and the result by letter. Every letter
+/// is in the result or in both operands.
+Contraction classify(const EinsumSpec &spec,
+                     const std::array<std::vector<int64_t>, 3> &strides);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CPU_EINSUMSPEC_H

@@ -1,0 +1,144 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "StridedCopy.h"
+
+#include <cstring>
+
+namespace shoal::rt {
+
+/// Copies without conversion need only the size: fewer instantiations.
+static ElementType sameSizeInteger(ElementType type) {
+  switch (support::elementSize(type)) {
+  case 8:
+    return ElementType::I64;
+  case 4:
+    return ElementType::I32;
+  case 2:
+    return ElementType::I16;
+  default:
+    return ElementType::I8;
+  }
+}
+
+/// Strides in bytes. The only code that knows types: nests call it by pointer.
+using CopyRow = void (*)(int64_t count, const char *source,
+                         int64_t sourceStride, char *target,
+                         int64_t targetStride);
+
+template <typename From, typename To>
+static void copyRow(int64_t count, const char *source, int64_t sourceStride,
+                    char *target, int64_t targetStride) {
+  const From *from = reinterpret_cast<const From *>(source);
+  To *to = reinterpret_cast<To *>(target);
+  constexpr int64_t width = sizeof(From), toWidth = sizeof(To);
+  int64_t step = sourceStride / width, toStep = targetStride / toWidth;
+  if (step == 1 && toStep == 1) {
+    if constexpr (std::is_same_v<From, To>)
+      std::memcpy(to, from, count * sizeof(To));
+    else
+      for (int64_t i = 0; i < count; ++i)
+        to[i] = convert<To>(from[i]);
+    return;
+  }
+  if (toStep == 1) {
+    for (int64_t i = 0; i < count; ++i)
+      to[i] = convert<To>(from[i * step]);
+    return;
+  }
+  for (int64_t i = 0; i < count; ++i)
+    to[i * toStep] = convert<To>(from[i * step]);
+}
+
+/// Null where no einsum converts: between floats and integers.
+static CopyRow copyRowFor(ElementType from, ElementType to) {
+  if (from == to)
+    return dispatchType(sameSizeInteger(from),
+                        []<typename T>() -> CopyRow { return copyRow<T, T>; });
+  return dispatchType(from, [&]<typename From>() {
+    return dispatchType(to, []<typename To>() -> CopyRow {
+      if constexpr (isFloatType<From> == isFloatType<To> &&
+                    !std::is_same_v<From, To>)
+        return copyRow<From, To>;
+      return nullptr;
+    });
+  });
+}
+
+/// Copies the plane of two loops, the source being dense along `a` and the
+/// target along `b`, by tiles that stay in the first cache.
+static void transposePlane(CopyRow copyRow, const Loop<2> &a, const Loop<2> &b,
+                           const char *source, char *target) {
+  constexpr int64_t tile = 32;
+  for (int64_t a0 = 0; a0 < a.size; a0 += tile)
+    for (int64_t b0 = 0; b0 < b.size; b0 += tile) {
+      int64_t aEnd = std::min(a.size, a0 + tile);
+      int64_t bCount = std::min(b.size - b0, tile);
+      for (int64_t i = a0; i < aEnd; ++i)
+        copyRow(bCount, source + i * a.strides[0] + b0 * b.strides[0],
+                b.strides[0], target + i * a.strides[1] + b0 * b.strides[1],
+                b.strides[1]);
+    }
+}
+
+/// `width` is the source's element size.
+static void copyNest(CopyRow copyRow, Loops<2> loops, int64_t width,
+                     const char *source, char *target) {
+  if (loops.empty())
+    return copyRow(1, source, width, target, width);
+  Loop<2> inner = loops.back();
+  loops.pop_back();
+  auto dense =
+      std::find_if(loops.begin(), loops.end(), [&](const Loop<2> &loop) {
+        return loop.strides[0] == width;
+      });
+  if (inner.strides[0] == width || dense == loops.end()) {
+    forEach<2>(loops, [&](const Offsets<2> &at) {
+      copyRow(inner.size, source + at[0], inner.strides[0], target + at[1],
+              inner.strides[1]);
+    });
+    return;
+  }
+  Loop<2> across = *dense;
+  loops.erase(dense);
+  forEach<2>(loops, [&](const Offsets<2> &at) {
+    transposePlane(copyRow, across, inner, source + at[0], target + at[1]);
+  });
+}
+
+void copyStrided(Loops<2> loops, ElementType from, const void *source,
+                 ElementType to, void *target) {
+  if (isEmpty(loops))
+    return;
+  CopyRow copyRow = copyRowFor(from, to);
+  if (!copyRow)
+    fatal("no conversion from " + std::string(elementTypeName(from)) + " to " +
+          std::string(elementTypeName(to)));
+  loops = simplify(std::move(loops), /*leader=*/1);
+  auto width = static_cast<int64_t>(support::elementSize(from));
+  for (Loop<2> &loop : loops) {
+    loop.strides[0] *= width;
+    loop.strides[1] *= static_cast<int64_t>(support::elementSize(to));
+  }
+  copyNest(copyRow, std::move(loops), width, static_cast<const char *>(source),
+           static_cast<char *>(target));
+}
+
+void copyBox(const BoxCopy &box, ElementType type, const void *source,
+             void *target) {
+  std::vector<int64_t> sourceStrides = rowMajorStrides(box.sourceShape);
+  std::vector<int64_t> targetStrides = rowMajorStrides(box.targetShape);
+  int64_t from = 0, to = 0;
+  Loops<2> loops;
+  for (size_t d = 0; d < box.extent.size(); ++d) {
+    loops.push_back({box.extent[d], {sourceStrides[d], targetStrides[d]}});
+    from += box.sourceBegin[d] * sourceStrides[d];
+    to += box.targetBegin[d] * targetStrides[d];
+  }
+  auto bytes = static_cast<int64_t>(support::elementSize(type));
+  copyStrided(std::move(loops), type,
+              static_cast<const char *>(source) + from * bytes, type,
+              static_cast<char *>(target) + to * bytes);
+}
+
+} // namespace shoal::rt

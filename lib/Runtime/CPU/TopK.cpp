@@ -1,0 +1,75 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Descriptor.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace shoal::rt;
+
+/// True if `a` comes before `b`, equal values aside.
+template <typename T>
+static bool greater(T a, T b) {
+  auto x = widen(a), y = widen(b);
+  if constexpr (std::is_floating_point_v<decltype(x)>)
+    return x > y || (x != x && y == y);
+  else
+    return x > y;
+}
+
+/// Keeps the k greatest so far in order; the many rows of few elements that
+/// gating has need no more.
+template <typename T>
+static void selectByInsertion(const T *row, int64_t n, int64_t k, T *values,
+                              int32_t *indices) {
+  int64_t held = 0;
+  for (int64_t i = 0; i < n; ++i) {
+    T value = row[i];
+    if (held == k && !greater(value, values[k - 1]))
+      continue;
+    int64_t at = held < k ? held++ : k - 1;
+    for (; at > 0 && greater(value, values[at - 1]); --at) {
+      values[at] = values[at - 1];
+      indices[at] = indices[at - 1];
+    }
+    values[at] = value;
+    indices[at] = static_cast<int32_t>(i);
+  }
+}
+
+template <typename T>
+static void selectBySorting(const T *row, int64_t n, int64_t k, T *values,
+                            int32_t *indices) {
+  std::vector<int32_t> order(n);
+  std::iota(order.begin(), order.end(), 0);
+  std::partial_sort(order.begin(), order.begin() + k, order.end(),
+                    [&](int32_t a, int32_t b) {
+                      if (greater(row[a], row[b]))
+                        return true;
+                      return !greater(row[b], row[a]) && a < b;
+                    });
+  for (int64_t i = 0; i < k; ++i) {
+    indices[i] = order[i];
+    values[i] = row[order[i]];
+  }
+}
+
+extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
+                               void *values, int32_t *indices) {
+  Descriptor reader(desc);
+  ElementType type = reader.type();
+  std::vector<int64_t> shape = reader.numbers(reader.number());
+  int64_t k = reader.number(), n = shape.back();
+  if (k == 0)
+    return;
+  shape.pop_back();
+  int64_t rows = shoal::support::numElements(shape);
+  dispatchType(type, [&]<typename T>() {
+    constexpr int64_t fewEnough = 16;
+    auto select = k <= fewEnough ? selectByInsertion<T> : selectBySorting<T>;
+    for (int64_t row = 0; row < rows; ++row)
+      select(static_cast<const T *>(in) + row * n, n, k,
+             static_cast<T *>(values) + row * k, indices + row * k);
+  });
+}

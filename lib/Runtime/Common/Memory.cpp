@@ -1,0 +1,76 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Memory.h"
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <iterator>
+#include <sys/mman.h>
+
+namespace shoal::rt {
+
+void Deallocate::operator()(void *memory) const { std::free(memory); }
+
+Buffer allocate(size_t bytes) {
+  constexpr size_t line = 64, hugePage = size_t(2) << 20;
+  size_t alignment = bytes >= hugePage ? hugePage : line;
+  if (bytes > SIZE_MAX - hugePage)
+    return nullptr;
+  size_t rounded = (bytes + alignment) / alignment * alignment;
+  void *memory = std::aligned_alloc(alignment, rounded);
+  if (memory && alignment == hugePage)
+    madvise(memory, rounded, MADV_HUGEPAGE);
+  return Buffer(static_cast<char *>(memory));
+}
+
+std::string formatBytes(double bytes) {
+  constexpr const char *units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  size_t unit = 0;
+  for (; bytes >= 1024 && unit + 1 < std::size(units); ++unit)
+    bytes /= 1024;
+  char text[32];
+  std::snprintf(text, sizeof text, unit == 0 ? "%.0f %s" : "%.2f %s", bytes,
+                units[unit]);
+  return text;
+}
+
+Staging &Staging::get() {
+  static Staging staging;
+  return staging;
+}
+
+void *Staging::at(Slot slot, size_t bytes) {
+  Region &region = regions[slot];
+  if (region.buffer && region.bytes >= bytes)
+    return region.buffer.get();
+  region.buffer.reset(); // first, so that both never live together
+  region.buffer = allocate(bytes);
+  if (!region.buffer)
+    fatal("staging of a runtime call needs " +
+          formatBytes(static_cast<double>(bytes)));
+  region.bytes = bytes;
+  return region.buffer.get();
+}
+
+size_t Staging::bytes() const {
+  size_t total = 0;
+  for (const Region &region : regions)
+    total += region.bytes;
+  return total;
+}
+
+static void (*abortHandler)() = nullptr;
+
+void setAbortHandler(void (*handler)()) { abortHandler = handler; }
+
+void fatal(const std::string &message) {
+  std::fprintf(stderr, "error: %s\n", message.c_str());
+  std::fflush(stderr);
+  if (abortHandler)
+    abortHandler();
+  std::_Exit(1);
+}
+
+} // namespace shoal::rt

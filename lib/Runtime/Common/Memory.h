@@ -1,0 +1,78 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Aligned host memory: the arena, the shards and the staging of collectives.
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_MEMORY_H
+#define SHOAL_LIB_RUNTIME_COMMON_MEMORY_H
+
+#include <cstddef>
+#include <memory>
+#include <string>
+
+namespace shoal::rt {
+
+struct Deallocate {
+  void operator()(void *memory) const;
+};
+
+using Buffer = std::unique_ptr<char[], Deallocate>;
+
+/// At least `bytes` bytes (also for 0) on a 64-byte boundary, in huge pages
+/// where that helps; null if there is no such memory.
+Buffer allocate(size_t bytes);
+
+/// "12.50 GiB", "3.00 KiB", "17 B".
+std::string formatBytes(double bytes);
+
+/// Memory for the length of one runtime call, kept from call to call. Each
+/// slot is one region; asking again for a slot gives up what it held.
+class Staging {
+public:
+  enum Slot {
+    /// Of collectives.
+    Send,
+    Receive,
+    /// Of einsums: packed for BLAS, and operands summed before the product.
+    Operand0,
+    Operand1,
+    Result,
+    Sum0,
+    Sum1,
+    /// Of einsums of mixed types: whole tensors converted.
+    Wide0,
+    Wide1,
+    WideResult,
+    numSlots
+  };
+
+  static Staging &get();
+
+  /// Ends the process by an error if there is no memory.
+  void *at(Slot slot, size_t bytes);
+  template <typename T>
+  T *as(Slot slot, size_t count) {
+    return static_cast<T *>(at(slot, count * sizeof(T)));
+  }
+
+  /// Bytes held now, which is also the most held so far.
+  size_t bytes() const;
+
+private:
+  struct Region {
+    Buffer buffer;
+    size_t bytes = 0;
+  };
+  Region regions[numSlots];
+};
+
+/// One line on stderr, then the end of this process, which takes the others
+/// with it. For failures in the middle of a step only.
+[[noreturn]] void fatal(const std::string &message);
+
+/// What fatal calls before the process ends; MPI_Abort under MPI.
+void setAbortHandler(void (*handler)());
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_MEMORY_H

@@ -1,0 +1,190 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Options.h"
+
+#include <charconv>
+
+namespace shoal::rt {
+
+namespace {
+/// A flag with a value: how it is documented and what takes the value.
+struct Flag {
+  std::string_view name;
+  std::string_view argument;
+  std::string_view text;
+  Status (*take)(Options &, std::string_view value);
+};
+} // namespace
+
+template <typename T>
+static Status takeNumber(std::string_view value, T &number, T least) {
+  auto [end, error] =
+      std::from_chars(value.data(), value.data() + value.size(), number);
+  if (error != std::errc() || end != value.data() + value.size() ||
+      number < least)
+    return Error{"\"" + std::string(value) + "\" is not a number of at least " +
+                 std::to_string(least)};
+  return std::nullopt;
+}
+
+static Status takeInput(Options &options, std::string_view value) {
+  size_t equals = value.find('=');
+  if (equals == std::string_view::npos || equals == 0 ||
+      equals + 1 == value.size())
+    return Error{"\"" + std::string(value) + "\" is not NAME=FILE.npy"};
+  auto [entry, fresh] =
+      options.inputs.emplace(value.substr(0, equals), value.substr(equals + 1));
+  if (!fresh)
+    return Error{"\"" + entry->first + "\" is given twice"};
+  return std::nullopt;
+}
+
+static constexpr Flag flags[] = {
+    {"--input", "NAME=FILE.npy",
+     "global array for an input; each rank reads its shard alone", takeInput},
+    {"--random-inputs", "SEED", "fill the inputs that are not given",
+     [](Options &options, std::string_view value) {
+       return takeNumber<uint64_t>(value, options.randomSeed.emplace(), 0);
+     }},
+    {"--output-dir", "DIR", "write each result as a global DIR/<name>.npy",
+     [](Options &options, std::string_view value) -> Status {
+       options.outputDir = value;
+       return std::nullopt;
+     }},
+    {"--repeat", "N", "time N steps (1)",
+     [](Options &options, std::string_view value) {
+       return takeNumber<int64_t>(value, options.repeat, 1);
+     }},
+    {"--warmup", "K", "run K steps before (0)",
+     [](Options &options, std::string_view value) {
+       return takeNumber<int64_t>(value, options.warmup, 0);
+     }},
+    {"--stats", "FILE.json", "write times, bytes sent and memory",
+     [](Options &options, std::string_view value) -> Status {
+       options.statsFile = value;
+       return std::nullopt;
+     }},
+    {"--trace", "FILE.json",
+     "write a Chrome/Perfetto trace, a lane for each rank",
+     [](Options &options, std::string_view value) -> Status {
+       options.traceFile = value;
+       return std::nullopt;
+     }},
+};
+
+static const Flag *findFlag(std::string_view name) {
+  for (const Flag &flag : flags)
+    if (flag.name == name)
+      return &flag;
+  return nullptr;
+}
+
+Result<Options> parseOptions(int argc, char **argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    std::string_view argument = argv[i];
+    if (argument == "--help" || argument == "--describe") {
+      (argument == "--help" ? options.help : options.describe) = true;
+      continue;
+    }
+    size_t equals = argument.find('=');
+    std::string_view name = argument.substr(0, equals);
+    const Flag *flag = findFlag(name);
+    if (!flag)
+      return Error{"unknown argument \"" + std::string(argument) +
+                   "\" (--help lists the flags)"};
+    bool joined = equals != std::string_view::npos;
+    if (!joined && i + 1 == argc)
+      return Error{std::string(name) + " needs a value: " + std::string(name) +
+                   " " + std::string(flag->argument)};
+    std::string_view value = joined ? argument.substr(equals + 1) : argv[++i];
+    if (value.empty())
+      return Error{std::string(name) + " needs a value: " + std::string(name) +
+                   " " + std::string(flag->argument)};
+    if (Status failed = flag->take(options, value))
+      return Error{std::string(name) + ": " + failed->message};
+  }
+  return options;
+}
+
+static const Tensor *findInput(const Program &program, std::string_view name) {
+  for (const Tensor &input : program.inputs)
+    if (input.name == name)
+      return &input;
+  return nullptr;
+}
+
+static std::string inputList(const Program &program) {
+  std::string list;
+  for (const Tensor &input : program.inputs)
+    list += (list.empty() ? "" : ", ") + input.name;
+  return list.empty() ? "none" : list;
+}
+
+Status checkInputNames(const Program &program, const Options &options) {
+  for (const auto &[name, file] : options.inputs)
+    if (!findInput(program, name))
+      return Error{"unknown input \"" + name + "\": the inputs are " +
+                   inputList(program)};
+  if (options.randomSeed)
+    return std::nullopt;
+  for (const Tensor &input : program.inputs)
+    if (!options.inputs.contains(input.name))
+      return Error{"missing input \"" + input.name +
+                   "\": " + support::formatTensor(input.type, input.shape) +
+                   "; give --input " + input.name +
+                   "=FILE or --random-inputs=SEED"};
+  return std::nullopt;
+}
+
+std::string helpText(const Program &program) {
+  std::string text = program.name + ": compiled by Shoal for " +
+                     std::to_string(program.devices) + " devices (" +
+                     program.target + ")\n\nusage: mpirun -n " +
+                     std::to_string(program.devices) + " PROGRAM [flags]\n\n";
+  auto line = [&](std::string left, std::string_view right) {
+    left.resize(std::max<size_t>(left.size() + 2, 30), ' ');
+    text += "  " + left + std::string(right) + "\n";
+  };
+  for (const Flag &flag : flags)
+    line(std::string(flag.name) + " " + std::string(flag.argument), flag.text);
+  line("--describe", "print the inputs, the results and the mesh");
+  line("--help", "print this text");
+  return text;
+}
+
+static void describeTensor(std::string &text, const Tensor &tensor) {
+  text += "  " + tensor.name + ": " +
+          support::formatTensor(tensor.type, tensor.shape) + ", " +
+          tensor.sharding + ", per device " +
+          support::formatShape(tensor.localShape) + "\n";
+}
+
+static void describeMesh(std::string &text, const Mesh &mesh) {
+  std::string axes, ids;
+  for (const MeshAxis &axis : mesh.axes())
+    axes += (axes.empty() ? "" : ", ") + ("\"" + axis.name + "\" = ") +
+            std::to_string(axis.size);
+  for (int64_t id : mesh.deviceIds())
+    ids += (ids.empty() ? "" : ", ") + std::to_string(id);
+  text += "mesh @" + mesh.name() + " = <[" + axes + "]" +
+          (ids.empty() ? "" : ", device_ids = [" + ids + "]") + ">\n";
+}
+
+std::string describeText(const Program &program) {
+  std::string text = "program " + program.name + ": " +
+                     std::to_string(program.devices) + " devices, target " +
+                     program.target + "\n";
+  for (const Mesh &mesh : program.meshes)
+    describeMesh(text, mesh);
+  text += "inputs:\n";
+  for (const Tensor &input : program.inputs)
+    describeTensor(text, input);
+  text += "results:\n";
+  for (const Tensor &output : program.outputs)
+    describeTensor(text, output);
+  return text;
+}
+
+} // namespace shoal::rt

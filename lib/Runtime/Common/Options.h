@@ -1,0 +1,42 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The command line of an executable.
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_OPTIONS_H
+#define SHOAL_LIB_RUNTIME_COMMON_OPTIONS_H
+
+#include "Program.h"
+
+#include <map>
+
+namespace shoal::rt {
+
+struct Options {
+  bool help = false;
+  bool describe = false;
+  /// Input name -> file.
+  std::map<std::string, std::string> inputs;
+  std::optional<uint64_t> randomSeed;
+  std::string outputDir;
+  std::string statsFile;
+  std::string traceFile;
+  int64_t repeat = 1;
+  int64_t warmup = 0;
+};
+
+/// Flags as "--flag value" or "--flag=value".
+Result<Options> parseOptions(int argc, char **argv);
+
+/// Every input is given once or may be random; no unknown names.
+Status checkInputNames(const Program &program, const Options &options);
+
+/// The text of --help.
+std::string helpText(const Program &program);
+
+/// The text of --describe: the signature and the meshes.
+std::string describeText(const Program &program);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_OPTIONS_H

@@ -1,0 +1,104 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Program.h"
+
+#include <nlohmann/json.hpp>
+
+namespace shoal::rt {
+
+using nlohmann::json;
+
+size_t Tensor::localBytes() const {
+  return support::numElements(localShape) * support::elementSize(type);
+}
+
+static Mesh parseMesh(const json &value) {
+  std::vector<MeshAxis> axes;
+  for (const json &axis : value.at("axes"))
+    axes.push_back({axis.at("name"), axis.at("size")});
+  std::vector<int64_t> ids;
+  if (!value.at("device_ids").is_null())
+    ids = value.at("device_ids").get<std::vector<int64_t>>();
+  return Mesh(value.at("name"), std::move(axes), std::move(ids));
+}
+
+static Tensor parseTensor(const json &value) {
+  Tensor tensor{
+      value.at("name"), {}, value.at("shape"),   value.at("local_shape"),
+      value.at("mesh"), {}, value.at("sharding")};
+  std::string dtype = value.at("dtype");
+  std::optional<ElementType> type = support::parseElementType(dtype);
+  if (!type)
+    throw std::runtime_error("\"" + tensor.name +
+                             "\" has the unknown element type " + dtype);
+  tensor.type = *type;
+  for (const json &dim : value.at("dims")) {
+    Axes &axes = tensor.dims.emplace_back();
+    for (const json &axis : dim)
+      axes.push_back({axis.at("axis"), axis.at("pre"), axis.at("size")});
+  }
+  return tensor;
+}
+
+static CollectiveInfo parseCollective(const json &value) {
+  return {value.value("kind", ""), value.value("axes", ""),
+          value.value("loc", ""), value.value("reason", "")};
+}
+
+static Program parse(const json &root) {
+  Program program{root.at("name"),
+                  root.at("target"),
+                  root.at("devices"),
+                  root.at("arena_bytes"),
+                  {},
+                  {},
+                  {},
+                  {}};
+  for (const json &mesh : root.at("meshes"))
+    program.meshes.push_back(parseMesh(mesh));
+  if (program.meshes.empty()) // nothing is sharded
+    program.meshes.emplace_back(
+        "devices", std::vector<MeshAxis>{{"device", program.devices}},
+        std::vector<int64_t>());
+  for (const json &input : root.at("inputs"))
+    program.inputs.push_back(parseTensor(input));
+  for (const json &output : root.at("outputs"))
+    program.outputs.push_back(parseTensor(output));
+  for (const json &collective : root.at("collectives"))
+    program.collectives.push_back(parseCollective(collective));
+  return program;
+}
+
+Result<Program> parseProgram(const char *metadata) {
+  // The library reports by exceptions; they end here.
+  try {
+    return parse(json::parse(metadata));
+  } catch (const std::exception &problem) {
+    return Error{std::string("malformed program metadata: ") + problem.what()};
+  }
+}
+
+Block blockOf(const Program &program, const Tensor &tensor, int64_t rank) {
+  const Mesh &mesh = program.meshes[tensor.mesh];
+  int64_t position = mesh.positionOf(rank);
+  Block block;
+  for (size_t d = 0; d < tensor.shape.size(); ++d) {
+    int64_t rows = tensor.localShape[d];
+    int64_t begin = mesh.indexAt(position, tensor.dims[d]) * rows;
+    begin = std::min(begin, tensor.shape[d]);
+    block.offset.push_back(begin);
+    block.extent.push_back(std::min(rows, tensor.shape[d] - begin));
+  }
+  return block;
+}
+
+bool ownsBlock(const Program &program, const Tensor &tensor, int64_t rank) {
+  const Mesh &mesh = program.meshes[tensor.mesh];
+  Axes used;
+  for (const Axes &axes : tensor.dims)
+    used.insert(used.end(), axes.begin(), axes.end());
+  return mesh.groupBase(mesh.positionOf(rank), used) == 0;
+}
+
+} // namespace shoal::rt

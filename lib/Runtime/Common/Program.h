@@ -1,0 +1,70 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a compiled program says of itself: shoal_program_metadata, parsed.
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_PROGRAM_H
+#define SHOAL_LIB_RUNTIME_COMMON_PROGRAM_H
+
+#include "Mesh.h"
+#include "shoal/Support/ElementType.h"
+#include "shoal/Support/Npy.h"
+#include "shoal/Support/Result.h"
+
+#include <optional>
+
+namespace shoal::rt {
+
+using support::Block;
+using support::ElementType;
+using support::Error;
+using support::Result;
+using support::Status;
+
+/// An input or an output.
+struct Tensor {
+  std::string name;
+  ElementType type;
+  std::vector<int64_t> shape;
+  std::vector<int64_t> localShape;
+  size_t mesh;
+  /// The axes that cut each dimension, major to minor.
+  std::vector<Axes> dims;
+  /// As the compiler prints it.
+  std::string sharding;
+
+  size_t localBytes() const;
+};
+
+/// A collective of the program, by the id in its descriptor.
+struct CollectiveInfo {
+  std::string kind;
+  std::string axes;
+  std::string loc;
+  std::string reason;
+};
+
+struct Program {
+  std::string name;
+  std::string target;
+  int64_t devices;
+  size_t arenaBytes;
+  std::vector<Mesh> meshes;
+  std::vector<Tensor> inputs;
+  std::vector<Tensor> outputs;
+  std::vector<CollectiveInfo> collectives;
+};
+
+Result<Program> parseProgram(const char *metadata);
+
+/// The rows of the global tensor that `rank` holds; empty where the tail of an
+/// uneven dimension does not reach it.
+Block blockOf(const Program &program, const Tensor &tensor, int64_t rank);
+
+/// True on the one device per distinct block that speaks for it: coordinate 0
+/// on every axis that the tensor does not use.
+bool ownsBlock(const Program &program, const Tensor &tensor, int64_t rank);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_PROGRAM_H
