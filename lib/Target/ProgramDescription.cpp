@@ -10,8 +10,6 @@
 using namespace mlir;
 using namespace shoal;
 
-static constexpr StringLiteral kSpmdAttr = "shoal.spmd";
-static constexpr StringLiteral kGlobalTypeAttr = "shoal.global_type";
 static constexpr StringLiteral kGlobalFlopsAttr = "shoal.global_einsum_flops";
 
 int64_t ProgramDescription::argumentBytes() const {

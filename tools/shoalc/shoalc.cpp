@@ -22,33 +22,37 @@ namespace {
 
 enum class Target { CPU, CUDA };
 
-cl::OptionCategory category("shoalc options");
-cl::opt<std::string> input(cl::Positional, cl::Required, cl::desc("IN.mlir"),
-                           cl::cat(category));
-cl::opt<std::string> output("o", cl::value_desc("file"), cl::cat(category),
-                            cl::desc("the file to write"));
-cl::opt<std::string> entry("entry", cl::value_desc("name"), cl::cat(category),
-                           cl::desc("the function to compile; by default the "
-                                    "one public function"));
-cl::opt<Target>
-    target("target", cl::desc("what to compile for"),
-           cl::values(clEnumValN(Target::CPU, "cpu", "CPU and MPI"),
-                      clEnumValN(Target::CUDA, "cuda", "CUDA and NCCL")),
-           cl::init(Target::CPU), cl::cat(category));
-cl::opt<Emit> emitKind(
-    "emit", cl::desc("what to write"), cl::init(Emit::Executable),
-    cl::values(clEnumValN(Emit::Executable, "exe", "an executable"),
-               clEnumValN(Emit::Shared, "shared", "a shared library"),
-               clEnumValN(Emit::Spmd, "spmd", "the partitioned program"),
-               clEnumValN(Emit::Report, "report",
-                          "collectives, arithmetic and memory, as text")),
-    cl::cat(category));
-cl::opt<std::string> stats("stats", cl::value_desc("file.json"),
-                           cl::desc("write static statistics as JSON"),
-                           cl::cat(category));
-cl::opt<std::string> saveTemps("save-temps", cl::value_desc("folder"),
-                               cl::desc("leave what is made on the way here"),
-                               cl::cat(category));
+/// LLVM's own option --stats gives its name to ours.
+void releaseOption(StringRef name) {
+  StringMap<cl::Option *> &options = cl::getRegisteredOptions();
+  if (auto option = options.find(name); option != options.end())
+    option->second->removeArgument();
+}
+
+struct CommandLine {
+  cl::opt<std::string> input{cl::Positional, cl::Required, cl::desc("IN.mlir")};
+  cl::opt<std::string> output{"o", cl::value_desc("file"),
+                              cl::desc("the file to write")};
+  cl::opt<std::string> entry{
+      "entry", cl::value_desc("name"),
+      cl::desc("the function to compile; by default the one public function")};
+  cl::opt<Target> target{
+      "target", cl::desc("what to compile for"), cl::init(Target::CPU),
+      cl::values(clEnumValN(Target::CPU, "cpu", "CPU and MPI"),
+                 clEnumValN(Target::CUDA, "cuda", "CUDA and NCCL"))};
+  cl::opt<Emit> emit{
+      "emit", cl::desc("what to write"), cl::init(Emit::Executable),
+      cl::values(clEnumValN(Emit::Executable, "exe", "an executable"),
+                 clEnumValN(Emit::Shared, "shared", "a shared library"),
+                 clEnumValN(Emit::Spmd, "spmd", "the partitioned program"),
+                 clEnumValN(Emit::Report, "report",
+                            "collectives, arithmetic and memory, as text"))};
+  cl::opt<std::string> stats{"stats", cl::value_desc("file.json"),
+                             cl::desc("write static statistics as JSON")};
+  cl::opt<std::string> saveTemps{
+      "save-temps", cl::value_desc("folder"),
+      cl::desc("leave what is made on the way here")};
+};
 
 /// The folder lib beside the folder of this executable.
 std::string findRuntimeDirectory(const char *argv0) {
@@ -68,24 +72,27 @@ int main(int argc, char **argv) {
   mlir::registerMLIRContextCLOptions();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
+  releaseOption("stats");
+  CommandLine line;
   cl::ParseCommandLineOptions(argc, argv, "Shoal compiler\n");
   auto fail = [](const Twine &message) {
     WithColor::error(errs(), "shoalc") << message << '\n';
     return 1;
   };
-  if (target == Target::CUDA)
+  if (line.target == Target::CUDA)
     return fail("--target=cuda is not available in this build");
-  bool makesFile = emitKind == Emit::Executable || emitKind == Emit::Shared;
-  if (makesFile && output.empty())
+  if ((line.emit == Emit::Executable || line.emit == Emit::Shared) &&
+      line.output.empty())
     return fail("expected the file to write: -o FILE");
 
   mlir::DialectRegistry registry;
   shoal::registerCPUTarget(registry);
   shoal::registerShoalDialects(registry);
   mlir::MLIRContext context(registry);
-  shoal::DriverOptions options{input, output, stats, entry, emitKind, {}};
-  options.cpu.shared = emitKind == Emit::Shared;
+  shoal::DriverOptions options{line.input, line.output, line.stats,
+                               line.entry, line.emit,   {}};
+  options.cpu.shared = line.emit == Emit::Shared;
   options.cpu.runtimeDirectory = findRuntimeDirectory(argv[0]);
-  options.cpu.saveTempsDirectory = saveTemps;
+  options.cpu.saveTempsDirectory = line.saveTemps;
   return failed(shoal::compile(context, options)) ? 1 : 0;
 }
