@@ -4,14 +4,19 @@
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "shoal/Conversion/Passes.h"
 #include "shoal/InitShoal.h"
+#include "shoal/Target/CPU/CPUTarget.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   shoal::registerShoalDialects(registry);
+  shoal::registerCPUTarget(registry);
   mlir::registerAllPasses();
   shoal::registerShoalPasses();
+  shoal::registerShoalConversionPasses();
+  shoal::registerCPUPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Shoal optimizer driver\n", registry));
 }

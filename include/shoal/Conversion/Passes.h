@@ -1,0 +1,26 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The passes from a per-device program to LLVM's dialect.
+
+#ifndef SHOAL_CONVERSION_PASSES_H
+#define SHOAL_CONVERSION_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace shoal {
+
+/// Attributes that PlanMemory leaves on the function, in bytes.
+inline constexpr llvm::StringLiteral kArenaBytesAttr = "shoal.arena_bytes";
+inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
+
+#define GEN_PASS_DECL
+#include "shoal/Conversion/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "shoal/Conversion/Passes.h.inc"
+
+} // namespace shoal
+
+#endif // SHOAL_CONVERSION_PASSES_H

@@ -1,0 +1,116 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_CONVERSION_PASSES_TD
+#define SHOAL_CONVERSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "Lower a per-device program's shoal and spmd ops to linalg and runtime calls";
+  let description = [{
+    Einsums that contract become `rt.call "einsum"`; products without a sum,
+    row-wise dot products and sums over one operand become `linalg.generic`, as
+    do reductions (sums of bf16 and f16 in f32) and whatever moves elements.
+    Scans, top_k and all collectives become `rt.call`. Elementwise `arith` and
+    `math` on tensors stay as they are, for `--convert-elementwise-to-linalg`.
+
+    The meshes and the arguments' `shoal.` attributes, which mean nothing on
+    buffers, go away: whoever needs them reads them before.
+
+    An op that belongs to a global program (an annotation, a composite, a
+    reshard) is an error.
+
+    ```mlir
+    %y = spmd.all_reduce sum @mesh {"x"} %x : tensor<4x6xf32>
+    // becomes
+    %0 = tensor.empty() : tensor<4x6xf32>
+    %y = rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+           ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::shoal::rt::RtDialect"
+  ];
+}
+
+def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Fuse elementwise linalg ops into their consumers";
+  let description = [{
+    Fuses a producer whose loops are all parallel into a consumer, a reduction
+    as well, and constants into both. Work is never repeated where it costs:
+
+    * a producer that the consumer reads once per element is fused into the
+      first consumer, which then also yields the value if others need it;
+    * a producer that would be computed several times (because the consumer
+      broadcasts it, or because several consumers would each compute it) is
+      fused only when it merely moves elements or is a few cheap operations.
+
+    The softmax of a row is then three loops: the maximum; exponential and sum;
+    the quotient.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
+  let summary = "Give every result its own initial tensor";
+  let description = [{
+    One `tensor.empty` or `linalg.fill` that several ops write into would make
+    bufferization copy it. Each of its uses gets its own, and constants that are
+    one value everywhere become fills rather than arrays in the object file.
+    Arguments are marked read-only: no op may write into an input.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::bufferization::BufferizationDialect"];
+}
+
+def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Place all buffers in one arena at fixed offsets";
+  let description = [{
+    Every static `memref.alloc` of a public function's entry block becomes a
+    view of an i8 arena, a new last argument. Buffers that are live at the same
+    time do not overlap; they are placed largest first, each in the smallest
+    gap that holds it, at multiples of 64 bytes. The function must have a single
+    block and allocate nothing in nested regions.
+
+    The function gets `shoal.arena_bytes`, the arena's size, and
+    `shoal.live_bytes`, the largest sum of the buffers live at one time, a lower
+    bound of it.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Move every linalg op on memrefs to a function of its own";
+  let description = [{
+    A kernel's arguments are the distinct buffers that it touches, so that each
+    can be `llvm.noalias`; reductions then run in registers and loops vectorize.
+    Two views of one buffer, of which one is written, are not marked. Strided
+    copies become kernels, too; dense ones stay `memref.copy`.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
+}
+
+def ApproximateMath : Pass<"shoal-approximate-math"> {
+  let summary = "Replace f32 math functions by polynomials";
+  let description = [{
+    Transcendental functions of f32 (and of bf16 and f16, in f32) become
+    polynomials, which vectorize. f64 is left to the math library.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def LowerRuntimeCalls : Pass<"shoal-lower-runtime-calls", "::mlir::ModuleOp"> {
+  let summary = "Lower rt.call on memrefs to calls of the runtime's C functions";
+  let description = [{
+    `rt.call "name" desc ins(..) outs(..)` becomes `llvm.call @shoal_rt_name`
+    with the address of a constant array that holds `desc`, then the buffers'
+    addresses.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+#endif // SHOAL_CONVERSION_PASSES_TD

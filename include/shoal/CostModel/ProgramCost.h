@@ -1,0 +1,57 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a per-device program costs: its collectives with the bytes they send,
+// and its arithmetic. The one place that counts them, for statistics, reports
+// and tests.
+
+#ifndef SHOAL_COSTMODEL_PROGRAMCOST_H
+#define SHOAL_COSTMODEL_PROGRAMCOST_H
+
+#include "mlir/IR/Operation.h"
+#include "llvm/ADT/SmallVector.h"
+#include <cstdint>
+#include <string>
+
+namespace shoal {
+
+/// A collective of a per-device program.
+struct CollectiveCost {
+  mlir::Operation *op;
+  /// The op's name without its dialect: "all_to_all".
+  std::string kind;
+  /// The axes of its group, `{"x", "y":(1)2}`; of a collective_permute both
+  /// lists, `{"x"} -> {"y"}`.
+  std::string axes;
+  /// Devices of a group.
+  int64_t groupSize = 1;
+  /// Bytes that one device sends, by the ring (pairwise) model with groups of
+  /// p: all_gather (p-1)/p of the output, reduce_scatter (p-1)/p of the input,
+  /// all_reduce 2 (p-1)/p of the tensor, all_to_all (p-1)/p of the input,
+  /// collective_permute the tensor; rounded up.
+  int64_t bytes = 0;
+  /// "file:line:col" where that is known, else empty.
+  std::string location;
+  /// The op's `why`, else empty.
+  std::string reason;
+};
+
+/// The collectives below `root` in program order. `axis_index` and `all_slice`
+/// send nothing and are not among them. An op's place in this list is its
+/// number in the program's metadata.
+llvm::SmallVector<CollectiveCost> listCollectives(mlir::Operation *root);
+
+struct ArithmeticCost {
+  /// By the ops' factor rules, on the shapes as they stand.
+  double flops = 0;
+  /// The part of it in einsums.
+  double einsumFlops = 0;
+};
+ArithmeticCost countArithmetic(mlir::Operation *root);
+
+/// Bytes of a tensor or memref of static shape; a bool has one byte.
+int64_t sizeInBytes(mlir::Type type);
+
+} // namespace shoal
+
+#endif // SHOAL_COSTMODEL_PROGRAMCOST_H

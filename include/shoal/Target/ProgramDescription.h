@@ -1,0 +1,62 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a compiled program says of itself: signature, meshes, collectives. The
+// runtime reads it as JSON; tools print it.
+
+#ifndef SHOAL_TARGET_PROGRAMDESCRIPTION_H
+#define SHOAL_TARGET_PROGRAMDESCRIPTION_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "llvm/Support/JSON.h"
+
+namespace shoal {
+
+struct MeshDescription {
+  std::string name;
+  MeshAttr mesh;
+};
+
+/// An input or output: the whole tensor, and one device's shard of it.
+struct TensorDescription {
+  std::string name;
+  mlir::RankedTensorType globalType, localType;
+  /// Null where every device holds the whole tensor.
+  ShardingAttr sharding;
+};
+
+struct ProgramDescription {
+  std::string name;
+  int64_t devices = 1;
+  llvm::SmallVector<MeshDescription> meshes;
+  llvm::SmallVector<TensorDescription> inputs, outputs;
+  /// Their `op` is gone once the program has been lowered.
+  llvm::SmallVector<CollectiveCost> collectives;
+  ArithmeticCost arithmetic;
+  /// Einsum flops of the global program; 0 where the module does not say.
+  double globalEinsumFlops = 0;
+
+  /// Bytes of one device's inputs and outputs.
+  int64_t argumentBytes() const;
+};
+
+/// The one public function of a per-device program, marked `shoal.spmd`; an
+/// error where there is none or more than one.
+mlir::FailureOr<mlir::func::FuncOp> findProgram(mlir::ModuleOp module);
+
+/// Describes a per-device program, before it is lowered. Fails with an error at
+/// the function where an argument or result is not a tensor, has a sharding but
+/// no `shoal.global_type`, where a local shape is not the shard's or a name
+/// occurs twice, and where meshes differ in their number of devices.
+mlir::FailureOr<ProgramDescription> describeProgram(mlir::ModuleOp module);
+
+/// The metadata of shoal/Runtime/ABI.h.
+llvm::json::Value toMetadata(const ProgramDescription &program,
+                             llvm::StringRef target, int64_t arenaBytes);
+
+} // namespace shoal
+
+#endif // SHOAL_TARGET_PROGRAMDESCRIPTION_H

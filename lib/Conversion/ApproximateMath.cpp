@@ -1,0 +1,40 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-approximate-math.
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "shoal/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_APPROXIMATEMATH
+#include "shoal/Conversion/Passes.h.inc"
+} // namespace shoal
+
+/// Functions whose polynomial is within 1e-6 of the math library's value.
+static bool isAccurate(StringRef name) {
+  return llvm::is_contained({"math.exp", "math.expm1", "math.log", "math.log1p",
+                             "math.log2", "math.tanh", "math.erf", "math.sin",
+                             "math.cos"},
+                            name);
+}
+
+namespace {
+
+struct ApproximateMath : shoal::impl::ApproximateMathBase<ApproximateMath> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    populateMathF32ExpansionPatterns(patterns, isAccurate);
+    populateMathPolynomialApproximationPatterns(patterns, isAccurate);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
+      return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,122 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-fuse-elementwise.
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "shoal/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_FUSEELEMENTWISE
+#include "shoal/Conversion/Passes.h.inc"
+} // namespace shoal
+
+/// Operations (and operands) up to which computing a value again is cheaper
+/// than storing and loading it.
+static constexpr int64_t kCheapOps = 4;
+static constexpr int64_t kCheapInputs = 3;
+
+/// Scalar operations of the body; -1 if one of them is expensive.
+static int64_t countCheapOps(linalg::GenericOp op) {
+  int64_t count = 0;
+  for (Operation &nested : op.getBody()->without_terminator()) {
+    if (isa<math::MathDialect>(nested.getDialect()) ||
+        isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
+            arith::RemSIOp, arith::RemUIOp>(nested))
+      return -1;
+    if (!isa<linalg::IndexOp>(nested) &&
+        !nested.hasTrait<OpTrait::ConstantLike>())
+      ++count;
+  }
+  return count;
+}
+
+static bool isCheap(linalg::GenericOp op) {
+  int64_t count = countCheapOps(op);
+  return count >= 0 && count <= kCheapOps &&
+         op.getNumDpsInputs() <= kCheapInputs;
+}
+
+static bool onlyMoves(linalg::GenericOp op) { return countCheapOps(op) == 0; }
+
+/// Whether the consumer's loops read each element of the operand once.
+static bool readsOnce(OpOperand &operand) {
+  auto consumer = cast<linalg::GenericOp>(operand.getOwner());
+  return consumer.getMatchingIndexingMap(&operand).isPermutation();
+}
+
+static bool isFirstUser(Operation *user, Operation *producer) {
+  return llvm::all_of(producer->getUsers(), [&](Operation *other) {
+    return other == user || (other->getBlock() == user->getBlock() &&
+                             user->isBeforeInBlock(other));
+  });
+}
+
+static bool shouldFuse(OpOperand &operand) {
+  auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
+  auto consumer = dyn_cast<linalg::GenericOp>(operand.getOwner());
+  if (!producer || !consumer || !linalg::areElementwiseOpsFusable(&operand))
+    return false;
+  if (onlyMoves(producer) || isCheap(producer))
+    return readsOnce(operand) || onlyMoves(producer) ||
+           countCheapOps(producer) <= 1;
+  return readsOnce(operand) && isFirstUser(consumer, producer);
+}
+
+namespace {
+
+struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(linalg::GenericOp consumer,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &operand : consumer->getOpOperands()) {
+      if (!shouldFuse(operand))
+        continue;
+      Operation *producer = operand.get().getDefiningOp();
+      FailureOr<linalg::ElementwiseOpFusionResult> fused =
+          linalg::fuseElementwiseOps(rewriter, &operand);
+      if (failed(fused))
+        continue;
+      // The fused op yields the producer's value as well where it has other
+      // users; those behind it read it from there.
+      for (auto [before, after] : fused->replacements)
+        rewriter.replaceUsesWithIf(before, after, [&](OpOperand &use) {
+          return use.getOwner() != fused->fusedOp &&
+                 fused->fusedOp->isBeforeInBlock(use.getOwner());
+        });
+      if (producer->use_empty())
+        rewriter.eraseOp(producer);
+      rewriter.eraseOp(consumer);
+      return success();
+    }
+    return failure();
+  }
+};
+
+struct FuseElementwise : shoal::impl::FuseElementwiseBase<FuseElementwise> {
+  void runOnOperation() override {
+    RewritePatternSet patterns(&getContext());
+    patterns.add<FuseProducer>(&getContext());
+    // For its patterns that fold constants and fills into generic ops.
+    linalg::populateElementwiseOpsFusionPatterns(
+        patterns, [](OpOperand *) { return false; });
+    linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+    linalg::populateConstantFoldLinalgOperations(
+        patterns, [](OpOperand *) { return false; });
+    linalg::GenericOp::getCanonicalizationPatterns(patterns, &getContext());
+    // Upwards: consumers first would fuse a producer into its last user.
+    if (failed(applyPatternsGreedily(
+            getOperation(), std::move(patterns),
+            GreedyRewriteConfig().setUseTopDownTraversal(true))))
+      return signalPassFailure();
+  }
+};
+
+} // namespace

@@ -1,0 +1,170 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-plan-memory.
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "shoal/Conversion/Passes.h"
+#include "shoal/CostModel/ProgramCost.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_PLANMEMORY
+#include "shoal/Conversion/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+static constexpr int64_t kAlignment = 64;
+
+namespace {
+
+/// A buffer with the ops (by their place in the block) from which to which it
+/// holds a value that is still read.
+struct Buffer {
+  memref::AllocOp alloc;
+  int64_t bytes = 0;
+  int64_t first = 0, last = 0;
+  int64_t offset = 0;
+
+  int64_t end() const { return offset + bytes; }
+  bool overlaps(const Buffer &other) const {
+    return first <= other.last && other.first <= last;
+  }
+};
+
+} // namespace
+
+/// The buffers of the function in program order.
+static FailureOr<SmallVector<Buffer>> findBuffers(func::FuncOp func) {
+  Block &block = func.getBody().front();
+  llvm::DenseMap<Operation *, int64_t> place;
+  for (Operation &op : block)
+    place.insert({&op, place.size()});
+  BufferViewFlowAnalysis views(func);
+  SmallVector<Buffer> buffers;
+  WalkResult walk = func.walk([&](memref::AllocOp alloc) {
+    if (alloc->getBlock() != &block || !alloc.getType().hasStaticShape()) {
+      alloc.emitOpError("cannot be placed in the arena: expected a static "
+                        "buffer of the function's entry block");
+      return WalkResult::interrupt();
+    }
+    Buffer buffer{alloc};
+    buffer.bytes = llvm::alignTo(
+        std::max<int64_t>(sizeInBytes(alloc.getType()), 1), kAlignment);
+    buffer.first = INT64_MAX;
+    buffer.last = place.lookup(alloc);
+    for (Value view : views.resolve(alloc))
+      for (Operation *user : view.getUsers()) {
+        int64_t at = place.lookup(block.findAncestorOpInBlock(*user));
+        buffer.first = std::min(buffer.first, at);
+        buffer.last = std::max(buffer.last, at);
+      }
+    buffer.first = std::min(buffer.first, buffer.last);
+    buffers.push_back(buffer);
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return buffers;
+}
+
+/// Best fit: the smallest gap between the placed buffers that are live at the
+/// same time, or else behind them all.
+static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
+  SmallVector<Buffer *> rivals;
+  for (Buffer *other : placed)
+    if (buffer.overlaps(*other))
+      rivals.push_back(other);
+  llvm::sort(rivals,
+             [](Buffer *a, Buffer *b) { return a->offset < b->offset; });
+  int64_t best = -1, bestGap = INT64_MAX, top = 0;
+  for (Buffer *rival : rivals) {
+    int64_t gap = rival->offset - top;
+    if (gap >= buffer.bytes && gap < bestGap) {
+      best = top;
+      bestGap = gap;
+    }
+    top = std::max(top, rival->end());
+  }
+  return best >= 0 ? best : top;
+}
+
+/// Gives every buffer its offset and returns the arena's size.
+static int64_t place(MutableArrayRef<Buffer> buffers) {
+  SmallVector<Buffer *> order;
+  for (Buffer &buffer : buffers)
+    order.push_back(&buffer);
+  // Ties in program order, which is their order in memory.
+  llvm::sort(order, [](Buffer *a, Buffer *b) {
+    return std::tuple(-a->bytes, a) < std::tuple(-b->bytes, b);
+  });
+  int64_t size = 0;
+  for (auto [number, buffer] : llvm::enumerate(order)) {
+    buffer->offset = findOffset(*buffer, ArrayRef(order).take_front(number));
+    size = std::max(size, buffer->end());
+  }
+  return size;
+}
+
+/// The largest sum of the buffers that are live at one time.
+static int64_t countLiveBytes(ArrayRef<Buffer> buffers) {
+  int64_t peak = 0;
+  for (const Buffer &at : buffers) {
+    int64_t live = 0;
+    for (const Buffer &other : buffers)
+      if (other.first <= at.first && at.first <= other.last)
+        live += other.bytes;
+    peak = std::max(peak, live);
+  }
+  return peak;
+}
+
+static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
+                           int64_t size) {
+  Builder attributes(func.getContext());
+  auto type = MemRefType::get({size}, attributes.getI8Type());
+  unsigned number = func.getNumArguments();
+  (void)func.insertArgument(number, type, DictionaryAttr(), func.getLoc());
+  Value arena = func.getArgument(number);
+  for (const Buffer &buffer : buffers) {
+    memref::AllocOp alloc = buffer.alloc;
+    OpBuilder builder(alloc);
+    Value offset =
+        arith::ConstantIndexOp::create(builder, alloc.getLoc(), buffer.offset);
+    Value view = memref::ViewOp::create(
+        builder, alloc.getLoc(), alloc.getType(), arena, offset, ValueRange());
+    alloc->replaceAllUsesWith(ValueRange(view));
+    alloc->erase();
+  }
+}
+
+namespace {
+
+struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
+  void runOnOperation() override {
+    for (auto func : getOperation().getOps<func::FuncOp>()) {
+      if (func.isExternal() || !func.isPublic())
+        continue;
+      if (!func.getBody().hasOneBlock()) {
+        func.emitOpError("cannot be planned: expected a single block");
+        return signalPassFailure();
+      }
+      FailureOr<SmallVector<Buffer>> buffers = findBuffers(func);
+      if (failed(buffers))
+        return signalPassFailure();
+      int64_t size = place(*buffers);
+      replaceByViews(func, *buffers, size);
+      Builder builder(&getContext());
+      func->setAttr(kArenaBytesAttr, builder.getI64IntegerAttr(size));
+      func->setAttr(kLiveBytesAttr,
+                    builder.getI64IntegerAttr(countLiveBytes(*buffers)));
+    }
+  }
+};
+
+} // namespace

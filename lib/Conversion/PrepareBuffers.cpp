@@ -1,0 +1,69 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-prepare-buffers.
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
+#include "shoal/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_PREPAREBUFFERS
+#include "shoal/Conversion/Passes.h.inc"
+} // namespace shoal
+
+/// A constant of one value everywhere becomes a fill.
+static void fillSplat(arith::ConstantOp op) {
+  auto splat = dyn_cast<SplatElementsAttr>(op.getValue());
+  if (!splat)
+    return;
+  OpBuilder builder(op);
+  Value scalar = arith::ConstantOp::create(builder, op.getLoc(),
+                                           splat.getSplatValue<TypedAttr>());
+  auto type = cast<RankedTensorType>(op.getType());
+  Value empty = tensor::EmptyOp::create(builder, op.getLoc(), type.getShape(),
+                                        type.getElementType());
+  op.replaceAllUsesWith(
+      linalg::FillOp::create(builder, op.getLoc(), scalar, empty).getResult(0));
+  op.erase();
+}
+
+/// Every use but the first gets a copy of `op`.
+static void cloneForEachUse(Operation *op) {
+  SmallVector<OpOperand *> uses;
+  for (OpOperand &use : op->getUses())
+    uses.push_back(&use);
+  for (OpOperand *use : llvm::drop_begin(uses)) {
+    OpBuilder builder(use->getOwner());
+    use->set(builder.clone(*op)->getResult(0));
+  }
+}
+
+namespace {
+
+struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    func.walk([](arith::ConstantOp op) { fillSplat(op); });
+    SmallVector<Operation *> fills, empties;
+    func.walk([&](linalg::FillOp op) { fills.push_back(op); });
+    for (Operation *op : fills)
+      cloneForEachUse(op);
+    func.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
+    for (Operation *op : empties)
+      cloneForEachUse(op);
+    for (BlockArgument argument : func.getArguments())
+      if (isa<TensorType>(argument.getType()))
+        func.setArgAttr(argument.getArgNumber(),
+                        bufferization::BufferizationDialect::kWritableAttrName,
+                        BoolAttr::get(&getContext(), false));
+  }
+};
+
+} // namespace

@@ -1,0 +1,133 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Descriptor.h"
+#include "Patterns.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+/// What all collectives' patterns need.
+template <typename Op>
+struct LowerSpmd : OpRewritePattern<Op> {
+  LowerSpmd(MLIRContext *context, const ProgramNumbering &numbering)
+      : OpRewritePattern<Op>(context), numbering(numbering) {}
+
+  static MeshAttr getMesh(Op op, FlatSymbolRefAttr symbol) {
+    return SymbolTable::lookupNearestSymbolFrom<MeshOp>(op, symbol).getMesh();
+  }
+  int64_t numberOf(FlatSymbolRefAttr mesh) const {
+    return numbering.meshes.lookup(mesh.getAttr());
+  }
+  /// [id, type, mesh], how every collective's descriptor begins.
+  Descriptor begin(Op op) const {
+    auto number = numbering.collectives.find(op);
+    Descriptor desc;
+    desc.add(number == numbering.collectives.end() ? -1 : number->second);
+    return desc.addType(op.getInput().getType())
+        .add(numberOf(op.getMeshAttr()));
+  }
+  static void addShapes(Descriptor &desc, Op op) {
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    desc.add(type.getRank()).addShape(type).addShape(op.getResult().getType());
+  }
+  static LogicalResult replace(PatternRewriter &rewriter, Op op,
+                               const Descriptor &desc) {
+    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(),
+                                           op->getName().stripDialect(),
+                                           desc.get(), op->getOperands(),
+                                           op->getResultTypes()));
+    return success();
+  }
+
+  const ProgramNumbering &numbering;
+};
+
+struct LowerAxisIndex : LowerSpmd<spmd::AxisIndexOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::AxisIndexOp op,
+                                PatternRewriter &rewriter) const override {
+    Descriptor desc;
+    desc.add(numberOf(op.getMeshAttr()));
+    desc.addAxes(op.getAxes(), getMesh(op, op.getMeshAttr()));
+    return replace(rewriter, op, desc);
+  }
+};
+
+/// all_gather, all_slice.
+template <typename Op>
+struct LowerGatherOrSlice : LowerSpmd<Op> {
+  using LowerSpmd<Op>::LowerSpmd;
+  LogicalResult matchAndRewrite(Op op,
+                                PatternRewriter &rewriter) const override {
+    Descriptor desc = this->begin(op);
+    this->addShapes(desc, op);
+    desc.addAxesPerDim(op.getAxes(), this->getMesh(op, op.getMeshAttr()));
+    return this->replace(rewriter, op, desc);
+  }
+};
+
+struct LowerReduceScatter : LowerSpmd<spmd::ReduceScatterOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::ReduceScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    Descriptor desc = begin(op).addKind(op.getKind());
+    addShapes(desc, op);
+    desc.addAxesPerDim(op.getAxes(), getMesh(op, op.getMeshAttr()));
+    return replace(rewriter, op, desc);
+  }
+};
+
+struct LowerAllReduce : LowerSpmd<spmd::AllReduceOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::AllReduceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    Descriptor desc = begin(op).addKind(op.getKind());
+    desc.add(type.getNumElements());
+    desc.addAxes(op.getAxes(), getMesh(op, op.getMeshAttr()));
+    return replace(rewriter, op, desc);
+  }
+};
+
+struct LowerAllToAll : LowerSpmd<spmd::AllToAllOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::AllToAllOp op,
+                                PatternRewriter &rewriter) const override {
+    MeshAttr mesh = getMesh(op, op.getMeshAttr());
+    Descriptor desc = begin(op);
+    addShapes(desc, op);
+    desc.add(op.getMoves().size());
+    for (auto move : op.getMoves().getAsRange<spmd::MoveAttr>()) {
+      desc.add(move.getSourceDim()).add(move.getTargetDim());
+      desc.addAxes(move.getAxes(), mesh);
+    }
+    return replace(rewriter, op, desc);
+  }
+};
+
+struct LowerCollectivePermute : LowerSpmd<spmd::CollectivePermuteOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::CollectivePermuteOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    Descriptor desc = begin(op);
+    desc.add(numberOf(op.getTargetMeshAttr())).add(type.getNumElements());
+    desc.addAxes(op.getSourceAxes(), getMesh(op, op.getMeshAttr()));
+    desc.addAxes(op.getTargetAxes(), getMesh(op, op.getTargetMeshAttr()));
+    return replace(rewriter, op, desc);
+  }
+};
+
+} // namespace
+
+void shoal::populateSpmdToRtPatterns(RewritePatternSet &patterns,
+                                     const ProgramNumbering &numbering) {
+  patterns.add<LowerAxisIndex, LowerGatherOrSlice<spmd::AllGatherOp>,
+               LowerGatherOrSlice<spmd::AllSliceOp>, LowerReduceScatter,
+               LowerAllReduce, LowerAllToAll, LowerCollectivePermute>(
+      patterns.getContext(), numbering);
+}

@@ -1,0 +1,71 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace shoal;
+
+/// `target` with `source` written at `offsets`, `strides` apart.
+static Value insert(OpBuilder &builder, Location loc, Value source,
+                    Value target, ArrayRef<int64_t> offsets,
+                    ArrayRef<int64_t> strides) {
+  auto attr = [&](int64_t value) -> OpFoldResult {
+    return builder.getIndexAttr(value);
+  };
+  ArrayRef<int64_t> sizes = cast<RankedTensorType>(source.getType()).getShape();
+  return tensor::InsertSliceOp::create(
+      builder, loc, source, target, llvm::map_to_vector(offsets, attr),
+      llvm::map_to_vector(sizes, attr), llvm::map_to_vector(strides, attr));
+}
+
+namespace {
+
+struct LowerPad : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(PadOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Value scalar =
+        tensor::ExtractOp::create(rewriter, loc, op.getValue(), ValueRange());
+    Value empty =
+        makeEmpty(rewriter, loc, type.getShape(), type.getElementType());
+    Value filled =
+        linalg::FillOp::create(rewriter, loc, scalar, empty).getResult(0);
+    auto strides = llvm::map_to_vector(
+        op.getInterior(), [](int64_t interior) { return interior + 1; });
+    rewriter.replaceOp(
+        op, insert(rewriter, loc, op.getInput(), filled, op.getLow(), strides));
+    return success();
+  }
+};
+
+struct LowerConcatenate : OpRewritePattern<ConcatenateOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ConcatenateOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Value result =
+        makeEmpty(rewriter, loc, type.getShape(), type.getElementType());
+    SmallVector<int64_t> offsets(type.getRank(), 0);
+    SmallVector<int64_t> strides(type.getRank(), 1);
+    for (Value input : op.getInputs()) {
+      result = insert(rewriter, loc, input, result, offsets, strides);
+      offsets[op.getDim()] +=
+          cast<RankedTensorType>(input.getType()).getDimSize(op.getDim());
+    }
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
+} // namespace
+
+void shoal::populateInsertionToLinalgPatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerPad, LowerConcatenate>(patterns.getContext());
+}

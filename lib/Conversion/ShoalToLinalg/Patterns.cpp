@@ -1,0 +1,69 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+
+using namespace mlir;
+using namespace shoal;
+
+ProgramNumbering::ProgramNumbering(ModuleOp module) {
+  for (const CollectiveCost &collective : listCollectives(module))
+    collectives.insert({collective.op, collectives.size()});
+  for (auto mesh : module.getOps<MeshOp>())
+    meshes.insert({mesh.getSymNameAttr(), meshes.size()});
+}
+
+Value shoal::makeEmpty(OpBuilder &builder, Location loc,
+                       ArrayRef<int64_t> shape, Type elementType) {
+  return tensor::EmptyOp::create(builder, loc, shape, elementType);
+}
+
+Value shoal::makeFilled(OpBuilder &builder, Location loc,
+                        ArrayRef<int64_t> shape, TypedAttr value) {
+  Value scalar = arith::ConstantOp::create(builder, loc, value);
+  Value empty = makeEmpty(builder, loc, shape, value.getType());
+  return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
+}
+
+Value shoal::makeParallel(
+    OpBuilder &builder, Location loc, RankedTensorType type, ValueRange inputs,
+    ArrayRef<AffineMap> maps,
+    llvm::function_ref<Value(OpBuilder &, ValueRange)> body) {
+  unsigned rank = type.getRank();
+  SmallVector<AffineMap> allMaps(maps);
+  allMaps.push_back(builder.getMultiDimIdentityMap(rank));
+  SmallVector<utils::IteratorType> iterators(rank,
+                                             utils::IteratorType::parallel);
+  Value init = makeEmpty(builder, loc, type.getShape(), type.getElementType());
+  return linalg::GenericOp::create(
+             builder, loc, type, inputs, init, allMaps, iterators,
+             [&](OpBuilder &nested, Location nestedLoc, ValueRange args) {
+               linalg::YieldOp::create(nested, nestedLoc, body(nested, args));
+             })
+      .getResult(0);
+}
+
+Value shoal::makeMoved(OpBuilder &builder, Location loc, RankedTensorType type,
+                       Value input, AffineMap map) {
+  return makeParallel(builder, loc, type, input, map,
+                      [](OpBuilder &, ValueRange args) { return args[0]; });
+}
+
+SmallVector<Value> shoal::makeRuntimeCall(OpBuilder &builder, Location loc,
+                                          StringRef callee,
+                                          ArrayRef<int64_t> desc,
+                                          ValueRange inputs,
+                                          TypeRange outputs) {
+  SmallVector<Value> inits;
+  for (Type type : outputs) {
+    auto tensor = cast<RankedTensorType>(type);
+    inits.push_back(
+        makeEmpty(builder, loc, tensor.getShape(), tensor.getElementType()));
+  }
+  return rt::CallOp::create(builder, loc, outputs, callee, desc, inputs, inits)
+      .getResults();
+}

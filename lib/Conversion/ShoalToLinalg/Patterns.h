@@ -1,0 +1,64 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The patterns of --shoal-to-linalg by family of ops, and what they share.
+
+#ifndef SHOAL_LIB_CONVERSION_SHOALTOLINALG_PATTERNS_H
+#define SHOAL_LIB_CONVERSION_SHOALTOLINALG_PATTERNS_H
+
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/IR/PatternMatch.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace shoal {
+
+/// The numbers by which descriptors name collectives and meshes: places in the
+/// metadata's lists.
+struct ProgramNumbering {
+  explicit ProgramNumbering(mlir::ModuleOp module);
+
+  llvm::DenseMap<mlir::Operation *, int64_t> collectives;
+  llvm::DenseMap<mlir::StringAttr, int64_t> meshes;
+};
+
+/// einsum: an rt.call where it contracts, else a linalg.generic.
+void populateEinsumToLinalgPatterns(mlir::RewritePatternSet &patterns);
+void populateReduceToLinalgPatterns(mlir::RewritePatternSet &patterns);
+/// broadcast_in_dim, transpose, reshape, iota, slice.
+void populateShapeToLinalgPatterns(mlir::RewritePatternSet &patterns);
+/// pad, concatenate.
+void populateInsertionToLinalgPatterns(mlir::RewritePatternSet &patterns);
+/// cumulative, top_k: rt.call.
+void populateScanToRtPatterns(mlir::RewritePatternSet &patterns);
+/// The ops of `spmd`: rt.call. `numbering` must outlive the patterns.
+void populateSpmdToRtPatterns(mlir::RewritePatternSet &patterns,
+                              const ProgramNumbering &numbering);
+
+/// A tensor of unspecified contents.
+mlir::Value makeEmpty(mlir::OpBuilder &builder, mlir::Location loc,
+                      llvm::ArrayRef<int64_t> shape, mlir::Type elementType);
+/// A tensor that holds `value` everywhere.
+mlir::Value makeFilled(mlir::OpBuilder &builder, mlir::Location loc,
+                       llvm::ArrayRef<int64_t> shape, mlir::TypedAttr value);
+
+/// The tensor whose element at (d0, d1, ...) is what `body` makes of the
+/// inputs' elements at `maps` of (d0, d1, ...).
+mlir::Value makeParallel(
+    mlir::OpBuilder &builder, mlir::Location loc, mlir::RankedTensorType type,
+    mlir::ValueRange inputs, llvm::ArrayRef<mlir::AffineMap> maps,
+    llvm::function_ref<mlir::Value(mlir::OpBuilder &, mlir::ValueRange)> body);
+/// The same for one input whose elements are only moved.
+mlir::Value makeMoved(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::RankedTensorType type, mlir::Value input,
+                      mlir::AffineMap map);
+
+/// A call of the runtime with fresh outputs of the given types.
+llvm::SmallVector<mlir::Value>
+makeRuntimeCall(mlir::OpBuilder &builder, mlir::Location loc,
+                llvm::StringRef callee, llvm::ArrayRef<int64_t> desc,
+                mlir::ValueRange inputs, mlir::TypeRange outputs);
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_CONVERSION_SHOALTOLINALG_PATTERNS_H

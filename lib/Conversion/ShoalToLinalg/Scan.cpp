@@ -1,0 +1,47 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Descriptor.h"
+#include "Patterns.h"
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+struct LowerCumulative : OpRewritePattern<CumulativeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CumulativeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    Descriptor desc;
+    desc.addType(type).addKind(op.getKind()).add(type.getRank());
+    desc.addShape(type).add(op.getDim());
+    desc.add(op.getExclusive()).add(op.getReverse());
+    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "cumulative",
+                                           desc.get(), op.getInput(), type));
+    return success();
+  }
+};
+
+struct LowerTopK : OpRewritePattern<TopKOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TopKOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    Descriptor desc;
+    desc.addType(type).add(type.getRank()).addShape(type).add(op.getK());
+    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "top_k",
+                                           desc.get(), op.getInput(),
+                                           op->getResultTypes()));
+    return success();
+  }
+};
+
+} // namespace
+
+void shoal::populateScanToRtPatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerCumulative, LowerTopK>(patterns.getContext());
+}

@@ -1,0 +1,165 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+
+using namespace mlir;
+using namespace shoal;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+namespace {
+
+struct LowerBroadcastInDim : OpRewritePattern<BroadcastInDimOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(BroadcastInDimOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType type = typeOf(op.getResult());
+    SmallVector<AffineExpr> exprs;
+    for (auto [size, dim] :
+         llvm::zip_equal(typeOf(op.getInput()).getShape(), op.getDims()))
+      exprs.push_back(size == type.getDimSize(dim)
+                          ? rewriter.getAffineDimExpr(dim)
+                          : rewriter.getAffineConstantExpr(0));
+    auto map = AffineMap::get(type.getRank(), 0, exprs, rewriter.getContext());
+    rewriter.replaceOp(
+        op, makeMoved(rewriter, op.getLoc(), type, op.getInput(), map));
+    return success();
+  }
+};
+
+struct LowerTranspose : OpRewritePattern<TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType type = typeOf(op.getResult());
+    SmallVector<AffineExpr> exprs(type.getRank());
+    for (auto [resultDim, inputDim] : llvm::enumerate(op.getPermutation()))
+      exprs[inputDim] = rewriter.getAffineDimExpr(resultDim);
+    auto map = AffineMap::get(type.getRank(), 0, exprs, rewriter.getContext());
+    rewriter.replaceOp(
+        op, makeMoved(rewriter, op.getLoc(), type, op.getInput(), map));
+    return success();
+  }
+};
+
+struct LowerSlice : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType type = typeOf(op.getResult());
+    SmallVector<AffineExpr> exprs;
+    for (auto [dim, start, stride] :
+         llvm::enumerate(op.getStarts(), op.getStrides()))
+      exprs.push_back(rewriter.getAffineDimExpr(dim) * stride + start);
+    auto map = AffineMap::get(type.getRank(), 0, exprs, rewriter.getContext());
+    rewriter.replaceOp(
+        op, makeMoved(rewriter, op.getLoc(), type, op.getInput(), map));
+    return success();
+  }
+};
+
+struct LowerIota : OpRewritePattern<IotaOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  static Value convertIndex(OpBuilder &builder, Location loc, Value index,
+                            Type type) {
+    if (isa<IntegerType>(type))
+      return arith::IndexCastOp::create(builder, loc, type, index);
+    Value wide =
+        arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
+    return arith::SIToFPOp::create(builder, loc, type, wide);
+  }
+
+  LogicalResult matchAndRewrite(IotaOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = typeOf(op.getResult());
+    Value iota = makeParallel(
+        rewriter, loc, type, {}, {}, [&](OpBuilder &nested, ValueRange) {
+          Value index = linalg::IndexOp::create(nested, loc, op.getDim());
+          return convertIndex(nested, loc, index, type.getElementType());
+        });
+    rewriter.replaceOp(op, iota);
+    return success();
+  }
+};
+
+/// Collapses both shapes' dimensions to the finest common groups, then expands:
+/// [2, 3, 4] -> [6, 2, 2] goes over [6, 4].
+struct LowerReshape : OpRewritePattern<ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  struct Grouping {
+    SmallVector<ReassociationIndices> source, target;
+    SmallVector<int64_t> shape;
+  };
+
+  /// Dimensions from `next` on whose product is a product of the other shape's
+  /// from there, too. Trailing ones join the last group.
+  static Grouping group(ArrayRef<int64_t> source, ArrayRef<int64_t> target) {
+    Grouping groups;
+    size_t i = 0, j = 0;
+    while (i < source.size() && j < target.size()) {
+      ReassociationIndices from{static_cast<int64_t>(i)};
+      ReassociationIndices to{static_cast<int64_t>(j)};
+      int64_t left = source[i++], right = target[j++];
+      while (left != right) {
+        if (left < right) {
+          left *= source[i];
+          from.push_back(i++);
+        } else {
+          right *= target[j];
+          to.push_back(j++);
+        }
+      }
+      groups.source.push_back(from);
+      groups.target.push_back(to);
+      groups.shape.push_back(left);
+    }
+    for (; i < source.size(); ++i)
+      groups.source.back().push_back(i);
+    for (; j < target.size(); ++j)
+      groups.target.back().push_back(j);
+    return groups;
+  }
+
+  LogicalResult matchAndRewrite(ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    Value input = op.getInput();
+    RankedTensorType source = typeOf(input), target = typeOf(op.getResult());
+    if (target.getNumElements() == 0) {
+      rewriter.replaceOp(op, makeEmpty(rewriter, loc, target.getShape(),
+                                       target.getElementType()));
+      return success();
+    }
+    Grouping groups;
+    if (source.getRank() != 0 && target.getRank() != 0)
+      groups = group(source.getShape(), target.getShape());
+    RankedTensorType middle =
+        RankedTensorType::get(groups.shape, source.getElementType());
+    if (middle != source)
+      input = tensor::CollapseShapeOp::create(rewriter, loc, middle, input,
+                                              groups.source);
+    if (middle != target)
+      input = tensor::ExpandShapeOp::create(rewriter, loc, target, input,
+                                            groups.target);
+    rewriter.replaceOp(op, input);
+    return success();
+  }
+};
+
+} // namespace
+
+void shoal::populateShapeToLinalgPatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerBroadcastInDim, LowerTranspose, LowerSlice, LowerIota,
+               LowerReshape>(patterns.getContext());
+}

@@ -1,0 +1,97 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-to-linalg.
+
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
+#include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_SHOALTOLINALG
+#include "shoal/Conversion/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+/// Errors at ops that a per-device program has no more.
+static LogicalResult verifyLowered(ModuleOp module) {
+  WalkResult walk = module.walk([](Operation *op) {
+    if (isa<MeshOp>(op) ||
+        !isa_and_present<ShoalDialect, spmd::SpmdDialect>(op->getDialect()))
+      return WalkResult::advance();
+    op->emitOpError("is not an op of a per-device program: the program must "
+                    "be decomposed and partitioned before it is lowered");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+/// Symbols of meshes that no op of the module declares.
+static LogicalResult verifyMeshes(ModuleOp module) {
+  WalkResult walk = module.walk([](Operation *op) {
+    if (!isa_and_present<spmd::SpmdDialect>(op->getDialect()))
+      return WalkResult::advance();
+    for (StringRef name : {"mesh", "target_mesh"}) {
+      auto symbol = op->getAttrOfType<FlatSymbolRefAttr>(name);
+      if (symbol && !SymbolTable::lookupNearestSymbolFrom<MeshOp>(op, symbol)) {
+        op->emitOpError("names the mesh ")
+            << symbol << ", which is not declared";
+        return WalkResult::interrupt();
+      }
+    }
+    return WalkResult::advance();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+/// What describes the program's arguments and devices has been read by now, and
+/// would mean nothing on buffers.
+static void dropDescription(ModuleOp module) {
+  auto isOurs = [](NamedAttribute attr) {
+    return attr.getName().strref().starts_with("shoal.");
+  };
+  auto keep = [&](DictionaryAttr attrs) {
+    SmallVector<NamedAttribute> kept;
+    if (attrs)
+      llvm::copy_if(attrs, std::back_inserter(kept), std::not_fn(isOurs));
+    return DictionaryAttr::get(module.getContext(), kept);
+  };
+  for (auto func : module.getOps<func::FuncOp>()) {
+    for (unsigned i = 0; i < func.getNumArguments(); ++i)
+      func.setArgAttrs(i, keep(func.getArgAttrDict(i)));
+    for (unsigned i = 0; i < func.getNumResults(); ++i)
+      func.setResultAttrs(i, keep(func.getResultAttrDict(i)));
+  }
+  for (MeshOp mesh : llvm::make_early_inc_range(module.getOps<MeshOp>()))
+    mesh.erase();
+}
+
+namespace {
+
+struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
+  void runOnOperation() override {
+    if (failed(verifyMeshes(getOperation())))
+      return signalPassFailure();
+    ProgramNumbering numbering(getOperation());
+    RewritePatternSet patterns(&getContext());
+    populateEinsumToLinalgPatterns(patterns);
+    populateReduceToLinalgPatterns(patterns);
+    populateShapeToLinalgPatterns(patterns);
+    populateInsertionToLinalgPatterns(patterns);
+    populateScanToRtPatterns(patterns);
+    populateSpmdToRtPatterns(patterns, numbering);
+    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    if (failed(verifyLowered(getOperation())))
+      return signalPassFailure();
+    dropDescription(getOperation());
+  }
+};
+
+} // namespace

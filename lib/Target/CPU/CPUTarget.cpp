@@ -1,0 +1,171 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Target/CPU/CPUTarget.h"
+#include "Steps.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+#include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace shoal;
+
+void shoal::registerCPUTarget(DialectRegistry &registry) {
+  registry.insert<ShoalDialect, spmd::SpmdDialect, rt::RtDialect,
+                  affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  tensor::TensorDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
+      registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+/// Records how long `body` takes under `stage`.
+template <typename Body>
+static auto timed(StageSeconds &seconds, StringRef stage, Body body) {
+  auto start = std::chrono::steady_clock::now();
+  llvm::scope_exit record([&] {
+    std::chrono::duration<double> passed =
+        std::chrono::steady_clock::now() - start;
+    seconds.emplace_back(stage.str(), passed.count());
+  });
+  return body();
+}
+
+static LogicalResult runPasses(ModuleOp module,
+                               void (*build)(OpPassManager &)) {
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  if (failed(applyPassManagerCLOptions(pm)))
+    return failure();
+  build(pm);
+  return pm.run(module);
+}
+
+static int64_t takeBytes(Operation *op, StringRef name) {
+  return cast<IntegerAttr>(op->removeAttr(name)).getInt();
+}
+
+FailureOr<CPUProgram> shoal::lowerForCPU(ModuleOp module,
+                                         StageSeconds &seconds) {
+  return timed(seconds, "lower", [&]() -> FailureOr<CPUProgram> {
+    // Before anything is numbered: what is dead has no place in the metadata.
+    if (failed(findProgram(module)) ||
+        failed(runPasses(module, [](OpPassManager &pm) {
+          pm.addPass(createCanonicalizerPass());
+          pm.addPass(createCSEPass());
+        })))
+      return failure();
+    FailureOr<ProgramDescription> description = describeProgram(module);
+    if (failed(description) ||
+        failed(runPasses(module, buildCPULoweringPipeline)))
+      return failure();
+    CPUProgram program;
+    program.description = *description;
+    Operation *main = module.lookupSymbol(program.description.name);
+    program.arenaBytes = takeBytes(main, kArenaBytesAttr);
+    program.liveBytes = takeBytes(main, kLiveBytesAttr);
+    addEntryPoint(module, program);
+    return program;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// A file beside the output that goes away with this object.
+struct TemporaryFile {
+  explicit TemporaryFile(std::string path) : path(std::move(path)) {}
+  ~TemporaryFile() { llvm::sys::fs::remove(path); }
+  std::string path;
+};
+
+} // namespace
+
+template <typename Printable>
+static LogicalResult save(const CPUOptions &options, StringRef name,
+                          Printable print, Location loc) {
+  if (options.saveTempsDirectory.empty())
+    return success();
+  llvm::SmallString<128> path(options.saveTempsDirectory);
+  std::error_code error = llvm::sys::fs::create_directories(path);
+  llvm::sys::path::append(path, name);
+  if (!error) {
+    llvm::raw_fd_ostream os(path, error);
+    if (!error)
+      print(os);
+  }
+  if (error)
+    return emitError(loc) << "cannot write " << path << ": " << error.message();
+  return success();
+}
+
+LogicalResult shoal::emitForCPU(ModuleOp module, StringRef outputPath,
+                                const CPUOptions &options,
+                                StageSeconds &seconds) {
+  auto loc = UnknownLoc::get(module.getContext());
+  auto machine = createHostMachine(loc);
+  if (failed(machine) ||
+      failed(
+          save(options, "program.mlir", [&](auto &os) { os << module; }, loc)))
+    return failure();
+
+  llvm::LLVMContext context;
+  auto llvmModule = timed(seconds, "translate", [&] {
+    return translateToLLVM(module, context, **machine);
+  });
+  if (!llvmModule)
+    return failure();
+  timed(seconds, "optimize", [&] { optimize(*llvmModule, **machine); });
+  if (failed(save(
+          options, "program.ll", [&](auto &os) { os << *llvmModule; }, loc)))
+    return failure();
+
+  std::string suffix =
+      llvm::formatv(".{0}", llvm::sys::Process::getProcessId());
+  TemporaryFile object((outputPath + suffix + ".o").str());
+  TemporaryFile linked((outputPath + suffix).str());
+  if (failed(timed(seconds, "codegen",
+                   [&] {
+                     return writeObject(*llvmModule, **machine, object.path,
+                                        loc);
+                   })) ||
+      failed(timed(seconds, "link", [&] {
+        return link(object.path, linked.path, options, loc);
+      })))
+    return failure();
+  if (!options.saveTempsDirectory.empty()) {
+    llvm::SmallString<128> copy(options.saveTempsDirectory);
+    llvm::sys::path::append(copy, "program.o");
+    llvm::sys::fs::copy_file(object.path, copy);
+  }
+  if (std::error_code error = llvm::sys::fs::rename(linked.path, outputPath))
+    return emitError(loc) << "cannot write " << outputPath << ": "
+                          << error.message();
+  return success();
+}

@@ -1,0 +1,60 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Steps.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+
+using namespace mlir;
+using namespace shoal;
+
+static void addMetadata(ModuleOp module, const CPUProgram &program) {
+  std::string text = llvm::formatv(
+      "{0}", toMetadata(program.description, "cpu", program.arenaBytes));
+  text.push_back('\0');
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
+  LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/true,
+                         LLVM::Linkage::External, "shoal_program_metadata",
+                         builder.getStringAttr(text));
+}
+
+/// Loads the addresses 0 ... count - 1 of the array `pointers`.
+static void loadPointers(OpBuilder &builder, Location loc, Value pointers,
+                         size_t count, SmallVectorImpl<Value> &loaded) {
+  Type pointer = LLVM::LLVMPointerType::get(builder.getContext());
+  for (size_t i = 0; i < count; ++i) {
+    Value address =
+        LLVM::GEPOp::create(builder, loc, pointer, pointer, pointers,
+                            ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(i)});
+    loaded.push_back(LLVM::LoadOp::create(builder, loc, pointer, address));
+  }
+}
+
+/// void shoal_program_entry(void *const *inputs, void *const *outputs,
+///                          void *arena)
+static void addEntry(ModuleOp module, const CPUProgram &program) {
+  Location loc = module.getLoc();
+  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
+  Type none = LLVM::LLVMVoidType::get(module.getContext());
+  auto type = LLVM::LLVMFunctionType::get(none, {pointer, pointer, pointer});
+  auto entry =
+      LLVM::LLVMFuncOp::create(builder, loc, "shoal_program_entry", type);
+  Block *body = entry.addEntryBlock(builder);
+  builder.setInsertionPointToEnd(body);
+  SmallVector<Value> arguments;
+  loadPointers(builder, loc, body->getArgument(0),
+               program.description.inputs.size(), arguments);
+  loadPointers(builder, loc, body->getArgument(1),
+               program.description.outputs.size(), arguments);
+  arguments.push_back(body->getArgument(2));
+  auto main = module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
+  main.setLinkage(LLVM::Linkage::Internal);
+  LLVM::CallOp::create(builder, loc, main, arguments);
+  LLVM::ReturnOp::create(builder, loc, ValueRange());
+}
+
+void shoal::addEntryPoint(ModuleOp module, const CPUProgram &program) {
+  addMetadata(module, program);
+  addEntry(module, program);
+}

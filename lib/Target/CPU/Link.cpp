@@ -1,0 +1,74 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Steps.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace shoal;
+
+/// The library's path; an error where it is not there.
+static FailureOr<std::string> findLibrary(const CPUOptions &options,
+                                          StringRef name, Location loc) {
+  llvm::SmallString<128> path(options.runtimeDirectory);
+  llvm::sys::path::append(path, name);
+  if (!llvm::sys::fs::exists(path))
+    return emitError(loc) << "cannot find the runtime library " << path
+                          << ": build the target shoal_rt_cpu";
+  return path.str().str();
+}
+
+/// Runs the command; its stderr becomes a note of the error.
+static LogicalResult run(StringRef program, ArrayRef<std::string> arguments,
+                         Location loc) {
+  llvm::SmallString<128> log;
+  if (std::error_code error =
+          llvm::sys::fs::createTemporaryFile("shoal-link", "log", log))
+    return emitError(loc) << "cannot make a temporary file: "
+                          << error.message();
+  llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
+  SmallVector<StringRef> words(arguments.begin(), arguments.end());
+  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
+                                          StringRef(log)};
+  std::string message;
+  int status = llvm::sys::ExecuteAndWait(program, words, std::nullopt,
+                                         redirects, /*SecondsToWait=*/0,
+                                         /*MemoryLimit=*/0, &message);
+  if (status == 0)
+    return success();
+  InFlightDiagnostic error = emitError(loc)
+                             << "linking failed with status " << status;
+  if (!message.empty())
+    error << ": " << message;
+  if (auto text = llvm::MemoryBuffer::getFile(log);
+      text && (*text)->getBufferSize())
+    error.attachNote() << program << " said: " << (*text)->getBuffer().rtrim();
+  return failure();
+}
+
+LogicalResult shoal::link(StringRef objectPath, StringRef outputPath,
+                          const CPUOptions &options, Location loc) {
+  auto driver = llvm::sys::findProgramByName("mpicxx");
+  if (!driver)
+    return emitError(loc) << "cannot find mpicxx, which links the program with "
+                             "MPI: install libopenmpi-dev";
+  auto runtime = findLibrary(options, "libshoal_rt_cpu.a", loc);
+  if (failed(runtime))
+    return failure();
+  auto support = findLibrary(options, "libShoalSupport.a", loc);
+  if (failed(support))
+    return failure();
+  std::vector<std::string> arguments = {*driver, objectPath.str(), *runtime,
+                                        *support};
+  if (options.shared)
+    arguments.push_back("-shared");
+  for (StringRef argument : {"-lopenblas", "-lm", "-pthread", "-o"})
+    arguments.push_back(argument.str());
+  arguments.push_back(outputPath.str());
+  return run(*driver, arguments, loc);
+}

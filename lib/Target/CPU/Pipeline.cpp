@@ -1,0 +1,109 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "mlir/Conversion/Passes.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/Bufferization/Pipelines/Passes.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "mlir/Pass/PassRegistry.h"
+#include "mlir/Transforms/Passes.h"
+#include "shoal/Conversion/Passes.h"
+#include "shoal/Target/CPU/CPUTarget.h"
+
+using namespace mlir;
+
+static void addCleanup(OpPassManager &pm) {
+  pm.addPass(createCanonicalizerPass());
+  pm.addPass(createCSEPass());
+}
+
+/// Tensors: everything becomes linalg or a runtime call, then fuses.
+static void addTensorPasses(OpPassManager &pm) {
+  pm.addPass(shoal::createShoalToLinalg());
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createConvertElementwiseToLinalgPass());
+  addCleanup(func);
+  func.addPass(shoal::createFuseElementwise());
+  addCleanup(func);
+}
+
+/// Tensors become buffers, buffers get their places, loops their functions.
+static void addBufferPasses(OpPassManager &pm) {
+  pm.addNestedPass<func::FuncOp>(shoal::createPrepareBuffers());
+  pm.addNestedPass<func::FuncOp>(
+      bufferization::createEmptyTensorToAllocTensorPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  bufferization::BufferResultsToOutParamsPassOptions results;
+  results.hoistStaticAllocs = true;
+  results.modifyPublicFunctions = true;
+  pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
+  addCleanup(pm);
+  pm.addPass(shoal::createPlanMemory());
+  pm.addPass(shoal::createOutlineKernels());
+  pm.addPass(shoal::createLowerRuntimeCalls());
+}
+
+/// Narrow floats are computed in f32, transcendental functions by polynomials.
+static void addScalarPasses(OpPassManager &pm) {
+  pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(shoal::createApproximateMath());
+  arith::ArithEmulateUnsupportedFloatsOptions emulate;
+  emulate.sourceTypeStrs = {"bf16", "f16"};
+  emulate.targetTypeStr = "f32";
+  pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
+  arith::ArithExpandOpsPassOptions expand;
+  expand.includeBf16 = true;
+  pm.addPass(arith::createArithExpandOpsPass(expand));
+}
+
+static void addLoopPasses(OpPassManager &pm) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createConvertLinalgToLoopsPass());
+  func.addPass(memref::createFoldMemRefAliasOpsPass());
+  addCleanup(func);
+  func.addPass(createLoopInvariantCodeMotionPass());
+  addScalarPasses(func);
+  addCleanup(func);
+}
+
+static void addLLVMPasses(OpPassManager &pm) {
+  pm.addPass(createConvertMathToFuncs());
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createSCFToControlFlowPass());
+  pm.addPass(memref::createExpandStridedMetadataPass());
+  // The previous pass computes addresses in the affine dialect.
+  pm.addPass(createLowerAffinePass());
+  pm.addPass(createFinalizeMemRefToLLVMConversionPass());
+  pm.addPass(createConvertMathToLLVMPass());
+  pm.addPass(createConvertMathToLibmPass());
+  pm.addPass(createConvertVectorToLLVMPass());
+  pm.addPass(createArithToLLVMConversionPass());
+  pm.addPass(createUBToLLVMConversionPass());
+  pm.addPass(createConvertControlFlowToLLVMPass());
+  pm.addPass(createConvertIndexToLLVMPass());
+  ConvertFuncToLLVMPassOptions func;
+  func.useBarePtrCallConv = true;
+  pm.addPass(createConvertFuncToLLVMPass(func));
+  pm.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
+  addTensorPasses(pm);
+  addBufferPasses(pm);
+  addLoopPasses(pm);
+  addLLVMPasses(pm);
+}
+
+void shoal::registerCPUPipelines() {
+  PassPipelineRegistration<>(
+      "shoal-lower-to-cpu", "Lower a per-device program to LLVM's dialect",
+      [](OpPassManager &pm) { buildCPULoweringPipeline(pm); });
+}

@@ -1,0 +1,113 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Driver.h"
+#include "Report.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+#include <chrono>
+
+using namespace mlir;
+using namespace shoal;
+
+/// Writes `contents(os)` to a file, "-" being stdout.
+static LogicalResult
+writeFile(MLIRContext &context, StringRef path,
+          llvm::function_ref<void(llvm::raw_ostream &)> contents) {
+  std::string message;
+  auto file = openOutputFile(path.empty() ? "-" : path, &message);
+  if (!file)
+    return emitError(UnknownLoc::get(&context)) << message;
+  contents(file->os());
+  file->os().flush();
+  if (file->os().has_error()) {
+    std::error_code error = file->os().error();
+    file->os().clear_error();
+    return emitError(UnknownLoc::get(&context))
+           << "cannot write " << path << ": " << error.message();
+  }
+  file->keep();
+  return success();
+}
+
+/// Makes `entry` the one public function.
+static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
+  if (entry.empty())
+    return success();
+  auto found = module.lookupSymbol<func::FuncOp>(entry);
+  if (!found)
+    return module.emitError() << "there is no function \"" << entry << "\"";
+  for (auto func : module.getOps<func::FuncOp>())
+    func.setVisibility(func == found ? SymbolTable::Visibility::Public
+                                     : SymbolTable::Visibility::Private);
+  return success();
+}
+
+static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
+                                     const CPUProgram &program,
+                                     const StageSeconds &seconds) {
+  if (path.empty())
+    return success();
+  return writeFile(context, path, [&](llvm::raw_ostream &os) {
+    os << llvm::formatv("{0:2}\n", toStatistics(program, seconds));
+  });
+}
+
+/// Lowers and emits a per-device program.
+static LogicalResult emit(ModuleOp module, const DriverOptions &options,
+                          StageSeconds &seconds) {
+  MLIRContext &context = *module.getContext();
+  if (options.emit == Emit::Spmd &&
+      failed(writeFile(context, options.outputPath,
+                       [&](llvm::raw_ostream &os) { os << module << '\n'; })))
+    return failure();
+  if (options.emit == Emit::Spmd && options.statsPath.empty())
+    return success();
+  FailureOr<CPUProgram> program = lowerForCPU(module, seconds);
+  if (failed(program))
+    return failure();
+  bool makesFile =
+      options.emit == Emit::Executable || options.emit == Emit::Shared;
+  if (makesFile &&
+      failed(emitForCPU(module, options.outputPath, options.cpu, seconds)))
+    return failure();
+  if (options.emit == Emit::Report &&
+      failed(writeFile(context, options.outputPath, [&](llvm::raw_ostream &os) {
+        printReport(*program, os);
+      })))
+    return failure();
+  return writeStatistics(context, options.statsPath, *program, seconds);
+}
+
+LogicalResult shoal::compile(MLIRContext &context,
+                             const DriverOptions &options) {
+  std::string message;
+  auto file = openInputFile(options.inputPath, &message);
+  if (!file)
+    return emitError(UnknownLoc::get(&context)) << message;
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  SourceMgrDiagnosticHandler located(*sources, &context);
+  // Errors of no place in the source: files, tools.
+  ScopedDiagnosticHandler unlocated(&context, [](Diagnostic &diagnostic) {
+    if (!isa<UnknownLoc>(diagnostic.getLocation()))
+      return failure();
+    llvm::errs() << "shoalc: error: " << diagnostic << '\n';
+    for (Diagnostic &note : diagnostic.getNotes())
+      llvm::errs() << "shoalc: note: " << note << '\n';
+    return success();
+  });
+
+  StageSeconds seconds;
+  auto start = std::chrono::steady_clock::now();
+  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
+  seconds.emplace_back("parse", std::chrono::duration<double>(
+                                    std::chrono::steady_clock::now() - start)
+                                    .count());
+  if (!module || failed(selectEntry(*module, options.entry)))
+    return failure();
+  return emit(*module, options, seconds);
+}

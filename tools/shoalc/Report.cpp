@@ -1,0 +1,105 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Report.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace shoal;
+
+/// Einsum work of all devices over that of the global program: 1 where no
+/// device repeats another's; 0 where the global number is unknown.
+static double getEinsumRatio(const ProgramDescription &program) {
+  if (program.globalEinsumFlops == 0)
+    return 0;
+  return program.arithmetic.einsumFlops * program.devices /
+         program.globalEinsumFlops;
+}
+
+llvm::json::Value shoal::toStatistics(const CPUProgram &program,
+                                      const StageSeconds &seconds) {
+  const ProgramDescription &description = program.description;
+  llvm::json::Object counts, bytes, stages;
+  llvm::json::Array list;
+  auto add = [](llvm::json::Object &object, llvm::StringRef key, int64_t more) {
+    object[key] = object.getInteger(key).value_or(0) + more;
+  };
+  for (const CollectiveCost &collective : description.collectives) {
+    add(counts, collective.kind, 1);
+    add(bytes, collective.kind, collective.bytes);
+    list.push_back(llvm::json::Object{{"kind", collective.kind},
+                                      {"axes", collective.axes},
+                                      {"bytes", collective.bytes},
+                                      {"loc", collective.location},
+                                      {"reason", collective.reason}});
+  }
+  for (const auto &[stage, time] : seconds)
+    stages[stage] = stages.getNumber(stage).value_or(0) + time;
+  llvm::json::Value ratio = nullptr;
+  if (description.globalEinsumFlops != 0)
+    ratio = getEinsumRatio(description);
+  return llvm::json::Object{{"devices", description.devices},
+                            {"collectives", std::move(counts)},
+                            {"bytes_sent_per_device", std::move(bytes)},
+                            {"peak_bytes_per_device", program.peakBytes()},
+                            {"arena_bytes_per_device", program.arenaBytes},
+                            {"flops_per_device", description.arithmetic.flops},
+                            {"einsum_flops_ratio", std::move(ratio)},
+                            {"compile_seconds", std::move(stages)},
+                            {"collective_list", std::move(list)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static void printTensors(llvm::StringRef title,
+                         llvm::ArrayRef<TensorDescription> tensors,
+                         llvm::raw_ostream &os) {
+  for (const TensorDescription &tensor : tensors) {
+    os << llvm::formatv("  {0} {1} : {2}", title, tensor.name,
+                        mlir::Type(tensor.globalType));
+    if (tensor.globalType != tensor.localType)
+      os << ", on a device " << mlir::Type(tensor.localType);
+    os << '\n';
+  }
+}
+
+static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
+                             llvm::raw_ostream &os) {
+  int64_t total = 0;
+  for (const CollectiveCost &collective : collectives)
+    total += collective.bytes;
+  os << llvm::formatv("collectives: {0}, {1:N} bytes sent by a device\n",
+                      collectives.size(), total);
+  for (const CollectiveCost &collective : collectives) {
+    os << llvm::formatv("  {0,-18} {1} in groups of {2}: {3:N} bytes",
+                        collective.kind, collective.axes, collective.groupSize,
+                        collective.bytes);
+    if (!collective.location.empty())
+      os << ", at " << collective.location;
+    os << '\n';
+    if (!collective.reason.empty())
+      os << "      " << collective.reason << '\n';
+  }
+}
+
+void shoal::printReport(const CPUProgram &program, llvm::raw_ostream &os) {
+  const ProgramDescription &description = program.description;
+  os << llvm::formatv("program {0}: {1} devices\n", description.name,
+                      description.devices);
+  printTensors("input", description.inputs, os);
+  printTensors("output", description.outputs, os);
+  printCollectives(description.collectives, os);
+  os << llvm::formatv("arithmetic: {0:N} operations on a device, {1:N} of them "
+                      "in einsums",
+                      int64_t(description.arithmetic.flops),
+                      int64_t(description.arithmetic.einsumFlops));
+  if (description.globalEinsumFlops != 0)
+    os << llvm::formatv(" ({0:F2} times the global program's, over all "
+                        "devices)",
+                        getEinsumRatio(description));
+  os << llvm::formatv("\nmemory: {0:N} bytes on a device: inputs and outputs "
+                      "{1:N}, arena {2:N} of which {3:N} are needed at once\n",
+                      program.peakBytes(), description.argumentBytes(),
+                      program.arenaBytes, program.liveBytes);
+}

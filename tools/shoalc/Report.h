@@ -1,0 +1,26 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What shoalc tells of a program that it has lowered.
+
+#ifndef SHOAL_TOOLS_SHOALC_REPORT_H
+#define SHOAL_TOOLS_SHOALC_REPORT_H
+
+#include "shoal/Target/CPU/CPUTarget.h"
+
+namespace shoal {
+
+/// The object of `--stats`: devices, collectives, bytes_sent_per_device,
+/// peak_bytes_per_device, arena_bytes_per_device, flops_per_device,
+/// einsum_flops_ratio (null where the global number is unknown),
+/// compile_seconds, collective_list.
+llvm::json::Value toStatistics(const CPUProgram &program,
+                               const StageSeconds &seconds);
+
+/// The same for a reader: signature, collectives with bytes and reasons,
+/// arithmetic, memory.
+void printReport(const CPUProgram &program, llvm::raw_ostream &os);
+
+} // namespace shoal
+
+#endif // SHOAL_TOOLS_SHOALC_REPORT_H

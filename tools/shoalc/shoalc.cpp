@@ -1,0 +1,98 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM
+// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// shoalc: compiles a program to an executable that every device runs.
+
+#include "Driver.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "shoal/InitShoal.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using shoal::Emit;
+
+namespace {
+
+enum class Target { CPU, CUDA };
+
+/// LLVM's own option --stats gives its name to ours.
+void releaseOption(StringRef name) {
+  StringMap<cl::Option *> &options = cl::getRegisteredOptions();
+  if (auto option = options.find(name); option != options.end())
+    option->second->removeArgument();
+}
+
+struct CommandLine {
+  cl::opt<std::string> input{cl::Positional, cl::Required, cl::desc("IN.mlir")};
+  cl::opt<std::string> output{"o", cl::value_desc("file"),
+                              cl::desc("the file to write")};
+  cl::opt<std::string> entry{
+      "entry", cl::value_desc("name"),
+      cl::desc("the function to compile; by default the one public function")};
+  cl::opt<Target> target{
+      "target", cl::desc("what to compile for"), cl::init(Target::CPU),
+      cl::values(clEnumValN(Target::CPU, "cpu", "CPU and MPI"),
+                 clEnumValN(Target::CUDA, "cuda", "CUDA and NCCL"))};
+  cl::opt<Emit> emit{
+      "emit", cl::desc("what to write"), cl::init(Emit::Executable),
+      cl::values(clEnumValN(Emit::Executable, "exe", "an executable"),
+                 clEnumValN(Emit::Shared, "shared", "a shared library"),
+                 clEnumValN(Emit::Spmd, "spmd", "the partitioned program"),
+                 clEnumValN(Emit::Report, "report",
+                            "collectives, arithmetic and memory, as text"))};
+  cl::opt<std::string> stats{"stats", cl::value_desc("file.json"),
+                             cl::desc("write static statistics as JSON")};
+  cl::opt<std::string> saveTemps{
+      "save-temps", cl::value_desc("folder"),
+      cl::desc("leave what is made on the way here")};
+};
+
+/// The folder lib beside the folder of this executable.
+std::string findRuntimeDirectory(const char *argv0) {
+  static int anchor;
+  SmallString<128> path(sys::fs::getMainExecutable(argv0, &anchor));
+  sys::path::remove_filename(path);
+  sys::path::remove_filename(path);
+  sys::path::append(path, "lib");
+  return path.str().str();
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  InitLLVM initialize(argc, argv);
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  releaseOption("stats");
+  CommandLine line;
+  cl::ParseCommandLineOptions(argc, argv, "Shoal compiler\n");
+  auto fail = [](const Twine &message) {
+    WithColor::error(errs(), "shoalc") << message << '\n';
+    return 1;
+  };
+  if (line.target == Target::CUDA)
+    return fail("--target=cuda is not available in this build");
+  if ((line.emit == Emit::Executable || line.emit == Emit::Shared) &&
+      line.output.empty())
+    return fail("expected the file to write: -o FILE");
+
+  mlir::DialectRegistry registry;
+  shoal::registerCPUTarget(registry);
+  shoal::registerShoalDialects(registry);
+  mlir::MLIRContext context(registry);
+  shoal::DriverOptions options{line.input, line.output, line.stats,
+                               line.entry, line.emit,   {}};
+  options.cpu.shared = line.emit == Emit::Shared;
+  options.cpu.runtimeDirectory = findRuntimeDirectory(argv[0]);
+  options.cpu.saveTempsDirectory = line.saveTemps;
+  return failed(shoal::compile(context, options)) ? 1 : 0;
+}
