@@ -1,0 +1,165 @@
+/* Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * The C ABI between a compiled program and Shoal's runtime. Plain C.
+ *
+ * A program is one object that exports shoal_program_metadata and
+ * shoal_program_entry; the runtime library holds main(), which reads the
+ * inputs, allocates the arena, runs the entry and writes the outputs.
+ *
+ * A call is shoal_rt_NAME(desc, in..., out...):
+ *  - `desc` is a constant array that lives as long as the program: the runtime
+ *    keeps plans and communicators by its address.
+ *  - Buffers are dense, row-major and 64-byte aligned; outputs overlap neither
+ *    inputs nor each other. Tensors of no elements are legal everywhere.
+ *  - A failure (an MPI error, no memory for staging) ends all ranks with one
+ *    line on stderr.
+ *  - Every device makes the same calls in the same order.
+ *
+ * Encodings inside `desc`, all int64_t:
+ *  - type: a shoal_rt_type; kind: a shoal_rt_kind;
+ *  - mesh: index into the metadata's "meshes";
+ *  - id: index into the metadata's "collectives" (what --trace names);
+ *  - shape: `rank` sizes;
+ *  - AXES: n, then n times (axis index in the mesh, pre, size), major to minor.
+ *    A sub-axis of an axis of n devices has the coordinate
+ *    (c / (n / (pre * size))) % size, where c is the coordinate on the full
+ *    axis; the full axis has pre 1 and size n. A device's index over AXES is
+ *    the mixed radix number of its coordinates; below, p(AXES) is the product
+ *    of the sizes, 1 for an empty list.
+ *
+ * The group of a collective over AXES is the set of devices that differ in
+ * their coordinates over AXES alone, ordered by their index.
+ *
+ * Uneven shards: shard i of p over a dimension of n has b = ceil(n / p) rows,
+ * of which those from i * b to min(n, (i + 1) * b) exist and the others hold
+ * anything. No collective lets such rows reach the rows that exist.
+ */
+
+#ifndef SHOAL_RUNTIME_ABI_H
+#define SHOAL_RUNTIME_ABI_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum shoal_rt_type {
+  SHOAL_RT_F32 = 0,
+  SHOAL_RT_F64 = 1,
+  SHOAL_RT_BF16 = 2,
+  SHOAL_RT_F16 = 3,
+  SHOAL_RT_I64 = 4,
+  SHOAL_RT_I32 = 5,
+  SHOAL_RT_I16 = 6,
+  SHOAL_RT_I8 = 7,
+  SHOAL_RT_I1 = 8 /* one byte, 0 or 1 */
+};
+
+/* bf16 and f16 are combined in f32 and rounded after every pair. Integers wrap.
+ * max and min give NaN if an operand is NaN. and / or are bitwise, and not
+ * defined on floats. On i1 sum and max mean or, prod and min mean and. */
+enum shoal_rt_kind {
+  SHOAL_RT_SUM = 0,
+  SHOAL_RT_PROD = 1,
+  SHOAL_RT_MAX = 2,
+  SHOAL_RT_MIN = 3,
+  SHOAL_RT_AND = 4,
+  SHOAL_RT_OR = 5
+};
+
+/* --- What a program exports. ---------------------------------------------- */
+
+/* JSON, NUL-terminated:
+ * {"name": "moe_layer", "devices": 8, "target": "cpu", "arena_bytes": 123456,
+ *  "meshes": [{"name": "mesh", "axes": [{"name": "expert", "size": 8}],
+ *              "device_ids": null}],
+ *  "inputs": [{"name": "x", "dtype": "f32", "shape": [8,512,256],
+ *              "local_shape": [1,512,256], "mesh": 0,
+ *              "dims": [[{"axis": 0, "pre": 1, "size": 8}], [], []],
+ *              "sharding": "<@mesh, [{\"expert\"}, {}, {}]>"}],
+ *  "outputs": [the same form],
+ *  "collectives": [{"id": 0, "kind": "all_to_all", "axes": "{\"expert\"}",
+ *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}]}
+ * device_ids null: position i of the mesh (row-major over its axes) is rank i;
+ * otherwise device_ids[i] is the rank at position i. */
+extern const char shoal_program_metadata[];
+
+/* Runs one step. inputs and outputs are local shards in the metadata's order;
+ * the arena has arena_bytes and no meaning between steps. */
+void shoal_program_entry(void *const *inputs, void *const *outputs,
+                         void *arena);
+
+/* --- Communication. -------------------------------------------------------- */
+
+/* desc = [mesh, AXES]. This device's index over AXES. */
+void shoal_rt_axis_index(const int64_t *desc, int32_t *out);
+
+/* desc = [id, type, mesh, rank, in shape, out shape, AXES of each dim].
+ * Along each dim, the blocks of the devices over that dim's AXES one after
+ * another; out dim <= p(AXES) * in dim, which cuts the padding of the tail. */
+void shoal_rt_all_gather(const int64_t *desc, const void *in, void *out);
+
+/* desc as of all_gather with id -1. The inverse, local: along each dim the
+ * block of out dim rows at this device's index over that dim's AXES; rows past
+ * the end of the input are zero. */
+void shoal_rt_all_slice(const int64_t *desc, const void *in, void *out);
+
+/* desc = [id, type, mesh, kind, count, AXES]. */
+void shoal_rt_all_reduce(const int64_t *desc, const void *in, void *out);
+
+/* desc = [id, type, mesh, kind, rank, in shape, out shape, AXES of each dim].
+ * Reduces over the group of all the AXES (dim 0's are the most major) and
+ * keeps this device's block, out dim = ceil(in dim / p(AXES)). */
+void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out);
+
+/* desc = [id, type, mesh, rank, in shape, out shape, number of moves,
+ *         (src_dim, dst_dim, AXES) of each move].
+ * Each move takes its AXES from src_dim, whose pieces are put together, to
+ * dst_dim, which is cut. The group is that of all moves' AXES. Along each
+ * dst_dim the input is cut into blocks of ceil(in dim / p) rows, p the product
+ * over the moves to it, and block t goes to the devices with index t over these
+ * moves (listed order is major to minor); what lies past the end is zero. Along
+ * each src_dim the pieces that came lie in the order of their senders' index
+ * over the moves from it, cut to out dim. */
+void shoal_rt_all_to_all(const int64_t *desc, const void *in, void *out);
+
+/* desc = [id, type, source mesh, target mesh, count, AXES in the source mesh,
+ *         AXES in the target mesh].
+ * The device whose index over the source AXES is i sends to the device whose
+ * index over the target AXES is i, its other coordinates unchanged. Both lists
+ * are permutations of the same sub-axes. */
+void shoal_rt_collective_permute(const int64_t *desc, const void *in,
+                                 void *out);
+
+/* --- Local computation. ---------------------------------------------------- */
+
+/* desc = [type in, type out, number of letters, size of each letter,
+ *         number of operands (1 or 2), (rank, letters) of each operand,
+ *         rank, letters of the result].
+ * out[result] = sum over the letters not in the result of the product of the
+ * operands. A letter may repeat inside an operand (its diagonal), not in the
+ * result; every letter of the result is in an operand. bf16 and f16 are summed
+ * in f32 and rounded once; f32 in f32 unless the result is f64; integers wrap.
+ * On i1 the product is and, the sum or. The types are both floats or both
+ * integers. A sum of no terms is 0. With one operand the call is
+ * (desc, in0, out): the third argument is the result, the fourth is not read. */
+void shoal_rt_einsum(const int64_t *desc, const void *in0,
+                     const void *in1_or_out, void *out);
+
+/* desc = [type, kind, rank, shape, axis, exclusive, reverse].
+ * out[.., i, ..] combines in[.., 0..i, ..] (without i if exclusive; from the
+ * end if reverse). bf16 and f16 accumulate in f32. */
+void shoal_rt_cumulative(const int64_t *desc, const void *in, void *out);
+
+/* desc = [type, rank, shape, k]. The k greatest of the last dim, descending;
+ * equal ones in the order of their indices; NaN is greater than all. */
+void shoal_rt_top_k(const int64_t *desc, const void *in, void *values,
+                    int32_t *indices);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SHOAL_RUNTIME_ABI_H */

@@ -1,0 +1,250 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Support/Npy.h"
+#include "shoal/Support/SmallFloat.h"
+
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace shoal::support {
+
+Block wholeBlock(std::span<const int64_t> shape) {
+  return {std::vector<int64_t>(shape.size(), 0), {shape.begin(), shape.end()}};
+}
+
+namespace {
+/// An open file; every failure names it.
+class File {
+public:
+  File(const std::string &path, int flags)
+      : path(path), descriptor(open(path.c_str(), flags | O_CLOEXEC, 0666)) {}
+  ~File() {
+    if (isOpen())
+      close(descriptor);
+  }
+  File(const File &) = delete;
+  File &operator=(const File &) = delete;
+
+  bool isOpen() const { return descriptor >= 0; }
+  int handle() const { return descriptor; }
+
+  Error error(const std::string &what) const { return {path + ": " + what}; }
+  /// With the system's reason for the call that has just failed.
+  Error systemError(const std::string &what) const {
+    return error(what + ": " + std::strerror(errno));
+  }
+
+  /// Reads up to `count` bytes; fewer at the end of the file, -1 on failure.
+  int64_t readAt(void *buffer, int64_t count, int64_t offset) const {
+    return transfer(pread, static_cast<char *>(buffer), count, offset);
+  }
+  int64_t writeAt(const void *buffer, int64_t count, int64_t offset) const {
+    return transfer(pwrite, static_cast<const char *>(buffer), count, offset);
+  }
+
+private:
+  template <typename Call, typename Pointer>
+  int64_t transfer(Call call, Pointer buffer, int64_t count,
+                   int64_t offset) const {
+    int64_t done = 0;
+    while (done < count) {
+      ssize_t step = call(descriptor, buffer + done, count - done,
+                          offset + done);
+      if (step < 0 && errno == EINTR)
+        continue;
+      if (step < 0)
+        return -1;
+      if (step == 0)
+        break;
+      done += step;
+    }
+    return done;
+  }
+
+  std::string path;
+  int descriptor;
+};
+
+/// How the elements of a file become those of a buffer.
+enum class Decoding { Copy, BFloat16FromF32, Bool, None };
+} // namespace
+
+static Decoding decodingFor(std::string_view descr, ElementType type) {
+  switch (type) {
+  case ElementType::BF16:
+    if (descr == "<f4")
+      return Decoding::BFloat16FromF32;
+    return descr == "<V2" || descr == "|V2" || descr == "<u2" ? Decoding::Copy
+                                                              : Decoding::None;
+  case ElementType::I8:
+    return descr == "|i1" || descr == "<i1" ? Decoding::Copy : Decoding::None;
+  case ElementType::I1:
+    return descr == "|b1" || descr == "<b1" ? Decoding::Bool : Decoding::None;
+  default:
+    char kind = isFloat(type) ? 'f' : 'i';
+    bool same = descr.size() == 3 && descr[0] == '<' && descr[1] == kind &&
+                descr[2] == static_cast<char>('0' + elementSize(type));
+    return same ? Decoding::Copy : Decoding::None;
+  }
+}
+
+static Result<NpyHeader> readHeader(const File &file) {
+  std::string bytes(4096, '\0');
+  while (true) {
+    int64_t count =
+        file.readAt(bytes.data(), static_cast<int64_t>(bytes.size()), 0);
+    if (count < 0)
+      return file.systemError("cannot read");
+    Result<NpyHeader> header =
+        parseNpyHeader(std::string_view(bytes).substr(0, count));
+    if (header)
+      return header;
+    // A header may be long; one that still does not end is not a header.
+    bool more = count == static_cast<int64_t>(bytes.size());
+    if (!more || bytes.size() > (1u << 20) ||
+        !header.error().message.starts_with("truncated"))
+      return file.error(header.error().message);
+    bytes.resize(bytes.size() * 4);
+  }
+}
+
+static Result<Decoding> checkHeader(const File &file, const NpyHeader &header,
+                                    ElementType type,
+                                    std::span<const int64_t> shape) {
+  Decoding decoding = decodingFor(header.descr, type);
+  if (decoding == Decoding::None)
+    return file.error("element type is '" + header.descr + "', expected " +
+                      std::string(elementTypeName(type)));
+  if (header.fortranOrder)
+    return file.error("array is in Fortran order, expected C order "
+                      "(numpy.ascontiguousarray)");
+  if (!std::equal(shape.begin(), shape.end(), header.shape.begin(),
+                  header.shape.end()))
+    return file.error("shape is " + formatShape(header.shape) + ", expected " +
+                      formatShape(shape));
+  struct stat status;
+  if (fstat(file.handle(), &status) != 0)
+    return file.systemError("cannot read");
+  int64_t bytes = decoding == Decoding::BFloat16FromF32
+                      ? 4
+                      : static_cast<int64_t>(elementSize(type));
+  int64_t found = status.st_size - header.dataOffset;
+  int64_t expected = numElements(shape) * bytes;
+  if (found < expected)
+    return file.error("truncated: " + std::to_string(found) +
+                      " bytes of data, expected " + std::to_string(expected));
+  return decoding;
+}
+
+static bool readConverted(const File &file, int64_t count, int64_t offset,
+                          BFloat16 *target) {
+  constexpr int64_t chunk = 1 << 16;
+  std::vector<float> wide(std::min(count, chunk));
+  for (int64_t done = 0; done < count;) {
+    int64_t step = std::min(chunk, count - done);
+    if (file.readAt(wide.data(), step * 4, offset + done * 4) != step * 4)
+      return false;
+    for (int64_t i = 0; i < step; ++i)
+      target[done + i] = toBFloat16(wide[i]);
+    done += step;
+  }
+  return true;
+}
+
+static bool readRun(const File &file, Decoding decoding, int64_t elementBytes,
+                    int64_t dataOffset, int64_t globalIndex, char *target,
+                    int64_t count) {
+  if (decoding == Decoding::BFloat16FromF32)
+    return readConverted(file, count, dataOffset + globalIndex * 4,
+                         reinterpret_cast<BFloat16 *>(target));
+  int64_t bytes = count * elementBytes;
+  if (file.readAt(target, bytes, dataOffset + globalIndex * elementBytes) !=
+      bytes)
+    return false;
+  if (decoding == Decoding::Bool)
+    for (int64_t i = 0; i < count; ++i)
+      target[i] = target[i] != 0;
+  return true;
+}
+
+Status readNpyBlock(const std::string &path, ElementType type,
+                    std::span<const int64_t> shape, const Block &block,
+                    std::span<const int64_t> bufferShape, void *buffer) {
+  File file(path, O_RDONLY);
+  if (!file.isOpen())
+    return file.systemError("cannot open");
+  Result<NpyHeader> header = readHeader(file);
+  if (!header)
+    return header.error();
+  Result<Decoding> decoding = checkHeader(file, *header, type, shape);
+  if (!decoding)
+    return decoding.error();
+  auto bytes = static_cast<int64_t>(elementSize(type));
+  bool complete = true;
+  errno = 0;
+  forEachRun(shape, block, bufferShape,
+             [&](int64_t global, int64_t local, int64_t count) {
+               char *target = static_cast<char *>(buffer) + local * bytes;
+               complete = complete &&
+                          readRun(file, *decoding, bytes, header->dataOffset,
+                                  global, target, count);
+             });
+  if (!complete)
+    return file.systemError("cannot read");
+  return std::nullopt;
+}
+
+Status readNpy(const std::string &path, ElementType type,
+               std::span<const int64_t> shape, void *buffer) {
+  return readNpyBlock(path, type, shape, wholeBlock(shape), shape, buffer);
+}
+
+Status createNpy(const std::string &path, ElementType type,
+                 std::span<const int64_t> shape) {
+  File file(path, O_WRONLY | O_CREAT | O_TRUNC);
+  if (!file.isOpen())
+    return file.systemError("cannot create");
+  std::string header = makeNpyHeader(type, shape);
+  auto length = static_cast<int64_t>(header.size());
+  int64_t data = numElements(shape) * static_cast<int64_t>(elementSize(type));
+  if (file.writeAt(header.data(), length, 0) != length ||
+      ftruncate(file.handle(), length + data) != 0)
+    return file.systemError("cannot write");
+  return std::nullopt;
+}
+
+Status writeNpyBlock(const std::string &path, ElementType type,
+                     std::span<const int64_t> shape, const Block &block,
+                     std::span<const int64_t> bufferShape, const void *buffer) {
+  File file(path, O_WRONLY);
+  if (!file.isOpen())
+    return file.systemError("cannot open");
+  auto dataOffset = static_cast<int64_t>(makeNpyHeader(type, shape).size());
+  auto bytes = static_cast<int64_t>(elementSize(type));
+  bool complete = true;
+  forEachRun(shape, block, bufferShape,
+             [&](int64_t global, int64_t local, int64_t count) {
+               const char *source =
+                   static_cast<const char *>(buffer) + local * bytes;
+               complete = complete &&
+                          file.writeAt(source, count * bytes,
+                                       dataOffset + global * bytes) ==
+                              count * bytes;
+             });
+  if (!complete)
+    return file.systemError("cannot write");
+  return std::nullopt;
+}
+
+Status writeNpy(const std::string &path, ElementType type,
+                std::span<const int64_t> shape, const void *buffer) {
+  if (Status failed = createNpy(path, type, shape))
+    return failed;
+  return writeNpyBlock(path, type, shape, wholeBlock(shape), shape, buffer);
+}
+
+} // namespace shoal::support
