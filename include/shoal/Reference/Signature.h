@@ -1,0 +1,56 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// A program's arguments and results as its user sees them: global, by name.
+
+#ifndef SHOAL_REFERENCE_SIGNATURE_H
+#define SHOAL_REFERENCE_SIGNATURE_H
+
+#include "mlir/Interfaces/FunctionInterfaces.h"
+#include "shoal/Reference/DeviceGrid.h"
+#include "shoal/Reference/ReferenceInterface.h"
+
+namespace shoal::reference {
+
+/// An argument or result of a program.
+struct Port {
+  /// "argument 0", for errors.
+  std::string place;
+  /// `shoal.name`, or arg0 ... and result0 ...
+  std::string name;
+  TensorType global;
+  /// The shape of a shard; equal to `global` in a global program.
+  TensorType local;
+  /// The axes of each dimension; no dimensions in a global program.
+  llvm::SmallVector<DeviceGrid::Digits, 4> digits;
+};
+
+struct Signature {
+  llvm::SmallVector<Port, 4> arguments, results;
+  /// The devices of a per-device program; nothing for a global one.
+  std::optional<DeviceGrid> grid;
+
+  int64_t numDevices() const { return grid ? grid->numDevices() : 1; }
+
+  /// Reads the function's types and attributes. A per-device program, one with
+  /// `shoal.spmd`, has `shoal.global_type` and `shoal.sharding` on sharded
+  /// arguments and results; a port without them is whole on each device. Emits
+  /// an error for two ports of one name, an unsupported type, a sharding that
+  /// is partial, and local shapes other than ceil(n / p).
+  static mlir::FailureOr<Signature> read(mlir::FunctionOpInterface function);
+};
+
+/// What each device gets of a global argument; rows past the end are
+/// unspecified.
+GridValue splitArgument(const Signature &signature, const Port &port,
+                        const Tensor &global);
+
+/// The global value of a result. Emits an error at the function where devices
+/// that should hold the same element do not.
+mlir::FailureOr<Tensor> assembleResult(const Signature &signature,
+                                       const Port &port, const GridValue &value,
+                                       mlir::FunctionOpInterface function);
+
+} // namespace shoal::reference
+
+#endif // SHOAL_REFERENCE_SIGNATURE_H

@@ -1,0 +1,108 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Combiner.h"
+
+#include <cmath>
+#include <limits>
+
+namespace shoal::reference {
+
+double maximum(double a, double b) {
+  if (std::isnan(a) || std::isnan(b))
+    return std::numeric_limits<double>::quiet_NaN();
+  if (a == b)
+    return std::signbit(a) ? b : a;
+  return a > b ? a : b;
+}
+
+double minimum(double a, double b) { return -maximum(-a, -b); }
+
+bool Combiner::exists(ReduceKind kind, ElementType type) {
+  return !isFloat(type) || (kind != ReduceKind::And && kind != ReduceKind::Or);
+}
+
+static double floatIdentity(ReduceKind kind) {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  switch (kind) {
+  case ReduceKind::Prod:
+    return 1;
+  case ReduceKind::Max:
+    return -infinity;
+  case ReduceKind::Min:
+    return infinity;
+  default:
+    return 0;
+  }
+}
+
+static int64_t integerIdentity(ReduceKind kind, ElementType type) {
+  bool isBool = type == ElementType::I1;
+  int64_t smallest =
+      isBool ? 0 : asSigned(type, int64_t(1) << (bitWidth(type) - 1));
+  switch (kind) {
+  case ReduceKind::Prod:
+    return 1;
+  case ReduceKind::And:
+    return wrapTo(type, -1);
+  case ReduceKind::Max:
+    return smallest;
+  case ReduceKind::Min:
+    return isBool ? 1 : ~smallest;
+  default:
+    return 0;
+  }
+}
+
+Scalar Combiner::identity() const {
+  if (isFloat(type))
+    return {.f = floatIdentity(kind)};
+  return {.i = integerIdentity(kind, type)};
+}
+
+static double combineFloats(ReduceKind kind, double a, double b) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return a + b;
+  case ReduceKind::Prod:
+    return a * b;
+  case ReduceKind::Max:
+    return maximum(a, b);
+  case ReduceKind::Min:
+    return minimum(a, b);
+  default:
+    llvm_unreachable("bitwise reduction of floats");
+  }
+}
+
+static int64_t combineIntegers(ReduceKind kind, int64_t a, int64_t b) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return static_cast<int64_t>(uint64_t(a) + uint64_t(b));
+  case ReduceKind::Prod:
+    return static_cast<int64_t>(uint64_t(a) * uint64_t(b));
+  case ReduceKind::Max:
+    return std::max(a, b);
+  case ReduceKind::Min:
+    return std::min(a, b);
+  case ReduceKind::And:
+    return a & b;
+  case ReduceKind::Or:
+    return a | b;
+  }
+  llvm_unreachable("unknown reduction");
+}
+
+Scalar Combiner::combine(Scalar a, Scalar b) const {
+  if (isFloat(type))
+    return {.f = combineFloats(kind, a.f, b.f)};
+  return {.i = combineIntegers(kind, a.i, b.i)};
+}
+
+Scalar Combiner::finish(Scalar accumulated) const {
+  if (isFloat(type))
+    return {.f = roundTo(type, accumulated.f)};
+  return {.i = wrapTo(type, accumulated.i)};
+}
+
+} // namespace shoal::reference

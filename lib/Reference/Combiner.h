@@ -1,0 +1,40 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The combiners of reductions, shared by reduce, cumulative and collectives.
+
+#ifndef SHOAL_LIB_REFERENCE_COMBINER_H
+#define SHOAL_LIB_REFERENCE_COMBINER_H
+
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Reference/Tensor.h"
+
+namespace shoal::reference {
+
+/// Combines elements of one type. Sums and products run in double (integers:
+/// modulo 2^64) and are brought to the element type once, by finish(). max and
+/// min propagate NaN and order -0 before +0; integers compare signed, an i1
+/// as false < true.
+class Combiner {
+public:
+  Combiner(ReduceKind kind, ElementType type) : kind(kind), type(type) {}
+
+  /// Whether the kind has a meaning on the type: and, or need integers.
+  static bool exists(ReduceKind kind, ElementType type);
+
+  Scalar identity() const;
+  Scalar combine(Scalar a, Scalar b) const;
+  Scalar finish(Scalar accumulated) const;
+
+private:
+  ReduceKind kind;
+  ElementType type;
+};
+
+/// IEEE 754-2019 maximum and minimum, the meaning of arith.maximumf/minimumf.
+double maximum(double a, double b);
+double minimum(double a, double b);
+
+} // namespace shoal::reference
+
+#endif // SHOAL_LIB_REFERENCE_COMBINER_H

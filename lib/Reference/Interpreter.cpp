@@ -1,0 +1,162 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Reference/Interpreter.h"
+
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+#include "shoal/Reference/ReferenceInterface.cpp.inc"
+
+namespace shoal::reference {
+
+namespace {
+/// The functions being run, outermost first, and how to run one more.
+class Interpreter {
+public:
+  explicit Interpreter(int64_t numDevices) : numDevices(numDevices) {}
+
+  FailureOr<GridValues> call(FunctionOpInterface function,
+                             ArrayRef<GridValue> arguments, Operation *caller);
+
+private:
+  FailureOr<GridValues> runBlock(Block &block, ArrayRef<GridValue> arguments);
+  FailureOr<GridValues> runOp(Operation *op, ArrayRef<GridValue> operands);
+  FailureOr<GridValues> runCall(CallOpInterface op,
+                                ArrayRef<GridValue> operands);
+  FailureOr<GridValues> runOnEachDevice(ReferenceOpInterface op,
+                                        ArrayRef<GridValue> operands);
+
+  int64_t numDevices;
+  llvm::SetVector<Operation *> active;
+};
+
+/// The values of one block, each dropped after its last use: a global
+/// program's values would not all fit into memory.
+class Values {
+public:
+  void define(Value value, GridValue contents) {
+    int64_t uses = std::distance(value.use_begin(), value.use_end());
+    if (uses > 0)
+      slots[value] = {std::move(contents), uses};
+  }
+
+  GridValues takeOperands(Operation *op) {
+    GridValues operands;
+    for (Value value : op->getOperands()) {
+      auto slot = slots.find(value);
+      if (--slot->second.usesLeft > 0) {
+        operands.push_back(slot->second.contents);
+        continue;
+      }
+      operands.push_back(std::move(slot->second.contents));
+      slots.erase(slot);
+    }
+    return operands;
+  }
+
+private:
+  struct Slot {
+    GridValue contents;
+    int64_t usesLeft;
+  };
+  llvm::DenseMap<Value, Slot> slots;
+};
+} // namespace
+
+static LogicalResult verifyResultTypes(Operation *op) {
+  for (Type type : op->getResultTypes())
+    if (!TensorType::from(type))
+      return op->emitOpError()
+             << "has a result of type " << type
+             << ", expected a tensor of static shape, of a supported element "
+                "type and of at most 2^40 elements";
+  return success();
+}
+
+FailureOr<GridValues> Interpreter::call(FunctionOpInterface function,
+                                        ArrayRef<GridValue> arguments,
+                                        Operation *caller) {
+  if (!active.insert(function))
+    return caller->emitOpError() << "calls @" << function.getName()
+                                 << ", which is still running: without control "
+                                    "flow a recursion has no end";
+  Region &body = function.getFunctionBody();
+  if (!body.hasOneBlock())
+    return function->emitOpError()
+           << (body.empty() ? "has no body to run"
+                            : "has several blocks, which is not supported");
+  FailureOr<GridValues> results = runBlock(body.front(), arguments);
+  active.remove(function);
+  return results;
+}
+
+FailureOr<GridValues> Interpreter::runBlock(Block &block,
+                                            ArrayRef<GridValue> arguments) {
+  Values values;
+  for (auto [argument, contents] :
+       llvm::zip_equal(block.getArguments(), arguments))
+    values.define(argument, contents);
+  for (Operation &op : block) {
+    GridValues operands = values.takeOperands(&op);
+    if (op.hasTrait<OpTrait::ReturnLike>())
+      return operands;
+    FailureOr<GridValues> results = runOp(&op, operands);
+    if (failed(results))
+      return failure();
+    for (auto [value, contents] : llvm::zip_equal(op.getResults(), *results))
+      values.define(value, std::move(contents));
+  }
+  return block.getParentOp()->emitOpError() << "ends without a return";
+}
+
+FailureOr<GridValues> Interpreter::runOp(Operation *op,
+                                         ArrayRef<GridValue> operands) {
+  if (failed(verifyResultTypes(op)))
+    return failure();
+  if (auto local = dyn_cast<ReferenceOpInterface>(op))
+    return runOnEachDevice(local, operands);
+  if (auto grid = dyn_cast<GridOpInterface>(op))
+    return grid.evaluateOnGrid(numDevices, operands);
+  if (auto call = dyn_cast<CallOpInterface>(op))
+    return runCall(call, operands);
+  return op->emitOpError() << "has no meaning in the reference interpreter";
+}
+
+FailureOr<GridValues> Interpreter::runCall(CallOpInterface op,
+                                           ArrayRef<GridValue> operands) {
+  auto callee = dyn_cast_if_present<FunctionOpInterface>(op.resolveCallable());
+  if (!callee)
+    return op.emitOpError() << "calls something other than a function";
+  return call(callee, operands, op);
+}
+
+FailureOr<GridValues>
+Interpreter::runOnEachDevice(ReferenceOpInterface op,
+                             ArrayRef<GridValue> operands) {
+  GridValues results(op->getNumResults());
+  for (int64_t device = 0; device < numDevices; ++device) {
+    SmallVector<Tensor, 4> own;
+    for (const GridValue &operand : operands)
+      own.push_back(operand[device]);
+    FailureOr<Tensors> made = op.evaluate(own);
+    if (failed(made))
+      return failure();
+    for (auto [result, tensor] : llvm::zip_equal(results, *made))
+      result.push_back(std::move(tensor));
+  }
+  return results;
+}
+
+FailureOr<GridValues> interpret(FunctionOpInterface function,
+                                ArrayRef<GridValue> arguments,
+                                int64_t numDevices) {
+  return Interpreter(numDevices).call(function, arguments, function);
+}
+
+} // namespace shoal::reference

@@ -1,0 +1,91 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Exchange.h"
+#include "StridedView.h"
+
+#include "shoal/Reference/Signature.h"
+#include "shoal/Sharding/Mesh.h"
+
+using namespace mlir;
+
+namespace shoal::reference {
+
+GridValue splitArgument(const Signature &signature, const Port &port,
+                        const Tensor &global) {
+  if (!signature.grid)
+    return {global};
+  SmallVector<DimExchange> dims;
+  for (const DeviceGrid::Digits &digits : port.digits)
+    dims.push_back({/*gathered=*/{}, /*split=*/digits});
+  GridValue everywhere(signature.numDevices(), global);
+  if (dims.empty()) // a scalar, or a port that nothing shards
+    return everywhere;
+  return exchange(*signature.grid, dims, everywhere, port.local);
+}
+
+namespace {
+/// Puts the shards of a result into the global tensor.
+struct Assembler {
+  const Signature &signature;
+  const Port &port;
+  Tensor global;
+  /// The device that wrote each element, -1 for none.
+  std::vector<int64_t> writer;
+
+  Assembler(const Signature &signature, const Port &port)
+      : signature(signature), port(port), global(port.global),
+        writer(port.global.numElements(), -1) {}
+
+  /// The rows of the global tensor that the device holds, and where they are
+  /// in its shard.
+  std::pair<StridedView, StridedView> viewsOf(int64_t device) const {
+    StridedView whole = StridedView::whole(port.global.shape);
+    StridedView shard = StridedView::whole(port.local.shape);
+    int64_t position = signature.grid->positionOf(device);
+    for (auto [d, digits] : llvm::enumerate(port.digits)) {
+      RowRange rows =
+          shardRows(port.global.shape[d], DeviceGrid::sizeOf(digits),
+                    DeviceGrid::indexOver(digits, position));
+      whole.base += rows.begin * whole.strides[d];
+      whole.shape[d] = shard.shape[d] = rows.size();
+    }
+    return {whole, shard};
+  }
+
+  /// Returns the device that wrote another value before, if one did.
+  std::optional<int64_t> add(int64_t device, const Tensor &value) {
+    auto [whole, shard] = viewsOf(device);
+    Tensor valid = gather(value, shard);
+    MutableArrayRef<Scalar> elements = global.getMutableElements();
+    std::optional<int64_t> other;
+    int64_t next = 0;
+    forEachPlace(whole, [&](int64_t place) {
+      Scalar element = valid[next++];
+      if (writer[place] < 0) {
+        writer[place] = device;
+        elements[place] = element;
+      } else if (!isSame(global.getElementType(), elements[place], element)) {
+        other = writer[place];
+      }
+    });
+    return other;
+  }
+};
+} // namespace
+
+FailureOr<Tensor> assembleResult(const Signature &signature, const Port &port,
+                                 const GridValue &value,
+                                 FunctionOpInterface function) {
+  if (!signature.grid)
+    return value.front();
+  Assembler assembler(signature, port);
+  for (auto [device, shard] : llvm::enumerate(value))
+    if (std::optional<int64_t> other = assembler.add(device, shard))
+      return function.emitError()
+             << port.place << ": devices " << *other << " and " << device
+             << " hold different copies of one element";
+  return assembler.global;
+}
+
+} // namespace shoal::reference

@@ -1,0 +1,107 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Models.h"
+#include "StridedView.h"
+
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+
+using namespace mlir;
+
+namespace shoal::reference {
+
+template <typename Op>
+static FailureOr<Tensors> evaluateIdentity(Op, ArrayRef<Tensor> operands) {
+  return Tensors{operands[0]};
+}
+
+static FailureOr<Tensors> evaluateBroadcast(BroadcastInDimOp op,
+                                            ArrayRef<Tensor> operands) {
+  ArrayRef<int64_t> shape = operands[0].getShape();
+  SmallVector<int64_t, 4> strides = rowMajorStrides(shape);
+  StridedView view;
+  view.shape = resultType(op).shape;
+  view.strides.assign(view.shape.size(), 0);
+  for (auto [i, dim] : llvm::enumerate(op.getDims()))
+    view.strides[dim] = shape[i] == 1 ? 0 : strides[i];
+  return Tensors{gather(operands[0], view)};
+}
+
+static FailureOr<Tensors> evaluateTranspose(TransposeOp op,
+                                            ArrayRef<Tensor> operands) {
+  StridedView input = StridedView::whole(operands[0].getShape());
+  return Tensors{gather(operands[0], input.select(op.getPermutation()))};
+}
+
+static FailureOr<Tensors> evaluateReshape(ReshapeOp op,
+                                          ArrayRef<Tensor> operands) {
+  return Tensors{operands[0].reshaped(resultType(op).shape)};
+}
+
+static FailureOr<Tensors> evaluateIota(IotaOp op, ArrayRef<Tensor>) {
+  TensorType type = resultType(op);
+  Tensor line(type.withShape(type.shape[op.getDim()]));
+  for (auto [i, element] : llvm::enumerate(line.getMutableElements()))
+    element = makeScalar(type.element, i);
+  StridedView view;
+  view.shape = type.shape;
+  view.strides.assign(type.rank(), 0);
+  view.strides[op.getDim()] = 1;
+  return Tensors{gather(line, view)};
+}
+
+static FailureOr<Tensors> evaluateSlice(SliceOp op, ArrayRef<Tensor> operands) {
+  StridedView view = StridedView::whole(operands[0].getShape());
+  view.shape = resultType(op).shape;
+  for (auto [d, stride] : llvm::enumerate(view.strides)) {
+    view.base += op.getStarts()[d] * stride;
+    stride *= op.getStrides()[d];
+  }
+  return Tensors{gather(operands[0], view)};
+}
+
+static FailureOr<Tensors> evaluatePad(PadOp op, ArrayRef<Tensor> operands) {
+  Tensor result(resultType(op));
+  llvm::fill(result.getMutableElements(), operands[1][0]);
+  StridedView view = StridedView::whole(result.getShape());
+  view.shape = operands[0].getType().shape;
+  for (auto [d, stride] : llvm::enumerate(view.strides)) {
+    view.base += op.getLow()[d] * stride;
+    stride *= op.getInterior()[d] + 1;
+  }
+  scatter(operands[0], view, result);
+  return Tensors{result};
+}
+
+static FailureOr<Tensors> evaluateConcatenate(ConcatenateOp op,
+                                              ArrayRef<Tensor> operands) {
+  Tensor result(resultType(op));
+  StridedView view = StridedView::whole(result.getShape());
+  for (const Tensor &operand : operands) {
+    view.shape = operand.getType().shape;
+    scatter(operand, view, result);
+    view.base += view.shape[op.getDim()] * view.strides[op.getDim()];
+  }
+  return Tensors{result};
+}
+
+template <typename... Ops>
+static void attachIdentity(MLIRContext *context) {
+  (attach<Ops, evaluateIdentity<Ops>>(context), ...);
+}
+
+void registerStructureModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
+    attachIdentity<ReplicateOp, SplitOp, ShardOp, ShardingConstraintOp,
+                   ReshardOp>(context);
+    attach<BroadcastInDimOp, evaluateBroadcast>(context);
+    attach<TransposeOp, evaluateTranspose>(context);
+    attach<ReshapeOp, evaluateReshape>(context);
+    attach<IotaOp, evaluateIota>(context);
+    attach<SliceOp, evaluateSlice>(context);
+    attach<PadOp, evaluatePad>(context);
+    attach<ConcatenateOp, evaluateConcatenate>(context);
+  });
+}
+
+} // namespace shoal::reference

@@ -1,0 +1,30 @@
+// RUN: shoal-run %s --print-shards | FileCheck %s
+
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+shoal.mesh @turned = <["x" = 2, "y" = 2], device_ids = [3, 0, 1, 2]>
+shoal.mesh @flat = <["z" = 4]>
+func.func @main() -> (
+    tensor<i32> {shoal.name = "transposed"}, tensor<i32> {shoal.name = "other_order"},
+    tensor<i32> {shoal.name = "unnamed"}, tensor<i32> {shoal.name = "other_axes"}) attributes {shoal.spmd} {
+  %d = spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+  // Device 1 at (0, 1) sends to the device with y = 0, x = 1.
+  // CHECK: transposed on device 0: tensor<i32> = 0
+  // CHECK: transposed on device 1: tensor<i32> = 2
+  // CHECK: transposed on device 2: tensor<i32> = 1
+  // CHECK: transposed on device 3: tensor<i32> = 3
+  %transposed = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} %d : tensor<i32>
+  // What was at position i goes to the device at position i of the other mesh.
+  // CHECK: other_order on device 0: tensor<i32> = 1
+  // CHECK: other_order on device 1: tensor<i32> = 2
+  // CHECK: other_order on device 2: tensor<i32> = 3
+  // CHECK: other_order on device 3: tensor<i32> = 0
+  %other_order = spmd.collective_permute @mesh {"x", "y"} -> @turned {"x", "y"} %d : tensor<i32>
+  // Axes not named keep their coordinates.
+  // CHECK: unnamed on device 0: tensor<i32> = 1
+  // CHECK: unnamed on device 3: tensor<i32> = 0
+  %unnamed = spmd.collective_permute @mesh {"x"} -> @turned {"x"} %d : tensor<i32>
+  // CHECK: other_axes on device 1: tensor<i32> = 2
+  // CHECK: other_axes on device 2: tensor<i32> = 1
+  %other_axes = spmd.collective_permute @mesh {"y", "x"} -> @flat {"z"} %d : tensor<i32>
+  return %transposed, %other_order, %unnamed, %other_axes : tensor<i32>, tensor<i32>, tensor<i32>, tensor<i32>
+}

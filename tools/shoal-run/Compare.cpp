@@ -1,0 +1,85 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Compare.h"
+#include "Error.h"
+
+#include "llvm/Support/Format.h"
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace shoal::reference;
+
+namespace shoal::run {
+
+static double defaultTolerance(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return 1e-5;
+  case ElementType::F64:
+    return 1e-12;
+  case ElementType::F16:
+    return 5e-3;
+  case ElementType::BF16:
+    return 4e-2;
+  default:
+    return 0;
+  }
+}
+
+static double valueOf(ElementType type, Scalar element) {
+  return isFloat(type) ? element.f : static_cast<double>(element.i);
+}
+
+namespace {
+struct Difference {
+  double absolute = 0, relative = 0;
+};
+} // namespace
+
+static Difference differenceOf(const Tensor &expected, const Tensor &actual) {
+  ElementType type = expected.getElementType();
+  double largest = 0, absolute = 0;
+  for (auto [a, b] :
+       llvm::zip_equal(expected.getElements(), actual.getElements())) {
+    double reference = valueOf(type, a);
+    if (std::isfinite(reference))
+      largest = std::max(largest, std::abs(reference));
+    if (isSame(type, a, b))
+      continue;
+    double difference = std::abs(reference - valueOf(type, b));
+    // One of the two is NaN, or they are unlike infinities.
+    if (!std::isfinite(difference))
+      difference = std::numeric_limits<double>::infinity();
+    absolute = std::max(absolute, difference);
+  }
+  return {absolute, absolute / (largest > 0 ? largest : 1)};
+}
+
+LogicalResult compareResults(const Signature &signature,
+                             ArrayRef<Tensor> global,
+                             ArrayRef<Tensor> partitioned,
+                             std::optional<double> tolerance) {
+  bool allAgree = true;
+  for (auto [port, expected, actual] :
+       llvm::zip_equal(signature.results, global, partitioned)) {
+    Difference difference = differenceOf(expected, actual);
+    double limit =
+        tolerance.value_or(defaultTolerance(expected.getElementType()));
+    bool agrees = difference.relative <= limit;
+    allAgree &= agrees;
+    llvm::outs() << port.name << ": " << expected.getType().str()
+                 << llvm::format(" largest difference %.3g absolute, %.3g "
+                                 "relative, tolerance %.3g: ",
+                                 difference.absolute, difference.relative,
+                                 limit)
+                 << (agrees ? "ok" : "too far apart") << "\n";
+  }
+  llvm::outs().flush();
+  return allAgree
+             ? success()
+             : error("the partitioned program differs from the global one");
+}
+
+} // namespace shoal::run

@@ -1,0 +1,20 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What the command line asks for, done to a module.
+
+#ifndef SHOAL_RUN_DRIVER_H
+#define SHOAL_RUN_DRIVER_H
+
+#include "Options.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace shoal::run {
+
+/// Prepares, runs, prints, writes and compares. On failure the reason has been
+/// printed.
+llvm::LogicalResult run(const Options &options, mlir::ModuleOp module);
+
+} // namespace shoal::run
+
+#endif // SHOAL_RUN_DRIVER_H

@@ -1,0 +1,37 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Runs a program in the reference interpreter, on one device or on all devices
+// of its mesh.
+
+#include "Driver.h"
+#include "Error.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "shoal/InitShoal.h"
+#include "shoal/Reference/Models.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+using namespace shoal::run;
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  Options options = parseOptions(argc, argv);
+  DialectRegistry registry;
+  shoal::registerShoalDialects(registry);
+  shoal::reference::registerReferenceModels(registry);
+  shoal::registerShoalPasses();
+  MLIRContext context(registry);
+  context.printOpOnDiagnostic(false);
+  llvm::SourceMgr sources;
+  SourceMgrDiagnosticHandler diagnostics(sources, &context);
+  try {
+    OwningOpRef<ModuleOp> module =
+        parseSourceFile<ModuleOp>(options.program, sources, &context);
+    return module && succeeded(run(options, *module)) ? 0 : 1;
+  } catch (const std::bad_alloc &) {
+    return failed(error("the program's tensors do not fit into memory"));
+  }
+}
