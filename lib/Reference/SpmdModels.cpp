@@ -209,10 +209,6 @@ static FailureOr<GridValue> evaluatePermute(CollectivePermuteOp op,
     return op.emitOpError()
            << "source axes have " << size << " devices but target axes have "
            << DeviceGrid::sizeOf(*to);
-  bool namesAll = size == source.numDevices();
-  if (!namesAll && source.getMesh().getAxes() != target->getMesh().getAxes())
-    return op.emitOpError()
-           << "meshes with different axes need every axis named";
   GridValue result(source.numDevices());
   std::vector<bool> received(source.numDevices(), false);
   for (int64_t position = 0; position < source.numDevices(); ++position) {

@@ -40,7 +40,7 @@
 // DYNAMIC: dynamic.mlir:1:1: error: argument 0: type 'tensor<?xf32>' is not a tensor of static shape
 // RUN: not shoal-run %t/names.mlir --random-inputs=1 2>&1 | FileCheck %s --check-prefix=NAMES
 // NAMES: names.mlir:1:1: error: argument 1: has the name "x" of argument 0
-// RUN: not shoal-run %t/unknown-op.mlir 2>&1 | FileCheck %s --check-prefix=OP
+// RUN: not shoal-run %t/unknown-op.mlir --random-inputs=1 2>&1 | FileCheck %s --check-prefix=OP
 // OP: unknown-op.mlir:2:8: error: 'tensor.from_elements' op has no meaning in the reference interpreter
 // RUN: not shoal-run %t/recursion.mlir 2>&1 | FileCheck %s --check-prefix=RECURSION
 // RECURSION: recursion.mlir:2:3: error: 'func.call' op calls @main, which is still running

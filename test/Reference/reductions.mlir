@@ -4,7 +4,7 @@ func.func @main() -> (
     tensor<2xf32> {shoal.name = "sum"}, tensor<3xf32> {shoal.name = "prod"},
     tensor<2xf32> {shoal.name = "max"}, tensor<f32> {shoal.name = "min"},
     tensor<2xi8> {shoal.name = "and"}, tensor<2xi8> {shoal.name = "or"},
-    tensor<2xi8> {shoal.name = "sum_wraps"}, tensor<2xi1> {shoal.name = "max_bits"},
+    tensor<2xi8> {shoal.name = "sum_wraps"}, tensor<2xi1> {shoal.name = "or_bits"},
     tensor<2xf32> {shoal.name = "max_of_none"}, tensor<2xi8> {shoal.name = "min_of_none"},
     tensor<2xi8> {shoal.name = "and_of_none"}, tensor<bf16> {shoal.name = "sum_rounds_once"},
     tensor<2x3xi32> {shoal.name = "cumulative"}, tensor<2x3xi32> {shoal.name = "exclusive"},
@@ -29,8 +29,8 @@ func.func @main() -> (
   // CHECK: sum_wraps: tensor<2xi8> = [22, -56]
   %sum_wraps = shoal.reduce sum %i dims = [1] : tensor<2x2xi8> -> tensor<2xi8>
   %b = arith.constant dense<[[true, false], [false, false]]> : tensor<2x2xi1>
-  // CHECK: max_bits: tensor<2xi1> = [1, 0]
-  %max_bits = shoal.reduce max %b dims = [1] : tensor<2x2xi1> -> tensor<2xi1>
+  // CHECK: or_bits: tensor<2xi1> = [1, 0]
+  %or_bits = shoal.reduce or %b dims = [1] : tensor<2x2xi1> -> tensor<2xi1>
 
   // Over no element: the identity.
   %none = arith.constant dense<> : tensor<2x0xf32>
@@ -67,7 +67,7 @@ func.func @main() -> (
   // CHECK{LITERAL}: top_values: tensor<2x3xf32> = [[5, 5, 2], [nan, -0, 0]]
   // CHECK{LITERAL}: top_places: tensor<2x3xi32> = [[1, 3, 0], [2, 1, 3]]
   %top_values, %top_places = shoal.top_k %t {k = 3} : tensor<2x4xf32> -> tensor<2x3xf32>, tensor<2x3xi32>
-  return %sum, %prod, %max, %min, %and, %or, %sum_wraps, %max_bits, %max_of_none, %min_of_none, %and_of_none, %rounds_once,
+  return %sum, %prod, %max, %min, %and, %or, %sum_wraps, %or_bits, %max_of_none, %min_of_none, %and_of_none, %rounds_once,
     %cumulative, %exclusive, %reverse, %reverse_exclusive, %cumulative_max, %exclusive_max, %top_values, %top_places
     : tensor<2xf32>, tensor<3xf32>, tensor<2xf32>, tensor<f32>, tensor<2xi8>, tensor<2xi8>, tensor<2xi8>, tensor<2xi1>, tensor<2xf32>, tensor<2xi8>, tensor<2xi8>, tensor<bf16>,
       tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x3xi32>, tensor<2x3xi32>, tensor<3xf32>, tensor<3xf32>, tensor<2x3xf32>, tensor<2x3xi32>
