@@ -16,7 +16,7 @@ static bool axesAreDistinct(const FactorSharding &choice) {
   for (const FactorSharding::Pass &pass : choice.passes)
     seen.push_back(pass.axis);
   llvm::sort(seen);
-  return std::adjacent_find(seen.begin(), seen.end()) == seen.end();
+  return llvm::adjacent_find(seen) == seen.end();
 }
 
 static bool factorsAllow(const FactorRule &rule, const FactorSharding &choice,

@@ -5,8 +5,9 @@
 #include "Error.h"
 
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "shoal/Reference/Interpreter.h"
+#include "shoal/Transforms/Import/Passes.h"
+#include "shoal/Transforms/Pipelines.h"
 
 using namespace mlir;
 using namespace shoal::reference;
@@ -36,15 +37,13 @@ FailureOr<func::FuncOp> findEntry(ModuleOp module, StringRef name) {
   return error("no function @" + name + ", the module has " + names);
 }
 
-/// A copy of the module of `entry` after the passes of `pipeline`.
-static FailureOr<Program> transform(func::FuncOp entry, StringRef pipeline) {
+/// A copy of the module of `entry` after the passes that `build` adds.
+static FailureOr<Program> transform(func::FuncOp entry,
+                                    function_ref<void(OpPassManager &)> build) {
   Program program;
   program.module = entry->getParentOfType<ModuleOp>().clone();
   PassManager passes(entry.getContext(), "builtin.module");
-  std::string message;
-  llvm::raw_string_ostream stream(message);
-  if (failed(parsePassPipeline(pipeline, passes, stream)))
-    return error("pass pipeline: " + StringRef(message).trim());
+  build(passes);
   if (failed(passes.run(*program.module)))
     return failure();
   program.entry = program.module->lookupSymbol<func::FuncOp>(entry.getName());
@@ -56,7 +55,9 @@ static FailureOr<Program> transform(func::FuncOp entry, StringRef pipeline) {
 }
 
 FailureOr<Program> Program::readGlobal(func::FuncOp entry) {
-  return transform(entry, "shoal-decompose-composites");
+  return transform(entry, [](OpPassManager &passes) {
+    passes.addPass(createDecomposeComposites());
+  });
 }
 
 static LogicalResult verifyDevices(func::FuncOp entry, int64_t devices) {
@@ -75,8 +76,9 @@ static LogicalResult verifyDevices(func::FuncOp entry, int64_t devices) {
 FailureOr<Program> Program::partition(func::FuncOp entry, int64_t devices) {
   if (failed(verifyDevices(entry, devices)))
     return failure();
-  // A program that is already per-device runs as it is.
-  return transform(entry, entry->hasAttr(kSpmdAttr) ? "" : "shoal-partition");
+  if (entry->hasAttr(kSpmdAttr)) // runs as it is
+    return transform(entry, [](OpPassManager &) {});
+  return transform(entry, buildPartitionPipeline);
 }
 
 FailureOr<GridValues> execute(const Program &program, ArrayRef<Tensor> inputs) {

@@ -22,7 +22,6 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   shoal::registerShoalDialects(registry);
   shoal::reference::registerReferenceModels(registry);
-  shoal::registerShoalPasses();
   MLIRContext context(registry);
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;

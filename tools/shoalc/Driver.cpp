@@ -5,7 +5,10 @@
 #include "Report.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Transforms/Pipelines.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 #include <chrono>
@@ -56,6 +59,24 @@ static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
   });
 }
 
+/// Runs `action` and notes how long it took as `stage`.
+static LogicalResult timed(StringRef stage, StageSeconds &seconds,
+                           llvm::function_ref<LogicalResult()> action) {
+  auto start = std::chrono::steady_clock::now();
+  LogicalResult result = action();
+  std::chrono::duration<double> taken =
+      std::chrono::steady_clock::now() - start;
+  seconds.emplace_back(stage.str(), taken.count());
+  return result;
+}
+
+/// Makes the program of one device, where it is not one already.
+static LogicalResult partition(ModuleOp module) {
+  PassManager passes(module.getContext());
+  buildPartitionPipeline(passes);
+  return passes.run(module);
+}
+
 /// Lowers and emits a per-device program.
 static LogicalResult emit(ModuleOp module, const DriverOptions &options,
                           StageSeconds &seconds) {
@@ -102,12 +123,14 @@ LogicalResult shoal::compile(MLIRContext &context,
   });
 
   StageSeconds seconds;
-  auto start = std::chrono::steady_clock::now();
-  OwningOpRef<ModuleOp> module = parseSourceFile<ModuleOp>(sources, &context);
-  seconds.emplace_back("parse", std::chrono::duration<double>(
-                                    std::chrono::steady_clock::now() - start)
-                                    .count());
-  if (!module || failed(selectEntry(*module, options.entry)))
+  OwningOpRef<ModuleOp> module;
+  if (failed(timed("parse", seconds,
+                   [&]() {
+                     module = parseSourceFile<ModuleOp>(sources, &context);
+                     return success(static_cast<bool>(module));
+                   })) ||
+      failed(selectEntry(*module, options.entry)) ||
+      failed(timed("partition", seconds, [&]() { return partition(*module); })))
     return failure();
   return emit(*module, options, seconds);
 }

@@ -24,7 +24,7 @@ enum class Target { CPU, CUDA };
 
 /// LLVM's own option --stats gives its name to ours.
 void releaseOption(StringRef name) {
-  StringMap<cl::Option *> &options = cl::getRegisteredOptions();
+  auto &options = cl::getRegisteredOptions();
   if (auto option = options.find(name); option != options.end())
     option->second->removeArgument();
 }

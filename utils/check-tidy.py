@@ -1,0 +1,116 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""clang-tidy over the project's .cpp files, several at once.
+
+Needs a finished build. A file that passed is not checked again, in this clone
+or another, until it, a header that it includes, or .clang-tidy changes: stamps
+of what passed lie in the user's cache folder.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+CLANG_TIDY = "clang-tidy-22"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "shoal-tidy"
+NOISE = ("warning generated", "warnings generated", "warnings treated", "Suppressed")
+
+
+def output_of(*command):
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def changed_since(base):
+    """Files that differ from a commit; the default is main, or its last commit."""
+    if not base:
+        heads = output_of("git", "-C", ROOT, "rev-parse", "main", "HEAD").split()
+        base = "main" if heads[0] != heads[1] else "HEAD~1"
+    names = output_of("git", "-C", ROOT, "diff", "--name-only", base)
+    return {ROOT / name for name in names.splitlines()}
+
+
+def compiled_sources(build):
+    """{source: object file} of lib/ and tools/, from the compile database."""
+    database = build / "compile_commands.json"
+    if not database.exists():
+        sys.exit(f"error: {database} is missing: build first")
+    places = (ROOT / "lib", ROOT / "tools")
+    return {
+        Path(entry["file"]): re.search(r" -o (\S+)", entry["command"])[1]
+        for entry in json.loads(database.read_text())
+        if any(place in Path(entry["file"]).parents for place in places)
+    }
+
+
+def own_headers(build):
+    """{object file: headers of this project and build}, as ninja recorded them."""
+    headers, current = {}, None
+    for line in output_of("ninja", "-C", build, "-t", "deps").splitlines():
+        if line and not line.startswith(" "):
+            current = headers.setdefault(line.split(":")[0], [])
+        elif line.strip():
+            path = Path(os.path.normpath(build / line.strip()))
+            if ROOT in path.parents and path.suffix != ".pch":
+                current.append(path)
+    return headers
+
+
+def stamp_of(source, headers, version):
+    digest = hashlib.sha256(version.encode())
+    for path in (ROOT / ".clang-tidy", source, *sorted(headers)):
+        digest.update(path.name.encode() + b"\0" + path.read_bytes())
+    return CACHE / digest.hexdigest()
+
+
+def check(source, stamp, build):
+    """The warnings about one file; empty where it is well."""
+    if stamp.exists():
+        return ""
+    command = [CLANG_TIDY, "--quiet", "-p", str(build), str(source)]
+    ended = subprocess.run(command, capture_output=True, text=True)
+    if ended.returncode == 0:
+        stamp.touch()
+        return ""
+    lines = (ended.stdout + ended.stderr).replace(f"{ROOT}/", "").splitlines()
+    kept = [line for line in lines if not any(noise in line for noise in NOISE)]
+    return "\n".join(kept) or f"{source}: clang-tidy exits {ended.returncode}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build/release")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
+    parser.add_argument("--changed", nargs="?", const="", metavar="BASE")
+    options = parser.parse_args()
+    build = options.build.resolve()
+
+    objects = compiled_sources(build)
+    sources = sorted(objects)
+    if options.changed is not None:
+        changed = changed_since(options.changed)
+        sources = [source for source in sources if source in changed]
+    headers = own_headers(build)
+    version = output_of(CLANG_TIDY, "--version")
+    CACHE.mkdir(parents=True, exist_ok=True)
+
+    def check_one(source):
+        stamp = stamp_of(source, headers.get(objects[source], ()), version)
+        return check(source, stamp, build)
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        complaints = [text for text in pool.map(check_one, sources) if text]
+    for text in complaints:
+        print(text)
+    print(f"check-tidy: {len(sources)} files, {len(complaints)} with warnings")
+    sys.exit(1 if complaints else 0)
+
+
+if __name__ == "__main__":
+    main()
