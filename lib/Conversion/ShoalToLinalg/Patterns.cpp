@@ -42,7 +42,8 @@ Value shoal::makeParallel(
   return linalg::GenericOp::create(
              builder, loc, type, inputs, init, allMaps, iterators,
              [&](OpBuilder &nested, Location nestedLoc, ValueRange args) {
-               linalg::YieldOp::create(nested, nestedLoc, body(nested, args));
+               linalg::YieldOp::create(nested, nestedLoc,
+                                       body(nested, args.drop_back()));
              })
       .getResult(0);
 }

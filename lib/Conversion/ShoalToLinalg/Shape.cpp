@@ -55,14 +55,39 @@ struct LowerSlice : OpRewritePattern<SliceOp> {
   LogicalResult matchAndRewrite(SliceOp op,
                                 PatternRewriter &rewriter) const override {
     RankedTensorType type = typeOf(op.getResult());
+    Value input = dropRowsBehind(op, rewriter);
     SmallVector<AffineExpr> exprs;
     for (auto [dim, start, stride] :
          llvm::enumerate(op.getStarts(), op.getStrides()))
-      exprs.push_back(rewriter.getAffineDimExpr(dim) * stride + start);
+      exprs.push_back(type.getDimSize(dim) == 1
+                          ? rewriter.getAffineConstantExpr(start)
+                          : rewriter.getAffineDimExpr(dim) * stride + start);
     auto map = AffineMap::get(type.getRank(), 0, exprs, rewriter.getContext());
-    rewriter.replaceOp(
-        op, makeMoved(rewriter, op.getLoc(), type, op.getInput(), map));
+    rewriter.replaceOp(op, makeMoved(rewriter, op.getLoc(), type, input, map));
     return success();
+  }
+
+private:
+  /// linalg wants an operand indexed by a loop alone to have as many rows as
+  /// the loop has steps: dimensions whose first rows are kept are cut before.
+  static Value dropRowsBehind(SliceOp op, PatternRewriter &rewriter) {
+    ArrayRef<int64_t> wanted = typeOf(op.getResult()).getShape();
+    SmallVector<int64_t> sizes(typeOf(op.getInput()).getShape());
+    SmallVector<int64_t> zeros(sizes.size(), 0), ones(sizes.size(), 1);
+    bool isCut = false;
+    for (auto [dim, size] : llvm::enumerate(sizes)) {
+      bool isPlain = op.getStarts()[dim] == 0 && op.getStrides()[dim] == 1;
+      if (!isPlain || wanted[dim] == 1 || wanted[dim] == size)
+        continue;
+      size = wanted[dim];
+      isCut = true;
+    }
+    if (!isCut)
+      return op.getInput();
+    auto type = typeOf(op.getInput()).clone(sizes);
+    return tensor::ExtractSliceOp::create(
+        rewriter, op.getLoc(), type, op.getInput(), ValueRange(), ValueRange(),
+        ValueRange(), zeros, sizes, ones);
   }
 };
 

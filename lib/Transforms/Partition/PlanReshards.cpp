@@ -61,9 +61,19 @@ private:
     }
     auto stepOp = ReshardOp::create(
         builder, op.getLoc(), op.getType(), value, at, result,
-        ReshardStepAttr::get(builder.getContext(), step), op.getWhyAttr());
+        ReshardStepAttr::get(builder.getContext(), step), why());
     stepOp->setAttr(kShardingsAttr, builder.getArrayAttr({result}));
     return stepOp;
+  }
+
+  /// Who asked, and the whole change of which the step is a part.
+  StringAttr why() {
+    auto text = [&](ShardingAttr attr) {
+      return toString(toSharding(attr, mesh), mesh);
+    };
+    return builder.getStringAttr(op.getWhy().value_or("a reshard") + ": " +
+                                 text(op.getSource()) + " -> " +
+                                 text(op.getTarget()));
   }
 
   OpBuilder builder;
