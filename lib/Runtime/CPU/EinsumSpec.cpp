@@ -54,12 +54,12 @@ Contraction classify(const EinsumSpec &spec,
                      const std::array<std::vector<int64_t>, 3> &strides) {
   Contraction contraction;
   for (size_t l = 0; l < spec.sizes.size(); ++l) {
-    if (spec.sizes[l] == 1)
-      continue;
     Loop<3> loop{spec.sizes[l], {strides[0][l], strides[1][l], strides[2][l]}};
     auto letter = static_cast<int64_t>(l);
     bool in0 = contains(spec.operands[0], letter);
     bool in1 = contains(spec.operands[1], letter);
+    if (spec.sizes[l] == 1 || (!in0 && !in1))
+      continue;
     if (!contains(spec.result, letter))
       contraction.summed.push_back(loop);
     else if (in0 && in1)

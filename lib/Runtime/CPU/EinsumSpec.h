@@ -56,7 +56,7 @@ struct Contraction {
 };
 
 /// `strides` are those of both operands and the result by letter. Every letter
-/// is in the result or in both operands.
+/// is in the result or in both operands, or in no tensor any more.
 Contraction classify(const EinsumSpec &spec,
                      const std::array<std::vector<int64_t>, 3> &strides);
 

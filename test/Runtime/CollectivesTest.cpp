@@ -1,0 +1,472 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Every collective under mpirun against its definition in ABI.h, on random
+// shapes, meshes, sub-axes and device orders. All ranks draw the same cases
+// from one seed and each checks what it received.
+
+#include "CPU/Device.h"
+#include "CPU/Transfer.h"
+#include "shoal/Runtime/ABI.h"
+#include "shoal/Support/SmallFloat.h"
+
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <random>
+
+using namespace shoal::rt;
+using Shape = std::vector<int64_t>;
+
+namespace {
+
+int myRank, numRanks, failures;
+std::mt19937 rng(1);
+std::vector<Mesh> meshes;
+
+int64_t draw(int64_t count) { return static_cast<int64_t>(rng() % count); }
+
+// --- The model: coordinates by the formula of ABI.h. ------------------------
+
+int64_t coordinate(const Mesh &mesh, int64_t rank, const SubAxis &sub) {
+  int64_t position = rank;
+  for (size_t i = 0; i < mesh.deviceIds().size(); ++i)
+    if (mesh.deviceIds()[i] == rank)
+      position = static_cast<int64_t>(i);
+  int64_t c = position;
+  for (size_t a = mesh.axes().size(); a-- > static_cast<size_t>(sub.axis) + 1;)
+    c /= mesh.axes()[a].size;
+  int64_t n = mesh.axes()[sub.axis].size;
+  return c % n / (n / (sub.pre * sub.size)) % sub.size;
+}
+
+int64_t indexOf(const Mesh &mesh, int64_t rank, const Axes &axes) {
+  int64_t index = 0;
+  for (const SubAxis &axis : axes)
+    index = index * axis.size + coordinate(mesh, rank, axis);
+  return index;
+}
+
+/// The mesh cut into disjoint sub-axes, in random order.
+Axes drawAtoms(const Mesh &mesh) {
+  Axes atoms;
+  for (size_t a = 0; a < mesh.axes().size(); ++a) {
+    auto axis = static_cast<int64_t>(a);
+    int64_t n = mesh.axes()[a].size, cut = n % 2 == 0 && n > 2 ? draw(3) : 0;
+    if (cut == 0)
+      atoms.push_back({axis, 1, n});
+    else if (cut == 1)
+      atoms.insert(atoms.end(), {{axis, 1, 2}, {axis, 2, n / 2}});
+    else
+      atoms.insert(atoms.end(), {{axis, 1, n / 2}, {axis, n / 2, 2}});
+  }
+  std::shuffle(atoms.begin(), atoms.end(), rng);
+  return atoms;
+}
+
+/// What stays the same within a group: one number for each group.
+int64_t groupSalt(const Mesh &mesh, int64_t rank, const Axes &rest) {
+  return indexOf(mesh, rank, rest);
+}
+
+/// Calls visit(index in the whole, offset) for each element of a shape.
+void forEachIndex(const Shape &shape,
+                  const std::function<void(const Shape &, int64_t)> &visit) {
+  Shape index(shape.size(), 0);
+  int64_t count = shoal::support::numElements(shape);
+  for (int64_t at = 0; at < count; ++at) {
+    int64_t rest = at;
+    for (size_t d = shape.size(); d-- > 0;) {
+      index[d] = rest % shape[d];
+      rest /= shape[d];
+    }
+    visit(index, at);
+  }
+}
+
+/// The element of the whole tensor, or -1 past its end.
+int64_t globalOffset(const Shape &whole, const Shape &index) {
+  int64_t at = 0;
+  for (size_t d = 0; d < whole.size(); ++d) {
+    if (index[d] >= whole[d])
+      return -1;
+    at = at * whole[d] + index[d];
+  }
+  return at;
+}
+
+Shape localShape(const Shape &whole, const std::vector<Axes> &dims) {
+  Shape local;
+  for (size_t d = 0; d < whole.size(); ++d)
+    local.push_back(ceilDiv(whole[d], shardCount(dims[d])));
+  return local;
+}
+
+/// A device's shard; `padding` past the end of the whole.
+std::vector<int32_t> shardOf(const Mesh &mesh, int64_t rank, const Shape &whole,
+                             const std::vector<Axes> &dims, int64_t salt,
+                             int32_t padding) {
+  Shape local = localShape(whole, dims);
+  std::vector<int32_t> values(shoal::support::numElements(local));
+  forEachIndex(local, [&](Shape index, int64_t at) {
+    for (size_t d = 0; d < whole.size(); ++d)
+      index[d] += indexOf(mesh, rank, dims[d]) * local[d];
+    int64_t global = globalOffset(whole, index);
+    values[at] =
+        global < 0 ? padding : static_cast<int32_t>(global + 1 + 10000 * salt);
+  });
+  return values;
+}
+
+// --- Cases. ------------------------------------------------------------------
+
+struct Layout {
+  size_t mesh;
+  Shape whole;
+  std::vector<Axes> dims;
+  /// The atoms that no dimension uses.
+  Axes rest;
+};
+
+Layout drawLayout() {
+  Layout layout;
+  layout.mesh = draw(static_cast<int64_t>(meshes.size()));
+  size_t rank = 1 + draw(4);
+  layout.dims.resize(rank);
+  for (size_t d = 0; d < rank; ++d)
+    layout.whole.push_back(draw(12) == 0 ? 0 : 1 + draw(9));
+  for (const SubAxis &atom : drawAtoms(meshes[layout.mesh])) {
+    int64_t where = draw(static_cast<int64_t>(rank) + 1);
+    bool used = where < static_cast<int64_t>(rank);
+    (used ? layout.dims[where] : layout.rest).push_back(atom);
+  }
+  return layout;
+}
+
+void append(Shape &desc, const Shape &numbers) {
+  desc.insert(desc.end(), numbers.begin(), numbers.end());
+}
+
+void append(Shape &desc, const Axes &axes) {
+  desc.push_back(static_cast<int64_t>(axes.size()));
+  for (const SubAxis &axis : axes)
+    append(desc, Shape{axis.axis, axis.pre, axis.size});
+}
+
+void append(Shape &desc, const std::vector<Axes> &dims) {
+  for (const Axes &axes : dims)
+    append(desc, axes);
+}
+
+/// Compares where `expected` is not the wildcard.
+constexpr int32_t anything = -999;
+
+template <typename T>
+void expectEqual(const char *what, int round, const std::vector<T> &found,
+                 const std::vector<T> &expected) {
+  for (size_t i = 0; i < expected.size(); ++i)
+    if (expected[i] != static_cast<T>(anything) && found[i] != expected[i]) {
+      std::fprintf(stderr,
+                   "%s, round %d, rank %d of %d: element %zu is %g, expected "
+                   "%g\n",
+                   what, round, myRank, numRanks, i,
+                   static_cast<double>(found[i]),
+                   static_cast<double>(expected[i]));
+      ++failures;
+      return;
+    }
+}
+
+constexpr int64_t i32 = SHOAL_RT_I32;
+
+void testGatherAndSlice(int round) {
+  Layout l = drawLayout();
+  const Mesh &mesh = meshes[l.mesh];
+  int64_t salt = groupSalt(mesh, myRank, l.rest);
+  Shape local = localShape(l.whole, l.dims);
+  std::vector<Axes> none(l.whole.size());
+  auto whole = shardOf(mesh, myRank, l.whole, none, salt, 0);
+  auto meshIndex = static_cast<int64_t>(l.mesh);
+  auto rank = static_cast<int64_t>(l.whole.size());
+
+  Shape desc = {0, i32, meshIndex, rank};
+  append(desc, local);
+  append(desc, l.whole);
+  append(desc, l.dims);
+  std::vector<int32_t> gathered(whole.size(), -5);
+  auto in = shardOf(mesh, myRank, l.whole, l.dims, salt, -77);
+  shoal_rt_all_gather(desc.data(), in.data(), gathered.data());
+  expectEqual("all_gather", round, gathered, whole);
+
+  desc = {-1, i32, meshIndex, rank};
+  append(desc, l.whole);
+  append(desc, local);
+  append(desc, l.dims);
+  std::vector<int32_t> slice(in.size(), -5);
+  shoal_rt_all_slice(desc.data(), whole.data(), slice.data());
+  expectEqual("all_slice", round, slice,
+              shardOf(mesh, myRank, l.whole, l.dims, salt, 0));
+}
+
+/// The ranks that share every coordinate over `rest` with this one.
+std::vector<int> groupOf(const Mesh &mesh, const Axes &rest) {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < numRanks; ++rank)
+    if (indexOf(mesh, rank, rest) == indexOf(mesh, myRank, rest))
+      ranks.push_back(rank);
+  return ranks;
+}
+
+/// Small numbers, so that no type rounds or wraps.
+double term(int rank, int64_t i) {
+  return static_cast<double>((rank * 7 + i * 3) % 5 - 2);
+}
+
+double combined(int64_t kind, double a, double b) {
+  switch (kind) {
+  case SHOAL_RT_SUM:
+    return a + b;
+  case SHOAL_RT_PROD:
+    return a * b;
+  case SHOAL_RT_MAX:
+    return std::max(a, b);
+  default:
+    return std::min(a, b);
+  }
+}
+
+template <typename T>
+void testAllReduceAs(int round, int64_t type, T (*encode)(double)) {
+  Layout l = drawLayout();
+  const Mesh &mesh = meshes[l.mesh];
+  Axes axes;
+  for (const Axes &dim : l.dims)
+    axes.insert(axes.end(), dim.begin(), dim.end());
+  int64_t kind = draw(4), count = draw(40);
+  Shape desc = {0, type, static_cast<int64_t>(l.mesh), kind, count};
+  append(desc, axes);
+  std::vector<T> in, expected, out(count);
+  for (int64_t i = 0; i < count; ++i) {
+    in.push_back(encode(term(myRank, i)));
+    bool first = true;
+    double value = 0;
+    for (int rank : groupOf(mesh, l.rest)) {
+      value = first ? term(rank, i) : combined(kind, value, term(rank, i));
+      first = false;
+    }
+    expected.push_back(encode(value == 0 ? 0 : value)); // no -0
+  }
+  shoal_rt_all_reduce(desc.data(), in.data(), out.data());
+  for (int64_t i = 0; i < count; ++i)
+    if (out[i] == encode(-0.0))
+      out[i] = encode(0);
+  expectEqual("all_reduce", round, out, expected);
+}
+
+void testAllReduce(int round) {
+  testAllReduceAs<float>(round, SHOAL_RT_F32,
+                         [](double v) { return static_cast<float>(v + 0.0); });
+  testAllReduceAs<double>(round, SHOAL_RT_F64,
+                          [](double v) { return v + 0.0; });
+  testAllReduceAs<uint16_t>(round, SHOAL_RT_BF16, [](double v) {
+    return shoal::support::toBFloat16(static_cast<float>(v)).bits;
+  });
+  testAllReduceAs<uint16_t>(round, SHOAL_RT_F16, [](double v) {
+    return shoal::support::toFloat16(static_cast<float>(v)).bits;
+  });
+  testAllReduceAs<int64_t>(round, SHOAL_RT_I64,
+                           [](double v) { return static_cast<int64_t>(v); });
+  testAllReduceAs<int32_t>(round, SHOAL_RT_I32,
+                           [](double v) { return static_cast<int32_t>(v); });
+}
+
+/// i1 as logic: or and and over a group in which one rank differs.
+void testAllReduceOfBits() {
+  Axes all;
+  for (size_t a = 0; a < meshes[0].axes().size(); ++a)
+    all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
+  for (int64_t kind = 0; kind < 6; ++kind) {
+    Shape desc = {0, SHOAL_RT_I1, 0, kind, 2};
+    append(desc, all);
+    std::vector<uint8_t> in = {myRank == 0, myRank != 0}, out(2);
+    shoal_rt_all_reduce(desc.data(), in.data(), out.data());
+    bool any =
+        kind == SHOAL_RT_SUM || kind == SHOAL_RT_MAX || kind == SHOAL_RT_OR;
+    bool alone = numRanks == 1;
+    expectEqual<uint8_t>("all_reduce of i1", static_cast<int>(kind), out,
+                         {static_cast<uint8_t>(any || alone),
+                          static_cast<uint8_t>(any && !alone)});
+  }
+}
+
+void testNaN() {
+  float nan = NAN;
+  Axes all;
+  for (size_t a = 0; a < meshes[0].axes().size(); ++a)
+    all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
+  for (int64_t kind : {SHOAL_RT_MAX, SHOAL_RT_MIN}) {
+    Shape desc = {0, SHOAL_RT_F32, 0, kind, 2};
+    append(desc, all);
+    std::vector<float> in = {myRank == 0 ? nan : 1.0f,
+                             myRank == numRanks - 1 ? nan : 1.0f},
+                       out(2);
+    shoal_rt_all_reduce(desc.data(), in.data(), out.data());
+    expectEqual<uint8_t>("nan", static_cast<int>(kind),
+                         {std::isnan(out[0]), std::isnan(out[1])}, {1, 1});
+  }
+}
+
+void testReduceScatter(int round) {
+  Layout l = drawLayout();
+  const Mesh &mesh = meshes[l.mesh];
+  Shape local = localShape(l.whole, l.dims);
+  std::vector<Axes> none(l.whole.size());
+  // Each device's term is the whole tensor times its rank + 1.
+  auto in = shardOf(mesh, myRank, l.whole, none, 0, 0);
+  auto expected = shardOf(mesh, myRank, l.whole, l.dims, 0, anything);
+  int32_t factor = 0;
+  for (int rank : groupOf(mesh, l.rest))
+    factor += rank + 1;
+  for (int32_t &value : in)
+    value *= myRank + 1;
+  for (int32_t &value : expected)
+    value *= value == anything ? 1 : factor;
+  Shape desc = {0, i32, static_cast<int64_t>(l.mesh), SHOAL_RT_SUM,
+                static_cast<int64_t>(l.whole.size())};
+  append(desc, l.whole);
+  append(desc, local);
+  append(desc, l.dims);
+  std::vector<int32_t> out(expected.size(), -5);
+  shoal_rt_reduce_scatter(desc.data(), in.data(), out.data());
+  expectEqual("reduce_scatter", round, out, expected);
+}
+
+/// A reshard that moves each dim's axes to other dims that have none.
+void testAllToAll(int round) {
+  Layout l = drawLayout();
+  const Mesh &mesh = meshes[l.mesh];
+  size_t rank = l.whole.size();
+  if (rank < 2)
+    return;
+  // Dims that give axes and dims that take them are disjoint.
+  std::vector<size_t> givers, takers;
+  for (size_t d = 0; d < rank; ++d)
+    (draw(2) ? givers : takers).push_back(d);
+  if (givers.empty() || takers.empty())
+    return;
+  std::vector<Axes> source(rank), target(rank);
+  Axes rest;
+  Shape moves;
+  int64_t count = 0;
+  for (const SubAxis &atom : drawAtoms(mesh)) {
+    if (draw(4) == 0) {
+      rest.push_back(atom);
+      continue;
+    }
+    size_t from = givers[draw(static_cast<int64_t>(givers.size()))];
+    size_t to = takers[draw(static_cast<int64_t>(takers.size()))];
+    source[from].push_back(atom);
+    target[to].push_back(atom);
+    append(moves, Shape{static_cast<int64_t>(from), static_cast<int64_t>(to)});
+    append(moves, Axes{atom});
+    ++count;
+  }
+  if (count == 0)
+    return;
+  int64_t salt = groupSalt(mesh, myRank, rest);
+  Shape desc = {0, i32, static_cast<int64_t>(l.mesh),
+                static_cast<int64_t>(rank)};
+  append(desc, localShape(l.whole, source));
+  append(desc, localShape(l.whole, target));
+  desc.push_back(count);
+  append(desc, moves);
+  auto in = shardOf(mesh, myRank, l.whole, source, salt, -77);
+  auto expected = shardOf(mesh, myRank, l.whole, target, salt, anything);
+  std::vector<int32_t> out(expected.size(), -5);
+  shoal_rt_all_to_all(desc.data(), in.data(), out.data());
+  expectEqual("all_to_all", round, out, expected);
+}
+
+void testPermute(int round) {
+  size_t from = draw(static_cast<int64_t>(meshes.size()));
+  // Another mesh with the same axes but other device order.
+  size_t to = draw(2) ? from : from ^ 1;
+  Axes source = drawAtoms(meshes[from]), rest;
+  if (from == to)
+    while (source.size() > 1 && draw(2)) {
+      rest.push_back(source.back());
+      source.pop_back();
+    }
+  Axes target = source;
+  std::shuffle(target.begin(), target.end(), rng);
+  int64_t count = draw(6);
+  Shape desc = {0, i32, static_cast<int64_t>(from), static_cast<int64_t>(to),
+                count};
+  append(desc, source);
+  append(desc, target);
+  std::vector<int32_t> in(count, myRank + 100), out(count, -5);
+  int32_t sender = -1;
+  for (int rank = 0; rank < numRanks; ++rank)
+    if (indexOf(meshes[from], rank, source) ==
+            indexOf(meshes[to], myRank, target) &&
+        indexOf(meshes[from], rank, rest) == indexOf(meshes[to], myRank, rest))
+      sender = rank;
+  shoal_rt_collective_permute(desc.data(), in.data(), out.data());
+  expectEqual("collective_permute", round, out,
+              std::vector<int32_t>(count, sender + 100));
+}
+
+void testAxisIndex(int round) {
+  size_t mesh = draw(static_cast<int64_t>(meshes.size()));
+  Axes atoms = drawAtoms(meshes[mesh]);
+  Shape desc = {static_cast<int64_t>(mesh)};
+  append(desc, atoms);
+  std::vector<int32_t> out(1);
+  shoal_rt_axis_index(desc.data(), out.data());
+  expectEqual("axis_index", round, out,
+              {static_cast<int32_t>(indexOf(meshes[mesh], myRank, atoms))});
+}
+
+/// Every way to write numRanks as a product of up to three axes, each with the
+/// identity and with a random device order after it.
+void makeMeshes() {
+  for (int64_t a = 1; a <= numRanks; ++a)
+    for (int64_t b = 1; a * b <= numRanks; ++b) {
+      if (numRanks % (a * b) != 0)
+        continue;
+      std::vector<MeshAxis> axes = {
+          {"a", a}, {"b", b}, {"c", numRanks / (a * b)}};
+      std::vector<int64_t> ids;
+      for (int64_t i = 0; i < numRanks; ++i)
+        ids.push_back(i);
+      std::shuffle(ids.begin(), ids.end(), rng);
+      meshes.emplace_back("m", axes, std::vector<int64_t>());
+      meshes.emplace_back("m", axes, ids);
+    }
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &myRank);
+  MPI_Comm_size(MPI_COMM_WORLD, &numRanks);
+  makeMeshes();
+  Device::get().setUp(meshes, myRank);
+  testAllReduceOfBits();
+  testNaN();
+  for (int round = 0; round < 150; ++round) {
+    testAxisIndex(round);
+    testGatherAndSlice(round);
+    testAllReduce(round);
+    testReduceScatter(round);
+    testAllToAll(round);
+    testPermute(round);
+  }
+  int total = 0;
+  MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+  if (myRank == 0)
+    std::printf("%d ranks: %d failures\n", numRanks, total);
+  MPI_Finalize();
+  return total != 0;
+}

@@ -1,0 +1,392 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "CPU/EinsumPlan.h"
+#include "shoal/Runtime/ABI.h"
+#include "shoal/Support/SmallFloat.h"
+
+#include <cmath>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+using namespace shoal::rt;
+using shoal::support::BFloat16;
+using shoal::support::ElementType;
+using shoal::support::Float16;
+
+namespace {
+
+/// "GSEC,GSM->EGCM" with the size of each letter.
+struct Case {
+  std::string spec;
+  std::map<char, int64_t> sizes;
+  ElementType in = ElementType::F32;
+  ElementType out = ElementType::F32;
+};
+
+struct Parsed {
+  std::vector<std::string> operands;
+  std::string result;
+};
+
+Parsed parse(const std::string &spec) {
+  Parsed parsed;
+  size_t arrow = spec.find("->");
+  std::string left = spec.substr(0, arrow);
+  size_t comma = left.find(',');
+  parsed.operands.push_back(left.substr(0, comma));
+  if (comma != std::string::npos)
+    parsed.operands.push_back(left.substr(comma + 1));
+  parsed.result = spec.substr(arrow + 2);
+  return parsed;
+}
+
+std::vector<int64_t> encode(const Case &c) {
+  std::map<char, int64_t> letter;
+  std::vector<int64_t> desc = {static_cast<int64_t>(c.in),
+                               static_cast<int64_t>(c.out),
+                               static_cast<int64_t>(c.sizes.size())};
+  for (auto [name, size] : c.sizes) {
+    letter.emplace(name, static_cast<int64_t>(letter.size()));
+    desc.push_back(size);
+  }
+  Parsed parsed = parse(c.spec);
+  desc.push_back(static_cast<int64_t>(parsed.operands.size()));
+  parsed.operands.push_back(parsed.result);
+  for (const std::string &tensor : parsed.operands) {
+    desc.push_back(static_cast<int64_t>(tensor.size()));
+    for (char name : tensor)
+      desc.push_back(letter[name]);
+  }
+  return desc;
+}
+
+int64_t elements(const Case &c, const std::string &tensor) {
+  int64_t count = 1;
+  for (char name : tensor)
+    count *= c.sizes.at(name);
+  return count;
+}
+
+int64_t offset(const Case &c, const std::string &tensor,
+               const std::map<char, int64_t> &index) {
+  int64_t at = 0;
+  for (char name : tensor)
+    at = at * c.sizes.at(name) + index.at(name);
+  return at;
+}
+
+/// The meaning of an einsum, one term after another.
+std::vector<double> naive(const Case &c,
+                          const std::vector<std::vector<double>> &inputs) {
+  Parsed parsed = parse(c.spec);
+  std::vector<double> result(elements(c, parsed.result), 0);
+  int64_t terms = 1;
+  for (auto [name, size] : c.sizes)
+    terms *= size;
+  for (int64_t term = 0; term < terms; ++term) {
+    std::map<char, int64_t> index;
+    int64_t rest = term;
+    for (auto [name, size] : c.sizes) {
+      index[name] = rest % size;
+      rest /= size;
+    }
+    double product = 1;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      product *= inputs[i][offset(c, parsed.operands[i], index)];
+    double &sum = result[offset(c, parsed.result, index)];
+    sum = c.out == ElementType::I1 ? (sum != 0 || product != 0) : sum + product;
+  }
+  return result;
+}
+
+/// A buffer of any element type, seen as doubles.
+class Tensor {
+public:
+  Tensor(ElementType type, int64_t count)
+      : type(type), count(count),
+        bytes(count * shoal::support::elementSize(type), 0x5a) {}
+
+  void *data() { return bytes.data(); }
+
+  double get(int64_t i) const {
+    switch (type) {
+    case ElementType::F32:
+      return at<float>(i);
+    case ElementType::F64:
+      return at<double>(i);
+    case ElementType::BF16:
+      return toFloat(at<BFloat16>(i));
+    case ElementType::F16:
+      return toFloat(at<Float16>(i));
+    case ElementType::I64:
+      return static_cast<double>(at<int64_t>(i));
+    case ElementType::I32:
+      return at<int32_t>(i);
+    case ElementType::I16:
+      return at<int16_t>(i);
+    case ElementType::I8:
+      return at<int8_t>(i);
+    case ElementType::I1:
+      return at<uint8_t>(i);
+    }
+    return 0;
+  }
+
+  void set(int64_t i, double value) {
+    switch (type) {
+    case ElementType::F32:
+      return put(i, static_cast<float>(value));
+    case ElementType::F64:
+      return put(i, value);
+    case ElementType::BF16:
+      return put(i, shoal::support::toBFloat16(static_cast<float>(value)));
+    case ElementType::F16:
+      return put(i, shoal::support::toFloat16(static_cast<float>(value)));
+    case ElementType::I64:
+      return put(i, static_cast<int64_t>(value));
+    case ElementType::I32:
+      return put(i, static_cast<int32_t>(value));
+    case ElementType::I16:
+      return put(i, static_cast<int16_t>(value));
+    case ElementType::I8:
+      return put(i, static_cast<int8_t>(value));
+    case ElementType::I1:
+      return put(i, static_cast<uint8_t>(value != 0));
+    }
+  }
+
+  std::vector<double> values() const {
+    std::vector<double> all;
+    for (int64_t i = 0; i < count; ++i)
+      all.push_back(get(i));
+    return all;
+  }
+
+private:
+  template <typename T>
+  T at(int64_t i) const {
+    T value;
+    std::memcpy(&value, bytes.data() + i * sizeof(T), sizeof(T));
+    return value;
+  }
+  template <typename T>
+  void put(int64_t i, T value) {
+    std::memcpy(bytes.data() + i * sizeof(T), &value, sizeof(T));
+  }
+
+  ElementType type;
+  int64_t count;
+  std::vector<char> bytes;
+};
+
+/// How far a result of this type may be from exact arithmetic.
+double tolerance(ElementType in, ElementType out) {
+  if (out == ElementType::BF16)
+    return 0x1p-8;
+  if (out == ElementType::F16)
+    return 0x1p-10;
+  if (out == ElementType::F64 && in == ElementType::F64)
+    return 1e-13;
+  return shoal::support::isFloat(out) ? 1e-5 : 0;
+}
+
+void check(const Case &c) {
+  SCOPED_TRACE(c.spec + " " + std::string(elementTypeName(c.in)) + " -> " +
+               std::string(elementTypeName(c.out)));
+  Parsed parsed = parse(c.spec);
+  std::mt19937 random(7);
+  std::vector<Tensor> operands;
+  std::vector<std::vector<double>> inputs;
+  for (const std::string &tensor : parsed.operands) {
+    int64_t count = elements(c, tensor);
+    operands.emplace_back(c.in, count);
+    for (int64_t i = 0; i < count; ++i)
+      operands.back().set(i, shoal::support::isFloat(c.in)
+                                 ? std::normal_distribution<>()(random)
+                                 : static_cast<int>(random() % 3) - 1);
+    inputs.push_back(operands.back().values());
+  }
+  Tensor result(c.out, elements(c, parsed.result));
+  std::vector<int64_t> desc = encode(c);
+  if (operands.size() == 1)
+    shoal_rt_einsum(desc.data(), operands[0].data(), result.data(), nullptr);
+  else
+    shoal_rt_einsum(desc.data(), operands[0].data(), operands[1].data(),
+                    result.data());
+  std::vector<double> expected = naive(c, inputs), found = result.values();
+  double allowed = tolerance(c.in, c.out);
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_LE(std::abs(found[i] - expected[i]),
+              allowed * (4 + std::abs(expected[i])))
+        << "element " << i << ": " << found[i] << ", expected " << expected[i];
+}
+
+TEST(Einsum, the_moe_layer) {
+  for (int64_t g : {1, 3}) {
+    std::map<char, int64_t> sizes = {{'G', g}, {'S', 12}, {'M', 10},
+                                     {'E', 4}, {'C', 5},  {'H', 9}};
+    for (const char *spec :
+         {"GSM,ME->GSE", "GSEC,GSM->EGCM", "EGCM,EMH->EGCH", "EGCH,EHM->GECM",
+          "GSEC,GECM->GSM", "GSE,GSC->GSEC"}) {
+      Case c{spec, {}};
+      for (char name : c.spec)
+        if (sizes.contains(name))
+          c.sizes[name] = sizes[name];
+      check(c);
+    }
+  }
+}
+
+TEST(Einsum, one_operand) {
+  std::map<char, int64_t> two = {{'i', 37}, {'j', 45}};
+  check({"ij->ji", two});
+  check({"ij->i", two});
+  check({"ij->j", two});
+  check({"ij->", two});
+  check({"ii->i", {{'i', 9}}});
+  check({"ii->", {{'i', 9}}});
+  check({"iji->ji", {{'i', 5}, {'j', 6}}});
+  check({"abc->cab", {{'a', 33}, {'b', 2}, {'c', 70}}});
+  check({"ij->ji", two, ElementType::BF16, ElementType::F32});
+  check({"->", {}});
+}
+
+TEST(Einsum, vectors_diagonals_and_lone_letters) {
+  check({"i,i->", {{'i', 100}}});
+  check({"i,j->ij", {{'i', 10}, {'j', 20}}});
+  check({"ij,j->i", {{'i', 50}, {'j', 60}}});
+  check({"ij,i->j", {{'i', 50}, {'j', 60}}});
+  check({",ij->ji", {{'i', 5}, {'j', 6}}});
+  check({"bi,bi->b", {{'b', 20}, {'i', 30}}});
+  check({"ib,ib->b", {{'b', 20}, {'i', 30}}});
+  check({"iij,jk->ik", {{'i', 4}, {'j', 5}, {'k', 6}}});
+  check({"ijx,jky->ik", {{'i', 4}, {'j', 5}, {'k', 6}, {'x', 3}, {'y', 2}}});
+  check({"xx,jk->k", {{'x', 4}, {'j', 5}, {'k', 6}}});
+  check({"ijx,jk->ik",
+         {{'i', 4}, {'j', 5}, {'k', 6}, {'x', 3}},
+         ElementType::BF16,
+         ElementType::BF16});
+}
+
+TEST(Einsum, empty_sums_are_zero_and_empty_results_nothing) {
+  check({"ij,jk->ik", {{'i', 3}, {'j', 0}, {'k', 4}}});
+  check({"ij,jk->ik", {{'i', 0}, {'j', 3}, {'k', 4}}});
+  check({"ij->i", {{'i', 3}, {'j', 0}}});
+}
+
+TEST(Einsum, one_address_may_describe_another_einsum) {
+  std::vector<int64_t> desc(64);
+  for (const char *spec : {"ij->ji", "ij->j", "ij->ij"}) {
+    Case c{spec, {{'i', 2}, {'j', 3}}};
+    std::vector<int64_t> fresh = encode(c);
+    std::copy(fresh.begin(), fresh.end(), desc.begin());
+    float in[6] = {0, 1, 2, 3, 4, 5}, out[6] = {};
+    shoal_rt_einsum(desc.data(), in, out, nullptr);
+    EXPECT_EQ(out[1], spec == std::string("ij->ij")  ? 1
+                      : spec == std::string("ij->j") ? 5
+                                                     : 3);
+  }
+}
+
+/// A random spec: each letter in a random subset of the tensors, in a random
+/// order, at times twice in an operand.
+Case randomCase(std::mt19937 &random) {
+  Case c;
+  std::string tensors[3];
+  for (char name = 'a'; name < static_cast<char>('a' + 1 + random() % 6);
+       ++name) {
+    constexpr int64_t sizes[] = {1, 2, 3, 5, 9, 17};
+    c.sizes[name] = sizes[random() % 6];
+    unsigned where = 1 + random() % 3; // at least one operand
+    if (random() % 8 == 0)
+      tensors[random() % 2] += name, where |= 1;
+    for (int i = 0; i < 2; ++i)
+      if (where >> i & 1)
+        tensors[i] += name;
+    if (random() % 2)
+      tensors[2] += name;
+  }
+  for (std::string &tensor : tensors)
+    std::shuffle(tensor.begin(), tensor.end(), random);
+  c.spec = tensors[0] + "," + tensors[1] + "->" + tensors[2];
+  return c;
+}
+
+TEST(Einsum, random_specs_in_every_type) {
+  using enum ElementType;
+  constexpr std::pair<ElementType, ElementType> types[] = {
+      {F32, F32},  {F32, F32}, {F32, F32}, {F64, F64},  {BF16, BF16},
+      {BF16, F32}, {F16, F16}, {F16, F32}, {F32, BF16}, {F32, F64},
+      {BF16, F16}, {I32, I32}, {I8, I32},  {I64, I64},  {I16, I16},
+      {I8, I8},    {I1, I1},   {I64, I32}};
+  std::mt19937 random(42);
+  for (int round = 0; round < 600 && !testing::Test::HasFatalFailure();
+       ++round) {
+    Case c = randomCase(random);
+    int64_t terms = 1;
+    for (auto [name, size] : c.sizes)
+      terms *= size;
+    if (terms > 40000)
+      continue;
+    std::tie(c.in, c.out) = types[round % std::size(types)];
+    // Small integers overflow; wrapping is not what the doubles do.
+    if (c.out == I8 && terms > 100)
+      continue;
+    check(c);
+  }
+}
+
+/// The contraction of a spec without lone letters.
+Contraction contractionOf(const Case &c) {
+  EinsumSpec spec = parseEinsum(encode(c).data());
+  return classify(spec, {letterStrides(spec, spec.operands[0]),
+                         letterStrides(spec, spec.operands[1]),
+                         letterStrides(spec, spec.result)});
+}
+
+TEST(EinsumPlan, collapses_letters_into_one_product) {
+  Case c{"EGCM,EMH->EGCH",
+         {{'E', 8}, {'G', 4}, {'C', 128}, {'M', 256}, {'H', 1024}}};
+  auto plan = planGemm(contractionOf(c), {}, 4);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->m, 4 * 128);
+  EXPECT_EQ(plan->n, 1024);
+  EXPECT_EQ(plan->k, 256);
+  EXPECT_TRUE(plan->outer.empty() && plan->summed.empty());
+  EXPECT_EQ(plan->batch.size(), 1u);
+  for (const Packing &packing : plan->packing)
+    EXPECT_FALSE(packing.packed);
+}
+
+TEST(EinsumPlan, sums_over_two_letters_in_one_product) {
+  Case c{"GSEC,GECM->GSM",
+         {{'G', 2}, {'S', 512}, {'E', 8}, {'C', 128}, {'M', 256}}};
+  auto plan = planGemm(contractionOf(c), {}, 4);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->k, 8 * 128);
+  EXPECT_EQ(plan->m, 512);
+  EXPECT_EQ(plan->n, 256);
+}
+
+TEST(EinsumPlan, packs_only_where_no_order_is_dense) {
+  // The summed letters lie in opposite orders in the operands.
+  Case c{"iab,baj->ij", {{'a', 64}, {'b', 64}, {'i', 512}, {'j', 512}}};
+  auto plan = planGemm(contractionOf(c), {}, 4);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->k, 64 * 64);
+  EXPECT_NE(plan->packing[0].packed, plan->packing[1].packed);
+  EXPECT_FALSE(plan->packing[2].packed);
+}
+
+TEST(EinsumPlan, packs_what_must_be_converted) {
+  Case c{"ij,jk->ik", {{'i', 64}, {'j', 64}, {'k', 64}}};
+  auto plan = planGemm(contractionOf(c), {true, true, true}, 4);
+  ASSERT_TRUE(plan);
+  for (const Packing &packing : plan->packing)
+    EXPECT_EQ(packing.elements, 64 * 64);
+}
+
+} // namespace

@@ -1,0 +1,109 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Runtime/ABI.h"
+#include "shoal/Support/SmallFloat.h"
+
+#include <cmath>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <limits>
+
+using testing::ElementsAre;
+
+namespace {
+
+template <typename T>
+std::vector<T> scan(std::vector<int64_t> desc, std::vector<T> in) {
+  std::vector<T> out(in.size());
+  shoal_rt_cumulative(desc.data(), in.data(), out.data());
+  return out;
+}
+
+// desc = [type, kind, rank, shape, axis, exclusive, reverse]
+TEST(Cumulative, inclusive_and_exclusive_both_ways) {
+  std::vector<float> in = {1, 2, 3, 4};
+  EXPECT_THAT(scan<float>({0, 0, 1, 4, 0, 0, 0}, in), ElementsAre(1, 3, 6, 10));
+  EXPECT_THAT(scan<float>({0, 0, 1, 4, 0, 1, 0}, in), ElementsAre(0, 1, 3, 6));
+  EXPECT_THAT(scan<float>({0, 0, 1, 4, 0, 0, 1}, in), ElementsAre(10, 9, 7, 4));
+  EXPECT_THAT(scan<float>({0, 0, 1, 4, 0, 1, 1}, in), ElementsAre(9, 7, 4, 0));
+}
+
+TEST(Cumulative, along_the_first_and_the_last_dim) {
+  std::vector<int32_t> in = {1, 2, 3, 4, 5, 6};
+  EXPECT_THAT(scan<int32_t>({5, 0, 2, 2, 3, 0, 0, 0}, in),
+              ElementsAre(1, 2, 3, 5, 7, 9));
+  EXPECT_THAT(scan<int32_t>({5, 0, 2, 2, 3, 1, 0, 0}, in),
+              ElementsAre(1, 3, 6, 4, 9, 15));
+}
+
+TEST(Cumulative, max_begins_at_the_least_value) {
+  std::vector<int8_t> in = {-3, 5, 2};
+  EXPECT_THAT(scan<int8_t>({7, 2, 1, 3, 0, 1, 0}, in),
+              ElementsAre(-128, -3, 5));
+}
+
+TEST(Cumulative, wide_inner_dims_are_cut_into_strips) {
+  constexpr int64_t rows = 3, columns = 700;
+  std::vector<int64_t> in(rows * columns);
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<int64_t>(i);
+  auto out = scan<int64_t>({4, 0, 2, rows, columns, 0, 0, 0}, in);
+  for (int64_t c = 0; c < columns; ++c)
+    EXPECT_EQ(out[2 * columns + c], 3 * c + 3 * columns);
+}
+
+TEST(Cumulative, bf16_accumulates_in_f32) {
+  // 256 + 1 is not a bf16: summed in bf16 it would stay at 256.
+  constexpr int64_t count = 512;
+  std::vector<uint16_t> ones(count, shoal::support::toBFloat16(1).bits);
+  auto out = scan<uint16_t>({2, 0, 1, count, 0, 0, 0}, ones);
+  EXPECT_EQ(shoal::support::toFloat(shoal::support::BFloat16{out[count - 1]}),
+            512);
+}
+
+TEST(Cumulative, no_elements) {
+  EXPECT_TRUE(scan<float>({0, 0, 2, 0, 4, 0, 0, 0}, {}).empty());
+}
+
+struct Top {
+  std::vector<float> values;
+  std::vector<int32_t> indices;
+};
+
+Top topK(std::vector<int64_t> shape, int64_t k, std::vector<float> in) {
+  std::vector<int64_t> desc = {0, static_cast<int64_t>(shape.size())};
+  desc.insert(desc.end(), shape.begin(), shape.end());
+  desc.push_back(k);
+  int64_t rows = 1;
+  for (size_t d = 0; d + 1 < shape.size(); ++d)
+    rows *= shape[d];
+  Top top{std::vector<float>(rows * k), std::vector<int32_t>(rows * k)};
+  shoal_rt_top_k(desc.data(), in.data(), top.values.data(), top.indices.data());
+  return top;
+}
+
+TEST(TopK, descending_with_ties_to_the_lower_index) {
+  Top top = topK({2, 4}, 2, {1, 3, 3, 2, 5, 5, 5, 6});
+  EXPECT_THAT(top.values, ElementsAre(3, 3, 6, 5));
+  EXPECT_THAT(top.indices, ElementsAre(1, 2, 3, 0));
+}
+
+TEST(TopK, nan_is_greatest) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  float inf = std::numeric_limits<float>::infinity();
+  Top top = topK({5}, 3, {inf, nan, -inf, nan, 1});
+  EXPECT_THAT(top.indices, ElementsAre(1, 3, 0));
+}
+
+TEST(TopK, of_many_agrees_with_of_few) {
+  std::vector<float> in;
+  for (int i = 0; i < 200; ++i)
+    in.push_back(static_cast<float>(i * 37 % 50));
+  Top few = topK({200}, 16, in), many = topK({200}, 40, in);
+  for (int i = 0; i < 16; ++i)
+    EXPECT_EQ(few.indices[i], many.indices[i]);
+  EXPECT_EQ(topK({200}, 200, in).values.back(), 0);
+}
+
+} // namespace
