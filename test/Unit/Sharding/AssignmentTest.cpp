@@ -1,0 +1,404 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Sharding/Assignment.h"
+#include "MoeProgram.h"
+#include "shoal/Sharding/ReshardCost.h"
+#include <gtest/gtest.h>
+
+using namespace shoal;
+using namespace shoal::testing;
+
+namespace {
+
+/// What the annotation or, without one, the rule makes of an op's choice.
+std::optional<OpShardings> shardingsOf(const AssignmentProblem::Op &op,
+                                       const FactorSharding &choice,
+                                       const Mesh &mesh) {
+  if (!op.constraint)
+    return applyChoice(op.rule, choice, mesh);
+  Sharding sharding;
+  sharding.dims.assign(choice.axes.begin(), choice.axes.end());
+  OpShardings shardings;
+  shardings.operands.assign(op.operands.size(), sharding);
+  shardings.results.assign(op.results.size(), sharding);
+  return shardings;
+}
+
+void expectConstraintHolds(const AssignmentProblem::Op &op,
+                           const FactorSharding &choice) {
+  for (auto [asked, axes] : llvm::zip_equal(op.constraint->dims, choice.axes)) {
+    ASSERT_GE(axes.size(), asked.axes.size());
+    EXPECT_EQ(llvm::ArrayRef(axes).take_front(asked.axes.size()),
+              llvm::ArrayRef(asked.axes));
+    if (!asked.open)
+      EXPECT_EQ(axes, asked.axes);
+    for (AxisId axis : op.constraint->replicated)
+      EXPECT_FALSE(llvm::is_contained(axes, axis));
+  }
+  EXPECT_TRUE(choice.passes.empty());
+}
+
+/// Recounts an assignment from the public functions alone: each op's choice
+/// is legal, makes and reads the versions it says, and the bytes add up.
+void expectConsistent(const AssignmentProblem &problem,
+                      const Assignment &assignment) {
+  ASSERT_EQ(assignment.ops.size(), problem.ops.size());
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    SCOPED_TRACE("op " + std::to_string(id));
+    if (op.constraint)
+      expectConstraintHolds(op, assignment.ops[id]);
+    auto shardings = shardingsOf(op, assignment.ops[id], problem.mesh);
+    ASSERT_TRUE(shardings);
+    for (auto [value, sharding] :
+         llvm::zip_equal(op.results, shardings->results))
+      EXPECT_EQ(assignment.values[value][0].sharding, sharding);
+    for (auto [i, value] : llvm::enumerate(op.operands))
+      EXPECT_EQ(assignment.values[value][assignment.uses[id][i]].sharding,
+                shardings->operands[i]);
+    if (op.operands.empty() || op.results.empty())
+      for (llvm::ArrayRef<Sharding> list :
+           {llvm::ArrayRef<Sharding>(shardings->operands),
+            llvm::ArrayRef<Sharding>(shardings->results)})
+        for (const Sharding &sharding : list)
+          EXPECT_FALSE(sharding.isPartial());
+  }
+  double bytes = 0;
+  for (auto [value, versions] : llvm::enumerate(assignment.values))
+    for (auto [i, version] : llvm::enumerate(versions)) {
+      EXPECT_EQ(version.parent.has_value(), i > 0);
+      if (!version.parent)
+        continue;
+      ASSERT_LT(*version.parent, i);
+      bytes += reshardBytes(
+          problem.values[value].shape, problem.values[value].elementBytes,
+          versions[*version.parent].sharding, version.sharding, problem.mesh,
+          versions[*version.parent].deviceOrder != version.deviceOrder);
+    }
+  EXPECT_DOUBLE_EQ(bytes, assignment.cost.reshards);
+}
+
+Assignment assignChecked(const AssignmentProblem &problem,
+                         const AssignmentOptions &options = {}) {
+  Assignment assignment = assignShardings(problem, options);
+  expectConsistent(problem, assignment);
+  return assignment;
+}
+
+std::string madeAs(const AssignmentProblem &problem,
+                   const Assignment &assignment, unsigned value) {
+  return toString(assignment.values[value][0].sharding, problem.mesh);
+}
+
+Mesh mesh2x4() { return makeMesh({{"x", 2}, {"y", 4}}); }
+
+//===----------------------------------------------------------------------===//
+// Small programs
+//===----------------------------------------------------------------------===//
+
+TEST(Assignment, NothingToMoveCostsNothing) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({8, 16}, closed({{0}, {1}}));
+  unsigned y = b.elementwise({x}, ProgramBuilder::Nonlinear);
+  b.result(y);
+  Assignment a = assignChecked(b.problem);
+  EXPECT_EQ(a.cost.bytes(), 0);
+  EXPECT_EQ(madeAs(b.problem, a, y), R"(<@mesh, [{"x"}, {"y"}]>)");
+}
+
+TEST(Assignment, AnnotationsAreHard) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({8, 16}, closed({{1}, {}}));
+  unsigned y = b.constrain(x, closed({{}, {1}}));
+  b.result(y, closed({{1}, {}}));
+  Assignment a = assignChecked(b.problem);
+  EXPECT_EQ(a.cost.reshards, 2 * 3.0 / 4 * 8 * 16 * 4 / 4)
+      << "to the annotation and back, although no one needs it";
+}
+
+TEST(Assignment, FreeArgumentsTakeWhatTheirUsesNeed) {
+  ProgramBuilder b(mesh2x4());
+  unsigned a = b.argument({8, 16});
+  unsigned w = b.argument({16, 32});
+  unsigned c = b.einsum("IK,KJ->IJ", {a, w});
+  b.result(b.constrain(c, closed({{0}, {1}})));
+  Assignment made = assignChecked(b.problem);
+  EXPECT_EQ(made.cost.bytes(), 0);
+  EXPECT_EQ(madeAs(b.problem, made, a), R"(<@mesh, [{"x"}, {}]>)");
+  EXPECT_EQ(madeAs(b.problem, made, w), R"(<@mesh, [{}, {"y"}]>)");
+  EXPECT_EQ(made.flopsRatio, 1);
+}
+
+TEST(Assignment, OpenDimensionsKeepTheirPrefix) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({8, 16}, closed({{1, 0}, {}}));
+  ShardingConstraint open = closed({{1}, {}});
+  open.dims[0].open = true;
+  unsigned y = b.constrain(x, open);
+  b.result(y);
+  Assignment a = assignChecked(b.problem);
+  EXPECT_EQ(a.cost.bytes(), 0);
+  EXPECT_EQ(madeAs(b.problem, a, y), R"(<@mesh, [{"y", "x"}, {}]>)");
+}
+
+TEST(Assignment, ReplicatedAxesStayAway) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({8, 16}, closed({{1, 0}, {}}));
+  ShardingConstraint open = closed({{}, {}});
+  open.dims[0].open = true;
+  open.replicated = {0};
+  unsigned y = b.constrain(x, open);
+  b.result(y);
+  Assignment a = assignChecked(b.problem);
+  EXPECT_EQ(madeAs(b.problem, a, y), R"(<@mesh, [{"y"}, {}]>)");
+}
+
+TEST(Assignment, SumsAreReducedOnceBehindLinearOps) {
+  // Two products, each partial over y, are added before one reduce_scatter.
+  ProgramBuilder b(makeMesh({{"y", 4}}));
+  unsigned a = b.argument({8, 16}, closed({{}, {0}}));
+  unsigned w = b.argument({16, 8}, closed({{0}, {}}));
+  unsigned first = b.einsum("IK,KJ->IJ", {a, w});
+  unsigned second = b.einsum("IK,KJ->IJ", {a, w});
+  unsigned sum = b.elementwise({first, second}, ProgramBuilder::Additive);
+  b.result(sum, closed({{0}, {}}));
+  AssignmentOptions options;
+  options.flopsPerByte = 1e9;
+  Assignment made = assignChecked(b.problem, options);
+  EXPECT_EQ(madeAs(b.problem, made, sum),
+            R"(<@mesh, [{}, {}], partial = {"y"}>)");
+  EXPECT_EQ(made.cost.bytes(), 3.0 / 4 * 8 * 8 * 4);
+}
+
+TEST(Assignment, NonlinearOpsSeeCompleteSums) {
+  ProgramBuilder b(mesh2x4());
+  unsigned a = b.argument({8, 16}, closed({{}, {1}}));
+  unsigned w = b.argument({16, 8}, closed({{1}, {}}));
+  unsigned c = b.einsum("IK,KJ->IJ", {a, w});
+  unsigned y = b.elementwise({c}, ProgramBuilder::Nonlinear);
+  b.result(y, closed({{}, {}}));
+  Assignment made = assignChecked(b.problem);
+  EXPECT_TRUE(made.values[c].size() > 1);
+  EXPECT_FALSE(made.values[y][0].sharding.isPartial());
+}
+
+TEST(Assignment, ResultsAreNeverPartial) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({8, 16}, closed({{1}, {0}}));
+  unsigned s = b.reduce(b.reduce(x, 0, ReduceKind::Sum), 0, ReduceKind::Sum);
+  b.result(s);
+  Assignment made = assignChecked(b.problem);
+  EXPECT_EQ(made.cost.bytes(), 2 * 7.0 / 8 * 4) << "one all_reduce of a scalar";
+}
+
+TEST(Assignment, OtherReductionsPayAtTheOp) {
+  ProgramBuilder b(makeMesh({{"y", 4}}));
+  unsigned x = b.argument({1024, 2}, closed({{0}, {}}));
+  unsigned top = b.reduce(x, 0, ReduceKind::Max);
+  b.result(top, closed({{}}));
+  Assignment made = assignChecked(b.problem);
+  EXPECT_EQ(made.cost.reductions, 2 * 3.0 / 4 * 2 * 4);
+  EXPECT_EQ(made.cost.reshards, 0) << "cheaper than gathering the operand";
+}
+
+TEST(Assignment, AReshardIsSharedByItsUsers) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({8, 16}, closed({{1}, {}}));
+  for (int i = 0; i < 3; ++i)
+    b.result(b.elementwise({x}, ProgramBuilder::Nonlinear), closed({{}, {1}}));
+  Assignment made = assignChecked(b.problem);
+  EXPECT_EQ(made.cost.bytes(), 3.0 / 4 * 8 * 16 * 4 / 4);
+  EXPECT_EQ(made.values[x].size(), 2u);
+}
+
+TEST(Assignment, GathersFromTheNearestVersion) {
+  // Needed split over x and whole: sum once into the split, then gather that.
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned a = b.argument({16, 64}, closed({{}, {0}}));
+  unsigned s = b.reduce(a, 1, ReduceKind::Sum);
+  b.result(s, closed({{0}}));
+  b.result(s, closed({{}}));
+  Assignment made = assignChecked(b.problem);
+  ASSERT_EQ(made.values[s].size(), 3u);
+  EXPECT_EQ(made.cost.bytes(), 2 * 3.0 / 4 * 16 * 4)
+      << "reduce_scatter + all_gather, not also an all_reduce";
+}
+
+TEST(Assignment, OrderOfAxesFollowsTheAnnotations) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({16, 16}, closed({{1, 0}, {}}));
+  unsigned y = b.elementwise({x}, ProgramBuilder::Nonlinear);
+  b.result(y, closed({{1, 0}, {}}));
+  Assignment made = assignChecked(b.problem);
+  EXPECT_EQ(made.cost.bytes(), 0) << "no permute to mesh order and back";
+}
+
+TEST(Assignment, OtherDeviceOrderCostsTheBlock) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned x = b.argument({8, 8}, closed({{0}, {}}));
+  unsigned y = b.constrain(x, closed({{0}, {}}));
+  b.problem.ops[b.lastOp()].deviceOrder = 1;
+  unsigned z = b.elementwise({y}, ProgramBuilder::Nonlinear);
+  b.result(z, closed({{0}, {}}));
+  Assignment made = assignChecked(b.problem);
+  EXPECT_EQ(made.cost.bytes(), 2 * 64.0) << "there and back";
+  EXPECT_EQ(made.values[x][1].deviceOrder, 1u);
+  EXPECT_EQ(made.values[y][0].deviceOrder, 1u);
+}
+
+TEST(Assignment, AnnotationMayHaveMoreShardsThanRows) {
+  ProgramBuilder b(makeMesh({{"x", 8}}));
+  unsigned x = b.argument({3, 8}, closed({{0}, {}}));
+  b.result(b.elementwise({x}, ProgramBuilder::Nonlinear), closed({{0}, {}}));
+  assignChecked(b.problem);
+}
+
+TEST(Assignment, UnevenSplitsCountTheirPadding) {
+  // 9 rows on 8 devices are 2 rows each; 16 columns divide.
+  ProgramBuilder b(makeMesh({{"x", 8}}));
+  unsigned a = b.argument({9, 512});
+  unsigned w = b.argument({512, 16});
+  unsigned c = b.einsum("IK,KJ->IJ", {a, w});
+  b.result(c);
+  AssignmentOptions options;
+  options.flopsPerByte = 1;
+  Assignment made = assignChecked(b.problem, options);
+  EXPECT_EQ(madeAs(b.problem, made, c), R"(<@mesh, [{}, {"x"}]>)");
+  EXPECT_EQ(made.flopsRatio, 1);
+}
+
+TEST(Assignment, EmptyAndScalarProgramsAreFine) {
+  ProgramBuilder empty(mesh2x4());
+  assignChecked(empty.problem);
+  ProgramBuilder b(mesh2x4());
+  unsigned s = b.argument({});
+  b.result(b.elementwise({s}, ProgramBuilder::Nonlinear));
+  EXPECT_EQ(assignChecked(b.problem).cost.bytes(), 0);
+}
+
+//===----------------------------------------------------------------------===//
+// The Mixture-of-Experts layer
+//===----------------------------------------------------------------------===//
+
+struct MoeCase {
+  const char *name;
+  MoeLayout layout;
+  MoeAnnotations annotations;
+  /// Bytes over those of GShard's plan.
+  double expected;
+};
+
+class MoeAssignment : public ::testing::TestWithParam<MoeCase> {};
+
+TEST_P(MoeAssignment, BytesAreAtMostThoseOfGShardsPlan) {
+  const MoeCase &c = GetParam();
+  MoeProgram moe(c.layout, c.annotations);
+  Assignment made = assignChecked(moe.problem);
+  // The auxiliary loss is a few bytes more.
+  EXPECT_LE(made.cost.bytes(), c.expected * moe.need() * 1.001 + 16);
+}
+
+const MoeCase kMoeCases[] = {
+    {"d8_full", MoeLayout::single(8), MoeAnnotations::Full, 1},
+    {"d8_min", MoeLayout::single(8), MoeAnnotations::Min, 1},
+    {"d8_none", MoeLayout::single(8), MoeAnnotations::None, 1},
+    {"d16_full", MoeLayout::single(16), MoeAnnotations::Full, 1},
+    {"d16_min", MoeLayout::single(16), MoeAnnotations::Min, 1},
+    {"d16_none", MoeLayout::single(16), MoeAnnotations::None, 1},
+    {"dp4_ep4_full", MoeLayout::threeAxes(4, 4, 1), MoeAnnotations::Full, 1},
+    {"dp4_ep4_min", MoeLayout::threeAxes(4, 4, 1), MoeAnnotations::Min, 1},
+    {"dp4_ep4_none", MoeLayout::threeAxes(4, 4, 1), MoeAnnotations::None, 1},
+    {"dp2_ep2_tp2_full", MoeLayout::threeAxes(2, 2, 2), MoeAnnotations::Full,
+     1},
+    {"dp2_ep2_tp2_min", MoeLayout::threeAxes(2, 2, 2), MoeAnnotations::Min,
+     0.75},
+    {"dp2_ep2_tp2_none", MoeLayout::threeAxes(2, 2, 2), MoeAnnotations::None,
+     0.75},
+    {"dp1_ep4_tp2_full", MoeLayout::threeAxes(1, 4, 2), MoeAnnotations::Full,
+     1},
+    {"dp1_ep4_tp2_min", MoeLayout::threeAxes(1, 4, 2), MoeAnnotations::Min,
+     0.75},
+    {"dp1_ep4_tp2_none", MoeLayout::threeAxes(1, 4, 2), MoeAnnotations::None,
+     0.75},
+    {"dp1_ep4_tp4_min", MoeLayout::threeAxes(1, 4, 4), MoeAnnotations::Min,
+     0.69},
+    {"dp1_ep4_tp4_none", MoeLayout::threeAxes(1, 4, 4), MoeAnnotations::None,
+     0.69},
+    {"dp2_ep4_tp2_full", MoeLayout::threeAxes(2, 4, 2), MoeAnnotations::Full,
+     1},
+    {"dp2_ep4_tp2_min", MoeLayout::threeAxes(2, 4, 2), MoeAnnotations::Min,
+     0.75},
+    {"dp2_ep4_tp2_none", MoeLayout::threeAxes(2, 4, 2), MoeAnnotations::None,
+     0.75}};
+
+INSTANTIATE_TEST_SUITE_P(Table, MoeAssignment, ::testing::ValuesIn(kMoeCases),
+                         [](const auto &info) {
+                           return std::string(info.param.name);
+                         });
+
+TEST(MoeAssignment, GreedyAloneReachesTwoAllToAllsOnOneAxis) {
+  AssignmentOptions greedy;
+  greedy.descend = greedy.chains = greedy.secondStart = false;
+  for (auto annotations :
+       {MoeAnnotations::Full, MoeAnnotations::Min, MoeAnnotations::None}) {
+    MoeProgram moe(MoeLayout::single(8), annotations);
+    Assignment made = assignChecked(moe.problem, greedy);
+    EXPECT_LE(made.cost.bytes(), moe.need() + 16);
+  }
+}
+
+TEST(MoeAssignment, SumOverTensorParallelExpertsMovesBehindTheCombine) {
+  MoeProgram moe(MoeLayout::threeAxes(2, 2, 2), MoeAnnotations::Min);
+  Assignment made = assignChecked(moe.problem);
+  // No all_reduce of the expert output: it stays partial, or is scattered.
+  AxisId tp = moe.layout.tp[0];
+  for (const ValueVersion &version : made.values[moe.expertOutput])
+    EXPECT_TRUE(version.sharding.uses(tp))
+        << toString(version.sharding, moe.problem.mesh);
+}
+
+TEST(MoeAssignment, EveryPhaseLowersTheCost) {
+  for (auto annotations : {MoeAnnotations::Min, MoeAnnotations::None}) {
+    MoeProgram moe(MoeLayout::threeAxes(2, 2, 2), annotations);
+    AssignmentOptions options;
+    options.descend = options.chains = options.secondStart = false;
+    double greedy = assignChecked(moe.problem, options).cost.total();
+    options.descend = true;
+    double descended = assignChecked(moe.problem, options).cost.total();
+    options.chains = true;
+    double chained = assignChecked(moe.problem, options).cost.total();
+    options.secondStart = true;
+    double best = assignChecked(moe.problem, options).cost.total();
+    EXPECT_LE(descended, greedy);
+    EXPECT_LE(chained, descended);
+    EXPECT_LE(best, chained);
+  }
+}
+
+TEST(MoeAssignment, SameAnswerEveryTime) {
+  MoeProgram moe(MoeLayout::threeAxes(2, 2, 2), MoeAnnotations::None);
+  Assignment first = assignShardings(moe.problem);
+  Assignment second = assignShardings(moe.problem);
+  EXPECT_EQ(first.ops, second.ops);
+  EXPECT_EQ(first.cost.total(), second.cost.total());
+}
+
+TEST(MoeAssignment, CostDoesNotDependOnTheOrderOfOps) {
+  for (auto annotations :
+       {MoeAnnotations::Full, MoeAnnotations::Min, MoeAnnotations::None}) {
+    MoeLayout layout = MoeLayout::threeAxes(2, 2, 2);
+    MoeProgram forward(layout, annotations);
+    MoeProgram reversed(layout, annotations, /*reversed=*/true);
+    double a = assignChecked(forward.problem).cost.total();
+    double b = assignChecked(reversed.problem).cost.total();
+    EXPECT_NEAR(a, b, 0.001 * a);
+  }
+}
+
+TEST(MoeAssignment, IsAsGoodOnThousandsOfDevices) {
+  MoeProgram moe(MoeLayout::threeAxes(256, 4, 2), MoeAnnotations::Min);
+  Assignment made = assignChecked(moe.problem);
+  EXPECT_LE(made.cost.bytes(), 0.75 * moe.need() * 1.001 + 16);
+}
+
+} // namespace

@@ -1,0 +1,181 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Sharding/ReshardCost.h"
+#include "ProgramBuilder.h"
+#include "llvm/ADT/STLExtras.h"
+#include <gtest/gtest.h>
+
+using namespace shoal;
+using namespace shoal::testing;
+
+namespace {
+
+using Shape = llvm::SmallVector<int64_t>;
+
+Mesh mesh2x2() { return makeMesh({{"x", 2}, {"y", 2}}); }
+Mesh mesh2x4() { return makeMesh({{"x", 2}, {"y", 4}}); }
+Mesh mesh2x2x2() { return makeMesh({{"x", 2}, {"y", 2}, {"z", 2}}); }
+constexpr AxisId x = 0, y = 1, z = 2;
+
+Sharding split(std::initializer_list<AxisList> dims, AxisList partial = {}) {
+  Sharding sharding;
+  sharding.dims.assign(dims.begin(), dims.end());
+  sharding.partial = std::move(partial);
+  return sharding;
+}
+
+double bytes(const Mesh &mesh, Shape shape, const Sharding &from,
+             const Sharding &to) {
+  return reshardBytes(shape, 4, from, to, mesh);
+}
+
+TEST(ReshardCost, StandardCollectives) {
+  Mesh mesh = mesh2x4();
+  Shape shape = {24, 48};
+  EXPECT_EQ(bytes(mesh, shape, split({{y}, {}}), split({{y}, {}})), 0);
+  EXPECT_EQ(bytes(mesh, shape, split({{y}, {}}), split({{y, x}, {}})), 0)
+      << "a slice";
+  EXPECT_EQ(bytes(mesh, shape, split({{x}, {}}), split({{}, {}})), 2304)
+      << "all_gather";
+  EXPECT_EQ(bytes(mesh, shape, split({{y}, {}}), split({{}, {y}})), 864)
+      << "all_to_all";
+  EXPECT_EQ(bytes(mesh, shape, split({{x, y}, {}}), split({{y, x}, {}})), 576)
+      << "collective_permute";
+}
+
+TEST(ReshardCost, SeveralSteps) {
+  Mesh mesh = mesh2x4();
+  Shape shape = {24, 48};
+  EXPECT_EQ(bytes(mesh, shape, split({{y}, {}}), split({{x, y}, {}})), 576);
+  EXPECT_EQ(bytes(mesh, shape, split({{x, y}, {}}), split({{y}, {}})), 1152);
+  EXPECT_EQ(bytes(mesh, shape, split({{x, y}, {}}), split({{}, {x}})), 2016);
+  EXPECT_EQ(bytes(mesh, shape, split({{x, y}, {}}), split({{y}, {x}})), 576);
+  EXPECT_EQ(bytes(mesh, shape, split({{x}, {y}}), split({{y}, {x}})), 576);
+  EXPECT_EQ(bytes(mesh2x2(), shape, split({{}, {x}}), split({{y}, {}})), 1152)
+      << "slices before it gathers";
+  EXPECT_EQ(bytes(mesh2x2(), shape, split({{x}, {}}), split({{y}, {}})), 2304);
+}
+
+TEST(ReshardCost, ThreeAxes) {
+  Mesh mesh = mesh2x2x2();
+  Shape shape = {8, 24, 16};
+  EXPECT_EQ(
+      bytes(mesh, shape, split({{x}, {y}, {z}}), split({{}, {}, {z, y, x}})),
+      1152);
+  EXPECT_EQ(
+      bytes(mesh, shape, split({{}, {x, z, y}, {}}), split({{x}, {}, {y, z}})),
+      1344);
+  EXPECT_EQ(
+      bytes(mesh, shape, split({{}, {x}, {z}}), split({{}, {}, {z, x, y}})),
+      768);
+  EXPECT_EQ(
+      bytes(mesh, shape, split({{}, {y, x}, {z}}), split({{}, {}, {z, x}})),
+      2304);
+  EXPECT_EQ(
+      bytes(mesh, shape, split({{x, z, y}, {}, {}}), split({{z}, {x}, {y}})),
+      1536);
+  EXPECT_EQ(bytes(mesh, {24, 48}, split({{y, z}, {x}}), split({{}, {y, z}})),
+            1152);
+}
+
+TEST(ReshardCost, PartialSums) {
+  Mesh mesh = mesh2x4();
+  Shape shape = {24, 48};
+  EXPECT_EQ(bytes(mesh, shape, split({{}, {}}, {y}), split({{}, {}})), 5760)
+      << "the idle axis x carries half of the traffic";
+  EXPECT_EQ(bytes(mesh, shape, split({{}, {}}, {y}), split({{x, y}, {}})),
+            1728);
+  EXPECT_EQ(bytes(mesh, shape, split({{}, {}}, {x}), split({{x}, {}})), 2304)
+      << "reduce_scatter";
+  EXPECT_EQ(bytes(mesh, shape, split({{y}, {}}, {x}), split({{y}, {}})), 1152)
+      << "all_reduce";
+  EXPECT_EQ(bytes(mesh, shape, split({{y}, {}}, {x}), split({{y}, {}}, {x})), 0)
+      << "stays partial";
+  EXPECT_EQ(bytes(mesh, shape, split({{}, {}}), split({{}, {}}, {x})), 0)
+      << "all addends but one are zero";
+  EXPECT_EQ(bytes(mesh, {}, split({}, {x, y}), split({})), 7)
+      << "a scalar: all_reduce over 8";
+}
+
+TEST(ReshardCost, UnevenDimensions) {
+  Mesh mesh = mesh2x4();
+  EXPECT_EQ(bytes(mesh, {15, 14}, split({{}, {x}}), split({{}, {x, y}})), 60)
+      << "a column from the neighbour: 7 + 7 become 2 + ... + 2";
+  EXPECT_EQ(bytes(mesh, {15, 14}, split({{x}, {}}), split({{x, y}, {}})), 0)
+      << "8 + 7 are four times 2 + 2";
+  EXPECT_EQ(bytes(mesh, {3}, split({{}}), split({{y}})), 0);
+  EXPECT_EQ(bytes(mesh, {0, 4}, split({{x}, {}}), split({{}, {x}})), 0);
+}
+
+TEST(ReshardCost, OtherDeviceOrder) {
+  Mesh mesh = mesh2x4();
+  auto cost = [&](const Sharding &from, const Sharding &to) {
+    return reshardBytes({24, 48}, 4, from, to, mesh, /*otherDeviceOrder=*/true);
+  };
+  EXPECT_EQ(cost(split({{x}, {}}), split({{x}, {}})), 2304) << "the local size";
+  EXPECT_EQ(cost(split({{}, {}}), split({{x}, {}})), 0) << "each has it all";
+  EXPECT_EQ(cost(split({{x}, {}}), split({{}, {}})), 2304) << "gathers it all";
+}
+
+/// All shardings of a matrix over the mesh's axes, without partial sums.
+std::vector<Sharding> allShardings(const Mesh &mesh) {
+  std::vector<Sharding> all = {Sharding::replicated(2)};
+  for (AxisId axis = 0; axis < mesh.axes.size(); ++axis) {
+    std::vector<Sharding> more;
+    for (const Sharding &sharding : all)
+      for (size_t d = 0; d < 2; ++d)
+        for (size_t at = 0; at <= sharding.dims[d].size(); ++at) {
+          more.push_back(sharding);
+          AxisList &dim = more.back().dims[d];
+          dim.insert(dim.begin() + at, axis);
+        }
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+/// The elements that the device whose block is worst lacks, counted one by one.
+double lackingBytes(const Mesh &mesh, const Shape &shape, const Sharding &from,
+                    const Sharding &to) {
+  int64_t worst = 0;
+  for (int64_t p = 0; p < mesh.numDevices(); ++p) {
+    std::vector<int64_t> at = mesh.coordinates(p);
+    int64_t own = 1, common = 1;
+    for (size_t d = 0; d < shape.size(); ++d) {
+      auto rows = [&](const Sharding &sharding) {
+        return shardRows(shape[d], mesh.sizeOf(sharding.dims[d]),
+                         mesh.indexOver(sharding.dims[d], at));
+      };
+      RowRange a = rows(from), b = rows(to);
+      own *= b.size();
+      common *= std::max<int64_t>(0, std::min(a.end, b.end) -
+                                         std::max(a.begin, b.begin));
+    }
+    worst = std::max(worst, own - common);
+  }
+  return 4.0 * worst;
+}
+
+TEST(ReshardCost, EvenCaseIsWhatTheWorstDeviceLacks) {
+  for (const Mesh &mesh : {mesh2x4(), mesh2x2x2()}) {
+    Shape shape = {24, 48};
+    std::vector<Sharding> all = allShardings(mesh);
+    for (const Sharding &from : all)
+      for (const Sharding &to : all)
+        EXPECT_EQ(bytes(mesh, shape, from, to),
+                  lackingBytes(mesh, shape, from, to))
+            << toString(from, mesh) << " -> " << toString(to, mesh);
+  }
+}
+
+TEST(ReshardCost, DoesNotDependOnHowAnAxisIsCut) {
+  Mesh whole = makeMesh({{"x", 8}});
+  Mesh cut{"mesh", {{"x", 1, 2, 8}, {"x", 2, 4, 8}}, {}};
+  EXPECT_EQ(bytes(whole, {16, 8}, split({{0}, {}}), split({{}, {0}})),
+            bytes(cut, {16, 8}, split({{0, 1}, {}}), split({{}, {0, 1}})));
+  EXPECT_EQ(bytes(whole, {16, 8}, split({{}, {}}, {0}), split({{}, {}})),
+            bytes(cut, {16, 8}, split({{}, {}}, {0, 1}), split({{}, {}})));
+}
+
+} // namespace

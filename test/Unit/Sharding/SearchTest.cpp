@@ -1,0 +1,192 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The parts of the search against exhaustive enumeration.
+
+#include "Sharding/Assignment/Search.h"
+#include "MoeProgram.h"
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+
+using namespace shoal;
+using namespace shoal::assignment;
+using namespace shoal::testing;
+
+namespace {
+
+Mesh mesh2x2() { return makeMesh({{"x", 2}, {"y", 2}}); }
+
+/// The least total cost of all plans.
+double bestOfAll(CostTables &tables) {
+  size_t numOps = tables.problem.ops.size();
+  std::vector<ChoiceIndex> choices(numOps, 0);
+  double best = std::numeric_limits<double>::infinity();
+  while (true) {
+    bool isAllowed = true;
+    for (unsigned op = 0; op < numOps; ++op)
+      isAllowed &= tables.choice(op, choices[op]) != nullptr;
+    if (isAllowed)
+      best = std::min(best, Plan(tables, choices).totalCost());
+    unsigned op = 0;
+    while (op < numOps && ++choices[op] == tables.classOf(op).numChoices())
+      choices[op++] = 0;
+    if (op == numOps)
+      return best;
+  }
+}
+
+double searched(const AssignmentProblem &problem,
+                const AssignmentOptions &options) {
+  return assignShardings(problem, options).cost.total();
+}
+
+TEST(Search, FindsTheOptimumOfAChainOfProducts) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned x = b.argument({64, 16}, closed({{0}, {}}));
+  unsigned w = b.argument({16, 32}, closed({{}, {}}));
+  unsigned v = b.argument({32, 16}, closed({{}, {0}}));
+  unsigned h = b.einsum("IK,KJ->IJ", {x, w});
+  h = b.elementwise({h}, ProgramBuilder::Nonlinear);
+  unsigned y = b.einsum("IJ,JK->IK", {h, v});
+  b.result(y, closed({{}, {0}}));
+  AssignmentOptions options;
+  CostTables tables(b.problem, options, {0});
+  EXPECT_NEAR(searched(b.problem, options), bestOfAll(tables), 1e-9);
+}
+
+TEST(Search, FindsTheOptimumWithTwoAxesAndPartialSums) {
+  ProgramBuilder b(mesh2x2());
+  unsigned x = b.argument({8, 16}, closed({{0}, {1}}));
+  unsigned w = b.argument({16, 4}, closed({{1}, {}}));
+  unsigned c = b.einsum("IK,KJ->IJ", {x, w});
+  unsigned s = b.reduce(c, 0, ReduceKind::Sum);
+  b.result(s, closed({{}}));
+  AssignmentOptions options;
+  CostTables tables(b.problem, options, {0, 1});
+  EXPECT_NEAR(searched(b.problem, options), bestOfAll(tables), 1e-9);
+}
+
+/// A random program of einsums, sums and elementwise ops on matrices.
+AssignmentProblem randomProgram(std::mt19937 &random, const Mesh &mesh) {
+  auto pick = [&](unsigned n) { return unsigned(random() % n); };
+  auto anySharding = [&]() {
+    ShardingConstraint constraint = closed({{}, {}});
+    for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
+      if (unsigned d = pick(3); d < 2)
+        constraint.dims[d].axes.push_back(axis);
+    return constraint;
+  };
+  ProgramBuilder b(mesh);
+  std::vector<unsigned> values = {b.argument({8, 8}, anySharding()),
+                                  b.argument({8, 8}, anySharding())};
+  for (int i = 0; i < 3; ++i) {
+    unsigned first = values[pick(values.size())];
+    unsigned second = values[pick(values.size())];
+    switch (pick(3)) {
+    case 0:
+      values.push_back(b.einsum("IK,KJ->IJ", {first, second}));
+      break;
+    case 1:
+      values.push_back(
+          b.elementwise({first, second}, ProgramBuilder::Additive));
+      break;
+    default:
+      values.push_back(b.elementwise({first}, ProgramBuilder::Nonlinear));
+    }
+  }
+  b.result(values.back(), anySharding());
+  return std::move(b.problem);
+}
+
+TEST(Search, IsCloseToTheOptimumOfRandomPrograms) {
+  std::mt19937 random(7);
+  double sumSearched = 0, sumBest = 0;
+  int optimal = 0;
+  constexpr int kPrograms = 60;
+  for (int i = 0; i < kPrograms; ++i) {
+    Mesh mesh = i % 2 ? makeMesh({{"x", 4}}) : mesh2x2();
+    AssignmentProblem problem = randomProgram(random, mesh);
+    AssignmentOptions options;
+    CostTables tables(problem, options, preferredAxisOrder(problem));
+    double best = bestOfAll(tables), own = searched(problem, options);
+    EXPECT_GE(own, best - 1e-6);
+    sumSearched += own;
+    sumBest += best;
+    optimal += own <= best + 1e-6;
+  }
+  EXPECT_GE(optimal, kPrograms * 9 / 10);
+  EXPECT_LE(sumSearched, sumBest * 1.02);
+}
+
+TEST(Plan, CostChangeIsTheDifferenceOfTotals) {
+  std::mt19937 random(3);
+  MoeProgram moe(MoeLayout::threeAxes(2, 2, 2), MoeAnnotations::Min);
+  AssignmentOptions options;
+  CostTables tables(moe.problem, options, {0, 1, 2});
+  Plan plan(tables, std::vector<ChoiceIndex>(moe.problem.ops.size(), 0));
+  int moves = 0;
+  for (int i = 0; i < 2000; ++i) {
+    unsigned op = random() % moe.problem.ops.size();
+    ChoiceIndex next = random() % tables.classOf(op).numChoices();
+    double before = plan.totalCost();
+    std::optional<double> change = plan.costChange(op, next);
+    EXPECT_EQ(plan.totalCost(), before) << "asking changes nothing";
+    if (!change)
+      continue;
+    plan.move(op, next);
+    ++moves;
+    EXPECT_NEAR(plan.totalCost() - before, *change, 1e-6 * before);
+  }
+  EXPECT_GT(moves, 500);
+}
+
+TEST(VersionTree, IsTheCheapestOfAllTreesForThreeNeeds) {
+  ProgramBuilder b(mesh2x2());
+  unsigned v = b.argument({16, 8});
+  AssignmentOptions options;
+  CostTables tables(b.problem, options, {0, 1});
+  auto layout = [&](std::initializer_list<AxisList> dims,
+                    AxisList partial = {}) {
+    Sharding sharding;
+    sharding.dims.assign(dims.begin(), dims.end());
+    sharding.partial = partial;
+    return tables.intern({sharding, 0});
+  };
+  LayoutId nodes[] = {layout({{}, {}}, {0, 1}), layout({{0}, {1}}),
+                      layout({{}, {1}}), layout({{1}, {}})};
+  double best = std::numeric_limits<double>::infinity();
+  // Parents of nodes 1, 2, 3; without cycles all lead to node 0.
+  for (int code = 0; code < 64; ++code) {
+    int parent[] = {0, code & 3, code >> 2 & 3, code >> 4 & 3};
+    double cost = 0;
+    bool isTree = true;
+    for (int i = 1; i < 4; ++i) {
+      cost += tables.reshard(v, nodes[parent[i]], nodes[i]);
+      int at = i;
+      for (int step = 0; step < 4; ++step)
+        at = parent[at];
+      isTree &= at == 0;
+    }
+    if (isTree)
+      best = std::min(best, cost);
+  }
+  VersionTree tree =
+      findVersionTree(tables, v, nodes[0], {nodes[1], nodes[2], nodes[3]});
+  EXPECT_DOUBLE_EQ(tree.cost, best);
+  EXPECT_EQ(tree.nodes.size(), 4u);
+}
+
+TEST(OpClass, OpsOfOneRuleShareTheirChoices) {
+  ProgramBuilder b(mesh2x2());
+  unsigned x = b.argument({8, 8});
+  unsigned y = b.elementwise({x}, ProgramBuilder::Nonlinear);
+  b.elementwise({y}, ProgramBuilder::Nonlinear);
+  AssignmentOptions options;
+  CostTables tables(b.problem, options, {0, 1});
+  EXPECT_EQ(&tables.classOf(1), &tables.classOf(2));
+  EXPECT_NE(&tables.classOf(0), &tables.classOf(1));
+  EXPECT_EQ(tables.classOf(1).numChoices(), 9u) << "3 labels on 2 axes";
+}
+
+} // namespace
