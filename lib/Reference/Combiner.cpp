@@ -18,10 +18,6 @@ double maximum(double a, double b) {
 
 double minimum(double a, double b) { return -maximum(-a, -b); }
 
-bool Combiner::exists(ReduceKind kind, ElementType type) {
-  return !isFloat(type) || (kind != ReduceKind::And && kind != ReduceKind::Or);
-}
-
 static double floatIdentity(ReduceKind kind) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
   switch (kind) {
@@ -37,9 +33,7 @@ static double floatIdentity(ReduceKind kind) {
 }
 
 static int64_t integerIdentity(ReduceKind kind, ElementType type) {
-  bool isBool = type == ElementType::I1;
-  int64_t smallest =
-      isBool ? 0 : asSigned(type, int64_t(1) << (bitWidth(type) - 1));
+  int64_t smallest = asSigned(type, int64_t(1) << (bitWidth(type) - 1));
   switch (kind) {
   case ReduceKind::Prod:
     return 1;
@@ -48,7 +42,7 @@ static int64_t integerIdentity(ReduceKind kind, ElementType type) {
   case ReduceKind::Max:
     return smallest;
   case ReduceKind::Min:
-    return isBool ? 1 : ~smallest;
+    return ~smallest;
   default:
     return 0;
   }

@@ -13,14 +13,12 @@ namespace shoal::reference {
 
 /// Combines elements of one type. Sums and products run in double (integers:
 /// modulo 2^64) and are brought to the element type once, by finish(). max and
-/// min propagate NaN and order -0 before +0; integers compare signed, an i1
-/// as false < true.
+/// min propagate NaN and order -0 before +0; integers compare signed. The kind
+/// fits the type as the ops' verifiers see to: and, or for integers, for i1
+/// nothing else.
 class Combiner {
 public:
   Combiner(ReduceKind kind, ElementType type) : kind(kind), type(type) {}
-
-  /// Whether the kind has a meaning on the type: and, or need integers.
-  static bool exists(ReduceKind kind, ElementType type);
 
   Scalar identity() const;
   Scalar combine(Scalar a, Scalar b) const;

@@ -49,21 +49,6 @@ DeviceGrid::Digits DeviceGrid::digitsOf(ArrayRef<AxisRefAttr> axes) const {
   return digits;
 }
 
-LogicalResult DeviceGrid::verifyAxes(Operation *op,
-                                     ArrayRef<AxisRefAttr> axes) const {
-  for (AxisRefAttr axis : axes) {
-    std::optional<int64_t> size = mesh.getAxisSize(axis.getName());
-    if (!size)
-      return op->emitError()
-             << "the mesh has no axis \"" << axis.getName() << "\"";
-    if (*size % (axis.getPreSize() * axis.getSizeIn(mesh)) != 0)
-      return op->emitError() << "sub-axis (" << axis.getPreSize() << ")"
-                             << axis.getSize() << " does not divide axis \""
-                             << axis.getName() << "\" of size " << *size;
-  }
-  return success();
-}
-
 int64_t DeviceGrid::sizeOf(ArrayRef<Digit> digits) {
   int64_t product = 1;
   for (Digit digit : digits)

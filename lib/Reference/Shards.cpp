@@ -11,38 +11,36 @@ using namespace mlir;
 
 namespace shoal::reference {
 
-GridValue splitArgument(const Signature &signature, const Port &port,
-                        const Tensor &global) {
-  if (!signature.grid)
+GridValue splitArgument(const Port &port, const Tensor &global) {
+  if (!port.grid)
     return {global};
   SmallVector<DimExchange> dims;
   for (const DeviceGrid::Digits &digits : port.digits)
     dims.push_back({/*gathered=*/{}, /*split=*/digits});
-  GridValue everywhere(signature.numDevices(), global);
+  GridValue everywhere(port.grid->numDevices(), global);
   if (dims.empty()) // a scalar, or a port that nothing shards
     return everywhere;
-  return exchange(*signature.grid, dims, everywhere, port.local);
+  return exchange(*port.grid, dims, everywhere, port.local);
 }
 
 namespace {
 /// Puts the shards of a result into the global tensor.
 struct Assembler {
-  const Signature &signature;
   const Port &port;
   Tensor global;
   /// The device that wrote each element, -1 for none.
   std::vector<int64_t> writer;
 
-  Assembler(const Signature &signature, const Port &port)
-      : signature(signature), port(port), global(port.global),
-        writer(port.global.numElements(), -1) {}
+  explicit Assembler(const Port &port)
+      : port(port), global(port.global), writer(port.global.numElements(), -1) {
+  }
 
   /// The rows of the global tensor that the device holds, and where they are
   /// in its shard.
   std::pair<StridedView, StridedView> viewsOf(int64_t device) const {
     StridedView whole = StridedView::whole(port.global.shape);
     StridedView shard = StridedView::whole(port.local.shape);
-    int64_t position = signature.grid->positionOf(device);
+    int64_t position = port.grid->positionOf(device);
     for (auto [d, digits] : llvm::enumerate(port.digits)) {
       RowRange rows =
           shardRows(port.global.shape[d], DeviceGrid::sizeOf(digits),
@@ -74,12 +72,11 @@ struct Assembler {
 };
 } // namespace
 
-FailureOr<Tensor> assembleResult(const Signature &signature, const Port &port,
-                                 const GridValue &value,
+FailureOr<Tensor> assembleResult(const Port &port, const GridValue &value,
                                  FunctionOpInterface function) {
-  if (!signature.grid)
+  if (!port.grid)
     return value.front();
-  Assembler assembler(signature, port);
+  Assembler assembler(port);
   for (auto [device, shard] : llvm::enumerate(value))
     if (std::optional<int64_t> other = assembler.add(device, shard))
       return function.emitError()

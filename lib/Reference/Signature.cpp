@@ -38,7 +38,8 @@ private:
              << place << ": type " << type
              << " is not a tensor of static shape, of a supported element type "
                 "and of at most 2^40 elements";
-    Port port{std::move(place), std::move(defaultName), *local, *local, {}};
+    Port port{
+        std::move(place), std::move(defaultName), *local, *local, grid, {}};
     if (auto name =
             attributes ? attributes.getAs<StringAttr>(kNameAttr) : nullptr)
       port.name = name.str();
@@ -62,11 +63,14 @@ private:
     if (auto sharding = attributes.getAs<ShardingAttr>(kShardingAttr)) {
       if (!sharding.getPartial().empty())
         return function.emitError() << port.place << ": is a partial sum";
+      FailureOr<DeviceGrid> own =
+          DeviceGrid::lookUp(function, sharding.getMesh(), grid->numDevices());
+      if (failed(own))
+        return failure();
+      port.grid = *own;
       for (auto [digits, dim] :
            llvm::zip_equal(port.digits, sharding.getDims())) {
-        if (failed(grid->verifyAxes(function, dim.getAxes())))
-          return failure();
-        digits = grid->digitsOf(dim.getAxes());
+        digits = port.grid->digitsOf(dim.getAxes());
       }
     }
     return verifyLocalShape(port);
@@ -90,7 +94,8 @@ private:
 };
 } // namespace
 
-/// The mesh of a per-device program: the first of the module, or one device.
+/// Where the devices of a per-device program stand unless a sharding names
+/// another mesh: on the first of the module. Without any there is one device.
 static DeviceGrid gridOf(FunctionOpInterface function) {
   auto module = function->getParentOfType<ModuleOp>();
   for (MeshOp mesh : module.getOps<MeshOp>())
@@ -112,9 +117,12 @@ static LogicalResult verifyNames(FunctionOpInterface function,
 
 FailureOr<Signature> Signature::read(FunctionOpInterface function) {
   Signature signature;
-  if (function->hasAttr(kSpmdAttr))
-    signature.grid = gridOf(function);
-  Reader reader(function, signature.grid);
+  std::optional<DeviceGrid> grid;
+  if (function->hasAttr(kSpmdAttr)) {
+    grid = gridOf(function);
+    signature.numDevices = grid->numDevices();
+  }
+  Reader reader(function, grid);
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     FailureOr<Port> port = reader.readArgument(i);
     if (failed(port))

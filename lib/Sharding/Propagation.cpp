@@ -174,7 +174,9 @@ unsigned Propagation::factorOf(const Place &place, unsigned dim, AxisId axis,
                                const FactorRule &rule) const {
   llvm::ArrayRef<unsigned> factors = (*place.dims)[dim];
   int64_t before = 1;
-  for (AxisId other : hints.sharding(place.value).dims[dim]) {
+  // A name of its own: a range over a part of a temporary would outlive it.
+  Sharding sharding = hints.sharding(place.value);
+  for (AxisId other : sharding.dims[dim]) {
     if (other == axis)
       break;
     before *= problem.mesh.axes[other].size;

@@ -85,8 +85,8 @@ FailureOr<GridValues> execute(const Program &program, ArrayRef<Tensor> inputs) {
   const Signature &signature = program.signature;
   GridValues arguments;
   for (auto [port, input] : llvm::zip_equal(signature.arguments, inputs))
-    arguments.push_back(splitArgument(signature, port, input));
-  return interpret(program.entry, arguments, signature.numDevices());
+    arguments.push_back(splitArgument(port, input));
+  return interpret(program.entry, arguments, signature.numDevices);
 }
 
 FailureOr<Tensors> assemble(const Program &program,
@@ -94,8 +94,7 @@ FailureOr<Tensors> assemble(const Program &program,
   const Signature &signature = program.signature;
   Tensors results;
   for (auto [port, value] : llvm::zip_equal(signature.results, shards)) {
-    FailureOr<Tensor> global =
-        assembleResult(signature, port, value, program.entry);
+    FailureOr<Tensor> global = assembleResult(port, value, program.entry);
     if (failed(global))
       return failure();
     results.push_back(*global);

@@ -34,11 +34,8 @@ public:
   int64_t deviceAt(int64_t position) const;
   int64_t positionOf(int64_t device) const;
 
-  /// The digits of axes that the mesh has; see verifyAxes.
+  /// The digits of axes that the mesh has.
   Digits digitsOf(llvm::ArrayRef<AxisRefAttr> axes) const;
-  /// Emits an error at the op unless the mesh has every axis.
-  mlir::LogicalResult verifyAxes(mlir::Operation *op,
-                                 llvm::ArrayRef<AxisRefAttr> axes) const;
 
   static int64_t sizeOf(llvm::ArrayRef<Digit> digits);
   /// The digits of a position, read as one number.

@@ -21,16 +21,16 @@ struct Port {
   TensorType global;
   /// The shape of a shard; equal to `global` in a global program.
   TensorType local;
-  /// The axes of each dimension; no dimensions in a global program.
+  /// In a per-device program: the mesh of its sharding, which may have a device
+  /// order of its own, and the axes of each dimension.
+  std::optional<DeviceGrid> grid;
   llvm::SmallVector<DeviceGrid::Digits, 4> digits;
 };
 
 struct Signature {
   llvm::SmallVector<Port, 4> arguments, results;
-  /// The devices of a per-device program; nothing for a global one.
-  std::optional<DeviceGrid> grid;
-
-  int64_t numDevices() const { return grid ? grid->numDevices() : 1; }
+  /// The devices of a per-device program, 1 for a global one.
+  int64_t numDevices = 1;
 
   /// Reads the function's types and attributes. A per-device program, one with
   /// `shoal.spmd`, has `shoal.global_type` and `shoal.sharding` on sharded
@@ -42,13 +42,11 @@ struct Signature {
 
 /// What each device gets of a global argument; rows past the end are
 /// unspecified.
-GridValue splitArgument(const Signature &signature, const Port &port,
-                        const Tensor &global);
+GridValue splitArgument(const Port &port, const Tensor &global);
 
 /// The global value of a result. Emits an error at the function where devices
 /// that should hold the same element do not.
-mlir::FailureOr<Tensor> assembleResult(const Signature &signature,
-                                       const Port &port, const GridValue &value,
+mlir::FailureOr<Tensor> assembleResult(const Port &port, const GridValue &value,
                                        mlir::FunctionOpInterface function);
 
 } // namespace shoal::reference
