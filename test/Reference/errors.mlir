@@ -39,7 +39,7 @@
 // RUN: not shoal-run %t/dynamic.mlir --random-inputs=1 2>&1 | FileCheck %s --check-prefix=DYNAMIC
 // DYNAMIC: dynamic.mlir:1:1: error: argument 0: type 'tensor<?xf32>' is not a tensor of static shape
 // RUN: not shoal-run %t/names.mlir --random-inputs=1 2>&1 | FileCheck %s --check-prefix=NAMES
-// NAMES: names.mlir:1:1: error: argument 1: has the name "x" of argument 0
+// NAMES: names.mlir:1:1: error: argument 1: shoal.name "x" is that of argument 0 too
 // RUN: not shoal-run %t/unknown-op.mlir --random-inputs=1 2>&1 | FileCheck %s --check-prefix=OP
 // OP: unknown-op.mlir:2:8: error: 'tensor.from_elements' op has no meaning in the reference interpreter
 // RUN: not shoal-run %t/recursion.mlir 2>&1 | FileCheck %s --check-prefix=RECURSION

@@ -36,10 +36,10 @@ func.func @tiles_are_no_axes(%x: tensor<16x4xf32>) -> tensor<16x4xf32> {
 
 // -----
 
-// expected-note @below {{the mesh is here}}
+// expected-note @below {{the mesh is defined here}}
 shoal.mesh @mesh = <["a" = 3, "b" = 4]>
 func.func @axes_cannot_be_cut(%x: tensor<16x4xf32>) -> tensor<16x4xf32> {
-  // expected-error @below {{num_partitions: 6 is not a product of minor axes of the mesh of 12 devices}}
+  // expected-error @below {{num_partitions: 6 is not a product of minor axes of mesh @mesh: axis "b" of size 4 has no minor part of size 6}}
   %0 = shoal.split %x {dim = 0, num_partitions = 6} : tensor<16x4xf32>
   return %0 : tensor<16x4xf32>
 }

@@ -58,6 +58,7 @@ def ResolveAnnotations : Pass<"shoal-resolve-annotations", "::mlir::ModuleOp"> {
     }
     ```
   }];
+  let dependentDialects = ["::shoal::ShoalDialect"];
 }
 
 #endif // SHOAL_TRANSFORMS_IMPORT_PASSES_TD
