@@ -115,7 +115,7 @@ def numpy_results(inputs):
 def print_collectives(static):
     print("\nCollectives of the partitioned program (bytes sent per device)")
     for entry in static["collective_list"]:
-        axes = ",".join(entry["axes"])
+        axes = entry["axes"].strip("{}").replace("\"", "")
         kind = f"{entry['kind']} ({axes})"
         print(f"  {kind:<24}{entry['bytes']:>10,}  {entry['reason']}")
     total = sum(entry["bytes"] for entry in static["collective_list"])

@@ -7,6 +7,8 @@
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Dominance.h"
+#include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Passes.h"
 
@@ -69,6 +71,25 @@ static bool shouldFuse(OpOperand &operand) {
   return readsOnce(operand) && isFirstUser(consumer, producer);
 }
 
+/// Merges what the bodies that were fused have in common: without it, a value
+/// that is used twice in each of n steps would be computed 2^n times.
+static void shareSubexpressions(PatternRewriter &rewriter,
+                                linalg::GenericOp op) {
+  SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
+  for (OpOperand *input : inputs)
+    for (OpOperand *earlier :
+         ArrayRef(inputs).take_front(input->getOperandNumber()))
+      if (earlier->get() == input->get() &&
+          op.getMatchingIndexingMap(earlier) ==
+              op.getMatchingIndexingMap(input)) {
+        rewriter.replaceAllUsesWith(op.getMatchingBlockArgument(input),
+                                    op.getMatchingBlockArgument(earlier));
+        break;
+      }
+  DominanceInfo dominance(op);
+  eliminateCommonSubExpressions(rewriter, dominance, op);
+}
+
 namespace {
 
 struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
@@ -94,6 +115,7 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       if (producer->use_empty())
         rewriter.eraseOp(producer);
       rewriter.eraseOp(consumer);
+      shareSubexpressions(rewriter, cast<linalg::GenericOp>(fused->fusedOp));
       return success();
     }
     return failure();
