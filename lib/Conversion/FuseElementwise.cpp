@@ -101,17 +101,20 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       if (!shouldFuse(operand))
         continue;
       Operation *producer = operand.get().getDefiningOp();
+      bool computesAll = readsOnce(operand);
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
           linalg::fuseElementwiseOps(rewriter, &operand);
       if (failed(fused))
         continue;
       // The fused op yields the producer's value as well where it has other
-      // users; those behind it read it from there.
+      // users; those behind it read it from there. Where the consumer reads
+      // single elements, the rest of that value was never computed.
       for (auto [before, after] : fused->replacements)
-        rewriter.replaceUsesWithIf(before, after, [&](OpOperand &use) {
-          return use.getOwner() != fused->fusedOp &&
-                 fused->fusedOp->isBeforeInBlock(use.getOwner());
-        });
+        if (computesAll || before.getDefiningOp() == consumer)
+          rewriter.replaceUsesWithIf(before, after, [&](OpOperand &use) {
+            return use.getOwner() != fused->fusedOp &&
+                   fused->fusedOp->isBeforeInBlock(use.getOwner());
+          });
       if (producer->use_empty())
         rewriter.eraseOp(producer);
       rewriter.eraseOp(consumer);
