@@ -23,7 +23,7 @@ static Scalar scalarOf(ElementType type, const APInt &value) {
 }
 
 template <typename Value>
-static Tensor fromElements(TensorType type, DenseElementsAttr attr) {
+static Tensor fromElements(const TensorType &type, DenseElementsAttr attr) {
   Tensor result(type);
   auto elements = result.getMutableElements();
   if (attr.isSplat())
@@ -35,7 +35,8 @@ static Tensor fromElements(TensorType type, DenseElementsAttr attr) {
   return result;
 }
 
-static FailureOr<Tensor> fromResource(arith::ConstantOp op, TensorType type,
+static FailureOr<Tensor> fromResource(arith::ConstantOp op,
+                                      const TensorType &type,
                                       DenseResourceElementsAttr attr) {
   AsmResourceBlob *blob = attr.getRawHandle().getBlob();
   if (!blob)

@@ -35,8 +35,8 @@ Scalar write(ElementType type, T value) {
 /// Applies fn to the elements at each index. An operand of rank 0 stands for
 /// all indices (the condition of a select).
 template <typename R, typename... Args, typename Fn, size_t... I>
-Tensor mapElements(TensorType type, llvm::ArrayRef<Tensor> operands, Fn fn,
-                   R (*)(Args...), std::index_sequence<I...>) {
+Tensor mapElements(const TensorType &type, llvm::ArrayRef<Tensor> operands,
+                   Fn fn, R (*)(Args...), std::index_sequence<I...>) {
   Tensor result(type);
   std::array<const Scalar *, sizeof...(Args)> data = {
       operands[I].getElements().data()...};

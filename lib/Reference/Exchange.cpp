@@ -23,9 +23,11 @@ struct Receiver {
            row;
   }
 
-  /// Fills rows [begin of a shard, end of it) at a time: dimension by
-  /// dimension, the source device and the offsets become known.
-  void receive(int64_t d, int64_t source, StridedView from, StridedView to) {
+  /// Goes through the dimensions from `d` on, taking from one shard as many
+  /// rows at a time as it has. Behind the last dimension the device that sends
+  /// is known, and `from` and `to` have shrunk to the block that it sends.
+  void receive(int64_t d, int64_t source, const StridedView &from,
+               const StridedView &to) {
     if (d == result.getType().rank()) {
       copy(input[grid.deviceAt(source)], from, to);
       return;

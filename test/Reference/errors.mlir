@@ -39,7 +39,7 @@
 // RUN: not shoal-run %t/dynamic.mlir --random-inputs=1 2>&1 | FileCheck %s --check-prefix=DYNAMIC
 // DYNAMIC: dynamic.mlir:1:1: error: argument 0: type 'tensor<?xf32>' is not a tensor of static shape
 // RUN: not shoal-run %t/names.mlir --random-inputs=1 2>&1 | FileCheck %s --check-prefix=NAMES
-// NAMES: names.mlir:1:1: error: argument 1: shoal.name "x" is that of argument 0 too
+// NAMES: names.mlir:1:1: error: argument 1: has the name "arg1" of argument 0
 // RUN: not shoal-run %t/unknown-op.mlir --random-inputs=1 2>&1 | FileCheck %s --check-prefix=OP
 // OP: unknown-op.mlir:2:8: error: 'tensor.from_elements' op has no meaning in the reference interpreter
 // RUN: not shoal-run %t/recursion.mlir 2>&1 | FileCheck %s --check-prefix=RECURSION
@@ -79,7 +79,7 @@ func.func @main() -> (tensor<1xi32> {shoal.sharding = #shoal.sharding<@mesh, [{"
 //--- dynamic.mlir
 func.func @main(%x: tensor<?xf32>) { return }
 //--- names.mlir
-func.func @main(%x: tensor<f32> {shoal.name = "x"}, %y: tensor<f32> {shoal.name = "x"}) { return }
+func.func @main(%x: tensor<f32> {shoal.name = "arg1"}, %y: tensor<f32>) { return }
 //--- unknown-op.mlir
 func.func @main(%x: f32) -> tensor<1xf32> {
   %0 = tensor.from_elements %x : tensor<1xf32>

@@ -15,9 +15,6 @@ namespace shoal::run {
 
 static LogicalResult writeTensor(const Port &port, const Tensor &tensor,
                                  StringRef directory) {
-  if (llvm::sys::path::filename(port.name) != port.name)
-    return error("result \"" + port.name +
-                 "\" has a name that cannot be a file's");
   SmallString<128> path(directory);
   llvm::sys::path::append(path, port.name + ".npy");
   support::Status failed =

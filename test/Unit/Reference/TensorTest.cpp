@@ -57,7 +57,7 @@ static double roundByAPFloat(const llvm::fltSemantics &semantics,
 }
 
 TEST(Rounding, AgreesWithAPFloat) {
-  std::mt19937_64 bits(1);
+  std::mt19937_64 bits(1); // NOLINT(bugprone-random-generator-seed)
   for (int i = 0; i < 100000; ++i) {
     uint64_t random = bits();
     // Exponents from below the subnormals to above the largest number.
