@@ -16,6 +16,35 @@ static void improve(Plan &plan) {
     moveChains(plan, options.slack);
 }
 
+/// The choice of a program result without constraint that takes its value as
+/// it is made; nothing where the op has none, as of partial sums.
+static std::optional<ChoiceIndex> findChoiceAsMade(Plan &plan, unsigned op,
+                                                   LayoutId made) {
+  CostTables &tables = plan.getTables();
+  const OpClass &opClass = tables.classOf(op);
+  for (ChoiceIndex i = 0; i < opClass.numChoices(); ++i) {
+    const Choice *choice = tables.choice(op, i);
+    if (choice && choice->operands[0] == made)
+      return i;
+  }
+  return std::nullopt;
+}
+
+/// Among equally cheap shardings of a result, the one its value is made in is
+/// what a person would expect.
+static void settleResults(Plan &plan) {
+  const AssignmentProblem &problem = plan.getTables().problem;
+  for (unsigned op = 0; op < problem.ops.size(); ++op) {
+    if (!problem.ops[op].results.empty() || problem.ops[op].constraint)
+      continue;
+    LayoutId made =
+        plan.versionTree(problem.ops[op].operands[0]).nodes[0].layout;
+    std::optional<ChoiceIndex> choice = findChoiceAsMade(plan, op, made);
+    if (choice && *plan.costChange(op, *choice) <= kMinGain)
+      plan.move(op, *choice);
+  }
+}
+
 static std::vector<ValueVersion> versionsOf(const Plan &plan, unsigned value,
                                             const VersionTree &tree) {
   std::vector<ValueVersion> versions;
@@ -87,5 +116,6 @@ Assignment shoal::assignShardings(const AssignmentProblem &problem,
   }
   if (options.chains)
     moveChains(plan, options.lastSlack);
+  settleResults(plan);
   return describe(plan);
 }

@@ -253,11 +253,13 @@ void CostTables::price(const Problem::Op &op, const OpShardings &shardings,
   }
   choice.flops = op.rule.flops * share;
   choice.compute = choice.flops / options.flopsPerByte;
+  auto bytesOf = [&](unsigned value, const Sharding &sharding) -> double {
+    const Problem::Value &type = problem.values[value];
+    return localBytes(type.shape, type.elementBytes, sharding, problem.mesh);
+  };
   for (auto [value, sharding] :
        llvm::zip_equal(op.results, shardings.results)) {
-    const Problem::Value &type = problem.values[value];
-    double bytes =
-        localBytes(type.shape, type.elementBytes, sharding, problem.mesh);
+    double bytes = bytesOf(value, sharding);
     choice.memory += options.memoryWeight * bytes;
     choice.reductions += 2.0 * (reduceGroup - 1) / reduceGroup * bytes;
   }

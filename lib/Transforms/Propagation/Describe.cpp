@@ -82,23 +82,33 @@ static std::string describeChain(const ExtractedProblem &extracted,
   return text;
 }
 
+/// `x, y:(1)2`.
+static std::string describeAxes(const ExtractedProblem &extracted,
+                                ArrayRef<AxisId> axes) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  MLIRContext *context = extracted.meshes[0].getContext();
+  llvm::interleaveComma(toAxisRefs(axes, extracted.problem.mesh, context), os,
+                        [&](AxisRefAttr axis) {
+                          os << axis.getName();
+                          if (!axis.isWhole())
+                            os << ":(" << axis.getPreSize() << ')'
+                               << axis.getSize();
+                        });
+  return text;
+}
+
 std::string shoal::describeOrigin(const ExtractedProblem &extracted,
                                   const Hints &hints, unsigned value,
                                   const Sharding &sharding) {
-  const Mesh &mesh = extracted.problem.mesh;
-  // Parts of one axis mostly have one origin.
-  llvm::SmallVector<std::pair<std::string, std::string>> axesByOrigin;
+  // Several axes mostly have one origin.
+  llvm::SmallVector<std::pair<std::string, AxisList>> groups;
   auto add = [&](AxisId axis, std::string origin) {
     auto *it = llvm::find_if(
-        axesByOrigin, [&](auto &entry) { return entry.first == origin; });
-    if (it == axesByOrigin.end())
-      it = axesByOrigin.insert(it, {std::move(origin), ""});
-    std::string &names = it->second;
-    const MeshAxis &part = mesh.axes[axis];
-    std::string name = part.name;
-    if (!part.isWhole())
-      name += ":(" + std::to_string(part.pre) + ")" + std::to_string(part.size);
-    names += (names.empty() ? "" : ", ") + name;
+        groups, [&](auto &entry) { return entry.first == origin; });
+    if (it == groups.end())
+      it = groups.insert(it, {std::move(origin), {}});
+    it->second.push_back(axis);
   };
   for (auto [d, dim] : llvm::enumerate(sharding.dims))
     for (AxisId axis : dim) {
@@ -110,7 +120,8 @@ std::string shoal::describeOrigin(const ExtractedProblem &extracted,
   for (AxisId axis : sharding.partial)
     add(axis, "partial sums, by cost");
   std::string text;
-  for (auto &[origin, names] : axesByOrigin)
-    text += (text.empty() ? "" : "; ") + names + ": " + origin;
+  for (auto &[origin, axes] : groups)
+    text += (text.empty() ? "" : "; ") + describeAxes(extracted, axes) + ": " +
+            origin;
   return text;
 }

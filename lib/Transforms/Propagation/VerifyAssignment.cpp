@@ -184,7 +184,8 @@ struct VerifyAssignment : shoal::impl::VerifyAssignmentBase<VerifyAssignment> {
       return signalPassFailure();
     Verifier verifier(*mesh);
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (isGlobalProgram(function) && failed(verifier.verifyFunction(function)))
+      if (isGlobalProgram(function) &&
+          failed(verifier.verifyFunction(function)))
         return signalPassFailure();
   }
 };
