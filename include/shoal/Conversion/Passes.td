@@ -53,6 +53,25 @@ def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def GuardDivision : Pass<"shoal-guard-division", "::mlir::func::FuncOp"> {
+  let summary = "Integer divisions never trap";
+  let description = [{
+    Divides by one where a scalar integer division has no quotient: by zero, or
+    of the smallest number by -1. Processors trap there, and rows of padding may
+    hold such numbers although no row of the program does. The value is
+    unspecified, as `arith` says.
+
+    ```mlir
+    %q = arith.divui %a, %b : i32
+    // becomes
+    %none = arith.cmpi eq, %b, %zero : i32
+    %safe = arith.select %none, %one, %b : i32
+    %q = arith.divui %a, %safe : i32
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
 def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
   let summary = "Give every result its own initial tensor";
   let description = [{

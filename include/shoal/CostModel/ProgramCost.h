@@ -1,5 +1,5 @@
-// Part of the Shoal project, under the Apache License v2.0 with LLVM
-// Exceptions. SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // What a per-device program costs: its collectives with the bytes they send,
 // and its arithmetic. The one place that counts them, for statistics, reports
