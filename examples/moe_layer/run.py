@@ -12,6 +12,7 @@ differs from the one-device run, or from NumPy, by more than 1e-5.
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -78,7 +79,12 @@ def run(*command):
     environment = {**MPI_SETTINGS, **os.environ}
     try:
         subprocess.run(
-            command, check=True, timeout=300, env=environment, stdin=subprocess.DEVNULL
+            command,
+            check=True,
+            timeout=300,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
         )
     except FileNotFoundError:
         sys.exit(f"error: {command[0]} not found; build first: utils/demo.sh")
@@ -112,12 +118,19 @@ def numpy_results(inputs):
     }
 
 
+def shortened(reason):
+    """The file's name without its folders, shardings without their mesh."""
+    reason = re.sub(r"\S*/(?=[^/\s]+\.mlir:)", "", reason)
+    return re.sub(r"<@\w+, (.*?)>(?= ->|$)", r"\1", reason)
+
+
 def print_collectives(static):
     print("\nCollectives of the partitioned program (bytes sent per device)")
     for entry in static["collective_list"]:
         axes = entry["axes"].strip("{}").replace("\"", "")
         kind = f"{entry['kind']} ({axes})"
-        print(f"  {kind:<24}{entry['bytes']:>10,}  {entry['reason']}")
+        print(f"  {kind:<24}{entry['bytes']:>10,}")
+        print(f"      {shortened(entry['reason'])}")
     total = sum(entry["bytes"] for entry in static["collective_list"])
     print(f"  {'total':<24}{total:>10,}")
 

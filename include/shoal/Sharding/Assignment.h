@@ -65,6 +65,9 @@ struct AssignmentOptions {
   /// Weight of a byte of a result on a device. Small: it only breaks ties
   /// towards not replicating elementwise work.
   double memoryWeight = 0.002;
+  /// Prices reshards by the plans that planReshard makes instead of by the
+  /// bound, reshardBytes. What is counted then is what will be sent.
+  bool pricePlans = false;
   /// Charged for each reshard that sends anything, in bytes.
   double latencyBytes = 0;
   /// Phases; the greedy one always runs.

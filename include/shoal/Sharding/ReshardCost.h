@@ -30,6 +30,13 @@ double reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                     const Sharding &source, const Sharding &target,
                     const Mesh &mesh, bool otherDeviceOrder = false);
 
+/// Bytes that the plan of planReshard sends, by the same model; never less than
+/// reshardBytes where splits are even. Under `otherDeviceOrder` the smaller
+/// block is permuted besides.
+double plannedBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                    const Sharding &source, const Sharding &target,
+                    const Mesh &mesh, bool otherDeviceOrder = false);
+
 } // namespace shoal
 
 #endif // SHOAL_SHARDING_RESHARDCOST_H

@@ -157,15 +157,24 @@ LayoutId CostTables::intern(const Layout &layout) {
   return it->second;
 }
 
+/// A sum is partial in `target` only over axes that do not split `source`.
+static bool canReshard(const Sharding &source, const Sharding &target) {
+  return llvm::all_of(target.partial, [&](AxisId axis) {
+    return llvm::none_of(source.dims, [&](const AxisList &dim) {
+      return llvm::is_contained(dim, axis);
+    });
+  });
+}
+
 double CostTables::reshardBytesOf(unsigned value, LayoutId from,
                                   LayoutId to) const {
   if (from == to)
     return 0;
   const Problem::Value &type = problem.values[value];
   const Layout &source = layouts[from], &target = layouts[to];
-  return reshardBytes(type.shape, type.elementBytes, source.sharding,
-                      target.sharding, problem.mesh,
-                      source.deviceOrder != target.deviceOrder);
+  auto *price = options.pricePlans ? plannedBytes : reshardBytes;
+  return price(type.shape, type.elementBytes, source.sharding, target.sharding,
+               problem.mesh, source.deviceOrder != target.deviceOrder);
 }
 
 double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
@@ -175,8 +184,8 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
          valueClasses[value] < (1u << 20) && "the key would overflow");
   uint64_t key =
       uint64_t(valueClasses[value]) << 44 | uint64_t(from) << 22 | to;
-  auto [it, isNew] = reshards.try_emplace(key, 0);
-  if (isNew) {
+  auto [it, isNew] = reshards.try_emplace(key, kForbidden);
+  if (isNew && canReshard(layouts[from].sharding, layouts[to].sharding)) {
     double bytes = reshardBytesOf(value, from, to);
     it->second = bytes > 0 ? bytes + options.latencyBytes : 0;
   }

@@ -24,6 +24,10 @@ struct Layout {
   unsigned deviceOrder = 0;
 };
 
+/// The price of a reshard that does not exist. Finite, so that differences of
+/// costs stay meaningful; no plan that any search keeps has it.
+inline constexpr double kForbidden = 1e15;
+
 /// Where one axis is on a tensor: a dimension, or one of these.
 enum Location : int { Nowhere = -1, Partial = -2 };
 

@@ -203,6 +203,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
 
   AssignmentOptions getOptions() const {
     AssignmentOptions options;
+    options.pricePlans = pricePlans;
     options.flopsPerByte = flopsPerByte;
     options.memoryWeight = memoryWeight;
     options.latencyBytes = latencyBytes;

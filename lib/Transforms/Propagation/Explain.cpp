@@ -90,7 +90,7 @@ void Explainer::printResult(unsigned index) {
 
 double Explainer::bytesOf(ReshardOp op) const {
   RankedTensorType type = op.getType();
-  return reshardBytes(type.getShape(), (type.getElementTypeBitWidth() + 7) / 8,
+  return plannedBytes(type.getShape(), (type.getElementTypeBitWidth() + 7) / 8,
                       toSharding(op.getSource(), mesh),
                       toSharding(op.getTarget(), mesh), mesh,
                       op.getSource().getMesh() != op.getTarget().getMesh());

@@ -2,7 +2,7 @@
 
 // The choice of shardings by cost, and the reshards that it needs.
 
-shoal.mesh @mesh = <["x" = 2, "y" = 4]>
+shoal.mesh @mesh = <["x" = 2, "one" = 1, "y" = 4]>
 
 // CHECK-LABEL: func @arguments_take_what_their_uses_need(
 // CHECK-SAME: %[[A:.*]]: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}
@@ -84,4 +84,13 @@ func.func @open_dimensions_keep_what_they_have(
 func.func @an_argument_may_be_returned(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"y"}]>})
     -> (tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}, tensor<8xf32>) {
   return %x, %x : tensor<8xf32>, tensor<8xf32>
+}
+
+// CHECK-LABEL: func @axes_of_one_device_split_nothing(
+// CHECK-SAME: {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>}
+// CHECK-NOT: shoal.reshard
+func.func @axes_of_one_device_split_nothing(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"one", "x"}]>})
+    -> (tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x", "one"}]>}) {
+  %y = math.exp %x : tensor<8xf32>
+  return %y : tensor<8xf32>
 }

@@ -70,6 +70,10 @@ void expectConsistent(const AssignmentProblem &problem,
       if (!version.parent)
         continue;
       ASSERT_LT(*version.parent, i);
+      for (AxisId axis : version.sharding.partial)
+        for (const AxisList &dim : versions[*version.parent].sharding.dims)
+          EXPECT_FALSE(llvm::is_contained(dim, axis))
+              << "a split value becomes no partial sum";
       bytes += reshardBytes(
           problem.values[value].shape, problem.values[value].elementBytes,
           versions[*version.parent].sharding, version.sharding, problem.mesh,

@@ -26,8 +26,13 @@ struct MoeLayout {
   static MoeLayout single(int64_t n) {
     return {makeMesh({{"expert", n}}), {}, {0}, {}};
   }
+  /// Annotations name no axis of size 1.
   static MoeLayout threeAxes(int64_t dp, int64_t ep, int64_t tp) {
-    return {makeMesh({{"dp", dp}, {"ep", ep}, {"tp", tp}}), {0}, {1}, {2}};
+    auto axes = [](AxisId axis, int64_t size) {
+      return size > 1 ? AxisList{axis} : AxisList();
+    };
+    return {makeMesh({{"dp", dp}, {"ep", ep}, {"tp", tp}}), axes(0, dp),
+            axes(1, ep), axes(2, tp)};
   }
 };
 

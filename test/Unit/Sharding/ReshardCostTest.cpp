@@ -178,4 +178,36 @@ TEST(ReshardCost, DoesNotDependOnHowAnAxisIsCut) {
             bytes(cut, {16, 8}, split({{}, {}}, {0, 1}), split({{}, {}})));
 }
 
+TEST(PlannedBytes, IsNeverLessThanTheBound) {
+  for (const Mesh &mesh : {mesh2x4(), mesh2x2x2()}) {
+    Shape shape = {24, 48};
+    std::vector<Sharding> all = allShardings(mesh);
+    int equal = 0;
+    for (const Sharding &from : all)
+      for (const Sharding &to : all) {
+        double planned = plannedBytes(shape, 4, from, to, mesh);
+        double bound = bytes(mesh, shape, from, to);
+        EXPECT_GE(planned, bound)
+            << toString(from, mesh) << " -> " << toString(to, mesh);
+        equal += planned == bound;
+      }
+    EXPECT_GT(equal, int(all.size() * all.size() / 3));
+  }
+}
+
+TEST(PlannedBytes, OfEachCollective) {
+  Mesh mesh = mesh2x4();
+  auto planned = [&](const Sharding &from, const Sharding &to,
+                     bool otherDeviceOrder = false) {
+    return plannedBytes({24, 48}, 4, from, to, mesh, otherDeviceOrder);
+  };
+  EXPECT_EQ(planned(split({{y}, {}}), split({{y, x}, {}})), 0);
+  EXPECT_EQ(planned(split({{x}, {}}), split({{}, {}})), 2304);
+  EXPECT_EQ(planned(split({{y}, {}}), split({{}, {y}})), 864);
+  EXPECT_EQ(planned(split({{x, y}, {}}), split({{y, x}, {}})), 576);
+  EXPECT_EQ(planned(split({{}, {}}, {x}), split({{x}, {}})), 2304);
+  EXPECT_EQ(planned(split({{y}, {}}, {x}), split({{y}, {}})), 1152);
+  EXPECT_EQ(planned(split({{x}, {}}), split({{x}, {}}), true), 2304);
+}
+
 } // namespace

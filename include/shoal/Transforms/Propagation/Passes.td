@@ -84,6 +84,9 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
            "Cost of a byte of a result on a device, in bytes sent">,
     Option<"latencyBytes", "latency-bytes", "double", "0.0",
            "Cost of a reshard besides its bytes, in bytes sent">,
+    Option<"pricePlans", "price-plans", "bool", "true",
+           "Count the bytes of the plans that --shoal-plan-reshards makes, not "
+           "the least bytes that any plan could have">,
     Option<"descend", "descend", "bool", "true",
            "Improve the greedy choice by changes of one op">,
     Option<"chains", "chains", "bool", "true",

@@ -87,7 +87,8 @@ FailureOr<Mesh> shoal::collectMesh(ModuleOp module) {
 AxisList shoal::toAxisList(AxisRefAttr axis, const Mesh &mesh) {
   AxisList list;
   for (auto [id, atom] : llvm::enumerate(mesh.axes)) {
-    if (atom.name != axis.getName())
+    // An axis of one device splits nothing.
+    if (atom.name != axis.getName() || atom.size == 1)
       continue;
     int64_t begin = axis.getPreSize();
     int64_t end = axis.isWhole() ? atom.fullSize : begin * axis.getSize();

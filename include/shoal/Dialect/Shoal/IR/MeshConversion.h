@@ -18,7 +18,7 @@ namespace shoal {
 /// different axes (both named).
 mlir::FailureOr<Mesh> collectMesh(mlir::ModuleOp module);
 
-/// The (sub-)axis as atoms of `mesh`, major to minor.
+/// The (sub-)axis as atoms of `mesh`, major to minor, without those of size 1.
 AxisList toAxisList(AxisRefAttr axis, const Mesh &mesh);
 AxisList toAxisList(mlir::ArrayRef<AxisRefAttr> axes, const Mesh &mesh);
 
