@@ -23,7 +23,9 @@ def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
 
     ```mlir
     %y = spmd.all_reduce sum @mesh {"x"} %x : tensor<4x6xf32>
-    // becomes
+    ```
+    becomes
+    ```mlir
     %0 = tensor.empty() : tensor<4x6xf32>
     %y = rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
            ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>

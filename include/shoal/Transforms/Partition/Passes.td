@@ -30,7 +30,7 @@ def PlanReshards : Pass<"shoal-plan-reshards", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    %1 = shoal.reshard %0 <@mesh, [{"x", "y"}, {} ]> -> <@mesh, [{"x"}, {"y"} ]> by all_to_all : tensor<16x8xf32>
+    %1 = shoal.reshard %0 <@mesh, [{"x", "y"}, {} ]> -> <@mesh, [{"x"}, {"y"} ]> by all_to_all ... : tensor<16x8xf32>
     ```
   }];
 }
@@ -46,13 +46,19 @@ def Localize : Pass<"shoal-localize", "::mlir::ModuleOp"> {
     `shoal.spmd`, its arguments and results `shoal.global_type`.
 
     ```mlir
-    func.func @f(%x: tensor<16x8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>}) ...
-      %0 = shoal.reshard %x <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]> by all_to_all : tensor<16x8xf32>
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%x: tensor<16x8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>})
+        -> (tensor<16x8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"} ]>}) {
+      %0 = shoal.reshard %x <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]> by all_to_all
+         {shoal.shardings = [#shoal.sharding<@mesh, [{}, {"x"} ]>]} : tensor<16x8xf32>
+      return %0 : tensor<16x8xf32>
+    }
     ```
-    becomes, on an axis of size 4,
+    becomes
     ```mlir
-    func.func @f(%x: tensor<4x8xf32> {shoal.global_type = tensor<16x8xf32>, ...}) ...
-      %0 = spmd.all_to_all @mesh [{"x"} : 0 -> 1] %x : tensor<4x8xf32> -> tensor<16x2xf32>
+    func.func @f(%x: tensor<4x8xf32> {shoal.global_type = tensor<16x8xf32>, ...
+      %0 = spmd.all_to_all @mesh [{"x"} : 0 -> 1] %x ... : tensor<4x8xf32> -> tensor<16x2xf32>
+      return %0 : tensor<16x2xf32>
     ```
   }];
   let dependentDialects = ["::shoal::spmd::SpmdDialect",

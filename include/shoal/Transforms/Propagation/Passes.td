@@ -73,7 +73,7 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     ...
-      %0 = shoal.reshard %x <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]> {why = "result 0 of @f", ...} : tensor<8x16xf32>
+      %0 = shoal.reshard %x <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]> {..., why = "result 0 of @f"} : tensor<8x16xf32>
       return %0 : tensor<8x16xf32>
     ```
   }];

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Checks the examples in the descriptions of TableGen files.
+
+Every ```mlir block must parse and verify. A block of ops without a function is
+put into one that has the values it uses as arguments; where it names @mesh
+without defining it, MESH stands in front of it.
+
+Of two blocks with a line "becomes" between them the second must be what the
+pass of that description makes of the first. Such a block may leave parts out,
+with "..." in their place; then what it shows must occur in this order.
+
+Usage: check-doc-examples.py --shoal-opt PATH FILE...
+Exit code 1 where an example is wrong, or where there is none at all.
+"""
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import textwrap
+from dataclasses import dataclass
+
+MESH = 'shoal.mesh @mesh = <["x" = 2, "y" = 4, "data" = 2, "expert" = 8]>\n'
+
+BLOCK = re.compile(r"^( *)```mlir\n(.*?)^ *```$", re.M | re.S)
+PASS = re.compile(r'Pass<"([a-z0-9-]+)"')
+VALUE = re.compile(r"%[A-Za-z0-9_]+")
+
+
+@dataclass
+class Example:
+    file: pathlib.Path
+    line: int
+    text: str
+    makes: str = ""  # the pass that makes this of the example before it
+
+
+def find_examples(path):
+    text = path.read_text()
+    examples, last_end = [], 0
+    for block in BLOCK.finditer(text):
+        line = text.count("\n", 0, block.start()) + 2
+        example = Example(path, line, textwrap.dedent(block.group(2)))
+        if re.match(r"becomes\b[^.]*$", text[last_end : block.start()].strip()):
+            example.makes = PASS.findall(text[: block.start()])[-1]
+        examples.append(example)
+        last_end = block.end()
+    return examples
+
+
+def split_types(text):
+    """The types of a comma-separated list, which may be in parentheses."""
+    return [t.strip() for t in re.split(r",(?![^<]*>)", text.strip().strip("()")) if t.strip()]
+
+
+def join_lines(text):
+    """One op a line: a line that defines no value continues the one before."""
+    ops = []
+    for line in text.splitlines():
+        line = line.split("//")[0].strip()
+        if ops and line and not re.match(r"%|[a-z_]+\.[a-z_]+ |shoal\.mesh|return", line):
+            ops[-1] += " " + line
+        elif line:
+            ops.append(line)
+    return ops
+
+
+def infer_arguments(text):
+    """The values that a block uses and does not define, with their types."""
+    defined, arguments = set(), {}
+    for op in join_lines(text):
+        results, _, rest = op.rpartition(" = ") if op.startswith("%") else ("", "", op)
+        match = re.match(r"((?:%\w+(?:, )?)+) = (.*)", op)
+        if match:
+            results, rest = match.groups()
+        body, _, types = rest.rpartition(" : ")
+        operands = VALUE.findall(body)
+        operand_types = split_types(types.split("->")[0])
+        for i, operand in enumerate(operands):
+            if operand not in defined and operand_types:
+                kind = operand_types[min(i, len(operand_types) - 1)]
+                arguments.setdefault(operand, kind)
+        defined.update(VALUE.findall(results))
+    return arguments
+
+
+def complete(text):
+    """The block as a module."""
+    if "func.func" not in text and "%" in text:
+        arguments = ", ".join(f"{name}: {kind}" for name, kind in infer_arguments(text).items())
+        text = f"func.func @example({arguments}) {{\n{text}\nreturn\n}}\n"
+    needs_mesh = "@mesh" in text and "shoal.mesh @mesh" not in text
+    return (MESH if needs_mesh else "") + text
+
+
+def run(shoal_opt, text, *flags):
+    """What shoal-opt prints, and its error if it fails. Locations say f.mlir."""
+    with tempfile.TemporaryDirectory() as folder:
+        pathlib.Path(folder, "f.mlir").write_text(text)
+        done = subprocess.run(
+            [shoal_opt, *flags, "f.mlir"],
+            cwd=folder, capture_output=True, text=True, timeout=60, check=False,
+        )
+    return done.stdout, done.stderr.strip() if done.returncode else ""
+
+
+def normalize(text):
+    """Without names of values, and white space collapsed."""
+    return re.sub(r"\s+", " ", VALUE.sub("%", text).replace("} ]", "}]")).strip()
+
+
+def shows(excerpt, text):
+    """Whether the pieces between the "..." of `excerpt` occur in `text`, in order."""
+    text, place = normalize(text), 0
+    for piece in map(normalize, excerpt.split("...")):
+        place = text.find(piece, place)
+        if place < 0:
+            return False
+        place += len(piece)
+    return True
+
+
+def check(shoal_opt, example, before):
+    made = error = ""
+    if example.makes:
+        made, error = run(shoal_opt, complete(before.text), f"--{example.makes}")
+    if "..." in example.text:
+        matches = shows(example.text, made)
+        printed = example.text
+    elif not error:
+        printed, error = run(shoal_opt, complete(example.text))
+        matches = not example.makes or made == printed
+    if error or matches:
+        return error
+    return f"--{example.makes} makes of the example before it\n{made}and not\n{printed}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--shoal-opt", required=True, type=pathlib.Path)
+    parser.add_argument("files", nargs="+", type=pathlib.Path)
+    options = parser.parse_args()
+
+    count = failures = 0
+    for path in options.files:
+        before = None
+        for example in find_examples(path):
+            count += 1
+            if error := check(options.shoal_opt.resolve(), example, before):
+                failures += 1
+                print(f"{example.file}:{example.line}: {error}")
+            before = example
+    print(f"{count} examples, {failures} failed")
+    return 1 if failures or not count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
