@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "CPU/EinsumPlan.h"
+#include "CPU/Gemm.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
 
@@ -345,6 +345,57 @@ Contraction contractionOf(const Case &c) {
   return classify(spec, {letterStrides(spec, spec.operands[0]),
                          letterStrides(spec, spec.operands[1]),
                          letterStrides(spec, spec.result)});
+}
+
+/// Small contractions are left to loops; this one forces each plan on them.
+void checkGemm(const Case &c, const std::array<bool, 3> &packs) {
+  SCOPED_TRACE(c.spec);
+  Parsed parsed = parse(c.spec);
+  auto plan = planGemm(contractionOf(c), packs, 4);
+  if (!plan) // no loop is dense
+    return;
+  std::mt19937 random(3);
+  std::vector<std::vector<float>> tensors;
+  std::vector<std::vector<double>> inputs;
+  for (const std::string &tensor : parsed.operands) {
+    tensors.emplace_back(elements(c, tensor));
+    for (float &value : tensors.back())
+      value = static_cast<float>(random() % 7) - 3;
+    inputs.emplace_back(tensors.back().begin(), tensors.back().end());
+  }
+  std::vector<float> result(elements(c, parsed.result), -100);
+  runGemm(*plan, ElementType::F32,
+          {tensors[0].data(), ElementType::F32, tensors[1].data(),
+           ElementType::F32, result.data(), ElementType::F32});
+  std::vector<double> expected = naive(c, inputs);
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_EQ(result[i], expected[i]) << "element " << i;
+}
+
+TEST(EinsumPlan, every_choice_of_packing_is_right) {
+  std::mt19937 random(11);
+  int checked = 0;
+  while (checked < 400) {
+    Case c = randomCase(random);
+    Contraction contraction = contractionOf(c);
+    Parsed parsed = parse(c.spec);
+    bool contracts = !contraction.summed.empty();
+    int64_t terms = 1;
+    for (auto [name, size] : c.sizes) {
+      bool in[2] = {parsed.operands[0].find(name) != std::string::npos,
+                    parsed.operands[1].find(name) != std::string::npos};
+      bool kept = parsed.result.find(name) != std::string::npos;
+      contracts = contracts && (kept || (in[0] && in[1]));
+      terms *= size;
+    }
+    if (!contracts || terms > 20000)
+      continue;
+    ++checked;
+    for (unsigned mask = 0; mask < 8; ++mask)
+      checkGemm(c, {(mask & 1) != 0, (mask & 2) != 0, (mask & 4) != 0});
+    if (testing::Test::HasFatalFailure())
+      return;
+  }
 }
 
 TEST(EinsumPlan, collapses_letters_into_one_product) {

@@ -45,6 +45,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming): names of C. */
+
 enum shoal_rt_type {
   SHOAL_RT_F32 = 0,
   SHOAL_RT_F64 = 1,
@@ -146,7 +148,7 @@ void shoal_rt_collective_permute(const int64_t *desc, const void *in,
  * integers. A sum of no terms is 0. With one operand the call is
  * (desc, in0, out): the third argument is the result, the fourth is not read. */
 void shoal_rt_einsum(const int64_t *desc, const void *in0,
-                     const void *in1_or_out, void *out);
+                     const void *in1OrOut, void *out);
 
 /* desc = [type, kind, rank, shape, axis, exclusive, reverse].
  * out[.., i, ..] combines in[.., 0..i, ..] (without i if exclusive; from the
@@ -157,6 +159,8 @@ void shoal_rt_cumulative(const int64_t *desc, const void *in, void *out);
  * equal ones in the order of their indices; NaN is greater than all. */
 void shoal_rt_top_k(const int64_t *desc, const void *in, void *values,
                     int32_t *indices);
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

@@ -60,9 +60,9 @@ struct Exchange {
 
   std::vector<int64_t> extent(const std::vector<int64_t> &begin,
                               const std::vector<int64_t> &shape) const {
-    std::vector<int64_t> extent;
+    std::vector<int64_t> extent(shape.size());
     for (size_t d = 0; d < shape.size(); ++d)
-      extent.push_back(rowsBefore(shape[d], begin[d], piece[d]));
+      extent[d] = rowsBefore(shape[d], begin[d], piece[d]);
     return extent;
   }
 

@@ -159,9 +159,7 @@ static Prepared prepare(const int64_t *desc) {
   useComputeTypes(prepared);
   const EinsumSpec &spec = prepared.spec;
   prepared.resultElements = elementsOf(spec, spec.result);
-  for (size_t l = 0; l < spec.sizes.size(); ++l)
-    if (spec.sizes[l] == 0)
-      prepared.emptySum = true;
+  prepared.emptySum = contains(spec.sizes, 0);
   if (prepared.emptySum)
     return prepared;
   if (spec.operands.size() == 1)
@@ -263,12 +261,12 @@ static void runEinsum(const Prepared &prepared, const void *in0,
 } // namespace shoal::rt
 
 extern "C" void shoal_rt_einsum(const int64_t *desc, const void *in0,
-                                const void *in1_or_out, void *out) {
+                                const void *in1OrOut, void *out) {
   using namespace shoal::rt;
   Timed timed(Activity::Einsum);
   const Prepared &prepared = lookUp(desc);
   if (prepared.spec.operands.size() == 1)
-    runEinsum(prepared, in0, nullptr, const_cast<void *>(in1_or_out));
+    runEinsum(prepared, in0, nullptr, const_cast<void *>(in1OrOut));
   else
-    runEinsum(prepared, in0, in1_or_out, out);
+    runEinsum(prepared, in0, in1OrOut, out);
 }

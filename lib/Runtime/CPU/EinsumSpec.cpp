@@ -24,6 +24,7 @@ EinsumSpec parseEinsum(const int64_t *desc) {
 }
 
 bool describes(const int64_t *desc, const EinsumSpec &spec) {
+  // An encoding says where it ends: the first difference comes before that.
   return std::equal(spec.encoded.begin(), spec.encoded.end(), desc);
 }
 

@@ -74,7 +74,7 @@ struct Blocks {
                void *target) const {
     std::vector<int64_t> begin, extent, zero(whole.size(), 0);
     locate(member, begin, extent);
-    if (extent != block)
+    if (extent != block && bytesOf(type, block) != 0)
       std::memset(target, 0, bytesOf(type, block));
     copyBox({extent, whole, begin, block, zero}, type, source, target);
   }

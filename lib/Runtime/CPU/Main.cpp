@@ -12,6 +12,7 @@
 #include <cstdlib>
 
 // OpenBLAS alone has it; another BLAS keeps its own default.
+// NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
 using namespace shoal::rt;

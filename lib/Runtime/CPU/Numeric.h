@@ -82,9 +82,9 @@ inline T combine(T a, T b) {
   else if constexpr (kind == Kind::Prod)
     return a * b;
   else if constexpr (kind == Kind::Max)
-    return a > b || a != a ? a : b; // NaN wins on either side
+    return a > b || std::isnan(a) ? a : b; // NaN wins on either side
   else
-    return a < b || a != a ? a : b;
+    return a < b || std::isnan(a) ? a : b;
 }
 
 template <Kind kind, typename T>

@@ -66,17 +66,24 @@ static CopyRow copyRowFor(ElementType from, ElementType to) {
 }
 
 /// Copies the plane of two loops, the source being dense along `a` and the
-/// target along `b`, by tiles that stay in the first cache.
+/// target along `b`. Whole cache lines are read into a tile and whole rows of
+/// it written: strides of powers of two would otherwise share few cache sets.
 static void transposePlane(CopyRow copyRow, const Loop<2> &a, const Loop<2> &b,
-                           const char *source, char *target) {
-  constexpr int64_t tile = 32;
-  for (int64_t a0 = 0; a0 < a.size; a0 += tile)
-    for (int64_t b0 = 0; b0 < b.size; b0 += tile) {
-      int64_t aEnd = std::min(a.size, a0 + tile);
-      int64_t bCount = std::min(b.size - b0, tile);
-      for (int64_t i = a0; i < aEnd; ++i)
-        copyRow(bCount, source + i * a.strides[0] + b0 * b.strides[0],
-                b.strides[0], target + i * a.strides[1] + b0 * b.strides[1],
+                           int64_t width, const char *source, char *target) {
+  constexpr int64_t lineBytes = 64, tileRows = 64;
+  alignas(lineBytes) char tile[tileRows * lineBytes];
+  int64_t line = lineBytes / width;
+  for (int64_t b0 = 0; b0 < b.size; b0 += tileRows)
+    for (int64_t a0 = 0; a0 < a.size; a0 += line) {
+      int64_t aCount = std::min(a.size - a0, line);
+      int64_t bCount = std::min(b.size - b0, tileRows);
+      const char *from = source + a0 * a.strides[0] + b0 * b.strides[0];
+      char *to = target + a0 * a.strides[1] + b0 * b.strides[1];
+      for (int64_t j = 0; j < bCount; ++j)
+        std::memcpy(tile + j * lineBytes, from + j * b.strides[0],
+                    aCount * width);
+      for (int64_t i = 0; i < aCount; ++i)
+        copyRow(bCount, tile + i * width, lineBytes, to + i * a.strides[1],
                 b.strides[1]);
     }
 }
@@ -102,7 +109,8 @@ static void copyNest(CopyRow copyRow, Loops<2> loops, int64_t width,
   Loop<2> across = *dense;
   loops.erase(dense);
   forEach<2>(loops, [&](const Offsets<2> &at) {
-    transposePlane(copyRow, across, inner, source + at[0], target + at[1]);
+    transposePlane(copyRow, across, inner, width, source + at[0],
+                   target + at[1]);
   });
 }
 

@@ -13,7 +13,7 @@ template <typename T>
 static bool greater(T a, T b) {
   auto x = widen(a), y = widen(b);
   if constexpr (std::is_floating_point_v<decltype(x)>)
-    return x > y || (x != x && y == y);
+    return x > y || (std::isnan(x) && !std::isnan(y));
   else
     return x > y;
 }

@@ -58,7 +58,7 @@ Status prepareFile(const std::string &path) {
 
 static Status writeText(const std::string &path, const std::string &text) {
   std::ofstream stream(path);
-  stream << text << std::endl;
+  stream << text << '\n' << std::flush;
   if (!stream)
     return fileError(path);
   return std::nullopt;

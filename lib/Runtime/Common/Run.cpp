@@ -13,6 +13,7 @@ namespace shoal::rt {
 
 std::vector<void *> Shards::pointers() const {
   std::vector<void *> pointers;
+  pointers.reserve(buffers.size());
   for (const Buffer &buffer : buffers)
     pointers.push_back(buffer.get());
   return pointers;

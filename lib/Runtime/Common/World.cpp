@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <mpi.h>
+#include <string_view>
 
 namespace shoal::rt {
 
@@ -88,7 +89,7 @@ int World::ranksOnNode() {
 bool launchedAsOtherRank() {
   for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char *rank = std::getenv(name))
-      return std::atoi(rank) != 0;
+      return std::string_view(rank) != "0";
   return false;
 }
 
