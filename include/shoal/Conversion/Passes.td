@@ -65,7 +65,9 @@ def GuardDivision : Pass<"shoal-guard-division", "::mlir::func::FuncOp"> {
 
     ```mlir
     %q = arith.divui %a, %b : i32
-    // becomes
+    ```
+    becomes
+    ```mlir
     %none = arith.cmpi eq, %b, %zero : i32
     %safe = arith.select %none, %one, %b : i32
     %q = arith.divui %a, %safe : i32
