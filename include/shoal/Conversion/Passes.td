@@ -64,13 +64,21 @@ def GuardDivision : Pass<"shoal-guard-division", "::mlir::func::FuncOp"> {
     unspecified, as `arith` says.
 
     ```mlir
-    %q = arith.divui %a, %b : i32
+    func.func @ratio(%a: i32, %b: i32) -> i32 {
+      %q = arith.divui %a, %b : i32
+      return %q : i32
+    }
     ```
     becomes
     ```mlir
-    %none = arith.cmpi eq, %b, %zero : i32
-    %safe = arith.select %none, %one, %b : i32
-    %q = arith.divui %a, %safe : i32
+    func.func @ratio(%a: i32, %b: i32) -> i32 {
+      %one = arith.constant 1 : i32
+      %zero = arith.constant 0 : i32
+      %none = arith.cmpi eq, %b, %zero : i32
+      %safe = arith.select %none, %one, %b : i32
+      %q = arith.divui %a, %safe : i32
+      return %q : i32
+    }
     ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect"];
