@@ -94,7 +94,10 @@ private:
     }
     std::vector<std::vector<MeshAxis>> dims(rankOf(op));
     dims[op.getDim()] = *axes;
-    return shardingOf(dims, symbolOf(meshOp));
+    // On a mesh whose positions are not the devices' numbers, "device i" needs
+    // one where they are.
+    bool isInOrder = llvm::is_sorted(mesh.deviceIds);
+    return shardingOf(dims, isInOrder ? symbolOf(meshOp) : meshWithOrder({}));
   }
 
   FailureOr<ShardingAttr> resolveShard(ShardOp op) {
@@ -127,11 +130,12 @@ private:
         return symbolOf(other);
     OpBuilder builder(meshOp);
     builder.setInsertionPointAfter(meshOp);
+    SymbolTable symbols(module);
     auto made =
         MeshOp::create(builder, meshOp.getLoc(), meshOp.getSymName(),
                        MeshAttr::get(module.getContext(),
                                      meshOp.getMesh().getAxes(), devices));
-    SymbolTable(module).insert(made);
+    symbols.insert(made);
     return symbolOf(made);
   }
 

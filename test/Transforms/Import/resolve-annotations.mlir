@@ -37,3 +37,19 @@ func.func @annotations(%x: tensor<16x4xf32>) -> tensor<16x4xf32> {
 func.func @no_mesh(%x: tensor<16x4xf32>) -> tensor<16x4xf32> {
   return %x : tensor<16x4xf32>
 }
+
+// -----
+
+// Device i of a split is device i also where the mesh has another order.
+// CHECK: shoal.mesh @ordered = <["x" = 4], device_ids = [3, 2, 1, 0]>
+// CHECK: shoal.mesh @[[BY_NUMBER:.*]] = <["x" = 4]>
+shoal.mesh @ordered = <["x" = 4], device_ids = [3, 2, 1, 0]>
+
+// CHECK-LABEL: @split_counts_devices_not_positions
+func.func @split_counts_devices_not_positions(%x: tensor<16xf32>) -> tensor<16xf32> {
+  // CHECK: <@[[BY_NUMBER]], [{"x"}]>
+  %0 = shoal.split %x {dim = 0, num_partitions = 4} : tensor<16xf32>
+  // CHECK: <@ordered, [{"x"}]>
+  %1 = shoal.shard %0 {device_assignment = dense<[3, 2, 1, 0]> : tensor<4xi64>} : tensor<16xf32>
+  return %1 : tensor<16xf32>
+}

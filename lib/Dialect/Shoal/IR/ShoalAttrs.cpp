@@ -56,7 +56,7 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                ArrayRef<int64_t> deviceIds) {
   llvm::StringSet<> names;
   int64_t devices = 1;
-  for (MeshAxisAttr axis : axes) {
+  for (MeshAxisAttr axis : axes) { // (M1)
     if (axis.getName().empty())
       return emitError() << "mesh axis has an empty name";
     if (!names.insert(axis.getName()).second)
@@ -72,7 +72,7 @@ LogicalResult MeshAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   }
   if (deviceIds.empty())
     return success();
-  if (static_cast<int64_t>(deviceIds.size()) != devices)
+  if (static_cast<int64_t>(deviceIds.size()) != devices) // (M2)
     return emitError() << "device_ids: expected " << devices
                        << " devices but got " << deviceIds.size();
   llvm::SmallVector<bool> seen(devices, false);
@@ -112,7 +112,7 @@ int64_t AxisRefAttr::getSizeIn(MeshAttr mesh) const {
 LogicalResult AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   StringRef name, int64_t preSize,
                                   int64_t size) {
-  if (name.empty())
+  if (name.empty()) // (X1)
     return emitError() << "axis has an empty name";
   bool isWhole = preSize == 1 && size == 0;
   int64_t end;
@@ -355,7 +355,7 @@ ShardingAttr::verifyFor(Type type, Operation *from,
   if (static_cast<int64_t>(getDims().size()) != tensor.getRank()) // (S3)
     return emitError() << "sharding has " << getDims().size()
                        << " dimensions but the tensor has " << tensor.getRank();
-  SmallVector<AxisRefAttr> seen;
+  SmallVector<AxisRefAttr> seen; // (S2)
   for (auto [i, dim] : llvm::enumerate(getDims()))
     if (failed(verifyAxes(dim.getAxes(), mesh, seen, [&, i = i]() {
           return emitError() << "dim " << i << ": ";
