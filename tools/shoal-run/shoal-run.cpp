@@ -23,6 +23,8 @@ int main(int argc, char **argv) {
   shoal::registerShoalDialects(registry);
   shoal::reference::registerReferenceModels(registry);
   MLIRContext context(registry);
+  // The source line says it; the op in generic form is for pass authors.
+  context.printOpOnDiagnostic(false);
   context.printOpOnDiagnostic(false);
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);

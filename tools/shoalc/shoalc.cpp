@@ -89,6 +89,8 @@ int main(int argc, char **argv) {
   shoal::registerCPUTarget(registry);
   shoal::registerShoalDialects(registry);
   mlir::MLIRContext context(registry);
+  // The source line says it; the op in generic form is for pass authors.
+  context.printOpOnDiagnostic(false);
   shoal::DriverOptions options{line.input, line.output, line.stats,
                                line.entry, line.emit,   {}};
   options.cpu.shared = line.emit == Emit::Shared;
