@@ -93,7 +93,8 @@ extern const char shoal_program_metadata[];
 void shoal_program_entry(void *const *inputs, void *const *outputs,
                          void *arena);
 
-/* --- Communication. -------------------------------------------------------- */
+/* --- Communication. --------------------------------------------------------
+ */
 
 /* desc = [mesh, AXES]. This device's index over AXES. */
 void shoal_rt_axis_index(const int64_t *desc, int32_t *out);
@@ -135,7 +136,8 @@ void shoal_rt_all_to_all(const int64_t *desc, const void *in, void *out);
 void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                  void *out);
 
-/* --- Local computation. ---------------------------------------------------- */
+/* --- Local computation. ----------------------------------------------------
+ */
 
 /* desc = [type in, type out, number of letters, size of each letter,
  *         number of operands (1 or 2), (rank, letters) of each operand,
@@ -146,9 +148,10 @@ void shoal_rt_collective_permute(const int64_t *desc, const void *in,
  * in f32 and rounded once; f32 in f32 unless the result is f64; integers wrap.
  * On i1 the product is and, the sum or. The types are both floats or both
  * integers. A sum of no terms is 0. With one operand the call is
- * (desc, in0, out): the third argument is the result, the fourth is not read. */
-void shoal_rt_einsum(const int64_t *desc, const void *in0,
-                     const void *in1OrOut, void *out);
+ * (desc, in0, out): the third argument is the result, the fourth is not read.
+ */
+void shoal_rt_einsum(const int64_t *desc, const void *in0, const void *in1OrOut,
+                     void *out);
 
 /* desc = [type, kind, rank, shape, axis, exclusive, reverse].
  * out[.., i, ..] combines in[.., 0..i, ..] (without i if exclusive; from the

@@ -67,8 +67,7 @@ static void printRule(raw_ostream &os, const FactorRule &rule) {
 
 namespace {
 
-struct PrintFactorRules
-    : shoal::impl::PrintFactorRulesBase<PrintFactorRules> {
+struct PrintFactorRules : shoal::impl::PrintFactorRulesBase<PrintFactorRules> {
   void runOnOperation() override {
     getOperation()->walk([](FactorRuleOpInterface op) {
       std::string text;

@@ -6,9 +6,9 @@
 #ifndef SHOAL_TRANSFORMS_PARTITION_PASSES_H
 #define SHOAL_TRANSFORMS_PARTITION_PASSES_H
 
-#include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Pass/Pass.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 namespace shoal {
 
