@@ -143,6 +143,19 @@ static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
   }
 }
 
+/// An unused argument of no elements becomes a memref<0x...>: the lowering to
+/// LLVM takes those alone.
+static void flattenEmptyArguments(func::FuncOp func) {
+  for (BlockArgument argument : func.getArguments()) {
+    auto type = dyn_cast<MemRefType>(argument.getType());
+    if (type && type.getNumElements() == 0 && argument.use_empty())
+      argument.setType(MemRefType::get({0}, type.getElementType()));
+  }
+  func.setType(FunctionType::get(func.getContext(),
+                                 func.front().getArgumentTypes(),
+                                 func.getResultTypes()));
+}
+
 namespace {
 
 struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
@@ -159,6 +172,7 @@ struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
         return signalPassFailure();
       int64_t size = place(*buffers);
       replaceByViews(func, *buffers, size);
+      flattenEmptyArguments(func);
       Builder builder(&getContext());
       func->setAttr(kArenaBytesAttr, builder.getI64IntegerAttr(size));
       func->setAttr(kLiveBytesAttr,

@@ -96,6 +96,16 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
                            "::mlir::bufferization::BufferizationDialect"];
 }
 
+def ResultsToOutParams : Pass<"shoal-results-to-out-params", "::mlir::func::FuncOp"> {
+  let summary = "Make a function's results in buffers that the caller gives";
+  let description = [{
+    Each result becomes a new last argument. A buffer that the function
+    allocates and returns, also in another shape, is replaced by that argument;
+    anything else (an input, a constant, a buffer returned twice) is copied.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
   let summary = "Place all buffers in one arena at fixed offsets";
   let description = [{
@@ -131,6 +141,29 @@ def ApproximateMath : Pass<"shoal-approximate-math"> {
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
+}
+
+def ExpandNarrowFloats : Pass<"shoal-expand-narrow-floats"> {
+  let summary = "Write out the conversions of bf16, and round after every operation";
+  let description = [{
+    Assumes scalar code in which `--arith-emulate-unsupported-floats` has put
+    the arithmetic of bf16 and f16 between extensions to f32 and roundings. No
+    rounding is left out, so that values do not depend on fusion. Conversions
+    of bf16 become integer operations (the compiler's support library may lack
+    them), those from f64 with a single rounding.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def StoreBF16AsI16 : Pass<"shoal-store-bf16-as-i16", "::mlir::ModuleOp"> {
+  let summary = "Hold bf16 values in i16";
+  let description = [{
+    Assumes LLVM's dialect, in which no arithmetic on bf16 is left. A back end
+    without bf16 would move even a plain `select` through f32 and call a
+    support function that older compilers' libraries lack.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
 def LowerRuntimeCalls : Pass<"shoal-lower-runtime-calls", "::mlir::ModuleOp"> {

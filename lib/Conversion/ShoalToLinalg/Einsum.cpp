@@ -154,8 +154,10 @@ struct LowerEinsum : OpRewritePattern<EinsumOp> {
   LogicalResult matchAndRewrite(EinsumOp op,
                                 PatternRewriter &rewriter) const override {
     EinsumLoops loops(op);
-    // A sum over one operand is no product; loops serve it best.
-    if (loops.isRowwise() || op.getInputs().size() == 1)
+    // A sum over one operand is no product, and one over nothing is zero: loops
+    // serve both best.
+    if (loops.isRowwise() || op.getInputs().size() == 1 ||
+        llvm::is_contained(loops.sizes, 0))
       rewriter.replaceOp(op, buildLoops(rewriter, op, loops));
     else
       rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "einsum",

@@ -7,10 +7,13 @@
 using namespace mlir;
 using namespace shoal;
 
-/// `target` with `source` written at `offsets`, `strides` apart.
+/// `target` with `source` written at `offsets`, `strides` apart. An empty source
+/// may have offsets that no insertion may have.
 static Value insert(OpBuilder &builder, Location loc, Value source,
                     Value target, ArrayRef<int64_t> offsets,
                     ArrayRef<int64_t> strides) {
+  if (cast<RankedTensorType>(source.getType()).getNumElements() == 0)
+    return target;
   auto attr = [&](int64_t value) -> OpFoldResult {
     return builder.getIndexAttr(value);
   };

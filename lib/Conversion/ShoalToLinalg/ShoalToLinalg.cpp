@@ -51,6 +51,26 @@ static LogicalResult verifyMeshes(ModuleOp module) {
   return failure(walk.wasInterrupted());
 }
 
+/// Nothing computes a tensor of no elements.
+static void replaceEmptyTensors(ModuleOp module) {
+  module.walk([](Operation *op) {
+    auto isEmpty = [](Type type) {
+      auto tensor = dyn_cast<RankedTensorType>(type);
+      return tensor && tensor.getNumElements() == 0;
+    };
+    if (op->getNumResults() == 0 || isa<tensor::EmptyOp>(op) ||
+        !llvm::all_of(op->getResultTypes(), isEmpty))
+      return;
+    OpBuilder builder(op);
+    for (OpResult result : op->getResults()) {
+      auto type = cast<RankedTensorType>(result.getType());
+      result.replaceAllUsesWith(makeEmpty(builder, op->getLoc(), type.getShape(),
+                                          type.getElementType()));
+    }
+    op->erase();
+  });
+}
+
 /// What describes the program's arguments and devices has been read by now, and
 /// would mean nothing on buffers.
 static void dropDescription(ModuleOp module) {
@@ -80,6 +100,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     if (failed(verifyMeshes(getOperation())))
       return signalPassFailure();
     ProgramNumbering numbering(getOperation());
+    replaceEmptyTensors(getOperation());
     RewritePatternSet patterns(&getContext());
     populateEinsumToLinalgPatterns(patterns);
     populateReduceToLinalgPatterns(patterns);

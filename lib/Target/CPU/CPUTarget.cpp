@@ -84,7 +84,10 @@ FailureOr<CPUProgram> shoal::lowerForCPU(ModuleOp module,
       return failure();
     CPUProgram program;
     program.description = *description;
-    Operation *main = module.lookupSymbol(program.description.name);
+    auto main =
+        module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
+    if (!main)
+      return module.emitError("the lowering to LLVM left ops behind");
     program.arenaBytes = takeBytes(main, kArenaBytesAttr);
     program.liveBytes = takeBytes(main, kLiveBytesAttr);
     addEntryPoint(module, program);

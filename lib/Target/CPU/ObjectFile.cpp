@@ -43,9 +43,12 @@ shoal::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
     return nullptr;
   llvmModule->setTargetTriple(machine.getTargetTriple());
   llvmModule->setDataLayout(machine.createDataLayout());
-  for (llvm::Function &function : *llvmModule)
-    if (function.hasLocalLinkage() || function.hasPrivateLinkage())
-      function.addFnAttr(llvm::Attribute::NoInline);
+  for (llvm::Function &function : *llvmModule) {
+    if (function.isDeclaration() || function.getName() == "shoal_program_entry")
+      continue;
+    function.setLinkage(llvm::GlobalValue::InternalLinkage);
+    function.addFnAttr(llvm::Attribute::NoInline);
+  }
   return llvmModule;
 }
 

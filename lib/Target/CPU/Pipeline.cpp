@@ -41,10 +41,7 @@ static void addBufferPasses(OpPassManager &pm) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
-  bufferization::BufferResultsToOutParamsPassOptions results;
-  results.hoistStaticAllocs = true;
-  results.modifyPublicFunctions = true;
-  pm.addPass(bufferization::createBufferResultsToOutParamsPass(results));
+  pm.addNestedPass<func::FuncOp>(shoal::createResultsToOutParams());
   addCleanup(pm);
   pm.addPass(shoal::createPlanMemory());
   pm.addPass(shoal::createOutlineKernels());
@@ -59,9 +56,8 @@ static void addScalarPasses(OpPassManager &pm) {
   emulate.sourceTypeStrs = {"bf16", "f16"};
   emulate.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
-  arith::ArithExpandOpsPassOptions expand;
-  expand.includeBf16 = true;
-  pm.addPass(arith::createArithExpandOpsPass(expand));
+  pm.addPass(shoal::createExpandNarrowFloats());
+  pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(shoal::createGuardDivision());
 }
 
@@ -94,6 +90,7 @@ static void addLLVMPasses(OpPassManager &pm) {
   func.useBarePtrCallConv = true;
   pm.addPass(createConvertFuncToLLVMPass(func));
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(shoal::createStoreBF16AsI16());
 }
 
 void shoal::buildCPULoweringPipeline(OpPassManager &pm) {

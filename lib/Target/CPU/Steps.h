@@ -21,8 +21,8 @@ void addEntryPoint(mlir::ModuleOp module, const CPUProgram &program);
 mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>>
 createHostMachine(mlir::Location loc);
 
-/// Translates to LLVM IR for `machine`; private functions stay apart (kernels
-/// keep their names in profiles).
+/// Translates to LLVM IR for `machine`. All functions but the entry point are
+/// internal and stay apart: kernels keep their names in profiles.
 std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,
                                               llvm::LLVMContext &context,
                                               llvm::TargetMachine &machine);
