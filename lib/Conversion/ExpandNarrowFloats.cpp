@@ -36,10 +36,10 @@ static Value roundToOdd(OpBuilder &builder, Location loc, Value wide) {
   // False for NaN, which stays as it is.
   Value isInexact = arith::CmpFOp::create(
       builder, loc, arith::CmpFPredicate::ONE, back, wide);
-  Value isTooLarge = arith::CmpFOp::create(
-      builder, loc, arith::CmpFPredicate::OGT,
-      math::AbsFOp::create(builder, loc, back),
-      math::AbsFOp::create(builder, loc, wide));
+  Value isTooLarge =
+      arith::CmpFOp::create(builder, loc, arith::CmpFPredicate::OGT,
+                            math::AbsFOp::create(builder, loc, back),
+                            math::AbsFOp::create(builder, loc, wide));
   Value step = arith::SelectOp::create(builder, loc, isTooLarge, constant(-1),
                                        constant(1));
   Value odd = arith::AddIOp::create(builder, loc, bits, step);
@@ -87,8 +87,8 @@ struct ExtendFma : OpRewritePattern<math::FmaOp> {
       return failure();
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
-      operands.push_back(arith::ExtFOp::create(
-          rewriter, op.getLoc(), rewriter.getF32Type(), operand));
+      operands.push_back(arith::ExtFOp::create(rewriter, op.getLoc(),
+                                               rewriter.getF32Type(), operand));
     Value result = math::FmaOp::create(rewriter, op.getLoc(), operands[0],
                                        operands[1], operands[2]);
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), result);
@@ -108,7 +108,8 @@ struct ExpandNarrowFloats
         extend.setFastmath(arith::FastMathFlags::none);
     });
     RewritePatternSet patterns(&getContext());
-    patterns.add<RoundDoubleToBFloat, ExtendBFloatToDouble, ExtendFma>(&getContext());
+    patterns.add<RoundDoubleToBFloat, ExtendBFloatToDouble, ExtendFma>(
+        &getContext());
     arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();

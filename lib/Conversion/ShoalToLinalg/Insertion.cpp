@@ -7,8 +7,8 @@
 using namespace mlir;
 using namespace shoal;
 
-/// `target` with `source` written at `offsets`, `strides` apart. An empty source
-/// may have offsets that no insertion may have.
+/// `target` with `source` written at `offsets`, `strides` apart. An empty
+/// source may have offsets that no insertion may have.
 static Value insert(OpBuilder &builder, Location loc, Value source,
                     Value target, ArrayRef<int64_t> offsets,
                     ArrayRef<int64_t> strides) {

@@ -64,8 +64,8 @@ static void replaceEmptyTensors(ModuleOp module) {
     OpBuilder builder(op);
     for (OpResult result : op->getResults()) {
       auto type = cast<RankedTensorType>(result.getType());
-      result.replaceAllUsesWith(makeEmpty(builder, op->getLoc(), type.getShape(),
-                                          type.getElementType()));
+      result.replaceAllUsesWith(makeEmpty(
+          builder, op->getLoc(), type.getShape(), type.getElementType()));
     }
     op->erase();
   });

@@ -84,8 +84,7 @@ FailureOr<CPUProgram> shoal::lowerForCPU(ModuleOp module,
       return failure();
     CPUProgram program;
     program.description = *description;
-    auto main =
-        module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
+    auto main = module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
     if (!main)
       return module.emitError("the lowering to LLVM left ops behind");
     program.arenaBytes = takeBytes(main, kArenaBytesAttr);
