@@ -32,10 +32,10 @@ lit="$(llvm-config-22 --bindir)/lit"
 check format 120 utils/check-format.sh
 check tidy 900 utils/check-tidy.sh
 # ctest knows the lit suite as one test; it has its own runner and report here.
-check ctest 600 ctest --test-dir "$SHOAL_BUILD" -j "$SHOAL_JOBS" --output-on-failure \
+check ctest 900 ctest --test-dir "$SHOAL_BUILD" -j "$SHOAL_JOBS" --output-on-failure \
   --no-tests=error --progress --exclude-regex '^lit$' --output-junit "$REPORTS/ctest.xml"
-check lit 600 "$lit" -sv -j "$SHOAL_JOBS" --xunit-xml-output "$REPORTS/lit.xml" "$SHOAL_BUILD/test"
-check python 600 "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider \
+check lit 900 "$lit" -sv -j "$SHOAL_JOBS" --xunit-xml-output "$REPORTS/lit.xml" "$SHOAL_BUILD/test"
+check python 1200 "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider \
   --junitxml "$REPORTS/python.xml" test/python
 
 shoal_step "summary"
