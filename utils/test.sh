@@ -30,7 +30,7 @@ check() {
 
 lit="$(llvm-config-22 --bindir)/lit"
 check format 120 utils/check-format.sh
-check tidy 900 utils/check-tidy.sh
+check tidy 2400 utils/check-tidy.sh
 # ctest knows the lit suite as one test; it has its own runner and report here.
 check ctest 900 ctest --test-dir "$SHOAL_BUILD" -j "$SHOAL_JOBS" --output-on-failure \
   --no-tests=error --progress --exclude-regex '^lit$' --output-junit "$REPORTS/ctest.xml"
