@@ -7,9 +7,12 @@
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 
@@ -45,6 +48,44 @@ static void cloneForEachUse(Operation *op) {
   }
 }
 
+/// Drops operands that the bodies no longer read.
+static void removeUnusedInputs(func::FuncOp func) {
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  walkAndApplyPatterns(func, std::move(patterns));
+}
+
+/// Whether `op` may write over the value that `input` reads: nothing else reads
+/// it, and it was computed here.
+static bool diesIn(OpOperand &input) {
+  Value value = input.get();
+  return value.hasOneUse() &&
+         isa_and_present<linalg::LinalgOp, shoal::rt::CallOp>(
+             value.getDefiningOp());
+}
+
+/// An op whose loops are all parallel writes its result over an input that it
+/// reads element by element in the same order and that dies here.
+static void reuseInput(linalg::GenericOp op) {
+  if (op.getNumParallelLoops() != op.getNumLoops())
+    return;
+  for (OpOperand &init : op.getDpsInitsMutable()) {
+    if (!init.get().getDefiningOp<tensor::EmptyOp>() ||
+        op.payloadUsesValueFromOperand(&init) ||
+        !op.getMatchingIndexingMap(&init).isPermutation())
+      continue;
+    for (OpOperand *input : op.getDpsInputOperands()) {
+      if (input->get().getType() != init.get().getType() || !diesIn(*input) ||
+          op.getMatchingIndexingMap(input) != op.getMatchingIndexingMap(&init))
+        continue;
+      init.set(input->get());
+      op.getMatchingBlockArgument(input).replaceAllUsesWith(
+          op.getMatchingBlockArgument(&init));
+      break;
+    }
+  }
+}
+
 namespace {
 
 struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
@@ -58,6 +99,8 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     func.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
     for (Operation *op : empties)
       cloneForEachUse(op);
+    func.walk([](linalg::GenericOp op) { reuseInput(op); });
+    removeUnusedInputs(func);
     for (BlockArgument argument : func.getArguments())
       if (isa<TensorType>(argument.getType()))
         func.setArgAttr(argument.getArgNumber(),

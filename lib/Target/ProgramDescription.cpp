@@ -62,8 +62,9 @@ static LogicalResult verifyShard(func::FuncOp func,
       for (AxisRefAttr axis : dim.getAxes())
         size = shardSize(size, axis.getSizeIn(mesh.getMesh()));
   if (tensor.localType.getShape() != ArrayRef(shard))
-    return error() << "expected shards of " << tensor.globalType
-                   << " to have the shape of " << tensor.localType;
+    return error() << "expected shards of " << tensor.globalType << " to be "
+                   << tensor.globalType.clone(shard) << " but got "
+                   << tensor.localType;
   return success();
 }
 

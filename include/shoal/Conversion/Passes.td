@@ -90,7 +90,9 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
     One `tensor.empty` or `linalg.fill` that several ops write into would make
     bufferization copy it. Each of its uses gets its own, and constants that are
     one value everywhere become fills rather than arrays in the object file.
-    Arguments are marked read-only: no op may write into an input.
+    An op that reads a value element by element and is its only reader writes
+    its result over it. Arguments are marked read-only: no op may write into an
+    input.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::bufferization::BufferizationDialect"];
@@ -131,6 +133,17 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
     copies become kernels, too; dense ones stay `memref.copy`.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
+}
+
+def TileTransposes : Pass<"shoal-tile-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Run through transposed operands in square tiles";
+  let description = [{
+    Assumes linalg on memrefs. Where an operand of an elementwise op is
+    contiguous along another loop than the innermost one, both loops are tiled
+    by 16. Reductions stay as they are.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
 }
 
 def ApproximateMath : Pass<"shoal-approximate-math"> {

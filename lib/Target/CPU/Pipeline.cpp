@@ -63,6 +63,7 @@ static void addScalarPasses(OpPassManager &pm) {
 
 static void addLoopPasses(OpPassManager &pm) {
   OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(shoal::createTileTransposes());
   func.addPass(createConvertLinalgToLoopsPass());
   func.addPass(memref::createFoldMemRefAliasOpsPass());
   addCleanup(func);

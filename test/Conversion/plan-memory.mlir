@@ -1,0 +1,61 @@
+// RUN: shoal-opt %s --shoal-plan-memory --split-input-file --verify-diagnostics | FileCheck %s
+
+// Of three values each dies when the next but one is made: %2 takes the place
+// of %0. 100 floats are 400 bytes, 448 in lines of 64.
+// CHECK-LABEL: @dead_buffers_give_their_place
+// CHECK-SAME: %[[ARENA:[a-z0-9]+]]: memref<896xi8>)
+// CHECK-SAME: shoal.arena_bytes = 896
+// CHECK-SAME: shoal.live_bytes = 896
+// CHECK: %[[C0:.*]] = arith.constant 0
+// CHECK: memref.view %[[ARENA]][%[[C0]]]
+// CHECK: %[[C1:.*]] = arith.constant 448
+// CHECK: memref.view %[[ARENA]][%[[C1]]]
+// CHECK: %[[C2:.*]] = arith.constant 0
+// CHECK: memref.view %[[ARENA]][%[[C2]]]
+func.func @dead_buffers_give_their_place(%x: memref<100xf32>, %y: memref<100xf32>) {
+  %0 = memref.alloc() : memref<100xf32>
+  memref.copy %x, %0 : memref<100xf32> to memref<100xf32>
+  %1 = memref.alloc() : memref<100xf32>
+  memref.copy %0, %1 : memref<100xf32> to memref<100xf32>
+  %2 = memref.alloc() : memref<100xf32>
+  memref.copy %1, %2 : memref<100xf32> to memref<100xf32>
+  memref.copy %2, %y : memref<100xf32> to memref<100xf32>
+  return
+}
+
+// -----
+
+// A view keeps its buffer alive.
+// CHECK-LABEL: @views_keep_buffers_alive
+// CHECK-SAME: memref<128xi8>
+func.func @views_keep_buffers_alive(%x: memref<4xf32>, %y: memref<2x2xf32>, %z: memref<4xf32>) {
+  %0 = memref.alloc() : memref<4xf32>
+  memref.copy %x, %0 : memref<4xf32> to memref<4xf32>
+  %v = memref.expand_shape %0 [[0, 1]] output_shape [2, 2] : memref<4xf32> into memref<2x2xf32>
+  %1 = memref.alloc() : memref<4xf32>
+  memref.copy %x, %1 : memref<4xf32> to memref<4xf32>
+  memref.copy %v, %y : memref<2x2xf32> to memref<2x2xf32>
+  memref.copy %1, %z : memref<4xf32> to memref<4xf32>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: @empty_arguments_become_flat
+// CHECK-SAME: %{{.*}}: memref<0xf32>, %{{.*}}: memref<0xi8>
+func.func @empty_arguments_become_flat(%x: memref<5x0xf32>) {
+  return
+}
+
+// -----
+
+func.func @buffers_of_loops_have_no_place(%n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  scf.for %i = %c0 to %n step %c1 {
+    // expected-error @+1 {{cannot be placed in the arena}}
+    %0 = memref.alloc() : memref<4xf32>
+    memref.copy %0, %0 : memref<4xf32> to memref<4xf32>
+  }
+  return
+}

@@ -1,0 +1,80 @@
+// RUN: shoal-opt %s --shoal-prepare-buffers --split-input-file | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
+
+// Two sums that begin in one fill would make bufferization copy it.
+// CHECK-LABEL: @every_reduction_has_its_own_fill
+// CHECK-COUNT-2: linalg.fill
+// CHECK: linalg.generic
+func.func @every_reduction_has_its_own_fill(%x: tensor<7x5xf32>) -> (tensor<7xf32>, tensor<7xf32>) {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<7xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<7xf32>) -> tensor<7xf32>
+  %0:2 = linalg.generic {indexing_maps = [#id, #rows, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%x : tensor<7x5xf32>) outs(%fill, %fill : tensor<7xf32>, tensor<7xf32>) {
+  ^bb0(%in: f32, %sum: f32, %max: f32):
+    %1 = arith.addf %sum, %in : f32
+    %2 = arith.maximumf %max, %in : f32
+    linalg.yield %1, %2 : f32, f32
+  } -> (tensor<7xf32>, tensor<7xf32>)
+  return %0#0, %0#1 : tensor<7xf32>, tensor<7xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @one_value_everywhere_is_a_fill
+// CHECK-NOT: dense
+// CHECK: linalg.fill
+// CHECK: arith.constant dense<[1.000000e+00, 2.000000e+00]>
+func.func @one_value_everywhere_is_a_fill() -> (tensor<7x5xf32>, tensor<2xf32>) {
+  %0 = arith.constant dense<3.0> : tensor<7x5xf32>
+  %1 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  return %0, %1 : tensor<7x5xf32>, tensor<2xf32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+
+// CHECK-LABEL: @dying_input_is_written_over
+// CHECK-SAME: bufferization.writable = false
+// CHECK: %[[V:.*]] = rt.call "cumulative"
+// CHECK: linalg.generic
+// CHECK-SAME: outs(%[[V]] : tensor<7xf32>)
+func.func @dying_input_is_written_over(%x: tensor<7xf32>) -> tensor<7xf32> {
+  %0 = tensor.empty() : tensor<7xf32>
+  %1 = rt.call "cumulative" [0, 0, 1, 7, 0, 0, 0] ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  %2 = tensor.empty() : tensor<7xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%1 : tensor<7xf32>) outs(%2 : tensor<7xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %4 = math.exp %in : f32
+    linalg.yield %4 : f32
+  } -> tensor<7xf32>
+  return %3 : tensor<7xf32>
+}
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+
+// CHECK-LABEL: @inputs_and_values_read_again_are_not_written_over
+// CHECK: %[[V:.*]] = linalg.generic {{.*}} ins(%arg0 : tensor<7xf32>)
+// CHECK: linalg.generic {{.*}} ins(%[[V]] : tensor<7xf32>)
+// CHECK: return %[[V]]
+func.func @inputs_and_values_read_again_are_not_written_over(%x: tensor<7xf32>) -> (tensor<7xf32>, tensor<7xf32>) {
+  %0 = tensor.empty() : tensor<7xf32>
+  %1 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %4 = math.exp %in : f32
+    linalg.yield %4 : f32
+  } -> tensor<7xf32>
+  %2 = tensor.empty() : tensor<7xf32>
+  %3 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]} ins(%1 : tensor<7xf32>) outs(%2 : tensor<7xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %4 = math.tanh %in : f32
+    linalg.yield %4 : f32
+  } -> tensor<7xf32>
+  return %1, %3 : tensor<7xf32>, tensor<7xf32>
+}

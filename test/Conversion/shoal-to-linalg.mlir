@@ -1,0 +1,151 @@
+// RUN: shoal-opt %s --shoal-to-linalg --split-input-file | FileCheck %s
+
+// A contraction is the library's: letters 0, 1 of the result, 2 summed over.
+// CHECK-LABEL: @contraction_calls_the_runtime
+// CHECK: %[[INIT:.*]] = tensor.empty() : tensor<7x6xf32>
+// CHECK: rt.call "einsum" [0, 0, 3, 7, 6, 5, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+// CHECK-SAME: ins(%arg0, %arg1 : tensor<7x5xf32>, tensor<5x6xf32>) outs(%[[INIT]] : tensor<7x6xf32>)
+func.func @contraction_calls_the_runtime(%a: tensor<7x5xf32>, %b: tensor<5x6xf32>) -> tensor<7x6xf32> {
+  %0 = shoal.einsum "AB,BC->AC" %a, %b : (tensor<7x5xf32>, tensor<5x6xf32>) -> tensor<7x6xf32>
+  return %0 : tensor<7x6xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @outer_product_is_elementwise
+// CHECK-NOT: rt.call
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel"]
+// CHECK: arith.mulf
+func.func @outer_product_is_elementwise(%a: tensor<7x5xf32>, %b: tensor<7x3xf32>) -> tensor<7x5x3xf32> {
+  %0 = shoal.einsum "SE,SC->SEC" %a, %b : (tensor<7x5xf32>, tensor<7x3xf32>) -> tensor<7x5x3xf32>
+  return %0 : tensor<7x5x3xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @rowwise_dot_product_is_a_reduction
+// CHECK-NOT: rt.call
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["parallel", "reduction"]
+// CHECK: arith.mulf
+// CHECK: arith.addf {{.*}} fastmath<reassoc>
+func.func @rowwise_dot_product_is_a_reduction(%a: tensor<7x5xf32>, %b: tensor<7x5xf32>) -> tensor<7xf32> {
+  %0 = shoal.einsum "SE,SE->S" %a, %b : (tensor<7x5xf32>, tensor<7x5xf32>) -> tensor<7xf32>
+  return %0 : tensor<7xf32>
+}
+
+// -----
+
+// The loops run in the order of memory: the summed letter is the outer one.
+// CHECK-LABEL: @sum_over_one_operand_reads_in_order
+// CHECK: linalg.generic
+// CHECK-SAME: iterator_types = ["reduction", "parallel"]
+func.func @sum_over_one_operand_reads_in_order(%a: tensor<7x5xf32>) -> tensor<5xf32> {
+  %0 = shoal.einsum "AB->B" %a : (tensor<7x5xf32>) -> tensor<5xf32>
+  return %0 : tensor<5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @narrow_floats_are_summed_in_f32
+// CHECK: linalg.fill ins(%{{.*}} : f32)
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// CHECK: arith.addf {{.*}} : f32
+// CHECK: arith.truncf %{{.*}} : tensor<7xf32> to tensor<7xbf16>
+func.func @narrow_floats_are_summed_in_f32(%a: tensor<7x5xbf16>) -> tensor<7xbf16> {
+  %0 = shoal.reduce sum %a dims = [1] : tensor<7x5xbf16> -> tensor<7xbf16>
+  return %0 : tensor<7xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: @maxima_begin_at_the_smallest_value
+// CHECK: arith.constant 0xFF800000 : f32
+// CHECK: arith.maximumf
+// CHECK: arith.constant -128 : i8
+// CHECK: arith.maxsi
+func.func @maxima_begin_at_the_smallest_value(%a: tensor<7xf32>, %b: tensor<7xi8>) -> (tensor<f32>, tensor<i8>) {
+  %0 = shoal.reduce max %a dims = [0] : tensor<7xf32> -> tensor<f32>
+  %1 = shoal.reduce max %b dims = [0] : tensor<7xi8> -> tensor<i8>
+  return %0, %1 : tensor<f32>, tensor<i8>
+}
+
+// -----
+
+// CHECK-DAG: #[[ROW:.*]] = affine_map<(d0, d1) -> (d1)>
+// CHECK-DAG: #[[ONE:.*]] = affine_map<(d0, d1) -> (0, d1)>
+// CHECK-LABEL: @broadcast_reads_by_map
+// CHECK: linalg.generic {indexing_maps = [#[[ROW]],
+// CHECK: linalg.generic {indexing_maps = [#[[ONE]],
+func.func @broadcast_reads_by_map(%a: tensor<5xf32>, %b: tensor<1x5xf32>) -> (tensor<3x5xf32>, tensor<3x5xf32>) {
+  %0 = shoal.broadcast_in_dim %a dims = [1] : tensor<5xf32> -> tensor<3x5xf32>
+  %1 = shoal.broadcast_in_dim %b dims = [0, 1] : tensor<1x5xf32> -> tensor<3x5xf32>
+  return %0, %1 : tensor<3x5xf32>, tensor<3x5xf32>
+}
+
+// -----
+
+// CHECK: #[[MAP:.*]] = affine_map<(d0, d1) -> (d0 * 2 + 1, d1 * 3)>
+// CHECK-LABEL: @slice_reads_by_map
+// CHECK: linalg.generic {indexing_maps = [#[[MAP]],
+func.func @slice_reads_by_map(%a: tensor<7x5xf32>) -> tensor<3x2xf32> {
+  %0 = shoal.slice %a starts = [1, 0] limits = [6, 5] strides = [2, 3] : tensor<7x5xf32> -> tensor<3x2xf32>
+  return %0 : tensor<3x2xf32>
+}
+
+// -----
+
+// The finest shape that both are made of: [2, 3, 4] over [6, 4] to [6, 2, 2].
+// CHECK-LABEL: @reshape_goes_over_common_groups
+// CHECK: tensor.collapse_shape %arg0 {{\[\[}}0, 1], [2]] : tensor<2x3x4xf32> into tensor<6x4xf32>
+// CHECK: tensor.expand_shape {{.*}} {{\[\[}}0], [1, 2]] {{.*}} : tensor<6x4xf32> into tensor<6x2x2xf32>
+func.func @reshape_goes_over_common_groups(%a: tensor<2x3x4xf32>) -> tensor<6x2x2xf32> {
+  %0 = shoal.reshape %a : tensor<2x3x4xf32> -> tensor<6x2x2xf32>
+  return %0 : tensor<6x2x2xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @interior_padding_is_a_stride
+// CHECK: %[[V:.*]] = tensor.extract %arg1[]
+// CHECK: %[[F:.*]] = linalg.fill ins(%[[V]] : f32)
+// CHECK: tensor.insert_slice %arg0 into %[[F]][1, 0] [3, 2] [3, 1]
+func.func @interior_padding_is_a_stride(%a: tensor<3x2xf32>, %v: tensor<f32>) -> tensor<8x4xf32> {
+  %0 = shoal.pad %a, %v low = [1, 0] high = [0, 2] interior = [2, 0] : tensor<3x2xf32>, tensor<f32> -> tensor<8x4xf32>
+  return %0 : tensor<8x4xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @concatenate_inserts_one_behind_the_other
+// CHECK: %[[A:.*]] = tensor.insert_slice %arg0 into %{{.*}}[0, 0] [2, 4] [1, 1]
+// CHECK: tensor.insert_slice %arg1 into %[[A]][2, 0] [3, 4] [1, 1]
+// CHECK-NOT: tensor.insert_slice
+func.func @concatenate_inserts_one_behind_the_other(%a: tensor<2x4xf32>, %b: tensor<3x4xf32>, %z: tensor<0x4xf32>) -> tensor<5x4xf32> {
+  %0 = shoal.concatenate %a, %b, %z dim = 0 : (tensor<2x4xf32>, tensor<3x4xf32>, tensor<0x4xf32>) -> tensor<5x4xf32>
+  return %0 : tensor<5x4xf32>
+}
+
+// -----
+
+// type, kind, rank, shape, axis, exclusive, reverse; type, rank, shape, k.
+// CHECK-LABEL: @scans_call_the_runtime
+// CHECK: rt.call "cumulative" [5, 0, 2, 7, 5, 1, 1, 0]
+// CHECK: rt.call "top_k" [0, 2, 7, 5, 3]
+func.func @scans_call_the_runtime(%a: tensor<7x5xi32>, %b: tensor<7x5xf32>) -> (tensor<7x5xi32>, tensor<7x3xf32>, tensor<7x3xi32>) {
+  %0 = shoal.cumulative sum %a dim = 1 {exclusive} : tensor<7x5xi32>
+  %1, %2 = shoal.top_k %b {k = 3} : tensor<7x5xf32> -> tensor<7x3xf32>, tensor<7x3xi32>
+  return %0, %1, %2 : tensor<7x5xi32>, tensor<7x3xf32>, tensor<7x3xi32>
+}
+
+// -----
+
+// CHECK-LABEL: @nothing_computes_an_empty_tensor
+// CHECK-NOT: rt.call
+// CHECK: linalg.fill
+func.func @nothing_computes_an_empty_tensor(%a: tensor<0x5xf32>, %b: tensor<5x0xf32>) -> (tensor<0x5xf32>, tensor<5x5xf32>) {
+  %0 = shoal.cumulative sum %a dim = 1 : tensor<0x5xf32>
+  %1 = shoal.einsum "AB,BC->AC" %b, %0 : (tensor<5x0xf32>, tensor<0x5xf32>) -> tensor<5x5xf32>
+  return %0, %1 : tensor<0x5xf32>, tensor<5x5xf32>
+}

@@ -1,0 +1,29 @@
+// RUN: shoal-opt %s --pass-pipeline='builtin.module(func.func(shoal-tile-transposes))' | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#t = affine_map<(d0, d1) -> (d1, d0)>
+#rows = affine_map<(d0, d1) -> (d0)>
+
+// 67 and 45 rows are no multiples of 16: the last tiles are smaller.
+// CHECK-LABEL: @transpose_runs_in_tiles
+// CHECK-COUNT-2: scf.for
+// CHECK: affine.min
+// CHECK: linalg.generic
+func.func @transpose_runs_in_tiles(%x: memref<45x67xf32>, %y: memref<67x45xf32>) {
+  linalg.generic {indexing_maps = [#t, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<45x67xf32>) outs(%y : memref<67x45xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}
+
+// CHECK-LABEL: @broadcast_along_rows_does_not
+// CHECK-NOT: scf.for
+// CHECK: linalg.generic
+func.func @broadcast_along_rows_does_not(%x: memref<67xf32>, %y: memref<67x45xf32>) {
+  linalg.generic {indexing_maps = [#rows, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<67xf32>) outs(%y : memref<67x45xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}
