@@ -200,9 +200,10 @@ static llvm::json::Value toJSON(const MeshDescription &description) {
 static llvm::json::Value toJSON(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
   llvm::json::Array list;
   for (AxisRefAttr axis : axes) {
-    auto place = llvm::find_if(mesh.getAxes(), [&](MeshAxisAttr candidate) {
-      return candidate.getName() == axis.getName();
-    });
+    const auto *place =
+        llvm::find_if(mesh.getAxes(), [&](MeshAxisAttr candidate) {
+          return candidate.getName() == axis.getName();
+        });
     list.push_back(llvm::json::Object{{"axis", place - mesh.getAxes().begin()},
                                       {"pre", axis.getPreSize()},
                                       {"size", axis.getSizeIn(mesh)}});
