@@ -103,7 +103,9 @@ namespace {
 /// A file beside the output that goes away with this object.
 struct TemporaryFile {
   explicit TemporaryFile(std::string path) : path(std::move(path)) {}
-  ~TemporaryFile() { llvm::sys::fs::remove(path); }
+  ~TemporaryFile() {
+    [[maybe_unused]] std::error_code ignored = llvm::sys::fs::remove(path);
+  }
   std::string path;
 };
 
@@ -164,7 +166,8 @@ LogicalResult shoal::emitForCPU(ModuleOp module, StringRef outputPath,
   if (!options.saveTempsDirectory.empty()) {
     llvm::SmallString<128> copy(options.saveTempsDirectory);
     llvm::sys::path::append(copy, "program.o");
-    llvm::sys::fs::copy_file(object.path, copy);
+    [[maybe_unused]] std::error_code ignored =
+        llvm::sys::fs::copy_file(object.path, copy);
   }
   if (std::error_code error = llvm::sys::fs::rename(linked.path, outputPath))
     return emitError(loc) << "cannot write " << outputPath << ": "

@@ -31,7 +31,9 @@ static LogicalResult run(StringRef program, ArrayRef<std::string> arguments,
           llvm::sys::fs::createTemporaryFile("shoal-link", "log", log))
     return emitError(loc) << "cannot make a temporary file: "
                           << error.message();
-  llvm::scope_exit removeLog([&] { llvm::sys::fs::remove(log); });
+  llvm::scope_exit removeLog([&] {
+    [[maybe_unused]] std::error_code ignored = llvm::sys::fs::remove(log);
+  });
   SmallVector<StringRef> words(arguments.begin(), arguments.end());
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
                                           StringRef(log)};

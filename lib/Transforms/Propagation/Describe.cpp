@@ -44,7 +44,7 @@ std::string shoal::describeResult(func::FuncOp function, unsigned index) {
                   function.getResultAttr(index, kNameAttr));
 }
 
-static std::string withLocation(std::string text, Location location) {
+static std::string withLocation(const std::string &text, Location location) {
   std::string where = describeLocation(location);
   return where.empty() ? text : text + " at " + where;
 }
@@ -103,11 +103,11 @@ std::string shoal::describeOrigin(const ExtractedProblem &extracted,
                                   const Sharding &sharding) {
   // Several axes mostly have one origin.
   llvm::SmallVector<std::pair<std::string, AxisList>> groups;
-  auto add = [&](AxisId axis, std::string origin) {
+  auto add = [&](AxisId axis, const std::string &origin) {
     auto *it = llvm::find_if(
         groups, [&](auto &entry) { return entry.first == origin; });
     if (it == groups.end())
-      it = groups.insert(it, {std::move(origin), {}});
+      it = groups.insert(it, {origin, {}});
     it->second.push_back(axis);
   };
   for (auto [d, dim] : llvm::enumerate(sharding.dims))
