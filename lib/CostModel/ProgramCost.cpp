@@ -6,6 +6,7 @@
 #include "mlir/IR/Location.h"
 #include "mlir/IR/SymbolTable.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Sharding/RowMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -61,7 +62,7 @@ static std::optional<SmallVector<AxisRefAttr>> getGroupAxes(Operation *op) {
   return TypeSwitch<Operation *, std::optional<Axes>>(op)
       .Case<spmd::AllGatherOp, spmd::ReduceScatterOp>(
           [](auto op) { return flatten(op.getAxes()); })
-      .Case<spmd::AllReduceOp>(
+      .Case<spmd::AllReduceOp, spmd::HaloExchangeOp>(
           [](auto op) { return Axes(op.getAxes().getAxes()); })
       .Case<spmd::AllToAllOp>([](auto op) {
         Axes axes;
@@ -74,6 +75,15 @@ static std::optional<SmallVector<AxisRefAttr>> getGroupAxes(Operation *op) {
       .Default([](Operation *) { return std::nullopt; });
 }
 
+/// What the device receives that lacks most of its window.
+static int64_t countHaloBytes(spmd::HaloExchangeOp op, int64_t p) {
+  RowWindow window = op.getWindow();
+  if (window.rows == 0)
+    return 0;
+  return lackingRows(window, op.getNumRows(), p) *
+         (sizeInBytes(op.getResult().getType()) / window.rows);
+}
+
 static int64_t countBytesSent(Operation *op, int64_t p) {
   int64_t in = sizeInBytes(op->getOperand(0).getType());
   int64_t out = sizeInBytes(op->getResult(0).getType());
@@ -83,6 +93,8 @@ static int64_t countBytesSent(Operation *op, int64_t p) {
       .Case<spmd::AllReduceOp>(
           [&](auto) { return llvm::divideCeil(2 * in * (p - 1), p); })
       .Case<spmd::CollectivePermuteOp>([&](auto) { return in; })
+      .Case<spmd::HaloExchangeOp>(
+          [&](auto op) { return countHaloBytes(op, p); })
       .Default([&](auto) { return llvm::divideCeil(in * (p - 1), p); });
 }
 

@@ -4,6 +4,7 @@
 #include "Combiner.h"
 #include "Exchange.h"
 #include "Models.h"
+#include "RowExchange.h"
 
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
@@ -171,6 +172,7 @@ void registerSpmdModels(DialectRegistry &registry) {
     attachGrid<ReduceScatterOp, evaluateReduceScatter>(context);
     attachGrid<AllToAllOp, evaluateAllToAll>(context);
     attachGrid<CollectivePermuteOp, evaluatePermute>(context);
+    attachGrid<HaloExchangeOp, evaluateHaloExchange>(context);
   });
 }
 

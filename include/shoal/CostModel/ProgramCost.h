@@ -28,7 +28,8 @@ struct CollectiveCost {
   /// Bytes that one device sends, by the ring (pairwise) model with groups of
   /// p: all_gather (p-1)/p of the output, reduce_scatter (p-1)/p of the input,
   /// all_reduce 2 (p-1)/p of the tensor, all_to_all (p-1)/p of the input,
-  /// collective_permute the tensor; rounded up.
+  /// collective_permute the tensor; rounded up. Of a halo_exchange what the
+  /// device receives that lacks most.
   int64_t bytes = 0;
   /// "file:line:col" where that is known, else empty.
   std::string location;

@@ -7,7 +7,9 @@
 #define SHOAL_TRANSFORMS_PARTITION_LOCALIZER_H
 
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Sharding/RowMap.h"
 #include "shoal/Sharding/Sharding.h"
+#include <optional>
 
 namespace shoal {
 
@@ -55,6 +57,21 @@ public:
                           const Sharding &sharding,
                           mlir::ArrayRef<int64_t> dims,
                           mlir::TypedAttr neutral);
+
+  /// The rows of a window of dimension `dim`: `value` is a shard of a tensor
+  /// with `size` rows there, split over `axes`. Where each device has its rows
+  /// they are cut out, else a halo_exchange brings them. Rows that do not exist
+  /// are `fill`, or unspecified without it.
+  mlir::Value fetchRows(mlir::Value value, int64_t dim, int64_t size,
+                        mlir::ArrayRef<AxisId> axes, const RowWindow &window,
+                        std::optional<mlir::TypedAttr> fill = {});
+  mlir::Value fetchRows(mlir::Value value, int64_t dim, int64_t size,
+                        mlir::ArrayRef<AxisId> axes, int64_t step,
+                        int64_t offset, int64_t divisor, int64_t rows,
+                        std::optional<mlir::TypedAttr> fill = {}) {
+    return fetchRows(value, dim, size, axes,
+                     RowWindow{step, offset, divisor, rows}, fill);
+  }
 
   /// A constant splat of `type`, and a scalar spread over `type`'s shape.
   mlir::Value splat(mlir::RankedTensorType type, mlir::Attribute value);

@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "SpmdVerifiers.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
-#include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Sharding/Mesh.h"
 
 using namespace mlir;
@@ -14,9 +14,8 @@ using namespace shoal::spmd;
 // Shared laws
 //===----------------------------------------------------------------------===//
 
-/// (P1), (P2): the mesh, and the axes on it; null after an error.
-static MeshOp verifyMesh(Operation *op, FlatSymbolRefAttr symbol,
-                         ArrayRef<AxesAttr> lists) {
+MeshOp shoal::spmd::verifyMesh(Operation *op, FlatSymbolRefAttr symbol,
+                               ArrayRef<AxesAttr> lists) {
   MeshOp mesh = lookupMesh(op, symbol);
   if (!mesh) {
     op->emitOpError() << "unknown mesh " << symbol;

@@ -206,4 +206,6 @@ def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [SameOperandsAndRes
   }];
 }
 
+include "shoal/Dialect/Spmd/IR/SpmdExchangeOps.td"
+
 #endif // SPMD_OPS_TD

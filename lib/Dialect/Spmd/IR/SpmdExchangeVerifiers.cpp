@@ -1,0 +1,70 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SpmdVerifiers.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "shoal/Sharding/Mesh.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::spmd;
+
+//===----------------------------------------------------------------------===//
+// halo_exchange
+//===----------------------------------------------------------------------===//
+
+RowWindow HaloExchangeOp::getWindow() {
+  int64_t dim = getDim();
+  RankedTensorType type = tensorTypeOf(getResult());
+  return {static_cast<int64_t>(getStep()), static_cast<int64_t>(getOffset()),
+          static_cast<int64_t>(getDivisor()),
+          dim < type.getRank() ? type.getDimSize(dim) : 0};
+}
+
+/// (C1)
+static LogicalResult verifyNumbers(HaloExchangeOp op) {
+  if (failed(verifyDim(op, "dim", op.getDim(),
+                       tensorTypeOf(op.getInput()).getRank())))
+    return failure();
+  if (op.getNumRows() < 0)
+    return op.emitOpError() << "size: " << op.getNumRows() << " is negative";
+  int64_t divisor = op.getWindow().divisor;
+  if (divisor < 1)
+    return op.emitOpError() << "divisor: " << divisor << " is less than 1";
+  return success();
+}
+
+/// (C4), so that no device's window leaves the range of i64.
+static LogicalResult verifyReach(HaloExchangeOp op, int64_t shards) {
+  using Wide = __int128;
+  auto magnitude = [](int64_t x) { return x < 0 ? -Wide(x) : Wide(x); };
+  auto [step, offset, divisor, rows] = op.getWindow();
+  Wide reach = magnitude(step) * shards + magnitude(offset);
+  if (reach <= Wide(1) << 60)
+    return success();
+  return op.emitOpError() << "step " << step << " over " << shards
+                          << " devices and offset " << offset
+                          << " reach past 2^60 rows";
+}
+
+LogicalResult HaloExchangeOp::verify() {
+  MeshOp mesh = verifyMesh(*this, getMeshAttr(), getAxes());
+  if (!mesh || failed(verifyNumbers(*this)))
+    return failure();
+  int64_t shards = sizeOf(getAxes().getAxes(), mesh.getMesh());
+  RankedTensorType input = tensorTypeOf(getInput());
+  RankedTensorType result = tensorTypeOf(getResult());
+  int64_t dim = getDim(), block = shardSize(getNumRows(), shards);
+  if (input.getDimSize(dim) != block) // (C2)
+    return emitOpError() << "operand 0 dim " << dim << ": expected " << block
+                         << ", a shard of " << getNumRows() << " rows over "
+                         << shards << " devices, but got "
+                         << input.getDimSize(dim);
+  SmallVector<int64_t> shape(input.getShape());
+  if (result.getRank() == input.getRank())
+    shape[dim] = result.getDimSize(dim);
+  if (failed(verifyResult(*this, 0, shape, input.getElementType()))) // (C3)
+    return failure();
+  return verifyReach(*this, shards);
+}
