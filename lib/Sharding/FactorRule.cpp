@@ -19,13 +19,29 @@ static bool axesAreDistinct(const FactorSharding &choice) {
   return llvm::adjacent_find(seen) == seen.end();
 }
 
+/// Only a factor that has its dimensions to itself may have shards without
+/// rows.
+static bool standsAlone(const FactorRule &rule, unsigned factor) {
+  auto isAlone = [&](llvm::ArrayRef<unsigned> dim) {
+    return dim.size() == 1 || !llvm::is_contained(dim, factor);
+  };
+  auto isAloneIn = [&](const DimFactors &dims) {
+    return llvm::all_of(dims, isAlone);
+  };
+  return llvm::all_of(rule.operands, isAloneIn) &&
+         llvm::all_of(rule.results, isAloneIn);
+}
+
 static bool factorsAllow(const FactorRule &rule, const FactorSharding &choice,
                          const Mesh &mesh) {
-  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes)) {
+  for (auto [f, factor] : llvm::enumerate(rule.factors)) {
+    const AxisList &axes = choice.axes[f];
     if (axes.empty())
       continue;
     int64_t shards = mesh.sizeOf(axes);
-    if (factor.kind == FactorKind::Replicated || shards > factor.size)
+    if (factor.kind == FactorKind::Replicated)
+      return false;
+    if (shards > factor.size && !standsAlone(rule, f))
       return false;
     if (factor.needsEvenSplit && factor.size % shards != 0)
       return false;
@@ -104,13 +120,15 @@ std::optional<OpShardings> shoal::applyChoice(const FactorRule &rule,
   return shardings;
 }
 
-/// Hands the axes of a dimension to its factors, major first.
+/// Hands the axes of a dimension to its factors, major first; the last factor
+/// gets what is left.
 static bool takeAxes(llvm::ArrayRef<unsigned> dim, llvm::ArrayRef<AxisId> axes,
                      const FactorRule &rule, const Mesh &mesh,
                      llvm::MutableArrayRef<std::optional<AxisList>> taken) {
   for (unsigned f : dim) {
     AxisList own;
-    while (!axes.empty() && mesh.sizeOf(own) < rule.factors[f].size) {
+    while (!axes.empty() &&
+           (f == dim.back() || mesh.sizeOf(own) < rule.factors[f].size)) {
       own.push_back(axes.front());
       axes = axes.drop_front();
     }
@@ -170,6 +188,115 @@ std::optional<FactorSharding> shoal::findChoice(const FactorRule &rule,
   return choice;
 }
 
+//===----------------------------------------------------------------------===//
+// Prices
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Sizes of what devices send inside an op.
+class ExchangePrice {
+public:
+  ExchangePrice(const FactorRule &rule, const FactorSharding &choice,
+                const Mesh &mesh)
+      : rule(rule), choice(choice), mesh(mesh) {}
+
+  double windows(unsigned operand, const TensorSize &size) const;
+  double gathers(unsigned result, const TensorSize &size) const;
+  double reductions(llvm::ArrayRef<TensorSize> results) const;
+
+private:
+  int64_t shardsOf(llvm::ArrayRef<unsigned> dim) const {
+    int64_t shards = 1;
+    for (unsigned factor : dim)
+      shards *= mesh.sizeOf(choice.axes[factor]);
+    return shards;
+  }
+  llvm::SmallVector<int64_t> blockOf(const TensorSize &size,
+                                     const DimFactors &dims) const {
+    llvm::SmallVector<int64_t> block;
+    for (auto [n, dim] : llvm::zip_equal(size.shape, dims))
+      block.push_back(shardSize(n, shardsOf(dim)));
+    return block;
+  }
+  static double product(llvm::ArrayRef<int64_t> sizes) {
+    double result = 1;
+    for (int64_t size : sizes)
+      result *= size;
+    return result;
+  }
+
+  const FactorRule &rule;
+  const FactorSharding &choice;
+  const Mesh &mesh;
+};
+} // namespace
+
+/// Dimensions are fetched one after the other: what the first has brought is
+/// passed on by the next.
+double ExchangePrice::windows(unsigned operand, const TensorSize &size) const {
+  const DimFactors &dims = rule.operands[operand];
+  llvm::SmallVector<int64_t> block = blockOf(size, dims);
+  double bytes = 0;
+  for (const FactorRule::Window &window : rule.windows) {
+    if (window.operand != operand || dims[window.dim].empty())
+      continue;
+    int64_t shards = shardsOf(dims[window.dim]);
+    if (shards == 1)
+      continue;
+    const Factor &factor = rule.factors[dims[window.dim].front()];
+    RowWindow rows = windowOf(window.map, shardSize(factor.size, shards));
+    block[window.dim] = lackingRows(rows, size.shape[window.dim], shards);
+    bytes += product(block) * size.elementBytes;
+    block[window.dim] = rows.rows;
+  }
+  return bytes;
+}
+
+double ExchangePrice::gathers(unsigned result, const TensorSize &size) const {
+  const DimFactors &dims = rule.results[result];
+  llvm::SmallVector<int64_t> block = blockOf(size, dims);
+  int64_t group = 1;
+  for (const FactorRule::Gather &gather : rule.gathers) {
+    if (gather.result != result)
+      continue;
+    group *= mesh.sizeOf(choice.axes[gather.factor]);
+    for (auto [rows, dim] : llvm::zip_equal(block, dims))
+      if (llvm::is_contained(dim, gather.factor))
+        rows = 1;
+  }
+  return (group - 1) * product(block) * size.elementBytes;
+}
+
+double ExchangePrice::reductions(llvm::ArrayRef<TensorSize> results) const {
+  int64_t group = 1;
+  for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))
+    if (factor.kind == FactorKind::Reduction && factor.reduction != kSum)
+      group *= mesh.sizeOf(axes);
+  double bytes = 0;
+  for (auto [size, dims] : llvm::zip_equal(results, rule.results))
+    bytes += 2.0 * (group - 1) / group * product(blockOf(size, dims)) *
+             size.elementBytes;
+  return bytes;
+}
+
+double shoal::exchangedBytes(const FactorRule &rule,
+                             const FactorSharding &choice,
+                             llvm::ArrayRef<TensorSize> operands,
+                             llvm::ArrayRef<TensorSize> results,
+                             const Mesh &mesh) {
+  ExchangePrice price(rule, choice, mesh);
+  double bytes = price.reductions(results);
+  for (auto [i, size] : llvm::enumerate(operands))
+    bytes += price.windows(i, size);
+  for (auto [i, size] : llvm::enumerate(results))
+    bytes += price.gathers(i, size);
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Builder
+//===----------------------------------------------------------------------===//
+
 FactorRuleBuilder::FactorRuleBuilder(llvm::ArrayRef<int64_t> operandRanks,
                                      llvm::ArrayRef<int64_t> resultRanks) {
   for (int64_t rank : operandRanks)
@@ -197,6 +324,17 @@ FactorRuleBuilder::addFactor(int64_t size, llvm::ArrayRef<int64_t> operandDims,
 FactorRuleBuilder &
 FactorRuleBuilder::linearIn(llvm::ArrayRef<unsigned> operands) {
   rule.linearIn.emplace_back(operands.begin(), operands.end());
+  return *this;
+}
+
+FactorRuleBuilder &FactorRuleBuilder::window(unsigned operand, unsigned dim,
+                                             RowMap map) {
+  rule.windows.push_back({operand, dim, map});
+  return *this;
+}
+
+FactorRuleBuilder &FactorRuleBuilder::gather(unsigned factor, unsigned result) {
+  rule.gathers.push_back({factor, result});
   return *this;
 }
 

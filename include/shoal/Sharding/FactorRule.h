@@ -7,6 +7,7 @@
 #ifndef SHOAL_SHARDING_FACTORRULE_H
 #define SHOAL_SHARDING_FACTORRULE_H
 
+#include "shoal/Sharding/RowMap.h"
 #include "shoal/Sharding/Sharding.h"
 #include <optional>
 
@@ -49,7 +50,26 @@ using DimFactors = llvm::SmallVector<llvm::SmallVector<unsigned, 1>, 4>;
 /// A dimension may be split over the axes of its factors, in their order; a
 /// factor behind the first may be split only where all before it are split
 /// down to size one.
+///
+/// A dimension may have another size than its factor, where it has that factor
+/// alone: both are split over the same axes, each into blocks of its own
+/// ceil(n / p). A window says which rows of such an operand the op reads.
 struct FactorRule {
+  /// The rows of dimension `dim` of an operand that each row of the factor in
+  /// it reads. Devices fetch from each other what their blocks lack.
+  struct Window {
+    unsigned operand, dim;
+    RowMap map;
+    bool operator==(const Window &) const = default;
+  };
+  /// Where the factor is split, every device of its group gets from every other
+  /// one slab of the result: its block without the dimensions of gathered
+  /// factors. The carries of a scan are one, the candidates of a top_k.
+  struct Gather {
+    unsigned factor, result;
+    bool operator==(const Gather &) const = default;
+  };
+
   llvm::SmallVector<Factor, 6> factors;
   llvm::SmallVector<DimFactors, 2> operands;
   llvm::SmallVector<DimFactors, 1> results;
@@ -57,6 +77,9 @@ struct FactorRule {
   /// partial sums over an axis that splits nothing of the op, all results are
   /// partial sums over it. Empty for a nonlinear op.
   llvm::SmallVector<llvm::SmallVector<unsigned, 2>, 2> linearIn;
+  /// What the op's local form sends by itself.
+  llvm::SmallVector<Window, 0> windows;
+  llvm::SmallVector<Gather, 0> gathers;
   /// Floating-point operations of the whole op, for the cost model.
   double flops = 0;
 };
@@ -84,12 +107,25 @@ struct OpShardings {
 };
 
 /// The shardings of an op split by `choice`; nothing where the rule does not
-/// allow the choice: a Replicated factor split, more shards than a factor has
-/// rows, a minor factor split before its major one, an uneven split where
-/// the rule needs even ones, an axis used twice.
+/// allow the choice: a Replicated factor split, a minor factor split before its
+/// major one, more shards than rows of a factor that shares a dimension with
+/// others, an uneven split where the rule needs even ones, an axis used twice.
 std::optional<OpShardings> applyChoice(const FactorRule &rule,
                                        const FactorSharding &choice,
                                        const Mesh &mesh);
+
+/// Types of values, for prices.
+struct TensorSize {
+  llvm::ArrayRef<int64_t> shape;
+  int64_t elementBytes;
+};
+
+/// Bytes that the busiest device sends inside the op split by `choice`, whose
+/// operands and results have these sizes: for windows and gathers, and for
+/// reductions that are not sums (2 (p - 1) / p of the result).
+double exchangedBytes(const FactorRule &rule, const FactorSharding &choice,
+                      llvm::ArrayRef<TensorSize> operands,
+                      llvm::ArrayRef<TensorSize> results, const Mesh &mesh);
 
 /// The choice that these operand and result shardings show; the inverse of
 /// applyChoice. Nothing where no choice makes them.
@@ -111,6 +147,9 @@ public:
                                FactorKind kind = FactorKind::Parallel,
                                std::optional<ReduceKind> reduction = {});
   FactorRuleBuilder &linearIn(llvm::ArrayRef<unsigned> operands);
+  /// `map` relates the rows of operand dimension `dim` to those of its factor.
+  FactorRuleBuilder &window(unsigned operand, unsigned dim, RowMap map);
+  FactorRuleBuilder &gather(unsigned factor, unsigned result);
   FactorRuleBuilder &flops(double flops);
   FactorRule build() const { return rule; }
 

@@ -10,14 +10,13 @@ using namespace shoal::assignment;
 
 using Problem = AssignmentProblem;
 
-// Matches the case of the TableGen enumeration of the same name.
-static constexpr auto kSum = static_cast<ReduceKind>(0);
-
 //===----------------------------------------------------------------------===//
 // Labels
 //===----------------------------------------------------------------------===//
 
-OpClass::OpClass(const Problem &problem, const Problem::Op &op) : op(op) {
+OpClass::OpClass(const Problem &problem, const Problem::Op &op,
+                 bool emptyShards)
+    : op(op), emptyShards(emptyShards) {
   size_t numAxes = problem.mesh.axes.size();
   labels.resize(numAxes);
   strides.resize(numAxes);
@@ -47,7 +46,8 @@ void OpClass::addLabels(const Problem &problem, AxisId axis) {
     return;
   for (auto [f, factor] : llvm::enumerate(rule.factors)) {
     bool divides = !factor.needsEvenSplit || factor.size % size == 0;
-    if (factor.kind == FactorKind::Replicated || factor.size < size || !divides)
+    if (factor.kind == FactorKind::Replicated || !divides ||
+        (factor.size < size && !emptyShards))
       continue;
     // The factors of a constraint's rule are the dimensions.
     if (op.constraint && !constraintAllows(axis, f))
@@ -101,6 +101,15 @@ static void addRule(const FactorRule &rule, std::string &key) {
   addToKey(uint32_t(rule.linearIn.size()), key);
   for (const auto &set : rule.linearIn)
     addListToKey(set, key);
+  for (const FactorRule::Window &window : rule.windows)
+    addListToKey(std::initializer_list<int64_t>{window.operand, window.dim,
+                                                window.map.scale,
+                                                window.map.low, window.map.high,
+                                                window.map.divisor},
+                 key);
+  for (const FactorRule::Gather &gather : rule.gathers)
+    addListToKey(std::initializer_list<unsigned>{gather.factor, gather.result},
+                 key);
   addToKey(rule.flops, key);
 }
 
@@ -108,9 +117,26 @@ static void addRule(const FactorRule &rule, std::string &key) {
 // Tables
 //===----------------------------------------------------------------------===//
 
+/// Whether an annotation splits a dimension into more shards than it has rows.
+/// Ops choose such splits only where one asked for them.
+static bool asksForEmptyShards(const Problem &problem) {
+  return llvm::any_of(problem.ops, [&](const Problem::Op &op) {
+    if (!op.constraint)
+      return false;
+    unsigned value = op.results.empty() ? op.operands[0] : op.results[0];
+    return llvm::any_of(
+        llvm::zip_equal(op.constraint->dims, problem.values[value].shape),
+        [&](const auto &pair) {
+          const auto &[dim, size] = pair;
+          return problem.mesh.sizeOf(dim.axes) > std::max<int64_t>(size, 1);
+        });
+  });
+}
+
 CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
                        AxisList axisOrder)
-    : problem(problem), options(options), axisOrder(std::move(axisOrder)) {
+    : problem(problem), options(options), axisOrder(std::move(axisOrder)),
+      emptyShards(asksForEmptyShards(problem)) {
   llvm::StringMap<unsigned> valueIds, opIds;
   for (unsigned value = 0; value < problem.values.size(); ++value) {
     std::string key;
@@ -132,7 +158,7 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
     addRule(op.rule, key);
     auto [it, isNew] = opIds.try_emplace(key, opIds.size());
     if (isNew)
-      classes.push_back(std::make_unique<OpClass>(problem, op));
+      classes.push_back(std::make_unique<OpClass>(problem, op, emptyShards));
     opClasses.push_back(it->second);
   }
 }
@@ -204,12 +230,23 @@ const Choice *CostTables::choice(unsigned op, ChoiceIndex index) {
   return it->second.get();
 }
 
+static bool leavesDevicesEmpty(const FactorRule &rule,
+                               const FactorSharding &choice, const Mesh &mesh) {
+  return llvm::any_of(llvm::zip_equal(rule.factors, choice.axes),
+                      [&](const auto &pair) {
+                        const auto &[factor, axes] = pair;
+                        return mesh.sizeOf(axes) > factor.size;
+                      });
+}
+
 std::optional<OpShardings>
 CostTables::shardingsOf(const Problem::Op &op,
                         const FactorSharding &choice) const {
-  if (!op.constraint)
+  if (!op.constraint) {
+    if (!emptyShards && leavesDevicesEmpty(op.rule, choice, problem.mesh))
+      return std::nullopt;
     return applyChoice(op.rule, choice, problem.mesh);
-  // An annotation may leave devices without rows, which no op chooses to.
+  }
   Sharding sharding;
   sharding.dims.assign(choice.axes.begin(), choice.axes.end());
   OpShardings shardings;
@@ -251,25 +288,26 @@ std::unique_ptr<Choice> CostTables::resolve(OpClass &opClass,
 void CostTables::price(const Problem::Op &op, const OpShardings &shardings,
                        Choice &choice) const {
   double share = 1;
-  int64_t reduceGroup = 1;
   for (auto [factor, axes] :
-       llvm::zip_first(op.rule.factors, choice.sharding.axes)) {
-    int64_t shards = problem.mesh.sizeOf(axes);
+       llvm::zip_equal(op.rule.factors, choice.sharding.axes))
     if (factor.size > 0)
-      share *= double(shardSize(factor.size, shards)) / factor.size;
-    if (factor.kind == FactorKind::Reduction && factor.reduction != kSum)
-      reduceGroup *= shards;
-  }
+      share *= double(shardSize(factor.size, problem.mesh.sizeOf(axes))) /
+               factor.size;
   choice.flops = op.rule.flops * share;
   choice.compute = choice.flops / options.flopsPerByte;
   auto bytesOf = [&](unsigned value, const Sharding &sharding) -> double {
     const Problem::Value &type = problem.values[value];
     return localBytes(type.shape, type.elementBytes, sharding, problem.mesh);
   };
-  for (auto [value, sharding] :
-       llvm::zip_equal(op.results, shardings.results)) {
-    double bytes = bytesOf(value, sharding);
-    choice.memory += options.memoryWeight * bytes;
-    choice.reductions += 2.0 * (reduceGroup - 1) / reduceGroup * bytes;
-  }
+  for (auto [value, sharding] : llvm::zip_equal(op.results, shardings.results))
+    choice.memory += options.memoryWeight * bytesOf(value, sharding);
+  auto sizesOf = [&](llvm::ArrayRef<unsigned> values) {
+    return llvm::map_to_vector(values, [&](unsigned value) -> TensorSize {
+      const Problem::Value &type = problem.values[value];
+      return {type.shape, type.elementBytes};
+    });
+  };
+  choice.reductions =
+      exchangedBytes(op.rule, choice.sharding, sizesOf(op.operands),
+                     sizesOf(op.results), problem.mesh);
 }

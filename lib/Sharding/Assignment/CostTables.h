@@ -58,7 +58,9 @@ using ChoiceIndex = uint64_t;
 /// Ops that have equal rules and value types share their choices.
 class OpClass {
 public:
-  OpClass(const AssignmentProblem &problem, const AssignmentProblem::Op &op);
+  /// `emptyShards`: whether a factor may have more shards than rows.
+  OpClass(const AssignmentProblem &problem, const AssignmentProblem::Op &op,
+          bool emptyShards);
 
   ChoiceIndex numChoices() const { return total; }
   unsigned numLabels(AxisId axis) const { return labels[axis].size(); }
@@ -80,6 +82,7 @@ private:
   bool constraintAllows(AxisId axis, unsigned dim) const;
 
   const AssignmentProblem::Op &op;
+  bool emptyShards;
   std::vector<llvm::SmallVector<Label, 8>> labels;
   std::vector<ChoiceIndex> strides;
   ChoiceIndex total = 1;
@@ -117,6 +120,7 @@ private:
   void addValueType(unsigned value, std::string &key) const;
 
   AxisList axisOrder;
+  bool emptyShards;
   std::vector<std::unique_ptr<OpClass>> classes;
   std::vector<unsigned> opClasses, valueClasses;
   std::deque<Layout> layouts;

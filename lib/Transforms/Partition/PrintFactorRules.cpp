@@ -49,6 +49,34 @@ static void printKind(raw_ostream &os, const FactorRule &rule, FactorKind kind,
   }
 }
 
+/// `, operand 0 dim 1 reads rows i-1 ... i+1`.
+static void printWindows(raw_ostream &os, const FactorRule &rule) {
+  for (const FactorRule::Window &window : rule.windows) {
+    const auto &dim = rule.operands[window.operand][window.dim];
+    os << ", operand " << window.operand << " dim " << window.dim
+       << " reads rows ";
+    auto print = [&](int64_t offset) {
+      bool divides = window.map.divisor != 1;
+      os << (divides ? "(" : "");
+      if (window.map.scale != 1)
+        os << window.map.scale << '*';
+      os << factorName(dim.front());
+      if (offset != 0)
+        os << (offset > 0 ? "+" : "") << offset;
+      if (divides)
+        os << ")/" << window.map.divisor;
+    };
+    print(window.map.low);
+    if (window.map.high != window.map.low) {
+      os << " ... ";
+      print(window.map.high);
+    }
+  }
+  for (const FactorRule::Gather &gather : rule.gathers)
+    os << ", gathers a slab of result " << gather.result << " over "
+       << factorName(gather.factor);
+}
+
 static void printRule(raw_ostream &os, const FactorRule &rule) {
   printTensors(os, rule.operands);
   os << " -> ";
@@ -63,6 +91,7 @@ static void printRule(raw_ostream &os, const FactorRule &rule) {
     llvm::interleaveComma(set, os);
     os << ')';
   }
+  printWindows(os, rule);
 }
 
 namespace {

@@ -49,8 +49,12 @@ TEST(ApplyChoice, SplitSumIsPartial) {
 TEST(ApplyChoice, RefusesWhatTheRuleForbids) {
   EXPECT_FALSE(applyChoice(matmul(), choice({{0}, {0}, {}}), mesh2x4()))
       << "an axis used twice";
-  EXPECT_FALSE(applyChoice(matmul(), choice({{}, {0, 1}, {}}), mesh2x4()))
-      << "8 shards of 4 rows";
+  EXPECT_TRUE(applyChoice(matmul(), choice({{}, {0, 1}, {}}), mesh2x4()))
+      << "8 shards of 4 rows, the last ones empty";
+  FactorRule shared = matmul();
+  shared.operands[0][1].push_back(2);
+  EXPECT_FALSE(applyChoice(shared, choice({{}, {0, 1}, {}}), mesh2x4()))
+      << "8 shards of 4 rows, and a factor behind";
   FactorRule whole = matmul();
   whole.factors[2].kind = FactorKind::Replicated;
   EXPECT_FALSE(applyChoice(whole, choice({{}, {}, {0}}), mesh2x4()));
@@ -59,6 +63,32 @@ TEST(ApplyChoice, RefusesWhatTheRuleForbids) {
   EXPECT_TRUE(applyChoice(even, choice({{0}, {}, {}}), mesh2x4()));
   even.factors[0].needsEvenSplit = true;
   EXPECT_FALSE(applyChoice(even, choice({{0}, {}, {}}), mesh2x4()));
+}
+
+TEST(ExchangedBytes, CountsHalosAndGatheredSlabs) {
+  // A window of three rows over 16, and a scan of 16 x 5, f32.
+  FactorRule window = FactorRuleBuilder({2}, {2})
+                          .addFactor(16, {0}, {0})
+                          .addFactor(5, {1}, {1})
+                          .window(0, 0, {1, -1, 1, 1})
+                          .build();
+  llvm::SmallVector<int64_t> shape = {16, 5};
+  TensorSize size{shape, 4};
+  EXPECT_EQ(exchangedBytes(window, choice({{1}, {}}), size, size, mesh2x4()),
+            2 * 5 * 4);
+  EXPECT_EQ(exchangedBytes(window, choice({{1}, {0}}), size, size, mesh2x4()),
+            2 * 3 * 4);
+  EXPECT_EQ(exchangedBytes(window, choice({{}, {0}}), size, size, mesh2x4()),
+            0);
+  FactorRule scan = FactorRuleBuilder({2}, {2})
+                        .addFactor(16, {0}, {0})
+                        .addFactor(5, {1}, {1})
+                        .gather(0, 0)
+                        .build();
+  EXPECT_EQ(exchangedBytes(scan, choice({{1}, {}}), size, size, mesh2x4()),
+            3 * 5 * 4);
+  EXPECT_EQ(exchangedBytes(scan, choice({{0, 1}, {}}), size, size, mesh2x4()),
+            7 * 5 * 4);
 }
 
 TEST(ApplyChoice, LinearOperandCarriesPartialSums) {
