@@ -12,6 +12,7 @@ void shoal::reference::registerReferenceModels(
   registerConstantModels(registry);
   registerStructureModels(registry);
   registerReductionModels(registry);
+  registerIndexingModels(registry);
   registerEinsumModel(registry);
   registerSpmdModels(registry);
 }

@@ -19,6 +19,7 @@ void registerMathModels(mlir::DialectRegistry &registry);
 void registerConstantModels(mlir::DialectRegistry &registry);
 void registerStructureModels(mlir::DialectRegistry &registry);
 void registerReductionModels(mlir::DialectRegistry &registry);
+void registerIndexingModels(mlir::DialectRegistry &registry);
 void registerEinsumModel(mlir::DialectRegistry &registry);
 void registerSpmdModels(mlir::DialectRegistry &registry);
 

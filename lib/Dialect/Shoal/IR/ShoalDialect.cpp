@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 
 using namespace mlir;
@@ -18,6 +19,10 @@ void ShoalDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "shoal/Dialect/Shoal/IR/ShoalOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/IndexingOps.cpp.inc"
       >();
 }
 

@@ -5,14 +5,7 @@
 #define SHOAL_OPS_TD
 
 include "mlir/IR/SymbolInterfaces.td"
-include "mlir/Interfaces/InferTypeOpInterface.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-include "shoal/Dialect/Shoal/IR/ShoalAttrs.td"
-include "shoal/Dialect/Shoal/IR/ShoalTypes.td"
-include "shoal/Interfaces/PartitionInterfaces.td"
-
-class Shoal_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Shoal_Dialect, mnemonic, traits>;
+include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
 
 //===----------------------------------------------------------------------===//
 // Mesh
@@ -379,11 +372,6 @@ def Shoal_TopKOp : Shoal_Op<"top_k", [Pure]> {
 //===----------------------------------------------------------------------===//
 // Composites: each decomposes to the ops above, arith and math
 //===----------------------------------------------------------------------===//
-
-class Shoal_CompositeOp<string mnemonic, list<Trait> traits = []>
-    : Shoal_Op<mnemonic, [Pure, DeclareOpInterfaceMethods<CompositeOpInterface>] # traits> {
-  let hasVerifier = 1;
-}
 
 class Shoal_ActivationOp<string mnemonic>
     : Shoal_Op<mnemonic, [Pure, SameOperandsAndResultType, Elementwise,

@@ -1,0 +1,12 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// All families of ops, for the reference page of the dialect.
+
+#ifndef SHOAL_ALL_OPS_TD
+#define SHOAL_ALL_OPS_TD
+
+include "shoal/Dialect/Shoal/IR/IndexingOps.td"
+include "shoal/Dialect/Shoal/IR/ShoalOps.td"
+
+#endif // SHOAL_ALL_OPS_TD
