@@ -14,5 +14,6 @@ void shoal::reference::registerReferenceModels(
   registerReductionModels(registry);
   registerIndexingModels(registry);
   registerEinsumModel(registry);
+  registerWindowModels(registry);
   registerSpmdModels(registry);
 }

@@ -21,6 +21,7 @@ void registerStructureModels(mlir::DialectRegistry &registry);
 void registerReductionModels(mlir::DialectRegistry &registry);
 void registerIndexingModels(mlir::DialectRegistry &registry);
 void registerEinsumModel(mlir::DialectRegistry &registry);
+void registerWindowModels(mlir::DialectRegistry &registry);
 void registerSpmdModels(mlir::DialectRegistry &registry);
 
 /// The type of the op's result; the interpreter has checked that it is one.

@@ -7,6 +7,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/WindowOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -23,6 +24,10 @@ void ShoalDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "shoal/Dialect/Shoal/IR/IndexingOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/WindowOps.cpp.inc"
       >();
 }
 

@@ -7,6 +7,7 @@
 #define SHOAL_ALL_OPS_TD
 
 include "shoal/Dialect/Shoal/IR/IndexingOps.td"
+include "shoal/Dialect/Shoal/IR/WindowOps.td"
 include "shoal/Dialect/Shoal/IR/ShoalOps.td"
 
 #endif // SHOAL_ALL_OPS_TD
