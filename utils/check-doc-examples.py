@@ -29,6 +29,7 @@ MESH = 'shoal.mesh @mesh = <["x" = 2, "y" = 4, "data" = 2, "expert" = 8]>\n'
 BLOCK = re.compile(r"^( *)```mlir\n(.*?)^ *```$", re.M | re.S)
 PASS = re.compile(r'Pass<"([a-z0-9-]+)"')
 VALUE = re.compile(r"%[A-Za-z0-9_]+")
+REGION = re.compile(r"\{\s*\^.*?\n\s*\}", re.S)
 
 
 @dataclass
@@ -70,7 +71,11 @@ def join_lines(text):
 
 
 def infer_arguments(text):
-    """The values that a block uses and does not define, with their types."""
+    """The values that a block uses and does not define, with their types.
+
+    Regions with arguments, {^name(...): ...}, are taken to use their own alone.
+    """
+    text = REGION.sub("{}", text)
     defined, arguments = set(), {}
     for op in join_lines(text):
         results, _, rest = op.rpartition(" = ") if op.startswith("%") else ("", "", op)

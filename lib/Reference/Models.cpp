@@ -13,6 +13,7 @@ void shoal::reference::registerReferenceModels(
   registerStructureModels(registry);
   registerReductionModels(registry);
   registerIndexingModels(registry);
+  registerOrderingModels(registry);
   registerEinsumModel(registry);
   registerWindowModels(registry);
   registerSpmdModels(registry);

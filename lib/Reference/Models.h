@@ -20,6 +20,7 @@ void registerConstantModels(mlir::DialectRegistry &registry);
 void registerStructureModels(mlir::DialectRegistry &registry);
 void registerReductionModels(mlir::DialectRegistry &registry);
 void registerIndexingModels(mlir::DialectRegistry &registry);
+void registerOrderingModels(mlir::DialectRegistry &registry);
 void registerEinsumModel(mlir::DialectRegistry &registry);
 void registerWindowModels(mlir::DialectRegistry &registry);
 void registerSpmdModels(mlir::DialectRegistry &registry);

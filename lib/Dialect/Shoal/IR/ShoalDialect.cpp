@@ -5,7 +5,10 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "shoal/Dialect/Shoal/IR/ElementOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/OrderingOps.h"
+#include "shoal/Dialect/Shoal/IR/RegionOps.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Dialect/Shoal/IR/WindowOps.h"
 
@@ -28,6 +31,18 @@ void ShoalDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "shoal/Dialect/Shoal/IR/WindowOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/ElementOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/OrderingOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/RegionOps.cpp.inc"
       >();
 }
 

@@ -6,8 +6,11 @@
 #ifndef SHOAL_ALL_OPS_TD
 #define SHOAL_ALL_OPS_TD
 
+include "shoal/Dialect/Shoal/IR/ElementOps.td"
 include "shoal/Dialect/Shoal/IR/IndexingOps.td"
-include "shoal/Dialect/Shoal/IR/WindowOps.td"
+include "shoal/Dialect/Shoal/IR/OrderingOps.td"
+include "shoal/Dialect/Shoal/IR/RegionOps.td"
 include "shoal/Dialect/Shoal/IR/ShoalOps.td"
+include "shoal/Dialect/Shoal/IR/WindowOps.td"
 
 #endif // SHOAL_ALL_OPS_TD
