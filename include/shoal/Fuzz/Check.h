@@ -1,0 +1,48 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Whether a program means the same at every stage and in every way to run it.
+
+#ifndef SHOAL_FUZZ_CHECK_H
+#define SHOAL_FUZZ_CHECK_H
+
+#include "shoal/Fuzz/ProgramBuilder.h"
+
+namespace shoal::fuzz {
+
+struct CheckOptions {
+  /// Of the arguments' elements.
+  uint64_t inputSeed = 0;
+  /// Also compile the program and run it under MPI.
+  bool execute = false;
+  /// Where libshoal_rt_cpu.a is.
+  std::string runtimeDirectory;
+  /// Starts ranks; the number of them and the executable follow.
+  llvm::SmallVector<std::string> launcher;
+};
+
+/// What went wrong, and in which stage: "verify", "text of PASS", a pass,
+/// "compare", "execute".
+struct Finding {
+  std::string stage, message;
+
+  /// The finding without what differs from program to program: numbers, names
+  /// and types.
+  std::string signature() const;
+};
+
+/// Tells which stage begins; where a crash is, when it comes.
+using StageObserver = llvm::function_ref<void(llvm::StringRef)>;
+
+/// Verifies the program, prints and parses it, partitions it with the verifier
+/// and a round trip through text after every pass, runs the global and the
+/// partitioned program in the interpreter and compares the results within the
+/// ranges' errors; where asked for, the executable's too. Nothing where all
+/// holds. Changes the program's module.
+std::optional<Finding> checkProgram(Program &program,
+                                    const CheckOptions &options,
+                                    StageObserver observe);
+
+} // namespace shoal::fuzz
+
+#endif // SHOAL_FUZZ_CHECK_H

@@ -1,0 +1,54 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What random programs are made of. Adding an op: a generator, and its name in
+// the function of its family in lib/Fuzz/Ops.
+
+#ifndef SHOAL_FUZZ_GENERATORS_H
+#define SHOAL_FUZZ_GENERATORS_H
+
+#include "shoal/Fuzz/ProgramBuilder.h"
+
+namespace shoal::fuzz {
+
+/// Adds an op with random operands and attributes, all valid, and makes its
+/// results known. Returns false, and may leave operands behind, where no value
+/// at hand suits or the results would leave what floats can hold.
+using Generator = bool (*)(ProgramBuilder &);
+
+/// Generators by the name of their op, each drawn with its weight.
+class Generators {
+public:
+  void add(llvm::StringRef name, Generator generator, unsigned weight = 10);
+  /// All families.
+  static const Generators &all();
+
+  Program makeProgram(mlir::MLIRContext &context, Choices &choices) const;
+  llvm::SmallVector<llvm::StringRef> names() const;
+
+private:
+  struct Entry {
+    llvm::StringRef name;
+    Generator generator;
+    unsigned weight;
+  };
+  const Entry &draw(Choices &choices) const;
+
+  llvm::SmallVector<Entry> entries;
+  unsigned totalWeight = 0;
+};
+
+// The families.
+void addElementwiseGenerators(Generators &generators);
+void addMathGenerators(Generators &generators);
+void addCastGenerators(Generators &generators);
+void addContractionGenerators(Generators &generators);
+void addShapeGenerators(Generators &generators);
+void addEdgeGenerators(Generators &generators);
+void addScanGenerators(Generators &generators);
+void addCompositeGenerators(Generators &generators);
+void addAnnotationGenerators(Generators &generators);
+
+} // namespace shoal::fuzz
+
+#endif // SHOAL_FUZZ_GENERATORS_H

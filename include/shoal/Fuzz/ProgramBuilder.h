@@ -1,0 +1,108 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// A random program in the making: values to build on, and random decisions.
+
+#ifndef SHOAL_FUZZ_PROGRAMBUILDER_H
+#define SHOAL_FUZZ_PROGRAMBUILDER_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Fuzz/Bounds.h"
+#include "shoal/Fuzz/Choices.h"
+#include "shoal/Sharding/Sharding.h"
+
+namespace shoal::fuzz {
+
+/// A value and what is known of it.
+struct Known {
+  mlir::Value value;
+  Bounds range;
+
+  mlir::RankedTensorType type() const {
+    return mlir::cast<mlir::RankedTensorType>(value.getType());
+  }
+  mlir::Type element() const { return type().getElementType(); }
+  llvm::ArrayRef<int64_t> shape() const { return type().getShape(); }
+  bool isFloat() const { return mlir::isa<mlir::FloatType>(element()); }
+};
+
+/// A program to check: a module of one public function and its meshes.
+struct Program {
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp entry;
+  llvm::SmallVector<Bounds> arguments, results;
+};
+
+class ProgramBuilder {
+public:
+  /// Starts with a random mesh and a few sizes that dimensions have.
+  ProgramBuilder(mlir::MLIRContext &context, Choices &choices);
+
+  Choices &choices;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  /// Its axes cut where sub-axes of the annotations end.
+  Mesh mesh;
+
+  static constexpr int64_t maxElements = 4096;
+
+  /// Values of the program, the newest first in the draw; nothing where none
+  /// satisfies `suits`.
+  std::optional<Known> pick(llvm::function_ref<bool(const Known &)> suits);
+  /// A value that `suits`, or a new argument.
+  Known pickOr(llvm::function_ref<bool(const Known &)> suits,
+               llvm::function_ref<mlir::RankedTensorType()> makeType);
+  std::optional<Known> pickFloat(int64_t minRank = 0);
+  /// A value of this type, an argument where there is none; of floats, one
+  /// whose range `suits`, by default any.
+  Known pickOfType(mlir::RankedTensorType type,
+                   llvm::function_ref<bool(Bounds)> suits = nullptr);
+
+  /// A new argument: floats are whole numbers up to 3 in magnitude, integers
+  /// any up to 8.
+  Known input(mlir::RankedTensorType type);
+  Known constant(mlir::RankedTensorType type, double value);
+
+  int64_t size() { return choices.pick(sizes); }
+  llvm::SmallVector<int64_t> shape(int64_t minRank, int64_t maxRank);
+  mlir::Type floatType();
+  mlir::Type integerType();
+  mlir::Type elementType();
+  mlir::RankedTensorType tensor(llvm::ArrayRef<int64_t> shape,
+                                mlir::Type element) {
+    return mlir::RankedTensorType::get(shape, element);
+  }
+  static bool fits(llvm::ArrayRef<int64_t> shape);
+
+  /// Adds an op by its name, of results of these types.
+  mlir::Operation *op(llvm::StringRef name, mlir::ValueRange operands,
+                      mlir::TypeRange results,
+                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+
+  /// Makes a value known: later ops may use it, the program may return it.
+  void add(mlir::Value value, Bounds range);
+  /// Puts an annotation behind a value, which stands for it from then on.
+  Known annotate(Known known);
+
+  Program finish() &&;
+
+private:
+  void addMesh();
+  mlir::FlatSymbolRefAttr makeMesh();
+  ShardingAttr randomSharding(llvm::ArrayRef<int64_t> shape);
+  mlir::Value annotateByAxes(Known known);
+  mlir::Value annotateByDevices(Known known);
+
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  mlir::func::FuncOp entry;
+  llvm::SmallVector<int64_t> sizes;
+  llvm::SmallVector<Known> values;
+  llvm::SmallVector<Bounds> arguments;
+};
+
+} // namespace shoal::fuzz
+
+#endif // SHOAL_FUZZ_PROGRAMBUILDER_H

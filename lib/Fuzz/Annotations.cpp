@@ -1,0 +1,134 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The mesh of a random program, and annotations that are valid on it.
+
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Fuzz/ProgramBuilder.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::fuzz;
+
+static SmallVector<int64_t> randomOrder(Choices &choices, int64_t devices) {
+  SmallVector<int64_t> order(devices);
+  std::iota(order.begin(), order.end(), 0);
+  choices.shuffle(order);
+  return order;
+}
+
+/// One to three axes, at most 16 devices, some axes cut in two.
+void ProgramBuilder::addMesh() {
+  static constexpr const char *names[] = {"x", "y", "z"};
+  static constexpr int64_t choosable[] = {2, 4, 3, 2, 1, 6, 4, 8};
+  constexpr int64_t maxDevices = 16;
+  unsigned count = 1 + choices.below(3);
+  int64_t devices = 1;
+  for (unsigned i = 0; i < count; ++i) {
+    int64_t size = choices.pick(choosable);
+    while (devices * size > maxDevices)
+      size = size % 2 == 0 ? size / 2 : 1;
+    devices *= size;
+    bool isCut = size % 2 == 0 && size > 2 && choices.chance(30);
+    if (isCut) {
+      mesh.axes.push_back({names[i], 1, 2, size});
+      mesh.axes.push_back({names[i], 2, size / 2, size});
+    } else {
+      mesh.axes.push_back({names[i], 1, size, size});
+    }
+  }
+  mesh.name = "mesh";
+  if (choices.chance(20)) {
+    SmallVector<int64_t> order = randomOrder(choices, devices);
+    mesh.deviceIds.assign(order.begin(), order.end());
+  }
+  builder.setInsertionPointToEnd(module->getBody());
+  makeMesh();
+}
+
+FlatSymbolRefAttr ProgramBuilder::makeMesh() {
+  SmallVector<MeshAxisAttr> axes;
+  for (const MeshAxis &axis : mesh.axes)
+    if (axis.pre == 1)
+      axes.push_back(
+          MeshAxisAttr::get(builder.getContext(), axis.name, axis.fullSize));
+  auto made =
+      MeshOp::create(builder, loc, mesh.name,
+                     MeshAttr::get(builder.getContext(), axes, mesh.deviceIds));
+  return FlatSymbolRefAttr::get(made.getSymNameAttr());
+}
+
+/// Each axis, in random order, splits a dimension or none.
+ShardingAttr ProgramBuilder::randomSharding(ArrayRef<int64_t> shape) {
+  int64_t rank = shape.size();
+  Sharding sharding = Sharding::replicated(rank);
+  AxisList order = llvm::to_vector<2>(llvm::seq<AxisId>(mesh.axes.size()));
+  choices.shuffle(order);
+  AxisList unused;
+  bool mayLeaveEmpty = choices.chance(10);
+  for (AxisId axis : order) {
+    if (mesh.axes[axis].size == 1)
+      continue;
+    int64_t dim = choices.between(-1, rank - 1);
+    // More shards than rows only now and then.
+    bool isFree =
+        dim >= 0 &&
+        (mayLeaveEmpty ||
+         mesh.sizeOf(sharding.dims[dim]) * mesh.axes[axis].size <= shape[dim]);
+    (isFree ? sharding.dims[dim] : unused).push_back(axis);
+  }
+  MLIRContext *context = builder.getContext();
+  ShardingAttr attr =
+      toAttr(sharding, mesh, FlatSymbolRefAttr::get(context, mesh.name));
+  SmallVector<DimShardingAttr> dims;
+  for (DimShardingAttr dim : attr.getDims())
+    dims.push_back(
+        DimShardingAttr::get(context, dim.getAxes(), choices.chance(25),
+                             choices.chance(15) ? 1 + choices.below(2) : 0));
+  SmallVector<AxisRefAttr> replicated;
+  if (!unused.empty() && choices.chance(15))
+    replicated = toAxisRefs(unused[0], mesh, context);
+  return ShardingAttr::get(context, attr.getMesh(), dims, replicated, {});
+}
+
+/// A sharding_constraint or replicate.
+Value ProgramBuilder::annotateByAxes(Known known) {
+  if (choices.chance(10))
+    return ReplicateOp::create(builder, loc, known.type(), known.value);
+  return ShardingConstraintOp::create(builder, loc, known.type(), known.value,
+                                      randomSharding(known.shape()));
+}
+
+/// A shard: neighbouring axes in the mesh's order tile a dimension each, the
+/// devices in any order. Or a split.
+Value ProgramBuilder::annotateByDevices(Known known) {
+  int64_t rank = known.type().getRank();
+  if (rank > 0 && choices.chance(50)) {
+    int64_t partitions = mesh.axes.back().size;
+    return SplitOp::create(builder, loc, known.type(), known.value,
+                           choices.below(rank), partitions);
+  }
+  SmallVector<int64_t> tiles(rank + 1, 1);
+  int64_t dim = 0;
+  for (const MeshAxis &axis : mesh.axes) {
+    dim = choices.between(dim, rank);
+    tiles[dim] *= axis.size;
+  }
+  SmallVector<int64_t> devices =
+      choices.chance(50)
+          ? randomOrder(choices, mesh.numDevices())
+          : llvm::to_vector(llvm::seq<int64_t>(mesh.numDevices()));
+  if (tiles.back() == 1 && choices.chance(50))
+    tiles.pop_back();
+  auto type = RankedTensorType::get(tiles, builder.getI64Type());
+  return ShardOp::create(builder, loc, known.type(), known.value,
+                         cast<DenseIntElementsAttr>(DenseElementsAttr::get(
+                             type, ArrayRef<int64_t>(devices))));
+}
+
+Known ProgramBuilder::annotate(Known known) {
+  bool byDevices = choices.chance(15);
+  Value value = byDevices ? annotateByDevices(known) : annotateByAxes(known);
+  return {value, known.range};
+}

@@ -1,0 +1,204 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Fuzz/Check.h"
+#include "Runs.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Pass/PassManager.h"
+#include "shoal/Transforms/Import/Passes.h"
+#include "shoal/Transforms/Pipelines.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::fuzz;
+using namespace shoal::reference;
+
+static std::string print(Operation *op) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  op->print(os);
+  return text;
+}
+
+/// Whether the module's text parses, verifies and prints as it was. An error
+/// of the parser comes as a diagnostic.
+static LogicalResult roundTrip(Operation *module) {
+  std::string text = print(module);
+  auto parsed = parseSourceString<ModuleOp>(text, module->getContext());
+  if (!parsed)
+    return failure();
+  std::string again = print(*parsed);
+  if (again == text)
+    return success();
+  SmallVector<StringRef> was, is;
+  StringRef(text).split(was, '\n');
+  StringRef(again).split(is, '\n');
+  for (auto [a, b] : llvm::zip(was, is))
+    if (a != b)
+      return module->emitError("printed as ")
+             << a << "\nbut after parsing as " << b;
+  return module->emitError("has another number of lines after parsing");
+}
+
+namespace {
+
+/// Follows the passes and checks the text of every stage.
+class Stages : public PassInstrumentation {
+public:
+  Stages(StageObserver observe, std::string &stage)
+      : observe(observe), stage(stage) {}
+
+  void runBeforePass(Pass *pass, Operation *op) override {
+    if (pass->getArgument().empty())
+      return;
+    enter(pass->getArgument());
+  }
+  void runAfterPass(Pass *pass, Operation *op) override {
+    if (!isa<ModuleOp>(op) || !pass->getArgument().starts_with("shoal-"))
+      return;
+    enter(("text of " + pass->getArgument()).str());
+    if (failed(roundTrip(op)))
+      isTextWrong = true;
+  }
+
+  bool isTextWrong = false;
+
+private:
+  void enter(StringRef name) {
+    if (isTextWrong)
+      return;
+    stage = name.str();
+    observe(stage);
+  }
+
+  StageObserver observe;
+  std::string &stage;
+};
+
+class Checker {
+public:
+  Checker(Program &program, const CheckOptions &options, StageObserver observe)
+      : program(program), options(options), observe(observe),
+        context(program.module->getContext()),
+        handler(context, [this](Diagnostic &diagnostic) { note(diagnostic); }) {
+  }
+
+  std::optional<Finding> run() {
+    if (failed(check()))
+      return Finding{stage,
+                     message.empty() ? "failed without an error" : message};
+    // A pass that succeeds reports no error.
+    if (!message.empty())
+      return Finding{stage, "succeeded with the error " + message};
+    return std::nullopt;
+  }
+
+private:
+  void note(Diagnostic &diagnostic) {
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error)
+      return;
+    if (message.empty())
+      message = diagnostic.str();
+    for (Diagnostic &more : diagnostic.getNotes())
+      message += "\nnote: " + more.str();
+  }
+
+  void enter(StringRef name) {
+    stage = name.str();
+    observe(name);
+  }
+
+  LogicalResult check();
+  LogicalResult runPasses(ModuleOp module,
+                          function_ref<void(OpPassManager &)> build);
+  FailureOr<Tensors> runGlobal();
+  LogicalResult compare(ArrayRef<Tensor> expected, ArrayRef<Tensor> actual) {
+    if (auto difference = compareResults(expected, actual, program.results)) {
+      message = *difference;
+      return failure();
+    }
+    return success();
+  }
+  static func::FuncOp entryOf(ModuleOp module) {
+    return module.lookupSymbol<func::FuncOp>("main");
+  }
+
+  Program &program;
+  const CheckOptions &options;
+  StageObserver observe;
+  MLIRContext *context;
+  std::string stage, message;
+  ScopedDiagnosticHandler handler;
+  SmallVector<Tensor> inputs;
+};
+
+} // namespace
+
+LogicalResult Checker::runPasses(ModuleOp module,
+                                 function_ref<void(OpPassManager &)> build) {
+  PassManager passes(context, "builtin.module");
+  auto stages = std::make_unique<Stages>(observe, stage);
+  Stages *view = stages.get();
+  passes.addInstrumentation(std::move(stages));
+  build(passes);
+  return success(succeeded(passes.run(module)) && !view->isTextWrong);
+}
+
+FailureOr<Tensors> Checker::runGlobal() {
+  OwningOpRef<ModuleOp> module = program.module->clone();
+  if (failed(runPasses(*module, [](OpPassManager &passes) {
+        passes.addPass(createDecomposeComposites());
+      })))
+    return failure();
+  enter("interpret global");
+  FailureOr<Signature> signature = Signature::read(entryOf(*module));
+  if (failed(signature))
+    return failure();
+  inputs = makeInputs(*signature, program.arguments, options.inputSeed);
+  return interpretProgram(entryOf(*module), inputs);
+}
+
+LogicalResult Checker::check() {
+  enter("verify");
+  if (failed(verify(*program.module)))
+    return failure();
+  enter("text");
+  if (failed(roundTrip(*program.module)))
+    return failure();
+  FailureOr<Tensors> expected = runGlobal();
+  if (failed(expected))
+    return failure();
+
+  if (failed(runPasses(*program.module, buildPartitionPipeline)))
+    return failure();
+  enter("interpret partitioned");
+  FailureOr<Tensors> actual =
+      interpretProgram(entryOf(*program.module), inputs);
+  if (failed(actual))
+    return failure();
+  enter("compare");
+  if (failed(compare(*expected, *actual)))
+    return failure();
+  if (!options.execute)
+    return success();
+
+  FailureOr<Signature> signature = Signature::read(entryOf(*program.module));
+  if (failed(signature))
+    return failure();
+  FailureOr<Tensors> executed = executeProgram(
+      *program.module, *signature, inputs, options,
+      [&](StringRef name) { enter(name); }, message);
+  if (failed(executed))
+    return failure();
+  enter("compare executed");
+  return compare(*expected, *executed);
+}
+
+std::optional<Finding> shoal::fuzz::checkProgram(Program &program,
+                                                 const CheckOptions &options,
+                                                 StageObserver observe) {
+  return Checker(program, options, observe).run();
+}

@@ -1,0 +1,132 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Fuzz/Fuzzer.h"
+#include "Report.h"
+#include "shoal/Fuzz/Generators.h"
+#include "shoal/Fuzz/Shrink.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <set>
+
+using namespace mlir;
+using namespace shoal::fuzz;
+
+using List = std::vector<uint32_t>;
+
+Program shoal::fuzz::makeProgram(MLIRContext &context, uint64_t seed) {
+  Choices choices(mix(seed));
+  return Generators::all().makeProgram(context, choices);
+}
+
+static std::vector<std::string> opsOf(ModuleOp module) {
+  std::set<std::string> names;
+  module.walk([&](Operation *op) {
+    if (op->getName().getDialectNamespace() != "func" && !isa<ModuleOp>(op))
+      names.insert(op->getName().getStringRef().str());
+  });
+  return {names.begin(), names.end()};
+}
+
+namespace {
+
+class Fuzzer {
+public:
+  Fuzzer(MLIRContext &context, const FuzzOptions &options)
+      : context(context), options(options) {}
+
+  bool run() {
+    runIsolated(
+        options.firstSeed, options.lastSeed + 1, options.isolation,
+        [&](uint64_t seed, Observer observe) {
+          Choices choices(mix(seed));
+          return check(choices, seed, observe).encode();
+        },
+        [&](const Outcome &outcome) {
+          ItemReport item = ItemReport::decode(outcome);
+          bool isNew = report.add(outcome.item, item);
+          if (isNew && options.shrink)
+            writeSmall(outcome.item, item.signature);
+          return options.maxFailures == 0 ||
+                 report.numFailures() < options.maxFailures;
+        });
+    report.printSummary(llvm::outs());
+    return report.numFailures() == 0;
+  }
+
+private:
+  ItemReport check(Choices &choices, uint64_t seed, Observer observe) {
+    observe("generate");
+    Program program = Generators::all().makeProgram(context, choices);
+    ItemReport item;
+    item.features = opsOf(*program.module);
+    CheckOptions own = options.check;
+    own.inputSeed = seed;
+    own.execute = options.executeEvery > 0 && seed % options.executeEvery == 0;
+    if (auto finding = checkProgram(program, own, observe)) {
+      item.signature = finding->signature();
+      item.message = finding->stage + ": " + finding->message;
+    }
+    return item;
+  }
+
+  /// How the program of these choices ends.
+  std::string signatureOf(const List &choices, uint64_t seed) {
+    std::string signature;
+    IsolationOptions alone = options.isolation;
+    alone.jobs = 1;
+    runIsolated(
+        seed, seed + 1, alone,
+        [&](uint64_t, Observer observe) {
+          Choices replayed(choices);
+          return check(replayed, seed, observe).encode();
+        },
+        [&](const Outcome &outcome) {
+          signature = ItemReport::decode(outcome).signature;
+          return true;
+        });
+    return signature;
+  }
+
+  void writeSmall(uint64_t seed, const std::string &signature) {
+    constexpr unsigned maxTries = 3000;
+    auto replay = [&](List list) {
+      Choices choices(std::move(list));
+      Generators::all().makeProgram(context, choices);
+      return choices;
+    };
+    Choices whole(mix(seed));
+    Generators::all().makeProgram(context, whole);
+    List small = shrink(
+        whole.getDrawn().vec(), replay,
+        [&](const List &list) { return signatureOf(list, seed) == signature; },
+        maxTries);
+    Choices choices(small);
+    write(seed, signature, Generators::all().makeProgram(context, choices));
+  }
+
+  void write(uint64_t seed, const std::string &signature,
+             const Program &program) {
+    SmallString<128> path(options.outputDirectory);
+    llvm::sys::fs::create_directories(path);
+    llvm::sys::path::append(path, "seed-" + std::to_string(seed) + ".mlir");
+    std::error_code error;
+    llvm::raw_fd_ostream os(path, error);
+    os << "// " << signature << "\n";
+    Operation *module = program.module.get();
+    module->print(os);
+    os << "\n";
+    llvm::outs() << "  shrunk to " << path << '\n';
+    llvm::outs().flush();
+  }
+
+  MLIRContext &context;
+  const FuzzOptions &options;
+  RunReport report{"seed"};
+};
+
+} // namespace
+
+bool shoal::fuzz::fuzz(MLIRContext &context, const FuzzOptions &options) {
+  return Fuzzer(context, options).run();
+}

@@ -1,0 +1,58 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Fuzz/Generators.h"
+
+using namespace mlir;
+using namespace shoal::fuzz;
+
+void Generators::add(StringRef name, Generator generator, unsigned weight) {
+  entries.push_back({name, generator, weight});
+  totalWeight += weight;
+}
+
+const Generators &Generators::all() {
+  static const Generators instance = [] {
+    Generators made;
+    addElementwiseGenerators(made);
+    addMathGenerators(made);
+    addCastGenerators(made);
+    addContractionGenerators(made);
+    addShapeGenerators(made);
+    addEdgeGenerators(made);
+    addScanGenerators(made);
+    addCompositeGenerators(made);
+    addAnnotationGenerators(made);
+    return made;
+  }();
+  return instance;
+}
+
+SmallVector<StringRef> Generators::names() const {
+  return llvm::map_to_vector(entries,
+                             [](const Entry &entry) { return entry.name; });
+}
+
+const Generators::Entry &Generators::draw(Choices &choices) const {
+  unsigned place = choices.below(totalWeight);
+  for (const Entry &entry : entries) {
+    if (place < entry.weight)
+      return entry;
+    place -= entry.weight;
+  }
+  return entries.back();
+}
+
+Program Generators::makeProgram(MLIRContext &context, Choices &choices) const {
+  constexpr unsigned maxOps = 24;
+  ProgramBuilder program(context, choices);
+  // Each op decides that it is there, so that the draws of one can go away and
+  // leave those of the others as they are.
+  for (unsigned made = 0; made < maxOps; ++made) {
+    Choices::Scope scope(choices);
+    if (choices.below(10) == 0)
+      break;
+    draw(choices).generator(program);
+  }
+  return std::move(program).finish();
+}

@@ -1,0 +1,98 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Ops that shift rows: slice, pad, concatenate.
+
+#include "shoal/Fuzz/Generators.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::fuzz;
+
+static Known anyValue(ProgramBuilder &p) {
+  return p.pickOr([](const Known &k) { return k.type().getRank() > 0; },
+                  [&] { return p.tensor(p.shape(1, 3), p.elementType()); });
+}
+
+static bool makeSlice(ProgramBuilder &p) {
+  Known a = anyValue(p);
+  SmallVector<int64_t> starts, limits, strides, shape;
+  for (int64_t size : a.shape()) {
+    bool isWhole = p.choices.chance(40);
+    int64_t start = isWhole ? 0 : p.choices.below(size);
+    int64_t limit = isWhole ? size : size - p.choices.below(size - start);
+    int64_t stride = p.choices.chance(30) ? 1 + p.choices.below(4) : 1;
+    starts.push_back(start);
+    limits.push_back(limit);
+    strides.push_back(stride);
+    shape.push_back((limit - start + stride - 1) / stride);
+  }
+  p.add(SliceOp::create(p.builder, p.loc, p.tensor(shape, a.element()), a.value,
+                        starts, limits, strides),
+        a.range);
+  return true;
+}
+
+static bool makePad(ProgramBuilder &p) {
+  Known a = anyValue(p);
+  SmallVector<int64_t> low, high, interior, shape;
+  for (int64_t size : a.shape()) {
+    bool isPadded = p.choices.chance(70);
+    low.push_back(isPadded ? p.choices.below(4) : 0);
+    high.push_back(isPadded ? p.choices.below(4) : 0);
+    interior.push_back(isPadded && p.choices.chance(25) ? p.choices.below(3)
+                                                        : 0);
+    shape.push_back(low.back() + size + high.back() +
+                    interior.back() * (size - 1));
+  }
+  if (!ProgramBuilder::fits(shape))
+    return false;
+  auto scalar = p.tensor({}, a.element());
+  Known value = p.choices.chance(60)
+                    ? p.constant(scalar, a.element().isInteger(1) ? 1 : 2)
+                    : p.pickOfType(scalar);
+  p.add(PadOp::create(p.builder, p.loc, p.tensor(shape, a.element()), a.value,
+                      value.value, low, high, interior),
+        either(a.range, value.range));
+  return true;
+}
+
+static bool makeConcatenate(ProgramBuilder &p) {
+  Known a = anyValue(p);
+  int64_t dim = p.choices.below(a.type().getRank());
+  SmallVector<Value> operands{a.value};
+  SmallVector<int64_t> shape(a.shape());
+  Bounds range = a.range;
+  for (unsigned i = p.choices.below(3); i > 0; --i) {
+    Known next = p.pickOr(
+        [&](const Known &k) {
+          if (k.element() != a.element() ||
+              k.type().getRank() != a.type().getRank())
+            return false;
+          SmallVector<int64_t> same(k.shape());
+          same[dim] = a.shape()[dim];
+          return ArrayRef(same) == a.shape();
+        },
+        [&] {
+          SmallVector<int64_t> other(a.shape());
+          other[dim] = p.size();
+          return p.tensor(other, a.element());
+        });
+    operands.push_back(next.value);
+    shape[dim] += next.shape()[dim];
+    range = either(range, next.range);
+  }
+  p.choices.shuffle(operands);
+  if (!ProgramBuilder::fits(shape))
+    return false;
+  p.add(ConcatenateOp::create(p.builder, p.loc, p.tensor(shape, a.element()),
+                              operands, dim),
+        range);
+  return true;
+}
+
+void shoal::fuzz::addEdgeGenerators(Generators &generators) {
+  generators.add("shoal.slice", makeSlice, 16);
+  generators.add("shoal.pad", makePad, 14);
+  generators.add("shoal.concatenate", makeConcatenate, 14);
+}

@@ -1,0 +1,184 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Fuzz/ProgramBuilder.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include <numeric>
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::fuzz;
+
+ProgramBuilder::ProgramBuilder(MLIRContext &context, Choices &choices)
+    : choices(choices), builder(&context), loc(builder.getUnknownLoc()),
+      module(ModuleOp::create(loc)) {
+  Choices::Scope scope(choices);
+  addMesh();
+  builder.setInsertionPointToEnd(module->getBody());
+  entry = func::FuncOp::create(builder, loc, "main",
+                               builder.getFunctionType({}, {}));
+  builder.setInsertionPointToEnd(entry.addEntryBlock());
+  // Few sizes, so that shapes meet.
+  static constexpr int64_t choosable[] = {2, 1, 3, 4, 5, 6,  7,  8,
+                                          2, 3, 9, 4, 6, 10, 12, 15};
+  for (int i = 0; i < 4; ++i)
+    sizes.push_back(choices.pick(choosable));
+}
+
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+bool ProgramBuilder::fits(ArrayRef<int64_t> shape) {
+  int64_t elements = 1;
+  for (int64_t size : shape)
+    elements *= size;
+  return shape.size() <= 5 && elements <= maxElements;
+}
+
+SmallVector<int64_t> ProgramBuilder::shape(int64_t minRank, int64_t maxRank) {
+  SmallVector<int64_t> shape;
+  for (int64_t rank = choices.between(minRank, maxRank); rank > 0; --rank)
+    shape.push_back(size());
+  while (!fits(shape))
+    *llvm::max_element(shape) = 1;
+  return shape;
+}
+
+Type ProgramBuilder::floatType() {
+  switch (choices.below(8)) {
+  case 5:
+    return builder.getF64Type();
+  case 6:
+    return builder.getBF16Type();
+  case 7:
+    return builder.getF16Type();
+  default:
+    return builder.getF32Type();
+  }
+}
+
+Type ProgramBuilder::integerType() {
+  static constexpr unsigned widths[] = {32, 32, 32, 64, 64, 16, 8};
+  return builder.getIntegerType(choices.pick(widths));
+}
+
+Type ProgramBuilder::elementType() {
+  unsigned kind = choices.below(10);
+  return kind == 9  ? builder.getI1Type()
+         : kind > 6 ? integerType()
+                    : floatType();
+}
+
+//===----------------------------------------------------------------------===//
+// Values
+//===----------------------------------------------------------------------===//
+
+Known ProgramBuilder::input(RankedTensorType type) {
+  Value value = entry.front().addArgument(type, loc);
+  bool isFloat = isa<FloatType>(type.getElementType());
+  Bounds range{isFloat ? 3.0 : 8.0, 0, 0};
+  arguments.push_back(roundedAlike(range, type.getElementType()));
+  Known known{value, arguments.back()};
+  values.push_back(known);
+  return known;
+}
+
+Known ProgramBuilder::constant(RankedTensorType type, double value) {
+  Type element = type.getElementType();
+  TypedAttr splat =
+      isa<FloatType>(element)
+          ? TypedAttr(builder.getFloatAttr(element, value))
+          : builder.getIntegerAttr(element, static_cast<int64_t>(value));
+  Value made = arith::ConstantOp::create(builder, loc,
+                                         SplatElementsAttr::get(type, splat));
+  return {made, roundedAlike({std::abs(value), -8, 0}, element)};
+}
+
+std::optional<Known>
+ProgramBuilder::pick(function_ref<bool(const Known &)> suits) {
+  SmallVector<Known> suitable;
+  for (const Known &known : llvm::reverse(values))
+    if (suits(known))
+      suitable.push_back(known);
+  if (suitable.empty())
+    return std::nullopt;
+  // Of two draws the smaller one: long chains find more than wide programs.
+  size_t last = suitable.size() - 1;
+  return suitable[std::min(choices.below(last + 1), choices.below(last + 1))];
+}
+
+Known ProgramBuilder::pickOr(function_ref<bool(const Known &)> suits,
+                             function_ref<RankedTensorType()> makeType) {
+  if (!choices.chance(15))
+    if (std::optional<Known> known = pick(suits))
+      return *known;
+  return input(makeType());
+}
+
+std::optional<Known> ProgramBuilder::pickFloat(int64_t minRank) {
+  return pickOr(
+      [&](const Known &known) {
+        return known.isFloat() && known.type().getRank() >= minRank;
+      },
+      [&] { return tensor(shape(minRank, 3), floatType()); });
+}
+
+Known ProgramBuilder::pickOfType(RankedTensorType type,
+                                 function_ref<bool(Bounds)> suits) {
+  return pickOr(
+      [&](const Known &known) {
+        return known.type() == type && (!suits || suits(known.range));
+      },
+      [&] { return type; });
+}
+
+Operation *ProgramBuilder::op(StringRef name, ValueRange operands,
+                              TypeRange results,
+                              ArrayRef<NamedAttribute> attributes) {
+  OperationState state(loc, name);
+  state.addOperands(operands);
+  state.addTypes(results);
+  state.addAttributes(attributes);
+  return builder.create(state);
+}
+
+void ProgramBuilder::add(Value value, Bounds range) {
+  Known known{value, range};
+  values.push_back(choices.chance(20) ? annotate(known) : known);
+}
+
+//===----------------------------------------------------------------------===//
+// The end
+//===----------------------------------------------------------------------===//
+
+Program ProgramBuilder::finish() && {
+  Choices::Scope scope(choices);
+  if (values.empty())
+    input(tensor({2}, builder.getF32Type()));
+  Program program;
+  SmallVector<Value> returned;
+  // What no op uses, so that nothing is computed in vain.
+  for (const Known &known : values)
+    if (known.value.use_empty() || choices.chance(5)) {
+      returned.push_back(known.value);
+      program.results.push_back(known.range);
+    }
+  func::ReturnOp::create(builder, loc, returned);
+  entry.setFunctionType(builder.getFunctionType(
+      entry.front().getArgumentTypes(), ValueRange(returned).getTypes()));
+  for (BlockArgument argument : entry.getArguments())
+    if (choices.chance(35))
+      entry.setArgAttr(
+          argument.getArgNumber(), kShardingAttr,
+          randomSharding(cast<ShapedType>(argument.getType()).getShape()));
+  for (auto [i, value] : llvm::enumerate(returned))
+    if (choices.chance(35))
+      entry.setResultAttr(
+          i, kShardingAttr,
+          randomSharding(cast<ShapedType>(value.getType()).getShape()));
+  program.module = std::move(module);
+  program.entry = entry;
+  program.arguments = std::move(arguments);
+  return program;
+}
