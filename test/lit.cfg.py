@@ -3,7 +3,7 @@
 #
 # How lit runs Shoal's tests. Paths come from the generated lit.site.cfg.py.
 #
-# Substitutions: shoal-opt, shoal-run, shoalc, shoal-lsp-server, FileCheck, not
+# Substitutions: shoal-opt, shoal-run, shoalc, shoal-fuzz, FileCheck, not
 # and split-file are the built or installed tools; %mpirun starts ranks, also
 # more than there are cores and also as root; %python; %shoal_src_root and
 # %shoal_tools_dir.
@@ -26,7 +26,7 @@ config.test_exec_root = os.path.join(config.shoal_obj_root, "test")
 for directory in (config.llvm_tools_dir, config.shoal_tools_dir):
     llvm_config.with_environment("PATH", directory, append_path=True)
 
-shoal_tools = ["shoal-opt", "shoal-run", "shoalc", "shoal-lsp-server"]
+shoal_tools = ["shoal-opt", "shoal-run", "shoalc", "shoal-fuzz", "shoal-lsp-server"]
 llvm_config.add_tool_substitutions(
     [ToolSubst(tool, unresolved="ignore") for tool in shoal_tools],
     [config.shoal_tools_dir],

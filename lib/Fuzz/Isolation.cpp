@@ -53,6 +53,9 @@ public:
       close(ends[0]);
       dup2(fileno(stderrFile), STDERR_FILENO);
       for (uint64_t item = begin; item < end; ++item) {
+        // What is there at the end is this item's.
+        if (ftruncate(STDERR_FILENO, 0) == 0)
+          lseek(STDERR_FILENO, 0, SEEK_SET);
         send(ends[1], 'b', llvm::utostr(item));
         send(ends[1], 'e',
              work(item, [&](StringRef stage) { send(ends[1], 's', stage); }));
@@ -126,8 +129,6 @@ private:
     } else if (line[0] == 'b') {
       current = Outcome();
       current.item = next;
-      if (ftruncate(fileno(stderrFile), 0) == 0)
-        lseek(fileno(stderrFile), 0, SEEK_SET);
     } else {
       ++next;
       current.isFinished = true;

@@ -54,8 +54,9 @@ static auto byFrequency(const Map &map, Count count) {
   std::vector<typename Map::const_iterator> order;
   for (auto it = map.begin(); it != map.end(); ++it)
     order.push_back(it);
-  std::sort(order.begin(), order.end(),
-                    [&](auto a, auto b) { return std::pair(count(*b), a->first) < std::pair(count(*a), b->first); });
+  std::sort(order.begin(), order.end(), [&](auto a, auto b) {
+    return std::pair(count(*b), a->first) < std::pair(count(*a), b->first);
+  });
   return order;
 }
 

@@ -3,6 +3,7 @@
 
 // Checks random programs: every stage and every way to run them must agree.
 
+#include "mlir/Pass/PassManager.h"
 #include "shoal/Fuzz/Fuzzer.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Reference/Models.h"
@@ -64,6 +65,8 @@ bool parseSeeds(FuzzOptions &options) {
 } // namespace
 
 int main(int argc, char **argv) {
+  // The lowering to the CPU asks for them.
+  mlir::registerPassManagerCLOptions();
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shoal differential fuzzer\n");
   FuzzOptions options;
