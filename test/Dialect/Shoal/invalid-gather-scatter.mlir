@@ -335,15 +335,6 @@ func.func @f(%x: tensor<5x1xf32>, %i: tensor<3x1xi32>) {
 
 // -----
 
-// scatter (C2)
-func.func @f(%x: tensor<5x3xf32>, %i: tensor<3xi32>, %u: tensor<3x4xf32>) {
-  // expected-error @below {{operand 2 dim 1: expected a size of at most 3, that of operand 0 dim 1, but got 4}}
-  %0 = shoal.scatter sum %x, %i, %u update_window_dims = [1] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0] index_vector_dim = 1 : (tensor<5x3xf32>, tensor<3xi32>, tensor<3x4xf32>) -> tensor<5x3xf32>
-  return
-}
-
-// -----
-
 // scatter (C8)
 func.func @f(%x: tensor<5xi1>, %i: tensor<3xi32>, %u: tensor<3xi1>) {
   // expected-error @below {{sum: expected numbers but got i1; for booleans there are and and or}}

@@ -201,16 +201,9 @@ LogicalResult GatherOp::verify() {
 LogicalResult ScatterOp::verify() {
   IndexedWindows w = IndexedWindows::of(*this);
   Laws laws(*this, w, kScatterNames);
-  if (failed(laws.verifyOperandDims()) || // (C1)
-      failed(laws.verifyOffsetDims()))    // (C2)
-    return failure();
-  for (auto [dim, offsetDim] : llvm::enumerate(w.offsetDimOfOperandDim()))
-    if (offsetDim >= 0 && w.windowsShape[offsetDim] > w.operandShape[dim])
-      return emitOpError() << "operand 2 dim " << offsetDim
-                           << ": expected a size of at most "
-                           << w.operandShape[dim] << ", that of operand 0 dim "
-                           << dim << ", but got " << w.windowsShape[offsetDim];
-  if (failed(laws.verifyIndexVectorDim()) || // (C3)
+  if (failed(laws.verifyOperandDims()) ||    // (C1)
+      failed(laws.verifyOffsetDims()) ||     // (C2)
+      failed(laws.verifyIndexVectorDim()) || // (C3)
       failed(laws.verifyIndexMap()) ||       // (C4)
       failed(laws.verifyBatching()))         // (C5)
     return failure();

@@ -91,3 +91,15 @@ int64_t IndexedWindows::indicesDimOfBatching(int64_t dim) const {
              ? -1
              : indicesBatchingDims[place - operandBatchingDims.begin()];
 }
+
+int64_t IndexedWindows::operandDimOfBatching(int64_t indicesDim) const {
+  const int64_t *place = llvm::find(indicesBatchingDims, indicesDim);
+  return place == indicesBatchingDims.end()
+             ? -1
+             : operandBatchingDims[place - indicesBatchingDims.begin()];
+}
+
+bool IndexedWindows::coversWhole(int64_t dim) const {
+  return offsetDimOfOperandDim()[dim] >= 0 && componentOf(dim) < 0 &&
+         windowSizes[dim] == operandShape[dim];
+}

@@ -3,6 +3,7 @@
 
 // The ops whose local form is more than the same op on local types.
 
+#include "Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
@@ -150,6 +151,8 @@ struct Slice : LocalizeOpInterface::ExternalModel<Slice, SliceOp> {
 } // namespace
 
 void shoal::registerLocalizeModels(DialectRegistry &registry) {
+  registerGatherLocalizeModels(registry);
+  registerScatterLocalizeModels(registry);
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ShardingConstraintOp::attachInterface<Constraint>(*context);
     IotaOp::attachInterface<Iota>(*context);

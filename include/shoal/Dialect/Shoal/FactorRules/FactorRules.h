@@ -19,12 +19,15 @@ void registerAnnotationFactorRules(mlir::DialectRegistry &registry);
 void registerContractionFactorRules(mlir::DialectRegistry &registry);
 /// broadcast_in_dim, transpose, reshape, iota, slice, pad, concatenate.
 void registerStructureFactorRules(mlir::DialectRegistry &registry);
+/// dynamic_slice, dynamic_update_slice, gather, scatter.
+void registerIndexingFactorRules(mlir::DialectRegistry &registry);
 
 inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerElementwiseFactorRules(registry);
   registerAnnotationFactorRules(registry);
   registerContractionFactorRules(registry);
   registerStructureFactorRules(registry);
+  registerIndexingFactorRules(registry);
 }
 
 } // namespace shoal

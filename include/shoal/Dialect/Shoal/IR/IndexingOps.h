@@ -42,8 +42,13 @@ struct IndexedWindows {
   /// windows begin at 0.
   int64_t componentOf(int64_t dim) const;
   /// The dimension of `indices` that goes with the operand batching dimension
-  /// `dim`; -1 where it is not one.
+  /// `dim`, and the inverse; -1 where it is not a batching one.
   int64_t indicesDimOfBatching(int64_t dim) const;
+  int64_t operandDimOfBatching(int64_t indicesDim) const;
+  /// Whether every window of a scatter begins at row 0 of operand dimension
+  /// `dim` and has all its rows. (Windows of a gather that have all rows begin
+  /// at 0 whatever the index.)
+  bool coversWhole(int64_t dim) const;
 };
 
 } // namespace shoal

@@ -139,10 +139,11 @@ def Shoal_ScatterOp : Shoal_Op<"scatter", [Pure]> {
     `index_vector_dim`. StableHLO scatter.
 
     An element whose place lies outside the operand is dropped, also where the
-    rest of its window lies inside. The kind says how an update is combined with
-    what is there: as in `reduce`, or `overwrite`. Updates of one place are
-    combined in row-major order of `updates`, so that the last one stays; sums
-    and products of bf16 and f16 are accumulated in f32 and rounded once.
+    rest of its window lies inside; a window may be larger than the operand. The
+    kind says how an update is combined with what is there: as in `reduce`, or
+    `overwrite`. Updates of one place are combined in row-major order of
+    `updates`, so that the last one stays; sums and products of bf16 and f16 are
+    accumulated in f32 and rounded once.
 
     The gradient of a table of embeddings:
     ```mlir
@@ -154,8 +155,7 @@ def Shoal_ScatterOp : Shoal_Op<"scatter", [Pure]> {
     * (C1) `inserted_window_dims` and `input_batching_dims` are operand
       dimensions, each in ascending order, none in both;
     * (C2) `update_window_dims` are dimensions of `updates`, in ascending order,
-      as many as operand dimensions are neither inserted nor batching, and none
-      larger than its operand dimension;
+      as many as operand dimensions are neither inserted nor batching;
     * (C3) `index_vector_dim` is a dimension of `indices` or, where each element
       is an index, its rank;
     * (C4) `scatter_dims_to_operand_dims` has an entry per element of an index,

@@ -1,0 +1,20 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The models of LocalizeOpInterface by family of ops.
+
+#ifndef SHOAL_LIB_TRANSFORMS_PARTITION_LOCALIZE_MODELS_H
+#define SHOAL_LIB_TRANSFORMS_PARTITION_LOCALIZE_MODELS_H
+
+#include "mlir/IR/DialectRegistry.h"
+
+namespace shoal {
+
+/// gather, dynamic_slice.
+void registerGatherLocalizeModels(mlir::DialectRegistry &registry);
+/// scatter, dynamic_update_slice.
+void registerScatterLocalizeModels(mlir::DialectRegistry &registry);
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_TRANSFORMS_PARTITION_LOCALIZE_MODELS_H

@@ -1,0 +1,241 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Random gathers, scatters and dynamic slices on random shardings: the global
+program, the partitioned one and, for some, the executable against NumPy.
+
+SHOAL_INDEXING_SEEDS=FIRST:LAST runs other seeds.
+"""
+
+import os
+
+import indexing_oracle as oracle
+import numpy as np
+import pytest
+from shoal_testing import load_results, mpirun, run, save_inputs, shoal_run, shoalc
+
+MESHES = [{"x": 2}, {"x": 4}, {"x": 2, "y": 2}, {"x": 3, "y": 2}]
+TYPES = {"f32": np.float32, "i32": np.int32, "i1": np.bool_, "i8": np.int8}
+
+
+class Program:
+    """Random ops whose operands are arguments and whose values are results."""
+
+    def __init__(self, seed, sharded=True):
+        self.random = np.random.default_rng(seed)
+        self.mesh = MESHES[seed % len(MESHES)] if sharded else {"x": 1}
+        self.inputs, self.arguments, self.lines = {}, [], []
+        self.expected, self.results = {}, []
+
+    def pick(self, *choices):
+        return choices[self.random.integers(len(choices))]
+
+    def sharding(self, rank):
+        """Each axis on some dimension or on none; at times the compiler's."""
+        if self.random.random() < 0.25:
+            return None
+        dims = [[] for _ in range(rank)]
+        for axis in self.random.permutation(list(self.mesh)):
+            place = self.random.integers(-1, rank)
+            if place >= 0:
+                dims[place].append(axis)
+        text = ", ".join("{" + ", ".join(f'"{a}"' for a in dim) + "}" for dim in dims)
+        return f"#shoal.sharding<@mesh, [{text}]>"
+
+    def type(self, array):
+        element = next(n for n, t in {**TYPES, "i64": np.int64}.items() if array.dtype == t)
+        return "tensor<" + "".join(f"{n}x" for n in array.shape) + element + ">"
+
+    def attributes(self, name, rank):
+        sharding = self.sharding(rank)
+        extra = f", shoal.sharding = {sharding}" if sharding else ""
+        return f'{{shoal.name = "{name}"{extra}}}'
+
+    def array(self, shape, element):
+        if element == "i1":
+            return self.random.integers(0, 2, shape).astype(np.bool_)
+        if element == "f32":
+            return self.random.integers(-9, 10, shape).astype(np.float32)
+        return self.random.integers(-4, 5, shape).astype(TYPES[element])
+
+    def argument(self, array):
+        name = f"a{len(self.arguments)}"
+        self.inputs[name] = array
+        self.arguments.append(
+            f"%{name}: {self.type(array)} {self.attributes(name, array.ndim)}"
+        )
+        return "%" + name
+
+    def add(self, text, operands, expected):
+        name = f"r{len(self.results)}"
+        types = ", ".join(self.type(self.inputs[o[1:]]) for o in operands)
+        kind = self.type(expected)
+        self.lines.append(f"  %{name} = {text} : ({types}) -> {kind}")
+        self.results.append((name, kind, self.attributes(name, expected.ndim)))
+        self.expected[name] = expected
+
+    def text(self):
+        axes = ", ".join(f'"{name}" = {size}' for name, size in self.mesh.items())
+        types = ",\n    ".join(f"{kind} {attrs}" for _, kind, attrs in self.results)
+        values = ", ".join(f"%{name}" for name, _, _ in self.results)
+        kinds = ", ".join(kind for _, kind, _ in self.results)
+        return "\n".join(
+            [f"shoal.mesh @mesh = <[{axes}]>", ""]
+            + ["func.func @main(" + ",\n    ".join(self.arguments) + ")", f"    -> ({types}) {{"]
+            + self.lines
+            + [f"  return {values} : {kinds}", "}", ""]
+        )
+
+    # Ops.
+
+    def starts(self, shape):
+        dtype = self.pick(np.int32, np.int64, np.int8)
+        return [np.array(self.random.integers(-3, n + 3), dtype) for n in shape]
+
+    def dynamic_slice(self):
+        rank = self.random.integers(1, 4)
+        shape = self.random.integers(1, 8, rank)
+        sizes = [n if self.random.random() < 0.4 else self.random.integers(1, n + 1) for n in shape]
+        x = self.array(shape, self.pick(*TYPES))
+        starts = self.starts(shape)
+        operands = [self.argument(x)] + [self.argument(s) for s in starts]
+        listed = ", ".join(operands[1:])
+        self.add(
+            f"shoal.dynamic_slice {operands[0]} [{listed}] sizes = {list(map(int, sizes))}",
+            operands,
+            oracle.dynamic_slice(x, starts, sizes),
+        )
+
+    def dynamic_update_slice(self):
+        rank = self.random.integers(1, 4)
+        shape = self.random.integers(1, 8, rank)
+        sizes = [n if self.random.random() < 0.4 else self.random.integers(1, n + 1) for n in shape]
+        element = self.pick(*TYPES)
+        x, update = self.array(shape, element), self.array(sizes, element)
+        starts = self.starts(shape)
+        operands = [self.argument(a) for a in (x, update, *starts)]
+        listed = ", ".join(operands[2:])
+        self.add(
+            f"shoal.dynamic_update_slice {operands[0]}, {operands[1]} [{listed}]",
+            operands,
+            oracle.dynamic_update_slice(x, update, starts),
+        )
+
+    def windows(self):
+        """Random dimension numbers, window sizes, and shapes of operand, indices
+        and windows."""
+        random = self.random
+        rank = int(random.integers(1, 4))
+        shape = [int(n) for n in random.integers(1, 8, rank)]
+        roles = [self.pick("collapsed", "window", "full", "batching") for _ in shape]
+        collapsed = [d for d in range(rank) if roles[d] == "collapsed"]
+        batching = [d for d in range(rank) if roles[d] == "batching"]
+        kept = [d for d in range(rank) if roles[d] in ("window", "full")]
+        sizes = [1] * rank
+        for d in kept:
+            sizes[d] = shape[d] if roles[d] == "full" else int(random.integers(1, shape[d] + 1))
+        mapped = [d for d in range(rank) if d not in batching and random.random() < 0.8]
+        mapped = [int(d) for d in random.permutation(mapped)]
+        if not mapped:  # indices without elements, of no use
+            return self.windows()
+        batch = [shape[d] for d in batching] + [
+            int(n) for n in random.integers(1, 8, random.integers(0, 3))
+        ]
+        order = [int(i) for i in random.permutation(len(batch))]
+        indices = [batch[i] for i in order]
+        indices_batching = [order.index(i) for i in range(len(batching))]
+        if len(mapped) == 1 and random.random() < 0.5:
+            vector = len(indices)
+        else:
+            vector = int(random.integers(0, len(indices) + 1))
+            indices_batching = [d + (d >= vector) for d in indices_batching]
+            indices.insert(vector, len(mapped))
+        batch_sizes = [n for d, n in enumerate(indices) if d != vector]
+        out_rank = len(kept) + len(batch_sizes)
+        offset = sorted(int(d) for d in random.permutation(out_rank)[: len(kept)])
+        out, batches, windows = [], iter(batch_sizes), iter(kept)
+        for d in range(out_rank):
+            out.append(sizes[next(windows)] if d in offset else next(batches))
+        numbers = oracle.Windows(offset, collapsed, batching, indices_batching, mapped, vector)
+        return numbers, sizes, shape, indices, out
+
+    def indices(self, shape):
+        dtype = self.pick(np.int32, np.int64, np.int8)
+        return self.random.integers(-2, 9, shape).astype(dtype)
+
+    def gather(self):
+        w, sizes, shape, indices_shape, out = self.windows()
+        x, indices = self.array(shape, self.pick(*TYPES)), self.indices(indices_shape)
+        operands = [self.argument(x), self.argument(indices)]
+        batching = ""
+        if w.operand_batching:
+            batching = (
+                f"operand_batching_dims = {w.operand_batching} "
+                f"start_indices_batching_dims = {w.indices_batching} "
+            )
+        self.add(
+            f"shoal.gather {', '.join(operands)} offset_dims = {w.offset} "
+            f"collapsed_slice_dims = {w.collapsed} {batching}"
+            f"start_index_map = {w.index_map} index_vector_dim = {w.vector_dim} "
+            f"slice_sizes = {sizes}",
+            operands,
+            oracle.gather(x, indices, w, sizes, out),
+        )
+
+    def scatter(self):
+        w, _, shape, indices_shape, out = self.windows()
+        element = self.pick(*TYPES)
+        kinds = {"i1": ("and", "or"), "f32": ("sum", "prod", "max", "min")}
+        kind = self.pick(*kinds.get(element, tuple(oracle.COMBINERS)), "overwrite", "overwrite")
+        x, indices, updates = self.array(shape, element), self.indices(indices_shape), self.array(out, element)
+        if kind == "prod":  # stays exact in f32
+            x, updates = np.sign(x), np.sign(updates)
+        operands = [self.argument(a) for a in (x, indices, updates)]
+        batching = ""
+        if w.operand_batching:
+            batching = (
+                f"input_batching_dims = {w.operand_batching} "
+                f"scatter_indices_batching_dims = {w.indices_batching} "
+            )
+        with np.errstate(over="ignore"):
+            expected = oracle.scatter(kind, x, indices, updates, w)
+        self.add(
+            f"shoal.scatter {kind} {', '.join(operands)} update_window_dims = {w.offset} "
+            f"inserted_window_dims = {w.collapsed} {batching}"
+            f"scatter_dims_to_operand_dims = {w.index_map} index_vector_dim = {w.vector_dim}",
+            operands,
+            expected,
+        )
+
+
+def random_program(seed, sharded=True):
+    program = Program(seed, sharded)
+    for _ in range(6):
+        getattr(program, program.pick("dynamic_slice", "dynamic_update_slice", "gather", "gather", "scatter", "scatter"))()
+    return program
+
+
+def check_results(program, directory, source):
+    results = load_results(directory, program.expected)
+    for (name, expected), line in zip(program.expected.items(), program.lines):
+        # Sums of small whole numbers are exact.
+        assert np.array_equal(results[name], expected), (
+            f"{source}\n{line}\n{results[name]}\n{expected}"
+        )
+
+
+def seeds():
+    first, last = map(int, os.environ.get("SHOAL_INDEXING_SEEDS", "0:24").split(":"))
+    return range(first, last)
+
+
+@pytest.mark.parametrize("seed", seeds())
+def test_random_ops_on_random_shardings(seed, tmp_path):
+    program = random_program(seed)
+    source = tmp_path / "program.mlir"
+    source.write_text(program.text())
+    flags = save_inputs(tmp_path, program.inputs)
+    devices = int(np.prod(list(program.mesh.values())))
+    for count in (0, devices):
+        out = tmp_path / f"on{count}"
+        shoal_run(source, *flags, f"--devices={count}", "--output-dir", out).expect_success()
+        check_results(program, out, source)
