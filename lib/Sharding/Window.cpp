@@ -54,3 +54,7 @@ RowMap WindowDim::windowsOfRow() const {
   int64_t first = low - (size - 1) + (stride - 1);
   return {1, std::min(first, low), low, stride};
 }
+
+RowMap WindowDim::neighboursOfRow() const {
+  return {1, 1 - std::max(size, stride), size - 1, 1};
+}

@@ -36,3 +36,60 @@ def test_interpreter(name, seed, element, tmp_path):
     shoal_run(source, *flags, "--output-dir", tmp_path).expect_success()
     expected = program.expected(arrays)
     check_results(program, load_results(tmp_path, expected), expected)
+
+
+MESHES = {
+    "x2": {"x": 2},
+    "x4": {"x": 4},
+    "x2y3": {"x": 2, "y": 3},
+    "x7": {"x": 7},
+    "x2y2z2": {"x": 2, "y": 2, "z": 2},
+}
+
+
+def sharding(dims):
+    text = ", ".join(f"{{{', '.join(axes)}}}" for axes in dims)
+    return f", shoal.sharding = #shoal.sharding<@mesh, [{text}]>"
+
+
+def shard_randomly(program, mesh):
+    """Most operands and results: each axis on a random dimension, or on none."""
+    rng = program.rng
+    for c, case in enumerate(program.cases):
+        for place, shape in [*enumerate(case.operands), ("result", case.result)]:
+            dims = [[] for _ in shape]
+            for axis in rng.permutation(list(mesh)):
+                dim = int(rng.integers(-1, len(shape)))
+                if dim >= 0:
+                    dims[dim].append(f'"{axis}"')
+            if rng.random() < 0.8:
+                program.annotations[(c, place)] = sharding(dims)
+
+
+def shard_together(program, mesh):
+    """Each axis on dimensions of operands and result that belong together, so
+    that the op is split there."""
+    rng = program.rng
+    for c, case in enumerate(program.cases):
+        dims = {n: [[] for _ in shape] for n, shape in enumerate(case.operands)}
+        dims["result"] = [[] for _ in case.result]
+        splits = case.splits()
+        for axis in rng.permutation(list(mesh)):
+            for place, dim in splits[rng.integers(len(splits))]:
+                dims[place][dim].append(f'"{axis}"')
+        for place, lists in dims.items():
+            program.annotations[(c, place)] = sharding(lists)
+
+
+@pytest.mark.parametrize("shard", [shard_randomly, shard_together])
+@pytest.mark.parametrize("mesh", MESHES)
+@pytest.mark.parametrize("name", RANDOM_CASES)
+def test_partitioned(name, mesh, shard, tmp_path):
+    program = random_program(name, seed=100)
+    sizes = ", ".join(f'"{axis}" = {size}' for axis, size in MESHES[mesh].items())
+    program.header = f"shoal.mesh @mesh = <[{sizes}]>\n"
+    shard(program, MESHES[mesh])
+    source = tmp_path / "windows.mlir"
+    source.write_text(program.text())
+    flags = save_inputs(tmp_path, program.inputs())
+    shoal_run(source, *flags, "--compare", "--tolerance=1e-6").expect_success()

@@ -138,6 +138,23 @@ class Convolution:
     def result(self):
         return self.shapes[2]
 
+    def splits(self):
+        """Dimensions, as (place, dimension), that are split together."""
+        x, w, y = self.terms
+        groups = [
+            [(0, x.index("b")), ("result", y.index("b"))],
+            [(0, x.index("f")), (1, w.index("i"))],
+            [(1, w.index("o")), ("result", y.index("f"))],
+        ]
+        if self.feature_groups > 1:
+            groups[1:] = [[(0, x.index("f")), (1, w.index("o")), ("result", y.index("f"))]]
+        if self.batch_groups > 1:
+            groups[0] = [(0, x.index("b")), (1, w.index("o")), ("result", y.index("f"))]
+        for d, dim in enumerate(self.dims):
+            other = (1, w.index(str(d))) if dim.size > dim.count else ("result", y.index(str(d)))
+            groups.append([(0, x.index(str(d))), other])
+        return groups
+
     def text(self, x, w):
         spec = "{},{}->{}".format(*self.terms)
         names = PADDING + DILATION + [("reversal", "reverse", False)]
@@ -188,6 +205,12 @@ class ReduceWindow:
         self.operands = [[dim.rows for dim in self.dims], []]
         self.result = [dim.count for dim in self.dims]
 
+    def splits(self):
+        return [
+            [(0, d)] if dim.count == 1 else [(0, d), ("result", d)]
+            for d, dim in enumerate(self.dims)
+        ]
+
     @property
     def types(self):
         return [tensor(s, self.element) for s in (*self.operands, self.result)]
@@ -217,6 +240,9 @@ class SelectAndScatter:
     def __post_init__(self):
         self.result = [dim.rows for dim in self.dims]
         self.operands = [self.result, [dim.count for dim in self.dims], []]
+
+    def splits(self):
+        return [[(0, d), (1, d), ("result", d)] for d in range(len(self.dims))]
 
     @property
     def types(self):

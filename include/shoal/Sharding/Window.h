@@ -45,6 +45,9 @@ struct WindowDim {
   /// The windows that row r stands in, as a map from r; there may be others in
   /// its range. Without dilations.
   RowMap windowsOfRow() const;
+
+  /// The rows that those windows hold, as a map from r. Without dilations.
+  RowMap neighboursOfRow() const;
 };
 
 } // namespace shoal

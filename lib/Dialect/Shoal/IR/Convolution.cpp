@@ -86,6 +86,12 @@ SmallVector<WindowDim> ConvolutionOp::getWindow() {
   return window;
 }
 
+bool ConvolutionOp::contractsSpatial(unsigned dim) {
+  ConvolutionDims dims = getDims();
+  return tensorTypeOf(getKernel()).getDimSize(dims.kernel.spatial[dim]) >
+         getType().getDimSize(dims.result.spatial[dim]);
+}
+
 //===----------------------------------------------------------------------===//
 // Verifier
 //===----------------------------------------------------------------------===//

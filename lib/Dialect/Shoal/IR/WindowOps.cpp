@@ -59,6 +59,14 @@ SmallVector<WindowDim> ReduceWindowOp::getWindowDims() {
   return dims;
 }
 
+bool ReduceWindowOp::contractsDim(unsigned dim) {
+  int64_t rows = tensorTypeOf(getInput()).getDimSize(dim);
+  WindowDim window = getWindowDims()[dim];
+  return rows > 1 && getType().getDimSize(dim) == 1 &&
+         window.windowDilation == 1 && window.low >= 0 &&
+         window.size - 1 - window.low >= (rows - 1) * window.baseDilation;
+}
+
 LogicalResult ReduceWindowOp::verify() {
   RankedTensorType type = tensorTypeOf(getInput());
   const WindowList lists[] = {// (C1)

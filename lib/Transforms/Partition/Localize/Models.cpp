@@ -163,4 +163,6 @@ void shoal::registerLocalizeModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     arith::ConstantOp::attachInterface<Constant>(*context);
   });
+  registerWindowLocalizeModels(registry);
+  registerSelectAndScatterLocalizeModel(registry);
 }

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // The models of LocalizeOpInterface by family of ops.
+// The families of localize models. A file each; registerLocalizeModels attaches
+// them all.
 
 #ifndef SHOAL_LIB_TRANSFORMS_PARTITION_LOCALIZE_MODELS_H
 #define SHOAL_LIB_TRANSFORMS_PARTITION_LOCALIZE_MODELS_H
@@ -14,6 +16,9 @@ namespace shoal {
 void registerGatherLocalizeModels(mlir::DialectRegistry &registry);
 /// scatter, dynamic_update_slice.
 void registerScatterLocalizeModels(mlir::DialectRegistry &registry);
+/// convolution, reduce_window.
+void registerWindowLocalizeModels(mlir::DialectRegistry &registry);
+void registerSelectAndScatterLocalizeModel(mlir::DialectRegistry &registry);
 
 } // namespace shoal
 

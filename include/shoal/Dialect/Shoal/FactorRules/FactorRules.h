@@ -21,6 +21,8 @@ void registerContractionFactorRules(mlir::DialectRegistry &registry);
 void registerStructureFactorRules(mlir::DialectRegistry &registry);
 /// dynamic_slice, dynamic_update_slice, gather, scatter.
 void registerIndexingFactorRules(mlir::DialectRegistry &registry);
+/// convolution, reduce_window, select_and_scatter.
+void registerWindowFactorRules(mlir::DialectRegistry &registry);
 
 inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerElementwiseFactorRules(registry);
@@ -28,6 +30,7 @@ inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerContractionFactorRules(registry);
   registerStructureFactorRules(registry);
   registerIndexingFactorRules(registry);
+  registerWindowFactorRules(registry);
 }
 
 } // namespace shoal

@@ -75,6 +75,9 @@ def Shoal_ConvolutionOp : Shoal_Op<"convolution", [Pure]> {
     ::shoal::ConvolutionDims getDims();
     /// An entry per spatial dimension.
     ::llvm::SmallVector<::shoal::WindowDim> getWindow();
+    /// Whether a split of a spatial dimension splits the kernel, and makes
+    /// addends: where it has more rows than the result, as in gradients.
+    bool contractsSpatial(unsigned dim);
   }];
 }
 
@@ -118,6 +121,9 @@ def Shoal_ReduceWindowOp : Shoal_Op<"reduce_window", [Pure]> {
   let extraClassDeclaration = [{
     /// An entry per dimension.
     ::llvm::SmallVector<::shoal::WindowDim> getWindowDims();
+    /// Whether the only window in a dimension holds all of several rows: it is
+    /// reduced then, and a split makes addends.
+    bool contractsDim(unsigned dim);
   }];
 }
 

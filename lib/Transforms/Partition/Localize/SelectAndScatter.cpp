@@ -1,0 +1,118 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The local form of select_and_scatter. Along a split dimension each device
+// fetches all windows that touch its rows, source elements and operand rows,
+// scatters over all of these rows and keeps its own.
+
+#include "Models.h"
+#include "WindowRows.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/WindowOps.h"
+#include "shoal/Transforms/Partition/Passes.h"
+
+using namespace mlir;
+using namespace shoal;
+
+static RankedTensorType typeOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+
+namespace {
+
+class SelectAndScatterLocalizer {
+public:
+  SelectAndScatterLocalizer(SelectAndScatterOp op, Localizer &l)
+      : op(op), l(l), window(op.getWindowDims()), input(l.operands[0]),
+        source(l.operands[1]), init(l.operands[2]) {}
+
+  Value localize() {
+    for (unsigned d = 0; d < window.size(); ++d) {
+      ArrayRef<AxisId> axes = l.operandShardings[0].dims[d];
+      if (!axes.empty() && !window[d].isPointwise())
+        fetch(d, axes);
+    }
+    OpBuilder &b = l.builder;
+    Value result = SelectAndScatterOp::create(
+        b, l.getLoc(), typeOf(input), op.getKindAttr(), input, source, init,
+        op.getWindowAttr(), op.getStridesAttr(),
+        listOf(b, window, &WindowDim::low, 0),
+        listOf(b, window, &WindowDim::high, 0), op.getLastAttr());
+    for (const OwnRows &own : llvm::reverse(ownRows))
+      result = keep(own, result);
+    return result;
+  }
+
+private:
+  /// Where a device's own rows are among those that it scatters over.
+  struct OwnRows {
+    unsigned dim;
+    int64_t count, base;
+    Phase phase;
+    ArrayRef<AxisId> axes;
+  };
+
+  void fetch(unsigned d, ArrayRef<AxisId> axes) {
+    RankedTensorType type = typeOf(op.getInput());
+    Type element = type.getElementType();
+    WindowDim &dim = window[d];
+    int64_t block = typeOf(l.operands[0]).getDimSize(d);
+    RowMap neighbours = dim.neighboursOfRow();
+    RowWindow windows = windowOf(dim.windowsOfRow(), block);
+
+    source = l.fetchRows(source, d, typeOf(op.getSource()).getDimSize(d), axes,
+                         windows, reductionIdentity(ReduceKind::Sum, element));
+    TypedAttr padding = reductionIdentity(op.getKind(), element);
+    input = l.fetchRows(input, d, type.getDimSize(d), axes,
+                        windowOf(neighbours, block), padding);
+
+    // The first window has the number (block * i + offset) / stride, rounded
+    // down by a phase. It begins stride - 1 less that phase behind the first
+    // row fetched, `reach` rows before the own ones.
+    int64_t reach = -neighbours.low, last = dim.stride - 1;
+    assert(reach - dim.low + windows.offset == last);
+    Phase phase{windows.step, windows.offset, dim.stride};
+    Phase rest{-windows.step, last - windows.offset, dim.stride};
+    int64_t places = (windows.rows - 1) * dim.stride + dim.size;
+    int64_t fetched = typeOf(input).getDimSize(d);
+    int64_t missing = std::max<int64_t>(places + last - fetched, 0);
+    input = padRows(l, input, d, 0, missing, 0, padding);
+    input = cutAtPhase(l, input, d, 0, rest, axes, places);
+    dim.low = dim.high = 0;
+    ownRows.push_back({d, block, reach - last, phase, axes});
+  }
+
+  /// Rows behind the last window get nothing but the initial value.
+  Value keep(const OwnRows &own, Value result) {
+    int64_t needed = own.base + own.phase.modulus - 1 + own.count;
+    int64_t missing =
+        std::max<int64_t>(needed - typeOf(result).getDimSize(own.dim), 0);
+    result = padRows(l, result, own.dim, 0, missing, 0, init);
+    return cutAtPhase(l, result, own.dim, own.base, own.phase, own.axes,
+                      own.count);
+  }
+
+  SelectAndScatterOp op;
+  Localizer &l;
+  SmallVector<WindowDim> window;
+  Value input, source, init;
+  SmallVector<OwnRows> ownRows;
+};
+
+struct SelectAndScatter
+    : LocalizeOpInterface::ExternalModel<SelectAndScatter, SelectAndScatterOp> {
+  LogicalResult localize(Operation *op, Localizer &l,
+                         SmallVectorImpl<Value> &results) const {
+    results.push_back(
+        SelectAndScatterLocalizer(cast<SelectAndScatterOp>(op), l).localize());
+    return success();
+  }
+};
+
+} // namespace
+
+void shoal::registerSelectAndScatterLocalizeModel(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
+    SelectAndScatterOp::attachInterface<SelectAndScatter>(*context);
+  });
+}
