@@ -1,7 +1,6 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The models of LocalizeOpInterface by family of ops.
 // The families of localize models. A file each; registerLocalizeModels attaches
 // them all.
 

@@ -53,40 +53,55 @@ private:
   };
 
   void fetch(unsigned d, ArrayRef<AxisId> axes) {
-    RankedTensorType type = typeOf(op.getInput());
-    Type element = type.getElementType();
     WindowDim &dim = window[d];
+    RankedTensorType type = typeOf(op.getInput());
     int64_t block = typeOf(l.operands[0]).getDimSize(d);
-    RowMap neighbours = dim.neighboursOfRow();
     RowWindow windows = windowOf(dim.windowsOfRow(), block);
-
-    source = l.fetchRows(source, d, typeOf(op.getSource()).getDimSize(d), axes,
-                         windows, reductionIdentity(ReduceKind::Sum, element));
-    TypedAttr padding = reductionIdentity(op.getKind(), element);
-    input = l.fetchRows(input, d, type.getDimSize(d), axes,
-                        windowOf(neighbours, block), padding);
+    source = l.fetchRows(
+        source, d, typeOf(op.getSource()).getDimSize(d), axes, windows,
+        reductionIdentity(ReduceKind::Sum, type.getElementType()));
 
     // The first window has the number (block * i + offset) / stride, rounded
-    // down by a phase. It begins stride - 1 less that phase behind the first
-    // row fetched, `reach` rows before the own ones.
-    int64_t reach = -neighbours.low, last = dim.stride - 1;
-    assert(reach - dim.low + windows.offset == last);
+    // down by a phase, and begins as far before the own rows:
+    // first * stride - low = block * i + offset - low - phase.
     Phase phase{windows.step, windows.offset, dim.stride};
-    Phase rest{-windows.step, last - windows.offset, dim.stride};
+    int64_t shift = windows.offset - dim.low;
     int64_t places = (windows.rows - 1) * dim.stride + dim.size;
-    int64_t fetched = typeOf(input).getDimSize(d);
-    int64_t missing = std::max<int64_t>(places + last - fetched, 0);
-    input = padRows(l, input, d, 0, missing, 0, padding);
-    input = cutAtPhase(l, input, d, 0, rest, axes, places);
+    fetchInput(d, axes, phase, shift, places);
     dim.low = dim.high = 0;
-    ownRows.push_back({d, block, reach - last, phase, axes});
+    ownRows.push_back({d, block, -shift, phase, axes});
+  }
+
+  /// The rows of the windows, `places` of them from block * i + shift - phase
+  /// on.
+  void fetchInput(unsigned d, ArrayRef<AxisId> axes, const Phase &phase,
+                  int64_t shift, int64_t places) {
+    RankedTensorType type = typeOf(op.getInput());
+    int64_t size = type.getDimSize(d);
+    TypedAttr padding = reductionIdentity(op.getKind(), type.getElementType());
+    if (phase.isConstant()) {
+      input = l.fetchRows(input, d, size, axes, phase.step,
+                          shift - phase.constant(), 1, places, padding);
+      return;
+    }
+    // Rows for any phase, then those for the device's. The last window may lie
+    // behind the own rows; what it holds there does not matter.
+    int64_t last = phase.modulus - 1;
+    RowWindow rows = windowOf(window[d].neighboursOfRow(), phase.step);
+    assert(rows.offset == shift - last);
+    input = l.fetchRows(input, d, size, axes, rows, padding);
+    int64_t missing = std::max<int64_t>(places + last - rows.rows, 0);
+    input = padRows(l, input, d, 0, missing, 0, padding);
+    Phase rest{-phase.step, last - phase.offset, phase.modulus};
+    input = cutAtPhase(l, input, d, 0, rest, axes, places);
   }
 
   /// Rows behind the last window get nothing but the initial value.
   Value keep(const OwnRows &own, Value result) {
-    int64_t needed = own.base + own.phase.modulus - 1 + own.count;
-    int64_t missing =
-        std::max<int64_t>(needed - typeOf(result).getDimSize(own.dim), 0);
+    int64_t latest =
+        own.phase.isConstant() ? own.phase.constant() : own.phase.modulus - 1;
+    int64_t missing = std::max<int64_t>(
+        own.base + latest + own.count - typeOf(result).getDimSize(own.dim), 0);
     result = padRows(l, result, own.dim, 0, missing, 0, init);
     return cutAtPhase(l, result, own.dim, own.base, own.phase, own.axes,
                       own.count);
