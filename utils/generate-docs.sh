@@ -40,5 +40,6 @@ dialect rt Rt/IR/RtOps.td RtDialect
   passes Import Transforms/Import
   passes Propagation Transforms/Propagation
   passes Partition Transforms/Partition
+  passes Collectives Transforms/Collectives
   passes Conversion Conversion
 } | tidy >"$out/Passes.md"

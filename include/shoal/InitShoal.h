@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
@@ -34,6 +35,7 @@ inline void registerShoalPasses() {
   registerImportPasses();
   registerShoalPropagationPasses();
   registerShoalPartitionPasses();
+  registerShoalCollectivesPasses();
   registerShoalPipelines();
 }
 

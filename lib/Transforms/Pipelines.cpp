@@ -4,6 +4,7 @@
 #include "shoal/Transforms/Pipelines.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Propagation/Passes.h"
@@ -26,7 +27,24 @@ void shoal::buildImportPipeline(OpPassManager &pm) {
   pm.addPass(createCSEPass());
 }
 
-void shoal::buildPartitionPipeline(OpPassManager &pm) {
+void shoal::buildCollectivesPipeline(OpPassManager &pm,
+                                     const PartitionOptions &options) {
+  auto addToFunctions = [&](std::unique_ptr<Pass> pass) {
+    pm.addNestedPass<func::FuncOp>(std::move(pass));
+  };
+  // Merging first: a collective with several users is better known as one.
+  addToFunctions(createMergeCollectives());
+  // What loops do once is then next to what stands around them.
+  addToFunctions(createHoistCollectives());
+  pm.addPass(createSimplifyCollectives());
+  addToFunctions(createMergeCollectives());
+  // Last, as what is packed is no longer found by others.
+  addToFunctions(createCombineCollectives({options.combineBytes}));
+  pm.addPass(createVerifyCollectives());
+}
+
+void shoal::buildPartitionPipeline(OpPassManager &pm,
+                                   const PartitionOptions &options) {
   buildImportPipeline(pm);
   // Decide: every op gets its split, reshards stand where operand and op
   // disagree. Still a global program.
@@ -39,13 +57,36 @@ void shoal::buildPartitionPipeline(OpPassManager &pm) {
   // Device indices, iotas and masks of several ops are often equal.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // What each reshard could not know of the others.
+  buildCollectivesPipeline(pm, options);
 }
+
+namespace {
+/// PartitionOptions as text behind a pipeline's name.
+struct PartitionCommandLine : PassPipelineOptions<PartitionCommandLine> {
+  Option<int64_t> combineBytes{
+      *this, "combine-bytes",
+      llvm::cl::desc("The largest message that small collectives are combined "
+                     "to; 0 combines none"),
+      llvm::cl::init(PartitionOptions().combineBytes)};
+
+  PartitionOptions get() const { return {combineBytes}; }
+};
+} // namespace
 
 void shoal::registerShoalPipelines() {
   PassPipelineRegistration<>(
       "shoal-import", "One function of primitive ops, annotations by axes",
       buildImportPipeline);
-  PassPipelineRegistration<>(
+  PassPipelineRegistration<PartitionCommandLine>(
       "shoal-partition", "From a global program to the program of one device",
-      buildPartitionPipeline);
+      [](OpPassManager &pm, const PartitionCommandLine &line) {
+        buildPartitionPipeline(pm, line.get());
+      });
+  PassPipelineRegistration<PartitionCommandLine>(
+      "shoal-optimize-collectives",
+      "Fewer and cheaper collectives in the program of one device",
+      [](OpPassManager &pm, const PartitionCommandLine &line) {
+        buildCollectivesPipeline(pm, line.get());
+      });
 }

@@ -66,7 +66,8 @@ LogicalResult run(const Options &options, ModuleOp module) {
     FailureOr<Program> global = Program::readGlobal(*entry);
     return failed(global) ? failure() : run(options, *global, nullptr);
   }
-  FailureOr<Program> program = Program::partition(*entry, options.devices);
+  FailureOr<Program> program =
+      Program::partition(*entry, options.devices, options.partition);
   if (failed(program))
     return failure();
   if (!options.compare)

@@ -49,11 +49,16 @@ Options parseOptions(int argc, char **argv) {
   cl::opt<bool> printShards(
       "print-shards", cl::cat(category),
       cl::desc("Print what each device holds of the results"));
+  cl::opt<int64_t> combineBytes(
+      "combine-bytes", cl::value_desc("bytes"), cl::cat(category),
+      cl::init(PartitionOptions().combineBytes),
+      cl::desc("The largest message that small collectives are combined to; 0 "
+               "combines none"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shoal reference interpreter\n");
-  return {program,   entry,      inputs,  given(randomInputs),
-          outputDir, devices,    compare, given(tolerance),
-          print,     printShards};
+  return {program,   entry,       inputs,        given(randomInputs),
+          outputDir, devices,     compare,       given(tolerance),
+          print,     printShards, {combineBytes}};
 }
 
 } // namespace shoal::run

@@ -6,6 +6,7 @@
 #ifndef SHOAL_RUN_OPTIONS_H
 #define SHOAL_RUN_OPTIONS_H
 
+#include "shoal/Transforms/Pipelines.h"
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,7 @@ struct Options {
   bool compare = false;
   std::optional<double> tolerance;
   bool print = false, printShards = false;
+  PartitionOptions partition;
 
   /// Whether results are asked for beyond what each device holds.
   bool needsWholeResults() const {

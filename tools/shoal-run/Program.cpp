@@ -73,12 +73,15 @@ static LogicalResult verifyDevices(func::FuncOp entry, int64_t devices) {
                " devices");
 }
 
-FailureOr<Program> Program::partition(func::FuncOp entry, int64_t devices) {
+FailureOr<Program> Program::partition(func::FuncOp entry, int64_t devices,
+                                      const PartitionOptions &options) {
   if (failed(verifyDevices(entry, devices)))
     return failure();
   if (entry->hasAttr(kSpmdAttr)) // runs as it is
     return transform(entry, [](OpPassManager &) {});
-  return transform(entry, buildPartitionPipeline);
+  return transform(entry, [&](OpPassManager &passes) {
+    buildPartitionPipeline(passes, options);
+  });
 }
 
 FailureOr<GridValues> execute(const Program &program, ArrayRef<Tensor> inputs) {

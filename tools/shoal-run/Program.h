@@ -10,6 +10,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "shoal/Reference/Signature.h"
+#include "shoal/Transforms/Pipelines.h"
 
 namespace shoal::run {
 
@@ -29,7 +30,8 @@ struct Program {
   /// The program partitioned for `devices`, which must be those of its mesh;
   /// 0 stands for them.
   static mlir::FailureOr<Program> partition(mlir::func::FuncOp entry,
-                                            int64_t devices);
+                                            int64_t devices,
+                                            const PartitionOptions &options);
 };
 
 /// Runs the program on global inputs, one per argument. Returns what each

@@ -71,9 +71,21 @@ static LogicalResult timed(StringRef stage, StageSeconds &seconds,
 }
 
 /// Makes the program of one device, where it is not one already.
-static LogicalResult partition(ModuleOp module) {
+static LogicalResult partition(ModuleOp module,
+                               const PartitionOptions &options) {
   PassManager passes(module.getContext());
-  buildPartitionPipeline(passes);
+  bool isPerDevice =
+      llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
+        return function->hasAttr(kSpmdAttr);
+      });
+  if (isPerDevice) {
+    // Written by hand: the collectives are as the user wants them, if only
+    // they cannot deadlock.
+    buildImportPipeline(passes);
+    passes.addPass(createVerifyCollectives());
+  } else {
+    buildPartitionPipeline(passes, options);
+  }
   return passes.run(module);
 }
 
@@ -130,7 +142,8 @@ LogicalResult shoal::compile(MLIRContext &context,
                      return success(static_cast<bool>(module));
                    })) ||
       failed(selectEntry(*module, options.entry)) ||
-      failed(timed("partition", seconds, [&]() { return partition(*module); })))
+      failed(timed("partition", seconds,
+                   [&]() { return partition(*module, options.partition); })))
     return failure();
   return emit(*module, options, seconds);
 }

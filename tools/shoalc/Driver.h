@@ -7,6 +7,7 @@
 #define SHOAL_TOOLS_SHOALC_DRIVER_H
 
 #include "shoal/Target/CPU/CPUTarget.h"
+#include "shoal/Transforms/Pipelines.h"
 
 namespace shoal {
 
@@ -18,6 +19,7 @@ struct DriverOptions {
   std::string entry;
   Emit emit = Emit::Executable;
   CPUOptions cpu;
+  PartitionOptions partition;
 };
 
 /// Compiles as the options say. Errors go to the context's diagnostics.

@@ -47,6 +47,11 @@ struct CommandLine {
                  clEnumValN(Emit::Spmd, "spmd", "the partitioned program"),
                  clEnumValN(Emit::Report, "report",
                             "collectives, arithmetic and memory, as text"))};
+  cl::opt<int64_t> combineBytes{
+      "combine-bytes", cl::value_desc("bytes"),
+      cl::init(shoal::PartitionOptions().combineBytes),
+      cl::desc("the largest message that small collectives are combined to; 0 "
+               "combines none")};
   cl::opt<std::string> stats{"stats", cl::value_desc("file.json"),
                              cl::desc("write static statistics as JSON")};
   cl::opt<std::string> saveTemps{
@@ -91,8 +96,9 @@ int main(int argc, char **argv) {
   mlir::MLIRContext context(registry);
   // The source line says it; the op in generic form is for pass authors.
   context.printOpOnDiagnostic(false);
-  shoal::DriverOptions options{line.input, line.output, line.stats,
-                               line.entry, line.emit,   {}};
+  shoal::DriverOptions options{line.input, line.output, line.stats, line.entry,
+                               line.emit,  {},          {}};
+  options.partition.combineBytes = line.combineBytes;
   options.cpu.shared = line.emit == Emit::Shared;
   options.cpu.runtimeDirectory = findRuntimeDirectory(argv[0]);
   options.cpu.saveTempsDirectory = line.saveTemps;

@@ -7,15 +7,27 @@
 #define SHOAL_TRANSFORMS_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Transforms/Collectives/Passes.h"
 
 namespace shoal {
 
 /// `--shoal-import`: one function of primitive ops, annotations by named axes.
 void buildImportPipeline(mlir::OpPassManager &pm);
 
+/// What users may set; see the passes' options of the same names.
+struct PartitionOptions {
+  int64_t combineBytes = kDefaultCombineBytes;
+};
+
 /// `--shoal-partition`: a global program becomes the program of one device. A
-/// program that is one already stays as it is.
-void buildPartitionPipeline(mlir::OpPassManager &pm);
+/// program that is one already stays as it is, its collectives optimised.
+void buildPartitionPipeline(mlir::OpPassManager &pm,
+                            const PartitionOptions &options = {});
+
+/// `--shoal-optimize-collectives`: a per-device program sends less, in fewer
+/// messages; then the proof that all devices send the same.
+void buildCollectivesPipeline(mlir::OpPassManager &pm,
+                              const PartitionOptions &options = {});
 
 /// Makes the pipelines known to the command line.
 void registerShoalPipelines();

@@ -10,6 +10,7 @@ using namespace shoal;
 using namespace shoal::spmd;
 
 #include "shoal/Dialect/Spmd/IR/SpmdDialect.cpp.inc"
+#include "shoal/Dialect/Spmd/IR/SpmdInterfaces.cpp.inc"
 
 #define GET_ATTRDEF_CLASSES
 #include "shoal/Dialect/Spmd/IR/SpmdAttrs.cpp.inc"

@@ -14,6 +14,8 @@
 #define GET_ATTRDEF_CLASSES
 #include "shoal/Dialect/Spmd/IR/SpmdAttrs.h.inc"
 
+#include "shoal/Dialect/Spmd/IR/SpmdInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "shoal/Dialect/Spmd/IR/SpmdOps.h.inc"
 

@@ -9,7 +9,7 @@
 
 include "shoal/Dialect/Spmd/IR/SpmdOps.td"
 
-def Spmd_HaloExchangeOp : Spmd_Op<"halo_exchange"> {
+def Spmd_HaloExchangeOp : Spmd_Op<"halo_exchange", [Spmd_Collective]> {
   let summary = "Each device gets a window of rows, wherever they are";
   let description = [{
     Dimension `dim` of a tensor has `size` rows and is split over `axes`: the

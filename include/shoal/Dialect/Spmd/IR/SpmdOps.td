@@ -8,6 +8,7 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 include "shoal/Dialect/Shoal/IR/ShoalAttrs.td"
 include "shoal/Dialect/Shoal/IR/ShoalTypes.td"
+include "shoal/Dialect/Spmd/IR/SpmdInterfaces.td"
 
 def Spmd_Dialect : Dialect {
   let name = "spmd";
@@ -54,10 +55,15 @@ class Spmd_Op<string mnemonic, list<Trait> traits = []>
   let hasVerifier = 1;
 }
 
+/// An op that moves data.
+defvar Spmd_Collective = DeclareOpInterfaceMethods<CollectiveOpInterface>;
+/// An op that depends on the device's place and moves nothing.
+defvar Spmd_Local = DeclareOpInterfaceMethods<CollectiveOpInterface, ["communicates"]>;
+
 def Spmd_AxesPerDim : TypedArrayAttrBase<Shoal_AxesAttr, "a list of axes per dimension">;
 def Spmd_Moves : TypedArrayAttrBase<Spmd_MoveAttr, "a list of moves">;
 
-def Spmd_AxisIndexOp : Spmd_Op<"axis_index"> {
+def Spmd_AxisIndexOp : Spmd_Op<"axis_index", [Spmd_Local]> {
   let summary = "The device's index over a list of axes";
   let description = [{
     The coordinates on `axes`, major to minor, read as one number: 0 … p - 1.
@@ -70,7 +76,7 @@ def Spmd_AxisIndexOp : Spmd_Op<"axis_index"> {
   let assemblyFormat = "$mesh $axes attr-dict `:` type($result)";
 }
 
-def Spmd_AllSliceOp : Spmd_Op<"all_slice"> {
+def Spmd_AllSliceOp : Spmd_Op<"all_slice", [Spmd_Local]> {
   let summary = "Each device keeps its own part; nothing is sent";
   let description = [{
     Result dimension d of size b = ceil(n / p), p the product of `axes[d]`,
@@ -93,7 +99,7 @@ def Spmd_AllSliceOp : Spmd_Op<"all_slice"> {
   let assemblyFormat = "$mesh custom<AxesPerDim>($axes) $input attr-dict `:` type($input) `->` type($result)";
 }
 
-def Spmd_AllGatherOp : Spmd_Op<"all_gather"> {
+def Spmd_AllGatherOp : Spmd_Op<"all_gather", [Spmd_Collective]> {
   let summary = "Every device gets the parts of all devices of its group";
   let description = [{
     The inverse of `all_slice`: along dimension d the shards over `axes[d]`
@@ -116,7 +122,7 @@ def Spmd_AllGatherOp : Spmd_Op<"all_gather"> {
   let assemblyFormat = "$mesh custom<AxesPerDim>($axes) $input attr-dict `:` type($input) `->` type($result)";
 }
 
-def Spmd_AllReduceOp : Spmd_Op<"all_reduce", [SameOperandsAndResultType]> {
+def Spmd_AllReduceOp : Spmd_Op<"all_reduce", [Spmd_Collective, SameOperandsAndResultType]> {
   let summary = "Every device gets the reduction over its group";
   let description = [{
     ```mlir
@@ -134,7 +140,7 @@ def Spmd_AllReduceOp : Spmd_Op<"all_reduce", [SameOperandsAndResultType]> {
   let assemblyFormat = "$kind $mesh $axes $input attr-dict `:` type($result)";
 }
 
-def Spmd_ReduceScatterOp : Spmd_Op<"reduce_scatter"> {
+def Spmd_ReduceScatterOp : Spmd_Op<"reduce_scatter", [Spmd_Collective]> {
   let summary = "Each device gets its own part of the reduction over its group";
   let description = [{
     `all_reduce` over all the axes named, then `all_slice` by `axes`.
@@ -156,7 +162,7 @@ def Spmd_ReduceScatterOp : Spmd_Op<"reduce_scatter"> {
   let assemblyFormat = "$kind $mesh custom<AxesPerDim>($axes) $input attr-dict `:` type($input) `->` type($result)";
 }
 
-def Spmd_AllToAllOp : Spmd_Op<"all_to_all"> {
+def Spmd_AllToAllOp : Spmd_Op<"all_to_all", [Spmd_Collective]> {
   let summary = "Axes leave some dimensions for others";
   let description = [{
     One exchange among the group of all axes named. For each move the target
@@ -183,7 +189,7 @@ def Spmd_AllToAllOp : Spmd_Op<"all_to_all"> {
   let assemblyFormat = "$mesh custom<Moves>($moves) $input attr-dict `:` type($input) `->` type($result)";
 }
 
-def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [SameOperandsAndResultType]> {
+def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [Spmd_Collective, SameOperandsAndResultType]> {
   let summary = "Each device sends its tensor to one other";
   let description = [{
     The device with index i over `source_axes` of `mesh` sends to the device

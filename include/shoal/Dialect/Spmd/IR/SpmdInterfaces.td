@@ -1,0 +1,37 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SPMD_INTERFACES_TD
+#define SPMD_INTERFACES_TD
+
+include "mlir/IR/Interfaces.td"
+
+def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
+  let cppNamespace = "::shoal::spmd";
+  let description = [{
+    What passes over per-device programs know of an op whose meaning depends on
+    where the device stands on a mesh: which devices act together, and between
+    which devices its results can differ.
+
+    A value *varies* over an axis where devices that differ in their coordinate
+    on it alone may hold different values; elsewhere it is uniform. Where the
+    operands vary over V, the results vary over
+    (V - uniform axes) + varying axes.
+  }];
+  let methods = [
+    InterfaceMethod<"The mesh of the axes.",
+      "::mlir::FlatSymbolRefAttr", "getMeshAttr">,
+    InterfaceMethod<"The axes that the devices of a group differ on.",
+      "::llvm::SmallVector<::shoal::AxisRefAttr>", "getGroupAxes">,
+    InterfaceMethod<[{
+        Whether data moves between devices: then all devices of a group must
+        reach the op, in the same order as their other collectives.
+      }], "bool", "communicates", (ins), "", "return true;">,
+    InterfaceMethod<"Axes that no result varies over, where not named below.",
+      "::llvm::SmallVector<::shoal::AxisRefAttr>", "getUniformAxes">,
+    InterfaceMethod<"Axes that results vary over, whatever the operands do.",
+      "::llvm::SmallVector<::shoal::AxisRefAttr>", "getVaryingAxes">
+  ];
+}
+
+#endif // SPMD_INTERFACES_TD

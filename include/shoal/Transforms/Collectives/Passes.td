@@ -1,0 +1,129 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_TRANSFORMS_COLLECTIVES_PASSES_TD
+#define SHOAL_TRANSFORMS_COLLECTIVES_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def MergeCollectives : Pass<"shoal-merge-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Merges ops, and so collectives, that compute the same";
+  let description = [{
+    As `--cse`, but collectives that differ in their `why` alone are the same:
+    the one that is left names both reasons. Ops that no one reads go away
+    first. Assumes per-device functions; leaves others as they are.
+
+    ```mlir
+    %0 = spmd.all_gather @mesh [{"x"} ] %a {why = "b"} : tensor<2xf32> -> tensor<8xf32>
+    %1 = spmd.all_gather @mesh [{"x"} ] %a {why = "c"} : tensor<2xf32> -> tensor<8xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = spmd.all_gather @mesh [{"x"} ] %a {why = "b; c"} : tensor<2xf32> -> tensor<8xf32>
+    ```
+  }];
+}
+
+def SimplifyCollectives : Pass<"shoal-simplify-collectives", "::mlir::ModuleOp"> {
+  let summary = "Cancels and fuses collectives that follow each other";
+  let description = [{
+    Every rewrite sends fewer bytes, or as many in fewer messages:
+
+    | before | after |
+    |---|---|
+    | all_gather over P, R, then all_slice over P, S | all_gather over R, all_slice over S, or nothing |
+    | all_gather of one dimension, all_slice of another over the same axes | all_to_all |
+    | all_slice, then all_gather over the same axes, of what all devices hold | nothing, or a smaller all_slice |
+    | all_reduce, then all_slice over axes that were summed over | reduce_scatter, all_reduce over the rest |
+    | all_reduce, then all_slice over others | all_slice, all_reduce |
+    | all_to_all and back; collective_permute and back | nothing |
+    | all_to_all, then all_gather of its target dimension | all_gather of its source dimension |
+    | all_gather of all_gather, all_reduce of all_reduce, permute of permute | one |
+    | all_gather over S beside all_gather over R, S of the same | the second one gathers the first over R |
+
+    Where dimensions do not divide evenly, blocks within blocks may not be the
+    blocks over all axes; there a rewrite that needs that does not happen. The
+    first op of a pair stays where others need its result, and then only
+    rewrites that leave nothing to send behind happen. That a value is the same
+    on all devices is proved by the analysis of `--shoal-verify-collectives`.
+  }];
+}
+
+def HoistCollectives : Pass<"shoal-hoist-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Takes loop-invariant collectives out of loops";
+  let description = [{
+    A collective in the body of a loop whose operands do not change from one
+    iteration to the next is done once, before the loop, and so is what it is
+    computed from. Values that iterations hand on unchanged count as unchanging.
+    Loops are the ops of `RegionBranchOpInterface` whose regions may run again.
+    Collectives in a branch inside of the body stay: they may never run.
+  }];
+}
+
+def CombineCollectives : Pass<"shoal-combine-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Makes one message of several small ones";
+  let description = [{
+    all_reduces, all_gathers and reduce_scatters of one kind, group and element
+    type that do not depend on each other are combined, in program order, up to
+    `max-bytes` a message (the larger of operand and result). Operands are
+    flattened, put one behind the other, and the parts of the result get their
+    shapes back. The packing is in the program and not in the collective: a
+    message has to be contiguous for MPI anyhow, and so it needs no other form
+    of any collective, its memory is planned, and what produces an operand can
+    write it in place.
+
+    The combined op stands where the last of them stood. Ops with as many
+    collectives before them on the longest way are taken together, which makes
+    the outcome a function of the program and rules out cycles.
+
+    ```mlir
+    %0 = spmd.all_reduce sum @mesh {"x"} %a : tensor<f32>
+    %1 = spmd.all_reduce sum @mesh {"x"} %b : tensor<3xf32>
+    ```
+    becomes
+    ```mlir
+    %2 = shoal.reshape %a : tensor<f32> -> tensor<1x1xf32>
+    %3 = shoal.reshape %b : tensor<3xf32> -> tensor<1x3xf32>
+    %4 = shoal.concatenate %2, %3 dim = 1 : (tensor<1x1xf32>, tensor<1x3xf32>) -> tensor<1x4xf32>
+    %5 = spmd.all_reduce sum @mesh {"x"} %4 {why = "2 combined"} : tensor<1x4xf32>
+    ```
+    and slices and reshapes of the result.
+  }];
+  let options = [
+    Option<"maxBytes", "max-bytes", "int64_t", "::shoal::kDefaultCombineBytes",
+           "The largest message to make; 0 combines nothing">
+  ];
+  let dependentDialects = ["::shoal::ShoalDialect"];
+}
+
+def VerifyCollectives : Pass<"shoal-verify-collectives", "::mlir::ModuleOp"> {
+  let summary = "Proves that all devices run the same collectives";
+  let description = [{
+    A per-device program is one sequence of ops; devices can come to differ in
+    what they run only where a value chooses between regions. The pass computes
+    for each value the mesh axes that it may vary over (see `Uniformity`), and
+    fails where such a choice varies over an axis that a collective inside of
+    the op spans: some devices of a group would wait for others that never
+    come. The error names the op, the axes, the collective, and where the value
+    came to differ. A program that passes cannot deadlock, under any schedule
+    that keeps the order of the collectives of a group. Changes nothing.
+  }];
+}
+
+def PrintCollectives : Pass<"shoal-print-collectives", "::mlir::ModuleOp"> {
+  let summary = "Prints the collectives of per-device programs, and their bytes";
+  let description = [{
+    A line for each to the standard error stream, in program order, with the
+    bytes that one device sends (of a loop: in one iteration) and the op's
+    `why`; then the sum:
+
+    ```
+    @moe_layer
+      all_to_all {"ep"} : tensor<16x1x32x128xf32> -> tensor<2x8x32x128xf32>  1835008 bytes, for operand 0 of ...
+      in all 1835008 bytes in 1 collectives
+    ```
+    Changes nothing.
+  }];
+}
+
+#endif // SHOAL_TRANSFORMS_COLLECTIVES_PASSES_TD

@@ -1,0 +1,78 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Between which devices the values of a per-device program can differ.
+
+#ifndef SHOAL_TRANSFORMS_COLLECTIVES_UNIFORMITY_H
+#define SHOAL_TRANSFORMS_COLLECTIVES_UNIFORMITY_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Sharding/Mesh.h"
+#include "llvm/ADT/SmallBitVector.h"
+
+namespace shoal {
+
+/// A set of axes of a mesh, by AxisId.
+using AxisSet = llvm::SmallBitVector;
+
+/// For each value of a function of the SPMD program the axes that it varies
+/// over: it may differ between devices that differ on these. A forward
+/// dataflow to a fixpoint:
+/// * an argument varies over the axes that its sharding splits or that it is
+///   partial over, over all axes if it has none;
+/// * a collective removes and adds axes, see CollectiveOpInterface; a mesh
+///   that orders the devices otherwise counts as all axes;
+/// * a region's argument joins what is forwarded to it, an op's result what is
+///   forwarded from its regions and, as devices may have come from different
+///   regions or left a loop at different times, the values that chose;
+/// * any other result joins the op's operands, and is over all axes where the
+///   op has effects.
+class Uniformity {
+public:
+  Uniformity(mlir::func::FuncOp function, const Mesh &mesh);
+
+  const Mesh &getMesh() const { return mesh; }
+  mlir::MLIRContext *getContext() const { return context; }
+  AxisSet varyingAxes(mlir::Value value) const;
+
+  /// The axes that a group of `op` spans; all for a call, whose callee may
+  /// hold any collective, and for an op of the dialect without the interface;
+  /// nothing for an op that moves no data.
+  std::optional<AxisSet> groupOf(mlir::Operation *op) const;
+
+  /// The operands of `op`, and of the terminators of its regions, that choose
+  /// which region runs next: those that are not forwarded, where there is more
+  /// than one way to go.
+  static llvm::SmallVector<mlir::Value> choosers(mlir::Operation *op);
+
+  /// Where `value` gets an axis of `axes` from: an argument, or the result of
+  /// an op whose operands are uniform over it.
+  mlir::Value originOf(mlir::Value value, const AxisSet &axes) const;
+
+private:
+  AxisSet none() const { return AxisSet(mesh.axes.size()); }
+  AxisSet all() const { return AxisSet(mesh.axes.size(), true); }
+  AxisSet toSet(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol,
+                mlir::ArrayRef<AxisRefAttr> axes) const;
+  bool hasOtherOrder(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol) const;
+  AxisSet argumentAxes(mlir::BlockArgument argument) const;
+  AxisSet joinOf(mlir::ValueRange values) const;
+  void join(mlir::Value value, const AxisSet &axes);
+  void visit(mlir::Operation *op);
+  void visitBranches(mlir::RegionBranchOpInterface op);
+  void visitOpaqueRegions(mlir::Operation *op);
+  AxisSet resultAxes(mlir::Operation *op) const;
+  llvm::SmallVector<mlir::Value> sourcesOf(mlir::Value value) const;
+
+  mlir::func::FuncOp function;
+  mlir::MLIRContext *context;
+  const Mesh &mesh;
+  llvm::DenseMap<mlir::Value, AxisSet> axesOf;
+  bool changed = false;
+};
+
+} // namespace shoal
+
+#endif // SHOAL_TRANSFORMS_COLLECTIVES_UNIFORMITY_H

@@ -1,0 +1,63 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which devices act together in each op, and between which its results differ.
+
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::spmd;
+
+using Axes = SmallVector<AxisRefAttr>;
+
+static Axes flatten(ArrayAttr axesPerDim) {
+  Axes axes;
+  for (auto list : axesPerDim.getAsRange<AxesAttr>())
+    llvm::append_range(axes, list.getAxes());
+  return axes;
+}
+
+// Every device has its own index.
+Axes AxisIndexOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
+bool AxisIndexOp::communicates() { return false; }
+Axes AxisIndexOp::getUniformAxes() { return {}; }
+Axes AxisIndexOp::getVaryingAxes() { return getGroupAxes(); }
+
+// Every device has its own part.
+Axes AllSliceOp::getGroupAxes() { return flatten(getAxes()); }
+bool AllSliceOp::communicates() { return false; }
+Axes AllSliceOp::getUniformAxes() { return {}; }
+Axes AllSliceOp::getVaryingAxes() { return getGroupAxes(); }
+
+// All devices of the group have the same result.
+Axes AllGatherOp::getGroupAxes() { return flatten(getAxes()); }
+Axes AllGatherOp::getUniformAxes() { return getGroupAxes(); }
+Axes AllGatherOp::getVaryingAxes() { return {}; }
+
+Axes AllReduceOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
+Axes AllReduceOp::getUniformAxes() { return getGroupAxes(); }
+Axes AllReduceOp::getVaryingAxes() { return {}; }
+
+Axes ReduceScatterOp::getGroupAxes() { return flatten(getAxes()); }
+Axes ReduceScatterOp::getUniformAxes() { return {}; }
+Axes ReduceScatterOp::getVaryingAxes() { return getGroupAxes(); }
+
+Axes AllToAllOp::getGroupAxes() {
+  Axes axes;
+  for (auto move : getMoves().getAsRange<MoveAttr>())
+    llvm::append_range(axes, move.getAxes().getAxes());
+  return axes;
+}
+Axes AllToAllOp::getUniformAxes() { return {}; }
+Axes AllToAllOp::getVaryingAxes() { return getGroupAxes(); }
+
+Axes CollectivePermuteOp::getGroupAxes() {
+  return Axes(getSourceAxes().getAxes());
+}
+Axes CollectivePermuteOp::getUniformAxes() { return {}; }
+Axes CollectivePermuteOp::getVaryingAxes() { return getGroupAxes(); }
+
+Axes HaloExchangeOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
+Axes HaloExchangeOp::getUniformAxes() { return {}; }
+Axes HaloExchangeOp::getVaryingAxes() { return getGroupAxes(); }

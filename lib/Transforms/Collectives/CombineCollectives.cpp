@@ -1,0 +1,154 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Packing.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Transforms/Collectives/Passes.h"
+#include "llvm/ADT/MapVector.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_COMBINECOLLECTIVES
+#include "shoal/Transforms/Collectives/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+using Ops = SmallVector<Operation *>;
+
+/// Combines the collectives of one block.
+class BlockCombiner {
+public:
+  BlockCombiner(Block &block, int64_t maxBytes)
+      : block(block), maxBytes(maxBytes) {}
+
+  void run();
+
+private:
+  unsigned depthOf(Operation *op) const;
+  bool holdsCollective(Operation *op) const;
+  void combine(ArrayRef<Operation *> ops);
+  void moveUsersBehind(ArrayRef<Operation *> ops, Operation *last);
+
+  Block &block;
+  int64_t maxBytes;
+  /// The most collectives on a way to a value of this block. Those of equal
+  /// depth do not depend on each other, and no combination of such makes a
+  /// cycle: dependences go from lower to higher depth.
+  llvm::DenseMap<Value, unsigned> depths;
+};
+
+} // namespace
+
+bool BlockCombiner::holdsCollective(Operation *op) const {
+  return op
+      ->walk([](Operation *inner) {
+        auto collective = dyn_cast<spmd::CollectiveOpInterface>(inner);
+        return (collective && collective.communicates()) ||
+                       isa<CallOpInterface>(inner)
+                   ? WalkResult::interrupt()
+                   : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+unsigned BlockCombiner::depthOf(Operation *op) const {
+  unsigned depth = 0;
+  op->walk([&](Operation *inner) {
+    for (Value operand : inner->getOperands())
+      depth = std::max(depth, depths.lookup(operand));
+  });
+  return depth;
+}
+
+/// The larger of what goes in and what comes out.
+static int64_t bytesOf(Operation *op) {
+  return std::max(sizeInBytes(op->getOperand(0).getType()),
+                  sizeInBytes(op->getResult(0).getType()));
+}
+
+/// Users of `ops`, and their users, that stand before `last`, go behind it in
+/// the order they have.
+void BlockCombiner::moveUsersBehind(ArrayRef<Operation *> ops,
+                                    Operation *last) {
+  llvm::DenseSet<Operation *> late(llvm::from_range, ops);
+  auto readsLate = [&](Operation *op) {
+    return op
+        ->walk([&](Operation *inner) {
+          return llvm::any_of(inner->getOperands(),
+                              [&](Value operand) {
+                                return late.contains(operand.getDefiningOp());
+                              })
+                     ? WalkResult::interrupt()
+                     : WalkResult::advance();
+        })
+        .wasInterrupted();
+  };
+  Operation *behind = last;
+  for (Operation *op = ops[0]; op != last;) {
+    Operation *next = op->getNextNode();
+    if (readsLate(op)) {
+      late.insert(op);
+      op->moveAfter(behind);
+      behind = op;
+    }
+    op = next;
+  }
+}
+
+void BlockCombiner::combine(ArrayRef<Operation *> ops) {
+  moveUsersBehind(ops, ops.back());
+  for (auto [op, value] : llvm::zip_equal(ops, pack(ops)))
+    op->replaceAllUsesWith(ValueRange(value));
+  for (Operation *op : ops)
+    op->erase();
+}
+
+void BlockCombiner::run() {
+  std::map<unsigned, llvm::MapVector<Attribute, Ops>> levels;
+  for (Operation &op : block) {
+    unsigned depth = depthOf(&op);
+    if (Attribute key = packingKey(&op); key && bytesOf(&op) <= maxBytes)
+      levels[depth][key].push_back(&op);
+    depth += holdsCollective(&op);
+    for (Value result : op.getResults())
+      depths[result] = depth;
+  }
+  for (auto &[depth, groups] : levels)
+    for (auto &[key, ops] : groups) {
+      // Earlier combinations may have moved them.
+      llvm::sort(ops, [](Operation *a, Operation *b) {
+        return a->isBeforeInBlock(b);
+      });
+      for (ArrayRef<Operation *> left = ops; !left.empty();) {
+        size_t count = 0;
+        for (int64_t bytes = 0; count < left.size(); ++count)
+          if ((bytes += bytesOf(left[count])) > maxBytes)
+            break;
+        if (count > 1)
+          combine(left.take_front(count));
+        left = left.drop_front(count);
+      }
+    }
+}
+
+namespace {
+
+struct CombineCollectives
+    : shoal::impl::CombineCollectivesBase<CombineCollectives> {
+  using CombineCollectivesBase::CombineCollectivesBase;
+
+  void runOnOperation() override {
+    if (!getOperation()->hasAttr(kSpmdAttr) || maxBytes <= 0)
+      return;
+    SmallVector<Block *> blocks;
+    getOperation()->walk([&](Block *block) { blocks.push_back(block); });
+    for (Block *block : blocks)
+      BlockCombiner(*block, maxBytes).run();
+  }
+};
+
+} // namespace

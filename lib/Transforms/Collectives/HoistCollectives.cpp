@@ -1,0 +1,117 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "mlir/Interfaces/ControlFlowInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Transforms/Collectives/Passes.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_HOISTCOLLECTIVES
+#include "shoal/Transforms/Collectives/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+/// Takes collectives out of the regions of one loop.
+class LoopHoister {
+public:
+  explicit LoopHoister(RegionBranchOpInterface loop) : loop(loop) {
+    loop.getSuccessorInputOperandMapping(sources);
+  }
+
+  void run();
+
+private:
+  bool isOutside(Value value) const {
+    return !loop->isProperAncestor(value.getParentBlock()->getParentOp()) &&
+           value.getParentBlock()->getParentOp() != loop;
+  }
+  Value findInvariant(Value value, llvm::DenseSet<Value> &seen) const;
+  Value invariantOf(Value value) const {
+    llvm::DenseSet<Value> seen;
+    return findInvariant(value, seen);
+  }
+  bool canHoist(Operation *op) const;
+  void hoist(Operation *op);
+
+  RegionBranchOpInterface loop;
+  RegionBranchInverseSuccessorMapping sources;
+};
+
+} // namespace
+
+/// The value from outside that a value of the loop always equals: itself, or,
+/// for an argument, the only value that ever comes in from outside while
+/// iterations pass it on unchanged. Null where there is none, or for an
+/// argument already being looked at.
+Value LoopHoister::findInvariant(Value value,
+                                 llvm::DenseSet<Value> &seen) const {
+  if (isOutside(value))
+    return value;
+  auto it = sources.find(value);
+  if (it == sources.end() || !isa<BlockArgument>(value))
+    return {};
+  seen.insert(value);
+  Value invariant;
+  for (OpOperand *source : it->second) {
+    if (seen.contains(source->get()))
+      continue;
+    Value from = findInvariant(source->get(), seen);
+    if (!from || (invariant && from != invariant))
+      return {};
+    invariant = from;
+  }
+  return invariant;
+}
+
+/// Whether the op, with what it reads, may be computed before the loop.
+bool LoopHoister::canHoist(Operation *op) const {
+  if (op->getNumRegions() > 0 || !isMemoryEffectFree(op) ||
+      op->getParentOp() != loop)
+    return false;
+  return llvm::all_of(op->getOperands(), [&](Value operand) {
+    return invariantOf(operand) ||
+           (operand.getDefiningOp() && canHoist(operand.getDefiningOp()));
+  });
+}
+
+void LoopHoister::hoist(Operation *op) {
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (Value invariant = invariantOf(operand.get()))
+      operand.set(invariant);
+    else
+      hoist(operand.get().getDefiningOp());
+  }
+  op->moveBefore(loop);
+}
+
+void LoopHoister::run() {
+  for (auto [i, region] : llvm::enumerate(loop->getRegions())) {
+    if (!loop.isRepetitiveRegion(i))
+      continue;
+    SmallVector<spmd::CollectiveOpInterface> collectives;
+    for (auto op : region.getOps<spmd::CollectiveOpInterface>())
+      if (op.communicates())
+        collectives.push_back(op);
+    for (spmd::CollectiveOpInterface op : collectives)
+      if (canHoist(op))
+        hoist(op);
+  }
+}
+
+namespace {
+
+struct HoistCollectives : shoal::impl::HoistCollectivesBase<HoistCollectives> {
+  void runOnOperation() override {
+    if (!getOperation()->hasAttr(kSpmdAttr))
+      return;
+    // Inner loops first: what leaves them may leave the outer ones too.
+    getOperation()->walk(
+        [](RegionBranchOpInterface op) { LoopHoister(op).run(); });
+  }
+};
+
+} // namespace

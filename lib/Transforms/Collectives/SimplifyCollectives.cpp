@@ -1,0 +1,91 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SimplifyPatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Transforms/Collectives/Passes.h"
+#include "shoal/Transforms/Collectives/Uniformity.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_SIMPLIFYCOLLECTIVES
+#include "shoal/Transforms/Collectives/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+/// Whether the devices that differ on `axes` alone hold the same `value`.
+bool isUniform(Value value, const AxisSet &axes, const Uniformity &uniformity) {
+  return !uniformity.varyingAxes(value).anyCommon(axes);
+}
+
+/// all_gather over S of all_slice over R, S of a value that all have: the
+/// all_slice over R, which sends nothing. Returns nothing where that is not
+/// the case.
+std::optional<AxesPerDim> findSliceAlone(spmd::AllGatherOp gather,
+                                         spmd::AllSliceOp slice) {
+  MeshAttr mesh = meshOf(gather);
+  AxesPerDim left;
+  for (auto [size, all, minor] :
+       llvm::zip_equal(shapeOf(slice.getInput()), toLists(slice.getAxes()),
+                       toLists(gather.getAxes()))) {
+    if (minor.size() > all.size() ||
+        ArrayRef(all).take_back(minor.size()) != ArrayRef(minor))
+      return std::nullopt;
+    AxisRefs &major = left.emplace_back(all);
+    major.truncate(all.size() - minor.size());
+    if (!blocksNest(size, major, minor, mesh))
+      return std::nullopt;
+  }
+  return left;
+}
+
+void cancelSliceAndGather(spmd::AllGatherOp gather,
+                          const Uniformity &uniformity) {
+  auto slice = gather.getInput().getDefiningOp<spmd::AllSliceOp>();
+  if (!slice || slice.getMeshAttr() != gather.getMeshAttr() ||
+      !isUniform(slice.getInput(), *uniformity.groupOf(gather), uniformity))
+    return;
+  std::optional<AxesPerDim> left = findSliceAlone(gather, slice);
+  if (!left)
+    return;
+  Value value = slice.getInput();
+  OpBuilder builder(gather);
+  if (!isEmpty(*left))
+    value = spmd::AllSliceOp::create(
+        builder, gather.getLoc(), gather.getType(), gather.getMeshAttr(),
+        toAttr(*left, gather.getContext()), value, slice.getWhyAttr());
+  gather.replaceAllUsesWith(value);
+}
+
+struct SimplifyCollectives
+    : shoal::impl::SimplifyCollectivesBase<SimplifyCollectives> {
+  void runOnOperation() override {
+    FailureOr<Mesh> mesh = failure();
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(kSpmdAttr) || function.isDeclaration())
+        continue;
+      if (failed(mesh) && failed(mesh = collectMesh(getOperation())))
+        return signalPassFailure();
+      if (failed(simplify(function, *mesh)))
+        return signalPassFailure();
+    }
+  }
+
+  LogicalResult simplify(func::FuncOp function, const Mesh &mesh) {
+    // This needs the uniformity of values, which the patterns replace.
+    Uniformity uniformity(function, mesh);
+    function.walk(
+        [&](spmd::AllGatherOp op) { cancelSliceAndGather(op, uniformity); });
+    RewritePatternSet patterns(&getContext());
+    populateSlicePatterns(patterns);
+    populateGatherPatterns(patterns);
+    populatePairPatterns(patterns);
+    return applyPatternsGreedily(function, std::move(patterns));
+  }
+};
+
+} // namespace

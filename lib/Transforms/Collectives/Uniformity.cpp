@@ -1,0 +1,244 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Transforms/Collectives/Uniformity.h"
+#include "mlir/Interfaces/CallInterfaces.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace shoal;
+using spmd::CollectiveOpInterface;
+
+//===----------------------------------------------------------------------===//
+// Axes
+//===----------------------------------------------------------------------===//
+
+static bool listsInOrder(ArrayRef<int64_t> ids) {
+  for (auto [position, id] : llvm::enumerate(ids))
+    if (static_cast<int64_t>(position) != id)
+      return false;
+  return true;
+}
+
+/// Whether `symbol` names a mesh on which the same coordinates may be those of
+/// another device.
+bool Uniformity::hasOtherOrder(Operation *op, FlatSymbolRefAttr symbol) const {
+  MeshOp other = lookupMesh(op, symbol);
+  if (!other)
+    return true;
+  ArrayRef<int64_t> ids = other.getMesh().getDeviceIds();
+  if (listsInOrder(ids) && listsInOrder(mesh.deviceIds))
+    return false;
+  return ids != ArrayRef(mesh.deviceIds);
+}
+
+AxisSet Uniformity::toSet(Operation *op, FlatSymbolRefAttr symbol,
+                          ArrayRef<AxisRefAttr> axes) const {
+  if (axes.empty())
+    return none();
+  if (hasOtherOrder(op, symbol))
+    return all();
+  AxisSet set = none();
+  for (AxisId axis : toAxisList(axes, mesh))
+    set.set(axis);
+  return set;
+}
+
+AxisSet Uniformity::argumentAxes(BlockArgument argument) const {
+  ShardingAttr sharding = getShardingOf(argument);
+  if (!sharding)
+    return all();
+  SmallVector<AxisRefAttr> axes(sharding.getPartial());
+  for (DimShardingAttr dim : sharding.getDims())
+    llvm::append_range(axes, dim.getAxes());
+  return toSet(function, sharding.getMesh(), axes);
+}
+
+/// Whether an op may do anything with any devices: a call, or an op of the
+/// dialect that does not say what it does.
+static bool isUnknown(Operation *op) {
+  return isa<CallOpInterface>(op) ||
+         (isa_and_nonnull<spmd::SpmdDialect>(op->getDialect()) &&
+          !isa<CollectiveOpInterface>(op));
+}
+
+std::optional<AxisSet> Uniformity::groupOf(Operation *op) const {
+  if (isUnknown(op))
+    return all();
+  auto collective = dyn_cast<CollectiveOpInterface>(op);
+  if (!collective || !collective.communicates())
+    return std::nullopt;
+  return toSet(op, collective.getMeshAttr(), collective.getGroupAxes());
+}
+
+//===----------------------------------------------------------------------===//
+// Dataflow
+//===----------------------------------------------------------------------===//
+
+Uniformity::Uniformity(func::FuncOp function, const Mesh &mesh)
+    : function(function), context(function.getContext()), mesh(mesh) {
+  for (BlockArgument argument : function.getArguments())
+    axesOf[argument] = argumentAxes(argument);
+  // Sets only grow, so this ends. Without loops the second round changes
+  // nothing.
+  do {
+    changed = false;
+    function.getBody().walk<WalkOrder::PreOrder>(
+        [&](Operation *op) { visit(op); });
+  } while (changed);
+}
+
+AxisSet Uniformity::varyingAxes(Value value) const {
+  auto it = axesOf.find(value);
+  return it == axesOf.end() ? none() : it->second;
+}
+
+AxisSet Uniformity::joinOf(ValueRange values) const {
+  AxisSet axes = none();
+  for (Value value : values)
+    axes |= varyingAxes(value);
+  return axes;
+}
+
+void Uniformity::join(Value value, const AxisSet &axes) {
+  auto [it, isNew] = axesOf.try_emplace(value, none());
+  AxisSet joined = it->second;
+  joined |= axes;
+  if (joined == it->second)
+    return;
+  it->second = joined;
+  changed = true;
+}
+
+AxisSet Uniformity::resultAxes(Operation *op) const {
+  if (isUnknown(op))
+    return all();
+  AxisSet axes = joinOf(op->getOperands());
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
+    FlatSymbolRefAttr symbol = collective.getMeshAttr();
+    if (!hasOtherOrder(op, symbol))
+      axes.reset(toSet(op, symbol, collective.getUniformAxes()));
+    axes |= toSet(op, symbol, collective.getVaryingAxes());
+    return axes;
+  }
+  return isMemoryEffectFree(op) ? axes : all();
+}
+
+void Uniformity::visit(Operation *op) {
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    return visitBranches(branch);
+  if (op->getNumRegions() > 0)
+    return visitOpaqueRegions(op);
+  if (op->getNumResults() == 0)
+    return;
+  AxisSet axes = resultAxes(op);
+  for (Value result : op->getResults())
+    join(result, axes);
+}
+
+void Uniformity::visitBranches(RegionBranchOpInterface op) {
+  llvm::DenseSet<Value> forwardedTo;
+  for (RegionBranchPoint point : op.getAllRegionBranchPoints()) {
+    SmallVector<RegionSuccessor> successors;
+    op.getSuccessorRegions(point, successors);
+    for (RegionSuccessor successor : successors)
+      for (auto [from, to] :
+           llvm::zip_equal(op.getSuccessorOperands(point, successor),
+                           successor.getSuccessorInputs())) {
+        join(to, varyingAxes(from));
+        forwardedTo.insert(to);
+      }
+  }
+  AxisSet chosenBy = joinOf(choosers(op));
+  for (Value result : op->getResults())
+    join(result, chosenBy);
+  // What a region gets from nowhere, as an induction variable, comes from the
+  // op.
+  AxisSet fromOp = joinOf(op->getOperands());
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      if (!forwardedTo.contains(argument))
+        join(argument, fromOp);
+}
+
+/// Regions of an op that says nothing of them: everything that goes in may
+/// reach everything in there and every result.
+void Uniformity::visitOpaqueRegions(Operation *op) {
+  AxisSet axes = joinOf(op->getOperands());
+  op->walk([&](Operation *inner) { axes |= joinOf(inner->getOperands()); });
+  for (Region &region : op->getRegions())
+    for (BlockArgument argument : region.getArguments())
+      join(argument, axes);
+  for (Value result : op->getResults())
+    join(result, axes);
+}
+
+SmallVector<Value> Uniformity::choosers(Operation *op) {
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  if (!branch)
+    return {};
+  llvm::SetVector<Value> values;
+  for (RegionBranchPoint point : branch.getAllRegionBranchPoints()) {
+    SmallVector<RegionSuccessor> successors;
+    branch.getSuccessorRegions(point, successors);
+    if (successors.size() < 2)
+      continue;
+    llvm::DenseSet<OpOperand *> forwarded;
+    for (RegionSuccessor successor : successors) {
+      OperandRange range = branch.getSuccessorOperands(point, successor);
+      for (unsigned i = 0; i < range.size(); ++i)
+        forwarded.insert(&range.getBase()[i]);
+    }
+    Operation *at =
+        point.isParent() ? op : point.getTerminatorPredecessorOrNull();
+    for (OpOperand &operand : at->getOpOperands())
+      if (!forwarded.contains(&operand))
+        values.insert(operand.get());
+  }
+  return values.takeVector();
+}
+
+//===----------------------------------------------------------------------===//
+// Origins
+//===----------------------------------------------------------------------===//
+
+/// The values that `value` was joined from.
+SmallVector<Value> Uniformity::sourcesOf(Value value) const {
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    op = cast<BlockArgument>(value).getOwner()->getParentOp();
+  auto branch = dyn_cast<RegionBranchOpInterface>(op);
+  if (!branch)
+    return isa<func::FuncOp>(op) ? SmallVector<Value>()
+                                 : SmallVector<Value>(op->getOperands());
+  RegionBranchInverseSuccessorMapping mapping;
+  branch.getSuccessorInputOperandMapping(mapping);
+  SmallVector<Value> sources;
+  for (OpOperand *operand : mapping.lookup(value))
+    sources.push_back(operand->get());
+  if (isa<OpResult>(value))
+    llvm::append_range(sources, choosers(op));
+  else if (sources.empty())
+    llvm::append_range(sources, op->getOperands());
+  return sources;
+}
+
+Value Uniformity::originOf(Value value, const AxisSet &axes) const {
+  // Breadth first: the nearest; loops hand values round in circles.
+  llvm::SetVector<Value> open;
+  open.insert(value);
+  for (size_t i = 0; i < open.size(); ++i) {
+    bool isOrigin = true;
+    for (Value source : sourcesOf(open[i]))
+      if (varyingAxes(source).anyCommon(axes)) {
+        isOrigin = false;
+        open.insert(source);
+      }
+    if (isOrigin)
+      return open[i];
+  }
+  return value;
+}

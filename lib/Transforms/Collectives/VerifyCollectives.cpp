@@ -1,0 +1,131 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Transforms/Collectives/Passes.h"
+#include "shoal/Transforms/Collectives/Uniformity.h"
+
+namespace shoal {
+#define GEN_PASS_DEF_VERIFYCOLLECTIVES
+#include "shoal/Transforms/Collectives/Passes.h.inc"
+} // namespace shoal
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+class Verifier {
+public:
+  explicit Verifier(const Uniformity &uniformity) : uniformity(uniformity) {}
+
+  /// Checks every op with regions below `root`.
+  LogicalResult run(Operation *root) const;
+
+private:
+  LogicalResult verifyRegionsOf(Operation *op) const;
+  LogicalResult verifyGroup(Operation *op, ArrayRef<Value> choosers,
+                            Operation *collective, const AxisSet &group) const;
+  std::string print(const AxisSet &axes) const;
+
+  const Uniformity &uniformity;
+};
+
+} // namespace
+
+std::string Verifier::print(const AxisSet &axes) const {
+  AxisList list(axes.set_bits_begin(), axes.set_bits_end());
+  return toString(
+      toAxesAttr(list, uniformity.getMesh(), uniformity.getContext()));
+}
+
+/// A note at the place where a value starts to differ between devices.
+static void noteOrigin(InFlightDiagnostic &error, Value origin) {
+  if (auto argument = dyn_cast<BlockArgument>(origin)) {
+    error.attachNote(argument.getLoc())
+        << "it differs because of argument " << argument.getArgNumber();
+    return;
+  }
+  error.attachNote(origin.getLoc())
+      << "it differs because of this " << origin.getDefiningOp()->getName();
+}
+
+LogicalResult Verifier::verifyGroup(Operation *op, ArrayRef<Value> choosers,
+                                    Operation *collective,
+                                    const AxisSet &group) const {
+  for (Value chooser : choosers) {
+    AxisSet common = uniformity.varyingAxes(chooser);
+    common &= group;
+    if (common.none())
+      continue;
+    InFlightDiagnostic error = op->emitOpError()
+                               << "may take another way on other devices along "
+                               << print(common) << ", but holds a collective "
+                               << "over " << print(group)
+                               << ": devices that skip it leave the others "
+                                  "waiting";
+    error.attachNote(collective->getLoc())
+        << collective->getName() << " is here";
+    noteOrigin(error, uniformity.originOf(chooser, common));
+    return error;
+  }
+  return success();
+}
+
+LogicalResult Verifier::verifyRegionsOf(Operation *op) const {
+  bool isKnown = isa<RegionBranchOpInterface>(op);
+  SmallVector<Value> choosers = Uniformity::choosers(op);
+  WalkResult result = op->walk([&](Operation *inner) -> WalkResult {
+    std::optional<AxisSet> group =
+        inner == op ? std::nullopt : uniformity.groupOf(inner);
+    if (!group)
+      return WalkResult::advance();
+    if (isKnown)
+      return verifyGroup(op, choosers, inner, *group);
+    InFlightDiagnostic error =
+        op->emitOpError("holds a collective, but does not say when its "
+                        "regions run");
+    error.attachNote(inner->getLoc()) << inner->getName() << " is here";
+    return error;
+  });
+  return failure(result.wasInterrupted());
+}
+
+LogicalResult Verifier::run(Operation *root) const {
+  WalkResult result = root->walk([&](Operation *op) -> WalkResult {
+    if (op == root || op->getNumRegions() == 0)
+      return WalkResult::advance();
+    return verifyRegionsOf(op);
+  });
+  return failure(result.wasInterrupted());
+}
+
+namespace {
+
+struct VerifyCollectives
+    : shoal::impl::VerifyCollectivesBase<VerifyCollectives> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    SmallVector<func::FuncOp> functions;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (function->hasAttr(kSpmdAttr) && !function.isDeclaration())
+        functions.push_back(function);
+    if (functions.empty())
+      return;
+    FailureOr<Mesh> mesh = collectMesh(getOperation());
+    if (failed(mesh))
+      return signalPassFailure();
+    for (func::FuncOp function : functions)
+      if (failed(verify(function, *mesh)))
+        return signalPassFailure();
+  }
+
+  LogicalResult verify(func::FuncOp function, const Mesh &mesh) {
+    if (!function.getBody().hasOneBlock())
+      return function.emitError("expected a function of one block");
+    return Verifier(Uniformity(function, mesh)).run(function);
+  }
+};
+
+} // namespace
