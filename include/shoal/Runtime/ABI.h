@@ -11,7 +11,8 @@
  *  - `desc` is a constant array that lives as long as the program: the runtime
  *    keeps plans and communicators by its address.
  *  - Buffers are dense, row-major and 64-byte aligned; outputs overlap neither
- *    inputs nor each other. Tensors of no elements are legal everywhere.
+ *    inputs nor each other; an `inout` is both. Tensors of no elements are
+ * legal everywhere.
  *  - A failure (an MPI error, no memory for staging) ends all ranks with one
  *    line on stderr.
  *  - Every device makes the same calls in the same order.
@@ -162,6 +163,26 @@ void shoal_rt_cumulative(const int64_t *desc, const void *in, void *out);
  * equal ones in the order of their indices; NaN is greater than all. */
 void shoal_rt_top_k(const int64_t *desc, const void *in, void *values,
                     int32_t *indices);
+
+/* WINDOWS, below: the rank of the operand, of each of its dims (size, window
+ * size, stride of the window in the windows' tensor or 0, place of its start in
+ * an index or -1 for starts at 0); the number of other dims of the windows'
+ * tensor, of each (size, stride in the indices, stride in the operand or 0,
+ * stride in the windows' tensor). Strides count elements. An index is read from
+ * where these strides lead, a window of the operand lies there in its own
+ * strides. */
+
+/* desc = [type, index type, WINDOWS]. out is the windows' tensor. Starts are
+ * clamped so that windows fit, 0 <= start <= size - window size. */
+void shoal_rt_gather(const int64_t *desc, const void *in, const void *indices,
+                     void *out);
+
+/* desc = [type, kind or -1 to overwrite, whether starts are clamped as those of
+ * gather, index type, WINDOWS]. Combines the elements of `updates`, the
+ * windows' tensor, into inout in the row-major order of updates; what lies
+ * outside is dropped. */
+void shoal_rt_scatter(const int64_t *desc, const void *indices,
+                      const void *updates, void *inout);
 
 /* NOLINTEND(readability-identifier-naming) */
 

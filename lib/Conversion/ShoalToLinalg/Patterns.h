@@ -31,6 +31,8 @@ void populateShapeToLinalgPatterns(mlir::RewritePatternSet &patterns);
 void populateInsertionToLinalgPatterns(mlir::RewritePatternSet &patterns);
 /// cumulative, top_k: rt.call.
 void populateScanToRtPatterns(mlir::RewritePatternSet &patterns);
+/// gather, scatter, dynamic_slice, dynamic_update_slice: rt.call.
+void populateIndexingToRtPatterns(mlir::RewritePatternSet &patterns);
 /// The ops of `spmd`: rt.call. `numbering` must outlive the patterns.
 void populateSpmdToRtPatterns(mlir::RewritePatternSet &patterns,
                               const ProgramNumbering &numbering);

@@ -107,6 +107,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     populateShapeToLinalgPatterns(patterns);
     populateInsertionToLinalgPatterns(patterns);
     populateScanToRtPatterns(patterns);
+    populateIndexingToRtPatterns(patterns);
     populateSpmdToRtPatterns(patterns, numbering);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     if (failed(verifyLowered(getOperation())))

@@ -43,8 +43,11 @@ void CallOp::getEffects(
     return;
   for (OpOperand &input : getInputsMutable())
     effects.emplace_back(MemoryEffects::Read::get(), &input);
-  for (OpOperand &output : getOutputsMutable())
+  for (OpOperand &output : getOutputsMutable()) {
+    if (getInPlace())
+      effects.emplace_back(MemoryEffects::Read::get(), &output);
     effects.emplace_back(MemoryEffects::Write::get(), &output);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -52,7 +55,7 @@ void CallOp::getEffects(
 //===----------------------------------------------------------------------===//
 
 bool CallOp::bufferizesToMemoryRead(OpOperand &operand, const AnalysisState &) {
-  return isDpsInput(&operand);
+  return isDpsInput(&operand) || getInPlace();
 }
 
 bool CallOp::bufferizesToMemoryWrite(OpOperand &operand,
@@ -97,9 +100,11 @@ LogicalResult CallOp::bufferize(RewriterBase &rewriter,
     outputs.push_back(isDense(*buffer)
                           ? *buffer
                           : allocateDense(rewriter, getLoc(), *buffer));
+    if (getInPlace() && outputs.back() != *buffer)
+      memref::CopyOp::create(rewriter, getLoc(), *buffer, outputs.back());
   }
   CallOp::create(rewriter, getLoc(), TypeRange(), getCallee(), getDesc(),
-                 inputs, outputs);
+                 inputs, outputs, getInPlace());
   for (auto [written, result] : llvm::zip_equal(outputs, results))
     if (written != result)
       memref::CopyOp::create(rewriter, getLoc(), written, result);

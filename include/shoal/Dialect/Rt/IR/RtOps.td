@@ -31,8 +31,8 @@ def Rt_CallOp : Op<Rt_Dialect, "call", [
   let description = [{
     Calls the runtime with the constant array `desc` (its encoding per callee
     is that of shoal/Runtime/ABI.h), then the inputs, then the outputs, which
-    the callee overwrites whole. On tensors the results are the outputs' new
-    values.
+    the callee overwrites whole; `in_place` says that it reads them and changes
+    a part. On tensors the results are the outputs' new values.
     ```mlir
     %y = rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 8] ins(%x : tensor<4x6xf32>)
          outs(%init : tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -43,7 +43,8 @@ def Rt_CallOp : Op<Rt_Dialect, "call", [
     * (C2) on tensors there is a result of its type per output, on memrefs none.
   }];
   let arguments = (ins StrAttr:$callee, DenseI64ArrayAttr:$desc,
-                       Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs);
+                       Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs,
+                       UnitAttr:$in_place);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $callee $desc (`ins` `(` $inputs^ `:` type($inputs) `)`)?

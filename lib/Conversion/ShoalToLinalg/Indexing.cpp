@@ -1,0 +1,184 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// gather, scatter and dynamic slices: calls of the runtime's gather and
+// scatter.
+
+#include "Combiner.h"
+#include "Descriptor.h"
+#include "Patterns.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+
+using namespace mlir;
+using namespace shoal;
+
+static SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0;) {
+    strides[d] = stride;
+    stride *= shape[d];
+  }
+  return strides;
+}
+
+/// The part of both descriptors that says where windows lie, see ABI.h.
+static void addWindows(Descriptor &desc, const IndexedWindows &w) {
+  SmallVector<int64_t> operand = rowMajorStrides(w.operandShape);
+  SmallVector<int64_t> indices = rowMajorStrides(w.indicesShape);
+  SmallVector<int64_t> windows = rowMajorStrides(w.windowsShape);
+  // Where each element is an index, an index has one element.
+  indices.push_back(0);
+  SmallVector<int64_t> offsetDims = w.offsetDimOfOperandDim();
+  desc.add(w.operandShape.size());
+  for (auto [dim, size] : llvm::enumerate(w.operandShape)) {
+    int64_t component = w.componentOf(dim);
+    desc.add(size).add(w.windowSizes[dim]);
+    desc.add(offsetDims[dim] < 0 ? 0 : windows[offsetDims[dim]]);
+    desc.add(component < 0 ? -1 : component * indices[w.indexVectorDim]);
+  }
+  desc.add(w.windowsBatchDims().size());
+  for (auto [at, from] :
+       llvm::zip_equal(w.windowsBatchDims(), w.indicesBatchDims())) {
+    int64_t dim = w.operandDimOfBatching(from);
+    desc.add(w.windowsShape[at]).add(indices[from]);
+    desc.add(dim < 0 ? 0 : operand[dim]).add(windows[at]);
+  }
+}
+
+/// The starts of one window in the dimensions of w.startIndexMap, as the
+/// indices that its starts are.
+static Value makeIndices(OpBuilder &builder, Location loc, OperandRange starts,
+                         IndexedWindows &w) {
+  int64_t count = w.startIndexMap.size();
+  w.indicesShape = {count};
+  Value indices = makeEmpty(builder, loc, w.indicesShape,
+                            tensorTypeOf(starts.front()).getElementType());
+  for (auto [place, dim] : llvm::enumerate(w.startIndexMap)) {
+    OpFoldResult offset = builder.getIndexAttr(place);
+    OpFoldResult one = builder.getIndexAttr(1);
+    indices = tensor::InsertSliceOp::create(builder, loc, starts[dim], indices,
+                                            offset, one, one);
+  }
+  return indices;
+}
+
+/// Windows of one box whose starts count only where it is smaller.
+static IndexedWindows describeSlice(Value operand, ArrayRef<int64_t> sizes) {
+  IndexedWindows w;
+  w.operandShape = llvm::to_vector(tensorTypeOf(operand).getShape());
+  w.windowsShape = w.windowSizes = llvm::to_vector(sizes);
+  for (auto [dim, size] : llvm::enumerate(sizes)) {
+    w.offsetDims.push_back(dim);
+    if (size != w.operandShape[dim])
+      w.startIndexMap.push_back(dim);
+  }
+  return w;
+}
+
+static Value makeScatter(OpBuilder &builder, Location loc,
+                         std::optional<ReduceKind> kind, bool clamps,
+                         const IndexedWindows &w, Value operand, Value indices,
+                         Value updates) {
+  Descriptor desc;
+  desc.addType(operand.getType());
+  if (kind)
+    desc.addKind(*kind);
+  else
+    desc.add(-1);
+  desc.add(clamps).addType(indices.getType());
+  addWindows(desc, w);
+  auto call =
+      rt::CallOp::create(builder, loc, operand.getType(), "scatter", desc.get(),
+                         ValueRange{indices, updates}, operand);
+  call.setInPlace(true);
+  return call.getResult(0);
+}
+
+namespace {
+
+struct LowerGather : OpRewritePattern<GatherOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(GatherOp op,
+                                PatternRewriter &rewriter) const override {
+    Descriptor desc;
+    desc.addType(op.getInput().getType()).addType(op.getIndices().getType());
+    addWindows(desc, IndexedWindows::of(op));
+    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "gather",
+                                           desc.get(),
+                                           {op.getInput(), op.getIndices()},
+                                           op.getResult().getType()));
+    return success();
+  }
+};
+
+struct LowerDynamicSlice : OpRewritePattern<DynamicSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DynamicSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    IndexedWindows w = describeSlice(op.getInput(), op.getSizes());
+    if (w.startIndexMap.empty()) {
+      rewriter.replaceOp(op, op.getInput());
+      return success();
+    }
+    Value indices = makeIndices(rewriter, op.getLoc(), op.getStarts(), w);
+    Descriptor desc;
+    desc.addType(op.getInput().getType()).addType(indices.getType());
+    addWindows(desc, w);
+    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "gather",
+                                           desc.get(), {op.getInput(), indices},
+                                           op.getResult().getType()));
+    return success();
+  }
+};
+
+/// Sums and products of narrow floats are accumulated in f32.
+struct LowerScatter : OpRewritePattern<ScatterOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ScatterOp op,
+                                PatternRewriter &rewriter) const override {
+    Type element = tensorTypeOf(op.getInput()).getElementType();
+    Type accumulator =
+        op.getKind() ? getAccumulator(*op.getKind(), element) : element;
+    Location loc = op.getLoc();
+    Value scattered = makeScatter(
+        rewriter, loc, op.getKind(), /*clamps=*/false, IndexedWindows::of(op),
+        convertTo(rewriter, loc, op.getInput(), accumulator), op.getIndices(),
+        convertTo(rewriter, loc, op.getUpdates(), accumulator));
+    rewriter.replaceOp(op, convertTo(rewriter, loc, scattered, element));
+    return success();
+  }
+};
+
+struct LowerDynamicUpdateSlice : OpRewritePattern<DynamicUpdateSliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(DynamicUpdateSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    IndexedWindows w =
+        describeSlice(op.getInput(), tensorTypeOf(op.getUpdate()).getShape());
+    if (w.startIndexMap.empty()) {
+      rewriter.replaceOp(op, op.getUpdate());
+      return success();
+    }
+    Value indices = makeIndices(rewriter, op.getLoc(), op.getStarts(), w);
+    rewriter.replaceOp(op, makeScatter(rewriter, op.getLoc(), std::nullopt,
+                                       /*clamps=*/true, w, op.getInput(),
+                                       indices, op.getUpdate()));
+    return success();
+  }
+};
+
+} // namespace
+
+void shoal::populateIndexingToRtPatterns(RewritePatternSet &patterns) {
+  patterns.add<LowerGather, LowerDynamicSlice, LowerScatter,
+               LowerDynamicUpdateSlice>(patterns.getContext());
+}

@@ -1,0 +1,238 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// gather and scatter.
+
+#include "IndexedBoxes.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace shoal::rt;
+
+//===----------------------------------------------------------------------===//
+// Descriptor
+//===----------------------------------------------------------------------===//
+
+template <typename T>
+static int64_t readAs(const void *indices, int64_t at) {
+  return static_cast<const T *>(indices)[at];
+}
+
+static auto readerOf(ElementType type) -> int64_t (*)(const void *, int64_t) {
+  switch (type) {
+  case ElementType::I64:
+    return readAs<int64_t>;
+  case ElementType::I32:
+    return readAs<int32_t>;
+  case ElementType::I16:
+    return readAs<int16_t>;
+  case ElementType::I8:
+    return readAs<int8_t>;
+  default:
+    fatal("indices that are not integers");
+  }
+}
+
+IndexedBoxes::IndexedBoxes(Descriptor &reader)
+    : readIndex(readerOf(reader.type())) {
+  operandDims.resize(reader.number());
+  for (Dim &dim : operandDims) {
+    dim.size = reader.number();
+    dim.boxSize = reader.number();
+    dim.boxStride = reader.number();
+    dim.component = reader.number();
+  }
+  int64_t stride = 1;
+  for (size_t d = operandDims.size(); d-- > 0;) {
+    operandDims[d].stride = stride;
+    stride *= operandDims[d].size;
+  }
+  batch.resize(reader.number());
+  for (Loop<3> &loop : batch) {
+    loop.size = reader.number();
+    loop.strides = {reader.number(), reader.number(), reader.number()};
+  }
+}
+
+bool IndexedBoxes::boxesAreInOrder() const {
+  int64_t smallest = INT64_MAX, largest = 0;
+  for (const Loop<3> &loop : batch)
+    if (loop.size > 1)
+      smallest = std::min(smallest, loop.strides[2]);
+  for (const Dim &dim : operandDims)
+    if (dim.boxSize > 1)
+      largest = std::max(largest, dim.boxStride);
+  return largest < smallest;
+}
+
+//===----------------------------------------------------------------------===//
+// Gather
+//===----------------------------------------------------------------------===//
+
+/// Copies rows: an innermost loop that is dense on both sides is one.
+template <typename T>
+static void gatherBoxes(const IndexedBoxes &boxes, const T *in,
+                        const void *indices, T *out) {
+  Loops<2> loops;
+  for (const IndexedBoxes::Dim &dim : boxes.dims())
+    loops.push_back({dim.boxSize, {dim.stride, dim.boxStride}});
+  if (isEmpty(loops))
+    return;
+  loops = simplify(std::move(loops), /*leader=*/1);
+  int64_t row = 1;
+  if (!loops.empty() && loops.back().strides == Offsets<2>{1, 1}) {
+    row = loops.back().size;
+    loops.pop_back();
+  }
+  boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
+                                int64_t operandBase, int64_t boxesBase) {
+    for (size_t d = 0; d < starts.size(); ++d)
+      operandBase += starts[d] * boxes.dims()[d].stride;
+    forEach<2>(loops, [&](const Offsets<2> &at) {
+      std::memcpy(out + boxesBase + at[1], in + operandBase + at[0],
+                  row * sizeof(T));
+    });
+  });
+}
+
+extern "C" void shoal_rt_gather(const int64_t *desc, const void *in,
+                                const void *indices, void *out) {
+  Descriptor reader(desc);
+  ElementType type = reader.type();
+  IndexedBoxes boxes(reader);
+  boxes.setClamps(true);
+  // Nothing is computed: the size is all that counts.
+  switch (shoal::support::elementSize(type)) {
+  case 8:
+    return gatherBoxes(boxes, static_cast<const int64_t *>(in), indices,
+                       static_cast<int64_t *>(out));
+  case 4:
+    return gatherBoxes(boxes, static_cast<const int32_t *>(in), indices,
+                       static_cast<int32_t *>(out));
+  case 2:
+    return gatherBoxes(boxes, static_cast<const int16_t *>(in), indices,
+                       static_cast<int16_t *>(out));
+  default:
+    return gatherBoxes(boxes, static_cast<const int8_t *>(in), indices,
+                       static_cast<int8_t *>(out));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Operand 0 is the tensor, operand 1 the boxes' tensor.
+struct Box {
+  int64_t operandBase;
+  int64_t boxesBase;
+  Loops<2> loops;
+};
+} // namespace
+
+/// The part of a box that lies inside; false where nothing does.
+static bool clip(const IndexedBoxes &boxes, const std::vector<int64_t> &starts,
+                 Box &box) {
+  for (size_t d = 0; d < starts.size(); ++d) {
+    const IndexedBoxes::Dim &dim = boxes.dims()[d];
+    // Written so that no sum overflows, whatever the index.
+    if (starts[d] >= dim.size || starts[d] <= -dim.boxSize)
+      return false;
+    int64_t begin = std::max<int64_t>(-starts[d], 0);
+    int64_t end = std::min(dim.boxSize, dim.size - starts[d]);
+    if (begin >= end)
+      return false;
+    box.operandBase += (starts[d] + begin) * dim.stride;
+    box.boxesBase += begin * dim.boxStride;
+    box.loops[d] = {end - begin, {dim.stride, dim.boxStride}};
+  }
+  return true;
+}
+
+template <typename T, typename Combine>
+static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
+                         const T *updates, T *out, Combine combine) {
+  Box box;
+  boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
+                                int64_t operandBase, int64_t boxesBase) {
+    box.operandBase = operandBase;
+    box.boxesBase = boxesBase;
+    box.loops.resize(starts.size());
+    if (!clip(boxes, starts, box))
+      return;
+    Loop<2> row{1, {1, 1}};
+    if (!box.loops.empty()) {
+      row = box.loops.back();
+      box.loops.pop_back();
+    }
+    forEach<2>(box.loops, [&](const Offsets<2> &at) {
+      T *to = out + box.operandBase + at[0];
+      const T *from = updates + box.boxesBase + at[1];
+      for (int64_t i = 0; i < row.size; ++i)
+        to[i * row.strides[0]] =
+            combine(to[i * row.strides[0]], from[i * row.strides[1]]);
+    });
+  });
+}
+
+namespace {
+/// Elements of the updates and of what they are combined with.
+struct Target {
+  int64_t update;
+  int64_t place;
+};
+} // namespace
+
+static std::vector<Target> listTargets(const IndexedBoxes &boxes,
+                                       const void *indices) {
+  std::vector<Target> targets;
+  Box box;
+  boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
+                                int64_t operandBase, int64_t boxesBase) {
+    box.operandBase = operandBase;
+    box.boxesBase = boxesBase;
+    box.loops.resize(starts.size());
+    if (!clip(boxes, starts, box))
+      return;
+    forEach<2>(box.loops, [&](const Offsets<2> &at) {
+      targets.push_back({box.boxesBase + at[1], box.operandBase + at[0]});
+    });
+  });
+  std::sort(targets.begin(), targets.end(),
+            [](Target a, Target b) { return a.update < b.update; });
+  return targets;
+}
+
+/// Windows that lie in front of what they are repeated along go element by
+/// element, in the order of the updates.
+template <typename T, typename Combine>
+static void scatterInOrder(const IndexedBoxes &boxes, const void *indices,
+                           const void *updates, void *inout, Combine combine) {
+  const T *from = static_cast<const T *>(updates);
+  T *to = static_cast<T *>(inout);
+  if (boxes.boxesAreInOrder())
+    return scatterBoxes(boxes, indices, from, to, combine);
+  for (auto [update, place] : listTargets(boxes, indices))
+    to[place] = combine(to[place], from[update]);
+}
+
+extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
+                                 const void *updates, void *inout) {
+  Descriptor reader(desc);
+  ElementType type = reader.type();
+  int64_t kind = reader.number();
+  bool clamps = reader.number() != 0;
+  IndexedBoxes boxes(reader);
+  boxes.setClamps(clamps);
+  if (kind < 0)
+    return dispatchType(type, [&]<typename T>() {
+      scatterInOrder<T>(boxes, indices, updates, inout,
+                        [](T, T update) { return update; });
+    });
+  dispatchKind(type, static_cast<Kind>(kind), [&]<typename T, Kind k>() {
+    scatterInOrder<T>(boxes, indices, updates, inout,
+                      [](T a, T b) { return combine<k>(a, b); });
+  });
+}

@@ -1,0 +1,73 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Boxes of one tensor whose places an array of indices gives: what gather and
+// scatter have in common.
+
+#ifndef SHOAL_LIB_RUNTIME_CPU_INDEXEDBOXES_H
+#define SHOAL_LIB_RUNTIME_CPU_INDEXEDBOXES_H
+
+#include "Descriptor.h"
+#include "Loops.h"
+
+namespace shoal::rt {
+
+/// Reads the common part of the descriptors, see ABI.h. Strides count elements.
+class IndexedBoxes {
+public:
+  /// A dimension of the tensor that is indexed.
+  struct Dim {
+    int64_t size;
+    /// Of the box along it, and its distance in the boxes' tensor.
+    int64_t boxSize;
+    int64_t boxStride;
+    /// Where in an index its start is; -1 where boxes begin at 0.
+    int64_t component;
+    /// Its own stride.
+    int64_t stride;
+  };
+
+  explicit IndexedBoxes(Descriptor &reader);
+
+  const std::vector<Dim> &dims() const { return operandDims; }
+  /// Whether each box comes whole before the next in the order of the boxes'
+  /// tensor.
+  bool boxesAreInOrder() const;
+
+  /// Starts are brought to where boxes fit.
+  void setClamps(bool value) { clamps = value; }
+
+  /// Calls visit(starts, operandBase, boxesBase) for each box, in row-major
+  /// order of the boxes' tensor: its start in each dimension, and where the box
+  /// would begin were it at 0.
+  template <typename Visitor>
+  void forEachBox(const void *indices, Visitor &&visit) const {
+    if (isEmpty(batch))
+      return;
+    std::vector<int64_t> starts(operandDims.size(), 0);
+    forEach<3>(batch, [&](const Offsets<3> &at) {
+      for (size_t d = 0; d < starts.size(); ++d)
+        if (operandDims[d].component >= 0)
+          starts[d] = readStart(indices, at[0], operandDims[d]);
+      visit(starts, at[1], at[2]);
+    });
+  }
+
+private:
+  int64_t readStart(const void *indices, int64_t at, const Dim &dim) const {
+    int64_t start = readIndex(indices, at + dim.component);
+    return clamps ? std::clamp<int64_t>(start, 0, dim.size - dim.boxSize)
+                  : start;
+  }
+
+  /// By the type of the indices.
+  int64_t (*readIndex)(const void *indices, int64_t at);
+  bool clamps = false;
+  std::vector<Dim> operandDims;
+  /// Strides in the indices, the operand and the boxes' tensor.
+  Loops<3> batch;
+};
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CPU_INDEXEDBOXES_H
