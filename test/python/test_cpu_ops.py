@@ -34,6 +34,9 @@ class Program:
             "z": self.type(0, 5),
             "e": self.type(5, 0),
             "wide": self.type(45, 67),
+            "u": self.type(6, 5),
+            "i": "tensor<i32>",
+            "j": "tensor<i32>",
             "indices": "tensor<6xi32>",
             "key": "tensor<2xi32>",
         }
@@ -245,6 +248,54 @@ def add_integer_ops(p):
     add_width_changes(p, INTEGERS, ["extsi", "extui"], ["trunci"])
 
 
+def add_indexing(p):
+    a, v = p.type(7, 5), p.type(5)
+    rows = "{} = [1] {} = [0] {} = [0] index_vector_dim = 1"
+    gather_rows = rows.format("offset_dims", "collapsed_slice_dims", "start_index_map")
+    p.add(
+        f"shoal.gather %a, %indices {gather_rows} slice_sizes = [1, 5] : "
+        f"({a}, tensor<6xi32>) -> {p.type(6, 5)}",
+        p.type(6, 5),
+    )
+    p.add(
+        "shoal.gather %a, %indices offset_dims = [0] collapsed_slice_dims = [1] "
+        "start_index_map = [1] index_vector_dim = 1 slice_sizes = [4, 1] : "
+        f"({a}, tensor<6xi32>) -> {p.type(4, 6)}",
+        p.type(4, 6),
+    )
+    scatter_rows = rows.format(
+        "update_window_dims", "inserted_window_dims", "scatter_dims_to_operand_dims"
+    )
+    numbers = [] if p.element == "i1" else ["sum", "prod", "max", "min"]
+    bits = [] if p.element in FLOATS else ["and", "or"]
+    for kind in ["overwrite", *numbers, *bits]:
+        p.add(
+            f"shoal.scatter {kind} %c, %indices, %u {scatter_rows} : "
+            f"({a}, tensor<6xi32>, {p.type(6, 5)}) -> {a}",
+            a,
+        )
+        # Windows in front of what they are repeated along.
+        p.add(
+            f"shoal.scatter {kind} %v, %indices, %b update_window_dims = [0] "
+            "inserted_window_dims = [] scatter_dims_to_operand_dims = [0] "
+            f"index_vector_dim = 1 : ({v}, tensor<6xi32>, {p.type(5, 6)}) -> {v}",
+            v,
+        )
+    starts = "tensor<i32>, tensor<i32>"
+    p.add(
+        f"shoal.dynamic_slice %a [%i, %j] sizes = [3, 2] : ({a}, {starts}) -> {p.type(3, 2)}",
+        p.type(3, 2),
+    )
+    p.add(
+        f"shoal.dynamic_slice %a [%i, %j] sizes = [3, 5] : ({a}, {starts}) -> {p.type(3, 5)}",
+        p.type(3, 5),
+    )
+    p.add(
+        f"shoal.dynamic_update_slice %a, %d [%i, %j] : ({a}, {p.type(4, 4)}, {starts}) -> {a}",
+        a,
+    )
+
+
 def add_width_changes(p, widths, wider, narrower):
     for element, width in widths.items():
         ops = (
@@ -284,6 +335,7 @@ def test_every_op(element, tmp_path):
         add_einsums(p)
     add_reductions(p)
     add_structure(p)
+    add_indexing(p)
     (add_float_ops if element in FLOATS else add_integer_ops)(p)
     source = tmp_path / "ops.mlir"
     source.write_text(p.text())

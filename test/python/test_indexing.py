@@ -11,7 +11,14 @@ import os
 import indexing_oracle as oracle
 import numpy as np
 import pytest
-from shoal_testing import load_results, mpirun, run, save_inputs, shoal_run, shoalc
+from shoal_testing import (
+    load_json,
+    load_results,
+    mpirun,
+    save_inputs,
+    shoal_run,
+    shoalc,
+)
 
 MESHES = [{"x": 2}, {"x": 4}, {"x": 2, "y": 2}, {"x": 3, "y": 2}]
 TYPES = {"f32": np.float32, "i32": np.int32, "i1": np.bool_, "i8": np.int8}
@@ -239,3 +246,50 @@ def test_random_ops_on_random_shardings(seed, tmp_path):
         out = tmp_path / f"on{count}"
         shoal_run(source, *flags, f"--devices={count}", "--output-dir", out).expect_success()
         check_results(program, out, source)
+
+
+@pytest.mark.parametrize("seed", range(1000, 1004))
+def test_random_ops_as_an_executable(seed, tmp_path):
+    program = random_program(seed)
+    source = tmp_path / "program.mlir"
+    source.write_text(program.text())
+    shoalc(source, tmp_path / "program").expect_success()
+    devices = int(np.prod(list(program.mesh.values())))
+    flags = save_inputs(tmp_path, program.inputs)
+    out = tmp_path / "out"
+    mpirun(devices, tmp_path / "program", *flags, "--output-dir", out).expect_success()
+    check_results(program, out, source)
+
+
+EMBEDDING = """
+shoal.mesh @mesh = <["x" = 4]>
+func.func @main(
+    %table: tensor<1001x64xf32> {{shoal.name = "table", shoal.sharding = #shoal.sharding<@mesh, [{{"x"}}, {{}}]>}},
+    %tokens: tensor<30xi32> {{shoal.name = "tokens"}})
+    -> (tensor<30x64xf32> {{shoal.name = "y", shoal.sharding = #shoal.sharding<@mesh, [{{{split}}}, {{}}]>}}) {{
+  %y = shoal.gather %table, %tokens offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0]
+      index_vector_dim = 1 slice_sizes = [1, 64] : (tensor<1001x64xf32>, tensor<30xi32>) -> tensor<30x64xf32>
+  return %y : tensor<30x64xf32>
+}}
+"""
+
+
+@pytest.mark.parametrize("split", ["", '"x"'])
+def test_embeddings_split_by_vocabulary_send_results_alone(split, tmp_path):
+    """The result's ring reduction and no byte more: the table never moves."""
+    source = tmp_path / "embedding.mlir"
+    source.write_text(EMBEDDING.format(split=split))
+    stats, ran = tmp_path / "static.json", tmp_path / "ran.json"
+    shoalc(source, tmp_path / "embedding", "--stats", stats).expect_success()
+    random = np.random.default_rng(1)
+    table = random.standard_normal((1001, 64)).astype(np.float32)
+    tokens = random.integers(0, 1001, 30).astype(np.int32)
+    flags = save_inputs(tmp_path, {"table": table, "tokens": tokens})
+    mpirun(
+        4, tmp_path / "embedding", *flags, "--output-dir", tmp_path, "--stats", ran
+    ).expect_success()
+    kind, factor = ("reduce_scatter", 1) if split else ("all_reduce", 2)
+    expected = {kind: factor * 30 * 64 * 4 * 3 // 4}
+    assert load_json(stats)["bytes_sent_per_device"] == expected
+    assert load_json(ran)["bytes_sent_per_device"] == expected
+    assert np.array_equal(np.load(tmp_path / "y.npy"), np.take(table, tokens, axis=0))

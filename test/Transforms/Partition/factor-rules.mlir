@@ -105,3 +105,42 @@ func.func @transpose(%a: tensor<8x6xf32>) {
   %0 = shoal.transpose %a permutation = [1, 0] : tensor<8x6xf32> -> tensor<6x8xf32>
   return
 }
+
+func.func @dynamic_slices(%x: tensor<8x6xf32>, %i: tensor<i32>, %u: tensor<2x6xf32>, %b: tensor<8xi1>) {
+  // expected-remark @below {{([i, k], [], []) -> ([j, k]) i=8 j=2 k=6, reduces i:sum, linear in (0)}}
+  %0 = shoal.dynamic_slice %x [%i, %i] sizes = [2, 6] : (tensor<8x6xf32>, tensor<i32>, tensor<i32>) -> tensor<2x6xf32>
+  // There are no sums of i1.
+  // expected-remark @below {{([i], []) -> ([j]) i=8 j=2, reduces i:or}}
+  %1 = shoal.dynamic_slice %b [%i] sizes = [2] : (tensor<8xi1>, tensor<i32>) -> tensor<2xi1>
+  // expected-remark @below {{([i, k], [j, k], [], []) -> ([i, k]) i=8 j=2 k=6, needs whole j, linear in (0, 1)}}
+  %2 = shoal.dynamic_update_slice %x, %u [%i, %i] : (tensor<8x6xf32>, tensor<2x6xf32>, tensor<i32>, tensor<i32>) -> tensor<8x6xf32>
+  return
+}
+
+func.func @gather(%table: tensor<100x16xf32>, %ids: tensor<4x5xi32>, %x: tensor<4x9xf32>, %p: tensor<4x2x1xi32>) {
+  // expected-remark @below {{([k, l], [i, j]) -> ([i, j, l]) i=4 j=5 k=100 l=16, reduces k:sum, linear in (0)}}
+  %0 = shoal.gather %table, %ids offset_dims = [2] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 2
+      slice_sizes = [1, 16] : (tensor<100x16xf32>, tensor<4x5xi32>) -> tensor<4x5x16xf32>
+  // A batching dimension, windows of 3 of 9, an index of one element.
+  // expected-remark @below {{([i, l], [i, j, k]) -> ([i, j, m]) i=4 j=2 k=1 l=9 m=3, reduces l:sum, needs whole k, linear in (0)}}
+  %1 = shoal.gather %x, %p offset_dims = [2] collapsed_slice_dims = [] operand_batching_dims = [0] start_indices_batching_dims = [0]
+      start_index_map = [1] index_vector_dim = 2 slice_sizes = [1, 3] : (tensor<4x9xf32>, tensor<4x2x1xi32>) -> tensor<4x2x3xf32>
+  return
+}
+
+func.func @scatter(%table: tensor<100x16xf32>, %ids: tensor<4x5xi32>, %u: tensor<4x5x16xf32>,
+                   %x: tensor<4x9xf32>, %p: tensor<4x2x1xi32>, %w: tensor<4x2x3xf32>) {
+  // Linear in the updates alone, too: the operand counts once.
+  // expected-remark @below {{([k, l], [i, j], [i, j, l]) -> ([k, l]) i=4 j=5 k=100 l=16, reduces i:sum j:sum, linear in (0, 2) (2)}}
+  %0 = shoal.scatter sum %table, %ids, %u update_window_dims = [2] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]
+      index_vector_dim = 2 : (tensor<100x16xf32>, tensor<4x5xi32>, tensor<4x5x16xf32>) -> tensor<100x16xf32>
+  // expected-remark @below {{([k, l], [i, j], [i, j, l]) -> ([k, l]) i=4 j=5 k=100 l=16, reduces i:max j:max}}
+  %1 = shoal.scatter max %table, %ids, %u update_window_dims = [2] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]
+      index_vector_dim = 2 : (tensor<100x16xf32>, tensor<4x5xi32>, tensor<4x5x16xf32>) -> tensor<100x16xf32>
+  // The last update stays: no device could tell from its part which that is.
+  // expected-remark @below {{([i, l], [i, j, k], [i, j, m]) -> ([i, l]) i=4 j=2 k=1 l=9 m=3, needs whole j k m, linear in (0, 2)}}
+  %2 = shoal.scatter overwrite %x, %p, %w update_window_dims = [2] inserted_window_dims = [] input_batching_dims = [0]
+      scatter_indices_batching_dims = [0] scatter_dims_to_operand_dims = [1] index_vector_dim = 2
+      : (tensor<4x9xf32>, tensor<4x2x1xi32>, tensor<4x2x3xf32>) -> tensor<4x9xf32>
+  return
+}
