@@ -235,7 +235,7 @@ static bool leavesDevicesEmpty(const FactorRule &rule,
   return llvm::any_of(llvm::zip_equal(rule.factors, choice.axes),
                       [&](const auto &pair) {
                         const auto &[factor, axes] = pair;
-                        return mesh.sizeOf(axes) > factor.size;
+                        return !axes.empty() && mesh.sizeOf(axes) > factor.size;
                       });
 }
 
