@@ -27,25 +27,34 @@ TYPES = {"f32": np.float32, "i32": np.int32, "i1": np.bool_, "i8": np.int8}
 class Program:
     """Random ops whose operands are arguments and whose values are results."""
 
-    def __init__(self, seed, sharded=True):
+    def __init__(self, seed):
         self.random = np.random.default_rng(seed)
-        self.mesh = MESHES[seed % len(MESHES)] if sharded else {"x": 1}
+        self.mesh = MESHES[seed % len(MESHES)]
+        devices = int(np.prod(list(self.mesh.values())))
+        order = [int(i) for i in self.random.permutation(devices)]
+        self.device_order = f", device_ids = {order}" if seed % 3 == 2 else ""
         self.inputs, self.arguments, self.lines = {}, [], []
         self.expected, self.results = {}, []
 
     def pick(self, *choices):
         return choices[self.random.integers(len(choices))]
 
+    def axes(self):
+        """The mesh's axes, at times an axis of 4 as two sub-axes."""
+        if self.mesh.get("x") == 4 and self.random.random() < 0.3:
+            return ['"x":(1)2', '"x":(2)2']
+        return [f'"{name}"' for name in self.mesh]
+
     def sharding(self, rank):
         """Each axis on some dimension or on none; at times the compiler's."""
         if self.random.random() < 0.25:
             return None
         dims = [[] for _ in range(rank)]
-        for axis in self.random.permutation(list(self.mesh)):
+        for axis in self.random.permutation(self.axes()):
             place = self.random.integers(-1, rank)
             if place >= 0:
                 dims[place].append(axis)
-        text = ", ".join("{" + ", ".join(f'"{a}"' for a in dim) + "}" for dim in dims)
+        text = ", ".join("{" + ", ".join(dim) + "}" for dim in dims)
         return f"#shoal.sharding<@mesh, [{text}]>"
 
     def type(self, array):
@@ -86,7 +95,7 @@ class Program:
         values = ", ".join(f"%{name}" for name, _, _ in self.results)
         kinds = ", ".join(kind for _, kind, _ in self.results)
         return "\n".join(
-            [f"shoal.mesh @mesh = <[{axes}]>", ""]
+            [f"shoal.mesh @mesh = <[{axes}]{self.device_order}>", ""]
             + ["func.func @main(" + ",\n    ".join(self.arguments) + ")", f"    -> ({types}) {{"]
             + self.lines
             + [f"  return {values} : {kinds}", "}", ""]
@@ -142,8 +151,6 @@ class Program:
             sizes[d] = shape[d] if roles[d] == "full" else int(random.integers(1, shape[d] + 1))
         mapped = [d for d in range(rank) if d not in batching and random.random() < 0.8]
         mapped = [int(d) for d in random.permutation(mapped)]
-        if not mapped:  # indices without elements, of no use
-            return self.windows()
         batch = [shape[d] for d in batching] + [
             int(n) for n in random.integers(1, 8, random.integers(0, 3))
         ]
@@ -214,10 +221,13 @@ class Program:
         )
 
 
-def random_program(seed, sharded=True):
-    program = Program(seed, sharded)
+OPS = ["dynamic_slice", "dynamic_update_slice", "gather", "gather", "scatter", "scatter"]
+
+
+def random_program(seed):
+    program = Program(seed)
     for _ in range(6):
-        getattr(program, program.pick("dynamic_slice", "dynamic_update_slice", "gather", "gather", "scatter", "scatter"))()
+        getattr(program, program.pick(*OPS))()
     return program
 
 

@@ -7,6 +7,7 @@
 // RUN: shoal-run %s --entry=dynamic_slice_cut_operand --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=dynamic_slice_cut_operand_and_result --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=dynamic_slice_cut_result --random-inputs=1 --compare
+// RUN: shoal-run %s --entry=dynamic_slice_cut_result_evenly --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=dynamic_slice_booleans --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=dynamic_slice_fewer_rows_than_devices --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=dynamic_update_slice_untouched_dim --random-inputs=1 --compare
@@ -59,6 +60,18 @@ func.func @dynamic_slice_cut_result(%x: tensor<97x6xf32> {shoal.sharding = #shoa
     -> (tensor<6x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
   %y = shoal.dynamic_slice %x [%i0, %i1] sizes = [6, 6] : (tensor<97x6xf32>, tensor<i32>, tensor<i32>) -> tensor<6x6xf32>
   return %y : tensor<6x6xf32>
+}
+
+// In one piece where each has as many.
+// CHECK-LABEL: @dynamic_slice_cut_result_evenly
+// CHECK: shoal.gather %{{.*}}, %{{.*}} offset_dims = [0, 1] collapsed_slice_dims = [] start_index_map = [0] index_vector_dim = 0 slice_sizes = [2, 6]
+// CHECK-NOT: spmd.{{all_|reduce_|exchange|halo|collective}}
+func.func @dynamic_slice_cut_result_evenly(%x: tensor<97x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>},
+    %i0: tensor<i32> {shoal.sharding = #shoal.sharding<@mesh, []>},
+    %i1: tensor<i32> {shoal.sharding = #shoal.sharding<@mesh, []>})
+    -> (tensor<8x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
+  %y = shoal.dynamic_slice %x [%i0, %i1] sizes = [8, 6] : (tensor<97x6xf32>, tensor<i32>, tensor<i32>) -> tensor<8x6xf32>
+  return %y : tensor<8x6xf32>
 }
 
 // One bit or none: or, for lack of sums.

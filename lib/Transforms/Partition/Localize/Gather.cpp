@@ -79,12 +79,21 @@ private:
     return !axesOf(dim).empty() || !resultAxesOf(dim).empty();
   }
 
-  /// Offset dimensions that are displaced become batch dimensions of the local
-  /// gather, each row having an index.
+  /// Whether the rows of a window need an index each: where shards cut windows,
+  /// and where the last device's window would reach past the end. Otherwise
+  /// each device reads a window of its own, in one piece.
+  bool needsRows(int64_t dim) const {
+    return offsetDims[dim] >= 0 && llvm::is_contained(displaced, dim) &&
+           (!axesOf(dim).empty() ||
+            w.windowSizes[dim] % l.mesh.sizeOf(resultAxesOf(dim)) != 0);
+  }
+
+  /// Rows that have an index each lie along batch dimensions of the local
+  /// gather.
   void findBatchDims() {
     batchDims = w.windowsBatchDims();
     for (int64_t dim : displaced)
-      if (offsetDims[dim] >= 0)
+      if (needsRows(dim))
         batchDims.push_back(offsetDims[dim]);
     llvm::sort(batchDims);
     for (int64_t dim : batchDims)
@@ -108,14 +117,14 @@ private:
     Value rows =
         math.clamp(placedStart(dim), w.operandShape[dim] - w.windowSizes[dim]);
     int64_t offsetDim = offsetDims[dim];
-    if (offsetDim >= 0) {
+    if (needsRows(dim))
       rows = math.add(rows, IotaOp::create(l.builder, l.getLoc(),
                                            math.type(batchShape),
                                            batchPlaceOf(offsetDim)));
+    if (offsetDim >= 0)
       if (Value first =
               math.firstRow(resultAxesOf(dim), result.getDimSize(offsetDim)))
         rows = math.add(rows, math.place(first, batchShape, {}));
-    }
     Value first = math.firstRow(axesOf(dim), local.getDimSize(dim));
     if (!first)
       return rows;
@@ -132,7 +141,7 @@ private:
   Value emitGather(ArrayRef<Value> components, ArrayRef<int64_t> map) {
     SmallVector<int64_t> offsets, collapsed(w.collapsedDims), sizes, batching;
     for (int64_t dim = 0; dim < int64_t(w.operandShape.size()); ++dim) {
-      bool isRow = llvm::is_contained(displaced, dim) || offsetDims[dim] < 0;
+      bool isRow = needsRows(dim) || offsetDims[dim] < 0;
       sizes.push_back(isRow ? 1 : result.getDimSize(offsetDims[dim]));
       if (!isRow)
         offsets.push_back(offsetDims[dim]);

@@ -1,0 +1,60 @@
+// Gathers, scatters and dynamic slices become calls; scatters work in place
+// where the operand dies, and on a copy elsewhere.
+//
+// RUN: shoal-opt %s --shoal-to-linalg | FileCheck %s
+// RUN: shoal-opt %s --shoal-lower-to-cpu --mlir-print-ir-after=shoal-plan-memory -o /dev/null 2>&1 | FileCheck %s --check-prefix=MEMORY
+
+// f32 (0), i32 indices (5), rank 2: rows 7 in windows of 1 by component 0; 5 of
+// 5, their stride 1; one batch dimension of 9: strides 1 and 5.
+// CHECK-LABEL: @rows
+// CHECK: rt.call "gather" [0, 5, 2, 7, 1, 0, 0, 5, 5, 1, -1, 1, 9, 1, 0, 5] ins(%arg0, %arg1 :
+func.func @rows(%table: tensor<7x5xf32>, %ids: tensor<9xi32>) -> tensor<9x5xf32> {
+  %0 = shoal.gather %table, %ids offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1
+      slice_sizes = [1, 5] : (tensor<7x5xf32>, tensor<9xi32>) -> tensor<9x5xf32>
+  return %0 : tensor<9x5xf32>
+}
+
+// Only starts that count: those of the dimensions that are cut.
+// CHECK-LABEL: @slice
+// CHECK: %[[START:.*]] = tensor.insert_slice %arg2 into %{{.*}}[0] [1] [1] : tensor<i32> into tensor<1xi32>
+// CHECK: rt.call "gather" [0, 5, 2, 7, 7, 3, -1, 5, 3, 1, 0, 0] ins(%arg0, %[[START]] :
+func.func @slice(%x: tensor<7x5xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<7x3xf32> {
+  %0 = shoal.dynamic_slice %x [%i, %j] sizes = [7, 3] : (tensor<7x5xf32>, tensor<i32>, tensor<i32>) -> tensor<7x3xf32>
+  return %0 : tensor<7x3xf32>
+}
+
+// Kind -1 overwrites; starts are clamped (1).
+// CHECK-LABEL: @update
+// CHECK: rt.call "scatter" [0, -1, 1, 5, 2, 7, 2, 5, 0, 5, 5, 1, -1, 0] ins(%{{.*}}, %arg1 : tensor<1xi32>, tensor<2x5xf32>)
+// CHECK-SAME: outs(%arg0 : tensor<7x5xf32>) {in_place}
+func.func @update(%x: tensor<7x5xf32>, %u: tensor<2x5xf32>, %i: tensor<i32>) -> tensor<7x5xf32> {
+  %0 = shoal.dynamic_update_slice %x, %u [%i, %i] : (tensor<7x5xf32>, tensor<2x5xf32>, tensor<i32>, tensor<i32>) -> tensor<7x5xf32>
+  return %0 : tensor<7x5xf32>
+}
+
+// Sums of narrow floats in f32.
+// CHECK-LABEL: @narrow
+// CHECK: arith.extf %arg0 : tensor<7xbf16> to tensor<7xf32>
+// CHECK: rt.call "scatter" [0, 0, 0, 5,
+// CHECK: arith.truncf
+func.func @narrow(%x: tensor<7xbf16>, %i: tensor<9xi32>, %u: tensor<9xbf16>) -> tensor<7xbf16> {
+  %0 = shoal.scatter sum %x, %i, %u update_window_dims = [] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]
+      index_vector_dim = 1 : (tensor<7xbf16>, tensor<9xi32>, tensor<9xbf16>) -> tensor<7xbf16>
+  return %0 : tensor<7xbf16>
+}
+
+// An argument is the caller's: the first scatter has a copy, in the result, the
+// second writes into that.
+// MEMORY-LABEL: func.func @twice
+// MEMORY: memref.copy %arg0, %[[OUT:.*]] :
+// MEMORY-NEXT: rt.call "scatter" {{.*}} outs(%[[OUT]] :
+// MEMORY-NOT: memref.copy
+// MEMORY: rt.call "scatter" {{.*}} outs(%[[OUT]] :
+// MEMORY-NEXT: return
+func.func @twice(%x: tensor<7xf32>, %i: tensor<9xi32>, %u: tensor<9xf32>) -> tensor<7xf32> {
+  %0 = shoal.scatter sum %x, %i, %u update_window_dims = [] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]
+      index_vector_dim = 1 : (tensor<7xf32>, tensor<9xi32>, tensor<9xf32>) -> tensor<7xf32>
+  %1 = shoal.scatter max %0, %i, %u update_window_dims = [] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]
+      index_vector_dim = 1 : (tensor<7xf32>, tensor<9xi32>, tensor<9xf32>) -> tensor<7xf32>
+  return %1 : tensor<7xf32>
+}
