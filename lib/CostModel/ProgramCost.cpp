@@ -5,7 +5,9 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/SymbolTable.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Sharding/ExchangeCost.h"
 #include "shoal/Sharding/RowMap.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/MathExtras.h"
@@ -24,29 +26,14 @@ int64_t shoal::sizeInBytes(Type type) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-static MeshAttr lookupMesh(Operation *op, FlatSymbolRefAttr symbol) {
-  auto mesh = SymbolTable::lookupNearestSymbolFrom<MeshOp>(op, symbol);
+static MeshAttr meshOf(Operation *op, StringRef name = "mesh") {
+  auto symbol = op->getAttrOfType<FlatSymbolRefAttr>(name);
+  MeshOp mesh = symbol ? lookupMesh(op, symbol) : MeshOp();
   return mesh ? mesh.getMesh() : MeshAttr();
 }
 
-static std::string printAxes(ArrayRef<AxisRefAttr> axes) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  os << '{';
-  llvm::interleaveComma(axes, os, [&](AxisRefAttr axis) {
-    os << '"' << axis.getName() << '"';
-    if (!axis.isWhole())
-      os << ":(" << axis.getPreSize() << ')' << axis.getSize();
-  });
-  os << '}';
-  return text;
-}
-
-static int64_t countDevices(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
-  int64_t count = 1;
-  for (AxisRefAttr axis : axes)
-    count *= axis.getSizeIn(mesh);
-  return count;
+static std::string printAxes(ArrayRef<AxisRefAttr> axes, Operation *op) {
+  return toString(AxesAttr::get(op->getContext(), axes));
 }
 
 static SmallVector<AxisRefAttr> flatten(ArrayAttr axesPerDim) {
@@ -72,6 +59,15 @@ static std::optional<SmallVector<AxisRefAttr>> getGroupAxes(Operation *op) {
       })
       .Case<spmd::CollectivePermuteOp>(
           [](auto op) { return Axes(op.getSourceAxes().getAxes()); })
+      .Case<spmd::ExchangeOp>([](auto op) {
+        Axes axes = flatten(op.getSourceAxes());
+        for (AxisRefAttr axis : flatten(op.getTargetAxes()))
+          if (llvm::none_of(axes, [&](AxisRefAttr other) {
+                return overlap(axis, other, meshOf(op));
+              }))
+            axes.push_back(axis);
+        return axes;
+      })
       .Default([](Operation *) { return std::nullopt; });
 }
 
@@ -84,6 +80,26 @@ static int64_t countHaloBytes(spmd::HaloExchangeOp op, int64_t p) {
          (sizeInBytes(op.getResult().getType()) / window.rows);
 }
 
+static BlockLayout layoutOf(ArrayAttr axesPerDim, MeshAttr mesh) {
+  BlockLayout layout;
+  layout.deviceIds = mesh.getDeviceIds();
+  for (auto axes : axesPerDim.getAsRange<AxesAttr>()) {
+    auto &digits = layout.dims.emplace_back();
+    for (AxisRefAttr axis : axes.getAxes())
+      digits.push_back(digitOf(axis, mesh));
+  }
+  return layout;
+}
+
+static int64_t countExchangedBytes(spmd::ExchangeOp op) {
+  MeshAttr source = meshOf(op), target = meshOf(op, "target_mesh");
+  Type element = cast<ShapedType>(op.getResult().getType()).getElementType();
+  return exchangedElements(op.getShape(), source.getNumDevices(),
+                           layoutOf(op.getSourceAxes(), source),
+                           layoutOf(op.getTargetAxes(), target)) *
+         sizeInBytes(RankedTensorType::get({}, element));
+}
+
 static int64_t countBytesSent(Operation *op, int64_t p) {
   int64_t in = sizeInBytes(op->getOperand(0).getType());
   int64_t out = sizeInBytes(op->getResult(0).getType());
@@ -93,6 +109,7 @@ static int64_t countBytesSent(Operation *op, int64_t p) {
       .Case<spmd::AllReduceOp>(
           [&](auto) { return llvm::divideCeil(2 * in * (p - 1), p); })
       .Case<spmd::CollectivePermuteOp>([&](auto) { return in; })
+      .Case<spmd::ExchangeOp>(countExchangedBytes)
       .Case<spmd::HaloExchangeOp>(
           [&](auto op) { return countHaloBytes(op, p); })
       .Default([&](auto) { return llvm::divideCeil(in * (p - 1), p); });
@@ -106,15 +123,24 @@ static std::string describeLocation(Location loc) {
                        file.getLine(), file.getColumn());
 }
 
+/// The group's axes; for what goes between two lists, both.
+static std::string describeAxes(Operation *op, ArrayRef<AxisRefAttr> axes) {
+  if (auto permute = dyn_cast<spmd::CollectivePermuteOp>(op))
+    return printAxes(axes, op) + " -> " +
+           printAxes(permute.getTargetAxes().getAxes(), op);
+  if (auto exchange = dyn_cast<spmd::ExchangeOp>(op))
+    return printAxes(flatten(exchange.getSourceAxes()), op) + " -> " +
+           printAxes(flatten(exchange.getTargetAxes()), op);
+  return printAxes(axes, op);
+}
+
 static CollectiveCost describe(Operation *op, ArrayRef<AxisRefAttr> axes) {
   CollectiveCost cost;
   cost.op = op;
   cost.kind = op->getName().stripDialect();
-  cost.axes = printAxes(axes);
-  if (auto permute = dyn_cast<spmd::CollectivePermuteOp>(op))
-    cost.axes += " -> " + printAxes(permute.getTargetAxes().getAxes());
-  if (auto mesh = lookupMesh(op, op->getAttrOfType<FlatSymbolRefAttr>("mesh")))
-    cost.groupSize = countDevices(axes, mesh);
+  cost.axes = describeAxes(op, axes);
+  if (MeshAttr mesh = meshOf(op))
+    cost.groupSize = std::min(sizeOf(axes, mesh), mesh.getNumDevices());
   cost.bytes = countBytesSent(op, cost.groupSize);
   cost.location = describeLocation(op->getLoc());
   if (auto why = op->getAttrOfType<StringAttr>("why"))

@@ -47,4 +47,41 @@ GridValue evaluateHaloExchange(HaloExchangeOp op, const DeviceGrid &grid,
   return results;
 }
 
+FailureOr<GridValue> evaluateExchange(ExchangeOp op, const DeviceGrid &source,
+                                      ArrayRef<GridValue> operands) {
+  FailureOr<DeviceGrid> target =
+      DeviceGrid::lookUp(op, op.getTargetMeshAttr(), source.numDevices());
+  if (failed(target))
+    return failure();
+  SmallVector<DeviceGrid::Digits> from, to;
+  for (AxesAttr axes : op.getSourceAxes().getAsRange<AxesAttr>())
+    from.push_back(source.digitsOf(axes.getAxes()));
+  for (AxesAttr axes : op.getTargetAxes().getAsRange<AxesAttr>())
+    to.push_back(target->digitsOf(axes.getAxes()));
+
+  GridValue results;
+  for (int64_t device = 0; device < source.numDevices(); ++device) {
+    Tensor result = Tensor::unspecified(resultType(op));
+    ArrayRef<int64_t> shape = result.getShape();
+    ArrayRef<int64_t> block = operands[0][0].getShape();
+    auto strides = rowMajorStrides(block), places = rowMajorStrides(shape);
+    forEachPlace(StridedView::whole(shape), [&](int64_t place) {
+      int64_t owner = source.positionOf(device), element = 0;
+      for (size_t d = 0; d < shape.size(); ++d) {
+        int64_t index =
+            DeviceGrid::indexOver(to[d], target->positionOf(device));
+        int64_t row = index * shape[d] + place / places[d] % shape[d];
+        if (row >= op.getShape()[d])
+          return;
+        owner = DeviceGrid::withIndex(from[d], owner, row / block[d]);
+        element += row % block[d] * strides[d];
+      }
+      result.getMutableElements()[place] =
+          operands[0][source.deviceAt(owner)][element];
+    });
+    results.push_back(std::move(result));
+  }
+  return results;
+}
+
 } // namespace shoal::reference

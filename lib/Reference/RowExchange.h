@@ -16,6 +16,11 @@ namespace shoal::reference {
 GridValue evaluateHaloExchange(spmd::HaloExchangeOp op, const DeviceGrid &grid,
                                llvm::ArrayRef<GridValue> operands);
 
+/// Emits an error where the target mesh does not fit.
+llvm::FailureOr<GridValue> evaluateExchange(spmd::ExchangeOp op,
+                                            const DeviceGrid &grid,
+                                            llvm::ArrayRef<GridValue> operands);
+
 } // namespace shoal::reference
 
 #endif // SHOAL_LIB_REFERENCE_ROWEXCHANGE_H

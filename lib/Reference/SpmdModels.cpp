@@ -173,6 +173,7 @@ void registerSpmdModels(DialectRegistry &registry) {
     attachGrid<AllToAllOp, evaluateAllToAll>(context);
     attachGrid<CollectivePermuteOp, evaluatePermute>(context);
     attachGrid<HaloExchangeOp, evaluateHaloExchange>(context);
+    attachGrid<ExchangeOp, evaluateExchange>(context);
   });
 }
 

@@ -387,6 +387,82 @@ void testAllToAll(int round) {
   expectEqual("all_to_all", round, out, expected);
 }
 
+/// Windows of one dimension, with any slope, of what a layout holds.
+void testHaloExchange(int round) {
+  Layout l = drawLayout();
+  const Mesh &mesh = meshes[l.mesh];
+  size_t rank = l.whole.size(), dim = draw(static_cast<int64_t>(rank));
+  Shape local = localShape(l.whole, l.dims), shape = local;
+  int64_t step = draw(13) - 6, offset = draw(21) - 10, divisor = 1 + draw(3);
+  shape[dim] = draw(9);
+  Shape desc = {0, i32, static_cast<int64_t>(l.mesh),
+                static_cast<int64_t>(l.mesh), static_cast<int64_t>(rank)};
+  for (size_t d = 0; d < rank; ++d) {
+    // The other dimensions are whole as far as the call knows.
+    if (d == dim)
+      append(desc, Shape{l.whole[d], step, offset, divisor, shape[d]});
+    else
+      append(desc, Shape{local[d], 0, 0, 1, local[d]});
+    append(desc, d == dim ? l.dims[d] : Axes{});
+    append(desc, d == dim ? l.dims[d] : Axes{});
+  }
+  int64_t salt = groupSalt(mesh, myRank, l.rest);
+  auto in = shardOf(mesh, myRank, l.whole, l.dims, salt, -77);
+  std::vector<int32_t> out(shoal::support::numElements(shape), anything);
+  std::vector<int32_t> expected = out;
+  int64_t at = step * indexOf(mesh, myRank, l.dims[dim]) + offset;
+  auto first = static_cast<int64_t>(
+      std::floor(static_cast<double>(at) / static_cast<double>(divisor)));
+  forEachIndex(shape, [&](Shape index, int64_t place) {
+    bool exists = true;
+    for (size_t d = 0; d < rank; ++d) {
+      index[d] +=
+          d == dim ? first : indexOf(mesh, myRank, l.dims[d]) * local[d];
+      exists &= index[d] >= 0 && index[d] < l.whole[d];
+    }
+    if (exists)
+      expected[place] =
+          static_cast<int32_t>(globalOffset(l.whole, index) + 1 + 10000 * salt);
+  });
+  shoal_rt_halo_exchange(desc.data(), in.data(), out.data());
+  expectEqual("halo_exchange", round, out, expected);
+}
+
+std::vector<Axes> drawSharding(const Mesh &mesh, size_t rank) {
+  std::vector<Axes> dims(rank);
+  for (const SubAxis &atom : drawAtoms(mesh)) {
+    size_t where = draw(static_cast<int64_t>(rank) + 1);
+    if (where < rank)
+      dims[where].push_back(atom);
+  }
+  return dims;
+}
+
+/// Any sharding to any other, cut otherwise, on another mesh of all ranks.
+void testExchange(int round) {
+  size_t from = draw(static_cast<int64_t>(meshes.size()));
+  size_t to = draw(2) ? from : draw(static_cast<int64_t>(meshes.size()));
+  size_t rank = 1 + draw(3);
+  Shape whole;
+  for (size_t d = 0; d < rank; ++d)
+    whole.push_back(draw(12) == 0 ? 0 : 1 + draw(17));
+  std::vector<Axes> source = drawSharding(meshes[from], rank);
+  std::vector<Axes> target = drawSharding(meshes[to], rank);
+  Shape wanted = localShape(whole, target);
+  Shape desc = {0, i32, static_cast<int64_t>(from), static_cast<int64_t>(to),
+                static_cast<int64_t>(rank)};
+  for (size_t d = 0; d < rank; ++d) {
+    append(desc, Shape{whole[d], wanted[d], 0, 1, wanted[d]});
+    append(desc, source[d]);
+    append(desc, target[d]);
+  }
+  auto in = shardOf(meshes[from], myRank, whole, source, 0, -77);
+  auto expected = shardOf(meshes[to], myRank, whole, target, 0, anything);
+  std::vector<int32_t> out(expected.size(), -5);
+  shoal_rt_exchange(desc.data(), in.data(), out.data());
+  expectEqual("exchange", round, out, expected);
+}
+
 void testPermute(int round) {
   size_t from = draw(static_cast<int64_t>(meshes.size()));
   // Another mesh with the same axes but other device order.
@@ -462,6 +538,8 @@ int main(int argc, char **argv) {
     testReduceScatter(round);
     testAllToAll(round);
     testPermute(round);
+    testHaloExchange(round);
+    testExchange(round);
   }
   int total = 0;
   MPI_Allreduce(&failures, &total, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);

@@ -20,8 +20,8 @@ struct CollectiveCost {
   mlir::Operation *op;
   /// The op's name without its dialect: "all_to_all".
   std::string kind;
-  /// The axes of its group, `{"x", "y":(1)2}`; of a collective_permute both
-  /// lists, `{"x"} -> {"y"}`.
+  /// The axes of its group, `{"x", "y":(1)2}`; of a collective_permute or
+  /// exchange both lists, `{"x"} -> {"y"}`.
   std::string axes;
   /// Devices of a group.
   int64_t groupSize = 1;
@@ -29,7 +29,8 @@ struct CollectiveCost {
   /// p: all_gather (p-1)/p of the output, reduce_scatter (p-1)/p of the input,
   /// all_reduce 2 (p-1)/p of the tensor, all_to_all (p-1)/p of the input,
   /// collective_permute the tensor; rounded up. Of a halo_exchange what the
-  /// device receives that lacks most.
+  /// device receives that lacks most, of an exchange what the busiest device
+  /// sends or receives.
   int64_t bytes = 0;
   /// "file:line:col" where that is known, else empty.
   std::string location;

@@ -137,6 +137,20 @@ void shoal_rt_all_to_all(const int64_t *desc, const void *in, void *out);
 void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                  void *out);
 
+/* desc = [id, type, source mesh, target mesh, rank, DIM of each dim],
+ * DIM = [n, step, offset, divisor, rows, AXES in the source mesh, AXES in the
+ *        target mesh].
+ * A tensor of n rows in each dim. The device with index i over the source AXES
+ * has block i of ceil(n / p) rows, the one with index j over the target AXES
+ * gets `rows` rows from floor((step * j + offset) / divisor) on; those before 0
+ * and from n on are not written. Devices that differ on axes that are not named
+ * hold, and get, the same. A device receives what it lacks; what several
+ * devices have is sent by all of them in equal parts. */
+void shoal_rt_exchange(const int64_t *desc, const void *in, void *out);
+
+/* The same where all dims but one keep their blocks; counted by this name. */
+void shoal_rt_halo_exchange(const int64_t *desc, const void *in, void *out);
+
 /* --- Local computation. ----------------------------------------------------
  */
 

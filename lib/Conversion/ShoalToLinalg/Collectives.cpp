@@ -122,12 +122,59 @@ struct LowerCollectivePermute : LowerSpmd<spmd::CollectivePermuteOp> {
   }
 };
 
+/// One dimension of the runtime's exchange.
+void addExchangeDim(Descriptor &desc, int64_t size, const RowWindow &window) {
+  desc.add({size, window.step, window.offset, window.divisor, window.rows});
+}
+
+struct LowerHaloExchange : LowerSpmd<spmd::HaloExchangeOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::HaloExchangeOp op,
+                                PatternRewriter &rewriter) const override {
+    MeshAttr mesh = getMesh(op, op.getMeshAttr());
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    Descriptor desc = begin(op);
+    desc.add(numberOf(op.getMeshAttr())).add(type.getRank());
+    for (auto [d, size] : llvm::enumerate(type.getShape())) {
+      if (d != op.getDim()) { // whole on each device
+        addExchangeDim(desc, size, {0, 0, 1, size});
+        desc.add({0, 0});
+        continue;
+      }
+      addExchangeDim(desc, op.getNumRows(), op.getWindow());
+      desc.addAxes(op.getAxes(), mesh).addAxes(op.getAxes(), mesh);
+    }
+    return replace(rewriter, op, desc);
+  }
+};
+
+struct LowerExchange : LowerSpmd<spmd::ExchangeOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::ExchangeOp op,
+                                PatternRewriter &rewriter) const override {
+    MeshAttr source = getMesh(op, op.getMeshAttr());
+    MeshAttr target = getMesh(op, op.getTargetMeshAttr());
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    Descriptor desc = begin(op);
+    desc.add(numberOf(op.getTargetMeshAttr())).add(type.getRank());
+    for (auto [size, rows, from, to] :
+         llvm::zip_equal(op.getShape(), type.getShape(), op.getSourceAxes(),
+                         op.getTargetAxes())) {
+      addExchangeDim(desc, size, {rows, 0, 1, rows});
+      desc.addAxes(cast<AxesAttr>(from), source);
+      desc.addAxes(cast<AxesAttr>(to), target);
+    }
+    return replace(rewriter, op, desc);
+  }
+};
+
 } // namespace
 
 void shoal::populateSpmdToRtPatterns(RewritePatternSet &patterns,
                                      const ProgramNumbering &numbering) {
   patterns.add<LowerAxisIndex, LowerGatherOrSlice<spmd::AllGatherOp>,
                LowerGatherOrSlice<spmd::AllSliceOp>, LowerReduceScatter,
-               LowerAllReduce, LowerAllToAll, LowerCollectivePermute>(
-      patterns.getContext(), numbering);
+               LowerAllReduce, LowerAllToAll, LowerCollectivePermute,
+               LowerHaloExchange, LowerExchange>(patterns.getContext(),
+                                                 numbering);
 }

@@ -3,6 +3,8 @@
 
 #include "Mesh.h"
 
+#include <algorithm>
+
 namespace shoal::rt {
 
 int64_t shardCount(std::span<const SubAxis> axes) {
@@ -19,6 +21,27 @@ std::vector<int64_t> indexDigits(std::span<const SubAxis> axes, int64_t index) {
     index /= axes[i].size;
   }
   return digits;
+}
+
+/// Whether `part` is made of digits of `whole` alone.
+static bool isPartOf(const SubAxis &part, const SubAxis &whole) {
+  return part.pre % whole.pre == 0 &&
+         whole.size % (part.pre / whole.pre * part.size) == 0;
+}
+
+Axes commonAxes(std::span<const SubAxis> a, std::span<const SubAxis> b) {
+  Axes common;
+  for (const SubAxis &x : a)
+    for (const SubAxis &y : b) {
+      int64_t begin = std::max(x.pre, y.pre);
+      int64_t end = std::min(x.pre * x.size, y.pre * y.size);
+      if (x.axis != y.axis || begin >= end || end % begin != 0)
+        continue;
+      SubAxis part{x.axis, begin, end / begin};
+      if (isPartOf(part, x) && isPartOf(part, y))
+        common.push_back(part);
+    }
+  return common;
 }
 
 Mesh::Mesh(std::string name, std::vector<MeshAxis> axes,
@@ -73,6 +96,25 @@ int64_t Mesh::groupBase(int64_t position, std::span<const SubAxis> axes) const {
   for (const SubAxis &axis : axes)
     base -= coordinate(position, axis) * weight(axis);
   return base;
+}
+
+Axes Mesh::complement(std::span<const SubAxis> axes) const {
+  Axes rest;
+  for (size_t i = 0; i < meshAxes.size(); ++i) {
+    Axes used;
+    for (const SubAxis &axis : axes)
+      if (axis.axis == static_cast<int64_t>(i))
+        used.push_back(axis);
+    std::ranges::sort(used, {}, &SubAxis::pre);
+    used.push_back({static_cast<int64_t>(i), meshAxes[i].size, 1});
+    int64_t done = 1;
+    for (const SubAxis &axis : used) {
+      if (axis.pre > done)
+        rest.push_back({axis.axis, done, axis.pre / done});
+      done = axis.pre * axis.size;
+    }
+  }
+  return rest;
 }
 
 int64_t Mesh::member(int64_t base, std::span<const SubAxis> axes,

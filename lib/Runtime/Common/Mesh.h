@@ -32,6 +32,10 @@ int64_t shardCount(std::span<const SubAxis> axes);
 /// The digits of `index` over the axes, major to minor.
 std::vector<int64_t> indexDigits(std::span<const SubAxis> axes, int64_t index);
 
+/// The parts that two lists of disjoint sub-axes have in common, where they are
+/// sub-axes of both.
+Axes commonAxes(std::span<const SubAxis> a, std::span<const SubAxis> b);
+
 struct MeshAxis {
   std::string name;
   int64_t size;
@@ -64,6 +68,9 @@ public:
   /// groupBase plus the digits of `index`.
   int64_t member(int64_t base, std::span<const SubAxis> axes,
                  int64_t index) const;
+
+  /// Sub-axes that together with `axes`, which are disjoint, make up the mesh.
+  Axes complement(std::span<const SubAxis> axes) const;
 
 private:
   int64_t coordinate(int64_t position, const SubAxis &axis) const;

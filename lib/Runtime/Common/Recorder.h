@@ -21,13 +21,15 @@ enum class Activity {
   ReduceScatter,
   AllToAll,
   CollectivePermute,
+  HaloExchange,
+  Exchange,
   Einsum,
   Step,
 };
 
-inline constexpr size_t numActivities = 7;
+inline constexpr size_t numActivities = 9;
 /// The collectives are the first.
-inline constexpr size_t numCollectives = 5;
+inline constexpr size_t numCollectives = 7;
 
 /// "all_gather", "einsum"...
 std::string_view activityName(Activity activity);

@@ -32,5 +32,7 @@ func.func @collectives(%x: tensor<4x6xf32>) {
   %10 = spmd.halo_exchange @mesh {"x"} %x {dim = 0, size = 7, step = 4, offset = -1, why = "operand 0"} : tensor<4x6xf32> -> tensor<6x6xf32>
   // CHECK: spmd.halo_exchange @ordered {"y"} %{{.*}} {dim = 1 : i64, divisor = 2 : i64, offset = 46 : i64, size = 23 : i64, step = -6 : i64} : tensor<4x6xf32> -> tensor<4x0xf32>
   %11 = spmd.halo_exchange @ordered {"y"} %x {dim = 1, size = 23, step = -6, offset = 46, divisor = 2} : tensor<4x6xf32> -> tensor<4x0xf32>
+  // CHECK: spmd.exchange @mesh [{"x"}, {}] -> @ordered [{}, {"y":(1)2}] %{{.*}} shape = [7, 6] {why = "operand 0"} : tensor<4x6xf32> -> tensor<7x3xf32>
+  %12 = spmd.exchange @mesh [{"x"}, {}] -> @ordered [{}, {"y":(1)2}] %x shape = [7, 6] {why = "operand 0"} : tensor<4x6xf32> -> tensor<7x3xf32>
   return
 }

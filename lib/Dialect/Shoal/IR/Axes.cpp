@@ -78,6 +78,20 @@ int64_t shoal::sizeOf(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
   return product;
 }
 
+PositionDigit shoal::digitOf(AxisRefAttr axis, MeshAttr mesh) {
+  // "x":(pre)size of an axis of n has the minor part n / (pre * size).
+  int64_t stride = 1;
+  for (MeshAxisAttr candidate : llvm::reverse(mesh.getAxes())) {
+    if (candidate.getName() == axis.getName()) {
+      int64_t size = axis.getSizeIn(mesh);
+      return {stride * (candidate.getSize() / (axis.getPreSize() * size)),
+              size};
+    }
+    stride *= candidate.getSize();
+  }
+  llvm_unreachable("the mesh has the axis");
+}
+
 /// For each axis the parts covered, in ascending order, neighbours merged.
 static llvm::StringMap<SmallVector<std::pair<int64_t, int64_t>>>
 mergeExtents(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {

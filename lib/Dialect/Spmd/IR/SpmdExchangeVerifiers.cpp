@@ -68,3 +68,46 @@ LogicalResult HaloExchangeOp::verify() {
     return failure();
   return verifyReach(*this, shards);
 }
+
+//===----------------------------------------------------------------------===//
+// exchange
+//===----------------------------------------------------------------------===//
+
+/// The laws of one end: `part`, as "operand 0", holds shards over `axes`.
+static LogicalResult verifyShards(ExchangeOp op, MeshOp mesh, StringRef name,
+                                  ArrayAttr axes, StringRef partName,
+                                  Value part) {
+  ArrayRef<int64_t> shape = op.getShape();
+  if (failed(verifyEntryCount(op, name, axes.size(), shape.size()))) // (C2)
+    return failure();
+  SmallVector<int64_t> sizes;
+  for (auto [size, list] : llvm::zip_equal(shape, axes.getAsRange<AxesAttr>()))
+    sizes.push_back(shardSize(size, sizeOf(list.getAxes(), mesh.getMesh())));
+  return verifyShape(op, partName, part, sizes); // (C3), (C4)
+}
+
+LogicalResult ExchangeOp::verify() {
+  auto lists = [](ArrayAttr axes) {
+    return llvm::to_vector(axes.getAsRange<AxesAttr>());
+  };
+  MeshOp source = verifyMesh(*this, getMeshAttr(), lists(getSourceAxes()));
+  if (!source)
+    return failure();
+  MeshOp target =
+      verifyMesh(*this, getTargetMeshAttr(), lists(getTargetAxes()));
+  if (!target || failed(verifySameAxes(*this, source, target))) // (C1)
+    return failure();
+  if (failed(verifyEntryCount(*this, "shape", getShape().size(),
+                              tensorTypeOf(getInput()).getRank()))) // (C2)
+    return failure();
+  for (auto [d, size] : llvm::enumerate(getShape()))
+    if (size < 0)
+      return emitOpError() << "shape[" << d << "]: " << size << " is negative";
+  if (failed(verifyShards(*this, source, "source_axes", getSourceAxes(),
+                          "operand 0", getInput())) ||
+      failed(verifyShards(*this, target, "target_axes", getTargetAxes(),
+                          "result 0", getResult())))
+    return failure();
+  return verifyElementType(*this, "result 0", getResult(), // (C4)
+                           tensorTypeOf(getInput()).getElementType());
+}

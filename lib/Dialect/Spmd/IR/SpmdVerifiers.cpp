@@ -29,6 +29,18 @@ MeshOp shoal::spmd::verifyMesh(Operation *op, FlatSymbolRefAttr symbol,
   return mesh;
 }
 
+LogicalResult shoal::spmd::verifySameAxes(Operation *op, MeshOp source,
+                                          MeshOp target) {
+  if (source.getMesh().getAxes() == target.getMesh().getAxes())
+    return success();
+  InFlightDiagnostic error =
+      op->emitOpError() << "mesh @" << target.getSymName()
+                        << " has other axes than mesh @" << source.getSymName();
+  error.attachNote(target.getLoc()) << "the target mesh is defined here";
+  error.attachNote(source.getLoc()) << "the source mesh is defined here";
+  return error;
+}
+
 /// The laws of ops with a list of axes per dimension: `whole` has the sizes n,
 /// `part` the sizes ceil(n / p). `partName` is "result 0" or "operand 0".
 static LogicalResult verifyParts(Operation *op, FlatSymbolRefAttr symbol,
@@ -137,14 +149,8 @@ LogicalResult CollectivePermuteOp::verify() {
   MeshOp target = verifyMesh(*this, getTargetMeshAttr(), getTargetAxes());
   if (!target)
     return failure();
-  if (source.getMesh().getAxes() != target.getMesh().getAxes()) { // (C1)
-    InFlightDiagnostic error = emitOpError() << "mesh @" << target.getSymName()
-                                             << " has other axes than mesh @"
-                                             << source.getSymName();
-    error.attachNote(target.getLoc()) << "the target mesh is defined here";
-    error.attachNote(source.getLoc()) << "the source mesh is defined here";
-    return error;
-  }
+  if (failed(verifySameAxes(*this, source, target))) // (C1)
+    return failure();
   if (!coverSameAxes(getSourceAxes().getAxes(), getTargetAxes().getAxes(),
                      source.getMesh())) // (C2)
     return emitOpError() << "source axes " << toString(getSourceAxes())

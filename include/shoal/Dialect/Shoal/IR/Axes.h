@@ -7,6 +7,7 @@
 #define SHOAL_DIALECT_SHOAL_IR_AXES_H
 
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Sharding/DeviceAssignment.h"
 
 namespace shoal {
 
@@ -38,6 +39,9 @@ std::string toString(AxesAttr axes);
 
 /// Devices along all of `axes`, which `mesh` must have.
 int64_t sizeOf(mlir::ArrayRef<AxisRefAttr> axes, MeshAttr mesh);
+
+/// Where the (sub-)axis is in the positions of `mesh`, which must have it.
+PositionDigit digitOf(AxisRefAttr axis, MeshAttr mesh);
 
 } // namespace shoal
 

@@ -55,4 +55,44 @@ def Spmd_HaloExchangeOp : Spmd_Op<"halo_exchange", [Spmd_Collective]> {
   }];
 }
 
+def Spmd_ExchangeOp : Spmd_Op<"exchange"> {
+  let summary = "Each device gets the block of another sharding";
+  let description = [{
+    A tensor of sizes `shape` changes from one sharding to any other at once.
+    Dimension d of n rows is split over `source_axes[d]` of `mesh` before and
+    over `target_axes[d]` of `target_mesh` behind: the device with index i over
+    them has the rows i * b … (i + 1) * b - 1, b = ceil(n / p). Rows past the
+    end are unspecified. Devices that differ on other axes alone hold the same.
+
+    A device receives just what it lacks, from the device that has it; where
+    several have it they share the work evenly. The least bytes that a device
+    must receive are enough, but where the only holder of a block is asked for
+    more than it lacks itself.
+    ```mlir
+    %y = spmd.exchange @mesh [{"x"}, {} ] -> @mesh [{}, {"x"} ] %x shape = [3, 2]
+       : tensor<2x2xf32> -> tensor<3x1xf32>
+    ```
+    ```
+    | a b |  | e f |        | a |  | b |
+    | c d |  |     |   ->   | c |  | d |
+                            | e |  | f |
+    ```
+    Constraints:
+    * (C1) the two meshes have the same axes;
+    * (C2) `source_axes`, `target_axes` and `shape` have an entry for each
+      dimension, sizes are not negative;
+    * (C3) the operand's sizes are ceil(n / p) by the source axes;
+    * (C4) the result's are that by the target axes; one element type.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$source_axes,
+                       FlatSymbolRefAttr:$target_mesh, Spmd_AxesPerDim:$target_axes,
+                       Shoal_Tensor:$input, DenseI64ArrayAttr:$shape,
+                       OptionalAttr<StrAttr>:$why);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = [{
+    $mesh custom<AxesPerDim>($source_axes) `->` $target_mesh custom<AxesPerDim>($target_axes)
+    $input `shape` `=` $shape attr-dict `:` type($input) `->` type($result)
+  }];
+}
+
 #endif // SPMD_EXCHANGE_OPS_TD

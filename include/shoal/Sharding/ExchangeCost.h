@@ -1,0 +1,35 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What an exchange moves: a tensor goes from one division into blocks to
+// another, each device receiving what it lacks.
+
+#ifndef SHOAL_SHARDING_EXCHANGECOST_H
+#define SHOAL_SHARDING_EXCHANGECOST_H
+
+#include "shoal/Sharding/DeviceAssignment.h"
+#include "shoal/Sharding/Sharding.h"
+
+namespace shoal {
+
+/// Who has which block: the digits of the position that split each dimension,
+/// major to minor, and the order of the devices, empty for the identity.
+struct BlockLayout {
+  llvm::SmallVector<llvm::SmallVector<PositionDigit, 2>, 4> dims;
+  llvm::ArrayRef<int64_t> deviceIds;
+};
+
+/// The layout of a value that is not partial; refers to the mesh.
+BlockLayout layoutOf(const Sharding &sharding, const Mesh &mesh);
+
+/// Elements that the busiest device sends or receives, whichever is more, when
+/// a tensor of `shape` changes its layout. Each device receives the elements of
+/// its new block that are not in its old one; those who have a block share what
+/// is asked of it evenly. Padding does not travel. Takes time linear in the
+/// devices.
+int64_t exchangedElements(llvm::ArrayRef<int64_t> shape, int64_t numDevices,
+                          const BlockLayout &source, const BlockLayout &target);
+
+} // namespace shoal
+
+#endif // SHOAL_SHARDING_EXCHANGECOST_H
