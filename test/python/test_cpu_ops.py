@@ -186,6 +186,35 @@ def add_structure(p):
     p.results += [("%a", a, "an input"), ("%z", z, "an empty input")]
 
 
+def add_windows(p):
+    """Rows of 4 with 5 features under a kernel of 3 rows; windows of a table."""
+    x, k = p.arguments["q"], p.arguments["w"]
+    for attributes, shape in [
+        ("low = [1] high = [1]", (3, 4, 2)),
+        ("strides = [2] base_dilation = [3]", (3, 4, 2)),
+        ("low = [3] high = [4] window_dilation = [2] reversal = [true]", (3, 7, 2)),
+    ]:
+        result = p.type(*shape)
+        p.add(
+            f'shoal.convolution "b0f,0io->b0f" %q, %w {attributes} : {x}, {k} -> {result}',
+            result,
+        )
+    for kind in ["sum", "prod", "max", "min"]:
+        p.add(
+            f"shoal.reduce_window {kind} %a, %s window = [3, 2] strides = [2, 1] low = [1, 0] high = [0, 1] : {p.type(7, 5)}, {p.type()} -> {p.type(3, 5)}",
+            p.type(3, 5),
+        )
+    for kind in ["max", "min"]:
+        source = p.add(
+            f"shoal.slice %c starts = [0, 0] limits = [3, 4] strides = [1, 1] : {p.type(7, 5)} -> {p.type(3, 4)}",
+            p.type(3, 4),
+        )
+        p.add(
+            f"shoal.select_and_scatter {kind} %a, {source}, %s window = [3, 2] strides = [2, 1] : {p.type(7, 5)}, {p.type(3, 4)}, {p.type()} -> {p.type(7, 5)}",
+            p.type(7, 5),
+        )
+
+
 def add_float_ops(p):
     for op in (
         "softmax %a {axis = 1}",
@@ -333,6 +362,7 @@ def test_every_op(element, tmp_path):
     p = Program(element)
     if element != "i1":
         add_einsums(p)
+        add_windows(p)
     add_reductions(p)
     add_structure(p)
     add_indexing(p)

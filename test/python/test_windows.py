@@ -5,15 +5,12 @@
 import numpy as np
 import pytest
 from shoal_testing import load_results, run, save_inputs, shoal_run, shoalc
-from window_cases import RANDOM_CASES, Program
-
-CASES_A_PROGRAM = 25
+from window_cases import RANDOM_CASES, Convolution, Dim, Program
 
 
-def random_program(name, seed, element="f32"):
+def random_program(name, seed, element="f32", count=25):
     rng = np.random.default_rng(seed)
-    cases = [RANDOM_CASES[name](rng, element=element) for _ in range(CASES_A_PROGRAM)]
-    return Program(cases, rng)
+    return Program([RANDOM_CASES[name](rng, element=element) for _ in range(count)], rng)
 
 
 def check_results(program, actual, expected):
@@ -93,3 +90,21 @@ def test_partitioned(name, mesh, shard, tmp_path):
     source.write_text(program.text())
     flags = save_inputs(tmp_path, program.inputs())
     shoal_run(source, *flags, "--compare", "--tolerance=1e-6").expect_success()
+
+
+@pytest.mark.parametrize("element", ["f32", "i32"])
+@pytest.mark.parametrize("name", RANDOM_CASES)
+def test_executable(name, element, tmp_path):
+    program = random_program(name, 200, element, count=12)
+    if name == "convolution":
+        # Its patches would be 37 times as large as the operands: loops.
+        long = Dim(rows=300, size=90)
+        program.cases.append(Convolution([long], 1, 1, 1, element=element))
+    source = tmp_path / "windows.mlir"
+    source.write_text(program.text())
+    shoalc(source, tmp_path / "windows").expect_success()
+    arrays = program.inputs()
+    flags = save_inputs(tmp_path, arrays)
+    run(tmp_path / "windows", *flags, "--output-dir", tmp_path).expect_success()
+    expected = program.expected(arrays)
+    check_results(program, load_results(tmp_path, expected), expected)

@@ -153,22 +153,32 @@ struct LowerEinsum : OpRewritePattern<EinsumOp> {
 
   LogicalResult matchAndRewrite(EinsumOp op,
                                 PatternRewriter &rewriter) const override {
+    rewriter.replaceOp(op, lower(rewriter, op));
+    return success();
+  }
+
+  static Value lower(OpBuilder &builder, EinsumOp op) {
     EinsumLoops loops(op);
     // A sum over one operand is no product, and one over nothing is zero: loops
     // serve both best.
     if (loops.isRowwise() || op.getInputs().size() == 1 ||
         llvm::is_contained(loops.sizes, 0))
-      rewriter.replaceOp(op, buildLoops(rewriter, op, loops));
-    else
-      rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "einsum",
-                                             describeEinsum(op, loops),
-                                             op.getInputs(),
-                                             op.getResult().getType()));
-    return success();
+      return buildLoops(builder, op, loops);
+    return makeRuntimeCall(builder, op.getLoc(), "einsum",
+                           describeEinsum(op, loops), op.getInputs(),
+                           op.getResult().getType())[0];
   }
 };
 
 } // namespace
+
+Value shoal::lowerEinsum(OpBuilder &builder, Location loc, StringRef spec,
+                         ValueRange inputs, RankedTensorType type) {
+  auto op = EinsumOp::create(builder, loc, type, spec, inputs);
+  Value result = LowerEinsum::lower(builder, op);
+  op.erase();
+  return result;
+}
 
 void shoal::populateEinsumToLinalgPatterns(RewritePatternSet &patterns) {
   patterns.add<LowerEinsum>(patterns.getContext());

@@ -24,11 +24,19 @@ struct ProgramNumbering {
 
 /// einsum: an rt.call where it contracts, else a linalg.generic.
 void populateEinsumToLinalgPatterns(mlir::RewritePatternSet &patterns);
+/// The same for an einsum that is not there, as part of another op.
+mlir::Value lowerEinsum(mlir::OpBuilder &builder, mlir::Location loc,
+                        llvm::StringRef spec, mlir::ValueRange inputs,
+                        mlir::RankedTensorType type);
 void populateReduceToLinalgPatterns(mlir::RewritePatternSet &patterns);
 /// broadcast_in_dim, transpose, reshape, iota, slice.
 void populateShapeToLinalgPatterns(mlir::RewritePatternSet &patterns);
 /// pad, concatenate.
 void populateInsertionToLinalgPatterns(mlir::RewritePatternSet &patterns);
+/// convolution: an einsum over patches, or a linalg.generic.
+void populateConvolutionToLinalgPatterns(mlir::RewritePatternSet &patterns);
+/// reduce_window, select_and_scatter.
+void populatePoolingToLinalgPatterns(mlir::RewritePatternSet &patterns);
 /// cumulative, top_k: rt.call.
 void populateScanToRtPatterns(mlir::RewritePatternSet &patterns);
 /// gather, scatter, dynamic_slice, dynamic_update_slice: rt.call.

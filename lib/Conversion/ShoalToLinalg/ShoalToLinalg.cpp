@@ -106,6 +106,8 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     populateReduceToLinalgPatterns(patterns);
     populateShapeToLinalgPatterns(patterns);
     populateInsertionToLinalgPatterns(patterns);
+    populateConvolutionToLinalgPatterns(patterns);
+    populatePoolingToLinalgPatterns(patterns);
     populateScanToRtPatterns(patterns);
     populateIndexingToRtPatterns(patterns);
     populateSpmdToRtPatterns(patterns, numbering);
