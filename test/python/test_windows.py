@@ -4,7 +4,7 @@
 
 import numpy as np
 import pytest
-from shoal_testing import load_results, run, save_inputs, shoal_run, shoalc
+from shoal_testing import load_results, mpirun, run, save_inputs, shoal_run, shoalc
 from window_cases import RANDOM_CASES, Convolution, Dim, Program
 
 
@@ -78,13 +78,17 @@ def shard_together(program, mesh):
             program.annotations[(c, place)] = sharding(lists)
 
 
+def add_mesh(program, mesh):
+    sizes = ", ".join(f'"{axis}" = {size}' for axis, size in mesh.items())
+    program.header = f"shoal.mesh @mesh = <[{sizes}]>\n"
+
+
 @pytest.mark.parametrize("shard", [shard_randomly, shard_together])
 @pytest.mark.parametrize("mesh", MESHES)
 @pytest.mark.parametrize("name", RANDOM_CASES)
 def test_partitioned(name, mesh, shard, tmp_path):
     program = random_program(name, seed=100)
-    sizes = ", ".join(f'"{axis}" = {size}' for axis, size in MESHES[mesh].items())
-    program.header = f"shoal.mesh @mesh = <[{sizes}]>\n"
+    add_mesh(program, MESHES[mesh])
     shard(program, MESHES[mesh])
     source = tmp_path / "windows.mlir"
     source.write_text(program.text())
@@ -106,5 +110,21 @@ def test_executable(name, element, tmp_path):
     arrays = program.inputs()
     flags = save_inputs(tmp_path, arrays)
     run(tmp_path / "windows", *flags, "--output-dir", tmp_path).expect_success()
+    expected = program.expected(arrays)
+    check_results(program, load_results(tmp_path, expected), expected)
+
+
+@pytest.mark.parametrize("name", RANDOM_CASES)
+def test_ranks(name, tmp_path):
+    program = random_program(name, 300, "i32", count=12)
+    mesh = {"x": 2, "y": 2}
+    add_mesh(program, mesh)
+    shard_together(program, mesh)
+    source = tmp_path / "windows.mlir"
+    source.write_text(program.text())
+    shoalc(source, tmp_path / "windows").expect_success()
+    arrays = program.inputs()
+    flags = [*save_inputs(tmp_path, arrays), "--output-dir", tmp_path]
+    mpirun(4, tmp_path / "windows", *flags).expect_success()
     expected = program.expected(arrays)
     check_results(program, load_results(tmp_path, expected), expected)
