@@ -148,6 +148,90 @@ func.func @unpool_overlapping(%x: tensor<15x4xf32> {shoal.sharding = #shoal.shar
   return %0 : tensor<15x4xf32>
 }
 
+// CHECK-LABEL: func @batch(
+func.func @batch(%x: tensor<5x9x3xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>}, %k: tensor<3x3x4xf32>)
+    -> (tensor<5x7x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>}) {
+  // CHECK-NEXT: %[[Y:.*]] = shoal.convolution "b0f,0io->b0f" %{{.*}}, %{{.*}} : tensor<3x9x3xf32>, tensor<3x3x4xf32> -> tensor<3x7x4xf32>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = shoal.convolution "b0f,0io->b0f" %x, %k : tensor<5x9x3xf32>, tensor<3x3x4xf32> -> tensor<5x7x4xf32>
+  return %0 : tensor<5x7x4xf32>
+}
+
+// CHECK-LABEL: func @output_features(
+func.func @output_features(%x: tensor<2x9x3xf32>, %k: tensor<3x3x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>})
+    -> (tensor<2x7x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>}) {
+  // CHECK-NEXT: %[[Y:.*]] = shoal.convolution "b0f,0io->b0f" %{{.*}}, %{{.*}} : tensor<2x9x3xf32>, tensor<3x3x3xf32> -> tensor<2x7x3xf32>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = shoal.convolution "b0f,0io->b0f" %x, %k : tensor<2x9x3xf32>, tensor<3x3x5xf32> -> tensor<2x7x5xf32>
+  return %0 : tensor<2x7x5xf32>
+}
+
+// Groups of one feature are features: 5 on 2 devices.
+// CHECK-LABEL: func @depthwise(
+func.func @depthwise(%x: tensor<2x9x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>},
+                     %k: tensor<3x1x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>})
+    -> (tensor<2x7x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>}) {
+  // CHECK-NEXT: %[[Y:.*]] = shoal.convolution "b0f,0io->b0f" %{{.*}}, %{{.*}} {feature_group_count = 3 : i64} : tensor<2x9x3xf32>, tensor<3x1x3xf32> -> tensor<2x7x3xf32>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = shoal.convolution "b0f,0io->b0f" %x, %k {feature_group_count = 5} : tensor<2x9x5xf32>, tensor<3x1x5xf32> -> tensor<2x7x5xf32>
+  return %0 : tensor<2x7x5xf32>
+}
+
+// Blocks of 5 features would begin inside of a group of 3: the batch is split
+// instead.
+// CHECK-LABEL: func @uneven_groups(
+func.func @uneven_groups(%x: tensor<2x9x9xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>}, %k: tensor<3x3x3xf32>)
+    -> (tensor<2x7x3xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {}]>}) {
+  // CHECK-NEXT: spmd.all_to_all @mesh [{"x"} : 2 -> 0]
+  // CHECK-NEXT: shoal.convolution "b0f,0io->b0f" %{{.*}}, %{{.*}} {feature_group_count = 3 : i64} : tensor<1x9x9xf32>
+  %0 = shoal.convolution "b0f,0io->b0f" %x, %k {feature_group_count = 3} : tensor<2x9x9xf32>, tensor<3x3x3xf32> -> tensor<2x7x3xf32>
+  return %0 : tensor<2x7x3xf32>
+}
+
+// CHECK-LABEL: func @batch_groups(
+func.func @batch_groups(%x: tensor<6x9x3xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>},
+                        %k: tensor<3x3x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>})
+    -> (tensor<3x7x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>}) {
+  // CHECK-NEXT: %[[Y:.*]] = shoal.convolution "b0f,0io->b0f" %{{.*}}, %{{.*}} : tensor<3x9x3xf32>, tensor<3x3x2xf32> -> tensor<3x7x2xf32>
+  // CHECK-NEXT: return %[[Y]]
+  %0 = shoal.convolution "b0f,0io->b0f" %x, %k {batch_group_count = 2} : tensor<6x9x3xf32>, tensor<3x3x4xf32> -> tensor<3x7x4xf32>
+  return %0 : tensor<3x7x4xf32>
+}
+
+// Windows reach over 8 rows; only their ends are fetched with what is between.
+// CHECK-LABEL: func @window_dilation(
+func.func @window_dilation(%x: tensor<2x24x3xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>}, %k: tensor<3x3x4xf32>)
+    -> (tensor<2x16x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>}) {
+  // CHECK-NEXT: spmd.halo_exchange @mesh {"x"} %{{.*}} {dim = 1 : i64, offset = 0 : i64, size = 24 : i64, step = 8 : i64, {{.*}}} : tensor<2x12x3xf32> -> tensor<2x16x3xf32>
+  // CHECK-NEXT: shoal.convolution "b0f,0io->b0f" %{{.*}}, %{{.*}} window_dilation = [4]
+  // CHECK-NEXT: return
+  %0 = shoal.convolution "b0f,0io->b0f" %x, %k window_dilation = [4] : tensor<2x24x3xf32>, tensor<3x3x4xf32> -> tensor<2x16x4xf32>
+  return %0 : tensor<2x16x4xf32>
+}
+
+// Few rows of a kernel, though they are split: the kernel is gathered, which is
+// less than to add up results.
+// CHECK-LABEL: func @kernel_rows(
+func.func @kernel_rows(%x: tensor<2x24x3xf32>, %k: tensor<4x3x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>})
+    -> (tensor<2x21x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>}) {
+  // CHECK: spmd.all_gather @mesh [{"x"}, {}, {}] %{{.*}} : tensor<2x3x4xf32> -> tensor<4x3x4xf32>
+  // CHECK-NOT: spmd.all_{{gather|reduce}}
+  // CHECK: return
+  %0 = shoal.convolution "b0f,0io->b0f" %x, %k : tensor<2x24x3xf32>, tensor<4x3x4xf32> -> tensor<2x21x4xf32>
+  return %0 : tensor<2x21x4xf32>
+}
+
+// Other reductions than sums are finished at once.
+// CHECK-LABEL: func @max_over_all(
+func.func @max_over_all(%x: tensor<15x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}, %i: tensor<f32>)
+    -> (tensor<1x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>}) {
+  // CHECK: %[[Y:.*]] = shoal.reduce_window max %{{.*}}, %{{.*}} window = [8, 1] : tensor<8x4xf32>, tensor<f32> -> tensor<1x4xf32>
+  // CHECK-NEXT: spmd.all_reduce max @mesh {"x"} %[[Y]]
+  // CHECK-NEXT: return
+  %0 = shoal.reduce_window max %x, %i window = [15, 1] : tensor<15x4xf32>, tensor<f32> -> tensor<1x4xf32>
+  return %0 : tensor<1x4xf32>
+}
+
 // -----
 
 shoal.mesh @mesh = <["x" = 8]>

@@ -45,10 +45,13 @@ private:
   }
 
   /// Of the kernel also the rows, which a device may lack where the kernel is
-  /// split.
+  /// split. Features that groups cut are padded only where a group is a
+  /// feature; then none contract.
   void maskContracted() {
-    input = l.maskPadding(l.operands[0], inputType.getShape(),
-                          l.operandShardings[0], {dims.input.second}, zero);
+    input = l.operands[0];
+    if (op.getFeatureGroupCount() == 1)
+      input = l.maskPadding(input, inputType.getShape(), l.operandShardings[0],
+                            {dims.input.second}, zero);
     SmallVector<int64_t> contracted(dims.kernel.spatial.begin(),
                                     dims.kernel.spatial.end());
     contracted.push_back(dims.kernel.first);

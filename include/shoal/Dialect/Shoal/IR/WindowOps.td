@@ -22,8 +22,8 @@ def Shoal_ConvolutionOp : Shoal_Op<"convolution", [Pure]> {
     operand row (r * stride + k * window_dilation - low) / base_dilation, where
     that is a whole number and a row of the operand; elsewhere it adds nothing.
     `reversal` takes the kernel's last row first. `low` and `high` may be
-    negative. Whether a place that adds nothing is multiplied with zero, which
-    shows where an element of the kernel is not finite, is unspecified.
+    negative. Zeros may stand for what is not there, also behind the last row of
+    a kernel that is split: what infinities and NaN make of them is unspecified.
 
     With `feature_group_count` G, the operand's features and the kernel's output
     features are cut into G groups, and group g of the result's features is made
