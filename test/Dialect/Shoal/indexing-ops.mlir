@@ -24,6 +24,14 @@ func.func @forms(%x: tensor<5x6xf32>, %i: tensor<i32>, %u: tensor<2x6xf32>, %n: 
   return %0, %1, %2, %3, %4, %5 : tensor<2x6xf32>, tensor<5x6xf32>, tensor<5x6xf32>, tensor<5xf32>, tensor<5x6xf32>, tensor<5x6xf32>
 }
 
+// CHECK-LABEL: @no_rows
+// CHECK: slice_sizes = [0, 1]
+func.func @no_rows(%x: tensor<0x6xf32>, %n: tensor<0xi32>) -> tensor<0xf32> {
+  %0 = shoal.gather %x, %n offset_dims = [] collapsed_slice_dims = [1] operand_batching_dims = [0] start_indices_batching_dims = [0]
+      start_index_map = [1] index_vector_dim = 1 slice_sizes = [0, 1] : (tensor<0x6xf32>, tensor<0xi32>) -> tensor<0xf32>
+  return %0 : tensor<0xf32>
+}
+
 // A slice of everything, an update of everything, updates of nothing; parts of
 // a splat.
 // FOLD-LABEL: @folds

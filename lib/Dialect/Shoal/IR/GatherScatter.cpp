@@ -169,8 +169,11 @@ static LogicalResult verifySliceSizes(GatherOp op, const IndexedWindows &w) {
       return op.emitOpError()
              << "slice_sizes[" << dim << "]: expected 0 to "
              << w.operandShape[dim] << ", the operand's size, but got " << size;
+    // A batching dimension without rows, unlike a collapsed one, leaves the
+    // result without elements, too.
     bool isOne = llvm::is_contained(w.collapsedDims, dim) ||
-                 llvm::is_contained(w.operandBatchingDims, dim);
+                 (llvm::is_contained(w.operandBatchingDims, dim) &&
+                  w.operandShape[dim] != 0);
     if (isOne && size != 1)
       return op.emitOpError()
              << "slice_sizes[" << dim << "]: expected 1, the dimension being "

@@ -142,7 +142,8 @@ private:
     SmallVector<int64_t> offsets, collapsed(w.collapsedDims), sizes, batching;
     for (int64_t dim = 0; dim < int64_t(w.operandShape.size()); ++dim) {
       bool isRow = needsRows(dim) || offsetDims[dim] < 0;
-      sizes.push_back(isRow ? 1 : result.getDimSize(offsetDims[dim]));
+      sizes.push_back(isRow ? std::min<int64_t>(1, local.getDimSize(dim))
+                            : result.getDimSize(offsetDims[dim]));
       if (!isRow)
         offsets.push_back(offsetDims[dim]);
       else if (offsetDims[dim] >= 0)

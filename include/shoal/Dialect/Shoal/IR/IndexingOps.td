@@ -95,7 +95,7 @@ def Shoal_GatherOp : Shoal_Op<"gather", [Pure]> {
     * (C1) `collapsed_slice_dims` and `operand_batching_dims` are operand
       dimensions, each in ascending order, none in both;
     * (C2) a slice size per operand dimension, 0 to the operand's; 1 in
-      collapsed and batching dimensions;
+      collapsed dimensions, and in batching ones that have a row;
     * (C3) `offset_dims` are result dimensions, in ascending order, as many as
       operand dimensions are neither collapsed nor batching;
     * (C4) `index_vector_dim` is a dimension of `indices` or, where each element
