@@ -3,9 +3,9 @@
 
 #include "shoal/Fuzz/Check.h"
 #include "Runs.h"
+#include "Texts.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
-#include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "shoal/Transforms/Import/Passes.h"
@@ -15,33 +15,6 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::fuzz;
 using namespace shoal::reference;
-
-static std::string print(Operation *op) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  op->print(os);
-  return text;
-}
-
-/// Whether the module's text parses, verifies and prints as it was. An error
-/// of the parser comes as a diagnostic.
-static LogicalResult roundTrip(Operation *module) {
-  std::string text = print(module);
-  auto parsed = parseSourceString<ModuleOp>(text, module->getContext());
-  if (!parsed)
-    return failure();
-  std::string again = print(*parsed);
-  if (again == text)
-    return success();
-  SmallVector<StringRef> was, is;
-  StringRef(text).split(was, '\n');
-  StringRef(again).split(is, '\n');
-  for (auto [a, b] : llvm::zip(was, is))
-    if (a != b)
-      return module->emitError("printed as ")
-             << a << "\nbut after parsing as " << b;
-  return module->emitError("has another number of lines after parsing");
-}
 
 namespace {
 
@@ -60,7 +33,7 @@ public:
     if (!isa<ModuleOp>(op) || !pass->getArgument().starts_with("shoal-"))
       return;
     enter(("text of " + pass->getArgument()).str());
-    if (failed(roundTrip(op)))
+    if (failed(checkRoundTrip(op)))
       isTextWrong = true;
   }
 
@@ -166,7 +139,7 @@ LogicalResult Checker::check() {
   if (failed(verify(*program.module)))
     return failure();
   enter("text");
-  if (failed(roundTrip(*program.module)))
+  if (failed(checkRoundTrip(*program.module)))
     return failure();
   FailureOr<Tensors> expected = runGlobal();
   if (failed(expected))

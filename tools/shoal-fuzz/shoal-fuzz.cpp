@@ -4,7 +4,8 @@
 // Checks random programs: every stage and every way to run them must agree.
 
 #include "mlir/Pass/PassManager.h"
-#include "shoal/Fuzz/Fuzzer.h"
+#include "mlir/Transforms/Passes.h"
+#include "shoal/Fuzz/Mutation.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Reference/Models.h"
 #include "shoal/Target/CPU/CPUTarget.h"
@@ -42,6 +43,10 @@ cl::opt<unsigned> maxFailures("max-failures", cl::value_desc("N"),
 cl::opt<unsigned> timeout("timeout", cl::value_desc("seconds"), cl::init(60),
                           cl::cat(category),
                           cl::desc("a stage that takes longer hangs"));
+cl::list<std::string>
+    mutate("mutate", cl::value_desc("path"), cl::cat(category),
+           cl::desc("instead, change programs of these files and folders at "
+                    "random and expect results or errors"));
 cl::opt<bool> print("print", cl::cat(category),
                     cl::desc("print the programs, check nothing"));
 
@@ -51,6 +56,17 @@ std::string runtimeDirectory(const char *argv0) {
   llvm::sys::path::remove_filename(path);
   llvm::sys::path::append(path, "..", "lib");
   return path.str().str();
+}
+
+bool fuzzWhatIsAsked(mlir::MLIRContext &context, const FuzzOptions &options) {
+  if (mutate.empty())
+    return fuzz(context, options);
+  Corpus corpus;
+  for (const std::string &path : mutate)
+    if (!corpus.addPath(path))
+      llvm::WithColor::warning(llvm::errs(), "shoal-fuzz")
+          << path << ": neither a folder nor a .mlir or .md file\n";
+  return !corpus.empty() && fuzzMutations(context, corpus, options);
 }
 
 bool parseSeeds(FuzzOptions &options) {
@@ -90,11 +106,14 @@ int main(int argc, char **argv) {
   shoal::registerCPUTarget(registry);
   shoal::registerShoalDialects(registry);
   shoal::reference::registerReferenceModels(registry);
+  mlir::registerTransformsPasses();
+  shoal::registerShoalPasses();
+  shoal::registerCPUPipelines();
   // Threads do not survive the forks.
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();
   if (!print)
-    return fuzz(context, options) ? 0 : 1;
+    return fuzzWhatIsAsked(context, options) ? 0 : 1;
   for (uint64_t seed = options.firstSeed; seed <= options.lastSeed; ++seed) {
     Program program = makeProgram(context, seed);
     llvm::outs() << "// seed " << seed << "\n";
