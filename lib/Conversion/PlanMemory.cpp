@@ -148,7 +148,8 @@ static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
 static void flattenEmptyArguments(func::FuncOp func) {
   for (BlockArgument argument : func.getArguments()) {
     auto type = dyn_cast<MemRefType>(argument.getType());
-    if (type && type.getNumElements() == 0 && argument.use_empty())
+    if (type && type.hasStaticShape() && type.getNumElements() == 0 &&
+        argument.use_empty())
       argument.setType(MemRefType::get({0}, type.getElementType()));
   }
   func.setType(FunctionType::get(func.getContext(),

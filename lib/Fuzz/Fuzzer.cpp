@@ -58,6 +58,10 @@ private:
   ItemReport check(Choices &choices, uint64_t seed, Observer observe) {
     observe("generate");
     Program program = Generators::all().makeProgram(context, choices);
+    return check(program, seed, observe);
+  }
+
+  ItemReport check(Program &program, uint64_t seed, Observer observe) {
     ItemReport item;
     item.features = opsOf(*program.module);
     CheckOptions own = options.check;
@@ -70,17 +74,16 @@ private:
     return item;
   }
 
-  /// How the program of these choices ends.
-  std::string signatureOf(const List &choices, uint64_t seed) {
+  /// How what `work` makes and checks ends, in a process of its own.
+  std::string
+  signatureOf(uint64_t seed,
+              llvm::function_ref<ItemReport(Observer observe)> work) {
     std::string signature;
     IsolationOptions alone = options.isolation;
     alone.jobs = 1;
     runIsolated(
         seed, seed + 1, alone,
-        [&](uint64_t, Observer observe) {
-          Choices replayed(choices);
-          return check(replayed, seed, observe).encode();
-        },
+        [&](uint64_t, Observer observe) { return work(observe).encode(); },
         [&](const Outcome &outcome) {
           signature = ItemReport::decode(outcome).signature;
           return true;
@@ -99,10 +102,22 @@ private:
     Generators::all().makeProgram(context, whole);
     List small = shrink(
         whole.getDrawn().vec(), replay,
-        [&](const List &list) { return signatureOf(list, seed) == signature; },
+        [&](const List &list) {
+          return signature == signatureOf(seed, [&](Observer observe) {
+                   Choices choices(list);
+                   return check(choices, seed, observe);
+                 });
+        },
         maxTries);
     Choices choices(small);
-    write(seed, signature, Generators::all().makeProgram(context, choices));
+    Program program = Generators::all().makeProgram(context, choices);
+    reduce(program, [&](const Program &candidate) {
+      return signature == signatureOf(seed, [&](Observer observe) {
+               Program copy = candidate.clone();
+               return check(copy, seed, observe);
+             });
+    });
+    write(seed, signature, program);
   }
 
   void write(uint64_t seed, const std::string &signature,

@@ -9,6 +9,20 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::fuzz;
 
+Program Program::clone() const {
+  Program copy;
+  copy.module = ModuleOp(module.get()).clone();
+  copy.entry =
+      copy.module->lookupSymbol<func::FuncOp>(func::FuncOp(entry).getName());
+  copy.arguments = arguments;
+  copy.results = results;
+  return copy;
+}
+
+Bounds shoal::fuzz::inputBounds(Type element) {
+  return roundedAlike({isa<FloatType>(element) ? 3.0 : 8.0, 0, 0}, element);
+}
+
 ProgramBuilder::ProgramBuilder(MLIRContext &context, Choices &choices)
     : choices(choices), builder(&context), loc(builder.getUnknownLoc()),
       module(ModuleOp::create(loc)) {
@@ -23,6 +37,8 @@ ProgramBuilder::ProgramBuilder(MLIRContext &context, Choices &choices)
                                           2, 3, 9, 4, 6, 10, 12, 15};
   for (int i = 0; i < 4; ++i)
     sizes.push_back(choices.pick(choosable));
+  if (choices.chance(3))
+    sizes.back() = 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -76,9 +92,7 @@ Type ProgramBuilder::elementType() {
 
 Known ProgramBuilder::input(RankedTensorType type) {
   Value value = entry.front().addArgument(type, loc);
-  bool isFloat = isa<FloatType>(type.getElementType());
-  Bounds range{isFloat ? 3.0 : 8.0, 0, 0};
-  arguments.push_back(roundedAlike(range, type.getElementType()));
+  arguments.push_back(inputBounds(type.getElementType()));
   Known known{value, arguments.back()};
   values.push_back(known);
   return known;

@@ -81,8 +81,9 @@ shoal::fuzz::compareResults(ArrayRef<Tensor> expected, ArrayRef<Tensor> actual,
     if (wrong > 0)
       return llvm::formatv(
                  "result {0} of type {1}: {2} of {3} elements differ, the "
-                 "first is element {4}: expected {5} but got {6}, tolerance "
-                 "{7}",
+                 "first is element {4}: expected {5:E9} but got {6:E9}, "
+                 "tolerance "
+                 "{7:E3}",
                  r, expected[r].getType().str(), wrong,
                  expected[r].getNumElements(), first,
                  numberOf(type, expected[r][first]),

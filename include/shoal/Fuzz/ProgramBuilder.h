@@ -34,7 +34,13 @@ struct Program {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::func::FuncOp entry;
   llvm::SmallVector<Bounds> arguments, results;
+
+  Program clone() const;
 };
+
+/// What an argument of the type holds: of floats whole numbers up to 3 in
+/// magnitude, of integers any up to 8.
+Bounds inputBounds(mlir::Type element);
 
 class ProgramBuilder {
 public:
@@ -61,8 +67,7 @@ public:
   Known pickOfType(mlir::RankedTensorType type,
                    llvm::function_ref<bool(Bounds)> suits = nullptr);
 
-  /// A new argument: floats are whole numbers up to 3 in magnitude, integers
-  /// any up to 8.
+  /// A new argument.
   Known input(mlir::RankedTensorType type);
   Known constant(mlir::RankedTensorType type, double value);
 

@@ -6,7 +6,7 @@
 #ifndef SHOAL_FUZZ_SHRINK_H
 #define SHOAL_FUZZ_SHRINK_H
 
-#include "shoal/Fuzz/Choices.h"
+#include "shoal/Fuzz/ProgramBuilder.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
 namespace shoal::fuzz {
@@ -20,6 +20,12 @@ shrink(std::vector<uint32_t> choices,
        llvm::function_ref<Choices(std::vector<uint32_t>)> replay,
        llvm::function_ref<bool(const std::vector<uint32_t> &)> fails,
        unsigned maxTries);
+
+/// Makes the program smaller by edits of its ops, while `fails` stays true of
+/// it: results dropped, ops replaced by arguments or by their operand,
+/// annotations dropped. An argument that stands for an op holds smaller numbers
+/// than the op's results, so that the results' errors remain bounds.
+void reduce(Program &program, llvm::function_ref<bool(const Program &)> fails);
 
 } // namespace shoal::fuzz
 

@@ -56,7 +56,7 @@ static void replaceEmptyTensors(ModuleOp module) {
   module.walk([](Operation *op) {
     auto isEmpty = [](Type type) {
       auto tensor = dyn_cast<RankedTensorType>(type);
-      return tensor && tensor.getNumElements() == 0;
+      return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
     };
     if (op->getNumResults() == 0 || isa<tensor::EmptyOp>(op) ||
         !llvm::all_of(op->getResultTypes(), isEmpty))

@@ -105,6 +105,8 @@ static bool makeGating(ProgramBuilder &p) {
     return false;
   Value positive =
       p.op("arith.addf", {magnitude, one.value}, gates.type())->getResult(0);
+  if (gates.shape()[2] == 0)
+    return false;
   int64_t k = 1 + p.choices.below(std::min<int64_t>(gates.shape()[2], 3));
   int64_t capacity = 1 + p.choices.below(5);
   SmallVector<int64_t> shape(gates.shape());

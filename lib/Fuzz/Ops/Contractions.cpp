@@ -136,6 +136,12 @@ static bool makeEinsum(ProgramBuilder &p) {
 static std::optional<Bounds> rangeOfReduction(ReduceKind kind, Bounds range,
                                               int64_t n, Type element) {
   switch (kind) {
+  case ReduceKind::Max:
+  case ReduceKind::Min:
+    // An infinity is the largest of none.
+    if (n == 0 && isa<FloatType>(element))
+      return std::nullopt;
+    return n == 0 ? anyInteger(element) : range;
   case ReduceKind::Sum:
     return sumOf(n, range, element);
   case ReduceKind::Prod:
@@ -145,7 +151,7 @@ static std::optional<Bounds> rangeOfReduction(ReduceKind kind, Bounds range,
       return std::nullopt;
     return rounded(range, element);
   default:
-    return range;
+    return n == 0 ? anyInteger(element) : range;
   }
 }
 

@@ -18,7 +18,7 @@ static bool makeSlice(ProgramBuilder &p) {
   Known a = anyValue(p);
   SmallVector<int64_t> starts, limits, strides, shape;
   for (int64_t size : a.shape()) {
-    bool isWhole = p.choices.chance(40);
+    bool isWhole = size == 0 || p.choices.chance(40);
     int64_t start = isWhole ? 0 : p.choices.below(size);
     int64_t limit = isWhole ? size : size - p.choices.below(size - start);
     int64_t stride = p.choices.chance(30) ? 1 + p.choices.below(4) : 1;
@@ -43,7 +43,7 @@ static bool makePad(ProgramBuilder &p) {
     interior.push_back(isPadded && p.choices.chance(25) ? p.choices.below(3)
                                                         : 0);
     shape.push_back(low.back() + size + high.back() +
-                    interior.back() * (size - 1));
+                    interior.back() * std::max<int64_t>(size - 1, 0));
   }
   if (!ProgramBuilder::fits(shape))
     return false;

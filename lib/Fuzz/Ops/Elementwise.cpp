@@ -76,9 +76,8 @@ static bool makeDivision(ProgramBuilder &p) {
   Value divisor =
       p.op("arith.addf", {magnitude, one.value}, a.type())->getResult(0);
   double slope = a.range.error + a.range.bound * above.error;
-  // One rounding, the same everywhere where the operands are.
-  Bounds range = slope == 0 ? roundedAlike({a.range.bound, -1000, 0}, element)
-                            : smooth({0, 0, slope}, a.range.bound, 1, element);
+  // Not exact where the numerator is: it may be divided as a sum of addends.
+  Bounds range = smooth({0, 0, slope}, a.range.bound, 1, element);
   return addChecked(p, "arith.divf", {a.value, divisor}, range);
 }
 

@@ -12,11 +12,13 @@ using namespace shoal::fuzz;
 static bool makeTopK(ProgramBuilder &p) {
   Known a = p.pickOr(
       [](const Known &k) {
-        return k.type().getRank() > 0 && k.range.isExact() &&
-               !k.element().isInteger(1);
+        return k.type().getRank() > 0 && k.shape().back() > 0 &&
+               k.range.isExact() && !k.element().isInteger(1);
       },
       [&] { return p.tensor(p.shape(1, 3), p.floatType()); });
   SmallVector<int64_t> shape(a.shape());
+  if (shape.back() == 0)
+    return false;
   shape.back() = 1 + p.choices.below(shape.back());
   auto op = TopKOp::create(p.builder, p.loc, p.tensor(shape, a.element()),
                            p.tensor(shape, p.builder.getI32Type()), a.value,

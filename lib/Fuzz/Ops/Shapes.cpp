@@ -57,6 +57,8 @@ static bool makeTranspose(ProgramBuilder &p) {
 /// The prime factors, cut anew into dimensions.
 static SmallVector<int64_t> otherShape(ProgramBuilder &p,
                                        ArrayRef<int64_t> shape) {
+  if (llvm::is_contained(shape, 0)) // of no elements
+    return {0, p.size()};
   SmallVector<int64_t> primes;
   for (int64_t size : shape)
     for (int64_t prime = 2; size > 1;) {
