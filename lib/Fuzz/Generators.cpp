@@ -22,6 +22,8 @@ const Generators &Generators::all() {
     addEdgeGenerators(made);
     addScanGenerators(made);
     addCompositeGenerators(made);
+    addWindowGenerators(made);
+    addIndexingGenerators(made);
     addAnnotationGenerators(made);
     return made;
   }();

@@ -47,6 +47,8 @@ void addShapeGenerators(Generators &generators);
 void addEdgeGenerators(Generators &generators);
 void addScanGenerators(Generators &generators);
 void addCompositeGenerators(Generators &generators);
+void addWindowGenerators(Generators &generators);
+void addIndexingGenerators(Generators &generators);
 void addAnnotationGenerators(Generators &generators);
 
 } // namespace shoal::fuzz

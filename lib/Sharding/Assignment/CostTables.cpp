@@ -4,6 +4,7 @@
 #include "CostTables.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVectorExtras.h"
 
 using namespace shoal;
 using namespace shoal::assignment;
