@@ -145,7 +145,9 @@ LogicalResult Checker::check() {
   if (failed(expected))
     return failure();
 
-  if (failed(runPasses(*program.module, buildPartitionPipeline)))
+  if (failed(runPasses(*program.module, [](OpPassManager &passes) {
+        buildPartitionPipeline(passes);
+      })))
     return failure();
   enter("interpret partitioned");
   FailureOr<Tensors> actual =

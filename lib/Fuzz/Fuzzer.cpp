@@ -3,7 +3,6 @@
 
 #include "shoal/Fuzz/Fuzzer.h"
 #include "Report.h"
-#include "shoal/Fuzz/Generators.h"
 #include "shoal/Fuzz/Shrink.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -14,9 +13,10 @@ using namespace shoal::fuzz;
 
 using List = std::vector<uint32_t>;
 
-Program shoal::fuzz::makeProgram(MLIRContext &context, uint64_t seed) {
+Program shoal::fuzz::makeProgram(MLIRContext &context,
+                                 const Generators &generators, uint64_t seed) {
   Choices choices(mix(seed));
-  return Generators::all().makeProgram(context, choices);
+  return generators.makeProgram(context, choices);
 }
 
 static std::vector<std::string> opsOf(ModuleOp module) {
@@ -59,7 +59,7 @@ public:
 private:
   ItemReport check(Choices &choices, uint64_t seed, Observer observe) {
     observe("generate");
-    Program program = Generators::all().makeProgram(context, choices);
+    Program program = options.generators.makeProgram(context, choices);
     return check(program, seed, observe);
   }
 
@@ -97,11 +97,11 @@ private:
     constexpr unsigned maxTries = 3000;
     auto replay = [&](List list) {
       Choices choices(std::move(list));
-      Generators::all().makeProgram(context, choices);
+      options.generators.makeProgram(context, choices);
       return choices;
     };
     Choices whole(mix(seed));
-    Generators::all().makeProgram(context, whole);
+    options.generators.makeProgram(context, whole);
     List small = shrink(
         whole.getDrawn().vec(), replay,
         [&](const List &list) {
@@ -112,7 +112,7 @@ private:
         },
         maxTries);
     Choices choices(small);
-    Program program = Generators::all().makeProgram(context, choices);
+    Program program = options.generators.makeProgram(context, choices);
     reduce(program, [&](const Program &candidate) {
       return signature == signatureOf(seed, [&](Observer observe) {
                Program copy = candidate.clone();

@@ -30,9 +30,19 @@ const Generators &Generators::all() {
   return instance;
 }
 
-SmallVector<StringRef> Generators::names() const {
-  return llvm::map_to_vector(entries,
-                             [](const Entry &entry) { return entry.name; });
+std::optional<Generators>
+Generators::without(ArrayRef<std::string> unwanted) const {
+  Generators kept;
+  size_t found = 0;
+  for (const Entry &entry : entries) {
+    if (llvm::is_contained(unwanted, entry.name))
+      ++found;
+    else
+      kept.add(entry.name, entry.generator, entry.weight);
+  }
+  if (found != unwanted.size())
+    return std::nullopt;
+  return kept;
 }
 
 const Generators::Entry &Generators::draw(Choices &choices) const {

@@ -43,6 +43,9 @@ cl::opt<unsigned> maxFailures("max-failures", cl::value_desc("N"),
 cl::opt<unsigned> timeout("timeout", cl::value_desc("seconds"), cl::init(60),
                           cl::cat(category),
                           cl::desc("a stage that takes longer hangs"));
+cl::list<std::string> without("without", cl::value_desc("name"),
+                              cl::CommaSeparated, cl::cat(category),
+                              cl::desc("leave out these generators"));
 cl::list<std::string>
     mutate("mutate", cl::value_desc("path"), cl::cat(category),
            cl::desc("instead, change programs of these files and folders at "
@@ -91,6 +94,14 @@ int main(int argc, char **argv) {
         << "--seeds=" << seeds << ": expected A..B with A <= B\n";
     return 2;
   }
+  auto generators = Generators::all().without(
+      std::vector<std::string>(without.begin(), without.end()));
+  if (!generators) {
+    llvm::WithColor::error(llvm::errs(), "shoal-fuzz")
+        << "--without: there is a name that no generator has\n";
+    return 2;
+  }
+  options.generators = *generators;
   options.executeEvery = execute;
   options.shrink = shrink;
   options.outputDirectory = outputDir;
@@ -115,7 +126,7 @@ int main(int argc, char **argv) {
   if (!print)
     return fuzzWhatIsAsked(context, options) ? 0 : 1;
   for (uint64_t seed = options.firstSeed; seed <= options.lastSeed; ++seed) {
-    Program program = makeProgram(context, seed);
+    Program program = makeProgram(context, options.generators, seed);
     llvm::outs() << "// seed " << seed << "\n";
     program.module.get()->print(llvm::outs());
   }

@@ -7,6 +7,7 @@
 #define SHOAL_FUZZ_FUZZER_H
 
 #include "shoal/Fuzz/Check.h"
+#include "shoal/Fuzz/Generators.h"
 #include "shoal/Fuzz/Isolation.h"
 
 namespace shoal::fuzz {
@@ -20,12 +21,14 @@ struct FuzzOptions {
   std::string outputDirectory;
   /// Stop after so many failures; 0 for never.
   unsigned maxFailures = 0;
+  Generators generators = Generators::all();
   IsolationOptions isolation;
   CheckOptions check;
 };
 
 /// The program of a seed.
-Program makeProgram(mlir::MLIRContext &context, uint64_t seed);
+Program makeProgram(mlir::MLIRContext &context, const Generators &generators,
+                    uint64_t seed);
 
 /// Checks the programs of the seeds, prints each failure as it comes and a
 /// summary at the end. Returns whether there was none.

@@ -24,7 +24,8 @@ public:
   static const Generators &all();
 
   Program makeProgram(mlir::MLIRContext &context, Choices &choices) const;
-  llvm::SmallVector<llvm::StringRef> names() const;
+  /// All but those named; nothing where one has a name that none has.
+  std::optional<Generators> without(llvm::ArrayRef<std::string> unwanted) const;
 
 private:
   struct Entry {
