@@ -43,6 +43,21 @@ func.func @narrow(%x: tensor<7xbf16>, %i: tensor<9xi32>, %u: tensor<9xbf16>) -> 
   return %0 : tensor<7xbf16>
 }
 
+// No argument of a call has no elements; the indices here are never read.
+// CHECK-LABEL: @no_indices
+// CHECK: %[[ONE:.*]] = tensor.empty() : tensor<1xi32>
+// CHECK: rt.call "gather" {{.*}} ins(%arg0, %[[ONE]] :
+// CHECK: return %{{.*}}, %arg0, %arg0
+func.func @no_indices(%x: tensor<7xf32>, %i: tensor<2x0xi32>, %none: tensor<0x2xf32>, %j: tensor<0xi32>, %u: tensor<0xf32>, %s: tensor<i32>)
+    -> (tensor<2x3xf32>, tensor<7xf32>, tensor<7xf32>) {
+  %0 = shoal.gather %x, %i offset_dims = [1] collapsed_slice_dims = [] start_index_map = [] index_vector_dim = 1 slice_sizes = [3]
+      : (tensor<7xf32>, tensor<2x0xi32>) -> tensor<2x3xf32>
+  %1 = shoal.scatter sum %x, %j, %none update_window_dims = [1] inserted_window_dims = [] scatter_dims_to_operand_dims = [0]
+      index_vector_dim = 1 : (tensor<7xf32>, tensor<0xi32>, tensor<0x2xf32>) -> tensor<7xf32>
+  %2 = shoal.dynamic_update_slice %x, %u [%s] : (tensor<7xf32>, tensor<0xf32>, tensor<i32>) -> tensor<7xf32>
+  return %0, %1, %2 : tensor<2x3xf32>, tensor<7xf32>, tensor<7xf32>
+}
+
 // An argument is the caller's: the first scatter has a copy, in the result, the
 // second writes into that.
 // MEMORY-LABEL: func.func @twice

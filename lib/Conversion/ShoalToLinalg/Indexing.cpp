@@ -67,6 +67,19 @@ static Value makeIndices(OpBuilder &builder, Location loc, OperandRange starts,
   return indices;
 }
 
+/// Indices without elements, where all windows begin at 0, are never read; one
+/// element stands for them, as calls have no arguments without elements.
+static Value readableIndices(OpBuilder &builder, Location loc, Value indices) {
+  RankedTensorType type = tensorTypeOf(indices);
+  if (type.getNumElements() != 0)
+    return indices;
+  return makeEmpty(builder, loc, {1}, type.getElementType());
+}
+
+static bool isEmpty(Value value) {
+  return tensorTypeOf(value).getNumElements() == 0;
+}
+
 /// Windows of one box whose starts count only where it is smaller.
 static IndexedWindows describeSlice(Value operand, ArrayRef<int64_t> sizes) {
   IndexedWindows w;
@@ -109,9 +122,9 @@ struct LowerGather : OpRewritePattern<GatherOp> {
     Descriptor desc;
     desc.addType(op.getInput().getType()).addType(op.getIndices().getType());
     addWindows(desc, IndexedWindows::of(op));
+    Value indices = readableIndices(rewriter, op.getLoc(), op.getIndices());
     rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "gather",
-                                           desc.get(),
-                                           {op.getInput(), op.getIndices()},
+                                           desc.get(), {op.getInput(), indices},
                                            op.getResult().getType()));
     return success();
   }
@@ -144,13 +157,18 @@ struct LowerScatter : OpRewritePattern<ScatterOp> {
 
   LogicalResult matchAndRewrite(ScatterOp op,
                                 PatternRewriter &rewriter) const override {
+    if (isEmpty(op.getUpdates())) {
+      rewriter.replaceOp(op, op.getInput());
+      return success();
+    }
     Type element = tensorTypeOf(op.getInput()).getElementType();
     Type accumulator =
         op.getKind() ? getAccumulator(*op.getKind(), element) : element;
     Location loc = op.getLoc();
     Value scattered = makeScatter(
         rewriter, loc, op.getKind(), /*clamps=*/false, IndexedWindows::of(op),
-        convertTo(rewriter, loc, op.getInput(), accumulator), op.getIndices(),
+        convertTo(rewriter, loc, op.getInput(), accumulator),
+        readableIndices(rewriter, loc, op.getIndices()),
         convertTo(rewriter, loc, op.getUpdates(), accumulator));
     rewriter.replaceOp(op, convertTo(rewriter, loc, scattered, element));
     return success();
@@ -166,6 +184,10 @@ struct LowerDynamicUpdateSlice : OpRewritePattern<DynamicUpdateSliceOp> {
         describeSlice(op.getInput(), tensorTypeOf(op.getUpdate()).getShape());
     if (w.startIndexMap.empty()) {
       rewriter.replaceOp(op, op.getUpdate());
+      return success();
+    }
+    if (isEmpty(op.getUpdate())) {
+      rewriter.replaceOp(op, op.getInput());
       return success();
     }
     Value indices = makeIndices(rewriter, op.getLoc(), op.getStarts(), w);
