@@ -10,24 +10,26 @@ bool WindowDim::isPointwise() const {
   return size == 1 && stride == 1 && low == 0 && high == 0 && baseDilation == 1;
 }
 
+/// Sums of a few such numbers and products with a number of devices do not
+/// overflow.
+static constexpr int64_t kMostPlaces = int64_t(1) << 56;
+
 /// (count - 1) * distance + 1, and 0 of nothing.
 static std::optional<int64_t> dilate(int64_t count, int64_t distance) {
   if (count == 0)
     return 0;
   int64_t span;
-  if (llvm::MulOverflow(count - 1, distance, span) ||
-      llvm::AddOverflow<int64_t>(span, 1, span))
+  if (llvm::MulOverflow(count - 1, distance, span) || span >= kMostPlaces)
     return std::nullopt;
-  return span;
+  return span + 1;
 }
 
 std::optional<int64_t> WindowDim::countWindows(int64_t rows) const {
   std::optional<int64_t> base = dilate(rows, baseDilation);
   std::optional<int64_t> window = dilate(size, windowDilation);
-  int64_t space;
-  if (!base || !window || llvm::AddOverflow(*base, low + high, space) ||
-      llvm::SubOverflow(space, *window, space))
+  if (!base || !window || *base + low + high > kMostPlaces)
     return std::nullopt;
+  int64_t space = *base + low + high - *window;
   return space < 0 ? 0 : space / stride + 1;
 }
 

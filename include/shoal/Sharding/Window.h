@@ -27,8 +27,8 @@ struct WindowDim {
   /// Whether each window is the one row of its number.
   bool isPointwise() const;
 
-  /// How many windows there are over `rows` rows; nothing where a number on the
-  /// way is beyond 64 bits.
+  /// How many windows there are over `rows` rows; nothing where these reach
+  /// over 2^56 places, dilated and padded, or a window does.
   std::optional<int64_t> countWindows(int64_t rows) const;
 
   /// The row that place k of window r stands at, which may be outside of the

@@ -38,8 +38,11 @@ TEST(Window, CountsWindows) {
   EXPECT_EQ((WindowDim{3, 1, 0, 0, 1, 2, false}.countWindows(4)), 0);
   EXPECT_EQ((WindowDim{1, 1, 0, 0, 3, 1, false}.countWindows(0)), 0);
   EXPECT_EQ((WindowDim{1, 1, 1, 1, 3, 1, false}.countWindows(0)), 2);
-  EXPECT_EQ((WindowDim{1, 1, 0, 0, int64_t(1) << 31, 1, false}.countWindows(
-                std::numeric_limits<int64_t>::max() >> 8)),
+  WindowDim far{1, 1, 0, 0, int64_t(1) << 31, 1, false};
+  EXPECT_EQ(far.countWindows(1 << 25),
+            (int64_t(1) << 56) - (far.baseDilation - 1));
+  EXPECT_EQ(far.countWindows((1 << 25) + 2), std::nullopt);
+  EXPECT_EQ(far.countWindows(std::numeric_limits<int64_t>::max() >> 8),
             std::nullopt);
 }
 

@@ -178,8 +178,8 @@ static LogicalResult verifyShapeOfResult(ConvolutionOp op,
     unsigned place = dims.input.spatial[d];
     std::optional<int64_t> count = window.countWindows(input.getDimSize(place));
     if (!count)
-      return op.emitOpError() << "operand 0 dim " << place
-                              << ": its padded size is beyond 64 bits";
+      return op.emitOpError()
+             << "operand 0 dim " << place << ": its padded size is beyond 2^56";
     shape[dims.result.spatial[d]] = *count;
   }
   return verifyShape(op, "result 0", op.getResult(), shape);

@@ -37,8 +37,8 @@ shoal::countWindows(Operation *op, ArrayRef<int64_t> shape,
   for (auto [dim, size] : llvm::enumerate(shape)) {
     std::optional<int64_t> count = window[dim].countWindows(size);
     if (!count)
-      return op->emitOpError() << "operand 0 dim " << dim
-                               << ": its padded size is beyond 64 bits";
+      return op->emitOpError()
+             << "operand 0 dim " << dim << ": its padded size is beyond 2^56";
     counts.push_back(*count);
   }
   return counts;

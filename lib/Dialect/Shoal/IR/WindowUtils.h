@@ -26,8 +26,8 @@ llvm::LogicalResult verifyWindowLists(mlir::Operation *op,
                                       llvm::ArrayRef<WindowList> lists,
                                       int64_t rank);
 
-/// The shape of the windows over `shape`; an error of `op` where a size is
-/// beyond 64 bits.
+/// The shape of the windows over `shape`; an error of `op` where they reach
+/// over more than 2^56 places.
 llvm::FailureOr<llvm::SmallVector<int64_t>>
 countWindows(mlir::Operation *op, llvm::ArrayRef<int64_t> shape,
              llvm::ArrayRef<WindowDim> window);

@@ -49,7 +49,8 @@ def Shoal_ConvolutionOp : Shoal_Op<"convolution", [Pure]> {
       kernel's output features, and in each spatial dimension
       floor((n + low + high - w) / stride) + 1 rows, or none where the numerator
       is negative: n is the size of the operand with base_dilation - 1 holes
-      between its rows, w that of the kernel with its dilation;
+      between its rows, w that of the kernel with its dilation, and neither w
+      nor n with its padding is beyond 2^56;
     * (C7) the operands have one element type, not i1; the result has it too, or
       a wider one of the same kind.
   }];
