@@ -28,7 +28,7 @@ static Value getPointer(OpBuilder &builder, Location loc, Value buffer) {
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), integer);
 }
 
-/// The runtime's einsum takes one or two operands and is variadic in C.
+/// The runtime's einsum takes one or two operands, its sort any number.
 static LLVM::LLVMFunctionType getCalleeType(rt::CallOp call) {
   MLIRContext *context = call.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
@@ -36,6 +36,8 @@ static LLVM::LLVMFunctionType getCalleeType(rt::CallOp call) {
   if (call.getCallee() == "einsum")
     return LLVM::LLVMFunctionType::get(none, {pointer, pointer},
                                        /*isVarArg=*/true);
+  if (call.getCallee() == "sort")
+    return LLVM::LLVMFunctionType::get(none, {pointer}, /*isVarArg=*/true);
   SmallVector<Type> arguments(call->getNumOperands() + 1, pointer);
   return LLVM::LLVMFunctionType::get(none, arguments);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/FactorRule.h"
+#include "shoal/Sharding/SlabExchange.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace shoal;
@@ -264,7 +265,7 @@ double ExchangePrice::gathers(unsigned result, const TensorSize &size) const {
       if (llvm::is_contained(dim, gather.factor))
         rows = 1;
   }
-  return (group - 1) * product(block) * size.elementBytes;
+  return slabElementsSent(block, group) * size.elementBytes;
 }
 
 double ExchangePrice::reductions(llvm::ArrayRef<TensorSize> results) const {

@@ -178,6 +178,14 @@ void shoal_rt_cumulative(const int64_t *desc, const void *in, void *out);
 void shoal_rt_top_k(const int64_t *desc, const void *in, void *values,
                     int32_t *indices);
 
+/* desc = [number of operands, number of keys, descending, axis, rank, shape,
+ *         type of each operand]; then the operands, then as many results.
+ * Sorts all lines along the axis by the first operands, the keys, compared one
+ * after the other. Elements with equal keys keep their order. NaN is greater
+ * than all and equals itself, -0 equals 0, integers are signed, on i1 0 comes
+ * before 1. */
+void shoal_rt_sort(const int64_t *desc, ...);
+
 /* WINDOWS, below: the rank of the operand, of each of its dims (size, window
  * size, stride of the window in the windows' tensor or 0, place of its start in
  * an index or -1 for starts at 0); the number of other dims of the windows'

@@ -62,9 +62,9 @@ struct FactorRule {
     RowMap map;
     bool operator==(const Window &) const = default;
   };
-  /// Where the factor is split, every device of its group gets from every other
-  /// one slab of the result: its block without the dimensions of gathered
-  /// factors. The carries of a scan are one, the candidates of a top_k.
+  /// Where the factor is split, the devices of its group bring together one
+  /// slab of the result each: its block without the dimensions of gathered
+  /// factors. The totals of a scan are one. See SlabExchange.h.
   struct Gather {
     unsigned factor, result;
     bool operator==(const Gather &) const = default;

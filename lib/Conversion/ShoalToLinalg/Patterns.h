@@ -28,7 +28,9 @@ void populateEinsumToLinalgPatterns(mlir::RewritePatternSet &patterns);
 mlir::Value lowerEinsum(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::StringRef spec, mlir::ValueRange inputs,
                         mlir::RankedTensorType type);
+/// reduce, reduce_region.
 void populateReduceToLinalgPatterns(mlir::RewritePatternSet &patterns);
+void populateBitcastToLinalgPatterns(mlir::RewritePatternSet &patterns);
 /// broadcast_in_dim, transpose, reshape, iota, slice.
 void populateShapeToLinalgPatterns(mlir::RewritePatternSet &patterns);
 /// pad, concatenate.
@@ -37,7 +39,7 @@ void populateInsertionToLinalgPatterns(mlir::RewritePatternSet &patterns);
 void populateConvolutionToLinalgPatterns(mlir::RewritePatternSet &patterns);
 /// reduce_window, select_and_scatter.
 void populatePoolingToLinalgPatterns(mlir::RewritePatternSet &patterns);
-/// cumulative, top_k: rt.call.
+/// cumulative, top_k, sort: rt.call.
 void populateScanToRtPatterns(mlir::RewritePatternSet &patterns);
 /// gather, scatter, dynamic_slice, dynamic_update_slice: rt.call.
 void populateIndexingToRtPatterns(mlir::RewritePatternSet &patterns);

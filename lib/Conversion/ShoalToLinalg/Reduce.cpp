@@ -3,14 +3,35 @@
 
 #include "Combiner.h"
 #include "Patterns.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "shoal/Dialect/Shoal/IR/RegionOps.h"
 
 using namespace mlir;
 using namespace shoal;
 
 namespace {
 
-/// A loop per operand dimension, in the order of memory, into a tensor that
-/// begins as the combiner's identity.
+/// A loop per operand dimension, in the order of memory.
+struct ReductionLoops {
+  ReductionLoops(Builder &builder, int64_t rank, ArrayRef<int64_t> dims) {
+    SmallVector<AffineExpr> others;
+    for (int64_t dim = 0; dim < rank; ++dim) {
+      bool reduced = llvm::is_contained(dims, dim);
+      iterators.push_back(reduced ? utils::IteratorType::reduction
+                                  : utils::IteratorType::parallel);
+      if (!reduced)
+        others.push_back(builder.getAffineDimExpr(dim));
+    }
+    whole = builder.getMultiDimIdentityMap(rank);
+    kept = AffineMap::get(rank, 0, others, builder.getContext());
+  }
+
+  SmallVector<utils::IteratorType> iterators;
+  AffineMap whole, kept;
+};
+
+/// Into a tensor that begins as the combiner's identity.
 struct LowerReduce : OpRewritePattern<ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -22,22 +43,13 @@ struct LowerReduce : OpRewritePattern<ReduceOp> {
     ReduceKind kind = op.getKind();
     Type accumulator = getAccumulator(kind, type.getElementType());
 
-    SmallVector<AffineExpr> kept;
-    SmallVector<utils::IteratorType> iterators;
-    for (int64_t dim = 0; dim < inputType.getRank(); ++dim) {
-      bool reduced = llvm::is_contained(op.getDims(), dim);
-      iterators.push_back(reduced ? utils::IteratorType::reduction
-                                  : utils::IteratorType::parallel);
-      if (!reduced)
-        kept.push_back(rewriter.getAffineDimExpr(dim));
-    }
-    AffineMap maps[] = {
-        rewriter.getMultiDimIdentityMap(inputType.getRank()),
-        AffineMap::get(inputType.getRank(), 0, kept, rewriter.getContext())};
+    ReductionLoops loops(rewriter, inputType.getRank(), op.getDims());
+    AffineMap maps[] = {loops.whole, loops.kept};
     Value init = makeFilled(rewriter, loc, type.getShape(),
                             getIdentity(kind, accumulator));
     auto reduced = linalg::GenericOp::create(
-        rewriter, loc, init.getType(), op.getInput(), init, maps, iterators,
+        rewriter, loc, init.getType(), op.getInput(), init, maps,
+        loops.iterators,
         [&](OpBuilder &nested, Location nestedLoc, ValueRange args) {
           Value next = convertTo(nested, nestedLoc, args[0], accumulator);
           linalg::YieldOp::create(
@@ -50,8 +62,59 @@ struct LowerReduce : OpRewritePattern<ReduceOp> {
   }
 };
 
+/// Into tensors that begin as the inits. The combiner becomes the loop's body.
+struct LowerReduceRegion : OpRewritePattern<ReduceRegionOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReduceRegionOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    size_t count = op.getInputs().size();
+    auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
+    ReductionLoops loops(rewriter, type.getRank(), op.getDims());
+    SmallVector<AffineMap> maps(count, loops.whole);
+    maps.append(count, loops.kept);
+    SmallVector<Value> accumulated;
+    for (auto [init, result] : llvm::zip_equal(op.getInits(), op.getResults()))
+      accumulated.push_back(fill(rewriter, loc, init, result.getType()));
+    auto reduced = linalg::GenericOp::create(
+        rewriter, loc, op.getResultTypes(), op.getInputs(), accumulated, maps,
+        loops.iterators, [&](OpBuilder &nested, Location, ValueRange args) {
+          inlineCombiner(op, nested, args);
+        });
+    rewriter.replaceOp(op, reduced.getResults());
+    return success();
+  }
+
+private:
+  static Value fill(OpBuilder &builder, Location loc, Value init, Type type) {
+    auto tensor = cast<RankedTensorType>(type);
+    Value scalar = tensor::ExtractOp::create(builder, loc, init, ValueRange());
+    Value empty =
+        makeEmpty(builder, loc, tensor.getShape(), tensor.getElementType());
+    return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
+  }
+
+  /// Of linalg the inputs come first, of the combiner what was accumulated.
+  static void inlineCombiner(ReduceRegionOp op, OpBuilder &builder,
+                             ValueRange args) {
+    size_t count = op.getInputs().size();
+    SmallVector<Value> ordered(args.drop_front(count));
+    llvm::append_range(ordered, args.take_front(count));
+    Block &combiner = op.getCombiner().front();
+    IRMapping mapping;
+    mapping.map(combiner.getArguments(), ordered);
+    for (Operation &inner : combiner.without_terminator())
+      builder.clone(inner, mapping);
+    SmallVector<Value> results;
+    for (Value value : combiner.getTerminator()->getOperands())
+      results.push_back(mapping.lookupOrDefault(value));
+    linalg::YieldOp::create(builder, op.getLoc(), results);
+  }
+};
+
 } // namespace
 
 void shoal::populateReduceToLinalgPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerReduce>(patterns.getContext());
+  patterns.add<LowerReduce, LowerReduceRegion>(patterns.getContext());
 }

@@ -3,6 +3,7 @@
 
 #include "Descriptor.h"
 #include "Patterns.h"
+#include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -40,8 +41,27 @@ struct LowerTopK : OpRewritePattern<TopKOp> {
   }
 };
 
+struct LowerSort : OpRewritePattern<SortOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(SortOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
+    Descriptor desc;
+    desc.add(op.getInputs().size()).add(op.getNumKeys());
+    desc.add(op.getDescending()).add(op.getDim());
+    desc.add(type.getRank()).addShape(type);
+    for (Value input : op.getInputs())
+      desc.addType(input.getType());
+    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "sort",
+                                           desc.get(), op.getInputs(),
+                                           op->getResultTypes()));
+    return success();
+  }
+};
+
 } // namespace
 
 void shoal::populateScanToRtPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerCumulative, LowerTopK>(patterns.getContext());
+  patterns.add<LowerCumulative, LowerTopK, LowerSort>(patterns.getContext());
 }

@@ -104,6 +104,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     RewritePatternSet patterns(&getContext());
     populateEinsumToLinalgPatterns(patterns);
     populateReduceToLinalgPatterns(patterns);
+    populateBitcastToLinalgPatterns(patterns);
     populateShapeToLinalgPatterns(patterns);
     populateInsertionToLinalgPatterns(patterns);
     populateConvolutionToLinalgPatterns(patterns);

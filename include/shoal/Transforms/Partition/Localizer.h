@@ -57,6 +57,11 @@ public:
                           const Sharding &sharding,
                           mlir::ArrayRef<int64_t> dims,
                           mlir::TypedAttr neutral);
+  /// The same with the value of a scalar tensor.
+  mlir::Value maskPadding(mlir::Value value,
+                          mlir::ArrayRef<int64_t> globalShape,
+                          const Sharding &sharding,
+                          mlir::ArrayRef<int64_t> dims, mlir::Value neutral);
 
   /// The rows of a window of dimension `dim`: `value` is a shard of a tensor
   /// with `size` rows there, split over `axes`. Where each device has its rows

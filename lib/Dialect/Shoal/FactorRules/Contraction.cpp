@@ -92,43 +92,11 @@ struct Reduce : FactorRuleOpInterface::ExternalModel<Reduce, ReduceOp> {
   }
 };
 
-struct Cumulative
-    : FactorRuleOpInterface::ExternalModel<Cumulative, CumulativeOp> {
-  FactorRule getFactorRule(Operation *operation) const {
-    auto op = cast<CumulativeOp>(operation);
-    RankedTensorType type = tensorType(op.getInput());
-    FactorRule rule =
-        FactorRuleBuilder::elementwise(type.getShape(), /*numOperands=*/1);
-    rule.factors[op.getDim()].kind = FactorKind::Replicated;
-    if (op.getKind() == ReduceKind::Sum)
-      rule.linearIn.push_back({0});
-    rule.flops = type.getNumElements();
-    return rule;
-  }
-};
-
-struct TopK : FactorRuleOpInterface::ExternalModel<TopK, TopKOp> {
-  FactorRule getFactorRule(Operation *operation) const {
-    auto op = cast<TopKOp>(operation);
-    RankedTensorType type = tensorType(op.getInput());
-    int64_t rank = type.getRank(), last = rank - 1;
-    FactorRuleBuilder builder({rank}, {rank, rank});
-    for (int64_t d = 0; d < last; ++d)
-      builder.addFactor(type.getDimSize(d), {d}, {d, d});
-    builder.addFactor(type.getDimSize(last), {last}, {-1, -1},
-                      FactorKind::Replicated);
-    builder.addFactor(op.getK(), {-1}, {last, last}, FactorKind::Replicated);
-    return builder.flops(type.getNumElements()).build();
-  }
-};
-
 } // namespace
 
 void shoal::registerContractionFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     EinsumOp::attachInterface<Einsum>(*context);
     ReduceOp::attachInterface<Reduce>(*context);
-    CumulativeOp::attachInterface<Cumulative>(*context);
-    TopKOp::attachInterface<TopK>(*context);
   });
 }

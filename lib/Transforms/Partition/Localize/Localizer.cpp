@@ -89,24 +89,43 @@ Value Localizer::spread(Value scalar, RankedTensorType type) {
                                   ArrayRef<int64_t>());
 }
 
-Value Localizer::maskPadding(Value value, ArrayRef<int64_t> globalShape,
-                             const Sharding &sharding, ArrayRef<int64_t> dims,
-                             TypedAttr neutral) {
+/// Localizer::maskPadding, with a tensor of the neutral value built by `fill`
+/// where there is padding.
+static Value mask(Localizer &l, Value value, ArrayRef<int64_t> globalShape,
+                  const Sharding &sharding, ArrayRef<int64_t> dims,
+                  llvm::function_ref<Value(RankedTensorType)> fill) {
+  OpBuilder &builder = l.builder;
   auto type = cast<RankedTensorType>(value.getType());
   auto i32Type = type.clone(builder.getI32Type());
   Value other;
   for (int64_t dim : dims) {
-    if (paddedRows(globalShape, dim, sharding, mesh) == 0)
+    if (paddedRows(globalShape, dim, sharding, l.mesh) == 0)
       continue;
-    Value row = IotaOp::create(builder, getLoc(), i32Type, dim);
-    Value first = firstRow(sharding.dims[dim], type.getDimSize(dim));
-    row = arith::AddIOp::create(builder, getLoc(), row, spread(first, i32Type));
-    Value end = splat(i32Type, builder.getI32IntegerAttr(globalShape[dim]));
-    Value isInside = arith::CmpIOp::create(builder, getLoc(),
+    Value row = IotaOp::create(builder, l.getLoc(), i32Type, dim);
+    Value first = l.firstRow(sharding.dims[dim], type.getDimSize(dim));
+    row = arith::AddIOp::create(builder, l.getLoc(), row,
+                                l.spread(first, i32Type));
+    Value end = l.splat(i32Type, builder.getI32IntegerAttr(globalShape[dim]));
+    Value isInside = arith::CmpIOp::create(builder, l.getLoc(),
                                            arith::CmpIPredicate::slt, row, end);
     if (!other)
-      other = splat(type, neutral);
-    value = arith::SelectOp::create(builder, getLoc(), isInside, value, other);
+      other = fill(type);
+    value =
+        arith::SelectOp::create(builder, l.getLoc(), isInside, value, other);
   }
   return value;
+}
+
+Value Localizer::maskPadding(Value value, ArrayRef<int64_t> globalShape,
+                             const Sharding &sharding, ArrayRef<int64_t> dims,
+                             TypedAttr neutral) {
+  return mask(*this, value, globalShape, sharding, dims,
+              [&](RankedTensorType type) { return splat(type, neutral); });
+}
+
+Value Localizer::maskPadding(Value value, ArrayRef<int64_t> globalShape,
+                             const Sharding &sharding, ArrayRef<int64_t> dims,
+                             Value neutral) {
+  return mask(*this, value, globalShape, sharding, dims,
+              [&](RankedTensorType type) { return spread(neutral, type); });
 }

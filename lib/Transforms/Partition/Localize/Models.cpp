@@ -165,4 +165,5 @@ void shoal::registerLocalizeModels(DialectRegistry &registry) {
   });
   registerWindowLocalizeModels(registry);
   registerSelectAndScatterLocalizeModel(registry);
+  registerOrderingLocalizeModels(registry);
 }

@@ -18,6 +18,8 @@ void registerScatterLocalizeModels(mlir::DialectRegistry &registry);
 /// convolution, reduce_window.
 void registerWindowLocalizeModels(mlir::DialectRegistry &registry);
 void registerSelectAndScatterLocalizeModel(mlir::DialectRegistry &registry);
+/// cumulative, top_k, reduce_region.
+void registerOrderingLocalizeModels(mlir::DialectRegistry &registry);
 
 } // namespace shoal
 

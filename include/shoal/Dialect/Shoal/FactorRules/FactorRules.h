@@ -15,7 +15,7 @@ namespace shoal {
 void registerElementwiseFactorRules(mlir::DialectRegistry &registry);
 /// Annotations and reshards.
 void registerAnnotationFactorRules(mlir::DialectRegistry &registry);
-/// einsum, reduce, cumulative, top_k.
+/// einsum, reduce.
 void registerContractionFactorRules(mlir::DialectRegistry &registry);
 /// broadcast_in_dim, transpose, reshape, iota, slice, pad, concatenate.
 void registerStructureFactorRules(mlir::DialectRegistry &registry);
@@ -23,6 +23,8 @@ void registerStructureFactorRules(mlir::DialectRegistry &registry);
 void registerIndexingFactorRules(mlir::DialectRegistry &registry);
 /// convolution, reduce_window, select_and_scatter.
 void registerWindowFactorRules(mlir::DialectRegistry &registry);
+/// cumulative, top_k, sort, reduce_region, bitcast_convert.
+void registerOrderingFactorRules(mlir::DialectRegistry &registry);
 
 inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerElementwiseFactorRules(registry);
@@ -31,6 +33,7 @@ inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerStructureFactorRules(registry);
   registerIndexingFactorRules(registry);
   registerWindowFactorRules(registry);
+  registerOrderingFactorRules(registry);
 }
 
 } // namespace shoal

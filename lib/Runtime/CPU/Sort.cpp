@@ -1,0 +1,144 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Descriptor.h"
+
+#include <algorithm>
+#include <cstdarg>
+#include <cstring>
+#include <memory>
+#include <numeric>
+#include <span>
+
+using namespace shoal::rt;
+
+namespace {
+
+/// An operand and its result, sorted along dimensions [outer, count, inner].
+struct Column {
+  ElementType type;
+  const char *in;
+  char *out;
+
+  int64_t elementSize() const { return shoal::support::elementSize(type); }
+};
+
+struct Sort {
+  int64_t outer, count, inner;
+  bool descending;
+  std::vector<Column> columns;
+  size_t numKeys;
+};
+
+/// Keys of one line, side by side: is element a before b, and the reverse?
+class KeyLine {
+public:
+  virtual ~KeyLine() = default;
+  virtual void load(const char *start, int64_t stride) = 0;
+  /// Negative where a comes first, 0 where both are equal.
+  virtual int compare(int64_t a, int64_t b) const = 0;
+};
+
+template <typename T>
+class TypedKeyLine final : public KeyLine {
+public:
+  TypedKeyLine(int64_t count, bool descending)
+      : descending(descending), line(count) {}
+
+  void load(const char *start, int64_t stride) override {
+    auto *elements = reinterpret_cast<const T *>(start);
+    for (size_t i = 0; i < line.size(); ++i)
+      line[i] = widen(elements[i * stride]);
+  }
+
+  int compare(int64_t a, int64_t b) const override {
+    auto x = line[a], y = line[b];
+    int order = isBefore(x, y) ? -1 : isBefore(y, x) ? 1 : 0;
+    return descending ? -order : order;
+  }
+
+private:
+  using Wide = decltype(widen(T()));
+
+  /// NaN comes last, the zeros are equal.
+  static bool isBefore(Wide x, Wide y) {
+    if constexpr (std::is_floating_point_v<Wide>)
+      return x < y || (std::isnan(y) && !std::isnan(x));
+    else
+      return x < y;
+  }
+
+  bool descending;
+  std::vector<Wide> line;
+};
+
+} // namespace
+
+static std::unique_ptr<KeyLine> makeKeyLine(ElementType type, int64_t count,
+                                            bool descending) {
+  return dispatchType(type, [&]<typename T>() -> std::unique_ptr<KeyLine> {
+    return std::make_unique<TypedKeyLine<T>>(count, descending);
+  });
+}
+
+/// Elements whose keys are equal keep their order.
+static void orderLine(std::span<const std::unique_ptr<KeyLine>> keys,
+                      std::vector<int64_t> &order) {
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
+    for (const std::unique_ptr<KeyLine> &key : keys)
+      if (int difference = key->compare(a, b))
+        return difference < 0;
+    return a < b;
+  });
+}
+
+static void moveLine(const Column &column, int64_t first, int64_t stride,
+                     const std::vector<int64_t> &order) {
+  int64_t size = column.elementSize();
+  for (size_t i = 0; i < order.size(); ++i)
+    std::memcpy(column.out + (first + i * stride) * size,
+                column.in + (first + order[i] * stride) * size, size);
+}
+
+static void sortAll(const Sort &sort) {
+  std::vector<std::unique_ptr<KeyLine>> keys;
+  for (size_t k = 0; k < sort.numKeys; ++k)
+    keys.push_back(
+        makeKeyLine(sort.columns[k].type, sort.count, sort.descending));
+  std::vector<int64_t> order(sort.count);
+  for (int64_t o = 0; o < sort.outer; ++o)
+    for (int64_t i = 0; i < sort.inner; ++i) {
+      int64_t first = o * sort.count * sort.inner + i;
+      for (size_t k = 0; k < sort.numKeys; ++k)
+        keys[k]->load(sort.columns[k].in +
+                          first * sort.columns[k].elementSize(),
+                      sort.inner);
+      orderLine(keys, order);
+      for (const Column &column : sort.columns)
+        moveLine(column, first, sort.inner, order);
+    }
+}
+
+extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
+  Descriptor reader(desc);
+  int64_t count = reader.number();
+  Sort sort;
+  sort.numKeys = reader.number();
+  sort.descending = reader.number() != 0;
+  int64_t axis = reader.number();
+  std::vector<int64_t> shape = reader.numbers(reader.number());
+  std::span<const int64_t> dims(shape);
+  sort.outer = shoal::support::numElements(dims.first(axis));
+  sort.count = dims[axis];
+  sort.inner = shoal::support::numElements(dims.subspan(axis + 1));
+  va_list arguments;
+  va_start(arguments, desc);
+  for (int64_t i = 0; i < count; ++i)
+    sort.columns.push_back(
+        {reader.type(), va_arg(arguments, const char *), nullptr});
+  for (Column &column : sort.columns)
+    column.out = va_arg(arguments, char *);
+  va_end(arguments);
+  sortAll(sort);
+}
