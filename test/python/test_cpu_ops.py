@@ -121,6 +121,52 @@ def add_reductions(p):
         )
 
 
+def add_ordering(p):
+    a, i = p.type(7, 5), p.type(7, 5, element="i32")
+    places = p.add(f"shoal.iota dim = 0 : {i}", i)
+    for dim in (0, 1):
+        for flags in ("", "{descending}"):
+            p.add(
+                f"shoal.sort %a, {places} dim = {dim} {flags} : ({a}, {i}) -> ({a}, {i})",
+                a,
+                i,
+            )
+        shape = (5,) if dim == 0 else (7,)
+        for op, element in (("argmax", "i32"), ("argmin", "i64")):
+            result = p.type(*shape, element=element)
+            p.add(f"shoal.{op} %a dim = {dim} : {a} -> {result}", result)
+    p.add(f"shoal.sort %a, %c dim = 0 {{num_keys = 2}} : ({a}, {a}) -> ({a}, {a})", a, a)
+    p.add(f"shoal.sort %z dim = 1 : ({p.type(0, 5)}) -> {p.type(0, 5)}", p.type(0, 5))
+    p.add(f"shoal.clamp %s, %a, %c : {p.type()}, {a}, {a}", a)
+    last = "maximumf" if p.element in FLOATS else "maxui"
+    for name, dims, shape in [("a", [0], (5,)), ("q", [0, 2], (4,)), ("z", [0], (5,))]:
+        p.add(
+            f"shoal.reduce_region(%{name}) inits(%s) dims = {dims} {{\n"
+            f"^combine(%x: {p.element}, %y: {p.element}):\n"
+            f"  %m = arith.{last} %x, %y : {p.element}\n"
+            f"  shoal.yield %m : {p.element}\n"
+            f"}} : ({p.arguments[name]}, {p.type()}) -> {p.type(*shape)}",
+            p.type(*shape),
+        )
+
+
+def add_bit_casts(p):
+    a = p.type(7, 5)
+    for element, width in {**FLOATS, **INTEGERS}.items():
+        own = {**FLOATS, **INTEGERS}[p.element]
+        if "i1" in (element, p.element) or (element in FLOATS and width != own):
+            continue  # any bits of a narrow integer, as a float, may be a NaN
+        if width == own:
+            shape = (7, 5)
+        elif width < own:
+            shape = (7, 5, own // width)
+        else:
+            continue
+        result = p.type(*shape, element=element)
+        bits = p.add(f"shoal.bitcast_convert %a : {a} -> {result}", result)
+        p.add(f"shoal.bitcast_convert {bits} : {result} -> {a}", a)
+
+
 def add_structure(p):
     def move(op, name, *shape):
         result = p.type(*shape)
@@ -364,6 +410,8 @@ def test_every_op(element, tmp_path):
         add_einsums(p)
         add_windows(p)
     add_reductions(p)
+    add_ordering(p)
+    add_bit_casts(p)
     add_structure(p)
     add_indexing(p)
     (add_float_ops if element in FLOATS else add_integer_ops)(p)

@@ -41,7 +41,7 @@ func.func @constant() {
 }
 
 func.func @cumulative(%a: tensor<8x3xf32>) {
-  // expected-remark @below {{([i, j]) -> ([i, j]) i=8 j=3, needs whole j, linear in (0)}}
+  // expected-remark @below {{([i, j]) -> ([i, j]) i=8 j=3, linear in (0), gathers a slab of result 0 over j}}
   %0 = shoal.cumulative sum %a dim = 1 : tensor<8x3xf32>
   return
 }
@@ -95,7 +95,7 @@ func.func @slice(%a: tensor<8x6xf32>) {
 }
 
 func.func @top_k(%a: tensor<8x6xf32>) {
-  // expected-remark @below {{([i, j]) -> ([i, k], [i, k]) i=8 j=6 k=2, needs whole j k}}
+  // expected-remark @below {{([i, j]) -> ([i, k], [i, k]) i=8 j=6 k=2, reduces j, needs whole k}}
   %v, %i = shoal.top_k %a {k = 2} : tensor<8x6xf32> -> tensor<8x2xf32>, tensor<8x2xi32>
   return
 }
