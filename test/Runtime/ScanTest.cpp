@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <limits>
+#include <numeric>
 
 using testing::ElementsAre;
 
@@ -104,6 +105,56 @@ TEST(TopK, of_many_agrees_with_of_few) {
   for (int i = 0; i < 16; ++i)
     EXPECT_EQ(few.indices[i], many.indices[i]);
   EXPECT_EQ(topK({200}, 200, in).values.back(), 0);
+}
+
+/// Keys and carried places, sorted along `axis`.
+struct Sorted {
+  std::vector<float> keys;
+  std::vector<int32_t> places;
+};
+
+Sorted sortPairs(bool descending, std::vector<int64_t> shape, int64_t axis,
+                 std::vector<float> keys) {
+  std::vector<int64_t> desc = {2, 1, descending, axis,
+                               static_cast<int64_t>(shape.size())};
+  desc.insert(desc.end(), shape.begin(), shape.end());
+  desc.insert(desc.end(), {SHOAL_RT_F32, SHOAL_RT_I32});
+  std::vector<int32_t> places(keys.size());
+  std::iota(places.begin(), places.end(), 0);
+  Sorted result{std::vector<float>(keys.size()),
+                std::vector<int32_t>(keys.size())};
+  shoal_rt_sort(desc.data(), keys.data(), places.data(), result.keys.data(),
+                result.places.data());
+  return result;
+}
+
+TEST(Sort, is_stable_with_nan_last_and_equal_zeros) {
+  float nan = std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> keys = {-nan, 0.0F, 2, -0.0F, nan, -1};
+  EXPECT_THAT(sortPairs(false, {6}, 0, keys).places,
+              ElementsAre(5, 1, 3, 2, 0, 4));
+  EXPECT_THAT(sortPairs(true, {6}, 0, keys).places,
+              ElementsAre(0, 4, 2, 1, 3, 5));
+}
+
+TEST(Sort, along_either_dim) {
+  std::vector<float> keys = {3, 1, 2, 0, 5, 1};
+  EXPECT_THAT(sortPairs(false, {2, 3}, 0, keys).places,
+              ElementsAre(3, 1, 5, 0, 4, 2));
+  EXPECT_THAT(sortPairs(false, {2, 3}, 1, keys).keys,
+              ElementsAre(1, 2, 3, 0, 1, 5));
+}
+
+TEST(Sort, by_two_keys) {
+  std::vector<uint8_t> first = {1, 0, 1, 0}; // i1
+  std::vector<int8_t> second = {5, -2, -7, -3};
+  std::vector<uint8_t> firstSorted(4);
+  std::vector<int8_t> secondSorted(4);
+  std::vector<int64_t> desc = {2, 2, 0, 0, 1, 4, SHOAL_RT_I1, SHOAL_RT_I8};
+  shoal_rt_sort(desc.data(), first.data(), second.data(), firstSorted.data(),
+                secondSorted.data());
+  EXPECT_THAT(firstSorted, ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(secondSorted, ElementsAre(-3, -2, -7, 5));
 }
 
 } // namespace
