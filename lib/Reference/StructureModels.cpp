@@ -63,14 +63,27 @@ static FailureOr<Tensors> evaluateSlice(SliceOp op, ArrayRef<Tensor> operands) {
 static FailureOr<Tensors> evaluatePad(PadOp op, ArrayRef<Tensor> operands) {
   Tensor result(resultType(op));
   llvm::fill(result.getMutableElements(), operands[1][0]);
-  StridedView view = StridedView::whole(result.getShape());
-  view.shape = operands[0].getType().shape;
-  for (auto [d, stride] : llvm::enumerate(view.strides)) {
-    view.base += op.getLow()[d] * stride;
-    stride *= op.getInterior()[d] + 1;
+  StridedView from = StridedView::whole(operands[0].getShape());
+  StridedView to = StridedView::whole(result.getShape());
+  for (size_t d = 0; d < to.strides.size(); ++d) {
+    auto [begin, end, place] = op.getKept(d);
+    from.shape[d] = to.shape[d] = end - begin;
+    from.base += begin * from.strides[d];
+    to.base += place * to.strides[d];
+    to.strides[d] *= op.getInterior()[d] + 1;
   }
-  scatter(operands[0], view, result);
+  scatter(gather(operands[0], from), to, result);
   return Tensors{result};
+}
+
+static FailureOr<Tensors> evaluateReverse(ReverseOp op,
+                                          ArrayRef<Tensor> operands) {
+  StridedView view = StridedView::whole(operands[0].getShape());
+  for (int64_t d : op.getDims()) {
+    view.base += (view.shape[d] - 1) * view.strides[d];
+    view.strides[d] = -view.strides[d];
+  }
+  return Tensors{gather(operands[0], view)};
 }
 
 static FailureOr<Tensors> evaluateConcatenate(ConcatenateOp op,
@@ -100,6 +113,7 @@ void registerStructureModels(DialectRegistry &registry) {
     attach<IotaOp, evaluateIota>(context);
     attach<SliceOp, evaluateSlice>(context);
     attach<PadOp, evaluatePad>(context);
+    attach<ReverseOp, evaluateReverse>(context);
     attach<ConcatenateOp, evaluateConcatenate>(context);
   });
 }

@@ -4,6 +4,7 @@
 #include "shoal/Sharding/FactorRule.h"
 #include "shoal/Sharding/SlabExchange.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace shoal;
 
@@ -20,17 +21,30 @@ static bool axesAreDistinct(const FactorSharding &choice) {
   return llvm::adjacent_find(seen) == seen.end();
 }
 
-/// Only a factor that has its dimensions to itself may have shards without
-/// rows.
-static bool standsAlone(const FactorRule &rule, unsigned factor) {
-  auto isAlone = [&](llvm::ArrayRef<unsigned> dim) {
-    return dim.size() == 1 || !llvm::is_contained(dim, factor);
+static bool mayBeSplit(const FactorRule &rule, unsigned factor) {
+  return rule.factors[factor].kind != FactorKind::Replicated;
+}
+
+/// Whether `factor` may have more shards than rows: in its dimensions no other
+/// factor is split, and it has no more axes than it takes to exceed its size,
+/// unless no other factor could have them (see takeAxes).
+static bool mayExceedSize(const FactorRule &rule, const FactorSharding &choice,
+                          unsigned factor, const Mesh &mesh) {
+  llvm::ArrayRef<AxisId> axes = choice.axes[factor];
+  bool isShortest = mesh.sizeOf(axes.drop_back()) < rule.factors[factor].size;
+  auto allows = [&](llvm::ArrayRef<unsigned> dim) {
+    return !llvm::is_contained(dim, factor) ||
+           llvm::all_of(dim, [&](unsigned other) {
+             return other == factor ||
+                    (choice.axes[other].empty() &&
+                     (isShortest || !mayBeSplit(rule, other)));
+           });
   };
-  auto isAloneIn = [&](const DimFactors &dims) {
-    return llvm::all_of(dims, isAlone);
+  auto allowsAll = [&](const DimFactors &dims) {
+    return llvm::all_of(dims, allows);
   };
-  return llvm::all_of(rule.operands, isAloneIn) &&
-         llvm::all_of(rule.results, isAloneIn);
+  return llvm::all_of(rule.operands, allowsAll) &&
+         llvm::all_of(rule.results, allowsAll);
 }
 
 static bool factorsAllow(const FactorRule &rule, const FactorSharding &choice,
@@ -42,7 +56,7 @@ static bool factorsAllow(const FactorRule &rule, const FactorSharding &choice,
     int64_t shards = mesh.sizeOf(axes);
     if (factor.kind == FactorKind::Replicated)
       return false;
-    if (shards > factor.size && !standsAlone(rule, f))
+    if (shards > factor.size && !mayExceedSize(rule, choice, f, mesh))
       return false;
     if (factor.needsEvenSplit && factor.size % shards != 0)
       return false;
@@ -121,15 +135,18 @@ std::optional<OpShardings> shoal::applyChoice(const FactorRule &rule,
   return shardings;
 }
 
-/// Hands the axes of a dimension to its factors, major first; the last factor
-/// gets what is left.
+/// Hands the axes of a dimension to its factors, major first; the last one that
+/// may be split gets what is left.
 static bool takeAxes(llvm::ArrayRef<unsigned> dim, llvm::ArrayRef<AxisId> axes,
                      const FactorRule &rule, const Mesh &mesh,
                      llvm::MutableArrayRef<std::optional<AxisList>> taken) {
-  for (unsigned f : dim) {
+  for (auto [i, f] : llvm::enumerate(dim)) {
     AxisList own;
+    bool isLast = llvm::none_of(dim.drop_front(i + 1), [&](unsigned other) {
+      return mayBeSplit(rule, other);
+    });
     while (!axes.empty() &&
-           (f == dim.back() || mesh.sizeOf(own) < rule.factors[f].size)) {
+           (isLast || mesh.sizeOf(own) < rule.factors[f].size)) {
       own.push_back(axes.front());
       axes = axes.drop_front();
     }
@@ -234,9 +251,10 @@ private:
 
 /// Dimensions are fetched one after the other: what the first has brought is
 /// passed on by the next.
-double ExchangePrice::windows(unsigned operand, const TensorSize &size) const {
+double ExchangePrice::windows(unsigned operand,
+                              const TensorSize &tensor) const {
   const DimFactors &dims = rule.operands[operand];
-  llvm::SmallVector<int64_t> block = blockOf(size, dims);
+  llvm::SmallVector<int64_t> block = blockOf(tensor, dims);
   double bytes = 0;
   for (const FactorRule::Window &window : rule.windows) {
     if (window.operand != operand || dims[window.dim].empty())
@@ -244,11 +262,14 @@ double ExchangePrice::windows(unsigned operand, const TensorSize &size) const {
     int64_t shards = shardsOf(dims[window.dim]);
     if (shards == 1)
       continue;
-    const Factor &factor = rule.factors[dims[window.dim].front()];
-    RowWindow rows = windowOf(window.map, shardSize(factor.size, shards));
-    block[window.dim] = lackingRows(rows, size.shape[window.dim], shards);
-    bytes += product(block) * size.elementBytes;
-    block[window.dim] = rows.rows;
+    int64_t unit = window.operandUnit, own = block[window.dim] * unit;
+    RowWindow rows =
+        windowOf(window.map, shardSize(window.size, shards) * window.unit);
+    int64_t size =
+        window.operandUnit == 1 ? tensor.shape[window.dim] : own * shards;
+    double rest = product(block) / std::max<int64_t>(own, 1);
+    bytes += rest * lackingRows(rows, size, shards) * tensor.elementBytes;
+    block[window.dim] = llvm::divideCeil(rows.rows, unit);
   }
   return bytes;
 }
@@ -330,7 +351,8 @@ FactorRuleBuilder::linearIn(llvm::ArrayRef<unsigned> operands) {
 
 FactorRuleBuilder &FactorRuleBuilder::window(unsigned operand, unsigned dim,
                                              RowMap map) {
-  rule.windows.push_back({operand, dim, map});
+  unsigned factor = rule.operands[operand][dim].front();
+  rule.windows.push_back({operand, dim, map, rule.factors[factor].size});
   return *this;
 }
 

@@ -60,6 +60,11 @@ struct FactorRule {
   struct Window {
     unsigned operand, dim;
     RowMap map;
+    /// Rows of the dimension that is split into the factor's blocks.
+    int64_t size;
+    /// `map` counts a row of that dimension as `unit` rows, one of the operand's
+    /// as `operandUnit`: a reshape counts elements.
+    int64_t unit = 1, operandUnit = 1;
     bool operator==(const Window &) const = default;
   };
   /// Where the factor is split, the devices of its group bring together one
@@ -147,7 +152,8 @@ public:
                                FactorKind kind = FactorKind::Parallel,
                                std::optional<ReduceKind> reduction = {});
   FactorRuleBuilder &linearIn(llvm::ArrayRef<unsigned> operands);
-  /// `map` relates the rows of operand dimension `dim` to those of its factor.
+  /// `map` relates the rows of operand dimension `dim` to those of its only
+  /// factor.
   FactorRuleBuilder &window(unsigned operand, unsigned dim, RowMap map);
   FactorRuleBuilder &gather(unsigned factor, unsigned result);
   FactorRuleBuilder &flops(double flops);

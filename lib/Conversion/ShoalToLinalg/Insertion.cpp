@@ -38,11 +38,33 @@ struct LowerPad : OpRewritePattern<PadOp> {
         makeEmpty(rewriter, loc, type.getShape(), type.getElementType());
     Value filled =
         linalg::FillOp::create(rewriter, loc, scalar, empty).getResult(0);
-    auto strides = llvm::map_to_vector(
-        op.getInterior(), [](int64_t interior) { return interior + 1; });
-    rewriter.replaceOp(
-        op, insert(rewriter, loc, op.getInput(), filled, op.getLow(), strides));
+    SmallVector<int64_t> places, strides;
+    for (auto [dim, interior] : llvm::enumerate(op.getInterior())) {
+      places.push_back(op.getKept(dim).place);
+      strides.push_back(interior + 1);
+    }
+    rewriter.replaceOp(op, insert(rewriter, loc, keptPart(op, rewriter), filled,
+                                  places, strides));
     return success();
+  }
+
+private:
+  static Value keptPart(PadOp op, PatternRewriter &rewriter) {
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    SmallVector<int64_t> begins, sizes, ones(type.getRank(), 1);
+    for (int64_t dim = 0; dim < type.getRank(); ++dim) {
+      PadOp::Kept kept = op.getKept(dim);
+      begins.push_back(kept.begin);
+      sizes.push_back(kept.end - kept.begin);
+    }
+    if (ArrayRef<int64_t>(sizes) == type.getShape())
+      return op.getInput();
+    // An empty part may begin behind the end.
+    if (llvm::is_contained(sizes, 0))
+      return makeEmpty(rewriter, op.getLoc(), sizes, type.getElementType());
+    return tensor::ExtractSliceOp::create(
+        rewriter, op.getLoc(), type.clone(sizes), op.getInput(), ValueRange(),
+        ValueRange(), ValueRange(), begins, sizes, ones);
   }
 };
 

@@ -91,6 +91,25 @@ private:
   }
 };
 
+struct LowerReverse : OpRewritePattern<ReverseOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(ReverseOp op,
+                                PatternRewriter &rewriter) const override {
+    RankedTensorType type = typeOf(op.getResult());
+    SmallVector<AffineExpr> exprs;
+    for (auto [dim, size] : llvm::enumerate(type.getShape())) {
+      AffineExpr row = rewriter.getAffineDimExpr(dim);
+      bool turns = llvm::is_contained(op.getDims(), int64_t(dim));
+      exprs.push_back(turns && size > 1 ? size - 1 - row : row);
+    }
+    auto map = AffineMap::get(type.getRank(), 0, exprs, rewriter.getContext());
+    rewriter.replaceOp(
+        op, makeMoved(rewriter, op.getLoc(), type, op.getInput(), map));
+    return success();
+  }
+};
+
 struct LowerIota : OpRewritePattern<IotaOp> {
   using OpRewritePattern::OpRewritePattern;
 
@@ -185,6 +204,6 @@ struct LowerReshape : OpRewritePattern<ReshapeOp> {
 } // namespace
 
 void shoal::populateShapeToLinalgPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerBroadcastInDim, LowerTranspose, LowerSlice, LowerIota,
-               LowerReshape>(patterns.getContext());
+  patterns.add<LowerBroadcastInDim, LowerTranspose, LowerSlice, LowerReverse,
+               LowerIota, LowerReshape>(patterns.getContext());
 }

@@ -103,11 +103,12 @@ static void addRule(const FactorRule &rule, std::string &key) {
   for (const auto &set : rule.linearIn)
     addListToKey(set, key);
   for (const FactorRule::Window &window : rule.windows)
-    addListToKey(std::initializer_list<int64_t>{window.operand, window.dim,
-                                                window.map.scale,
-                                                window.map.low, window.map.high,
-                                                window.map.divisor},
-                 key);
+    addListToKey(
+        std::initializer_list<int64_t>{
+            window.operand, window.dim, window.map.scale, window.map.low,
+            window.map.high, window.map.divisor, window.size, window.unit,
+            window.operandUnit},
+        key);
   for (const FactorRule::Gather &gather : rule.gathers)
     addListToKey(std::initializer_list<unsigned>{gather.factor, gather.result},
                  key);

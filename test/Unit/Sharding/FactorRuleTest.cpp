@@ -53,8 +53,8 @@ TEST(ApplyChoice, RefusesWhatTheRuleForbids) {
       << "8 shards of 4 rows, the last ones empty";
   FactorRule shared = matmul();
   shared.operands[0][1].push_back(2);
-  EXPECT_FALSE(applyChoice(shared, choice({{}, {0, 1}, {}}), mesh2x4()))
-      << "8 shards of 4 rows, and a factor behind";
+  EXPECT_FALSE(applyChoice(shared, choice({{}, {1, 0}, {}}), mesh2x4()))
+      << "4 shards of 4 rows, then the axes of a factor behind";
   FactorRule whole = matmul();
   whole.factors[2].kind = FactorKind::Replicated;
   EXPECT_FALSE(applyChoice(whole, choice({{}, {}, {0}}), mesh2x4()));

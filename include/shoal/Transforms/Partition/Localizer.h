@@ -70,6 +70,10 @@ public:
   mlir::Value fetchRows(mlir::Value value, int64_t dim, int64_t size,
                         mlir::ArrayRef<AxisId> axes, const RowWindow &window,
                         std::optional<mlir::TypedAttr> fill = {});
+  /// `fill` is a tensor of rank 0.
+  mlir::Value fetchRows(mlir::Value value, int64_t dim, int64_t size,
+                        mlir::ArrayRef<AxisId> axes, const RowWindow &window,
+                        mlir::Value fill);
   mlir::Value fetchRows(mlir::Value value, int64_t dim, int64_t size,
                         mlir::ArrayRef<AxisId> axes, int64_t step,
                         int64_t offset, int64_t divisor, int64_t rows,

@@ -5,7 +5,6 @@
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "llvm/ADT/STLExtras.h"
-#include <numeric>
 
 using namespace mlir;
 using namespace shoal;
@@ -48,85 +47,6 @@ struct Transpose
   }
 };
 
-/// Walks both shapes from the major end and cuts them at their common places.
-/// 12 -> 3 x 4 has the factors 3 and 4; 6 x 2 -> 4 x 3 has 2, then 3 x 2 on one
-/// side and 2 x 3 on the other, which have no common place and stay whole.
-struct Reshape : FactorRuleOpInterface::ExternalModel<Reshape, ReshapeOp> {
-  FactorRule getFactorRule(Operation *operation) const {
-    auto op = cast<ReshapeOp>(operation);
-    ArrayRef<int64_t> from = tensorType(op.getInput()).getShape();
-    ArrayRef<int64_t> to = tensorType(op.getResult()).getShape();
-    FactorRule rule;
-    rule.operands.emplace_back(from.size());
-    rule.results.emplace_back(to.size());
-    if (llvm::is_contained(from, 0))
-      return rule;
-    Side a{from, rule.operands[0]}, b{to, rule.results[0]};
-    while (true) {
-      a.skipDone();
-      b.skipDone();
-      if (a.atEnd() || b.atEnd())
-        break;
-      int64_t common = std::gcd(a.rest, b.rest);
-      if (common == 1)
-        skipToCommonPlace(a, b, rule);
-      else
-        addShared(a, b, common, rule);
-    }
-    rule.linearIn.push_back({0});
-    return rule;
-  }
-
-private:
-  /// A place in one of the shapes: a dimension, and what of it is not yet
-  /// factored.
-  struct Side {
-    ArrayRef<int64_t> shape;
-    DimFactors &dims;
-    size_t dim = 0;
-    int64_t rest = shape.empty() ? 1 : shape[0];
-
-    bool atEnd() const { return dim >= shape.size(); }
-    void skipDone() {
-      while (!atEnd() && rest == 1)
-        rest = ++dim < shape.size() ? shape[dim] : 1;
-    }
-    void take(int64_t size, unsigned factor) {
-      dims[dim].push_back(factor);
-      rest /= size;
-    }
-  };
-
-  static void addShared(Side &a, Side &b, int64_t size, FactorRule &rule) {
-    bool isWholeDim = size == a.shape[a.dim] && size == b.shape[b.dim];
-    rule.factors.push_back({size, FactorKind::Parallel, std::nullopt,
-                            /*needsEvenSplit=*/!isWholeDim});
-    a.take(size, rule.factors.size() - 1);
-    b.take(size, rule.factors.size() - 1);
-  }
-
-  static void addWhole(Side &side, FactorRule &rule) {
-    rule.factors.push_back(
-        {side.rest, FactorKind::Replicated, std::nullopt, true});
-    side.take(side.rest, rule.factors.size() - 1);
-  }
-
-  /// Leaves whole what comes before the next place where both shapes have a
-  /// boundary.
-  static void skipToCommonPlace(Side &a, Side &b, FactorRule &rule) {
-    int64_t productA = 1, productB = 1;
-    do {
-      Side &behind = productA <= productB ? a : b;
-      int64_t &product = productA <= productB ? productA : productB;
-      behind.skipDone();
-      if (behind.atEnd())
-        return;
-      product *= behind.rest;
-      addWhole(behind, rule);
-    } while (productA != productB);
-  }
-};
-
 struct Iota : FactorRuleOpInterface::ExternalModel<Iota, IotaOp> {
   FactorRule getFactorRule(Operation *op) const {
     return FactorRuleBuilder::elementwise(
@@ -134,35 +54,40 @@ struct Iota : FactorRuleOpInterface::ExternalModel<Iota, IotaOp> {
   }
 };
 
-/// Dimensions that the op leaves alone are shared; others stay whole.
-FactorRule untouchedDimsRule(RankedTensorType from, RankedTensorType to,
-                             unsigned numScalars,
-                             function_ref<bool(int64_t)> isUntouched) {
+/// How the result's rows of a dimension come from the operand's; nothing where
+/// they are the same.
+using DimMap = function_ref<std::optional<RowMap>(int64_t dim)>;
+
+/// A factor for each dimension, windowed where `mapOf` says so. `numScalars`
+/// operands behind the first have no dimensions.
+FactorRule windowedRule(RankedTensorType from, RankedTensorType to,
+                        unsigned numScalars, DimMap mapOf) {
   SmallVector<int64_t> operandRanks(1 + numScalars, 0);
   operandRanks[0] = from.getRank();
   FactorRuleBuilder builder(operandRanks, {to.getRank()});
   SmallVector<int64_t> at(1 + numScalars, -1);
   for (int64_t d = 0; d < from.getRank(); ++d) {
     at[0] = d;
-    if (isUntouched(d)) {
-      builder.addFactor(from.getDimSize(d), at, {d});
-      continue;
-    }
-    builder.addFactor(from.getDimSize(d), at, {-1}, FactorKind::Replicated);
-    at[0] = -1;
-    builder.addFactor(to.getDimSize(d), at, {d}, FactorKind::Replicated);
+    builder.addFactor(to.getDimSize(d), at, {d});
+    if (std::optional<RowMap> map = mapOf(d))
+      builder.window(0, d, *map);
   }
   return builder.build();
 }
 
+/// A strided slice fetches the rows between those it keeps too: which rows of a
+/// neighbour are kept differs from device to device.
 struct Slice : FactorRuleOpInterface::ExternalModel<Slice, SliceOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<SliceOp>(operation);
     RankedTensorType from = tensorType(op.getInput());
     RankedTensorType to = tensorType(op.getResult());
-    FactorRule rule =
-        untouchedDimsRule(from, to, /*numScalars=*/0, [&](int64_t d) {
-          return from.getDimSize(d) == to.getDimSize(d);
+    FactorRule rule = windowedRule(
+        from, to, /*numScalars=*/0, [&](int64_t d) -> std::optional<RowMap> {
+          int64_t start = op.getStarts()[d];
+          if (from.getDimSize(d) == to.getDimSize(d))
+            return std::nullopt;
+          return RowMap{op.getStrides()[d], start, start, 1};
         });
     rule.linearIn.push_back({0});
     return rule;
@@ -174,9 +99,12 @@ struct Pad : FactorRuleOpInterface::ExternalModel<Pad, PadOp> {
     auto op = cast<PadOp>(operation);
     RankedTensorType from = tensorType(op.getInput());
     RankedTensorType to = tensorType(op.getResult());
-    FactorRule rule =
-        untouchedDimsRule(from, to, /*numScalars=*/1, [&](int64_t d) {
-          return from.getDimSize(d) == to.getDimSize(d);
+    FactorRule rule = windowedRule(
+        from, to, /*numScalars=*/1, [&](int64_t d) -> std::optional<RowMap> {
+          int64_t low = op.getLow()[d];
+          if (!op.touches(d))
+            return std::nullopt;
+          return RowMap{1, -low, -low, op.getInterior()[d] + 1};
         });
     // Addends padded with zero add up to the sum padded with zero.
     if (matchPattern(op.getValue(), m_AnyZeroFloat()) ||
@@ -186,29 +114,39 @@ struct Pad : FactorRuleOpInterface::ExternalModel<Pad, PadOp> {
   }
 };
 
+struct Reverse : FactorRuleOpInterface::ExternalModel<Reverse, ReverseOp> {
+  FactorRule getFactorRule(Operation *operation) const {
+    auto op = cast<ReverseOp>(operation);
+    RankedTensorType type = tensorType(op.getResult());
+    FactorRule rule = windowedRule(type, type, /*numScalars=*/0,
+                                   [&](int64_t d) -> std::optional<RowMap> {
+                                     if (!llvm::is_contained(op.getDims(), d))
+                                       return std::nullopt;
+                                     int64_t last = type.getDimSize(d) - 1;
+                                     return RowMap{-1, last, last, 1};
+                                   });
+    rule.linearIn.push_back({0});
+    return rule;
+  }
+};
+
+/// The operands share the factor of the dimension along which they stand one
+/// behind the other; each is read from its place on.
 struct Concatenate
     : FactorRuleOpInterface::ExternalModel<Concatenate, ConcatenateOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ConcatenateOp>(operation);
     RankedTensorType type = tensorType(op.getResult());
     size_t count = op.getInputs().size();
-    int64_t along = op.getDim();
     FactorRuleBuilder builder(SmallVector<int64_t>(count, type.getRank()),
                               {type.getRank()});
-    for (int64_t d = 0; d < type.getRank(); ++d) {
-      if (d != along) {
-        builder.addFactor(type.getDimSize(d), SmallVector<int64_t>(count, d),
-                          {d});
-        continue;
-      }
-      for (size_t i = 0; i < count; ++i) {
-        SmallVector<int64_t> at(count, -1);
-        at[i] = d;
-        builder.addFactor(tensorType(op.getInputs()[i]).getDimSize(d), at, {-1},
-                          FactorKind::Replicated);
-      }
-      builder.addFactor(type.getDimSize(d), SmallVector<int64_t>(count, -1),
-                        {d}, FactorKind::Replicated);
+    for (int64_t d = 0; d < type.getRank(); ++d)
+      builder.addFactor(type.getDimSize(d), SmallVector<int64_t>(count, d),
+                        {d});
+    int64_t place = 0, along = op.getDim();
+    for (auto [i, input] : llvm::enumerate(op.getInputs())) {
+      builder.window(i, along, {1, -place, -place, 1});
+      place += tensorType(input).getDimSize(along);
     }
     return builder.linearIn(llvm::to_vector(llvm::seq<unsigned>(count)))
         .build();
@@ -221,10 +159,10 @@ void shoal::registerStructureFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     BroadcastInDimOp::attachInterface<BroadcastInDim>(*context);
     TransposeOp::attachInterface<Transpose>(*context);
-    ReshapeOp::attachInterface<Reshape>(*context);
     IotaOp::attachInterface<Iota>(*context);
     SliceOp::attachInterface<Slice>(*context);
     PadOp::attachInterface<Pad>(*context);
+    ReverseOp::attachInterface<Reverse>(*context);
     ConcatenateOp::attachInterface<Concatenate>(*context);
   });
 }

@@ -100,7 +100,7 @@ LogicalResult PadOp::verify() {
     if (failed(verifyEntryCount(*this, name, list.size(), input.getRank())))
       return failure();
     for (auto [dim, count] : llvm::enumerate(list))
-      if (count < 0)
+      if (count < 0 && name == "interior")
         return emitOpError() << name << "[" << dim
                              << "]: expected at least 0 but got " << count;
   }
@@ -111,6 +111,9 @@ LogicalResult PadOp::verify() {
     if (!padded)
       return emitOpError() << "result 0 dim " << dim
                            << ": the padded size is beyond 64 bits";
+    if (*padded < 0)
+      return emitOpError() << "result 0 dim " << dim << ": padding takes away "
+                           << -*padded << " rows more than there are";
     shape.push_back(*padded);
   }
   if (failed(verifyResult(*this, 0, shape, input.getElementType())) || // (C2)
@@ -118,6 +121,28 @@ LogicalResult PadOp::verify() {
     return failure();
   return verifyElementType(*this, "operand 1", getValue(),
                            input.getElementType());
+}
+
+PadOp::Kept PadOp::getKept(int64_t dim) {
+  int64_t low = getLow()[dim], step = getInterior()[dim] + 1;
+  int64_t size = tensorTypeOf(getInput()).getDimSize(dim);
+  int64_t padded = tensorTypeOf(getResult()).getDimSize(dim);
+  auto rowsBefore = [&](int64_t place) { // Rows that stand before `place`.
+    return std::clamp<int64_t>(llvm::divideCeilSigned(place - low, step), 0,
+                               size);
+  };
+  int64_t begin = rowsBefore(0);
+  return {begin, std::max(begin, rowsBefore(padded)), low + begin * step};
+}
+
+LogicalResult ReverseOp::verify() {
+  int64_t rank = tensorTypeOf(getInput()).getRank();
+  if (failed(verifyDistinctDims(*this, "dims", getDims(), rank))) // (C1)
+    return failure();
+  if (!llvm::is_sorted(getDims()))
+    return emitOpError() << "dims: expected ascending order but got ["
+                         << getDims() << "]";
+  return success();
 }
 
 LogicalResult ConcatenateOp::verify() {

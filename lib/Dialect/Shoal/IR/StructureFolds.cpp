@@ -71,7 +71,18 @@ OpFoldResult SliceOp::fold(FoldAdaptor adaptor) {
 }
 
 OpFoldResult PadOp::fold(FoldAdaptor) {
-  return getType() == getInput().getType() ? getInput() : OpFoldResult();
+  auto isZero = [](int64_t count) { return count == 0; };
+  bool addsNothing = getType() == getInput().getType() &&
+                     llvm::all_of(getLow(), isZero) &&
+                     llvm::all_of(getHigh(), isZero);
+  return addsNothing ? getInput() : OpFoldResult();
+}
+
+OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
+  if (llvm::all_of(getDims(),
+                   [&](int64_t d) { return getType().getDimSize(d) <= 1; }))
+    return getInput();
+  return foldSplat(adaptor.getInput(), getType());
 }
 
 OpFoldResult ConcatenateOp::fold(FoldAdaptor) {

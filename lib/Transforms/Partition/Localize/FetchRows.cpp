@@ -4,6 +4,7 @@
 // Localizer::fetchRows: windows of rows, from the device itself or from others.
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Transforms/Partition/Localizer.h"
@@ -16,8 +17,7 @@ namespace {
 class RowFetcher {
 public:
   RowFetcher(Localizer &l, Value value, int64_t dim, int64_t size,
-             ArrayRef<AxisId> axes, const RowWindow &window,
-             std::optional<TypedAttr> fill)
+             ArrayRef<AxisId> axes, const RowWindow &window, Value fill)
       : l(l), value(value), type(cast<RankedTensorType>(value.getType())),
         dim(dim), size(size), axes(axes), window(window), fill(fill),
         shards(l.mesh.sizeOf(axes)) {
@@ -28,7 +28,7 @@ public:
 
   Value fetch() {
     if (window.rows == 0)
-      return l.splat(resultType, fillOrZero());
+      return spread(fillOrZero());
     Value rows = isLocal() ? cutOut() : exchange();
     // On one device all that does not exist was padding just now.
     bool mask = fill && shards > 1 && seesOutside(window, size, shards);
@@ -36,9 +36,17 @@ public:
   }
 
 private:
-  TypedAttr fillOrZero() {
-    return fill.value_or(
-        cast<TypedAttr>(l.builder.getZeroAttr(type.getElementType())));
+  Value fillOrZero() {
+    if (!fill)
+      fill = l.splat(RankedTensorType::get({}, type.getElementType()),
+                     l.builder.getZeroAttr(type.getElementType()));
+    return fill;
+  }
+
+  Value spread(Value scalar) {
+    if (DenseElementsAttr element; matchPattern(scalar, m_Constant(&element)))
+      return l.splat(resultType, element.getSplatValue<Attribute>());
+    return l.spread(scalar, resultType);
   }
 
   /// Whether each device has its rows, all at the same place.
@@ -75,9 +83,7 @@ private:
     SmallVector<int64_t> none(type.getRank(), 0), before = none, behind = none;
     before[dim] = low;
     behind[dim] = high;
-    Value element =
-        l.splat(RankedTensorType::get({}, type.getElementType()), fillOrZero());
-    return PadOp::create(l.builder, l.getLoc(), resultType, rows, element,
+    return PadOp::create(l.builder, l.getLoc(), resultType, rows, fillOrZero(),
                          before, behind, none);
   }
 
@@ -145,8 +151,7 @@ private:
     Value exists =
         arith::CmpIOp::create(l.builder, loc, arith::CmpIPredicate::ult, row,
                               constant(rowsType, size));
-    return arith::SelectOp::create(l.builder, loc, exists, rows,
-                                   l.splat(resultType, *fill));
+    return arith::SelectOp::create(l.builder, loc, exists, rows, spread(fill));
   }
 
   Localizer &l;
@@ -155,7 +160,8 @@ private:
   int64_t dim, size;
   ArrayRef<AxisId> axes;
   RowWindow window;
-  std::optional<TypedAttr> fill;
+  /// Null where rows that do not exist may be anything.
+  Value fill;
   int64_t shards;
 };
 
@@ -163,6 +169,15 @@ private:
 
 Value Localizer::fetchRows(Value value, int64_t dim, int64_t size,
                            ArrayRef<AxisId> axes, const RowWindow &window,
-                           std::optional<TypedAttr> fill) {
+                           Value fill) {
   return RowFetcher(*this, value, dim, size, axes, window, fill).fetch();
+}
+
+Value Localizer::fetchRows(Value value, int64_t dim, int64_t size,
+                           ArrayRef<AxisId> axes, const RowWindow &window,
+                           std::optional<TypedAttr> fill) {
+  Value scalar;
+  if (fill)
+    scalar = splat(RankedTensorType::get({}, fill->getType()), *fill);
+  return fetchRows(value, dim, size, axes, window, scalar);
 }

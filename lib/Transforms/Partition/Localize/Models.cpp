@@ -131,23 +131,6 @@ struct Reduce : LocalizeOpInterface::ExternalModel<Reduce, ReduceOp> {
   }
 };
 
-/// Untouched dimensions end where the shard ends.
-struct Slice : LocalizeOpInterface::ExternalModel<Slice, SliceOp> {
-  LogicalResult localize(Operation *operation, Localizer &l,
-                         SmallVectorImpl<Value> &results) const {
-    auto op = cast<SliceOp>(operation);
-    SmallVector<int64_t> limits(op.getLimits());
-    ArrayRef<int64_t> local = shapeOf(l.operands[0]);
-    for (auto [dim, axes] : llvm::enumerate(l.operandShardings[0].dims))
-      if (!axes.empty())
-        limits[dim] = local[dim];
-    results.push_back(SliceOp::create(l.builder, l.getLoc(),
-                                      l.localResultType(), l.operands[0],
-                                      op.getStarts(), limits, op.getStrides()));
-    return success();
-  }
-};
-
 } // namespace
 
 void shoal::registerLocalizeModels(DialectRegistry &registry) {
@@ -158,7 +141,6 @@ void shoal::registerLocalizeModels(DialectRegistry &registry) {
     IotaOp::attachInterface<Iota>(*context);
     EinsumOp::attachInterface<Einsum>(*context);
     ReduceOp::attachInterface<Reduce>(*context);
-    SliceOp::attachInterface<Slice>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     arith::ConstantOp::attachInterface<Constant>(*context);
@@ -166,4 +148,6 @@ void shoal::registerLocalizeModels(DialectRegistry &registry) {
   registerWindowLocalizeModels(registry);
   registerSelectAndScatterLocalizeModel(registry);
   registerOrderingLocalizeModels(registry);
+  registerStructureLocalizeModels(registry);
+  registerReshapeLocalizeModels(registry);
 }

@@ -20,6 +20,9 @@ void registerWindowLocalizeModels(mlir::DialectRegistry &registry);
 void registerSelectAndScatterLocalizeModel(mlir::DialectRegistry &registry);
 /// cumulative, top_k, reduce_region.
 void registerOrderingLocalizeModels(mlir::DialectRegistry &registry);
+/// slice, pad, reverse, concatenate.
+void registerStructureLocalizeModels(mlir::DialectRegistry &registry);
+void registerReshapeLocalizeModels(mlir::DialectRegistry &registry);
 
 } // namespace shoal
 

@@ -17,7 +17,7 @@ void registerElementwiseFactorRules(mlir::DialectRegistry &registry);
 void registerAnnotationFactorRules(mlir::DialectRegistry &registry);
 /// einsum, reduce.
 void registerContractionFactorRules(mlir::DialectRegistry &registry);
-/// broadcast_in_dim, transpose, reshape, iota, slice, pad, concatenate.
+/// broadcast_in_dim, transpose, iota, slice, pad, reverse, concatenate.
 void registerStructureFactorRules(mlir::DialectRegistry &registry);
 /// dynamic_slice, dynamic_update_slice, gather, scatter.
 void registerIndexingFactorRules(mlir::DialectRegistry &registry);
@@ -25,6 +25,7 @@ void registerIndexingFactorRules(mlir::DialectRegistry &registry);
 void registerWindowFactorRules(mlir::DialectRegistry &registry);
 /// cumulative, top_k, sort, reduce_region, bitcast_convert.
 void registerOrderingFactorRules(mlir::DialectRegistry &registry);
+void registerReshapeFactorRules(mlir::DialectRegistry &registry);
 
 inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerElementwiseFactorRules(registry);
@@ -34,6 +35,7 @@ inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerIndexingFactorRules(registry);
   registerWindowFactorRules(registry);
   registerOrderingFactorRules(registry);
+  registerReshapeFactorRules(registry);
 }
 
 } // namespace shoal

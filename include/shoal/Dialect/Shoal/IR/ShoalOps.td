@@ -288,15 +288,16 @@ def Shoal_PadOp : Shoal_Op<"pad", [Pure]> {
   let summary = "Surrounds a tensor with a value, and spreads its elements";
   let description = [{
     `low[d]` elements of the value go before dimension d, `high[d]` behind it,
-    `interior[d]` between each two neighbours. StableHLO pad. `low` and `high`
-    are not negative.
+    `interior[d]` between each two neighbours. A negative `low` or `high` takes
+    away so many elements, after the interior padding. StableHLO pad.
     ```mlir
     %y = shoal.pad %x, %zero low = [1, 0] high = [0, 2] interior = [0, 0]
        : tensor<3x4xf32>, tensor<f32> -> tensor<4x6xf32>
     ```
     Constraints:
-    * (C1) one entry per dimension, none negative;
-    * (C2) the result's sizes are low + size + high + interior * max(size - 1, 0);
+    * (C1) one entry per dimension, `interior` not negative;
+    * (C2) the result's sizes are low + size + high + interior * max(size - 1, 0),
+      none negative;
     * (C3) the value is a scalar tensor of the operand's element type.
   }];
   let arguments = (ins Shoal_Tensor:$input, Shoal_Tensor:$value,
@@ -307,6 +308,36 @@ def Shoal_PadOp : Shoal_Op<"pad", [Pure]> {
     $input `,` $value `low` `=` $low `high` `=` $high `interior` `=` $interior attr-dict
     `:` type($input) `,` type($value) `->` type($result)
   }];
+  let hasVerifier = 1;
+  let hasFolder = 1;
+  let extraClassDeclaration = [{
+    /// The operand rows begin ... end - 1 that stand in the result, the first
+    /// at result row `place`, the others interior + 1 apart. Negative padding
+    /// takes the rest away.
+    struct Kept {
+      int64_t begin, end, place;
+    };
+    Kept getKept(int64_t dim);
+    /// Whether rows are added to or taken from the dimension.
+    bool touches(int64_t dim) {
+      return getLow()[dim] != 0 || getHigh()[dim] != 0 || getInterior()[dim] != 0;
+    }
+  }];
+}
+
+def Shoal_ReverseOp : Shoal_Op<"reverse", [Pure, SameOperandsAndResultType]> {
+  let summary = "The elements in opposite order along some dimensions";
+  let description = [{
+    StableHLO reverse.
+    ```mlir
+    %y = shoal.reverse %x dims = [0] : tensor<5x4xf32>
+    ```
+    Constraints:
+    * (C1) `dims` are distinct dimensions, in ascending order.
+  }];
+  let arguments = (ins Shoal_Tensor:$input, DenseI64ArrayAttr:$dims);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$input `dims` `=` $dims attr-dict `:` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
 }

@@ -1,0 +1,197 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// slice, pad, reverse and concatenate on split dimensions: fetch the rows that
+// the device's block of the result reads, then the op on what is there.
+
+#include "Models.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Transforms/Partition/Localizer.h"
+#include "shoal/Transforms/Partition/Passes.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace shoal;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+namespace {
+
+struct Slice : LocalizeOpInterface::ExternalModel<Slice, SliceOp> {
+  LogicalResult localize(Operation *operation, Localizer &l,
+                         SmallVectorImpl<Value> &results) const {
+    auto op = cast<SliceOp>(operation);
+    RankedTensorType type = l.localResultType();
+    Value value = l.operands[0];
+    SmallVector<int64_t> starts(op.getStarts()), limits(op.getLimits());
+    for (auto [dim, axes] : llvm::enumerate(l.operandShardings[0].dims)) {
+      if (axes.empty())
+        continue;
+      int64_t size = shapeOf(op.getInput())[dim], start = starts[dim];
+      if (size != shapeOf(op.getResult())[dim])
+        value = l.fetchRows(value, dim, size, axes,
+                            windowOf({op.getStrides()[dim], start, start, 1},
+                                     type.getDimSize(dim)));
+      starts[dim] = 0;
+      limits[dim] = shapeOf(value)[dim];
+    }
+    results.push_back(SliceOp::create(l.builder, l.getLoc(), type, value,
+                                      starts, limits, op.getStrides()));
+    return success();
+  }
+};
+
+struct Pad : LocalizeOpInterface::ExternalModel<Pad, PadOp> {
+  LogicalResult localize(Operation *operation, Localizer &l,
+                         SmallVectorImpl<Value> &results) const {
+    auto op = cast<PadOp>(operation);
+    RankedTensorType type = l.localResultType();
+    Value value = l.operands[0], element = l.operands[1];
+    SmallVector<int64_t> low(op.getLow()), high(op.getHigh());
+    SmallVector<int64_t> interior(op.getInterior());
+    for (auto [dim, axes] : llvm::enumerate(l.operandShardings[0].dims)) {
+      if (axes.empty() || !op.touches(dim))
+        continue;
+      int64_t size = shapeOf(op.getInput())[dim];
+      int64_t block = type.getDimSize(dim);
+      RowWindow window =
+          windowOf({1, -low[dim], -low[dim], interior[dim] + 1}, block);
+      value = l.fetchRows(value, dim, size, axes, window, element);
+      if (interior[dim] > 0)
+        value = spread(value, element, dim, interior[dim], l);
+      if (shapeOf(value)[dim] != block)
+        value = cut(value, dim, axes, window, block, l);
+      low[dim] = high[dim] = interior[dim] = 0;
+    }
+    results.push_back(PadOp::create(l.builder, l.getLoc(), type, value, element,
+                                    low, high, interior)
+                          .getResult());
+    return success();
+  }
+
+private:
+  /// `interior` elements behind every row.
+  static Value spread(Value value, Value element, int64_t dim, int64_t interior,
+                      Localizer &l) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> none(type.getRank(), 0), between = none,
+                                                  shape(type.getShape());
+    between[dim] = interior;
+    shape[dim] *= interior + 1;
+    return PadOp::create(l.builder, l.getLoc(), type.clone(shape), value,
+                         element, none, between, between);
+  }
+
+  /// The device's rows of the result: its window begins with the operand row
+  /// at or before the first of them, (step * i + offset) mod divisor rows
+  /// early.
+  static Value cut(Value value, int64_t dim, ArrayRef<AxisId> axes,
+                   const RowWindow &window, int64_t rows, Localizer &l) {
+    auto type = cast<RankedTensorType>(value.getType());
+    SmallVector<int64_t> shape(type.getShape()), starts(type.getRank(), 0);
+    shape[dim] = rows;
+    int64_t phase = llvm::mod(window.offset, window.divisor);
+    if (window.step % window.divisor == 0) {
+      SmallVector<int64_t> limits(shape), ones(type.getRank(), 1);
+      starts[dim] = phase;
+      limits[dim] += phase;
+      return SliceOp::create(l.builder, l.getLoc(), type.clone(shape), value,
+                             starts, limits, ones);
+    }
+    auto scalar = RankedTensorType::get({}, l.builder.getI32Type());
+    auto number = [&](int64_t n) {
+      return l.splat(scalar, l.builder.getI32IntegerAttr(n));
+    };
+    Location loc = l.getLoc();
+    Value early =
+        arith::MulIOp::create(l.builder, loc, l.axisIndex(axes),
+                              number(llvm::mod(window.step, window.divisor)));
+    early = arith::AddIOp::create(l.builder, loc, early, number(phase));
+    early =
+        arith::RemUIOp::create(l.builder, loc, early, number(window.divisor));
+    SmallVector<Value> begins(type.getRank(), number(0));
+    begins[dim] = early;
+    return DynamicSliceOp::create(l.builder, loc, type.clone(shape), value,
+                                  begins, shape);
+  }
+};
+
+struct Reverse : LocalizeOpInterface::ExternalModel<Reverse, ReverseOp> {
+  LogicalResult localize(Operation *operation, Localizer &l,
+                         SmallVectorImpl<Value> &results) const {
+    auto op = cast<ReverseOp>(operation);
+    Value value = l.operands[0];
+    for (int64_t dim : op.getDims()) {
+      int64_t size = shapeOf(op.getInput())[dim];
+      ArrayRef<AxisId> axes = l.operandShardings[0].dims[dim];
+      if (!axes.empty())
+        value = l.fetchRows(
+            value, dim, size, axes,
+            windowOf({-1, size - 1, size - 1, 1}, shapeOf(value)[dim]));
+    }
+    results.push_back(ReverseOp::create(
+        l.builder, l.getLoc(), l.localResultType(), value, op.getDims()));
+    return success();
+  }
+};
+
+struct Concatenate
+    : LocalizeOpInterface::ExternalModel<Concatenate, ConcatenateOp> {
+  LogicalResult localize(Operation *operation, Localizer &l,
+                         SmallVectorImpl<Value> &results) const {
+    auto op = cast<ConcatenateOp>(operation);
+    int64_t along = op.getDim();
+    ArrayRef<AxisId> axes = l.resultShardings[0].dims[along];
+    results.push_back(axes.empty() ? l.cloneLocally()->getResult(0)
+                                   : select(op, along, axes, l));
+    return success();
+  }
+
+private:
+  /// Of each operand the rows that would stand in the device's block, were they
+  /// all this operand's; of these the one whose place it is.
+  static Value select(ConcatenateOp op, int64_t along, ArrayRef<AxisId> axes,
+                      Localizer &l) {
+    Location loc = l.getLoc();
+    RankedTensorType type = l.localResultType();
+    int64_t block = type.getDimSize(along), place = 0;
+    RankedTensorType rowType = type.clone(l.builder.getI32Type());
+    Value row = IotaOp::create(l.builder, loc, rowType, along);
+    row = arith::AddIOp::create(l.builder, loc, row,
+                                l.spread(l.firstRow(axes, block), rowType));
+    Value result;
+    for (auto [input, value] : llvm::zip_equal(op.getInputs(), l.operands)) {
+      int64_t size = shapeOf(input)[along];
+      if (size == 0)
+        continue;
+      Value rows = l.fetchRows(value, along, size, axes,
+                               windowOf({1, -place, -place, 1}, block));
+      Value begin = l.splat(rowType, l.builder.getI32IntegerAttr(place));
+      if (result) {
+        Value isBefore = arith::CmpIOp::create(
+            l.builder, loc, arith::CmpIPredicate::slt, row, begin);
+        result =
+            arith::SelectOp::create(l.builder, loc, isBefore, result, rows);
+      } else {
+        result = rows;
+      }
+      place += size;
+    }
+    return result ? result
+                  : l.splat(type, l.builder.getZeroAttr(type.getElementType()));
+  }
+};
+
+} // namespace
+
+void shoal::registerStructureLocalizeModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
+    SliceOp::attachInterface<Slice>(*context);
+    PadOp::attachInterface<Pad>(*context);
+    ReverseOp::attachInterface<Reverse>(*context);
+    ConcatenateOp::attachInterface<Concatenate>(*context);
+  });
+}
