@@ -71,6 +71,8 @@ static void printWindows(raw_ostream &os, const FactorRule &rule) {
       os << " ... ";
       print(window.map.high);
     }
+    if (window.unit != 1 || window.operandUnit != 1)
+      os << " in elements";
   }
   for (const FactorRule::Gather &gather : rule.gathers)
     os << ", gathers a slab of result " << gather.result << " over "

@@ -111,9 +111,36 @@ func.func @pad_entry_per_dimension(%x: tensor<3x4xf32>, %zero: tensor<f32>) {
 // -----
 
 // (C1)
-func.func @pad_negative(%x: tensor<3x4xf32>, %zero: tensor<f32>) {
-  // expected-error@+1 {{low[1]: expected at least 0 but got -1}}
-  %0 = shoal.pad %x, %zero low = [0, -1] high = [0, 0] interior = [0, 0] : tensor<3x4xf32>, tensor<f32> -> tensor<3x3xf32>
+func.func @pad_negative_interior(%x: tensor<3x4xf32>, %zero: tensor<f32>) {
+  // expected-error@+1 {{interior[1]: expected at least 0 but got -1}}
+  %0 = shoal.pad %x, %zero low = [0, 0] high = [0, 0] interior = [0, -1] : tensor<3x4xf32>, tensor<f32> -> tensor<3x1xf32>
+  return
+}
+
+// -----
+
+// (C2)
+func.func @pad_takes_too_much(%x: tensor<3x4xf32>, %zero: tensor<f32>) {
+  // expected-error@+1 {{result 0 dim 1: padding takes away 2 rows more than there are}}
+  %0 = shoal.pad %x, %zero low = [0, -3] high = [0, -3] interior = [0, 0] : tensor<3x4xf32>, tensor<f32> -> tensor<3x0xf32>
+  return
+}
+
+// -----
+
+// (C1)
+func.func @reverse_dims(%x: tensor<3x4xf32>) {
+  // expected-error@+1 {{dims: expected ascending order but got [1, 0]}}
+  %0 = shoal.reverse %x dims = [1, 0] : tensor<3x4xf32>
+  return
+}
+
+// -----
+
+// (C1)
+func.func @reverse_dim_range(%x: tensor<3x4xf32>) {
+  // expected-error@+1 {{dims[0]: expected a dimension below 2 but got 2}}
+  %0 = shoal.reverse %x dims = [2] : tensor<3x4xf32>
   return
 }
 

@@ -26,7 +26,7 @@ func.func @broadcast_in_dim(%a: tensor<8xf32>, %b: tensor<1x3xf32>) {
 }
 
 func.func @concatenate(%a: tensor<8x3xf32>, %b: tensor<2x3xf32>) {
-  // expected-remark @below {{([i, l], [j, l]) -> ([k, l]) i=8 j=2 k=10 l=3, needs whole i j k, linear in (0, 1)}}
+  // expected-remark @below {{([i, j], [i, j]) -> ([i, j]) i=10 j=3, linear in (0, 1), operand 0 dim 0 reads rows i, operand 1 dim 0 reads rows i-8}}
   %0 = shoal.concatenate %a, %b dim = 0 : (tensor<8x3xf32>, tensor<2x3xf32>) -> tensor<10x3xf32>
   return
 }
@@ -62,7 +62,7 @@ func.func @iota() {
 }
 
 func.func @pad(%a: tensor<8x3xf32>, %v: tensor<f32>) {
-  // expected-remark @below {{([i, j], []) -> ([i, k]) i=8 j=3 k=5, needs whole j k}}
+  // expected-remark @below {{([i, j], []) -> ([i, j]) i=8 j=5, operand 0 dim 1 reads rows j-1}}
   %0 = shoal.pad %a, %v low = [0, 1] high = [0, 1] interior = [0, 0] : tensor<8x3xf32>, tensor<f32> -> tensor<8x5xf32>
   return
 }
@@ -76,21 +76,27 @@ func.func @reduce(%a: tensor<8x3xf32>) {
 }
 
 func.func @reshape(%a: tensor<12x5xf32>, %b: tensor<3x2xf32>, %c: tensor<6x2xf32>, %d: tensor<8x6xf32>) {
-  // expected-remark @below {{([ij, k]) -> ([i, j, k]) i=3(even) j=4(even) k=5, linear in (0)}}
+  // expected-remark @below {{([ij, k]) -> ([i, j, k]) i=3 j=4(even) k=5, linear in (0), operand 0 dim 0 reads rows i in elements}}
   %0 = shoal.reshape %a : tensor<12x5xf32> -> tensor<3x4x5xf32>
-  // expected-remark @below {{([i, j]) -> ([ij]) i=3(even) j=2(even), linear in (0)}}
+  // expected-remark @below {{([i, j]) -> ([ij]) i=3 j=2(even), linear in (0), operand 0 dim 0 reads rows i in elements}}
   %1 = shoal.reshape %b : tensor<3x2xf32> -> tensor<6xf32>
-  // 6 x 2 and 4 x 3 share their first half; behind it, no boundary.
-  // expected-remark @below {{([ij, m]) -> ([ik, l]) i=2(even) j=3(even) k=2(even) l=3(even) m=2(even), needs whole j k l m, linear in (0)}}
+  // Rows of 6 x 2 and of 4 x 3 have no common boundary but the middle one.
+  // expected-remark @below {{([i, ]) -> ([i, ]) i=4, linear in (0), operand 0 dim 0 reads rows i in elements}}
   %2 = shoal.reshape %c : tensor<6x2xf32> -> tensor<4x3xf32>
-  // expected-remark @below {{([ij, k]) -> ([i, jk]) i=4(even) j=2(even) k=6(even), linear in (0)}}
+  // expected-remark @below {{([ij, k]) -> ([i, jk]) i=4 j=2(even) k=6(even), linear in (0), operand 0 dim 0 reads rows i in elements}}
   %3 = shoal.reshape %d : tensor<8x6xf32> -> tensor<4x12xf32>
   return
 }
 
 func.func @slice(%a: tensor<8x6xf32>) {
-  // expected-remark @below {{([i, j]) -> ([i, k]) i=8 j=6 k=3, needs whole j k, linear in (0)}}
+  // expected-remark @below {{([i, j]) -> ([i, j]) i=8 j=3, linear in (0), operand 0 dim 1 reads rows 2*j+1}}
   %0 = shoal.slice %a starts = [0, 1] limits = [8, 6] strides = [1, 2] : tensor<8x6xf32> -> tensor<8x3xf32>
+  return
+}
+
+func.func @reverse(%a: tensor<8x6xf32>) {
+  // expected-remark @below {{([i, j]) -> ([i, j]) i=8 j=6, linear in (0), operand 0 dim 0 reads rows -1*i+7}}
+  %0 = shoal.reverse %a dims = [0] : tensor<8x6xf32>
   return
 }
 
