@@ -139,7 +139,7 @@ func.func @reverse_dims(%x: tensor<3x4xf32>) {
 
 // (C1)
 func.func @reverse_dim_range(%x: tensor<3x4xf32>) {
-  // expected-error@+1 {{dims[0]: expected a dimension below 2 but got 2}}
+  // expected-error@+1 {{dims[0]: 2 is not a dimension of a tensor of rank 2}}
   %0 = shoal.reverse %x dims = [2] : tensor<3x4xf32>
   return
 }
