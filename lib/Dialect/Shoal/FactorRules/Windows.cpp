@@ -118,7 +118,8 @@ private:
       return;
     rule.windows.push_back({Input, in.dim,
                             contracts ? window[d].rowsOfKernelRow(windows)
-                                      : window[d].rowsOfWindow()});
+                                      : window[d].rowsOfWindow(),
+                            size});
   }
 
   ConvolutionOp op;
