@@ -50,7 +50,10 @@ void cancelSliceAndGather(spmd::AllGatherOp gather,
       !isUniform(slice.getInput(), *uniformity.groupOf(gather), uniformity))
     return;
   std::optional<AxesPerDim> left = findSliceAlone(gather, slice);
-  if (!left)
+  // The all_gather may leave rows out, of a value that had more before.
+  if (!left ||
+      ArrayRef<int64_t>(split(shapeOf(slice.getInput()), *left,
+                              meshOf(gather))) != shapeOf(gather.getResult()))
     return;
   Value value = slice.getInput();
   OpBuilder builder(gather);
