@@ -8,6 +8,7 @@
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;
 
@@ -16,30 +17,13 @@ using namespace mlir;
 namespace shoal::reference {
 
 namespace {
-/// The functions being run, outermost first, and how to run one more.
-class Interpreter {
-public:
-  explicit Interpreter(int64_t numDevices) : numDevices(numDevices) {}
-
-  FailureOr<GridValues> call(FunctionOpInterface function,
-                             ArrayRef<GridValue> arguments, Operation *caller);
-
-private:
-  FailureOr<GridValues> runBlock(Block &block, ArrayRef<GridValue> arguments);
-  FailureOr<GridValues> runOp(Operation *op, ArrayRef<GridValue> operands);
-  FailureOr<GridValues> runCall(CallOpInterface op,
-                                ArrayRef<GridValue> operands);
-  FailureOr<GridValues> runOnEachDevice(ReferenceOpInterface op,
-                                        ArrayRef<GridValue> operands);
-
-  int64_t numDevices;
-  llvm::SetVector<Operation *> active;
-};
-
 /// The values of one block, each dropped after its last use: a global
-/// program's values would not all fit into memory.
+/// program's values would not all fit into memory. What a region uses from
+/// outside lives as long as its op runs.
 class Values {
 public:
+  explicit Values(Values *outer) : outer(outer) {}
+
   void define(Value value, GridValue contents) {
     int64_t uses = std::distance(value.use_begin(), value.use_end());
     if (uses > 0)
@@ -50,6 +34,10 @@ public:
     GridValues operands;
     for (Value value : op->getOperands()) {
       auto slot = slots.find(value);
+      if (slot == slots.end()) {
+        operands.push_back(outer->read(value));
+        continue;
+      }
       if (--slot->second.usesLeft > 0) {
         operands.push_back(slot->second.contents);
         continue;
@@ -60,12 +48,57 @@ public:
     return operands;
   }
 
+  /// Counts the uses in regions of `op`, which has run.
+  void dropCaptured(Operation *op) {
+    for (Region &region : op->getRegions())
+      region.walk([&](Operation *nested) {
+        for (Value value : nested->getOperands()) {
+          auto slot = slots.find(value);
+          if (slot != slots.end() && --slot->second.usesLeft == 0)
+            slots.erase(slot);
+        }
+      });
+  }
+
 private:
   struct Slot {
     GridValue contents;
     int64_t usesLeft;
   };
+
+  const GridValue &read(Value value) {
+    auto slot = slots.find(value);
+    return slot == slots.end() ? outer->read(value) : slot->second.contents;
+  }
+
+  /// Of the block around this one; null in a function's.
+  Values *outer;
   llvm::DenseMap<Value, Slot> slots;
+};
+
+/// The functions being run, outermost first, and how to run one more.
+class Interpreter {
+public:
+  explicit Interpreter(int64_t numDevices) : numDevices(numDevices) {}
+
+  FailureOr<GridValues> call(FunctionOpInterface function,
+                             ArrayRef<GridValue> arguments, Operation *caller);
+
+private:
+  FailureOr<GridValues> runBlock(Block &block, ArrayRef<GridValue> arguments,
+                                 Values *outer);
+  FailureOr<GridValues> runOp(Operation *op, ArrayRef<GridValue> operands,
+                              Values &values);
+  FailureOr<GridValues> runRegions(RegionOpInterface op,
+                                   ArrayRef<GridValue> operands,
+                                   Values &values);
+  FailureOr<GridValues> runCall(CallOpInterface op,
+                                ArrayRef<GridValue> operands);
+  FailureOr<GridValues> runOnEachDevice(ReferenceOpInterface op,
+                                        ArrayRef<GridValue> operands);
+
+  int64_t numDevices;
+  llvm::SetVector<Operation *> active;
 };
 } // namespace
 
@@ -84,21 +117,23 @@ FailureOr<GridValues> Interpreter::call(FunctionOpInterface function,
                                         Operation *caller) {
   if (!active.insert(function))
     return caller->emitOpError() << "calls @" << function.getName()
-                                 << ", which is still running: without control "
-                                    "flow a recursion has no end";
+                                 << ", which is still running: recursion is "
+                                    "not supported";
   Region &body = function.getFunctionBody();
   if (!body.hasOneBlock())
     return function->emitOpError()
            << (body.empty() ? "has no body to run"
                             : "has several blocks, which is not supported");
-  FailureOr<GridValues> results = runBlock(body.front(), arguments);
+  FailureOr<GridValues> results =
+      runBlock(body.front(), arguments, /*outer=*/nullptr);
   active.remove(function);
   return results;
 }
 
 FailureOr<GridValues> Interpreter::runBlock(Block &block,
-                                            ArrayRef<GridValue> arguments) {
-  Values values;
+                                            ArrayRef<GridValue> arguments,
+                                            Values *outer) {
+  Values values(outer);
   for (auto [argument, contents] :
        llvm::zip_equal(block.getArguments(), arguments))
     values.define(argument, contents);
@@ -106,7 +141,7 @@ FailureOr<GridValues> Interpreter::runBlock(Block &block,
     GridValues operands = values.takeOperands(&op);
     if (op.hasTrait<OpTrait::ReturnLike>())
       return operands;
-    FailureOr<GridValues> results = runOp(&op, operands);
+    FailureOr<GridValues> results = runOp(&op, operands, values);
     if (failed(results))
       return failure();
     for (auto [value, contents] : llvm::zip_equal(op.getResults(), *results))
@@ -116,16 +151,33 @@ FailureOr<GridValues> Interpreter::runBlock(Block &block,
 }
 
 FailureOr<GridValues> Interpreter::runOp(Operation *op,
-                                         ArrayRef<GridValue> operands) {
+                                         ArrayRef<GridValue> operands,
+                                         Values &values) {
   if (failed(verifyResultTypes(op)))
     return failure();
   if (auto local = dyn_cast<ReferenceOpInterface>(op))
     return runOnEachDevice(local, operands);
   if (auto grid = dyn_cast<GridOpInterface>(op))
     return grid.evaluateOnGrid(numDevices, operands);
+  if (auto regions = dyn_cast<RegionOpInterface>(op))
+    return runRegions(regions, operands, values);
   if (auto call = dyn_cast<CallOpInterface>(op))
     return runCall(call, operands);
   return op->emitOpError() << "has no meaning in the reference interpreter";
+}
+
+FailureOr<GridValues> Interpreter::runRegions(RegionOpInterface op,
+                                              ArrayRef<GridValue> operands,
+                                              Values &values) {
+  auto run = [&](Region &region, ArrayRef<GridValue> arguments,
+                 int64_t devices) -> FailureOr<GridValues> {
+    llvm::SaveAndRestore onDevices(numDevices, devices);
+    return runBlock(region.front(), arguments, &values);
+  };
+  FailureOr<GridValues> results =
+      op.evaluateWithRegions(numDevices, operands, run);
+  values.dropCaptured(op);
+  return results;
 }
 
 FailureOr<GridValues> Interpreter::runCall(CallOpInterface op,

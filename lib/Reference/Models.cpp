@@ -17,4 +17,5 @@ void shoal::reference::registerReferenceModels(
   registerEinsumModel(registry);
   registerWindowModels(registry);
   registerSpmdModels(registry);
+  registerControlFlowModels(registry);
 }

@@ -12,8 +12,25 @@
 
 namespace shoal {
 class Localizer;
+
+/// Places that a value passes through without change: whatever one of the
+/// sources is, each of the values may be. All have one sharding.
+struct Join {
+  /// Operands of the op or of its regions' terminators.
+  llvm::SmallVector<mlir::OpOperand *, 2> sources;
+  /// Results of the op and arguments of its regions, of one type.
+  llvm::SmallVector<mlir::Value, 3> values;
+};
 } // namespace shoal
 
 #include "shoal/Interfaces/PartitionInterfaces.h.inc"
+
+namespace shoal {
+
+/// How often an op in `block` runs while the function around it runs once, by
+/// the weights of the regions that it stands in.
+double weightOf(mlir::Block *block);
+
+} // namespace shoal
 
 #endif // SHOAL_INTERFACES_PARTITIONINTERFACES_H

@@ -18,6 +18,33 @@ def FactorRuleOpInterface : OpInterface<"FactorRuleOpInterface"> {
   ];
 }
 
+def JoinOpInterface : OpInterface<"JoinOpInterface"> {
+  let cppNamespace = "::shoal";
+  let description = [{
+    An op whose regions, one block each, take and yield tensors: a loop, a
+    choice. It has no factor rule; it says which values are the same value at
+    different times and so have one sharding. What is between them is up to the
+    ops in its regions, which belong to the program like any others and may use
+    values from outside.
+
+    Every block argument is in a join together with a result of the op.
+  }];
+  let methods = [
+    InterfaceMethod<"The groups of values that must agree.",
+      "::llvm::SmallVector<::shoal::Join>", "getJoins">,
+    InterfaceMethod<[{
+        Operands, of the op or of its regions' terminators, that every device
+        must hold whole and complete: predicates.
+      }],
+      "::llvm::SmallVector<::mlir::OpOperand *>", "getWholeOperands">,
+    InterfaceMethod<[{
+        How often the region runs while the op runs once: the count, where the
+        op's constants tell, or else a guess that only costs depend on.
+      }],
+      "double", "getRegionWeight", (ins "unsigned":$region)>
+  ];
+}
+
 def LocalizeOpInterface : OpInterface<"LocalizeOpInterface"> {
   let cppNamespace = "::shoal";
   let description = [{

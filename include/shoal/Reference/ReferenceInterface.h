@@ -18,6 +18,13 @@ using GridValue = std::vector<Tensor>;
 using Tensors = llvm::SmallVector<Tensor, 1>;
 using GridValues = llvm::SmallVector<GridValue, 1>;
 
+/// Runs a region of the op being run on these arguments and returns what its
+/// terminator has as operands. The arguments hold a tensor for each device that
+/// the region is to run on.
+using RunRegion = llvm::function_ref<llvm::FailureOr<GridValues>(
+    mlir::Region &region, llvm::ArrayRef<GridValue> arguments,
+    int64_t numDevices)>;
+
 } // namespace shoal::reference
 
 #include "shoal/Reference/ReferenceInterface.h.inc"

@@ -39,4 +39,22 @@ def GridOpInterface : OpInterface<"GridOpInterface"> {
   ];
 }
 
+def RegionOpInterface : OpInterface<"RegionOpInterface"> {
+  let cppNamespace = "::shoal::reference";
+  let description = [{
+    What an op with regions means on a grid of devices, which run each region in
+    lockstep.
+  }];
+  let methods = [
+    InterfaceMethod<[{
+        The op's results on all `numDevices` devices. On failure an error has
+        been emitted.
+      }],
+      "::llvm::FailureOr<::shoal::reference::GridValues>", "evaluateWithRegions",
+      (ins "int64_t":$numDevices,
+           "::llvm::ArrayRef<::shoal::reference::GridValue>":$operands,
+           "::shoal::reference::RunRegion":$run)>
+  ];
+}
+
 #endif // SHOAL_REFERENCE_INTERFACE_TD

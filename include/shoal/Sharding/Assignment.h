@@ -33,6 +33,8 @@ struct AssignmentProblem {
   struct Value {
     llvm::SmallVector<int64_t> shape;
     int64_t elementBytes = 4;
+    /// How often it is made; reshards cost as many times more.
+    double weight = 1;
   };
   /// When an op's suggestions spread, in propagation.
   enum class Priority { PassThrough, Restructuring, Contraction };
@@ -51,11 +53,14 @@ struct AssignmentProblem {
     /// Which of several orders of the devices the op's shardings are over; all
     /// meshes of a program have the same axes.
     unsigned deviceOrder = 0;
+    /// How often it runs, in a loop; all that it costs counts as often.
+    double weight = 1;
   };
 
   Mesh mesh;
   std::vector<Value> values;
-  /// In program order: an operand is a result of an earlier op.
+  /// In program order: an operand is a result of an earlier op, but for an op
+  /// that joins values around a loop, whose operands may come later.
   std::vector<Op> ops;
 };
 

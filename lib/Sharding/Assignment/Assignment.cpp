@@ -86,16 +86,19 @@ static Assignment describe(const Plan &plan) {
     trees.push_back(plan.versionTree(value));
     assignment.values.push_back(versionsOf(plan, value, trees.back()));
     for (const ValueVersion &version : assignment.values.back()) {
-      assignment.cost.reshards += version.bytes;
+      double weight = problem.values[value].weight;
+      assignment.cost.reshards += weight * version.bytes;
       if (version.bytes > 0)
-        assignment.cost.latency += plan.getTables().options.latencyBytes;
+        assignment.cost.latency +=
+            weight * plan.getTables().options.latencyBytes;
     }
   }
   double ofDevices = 0, ofProgram = 0;
   for (unsigned op = 0; op < problem.ops.size(); ++op) {
     addOp(plan, op, trees, assignment);
-    ofDevices += plan.resolved(op).flops * problem.mesh.numDevices();
-    ofProgram += problem.ops[op].rule.flops;
+    double weight = problem.ops[op].weight;
+    ofDevices += weight * plan.resolved(op).flops * problem.mesh.numDevices();
+    ofProgram += weight * problem.ops[op].rule.flops;
   }
   if (ofProgram > 0)
     assignment.flopsRatio = ofDevices / ofProgram;

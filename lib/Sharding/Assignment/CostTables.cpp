@@ -79,6 +79,7 @@ static void addListToKey(const Range &list, std::string &key) {
 
 void CostTables::addValueType(unsigned value, std::string &key) const {
   addToKey(problem.values[value].elementBytes, key);
+  addToKey(problem.values[value].weight, key);
   addListToKey(problem.values[value].shape, key);
 }
 
@@ -151,6 +152,7 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
     // An op with a constraint is a class of its own.
     addToKey(op.constraint ? int64_t(id) : -1, key);
     addToKey(op.deviceOrder, key);
+    addToKey(op.weight, key);
     addListToKey(llvm::map_to_vector(
                      op.operands, [&](unsigned v) { return valueClasses[v]; }),
                  key);
@@ -215,7 +217,9 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
   auto [it, isNew] = reshards.try_emplace(key, kForbidden);
   if (isNew && canReshard(layouts[from].sharding, layouts[to].sharding)) {
     double bytes = reshardBytesOf(value, from, to);
-    it->second = bytes > 0 ? bytes + options.latencyBytes : 0;
+    if (bytes > 0)
+      bytes = problem.values[value].weight * (bytes + options.latencyBytes);
+    it->second = bytes;
   }
   return it->second;
 }
@@ -312,4 +316,6 @@ void CostTables::price(const Problem::Op &op, const OpShardings &shardings,
   choice.reductions =
       exchangedBytes(op.rule, choice.sharding, sizesOf(op.operands),
                      sizesOf(op.results), problem.mesh);
+  for (double *part : {&choice.compute, &choice.memory, &choice.reductions})
+    *part *= op.weight;
 }

@@ -41,6 +41,8 @@ Greedy::Greedy(CostTables &tables, const Hints &hints)
 }
 
 double Greedy::operandScore(unsigned value, LayoutId needed) {
+  if (versions[value].empty()) // Comes later, around a loop.
+    return 0;
   double best = std::numeric_limits<double>::infinity();
   for (LayoutId version : versions[value])
     best = std::min(best, tables.reshard(value, version, needed));
@@ -131,7 +133,8 @@ void Greedy::record(unsigned op, const Choice &choice) {
   };
   for (auto [value, layout] :
        llvm::zip_equal(graphOp.operands, choice.operands))
-    add(value, layout);
+    if (!versions[value].empty())
+      add(value, layout);
   for (auto [value, layout] : llvm::zip_equal(graphOp.results, choice.results))
     add(value, layout);
 }

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Extract.h"
+#include "Writer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Sharding/Propagation.h"
 #include "shoal/Transforms/Propagation/Passes.h"
@@ -30,6 +30,14 @@ private:
 
 /// Writes an assignment into the function.
 class Applier {
+  /// An operand of the problem, and where in the block of its value the op
+  /// stands that it belongs to or that is around it.
+  struct Use {
+    unsigned place = ~0u, op = ~0u, operand = ~0u;
+    Operation *before = nullptr;
+    auto operator<=>(const Use &) const = default;
+  };
+
 public:
   Applier(const ExtractedProblem &extracted, const Assignment &assignment)
       : extracted(extracted), assignment(assignment),
@@ -38,8 +46,10 @@ public:
   void run();
 
 private:
+  void numberOps();
   void insertReshards(unsigned value);
-  void writeShardings(unsigned op, const Hints &hints);
+  void writeShardings();
+  SmallVector<Use> findFirstUses(unsigned value) const;
   ShardingAttr attrOf(const ValueVersion &version) const {
     return extracted.toAttr(version.sharding, version.deviceOrder);
   }
@@ -49,17 +59,19 @@ private:
   OpBuilder builder;
   /// For each value the operands (op, number) that read it.
   std::vector<SmallVector<std::pair<unsigned, unsigned>, 2>> uses;
-  SmallVector<Attribute> argumentOrigins;
+  /// The ops of the function in program order.
+  llvm::DenseMap<Operation *, unsigned> places;
 };
 
 } // namespace
 
 FreeOpCopies::FreeOpCopies(func::FuncOp function) {
   SmallVector<Operation *> freeOps;
-  for (Operation &op : function.getOps())
-    if (op.getNumOperands() == 0 && op.getNumResults() > 0 &&
-        op.getNumRegions() == 0 && isPure(&op))
-      freeOps.push_back(&op);
+  walkProgram(function.front(), [&](Operation *op) {
+    if (op->getNumOperands() == 0 && op->getNumResults() > 0 &&
+        op->getNumRegions() == 0 && isPure(op))
+      freeOps.push_back(op);
+  });
   OpBuilder builder(function.getContext());
   for (Operation *op : freeOps) {
     SmallVector<Operation *> copies = {op};
@@ -103,77 +115,84 @@ void Applier::run() {
   for (auto [op, graphOp] : llvm::enumerate(extracted.problem.ops))
     for (auto [operand, value] : llvm::enumerate(graphOp.operands))
       uses[value].push_back({unsigned(op), unsigned(operand)});
-  Hints hints = propagateHints(extracted.problem);
-  for (unsigned op = 0; op < extracted.ops.size(); ++op)
-    writeShardings(op, hints);
+  numberOps();
+  writeShardings();
   for (unsigned value = 0; value < extracted.values.size(); ++value)
     insertReshards(value);
-  func::FuncOp function = extracted.function;
-  function->removeAttr(kArgumentHintsAttr);
-  function->setAttr(kArgumentOriginsAttr,
-                    builder.getArrayAttr(argumentOrigins));
 }
 
-void Applier::writeShardings(unsigned op, const Hints &hints) {
-  const ProblemOp &origin = extracted.ops[op];
-  const AssignmentProblem::Op &graphOp = extracted.problem.ops[op];
+void Applier::numberOps() {
   func::FuncOp function = extracted.function;
-  if (origin.isResult) {
+  function.walk<WalkOrder::PreOrder>(
+      [&](Operation *op) { places.try_emplace(op, places.size()); });
+}
+
+void Applier::writeShardings() {
+  func::FuncOp function = extracted.function;
+  Hints hints = propagateHints(extracted.problem);
+  ShardingWriter writer(extracted, hints);
+  for (auto [op, graphOp] : llvm::enumerate(extracted.problem.ops)) {
+    for (unsigned value : graphOp.results) {
+      const ValueVersion &made = assignment.values[value].front();
+      writer.add(value, made.sharding, made.deviceOrder);
+    }
+    const ProblemOp &origin = extracted.ops[op];
+    if (!origin.isResult)
+      continue;
     const auto &versions = assignment.values[graphOp.operands[0]];
     function.setResultAttr(origin.index, kShardingAttr,
                            attrOf(versions[assignment.uses[op][0]]));
-    return;
   }
-  SmallVector<Attribute> shardings, origins;
-  for (unsigned value : graphOp.results) {
-    const ValueVersion &made = assignment.values[value].front();
-    shardings.push_back(attrOf(made));
-    origins.push_back(builder.getStringAttr(
-        describeOrigin(extracted, hints, value, made.sharding)));
-  }
-  if (origin.isArgument()) {
-    function.setArgAttr(origin.index, kShardingAttr, shardings[0]);
-    argumentOrigins.push_back(origins[0]);
-    return;
-  }
-  if (shardings.empty())
-    return;
-  origin.op->setAttr(kShardingsAttr, builder.getArrayAttr(shardings));
-  origin.op->setAttr(kOriginAttr, builder.getArrayAttr(origins));
+  writer.writeResults();
+  const ShardingWriter::Record &arguments = writer.getArguments();
+  for (auto [i, sharding] : llvm::enumerate(arguments.shardings))
+    function.setArgAttr(i, kShardingAttr, sharding);
+  function->removeAttr(kArgumentHintsAttr);
+  function->setAttr(kArgumentOriginsAttr,
+                    builder.getArrayAttr(arguments.origins));
 }
 
-void Applier::insertReshards(unsigned value) {
+/// The first use of each version, be it through a version made from it.
+SmallVector<Applier::Use> Applier::findFirstUses(unsigned value) const {
   ArrayRef<ValueVersion> versions = assignment.values[value];
-  // The first use of each version, be it through a version made from it.
-  std::vector<std::pair<unsigned, unsigned>> firstUse(versions.size(),
-                                                      {~0u, ~0u});
+  Value contents = extracted.values[value];
+  Block *block = contents.getParentBlock();
+  SmallVector<Use> first(versions.size());
   for (auto [op, operand] : uses[value]) {
+    Operation *user = extracted.ops[op].operands[operand]->getOwner();
+    Operation *before = block->findAncestorOpInBlock(*user);
     unsigned version = assignment.uses[op][operand];
-    firstUse[version] = std::min(firstUse[version], {op, operand});
+    first[version] =
+        std::min(first[version], {places.at(before), op, operand, before});
   }
   for (unsigned version = versions.size(); version-- > 1;)
-    firstUse[*versions[version].parent] =
-        std::min(firstUse[*versions[version].parent], firstUse[version]);
+    first[*versions[version].parent] =
+        std::min(first[*versions[version].parent], first[version]);
+  return first;
+}
 
+/// Reshards stand in the block of the value, in front of the op that needs them
+/// or that has it in a region: a loop does not repeat them.
+void Applier::insertReshards(unsigned value) {
+  ArrayRef<ValueVersion> versions = assignment.values[value];
+  SmallVector<Use> firstUses = findFirstUses(value);
   SmallVector<Value> made = {extracted.values[value]};
   for (unsigned version = 1; version < versions.size(); ++version) {
-    auto [op, operand] = firstUse[version];
+    const Use &use = firstUses[version];
     unsigned parent = *versions[version].parent;
-    Operation *user = extracted.ops[op].op;
-    builder.setInsertionPoint(user);
+    OpOperand *user = extracted.ops[use.op].operands[use.operand];
+    builder.setInsertionPoint(use.before);
     ShardingAttr target = attrOf(versions[version]);
     auto reshard = ReshardOp::create(
-        builder, user->getLoc(), made[0].getType(), made[parent],
+        builder, user->getOwner()->getLoc(), made[0].getType(), made[parent],
         attrOf(versions[parent]), target, /*step=*/nullptr,
-        builder.getStringAttr(extracted.describeUse(op, operand)));
+        builder.getStringAttr(extracted.describeUse(use.op, use.operand)));
     reshard->setAttr(kShardingsAttr, builder.getArrayAttr({target}));
     made.push_back(reshard);
   }
-  for (auto [op, operand] : uses[value]) {
-    const ProblemOp &user = extracted.ops[op];
-    unsigned number = user.isResult ? user.index : operand;
-    user.op->setOperand(number, made[assignment.uses[op][operand]]);
-  }
+  for (auto [op, operand] : uses[value])
+    extracted.ops[op].operands[operand]->set(
+        made[assignment.uses[op][operand]]);
 }
 
 namespace {

@@ -67,7 +67,10 @@ std::string ExtractedProblem::describe(unsigned op) const {
 std::string ExtractedProblem::describeUse(unsigned op, unsigned operand) const {
   if (ops[op].isResult)
     return describe(op);
-  return "operand " + std::to_string(operand) + " of " + describe(op);
+  OpOperand *use = ops[op].operands[operand];
+  Operation *user = use->getOwner();
+  return "operand " + std::to_string(use->getOperandNumber()) + " of " +
+         withLocation(describeOp(user), user->getLoc());
 }
 
 /// `from shoal.sharding_constraint at moe.mlir:6:12 via shoal.slice, 8 ops

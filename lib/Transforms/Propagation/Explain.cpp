@@ -28,6 +28,8 @@ public:
 private:
   void printArgument(BlockArgument argument);
   void printResult(unsigned index);
+  void printBlock(Block &block);
+  void printRegions(JoinOpInterface op);
   void printOp(Operation *op);
   void printReshard(ReshardOp op);
   void printSharding(ShardingAttr sharding);
@@ -39,6 +41,8 @@ private:
   raw_ostream &os;
   AsmState names;
   double total = 0;
+  /// Two spaces a level of regions.
+  std::string indent = "  ";
 };
 
 } // namespace
@@ -97,9 +101,9 @@ double Explainer::bytesOf(ReshardOp op) const {
 }
 
 void Explainer::printReshard(ReshardOp op) {
-  double bytes = bytesOf(op);
-  total += bytes;
-  os << "  ";
+  double bytes = bytesOf(op), times = weightOf(op->getBlock());
+  total += bytes * times;
+  os << indent;
   op.getResult().printAsOperand(os, names);
   os << " = reshard ";
   op.getInput().printAsOperand(os, names);
@@ -108,6 +112,8 @@ void Explainer::printReshard(ReshardOp op) {
   os << " -> ";
   printSharding(op.getTarget());
   os << llvm::format("  %.0f bytes", bytes);
+  if (times != 1)
+    os << llvm::format(", %.0f times", times);
   if (op.getWhy())
     os << ", for " << *op.getWhy();
   os << '\n';
@@ -117,7 +123,7 @@ void Explainer::printOp(Operation *op) {
   if (auto reshard = dyn_cast<ReshardOp>(op))
     return printReshard(reshard);
   for (OpResult result : op->getResults()) {
-    os << "  ";
+    os << indent;
     result.printAsOperand(os, names);
     os << " = " << describeOp(op) << " : " << result.getType() << ' ';
     printSharding(getShardingOf(result));
@@ -125,6 +131,26 @@ void Explainer::printOp(Operation *op) {
                 result.getResultNumber());
     os << '\n';
   }
+  if (auto join = dyn_cast<JoinOpInterface>(op))
+    printRegions(join);
+}
+
+void Explainer::printRegions(JoinOpInterface op) {
+  indent += "  ";
+  for (Region &region : op->getRegions()) {
+    os << indent << "region " << region.getRegionNumber() << " (";
+    llvm::interleaveComma(region.getArguments(), os, [&](Value argument) {
+      argument.printAsOperand(os, names);
+    });
+    os << ")\n";
+    printBlock(region.front());
+  }
+  indent.resize(indent.size() - 2);
+}
+
+void Explainer::printBlock(Block &block) {
+  for (Operation &op : block.without_terminator())
+    printOp(&op);
 }
 
 void Explainer::run() {
@@ -132,8 +158,7 @@ void Explainer::run() {
   Block &block = function.getBody().front();
   for (BlockArgument argument : block.getArguments())
     printArgument(argument);
-  for (Operation &op : block.without_terminator())
-    printOp(&op);
+  printBlock(block);
   for (unsigned i = 0; i < function.getNumResults(); ++i)
     printResult(i);
   os << llvm::format("  reshards send %.0f bytes per device\n", total);

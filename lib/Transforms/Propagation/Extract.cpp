@@ -36,7 +36,10 @@ private:
   }
 
   LogicalResult addArgument(BlockArgument argument);
+  LogicalResult addBlock(Block &block);
   LogicalResult addOp(Operation *op);
+  LogicalResult addJoins(JoinOpInterface op);
+  void addWhole(OpOperand *operand);
   LogicalResult addResult(func::ReturnOp op, OpOperand &operand);
   FailureOr<unsigned> addValue(Value value,
                                function_ref<InFlightDiagnostic()> emitError);
@@ -44,11 +47,23 @@ private:
                           function_ref<InFlightDiagnostic()> emitError);
   void add(Op op, ProblemOp origin) {
     result.problem.ops.push_back(std::move(op));
-    result.ops.push_back(origin);
+    result.ops.push_back(std::move(origin));
+  }
+  ArrayRef<int64_t> shapeOf(unsigned id) const {
+    return result.problem.values[id].shape;
+  }
+  /// The mesh that the value with this id is made on.
+  unsigned deviceOrderOf(unsigned id) const {
+    for (const Op &maker : result.problem.ops)
+      if (llvm::is_contained(maker.results, id))
+        return maker.deviceOrder;
+    return 0;
   }
 
   ExtractedProblem result;
   llvm::DenseMap<Value, unsigned> ids;
+  /// Of the block that is being read.
+  double weight = 1;
   std::map<std::vector<int64_t>, unsigned> deviceOrders;
 };
 
@@ -65,8 +80,9 @@ Extractor::addValue(Value value, function_ref<InFlightDiagnostic()> emitError) {
   ids[value] = id;
   result.values.push_back(value);
   int64_t bits = type.getElementTypeBitWidth();
-  result.problem.values.push_back(
-      {llvm::SmallVector<int64_t>(type.getShape()), (bits + 7) / 8});
+  result.problem.values.push_back({llvm::SmallVector<int64_t>(type.getShape()),
+                                   (bits + 7) / 8,
+                                   weightOf(value.getParentBlock())});
   return id;
 }
 
@@ -105,7 +121,7 @@ LogicalResult Extractor::addArgument(BlockArgument argument) {
           result.function.getArgAttrOfType<ShardingAttr>(index, kShardingAttr))
     if (failed(constrain(op, attr, emitError)))
       return failure();
-  add(std::move(op), {nullptr, index, false});
+  add(std::move(op), {nullptr, index, false, {}});
   return success();
 }
 
@@ -127,11 +143,9 @@ LogicalResult Extractor::addResult(func::ReturnOp returnOp,
       return failure();
   } else {
     // A free result stays over the mesh that its value is on.
-    for (const Op &maker : result.problem.ops)
-      if (llvm::is_contained(maker.results, id))
-        op.deviceOrder = maker.deviceOrder;
+    op.deviceOrder = deviceOrderOf(id);
   }
-  add(std::move(op), {returnOp, index, true});
+  add(std::move(op), {returnOp, index, true, {&operand}});
   return success();
 }
 
@@ -159,6 +173,65 @@ static AssignmentProblem::Priority priorityOf(const FactorRule &rule) {
                 : AssignmentProblem::Priority::Restructuring;
 }
 
+/// An elementwise op per join, as all its values are the same tensor: linear,
+/// as a value may be a partial sum wherever it is.
+LogicalResult Extractor::addJoins(JoinOpInterface operation) {
+  SmallVector<Join> joins = operation.getJoins();
+  unsigned first = result.problem.ops.size();
+  for (const Join &join : joins) {
+    Op op;
+    op.weight = weight;
+    op.label = describeOp(operation);
+    for (Value value : join.values) {
+      FailureOr<unsigned> id =
+          addValue(value, [&]() { return operation->emitOpError(); });
+      if (failed(id))
+        return failure();
+      op.results.push_back(*id);
+    }
+    op.rule = FactorRuleBuilder::elementwise(
+        shapeOf(op.results[0]), join.sources.size(), join.values.size());
+    op.rule.linearIn.push_back(
+        llvm::to_vector<2>(llvm::seq<unsigned>(join.sources.size())));
+    add(std::move(op), {operation, 0, false, join.sources});
+  }
+  for (Region &region : operation->getRegions())
+    if (failed(addBlock(region.front())))
+      return failure();
+  // Only now do the yielded values have their ids.
+  for (auto [i, join] : llvm::enumerate(joins))
+    for (OpOperand *source : join.sources)
+      result.problem.ops[first + i].operands.push_back(ids.at(source->get()));
+  for (OpOperand *operand : operation.getWholeOperands())
+    addWhole(operand);
+  return success();
+}
+
+/// An op that nothing splits and that takes no partial sum.
+void Extractor::addWhole(OpOperand *operand) {
+  unsigned id = ids.at(operand->get());
+  Op op;
+  op.operands.push_back(id);
+  op.rule = FactorRuleBuilder::elementwise(shapeOf(id), /*numOperands=*/1,
+                                           /*numResults=*/0);
+  for (Factor &factor : op.rule.factors)
+    factor.kind = FactorKind::Replicated;
+  op.label = describeOp(operand->getOwner());
+  op.deviceOrder = deviceOrderOf(id);
+  add(std::move(op), {operand->getOwner(), 0, false, {operand}});
+}
+
+LogicalResult Extractor::addBlock(Block &block) {
+  double outer = std::exchange(weight, weightOf(&block));
+  for (Operation &op : block.without_terminator()) {
+    auto join = dyn_cast<JoinOpInterface>(op);
+    if (failed(join ? addJoins(join) : addOp(&op)))
+      return failure();
+  }
+  weight = outer;
+  return success();
+}
+
 LogicalResult Extractor::addOp(Operation *operation) {
   auto interface = dyn_cast<FactorRuleOpInterface>(operation);
   if (!interface) {
@@ -171,8 +244,12 @@ LogicalResult Extractor::addOp(Operation *operation) {
     return error;
   }
   Op op;
-  for (Value operand : operation->getOperands())
-    op.operands.push_back(ids.at(operand));
+  op.weight = weight;
+  ProblemOp origin{operation, 0, false, {}};
+  for (OpOperand &operand : operation->getOpOperands()) {
+    op.operands.push_back(ids.at(operand.get()));
+    origin.operands.push_back(&operand);
+  }
   for (OpResult value : operation->getResults()) {
     FailureOr<unsigned> id = addValue(value, [&]() {
       return operation->emitOpError()
@@ -193,7 +270,7 @@ LogicalResult Extractor::addOp(Operation *operation) {
                          [&]() { return operation->emitOpError(); })))
       return failure();
   }
-  add(std::move(op), {operation, 0, false});
+  add(std::move(op), std::move(origin));
   return success();
 }
 
@@ -206,14 +283,23 @@ FailureOr<ExtractedProblem> Extractor::run() {
   for (BlockArgument argument : block.getArguments())
     if (failed(addArgument(argument)))
       return failure();
-  for (Operation &op : block.without_terminator())
-    if (failed(addOp(&op)))
-      return failure();
+  if (failed(addBlock(block)))
+    return failure();
   auto returnOp = cast<func::ReturnOp>(block.getTerminator());
   for (OpOperand &operand : returnOp->getOpOperands())
     if (failed(addResult(returnOp, operand)))
       return failure();
   return std::move(result);
+}
+
+void shoal::walkProgram(Block &block,
+                        llvm::function_ref<void(Operation *)> visit) {
+  for (Operation &op : block.without_terminator()) {
+    visit(&op);
+    if (isa<JoinOpInterface>(op))
+      for (Region &region : op.getRegions())
+        walkProgram(region.front(), visit);
+  }
 }
 
 FailureOr<ExtractedProblem> shoal::extractProblem(func::FuncOp function,

@@ -14,17 +14,21 @@ namespace shoal {
 
 /// What an op of the problem stands for.
 struct ProblemOp {
-  /// An op of the function; its return for a result, null for an argument.
+  /// An op of the function; its return for a result, null for an argument. For
+  /// a value that must be whole, the op that needs it.
   mlir::Operation *op = nullptr;
   /// The argument's or result's number.
   unsigned index = 0;
   bool isResult = false;
+  /// What the operands of the problem's op are in the function.
+  llvm::SmallVector<mlir::OpOperand *, 2> operands;
 
   bool isArgument() const { return !op; }
 };
 
 /// A function's assignment problem. Its ops are the arguments, then the ops in
-/// program order, then the results.
+/// program order, then the results. An op with regions is an elementwise op for
+/// each of its joins; the ops of its regions follow, then what must be whole.
 struct ExtractedProblem {
   mlir::func::FuncOp function;
   AssignmentProblem problem;
@@ -47,6 +51,11 @@ struct ExtractedProblem {
 inline bool isGlobalProgram(mlir::func::FuncOp function) {
   return !function.isExternal() && !function->hasAttr(kSpmdAttr);
 }
+
+/// Calls `visit` for the ops of a program, outer ones first: those of the block
+/// and of the regions of joins, without terminators.
+void walkProgram(mlir::Block &block,
+                 llvm::function_ref<void(mlir::Operation *)> visit);
 
 /// Fails with an error where the function has several blocks, an op without
 /// factor rule, a value that is no tensor, or an annotation that is partial.

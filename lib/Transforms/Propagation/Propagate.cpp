@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Extract.h"
+#include "Writer.h"
 #include "shoal/Sharding/Propagation.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 
@@ -19,29 +19,15 @@ static LogicalResult propagate(func::FuncOp function, const Mesh &mesh) {
     return failure();
   Builder builder(function.getContext());
   Hints hints = propagateHints(extracted->problem);
-  SmallVector<Attribute> argumentHints, argumentOrigins;
-  for (auto [id, op] : llvm::enumerate(extracted->problem.ops)) {
-    SmallVector<Attribute> shardings, origins;
-    for (unsigned value : op.results) {
-      Sharding sharding = hints.sharding(value);
-      shardings.push_back(extracted->toAttr(sharding, op.deviceOrder));
-      origins.push_back(builder.getStringAttr(
-          describeOrigin(*extracted, hints, value, sharding)));
-    }
-    const ProblemOp &origin = extracted->ops[id];
-    if (origin.isResult || op.results.empty())
-      continue;
-    if (origin.isArgument()) {
-      llvm::append_range(argumentHints, shardings);
-      llvm::append_range(argumentOrigins, origins);
-      continue;
-    }
-    origin.op->setAttr(kShardingsAttr, builder.getArrayAttr(shardings));
-    origin.op->setAttr(kOriginAttr, builder.getArrayAttr(origins));
-  }
-  function->setAttr(kArgumentHintsAttr, builder.getArrayAttr(argumentHints));
+  ShardingWriter writer(*extracted, hints);
+  for (const AssignmentProblem::Op &op : extracted->problem.ops)
+    for (unsigned value : op.results)
+      writer.add(value, hints.sharding(value), op.deviceOrder);
+  writer.writeResults();
+  function->setAttr(kArgumentHintsAttr,
+                    builder.getArrayAttr(writer.getArguments().shardings));
   function->setAttr(kArgumentOriginsAttr,
-                    builder.getArrayAttr(argumentOrigins));
+                    builder.getArrayAttr(writer.getArguments().origins));
   return success();
 }
 

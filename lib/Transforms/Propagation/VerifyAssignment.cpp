@@ -21,7 +21,9 @@ public:
   LogicalResult verifyFunction(func::FuncOp function) const;
 
 private:
+  LogicalResult verifyBlock(Block &block) const;
   LogicalResult verifyOp(Operation *op) const;
+  LogicalResult verifyJoins(JoinOpInterface op) const;
   LogicalResult verifyRule(FactorRuleOpInterface op,
                            ArrayRef<ShardingAttr> operands,
                            ArrayRef<ShardingAttr> results) const;
@@ -127,7 +129,65 @@ LogicalResult Verifier::verifyRule(FactorRuleOpInterface op,
   return error;
 }
 
+static LogicalResult verifyJoin(Operation *op, const Join &join) {
+  ShardingAttr expected = getShardingOf(join.values.front());
+  for (OpOperand *source : join.sources) {
+    ShardingAttr actual = getShardingOf(source->get());
+    if (actual == expected)
+      continue;
+    InFlightDiagnostic error = op->emitOpError();
+    error << "operand " << source->getOperandNumber() << " of "
+          << source->getOwner()->getName() << ": sharding is " << actual
+          << " but the values that it becomes have " << expected;
+    error.attachNote(source->getOwner()->getLoc()) << "the operand is here";
+    return error;
+  }
+  return success();
+}
+
+/// A value that decides where the program goes is the same on all devices.
+static LogicalResult verifyWhole(Operation *op, OpOperand *operand) {
+  ShardingAttr sharding = getShardingOf(operand->get());
+  bool isSplit = llvm::any_of(sharding.getDims(), [](DimShardingAttr dim) {
+    return !dim.getAxes().empty();
+  });
+  if (!isSplit && sharding.getPartial().empty())
+    return success();
+  InFlightDiagnostic error = op->emitOpError();
+  error << "operand " << operand->getOperandNumber() << " of "
+        << operand->getOwner()->getName()
+        << ": expected to be whole on every device but got " << sharding;
+  error.attachNote(operand->getOwner()->getLoc()) << "the operand is here";
+  return error;
+}
+
+LogicalResult Verifier::verifyJoins(JoinOpInterface op) const {
+  for (OpResult result : op->getResults())
+    if (failed(verifyClosed(getShardingOf(result),
+                            {op, "result", result.getResultNumber()})))
+      return failure();
+  for (Region &region : op->getRegions())
+    if (failed(verifyBlock(region.front())))
+      return failure();
+  for (const Join &join : op.getJoins())
+    if (failed(verifyJoin(op, join)))
+      return failure();
+  for (OpOperand *operand : op.getWholeOperands())
+    if (failed(verifyWhole(op, operand)))
+      return failure();
+  return success();
+}
+
+LogicalResult Verifier::verifyBlock(Block &block) const {
+  for (Operation &op : block.without_terminator())
+    if (failed(verifyOp(&op)))
+      return failure();
+  return success();
+}
+
 LogicalResult Verifier::verifyOp(Operation *op) const {
+  if (auto join = dyn_cast<JoinOpInterface>(op))
+    return verifyJoins(join);
   SmallVector<ShardingAttr> operands, results;
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     operands.push_back(getShardingOf(operand));
@@ -158,9 +218,8 @@ LogicalResult Verifier::verifyFunction(func::FuncOp function) const {
             {function, "argument", i})))
       return failure();
   Block &block = function.getBody().front();
-  for (Operation &op : block.without_terminator())
-    if (failed(verifyOp(&op)))
-      return failure();
+  if (failed(verifyBlock(block)))
+    return failure();
   for (auto [i, operand] :
        llvm::enumerate(block.getTerminator()->getOperands())) {
     auto wanted = function.getResultAttrOfType<ShardingAttr>(i, kShardingAttr);

@@ -151,10 +151,26 @@ ShardingAttr shoal::toAttr(const Sharding &sharding, const Mesh &mesh,
                            toAxisRefs(sharding.partial, mesh, context));
 }
 
+/// The result that an argument of a region must agree with.
+static Value findResultFor(JoinOpInterface op, BlockArgument argument) {
+  for (const Join &join : op.getJoins()) {
+    if (!llvm::is_contained(join.values, argument))
+      continue;
+    for (Value value : join.values)
+      if (isa<OpResult>(value))
+        return value;
+  }
+  return {};
+}
+
 ShardingAttr shoal::getShardingOf(Value value) {
   if (auto argument = dyn_cast<BlockArgument>(value)) {
-    auto function =
-        dyn_cast<FunctionOpInterface>(argument.getOwner()->getParentOp());
+    Operation *parent = argument.getOwner()->getParentOp();
+    if (auto join = dyn_cast<JoinOpInterface>(parent)) {
+      Value result = findResultFor(join, argument);
+      return result ? getShardingOf(result) : ShardingAttr();
+    }
+    auto function = dyn_cast<FunctionOpInterface>(parent);
     if (!function)
       return {};
     return function.getArgAttrOfType<ShardingAttr>(argument.getArgNumber(),

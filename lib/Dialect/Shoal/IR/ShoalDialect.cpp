@@ -5,6 +5,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "mlir/Transforms/InliningUtils.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/ElementOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
@@ -17,6 +19,19 @@ using namespace shoal;
 
 #include "shoal/Dialect/Shoal/IR/ShoalDialect.cpp.inc"
 #include "shoal/Dialect/Shoal/IR/ShoalEnums.cpp.inc"
+
+namespace {
+/// Calls are the user's structure; every op may move into its caller.
+struct ShoalInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+  bool isLegalToInline(Region *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
 
 void ShoalDialect::initialize() {
   registerAttributes();
@@ -44,6 +59,11 @@ void ShoalDialect::initialize() {
 #define GET_OP_LIST
 #include "shoal/Dialect/Shoal/IR/RegionOps.cpp.inc"
       >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.cpp.inc"
+      >();
+  addInterfaces<ShoalInliner>();
 }
 
 Operation *ShoalDialect::materializeConstant(OpBuilder &builder,

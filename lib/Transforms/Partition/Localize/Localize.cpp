@@ -132,7 +132,7 @@ public:
       return failure();
     for (Operation *op : globalOps) {
       builder.setInsertionPoint(op);
-      if (failed(localize(op)))
+      if (failed(isa<func::ReturnOp>(op) ? localizeReturn(op) : localize(op)))
         return failure();
     }
     for (Operation *op : llvm::reverse(globalOps))
@@ -174,10 +174,10 @@ private:
   }
 
   LogicalResult localize(Operation *op) {
-    if (isa<func::ReturnOp>(op))
-      return localizeReturn(op);
     if (auto reshard = dyn_cast<ReshardOp>(op))
       return localizeReshard(reshard);
+    if (auto join = dyn_cast<JoinOpInterface>(op))
+      return localizeJoins(join);
     if (!isa<FactorRuleOpInterface>(op) && !isa<LocalizeOpInterface>(op))
       return op->emitOpError("cannot be partitioned: it has no factor rule");
 
@@ -207,6 +207,62 @@ private:
       results = localizer.cloneLocally()->getResults();
     }
     local.map(op->getResults(), results);
+    return success();
+  }
+
+  FailureOr<SmallVector<Type>> localTypes(ValueRange values, Operation *op) {
+    SmallVector<Type> types;
+    for (Value value : values) {
+      FailureOr<Sharding> sharding = shardingOf(value, op);
+      if (failed(sharding))
+        return failure();
+      types.push_back(
+          localType(cast<RankedTensorType>(value.getType()), *sharding, mesh));
+    }
+    return types;
+  }
+
+  SmallVector<Value> localValues(ValueRange values) {
+    return llvm::map_to_vector(
+        values, [&](Value value) { return local.lookup(value); });
+  }
+
+  /// The same op on local types, its regions filled in the same way.
+  LogicalResult localizeJoins(JoinOpInterface op) {
+    FailureOr<SmallVector<Type>> types = localTypes(op->getResults(), op);
+    if (failed(types))
+      return failure();
+    OperationState state(op.getLoc(), op->getName(),
+                         localValues(op->getOperands()), *types);
+    for (NamedAttribute attribute : op->getAttrs())
+      if (attribute.getName() != kShardingsAttr &&
+          attribute.getName() != kOriginAttr)
+        state.addAttribute(attribute.getName(), attribute.getValue());
+    for (size_t i = 0; i < op->getNumRegions(); ++i)
+      state.addRegion();
+    Operation *made = builder.create(state);
+    local.map(op->getResults(), made->getResults());
+    OpBuilder::InsertionGuard guard(builder);
+    for (auto [from, to] :
+         llvm::zip_equal(op->getRegions(), made->getRegions()))
+      if (failed(localizeRegion(from, to, op)))
+        return failure();
+    return success();
+  }
+
+  LogicalResult localizeRegion(Region &from, Region &to, Operation *op) {
+    FailureOr<SmallVector<Type>> types = localTypes(from.getArguments(), op);
+    if (failed(types))
+      return failure();
+    SmallVector<Location> locations(types->size(), op->getLoc());
+    builder.createBlock(&to, to.end(), *types, locations);
+    local.map(from.getArguments(), to.getArguments());
+    for (Operation &nested : from.front().without_terminator())
+      if (failed(localize(&nested)))
+        return failure();
+    Operation *terminator = from.front().getTerminator();
+    builder.clone(*terminator)
+        ->setOperands(localValues(terminator->getOperands()));
     return success();
   }
 

@@ -27,6 +27,9 @@ void registerWindowFactorRules(mlir::DialectRegistry &registry);
 void registerOrderingFactorRules(mlir::DialectRegistry &registry);
 void registerReshapeFactorRules(mlir::DialectRegistry &registry);
 
+/// optimization_barrier.
+void registerControlFlowFactorRules(mlir::DialectRegistry &registry);
+
 inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerElementwiseFactorRules(registry);
   registerAnnotationFactorRules(registry);
@@ -36,6 +39,7 @@ inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerWindowFactorRules(registry);
   registerOrderingFactorRules(registry);
   registerReshapeFactorRules(registry);
+  registerControlFlowFactorRules(registry);
 }
 
 } // namespace shoal

@@ -6,6 +6,7 @@
 #ifndef SHOAL_ALL_OPS_TD
 #define SHOAL_ALL_OPS_TD
 
+include "shoal/Dialect/Shoal/IR/ControlFlowOps.td"
 include "shoal/Dialect/Shoal/IR/ElementOps.td"
 include "shoal/Dialect/Shoal/IR/IndexingOps.td"
 include "shoal/Dialect/Shoal/IR/OrderingOps.td"

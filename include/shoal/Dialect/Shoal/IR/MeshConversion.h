@@ -37,7 +37,8 @@ ShardingAttr toAttr(const Sharding &sharding, const Mesh &mesh,
                     mlir::FlatSymbolRefAttr symbol);
 
 /// The shardings recorded on the op (`shoal.shardings`) or, for a function's
-/// argument, on the function; nothing where there are none.
+/// argument, on the function; for an argument of a region that of the result
+/// that it agrees with. Nothing where there are none.
 ShardingAttr getShardingOf(mlir::Value value);
 
 } // namespace shoal
