@@ -53,17 +53,24 @@ static bool readsOnce(OpOperand &operand) {
   return consumer.getMatchingIndexingMap(&operand).isPermutation();
 }
 
+/// Whether `other` is behind `op` or in a region of an op behind it.
+static bool isBehind(Operation *other, Operation *op) {
+  Operation *around = op->getBlock()->findAncestorOpInBlock(*other);
+  return around && op->isBeforeInBlock(around);
+}
+
 static bool isFirstUser(Operation *user, Operation *producer) {
   return llvm::all_of(producer->getUsers(), [&](Operation *other) {
-    return other == user || (other->getBlock() == user->getBlock() &&
-                             user->isBeforeInBlock(other));
+    return other == user || isBehind(other, user);
   });
 }
 
 static bool shouldFuse(OpOperand &operand) {
   auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand.getOwner());
-  if (!producer || !consumer || !linalg::areElementwiseOpsFusable(&operand))
+  // A loop is not to compute in every trip what is computed before it.
+  if (!producer || !consumer || producer->getBlock() != consumer->getBlock() ||
+      !linalg::areElementwiseOpsFusable(&operand))
     return false;
   if (onlyMoves(producer) || isCheap(producer))
     return readsOnce(operand) || onlyMoves(producer) ||
@@ -112,8 +119,7 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       for (auto [before, after] : fused->replacements)
         if (computesAll || before.getDefiningOp() == consumer)
           rewriter.replaceUsesWithIf(before, after, [&](OpOperand &use) {
-            return use.getOwner() != fused->fusedOp &&
-                   fused->fusedOp->isBeforeInBlock(use.getOwner());
+            return isBehind(use.getOwner(), fused->fusedOp);
           });
       if (producer->use_empty())
         rewriter.eraseOp(producer);

@@ -39,33 +39,71 @@ struct Buffer {
 
 } // namespace
 
+namespace {
+
+/// The ops of a function in program order, an op with regions from before to
+/// behind what is in them.
+class Places {
+public:
+  explicit Places(func::FuncOp func) {
+    func.walk([&](Operation *op, const WalkStage &stage) {
+      if (stage.isBeforeAllRegions())
+        ranges[op].first = count++;
+      if (stage.isAfterAllRegions())
+        ranges[op].second = count++;
+    });
+  }
+
+  std::pair<int64_t, int64_t> operator[](Operation *op) const {
+    return ranges.lookup(op);
+  }
+
+private:
+  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> ranges;
+  int64_t count = 0;
+};
+
+} // namespace
+
+/// The buffer is live from its first to its last use; where a use is in a loop
+/// that the buffer is not in, as long as the loop runs. Nothing where it is
+/// used outside of the block that it is made in: by the next trip, that is.
+static std::optional<Buffer> measure(memref::AllocOp alloc,
+                                     const BufferViewFlowAnalysis &views,
+                                     const Places &places) {
+  Buffer buffer{alloc};
+  buffer.bytes = llvm::alignTo(
+      std::max<int64_t>(sizeInBytes(alloc.getType()), 1), kAlignment);
+  buffer.first = INT64_MAX;
+  buffer.last = places[alloc].first;
+  for (Value view : views.resolve(alloc))
+    for (Operation *user : view.getUsers()) {
+      Operation *around = alloc->getBlock()->findAncestorOpInBlock(*user);
+      if (!around)
+        return std::nullopt;
+      auto [first, last] = places[around];
+      buffer.first = std::min(buffer.first, first);
+      buffer.last = std::max(buffer.last, last);
+    }
+  buffer.first = std::min(buffer.first, buffer.last);
+  return buffer;
+}
+
 /// The buffers of the function in program order.
 static FailureOr<SmallVector<Buffer>> findBuffers(func::FuncOp func) {
-  Block &block = func.getBody().front();
-  llvm::DenseMap<Operation *, int64_t> place;
-  for (Operation &op : block)
-    place.insert({&op, place.size()});
+  Places places(func);
   BufferViewFlowAnalysis views(func);
   SmallVector<Buffer> buffers;
   WalkResult walk = func.walk([&](memref::AllocOp alloc) {
-    if (alloc->getBlock() != &block || !alloc.getType().hasStaticShape()) {
+    std::optional<Buffer> buffer;
+    if (alloc.getType().hasStaticShape())
+      buffer = measure(alloc, views, places);
+    if (!buffer) {
       alloc.emitOpError("cannot be placed in the arena: expected a static "
-                        "buffer of the function's entry block");
+                        "buffer that is used in its own block alone");
       return WalkResult::interrupt();
     }
-    Buffer buffer{alloc};
-    buffer.bytes = llvm::alignTo(
-        std::max<int64_t>(sizeInBytes(alloc.getType()), 1), kAlignment);
-    buffer.first = INT64_MAX;
-    buffer.last = place.lookup(alloc);
-    for (Value view : views.resolve(alloc))
-      for (Operation *user : view.getUsers()) {
-        int64_t at = place.lookup(block.findAncestorOpInBlock(*user));
-        buffer.first = std::min(buffer.first, at);
-        buffer.last = std::max(buffer.last, at);
-      }
-    buffer.first = std::min(buffer.first, buffer.last);
-    buffers.push_back(buffer);
+    buffers.push_back(*buffer);
     return WalkResult::advance();
   });
   if (walk.wasInterrupted())

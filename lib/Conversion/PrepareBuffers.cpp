@@ -56,10 +56,11 @@ static void removeUnusedInputs(func::FuncOp func) {
 }
 
 /// Whether `op` may write over the value that `input` reads: nothing else reads
-/// it, and it was computed here.
+/// it, and it was computed here, not outside of a loop around the op.
 static bool diesIn(OpOperand &input) {
   Value value = input.get();
   return value.hasOneUse() &&
+         value.getParentBlock() == input.getOwner()->getBlock() &&
          isa_and_present<linalg::LinalgOp, shoal::rt::CallOp>(
              value.getDefiningOp());
 }

@@ -6,6 +6,7 @@
 #include "mlir/IR/Location.h"
 #include "mlir/IR/SymbolTable.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Sharding/ExchangeCost.h"
 #include "shoal/Sharding/RowMap.h"
@@ -137,6 +138,7 @@ static std::string describeAxes(Operation *op, ArrayRef<AxisRefAttr> axes) {
 static CollectiveCost describe(Operation *op, ArrayRef<AxisRefAttr> axes) {
   CollectiveCost cost;
   cost.op = op;
+  cost.runs = countRuns(op);
   cost.kind = op->getName().stripDialect();
   cost.axes = describeAxes(op, axes);
   if (MeshAttr mesh = meshOf(op))
@@ -164,7 +166,7 @@ SmallVector<CollectiveCost> shoal::listCollectives(Operation *root) {
 ArithmeticCost shoal::countArithmetic(Operation *root) {
   ArithmeticCost cost;
   root->walk([&](FactorRuleOpInterface op) {
-    double flops = op.getFactorRule().flops;
+    double flops = op.getFactorRule().flops * countRuns(op);
     cost.flops += flops;
     if (isa<EinsumOp>(op.getOperation()))
       cost.einsumFlops += flops;

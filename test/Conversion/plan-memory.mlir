@@ -49,13 +49,46 @@ func.func @empty_arguments_become_flat(%x: memref<5x0xf32>) {
 
 // -----
 
-func.func @buffers_of_loops_have_no_place(%n: index) {
+// A buffer of a loop shares memory with others of the loop when neither is read
+// any more, but not with one that the loop reads in every trip.
+// CHECK-LABEL: @buffers_of_loops
+// CHECK-SAME: shoal.arena_bytes = 192
+// CHECK-DAG: %[[O0:.+]] = arith.constant 0 : index
+// CHECK-DAG: %[[O64:.+]] = arith.constant 64 : index
+// CHECK-DAG: %[[O128:.+]] = arith.constant 128 : index
+// CHECK: memref.view %{{.+}}[%[[O0]]]
+// CHECK: scf.for
+// CHECK: memref.view %{{.+}}[%[[O64]]]
+// CHECK: memref.view %{{.+}}[%[[O128]]]
+// CHECK: memref.view %{{.+}}[%[[O64]]]
+func.func @buffers_of_loops(%n: index, %x: memref<4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
+  %a = memref.alloc() : memref<4xf32>
+  memref.copy %x, %a : memref<4xf32> to memref<4xf32>
   scf.for %i = %c0 to %n step %c1 {
+    %b = memref.alloc() : memref<4xf32>
+    memref.copy %a, %b : memref<4xf32> to memref<4xf32>
+    %c = memref.alloc() : memref<4xf32>
+    memref.copy %b, %c : memref<4xf32> to memref<4xf32>
+    %d = memref.alloc() : memref<4xf32>
+    memref.copy %c, %d : memref<4xf32> to memref<4xf32>
+    memref.copy %d, %x : memref<4xf32> to memref<4xf32>
+  }
+  return
+}
+
+// -----
+
+func.func @buffer_of_the_next_trip(%n: index, %x: memref<4xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %r = scf.for %i = %c0 to %n step %c1 iter_args(%b = %x) -> memref<4xf32> {
     // expected-error @+1 {{cannot be placed in the arena}}
     %0 = memref.alloc() : memref<4xf32>
-    memref.copy %0, %0 : memref<4xf32> to memref<4xf32>
+    memref.copy %b, %0 : memref<4xf32> to memref<4xf32>
+    scf.yield %0 : memref<4xf32>
   }
+  memref.copy %r, %x : memref<4xf32> to memref<4xf32>
   return
 }

@@ -24,11 +24,12 @@ llvm::json::Value shoal::toStatistics(const CPUProgram &program,
     object[key] = object.getInteger(key).value_or(0) + more;
   };
   for (const CollectiveCost &collective : description.collectives) {
-    add(counts, collective.kind, 1);
-    add(bytes, collective.kind, collective.bytes);
+    add(counts, collective.kind, collective.runs);
+    add(bytes, collective.kind, collective.runs * collective.bytes);
     list.push_back(llvm::json::Object{{"kind", collective.kind},
                                       {"axes", collective.axes},
                                       {"bytes", collective.bytes},
+                                      {"runs", collective.runs},
                                       {"loc", collective.location},
                                       {"reason", collective.reason}});
   }
@@ -68,13 +69,15 @@ static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
                              llvm::raw_ostream &os) {
   int64_t total = 0;
   for (const CollectiveCost &collective : collectives)
-    total += collective.bytes;
+    total += collective.runs * collective.bytes;
   os << llvm::formatv("collectives: {0}, {1:N} bytes sent by a device\n",
                       collectives.size(), total);
   for (const CollectiveCost &collective : collectives) {
     os << llvm::formatv("  {0,-18} {1} in groups of {2}: {3:N} bytes",
                         collective.kind, collective.axes, collective.groupSize,
                         collective.bytes);
+    if (collective.runs != 1)
+      os << ", " << collective.runs << " times";
     if (!collective.location.empty())
       os << ", at " << collective.location;
     os << '\n';

@@ -32,6 +32,9 @@ struct CollectiveCost {
   /// device receives that lacks most, of an exchange what the busiest device
   /// sends or receives.
   int64_t bytes = 0;
+  /// How often it runs: as often as the loops around it, those of unknown count
+  /// once.
+  int64_t runs = 1;
   /// "file:line:col" where that is known, else empty.
   std::string location;
   /// The op's `why`, else empty.

@@ -47,6 +47,9 @@ void populateIndexingToRtPatterns(mlir::RewritePatternSet &patterns);
 void populateSpmdToRtPatterns(mlir::RewritePatternSet &patterns,
                               const ProgramNumbering &numbering);
 
+/// Loops and branches, with what they have become inside, and barriers.
+void lowerControlFlow(mlir::ModuleOp module);
+
 /// A tensor of unspecified contents.
 mlir::Value makeEmpty(mlir::OpBuilder &builder, mlir::Location loc,
                       llvm::ArrayRef<int64_t> shape, mlir::Type elementType);

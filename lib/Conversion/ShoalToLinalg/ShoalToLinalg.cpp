@@ -113,6 +113,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     populateIndexingToRtPatterns(patterns);
     populateSpmdToRtPatterns(patterns, numbering);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
+    lowerControlFlow(getOperation());
     if (failed(verifyLowered(getOperation())))
       return signalPassFailure();
     dropDescription(getOperation());

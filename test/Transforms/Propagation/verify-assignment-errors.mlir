@@ -96,3 +96,34 @@ func.func @two_device_orders(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding
   %y = math.exp %x {shoal.shardings = [#shoal.sharding<@swapped, [{"x"}]>]} : tensor<8xf32>
   return
 }
+
+// -----
+
+shoal.mesh @mesh = <["x" = 4]>
+func.func @loop_disagrees(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>}, %p: tensor<i1> {shoal.sharding = #shoal.sharding<@mesh, []>})
+    -> (tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}) {
+  // expected-error@+2 {{operand 0 of shoal.while: sharding is #shoal.sharding<@mesh, [{"x"}]> but the values that it becomes have #shoal.sharding<@mesh, [{}]>}}
+  // expected-note@+1 {{the operand is here}}
+  %r = shoal.while (%a = %x) : tensor<8xf32> attributes {shoal.shardings = [#shoal.sharding<@mesh, [{}]>]} cond {
+    shoal.yield %p : tensor<i1>
+  } do {
+    shoal.yield %a : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}
+
+// -----
+
+shoal.mesh @mesh = <["x" = 4]>
+func.func @condition_is_partial(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}, %p: tensor<i1> {shoal.sharding = #shoal.sharding<@mesh, []>})
+    -> (tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}) {
+  // expected-error@+1 {{operand 0 of shoal.yield: expected to be whole on every device but got #shoal.sharding<@mesh, [], partial = {"x"}>}}
+  %r = shoal.while (%a = %x) : tensor<8xf32> attributes {shoal.shardings = [#shoal.sharding<@mesh, [{}]>]} cond {
+    %q = shoal.reshard %p <@mesh, []> -> <@mesh, [], partial = {"x"}> {shoal.shardings = [#shoal.sharding<@mesh, [], partial = {"x"}>]} : tensor<i1>
+    // expected-note@+1 {{the operand is here}}
+    shoal.yield %q : tensor<i1>
+  } do {
+    shoal.yield %a : tensor<8xf32>
+  }
+  return %r : tensor<8xf32>
+}

@@ -182,6 +182,19 @@ std::optional<int64_t> WhileOp::getTripCount() {
   }
 }
 
+int64_t shoal::countRuns(Operation *op) {
+  int64_t runs = 1;
+  for (Region *region = op->getParentRegion(); region;
+       region = region->getParentRegion()) {
+    auto loop = dyn_cast<WhileOp>(region->getParentOp());
+    if (!loop)
+      continue;
+    int64_t trips = loop.getTripCount().value_or(1);
+    runs *= region == &loop.getCond() ? trips + 1 : trips;
+  }
+  return runs;
+}
+
 //===----------------------------------------------------------------------===//
 // case
 //===----------------------------------------------------------------------===//

@@ -4,6 +4,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/ReshardPlan.h"
 #include "shoal/Transforms/Partition/Localizer.h"
@@ -310,7 +311,8 @@ private:
 void recordGlobalFlops(func::FuncOp function) {
   double flops = 0;
   function.walk([&](EinsumOp op) {
-    flops += cast<FactorRuleOpInterface>(*op).getFactorRule().flops;
+    flops += cast<FactorRuleOpInterface>(*op).getFactorRule().flops *
+             countRuns(op);
   });
   function->setAttr(kGlobalEinsumFlopsAttr,
                     Builder(function.getContext()).getF64FloatAttr(flops));

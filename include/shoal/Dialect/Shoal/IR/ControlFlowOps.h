@@ -17,6 +17,10 @@ namespace shoal {
 /// How often the body of a loop counts in costs where its count is not known.
 inline constexpr double kGuessedTripCount = 10;
 
+/// How often `op` runs while its function runs once, by the loops around it;
+/// one whose count is not known counts as one trip.
+int64_t countRuns(mlir::Operation *op);
+
 } // namespace shoal
 
 #endif // SHOAL_DIALECT_SHOAL_IR_CONTROLFLOWOPS_H

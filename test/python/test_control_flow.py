@@ -1,0 +1,57 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Loops, choices and regions for one device as executables: the programs of
+test/Execution/*.mlir on ranks against the global program in the interpreter."""
+
+import re
+
+import pytest
+from shoal_testing import (
+    ROOT,
+    load_json,
+    load_results,
+    mpirun,
+    relative_difference,
+    shoal_run,
+    shoalc,
+)
+
+DEVICES = 4
+
+
+def program(file, section):
+    """The part of a lit test behind `//--- section`."""
+    text = (ROOT / "test/Execution" / file).read_text()
+    parts = re.split(r"^//--- (\S+)$", text, flags=re.M)
+    return dict(zip(parts[1::2], parts[2::2]))[section]
+
+
+def compare(tmp_path, text):
+    """Runs both; returns the static and the measured statistics."""
+    source = tmp_path / "program.mlir"
+    source.write_text(text)
+    shoalc(source, tmp_path / "program", "--stats", tmp_path / "static.json").expect_success()
+    common = ["--random-inputs=3", "--output-dir"]
+    mpirun(
+        DEVICES, tmp_path / "program", *common, tmp_path / "actual",
+        "--stats", tmp_path / "measured.json",
+    ).expect_success()
+    shoal_run(source, "--devices=0", *common, tmp_path / "expected").expect_success()
+    names = [path.stem for path in (tmp_path / "expected").glob("*.npy")]
+    assert names
+    expected = load_results(tmp_path / "expected", names)
+    for name, actual in load_results(tmp_path / "actual", names).items():
+        assert relative_difference(actual, expected[name]) < 2e-5, name
+    return load_json(tmp_path / "static.json"), load_json(tmp_path / "measured.json")
+
+
+@pytest.mark.parametrize("section", ["layers.mlir", "until.mlir", "branches.mlir"])
+def test_control_flow(tmp_path, section):
+    compare(tmp_path, program("control-flow.mlir", section))
+
+
+def test_counted_loop_counts_its_collectives(tmp_path):
+    static, measured = compare(tmp_path, program("control-flow.mlir", "layers.mlir"))
+    assert static["collectives"]["all_to_all"] == 6  # two a trip
+    for key in ("collectives", "bytes_sent_per_device"):
+        assert {k: v for k, v in measured[key].items() if v} == static[key]
