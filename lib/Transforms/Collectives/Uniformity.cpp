@@ -128,6 +128,8 @@ AxisSet Uniformity::resultAxes(Operation *op) const {
 }
 
 void Uniformity::visit(Operation *op) {
+  if (auto joins = dyn_cast<JoinOpInterface>(op))
+    return visitJoins(joins);
   if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
     return visitBranches(branch);
   if (op->getNumRegions() > 0)
@@ -164,6 +166,16 @@ void Uniformity::visitBranches(RegionBranchOpInterface op) {
         join(argument, fromOp);
 }
 
+void Uniformity::visitJoins(JoinOpInterface op) {
+  for (const Join &one : op.getJoins())
+    for (OpOperand *source : one.sources)
+      for (Value value : one.values)
+        join(value, varyingAxes(source->get()));
+  AxisSet chosenBy = joinOf(choosers(op));
+  for (Value result : op->getResults())
+    join(result, chosenBy);
+}
+
 /// Regions of an op that says nothing of them: everything that goes in may
 /// reach everything in there and every result.
 void Uniformity::visitOpaqueRegions(Operation *op) {
@@ -177,6 +189,10 @@ void Uniformity::visitOpaqueRegions(Operation *op) {
 }
 
 SmallVector<Value> Uniformity::choosers(Operation *op) {
+  if (auto joins = dyn_cast<JoinOpInterface>(op))
+    return llvm::map_to_vector(
+        joins.getWholeOperands(),
+        [](OpOperand *operand) { return operand->get(); });
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
   if (!branch)
     return {};
@@ -205,11 +221,25 @@ SmallVector<Value> Uniformity::choosers(Operation *op) {
 // Origins
 //===----------------------------------------------------------------------===//
 
+/// What the op says that `value`, a result or an argument of a region, is.
+static SmallVector<Value> findSources(JoinOpInterface op, Value value) {
+  SmallVector<Value> sources;
+  for (const Join &join : op.getJoins())
+    if (llvm::is_contained(join.values, value))
+      for (OpOperand *source : join.sources)
+        sources.push_back(source->get());
+  if (isa<OpResult>(value))
+    llvm::append_range(sources, Uniformity::choosers(op));
+  return sources;
+}
+
 /// The values that `value` was joined from.
 SmallVector<Value> Uniformity::sourcesOf(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op)
     op = cast<BlockArgument>(value).getOwner()->getParentOp();
+  if (auto joins = dyn_cast<JoinOpInterface>(op))
+    return findSources(joins, value);
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
   if (!branch)
     return isa<func::FuncOp>(op) ? SmallVector<Value>()

@@ -74,7 +74,7 @@ LogicalResult Verifier::verifyGroup(Operation *op, ArrayRef<Value> choosers,
 }
 
 LogicalResult Verifier::verifyRegionsOf(Operation *op) const {
-  bool isKnown = isa<RegionBranchOpInterface>(op);
+  bool isKnown = isa<JoinOpInterface, RegionBranchOpInterface>(op);
   SmallVector<Value> choosers = Uniformity::choosers(op);
   WalkResult result = op->walk([&](Operation *inner) -> WalkResult {
     std::optional<AxisSet> group =

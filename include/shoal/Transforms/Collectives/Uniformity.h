@@ -62,6 +62,7 @@ private:
   void join(mlir::Value value, const AxisSet &axes);
   void visit(mlir::Operation *op);
   void visitBranches(mlir::RegionBranchOpInterface op);
+  void visitJoins(JoinOpInterface op);
   void visitOpaqueRegions(mlir::Operation *op);
   AxisSet resultAxes(mlir::Operation *op) const;
   llvm::SmallVector<mlir::Value> sourcesOf(mlir::Value value) const;
