@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Propagation.h"
+#include "CanonicalOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
 
@@ -81,6 +82,26 @@ Sharding Hints::sharding(unsigned value) const {
     if (at(value, axis).state == AxisHint::Split)
       sharding.dims[at(value, axis).dim].push_back(axis);
   return sharding;
+}
+
+void Hints::renumber(llvm::ArrayRef<unsigned> ops,
+                     llvm::ArrayRef<unsigned> values) {
+  auto oldHints = std::move(hints);
+  auto oldRanks = std::move(ranks);
+  hints.assign(values.size(), {});
+  ranks.assign(values.size(), 0);
+  for (auto [from, to] : llvm::enumerate(values)) {
+    ranks[to] = oldRanks[from];
+    hints[to] = std::move(oldHints[from]);
+    for (AxisHint &hint : hints[to]) {
+      if (hint.state == AxisHint::Unknown)
+        continue;
+      hint.annotation = ops[hint.annotation];
+      hint.via = ops[hint.via];
+      if (hint.from)
+        hint.from = values[*hint.from];
+    }
+  }
 }
 
 llvm::SmallVector<unsigned> Hints::chain(unsigned value, AxisId axis) const {
@@ -331,7 +352,9 @@ void Propagation::run() {
 }
 
 Hints shoal::propagateHints(const Problem &problem) {
-  Hints hints(problem, preferredAxisOrder(problem));
-  Propagation(problem, hints).run();
+  CanonicalProblem canonical(problem);
+  Hints hints(canonical.problem, preferredAxisOrder(canonical.problem));
+  Propagation(canonical.problem, hints).run();
+  hints.renumber(canonical.ops, canonical.values);
   return hints;
 }

@@ -43,6 +43,10 @@ public:
   /// The ops that the hint came through, from the annotation on.
   llvm::SmallVector<unsigned> chain(unsigned value, AxisId axis) const;
 
+  /// Gives ops and values other numbers: those of today are the indices of
+  /// these lists.
+  void renumber(llvm::ArrayRef<unsigned> ops, llvm::ArrayRef<unsigned> values);
+
 private:
   friend class Propagation;
   AxisList axisOrder;

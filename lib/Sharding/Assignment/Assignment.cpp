@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Assignment.h"
+#include "../CanonicalOrder.h"
 #include "Search.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -105,8 +106,8 @@ static Assignment describe(const Plan &plan) {
   return assignment;
 }
 
-Assignment shoal::assignShardings(const AssignmentProblem &problem,
-                                  const AssignmentOptions &options) {
+static Assignment search(const AssignmentProblem &problem,
+                         const AssignmentOptions &options) {
   Hints hints = propagateHints(problem);
   CostTables tables(problem, options, preferredAxisOrder(problem));
   Plan plan(tables, chooseGreedily(tables, hints));
@@ -121,4 +122,14 @@ Assignment shoal::assignShardings(const AssignmentProblem &problem,
     moveChains(plan, options.lastSlack);
   settleResults(plan);
   return describe(plan);
+}
+
+Assignment shoal::assignShardings(const AssignmentProblem &problem,
+                                  const AssignmentOptions &options) {
+  CanonicalProblem canonical(problem);
+  Assignment assignment = search(canonical.problem, options);
+  assignment.ops = canonical.opsBack(std::move(assignment.ops));
+  assignment.uses = canonical.opsBack(std::move(assignment.uses));
+  assignment.values = canonical.valuesBack(std::move(assignment.values));
+  return assignment;
 }

@@ -1,0 +1,51 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// One order of the ops of a problem among all that mean the same.
+
+#ifndef SHOAL_LIB_SHARDING_CANONICALORDER_H
+#define SHOAL_LIB_SHARDING_CANONICALORDER_H
+
+#include "shoal/Sharding/Assignment.h"
+
+namespace shoal {
+
+/// A problem with its ops and values numbered by what uses what alone, so that
+/// whatever is decided by order is the same for all orders of independent ops.
+///
+/// Depth first from the program's results, in their order, operands in theirs:
+/// an op's number is that of its end. Ops that no result needs come last. The
+/// operands of an op that joins values around a loop come after it where they
+/// did; they are walked to once the walk from a result is done.
+struct CanonicalProblem {
+  explicit CanonicalProblem(const AssignmentProblem &problem);
+
+  AssignmentProblem problem;
+  /// For each op and value of `problem` its number in the original.
+  std::vector<unsigned> ops, values;
+
+  /// What is indexed by op, or by value, of `problem`, indexed as in the
+  /// original.
+  template <typename T>
+  std::vector<T> opsBack(std::vector<T> list) const {
+    return back(std::move(list), ops);
+  }
+  template <typename T>
+  std::vector<T> valuesBack(std::vector<T> list) const {
+    return back(std::move(list), values);
+  }
+
+private:
+  template <typename T>
+  static std::vector<T> back(std::vector<T> list,
+                             const std::vector<unsigned> &originals) {
+    std::vector<T> result(list.size());
+    for (size_t i = 0; i < list.size(); ++i)
+      result[originals[i]] = std::move(list[i]);
+    return result;
+  }
+};
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_SHARDING_CANONICALORDER_H
