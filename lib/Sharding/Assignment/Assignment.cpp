@@ -106,20 +106,48 @@ static Assignment describe(const Plan &plan) {
   return assignment;
 }
 
-static Assignment search(const AssignmentProblem &problem,
-                         const AssignmentOptions &options) {
-  Hints hints = propagateHints(problem);
-  CostTables tables(problem, options, preferredAxisOrder(problem));
+/// The better of two starts: what the hints suggest, and nothing split.
+static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints) {
   Plan plan(tables, chooseGreedily(tables, hints));
   improve(plan);
-  if (options.secondStart) {
-    Plan other(tables, std::vector<ChoiceIndex>(problem.ops.size(), 0));
+  if (tables.options.secondStart) {
+    Plan other(tables,
+               std::vector<ChoiceIndex>(tables.problem.ops.size(), 0));
     improve(other);
     if (other.totalCost() < plan.totalCost() - kMinGain)
       plan = std::move(other);
   }
-  if (options.chains)
-    moveChains(plan, options.lastSlack);
+  if (tables.options.chains)
+    moveChains(plan, tables.options.lastSlack);
+  return plan;
+}
+
+/// The choices of a plan.
+static std::vector<ChoiceIndex> choicesOf(const Plan &plan) {
+  std::vector<ChoiceIndex> choices;
+  for (unsigned op = 0; op < plan.getTables().problem.ops.size(); ++op)
+    choices.push_back(plan.choiceOf(op));
+  return choices;
+}
+
+static Assignment search(const AssignmentProblem &problem,
+                         const AssignmentOptions &options) {
+  Hints hints = propagateHints(problem);
+  AxisList axisOrder = preferredAxisOrder(problem);
+  CostTables tables(problem, options, axisOrder);
+  Plan plan = searchFromTwoStarts(tables, hints);
+  if (options.thirdStart) {
+    // Where arithmetic counts more, no work is done twice. From there the
+    // search gets to plans that it would not find from those that trade
+    // arithmetic for bytes at once.
+    AssignmentOptions dearFlops = options;
+    dearFlops.flopsPerByte /= 10;
+    CostTables other(problem, dearFlops, axisOrder);
+    Plan third(tables, choicesOf(searchFromTwoStarts(other, hints)));
+    improve(third);
+    if (third.totalCost() < plan.totalCost() - kMinGain)
+      plan = std::move(third);
+  }
   settleResults(plan);
   return describe(plan);
 }

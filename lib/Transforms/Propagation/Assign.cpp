@@ -229,6 +229,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     options.descend = descend;
     options.chains = chains;
     options.secondStart = secondStart;
+    options.thirdStart = thirdStart;
     return options;
   }
 };

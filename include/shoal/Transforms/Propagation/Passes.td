@@ -92,7 +92,9 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     Option<"chains", "chains", "bool", "true",
            "Improve it by chains of changes">,
     Option<"secondStart", "second-start", "bool", "true",
-           "Search also from nothing split, and keep the cheaper">
+           "Search also from nothing split, and keep the cheaper">,
+    Option<"thirdStart", "third-start", "bool", "true",
+           "Search also from what is found where arithmetic counts tenfold">
   ];
 }
 
