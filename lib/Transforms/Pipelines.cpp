@@ -48,7 +48,11 @@ void shoal::buildPartitionPipeline(OpPassManager &pm,
   buildImportPipeline(pm);
   // Decide: every op gets its split, reshards stand where operand and op
   // disagree. Still a global program.
-  pm.addPass(createAssign());
+  shoal::AssignOptions assign;
+  assign.maxReplicatedBytes = options.maxReplicatedBytes;
+  assign.allowReplicated.assign(options.allowReplicated.begin(),
+                                options.allowReplicated.end());
+  pm.addPass(createAssign(std::move(assign)));
   pm.addPass(createVerifyAssignment());
   // Plan: every reshard is a chain of single collectives. Still global.
   pm.addPass(createPlanReshards());
@@ -70,7 +74,21 @@ struct PartitionCommandLine : PassPipelineOptions<PartitionCommandLine> {
                      "to; 0 combines none"),
       llvm::cl::init(PartitionOptions().combineBytes)};
 
-  PartitionOptions get() const { return {combineBytes}; }
+  Option<int64_t> maxReplicatedBytes{
+      *this, "max-replicated-bytes",
+      llvm::cl::desc("The largest split value that may be gathered whole on "
+                     "every device although no annotation asks for it; "
+                     "negative for any"),
+      llvm::cl::init(PartitionOptions().maxReplicatedBytes)};
+  ListOption<std::string> allowReplicated{
+      *this, "allow-replicated",
+      llvm::cl::desc("Names of values that may be gathered whole")};
+
+  PartitionOptions get() const {
+    return {combineBytes, maxReplicatedBytes,
+            std::vector<std::string>(allowReplicated.begin(),
+                                     allowReplicated.end())};
+  }
 };
 } // namespace
 

@@ -20,7 +20,7 @@
 // CHECK: %[[SUM:.*]] = spmd.all_reduce sum @mesh {"model"} %[[PART]]
 // CHECK: return %[[SUM]] : tensor<3x64xf32>
 
-// EXPLAIN: argument 2 : tensor<256x64xf32> <@mesh, [{"model"}, {}]>  [model: from shoal.sharding_constraint at {{.*}} via shoal.einsum "BH,HM->BM"
+// EXPLAIN: argument 2 : tensor<256x64xf32> <@mesh, [{"model"}, {}]>  [model: from shoal.sharding_constraint at {{.*}} via shoal.einsum "BM,MH->BH", arith.maximumf, shoal.einsum "BH,HM->BM"
 // EXPLAIN: reshard {{.*}} 1152 bytes, for operand 0 of shoal.sharding_constraint
 
 shoal.mesh @mesh = <["data" = 2, "model" = 4]>

@@ -56,9 +56,17 @@ Options parseOptions(int argc, char **argv) {
                "combines none"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shoal reference interpreter\n");
-  return {program,   entry,       inputs,        given(randomInputs),
-          outputDir, devices,     compare,       given(tolerance),
-          print,     printShards, {combineBytes}};
+  return {program,
+          entry,
+          inputs,
+          given(randomInputs),
+          outputDir,
+          devices,
+          compare,
+          given(tolerance),
+          print,
+          printShards,
+          {combineBytes, PartitionOptions().maxReplicatedBytes, {}}};
 }
 
 } // namespace shoal::run

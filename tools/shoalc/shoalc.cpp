@@ -52,6 +52,15 @@ struct CommandLine {
       cl::init(shoal::PartitionOptions().combineBytes),
       cl::desc("the largest message that small collectives are combined to; 0 "
                "combines none")};
+  cl::opt<int64_t> maxReplicatedBytes{
+      "max-replicated-bytes", cl::value_desc("bytes"),
+      cl::init(shoal::PartitionOptions().maxReplicatedBytes),
+      cl::desc("the largest split value that may be gathered whole on every "
+               "device although no annotation asks for it (1 GiB); negative "
+               "for any")};
+  cl::list<std::string> allowReplicated{
+      "allow-replicated", cl::value_desc("name"), cl::CommaSeparated,
+      cl::desc("values that may be gathered whole however large")};
   cl::opt<std::string> stats{"stats", cl::value_desc("file.json"),
                              cl::desc("write static statistics as JSON")};
   cl::opt<std::string> saveTemps{
@@ -98,7 +107,8 @@ int main(int argc, char **argv) {
   context.printOpOnDiagnostic(false);
   shoal::DriverOptions options{line.input, line.output, line.stats, line.entry,
                                line.emit,  {},          {}};
-  options.partition.combineBytes = line.combineBytes;
+  options.partition = {line.combineBytes, line.maxReplicatedBytes,
+                       std::vector<std::string>(line.allowReplicated)};
   options.cpu.shared = line.emit == Emit::Shared;
   options.cpu.runtimeDirectory = findRuntimeDirectory(argv[0]);
   options.cpu.saveTempsDirectory = line.saveTemps;

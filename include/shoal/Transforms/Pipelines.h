@@ -8,6 +8,7 @@
 
 #include "mlir/Pass/PassManager.h"
 #include "shoal/Transforms/Collectives/Passes.h"
+#include "shoal/Transforms/Propagation/Passes.h"
 
 namespace shoal {
 
@@ -17,6 +18,8 @@ void buildImportPipeline(mlir::OpPassManager &pm);
 /// What users may set; see the passes' options of the same names.
 struct PartitionOptions {
   int64_t combineBytes = kDefaultCombineBytes;
+  int64_t maxReplicatedBytes = kDefaultMaxReplicatedBytes;
+  std::vector<std::string> allowReplicated;
 };
 
 /// `--shoal-partition`: a global program becomes the program of one device. A

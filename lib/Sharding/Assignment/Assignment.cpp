@@ -111,8 +111,7 @@ static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints) {
   Plan plan(tables, chooseGreedily(tables, hints));
   improve(plan);
   if (tables.options.secondStart) {
-    Plan other(tables,
-               std::vector<ChoiceIndex>(tables.problem.ops.size(), 0));
+    Plan other(tables, std::vector<ChoiceIndex>(tables.problem.ops.size(), 0));
     improve(other);
     if (other.totalCost() < plan.totalCost() - kMinGain)
       plan = std::move(other);

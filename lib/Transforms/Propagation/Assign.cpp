@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "CheckReplication.h"
 #include "Writer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Sharding/Propagation.h"
@@ -214,8 +215,12 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     FailureOr<ExtractedProblem> extracted = extractProblem(function, mesh);
     if (failed(extracted))
       return failure();
-    Applier(*extracted, assignShardings(extracted->problem, getOptions()))
-        .run();
+    Assignment assignment = assignShardings(extracted->problem, getOptions());
+    if (failed(checkReplication(
+            *extracted, assignment,
+            {maxReplicatedBytes, ArrayRef<std::string>(allowReplicated)})))
+      return failure();
+    Applier(*extracted, assignment).run();
     copies.merge();
     return success();
   }

@@ -73,15 +73,22 @@ std::string ExtractedProblem::describeUse(unsigned op, unsigned operand) const {
          withLocation(describeOp(user), user->getLoc());
 }
 
-/// `from shoal.sharding_constraint at moe.mlir:6:12 via shoal.slice, 8 ops
-/// away`: both ends. What lies between stands at the values on the way.
+/// `from shoal.sharding_constraint at moe.mlir:6:12 via math.exp, shoal.slice`:
+/// the annotation, and every op that the axis came through. Of a long way the
+/// ends; what lies between stands at the values on the way.
 static std::string describeChain(const ExtractedProblem &extracted,
                                  ArrayRef<unsigned> chain) {
+  constexpr size_t kFirst = 2, kLast = 4;
   std::string text = "from " + extracted.describe(chain.front());
-  if (chain.size() > 1)
-    text += " via " + extracted.problem.ops[chain.back()].label;
-  if (chain.size() > 2)
-    text += ", " + std::to_string(chain.size() - 1) + " ops away";
+  ArrayRef<unsigned> way = chain.drop_front();
+  for (auto [i, op] : llvm::enumerate(way)) {
+    bool isLeftOut =
+        way.size() > kFirst + kLast && i >= kFirst && i + kLast < way.size();
+    if (i == kFirst && isLeftOut)
+      text += ", ... " + std::to_string(way.size() - kFirst - kLast) + " ops";
+    if (!isLeftOut)
+      text += (i == 0 ? " via " : ", ") + extracted.problem.ops[op].label;
+  }
   return text;
 }
 

@@ -32,6 +32,8 @@ private:
   void printRegions(JoinOpInterface op);
   void printOp(Operation *op);
   void printReshard(ReshardOp op);
+  void printMeeting(ReshardOp op);
+  StringRef originOf(Value value);
   void printSharding(ShardingAttr sharding);
   void printOrigin(ArrayAttr origins, unsigned index);
   double bytesOf(ReshardOp op) const;
@@ -92,6 +94,49 @@ void Explainer::printResult(unsigned index) {
   os << '\n';
 }
 
+/// What the value's op, be it behind reshards, or the function says of where
+/// its sharding came from; empty where that is not known.
+StringRef Explainer::originOf(Value value) {
+  while (auto reshard = value.getDefiningOp<ReshardOp>())
+    value = reshard.getInput();
+  ArrayAttr origins;
+  unsigned index = 0;
+  if (auto result = dyn_cast<OpResult>(value)) {
+    origins = result.getOwner()->getAttrOfType<ArrayAttr>(kOriginAttr);
+    index = result.getResultNumber();
+  } else if (cast<BlockArgument>(value).getOwner() ==
+             &function.getBody().front()) {
+    origins = function->getAttrOfType<ArrayAttr>(kArgumentOriginsAttr);
+    index = cast<BlockArgument>(value).getArgNumber();
+  }
+  auto text = origins && index < origins.size()
+                  ? dyn_cast<StringAttr>(origins[index])
+                  : StringAttr();
+  return text ? text.getValue() : StringRef();
+}
+
+/// `; here meets [x: from argument 0] with [x: from shoal.split at
+/// a.mlir:3:4]`: the annotations that led to the operand's sharding and to the
+/// user's.
+void Explainer::printMeeting(ReshardOp op) {
+  Operation *user = op;
+  while (isa<ReshardOp>(user) && !user->use_empty())
+    user = *user->user_begin();
+  StringRef there =
+      user->getNumResults() > 0 ? originOf(user->getResult(0)) : StringRef();
+  StringRef here = originOf(op.getInput());
+  if (here.empty() && there.empty())
+    return;
+  auto print = [&](StringRef origin) {
+    os << '[' << (origin.empty() ? "not split" : origin) << ']';
+  };
+  os << "; here meets ";
+  print(here);
+  os << " with ";
+  print(user->getNumResults() > 0 || !there.empty() ? there
+                                                    : "what a result asks for");
+}
+
 double Explainer::bytesOf(ReshardOp op) const {
   RankedTensorType type = op.getType();
   return plannedBytes(type.getShape(), (type.getElementTypeBitWidth() + 7) / 8,
@@ -116,6 +161,7 @@ void Explainer::printReshard(ReshardOp op) {
     os << llvm::format(", %.0f times", times);
   if (op.getWhy())
     os << ", for " << *op.getWhy();
+  printMeeting(op);
   os << '\n';
 }
 

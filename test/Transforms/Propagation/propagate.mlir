@@ -11,7 +11,7 @@ shoal.mesh @mesh = <["x" = 2, "y" = 4]>
 // CHECK-SAME: shoal.origin = ["x: from argument 0 \22a\22 at {{.*}} via shoal.einsum \22IK,KJ->IJ\22; y: from argument 1 at {{.*}} via shoal.einsum \22IK,KJ->IJ\22"]
 // CHECK-SAME: shoal.shardings = [#shoal.sharding<@mesh, [{"x"}, {"y"}]>]
 // CHECK: math.exp
-// CHECK-SAME: x: from argument 0 \22a\22 at {{[^;]*}} via math.exp, 2 ops away;
+// CHECK-SAME: x: from argument 0 \22a\22 at {{[^;]*}} via shoal.einsum \22IK,KJ->IJ\22, math.exp;
 func.func @rows_and_columns_reach_the_product(
     %a: tensor<8x16xf32> {shoal.name = "a", shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>},
     %b: tensor<16x32xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"y"} ]>}) -> tensor<8x32xf32> {

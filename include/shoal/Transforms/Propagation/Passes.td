@@ -63,6 +63,10 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     * annotations stay in place, their operand being what they ask for;
     * an op without operands is there once for each sharding that users need.
 
+    A value that is split where it is made, larger than `max-replicated-bytes`,
+    and needed whole by a user that is no annotation is an error at both, unless
+    its name is in `allow-replicated` or it has `shoal.allow_replicated`.
+
     ```mlir
     shoal.mesh @mesh = <["x" = 4]>
     func.func @f(%x: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>})
@@ -94,7 +98,13 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     Option<"secondStart", "second-start", "bool", "true",
            "Search also from nothing split, and keep the cheaper">,
     Option<"thirdStart", "third-start", "bool", "true",
-           "Search also from what is found where arithmetic counts tenfold">
+           "Search also from what is found where arithmetic counts tenfold">,
+    Option<"maxReplicatedBytes", "max-replicated-bytes", "int64_t",
+           "::shoal::kDefaultMaxReplicatedBytes",
+           "The largest split value that may be gathered whole on every device "
+           "although no annotation asks for it; negative for any">,
+    ListOption<"allowReplicated", "allow-replicated", "std::string",
+               "Names of values that may be gathered whole however large">
   ];
 }
 
@@ -111,6 +121,13 @@ def VerifyAssignment : Pass<"shoal-verify-assignment", "::mlir::ModuleOp"> {
 def Explain : Pass<"shoal-explain", "::mlir::ModuleOp"> {
   let summary = "Prints each value's sharding and origin, each reshard's bytes";
   let description = [{
+    A value's brackets hold the chain of decisions behind its sharding: the
+    annotation that each axis came from and the ops that it came through, or
+    that cost chose. A reshard's line says which operand of which op asked for
+    it, both shardings, its bytes, and the annotations that met there: those
+    behind the sharding that the value has, and those behind what its user
+    makes. Collectives carry the operand and the shardings in their `why`.
+
     Reads what `--shoal-propagate` or `--shoal-assign` wrote and prints text to
     the standard error stream, a line a value:
 
@@ -118,7 +135,7 @@ def Explain : Pass<"shoal-explain", "::mlir::ModuleOp"> {
     @moe_layer
       %arg0 argument 0 "x" : tensor<8x512x256xf32> <@mesh, [{"expert"}, {}, {} ]>  [expert: by cost]
       ...
-      %31 = reshard %30 : tensor<8x8x128x256xf32> <@mesh, [{}, {"expert"}, {}, {} ]> -> <@mesh, [{"expert"}, {}, {}, {} ]>  7340032 bytes, for operand 0 of shoal.sharding_constraint at moe.mlir:16:9
+      %31 = reshard %30 : tensor<8x8x128x256xf32> <@mesh, [{}, {"expert"}, {}, {} ]> -> <@mesh, [{"expert"}, {}, {}, {} ]>  7340032 bytes, for operand 0 of shoal.sharding_constraint at moe.mlir:16:9; here meets [expert: from shoal.sharding_constraint at moe.mlir:7:9 via math.exp] with [expert: from shoal.sharding_constraint at moe.mlir:16:9]
       ...
       reshards send 14680064 bytes per device
     ```

@@ -3,6 +3,7 @@
 
 // Which devices act together in each op, and between which its results differ.
 
+#include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
@@ -15,6 +16,15 @@ static Axes flatten(ArrayAttr axesPerDim) {
   Axes axes;
   for (auto list : axesPerDim.getAsRange<AxesAttr>())
     llvm::append_range(axes, list.getAxes());
+  return axes;
+}
+
+static Axes allAxes(Operation *op, FlatSymbolRefAttr symbol) {
+  Axes axes;
+  if (MeshOp mesh = lookupMesh(op, symbol))
+    for (MeshAxisAttr axis : mesh.getMesh().getAxes())
+      axes.push_back(AxisRefAttr::get(op->getContext(), axis.getName(),
+                                      /*preSize=*/1, /*size=*/0));
   return axes;
 }
 
@@ -52,8 +62,10 @@ Axes AllToAllOp::getGroupAxes() {
 Axes AllToAllOp::getUniformAxes() { return {}; }
 Axes AllToAllOp::getVaryingAxes() { return getGroupAxes(); }
 
+// Between two orders of the devices data may go anywhere.
 Axes CollectivePermuteOp::getGroupAxes() {
-  return Axes(getSourceAxes().getAxes());
+  return getMeshAttr() == getTargetMeshAttr() ? Axes(getSourceAxes().getAxes())
+                                              : allAxes(*this, getMeshAttr());
 }
 Axes CollectivePermuteOp::getUniformAxes() { return {}; }
 Axes CollectivePermuteOp::getVaryingAxes() { return getGroupAxes(); }
@@ -61,3 +73,15 @@ Axes CollectivePermuteOp::getVaryingAxes() { return getGroupAxes(); }
 Axes HaloExchangeOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
 Axes HaloExchangeOp::getUniformAxes() { return {}; }
 Axes HaloExchangeOp::getVaryingAxes() { return getGroupAxes(); }
+
+// Who sends a block that several devices have is up to all of them.
+Axes ExchangeOp::getGroupAxes() { return allAxes(*this, getMeshAttr()); }
+Axes ExchangeOp::getUniformAxes() {
+  return getMeshAttr() == getTargetMeshAttr() ? flatten(getSourceAxes())
+                                              : getGroupAxes();
+}
+Axes ExchangeOp::getVaryingAxes() {
+  Axes axes = flatten(getTargetAxes());
+  return axes.empty() || getMeshAttr() == getTargetMeshAttr() ? axes
+                                                              : getGroupAxes();
+}
