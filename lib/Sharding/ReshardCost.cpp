@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/ReshardCost.h"
-#include "shoal/Sharding/ReshardPlan.h"
+#include "StepCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <cmath>
@@ -200,50 +200,10 @@ double shoal::reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
 // Bytes of a plan
 //===----------------------------------------------------------------------===//
 
-/// Bytes of a single step, from the local sizes around it. Only an all_to_all
-/// and a permute keep the size; all_reduce shows in the axes.
-static double bytesOfStep(const Sharding &before, const Sharding &after,
-                          double sizeBefore, double sizeAfter, ReshardStep step,
-                          const Mesh &mesh) {
-  // Match the cases of the TableGen enumeration.
-  constexpr auto kReduceScatter = static_cast<ReshardStep>(2);
-  constexpr auto kAllToAll = static_cast<ReshardStep>(3);
-  constexpr auto kPermute = static_cast<ReshardStep>(4);
-  constexpr auto kAllReduce = static_cast<ReshardStep>(5);
-  constexpr auto kAllGather = static_cast<ReshardStep>(6);
-  auto shareOfOthers = [&](llvm::ArrayRef<AxisId> axes) {
-    double members = mesh.sizeOf(axes);
-    return (members - 1) / members;
-  };
-  if (step == kPermute)
-    return sizeBefore;
-  if (step == kAllGather)
-    return sizeAfter - sizeBefore;
-  ShardingDelta delta = describeStep(before, after);
-  if (step == kAllReduce)
-    return 2 * shareOfOthers(delta.partialRemoved) * sizeBefore;
-  if (step == kReduceScatter)
-    return shareOfOthers(delta.partialRemoved) * sizeBefore;
-  if (step != kAllToAll)
-    return 0;
-  AxisList moved;
-  for (const AxisMove &move : delta.moves)
-    moved.append(move.axes);
-  return shareOfOthers(moved) * sizeBefore;
-}
-
 double shoal::plannedBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                            const Sharding &source, const Sharding &target,
                            const Mesh &mesh, bool otherDeviceOrder) {
-  auto size = [&](const Sharding &sharding) -> double {
-    return localBytes(shape, elementBytes, sharding, mesh);
-  };
-  double bytes = otherDeviceOrder ? std::min(size(source), size(target)) : 0;
-  Sharding at = source;
-  for (const PlannedStep &step : planReshard(shape, source, target, mesh)) {
-    bytes += bytesOfStep(at, step.result, size(at), size(step.result),
-                         step.step, mesh);
-    at = step.result;
-  }
-  return bytes;
+  ReshardProblem problem{shape, mesh, nullptr, otherDeviceOrder};
+  return elementBytes *
+         elementsOfPlan(problem, source, planReshard(problem, source, target));
 }

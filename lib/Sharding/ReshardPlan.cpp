@@ -2,8 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/ReshardPlan.h"
+#include "CollectivePlan.h"
+#include "StepCost.h"
+#include "shoal/Sharding/ExchangeCost.h"
+#include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
-#include <optional>
+#include <algorithm>
 
 using namespace shoal;
 using llvm::ArrayRef;
@@ -11,298 +15,271 @@ using llvm::SmallVector;
 
 namespace {
 
-// Match the cases of the TableGen enumeration of the same name.
-constexpr auto kSlice = static_cast<ReshardStep>(0);
-constexpr auto kToPartial = static_cast<ReshardStep>(1);
-constexpr auto kReduceScatter = static_cast<ReshardStep>(2);
-constexpr auto kAllToAll = static_cast<ReshardStep>(3);
-constexpr auto kPermute = static_cast<ReshardStep>(4);
-constexpr auto kAllReduce = static_cast<ReshardStep>(5);
-constexpr auto kAllGather = static_cast<ReshardStep>(6);
-
 bool contains(ArrayRef<AxisId> list, AxisId axis) {
   return llvm::is_contained(list, axis);
 }
 
-void erase(AxisList &list, AxisId axis) { llvm::erase(list, axis); }
+/// Fractions of bytes differ by rounding alone.
+bool isLess(double a, double b) { return a < b * (1 - 1e-9); }
 
-/// The dimension that `axis` splits; -1 for none.
-int64_t dimOf(const Sharding &sharding, AxisId axis) {
-  for (auto [d, axes] : llvm::enumerate(sharding.dims))
-    if (contains(axes, axis))
-      return d;
-  return -1;
-}
-
-/// Whether blocks over `outer` devices are unions of the blocks over
-/// `outer * inner`.
-bool blocksNest(int64_t n, int64_t outer, int64_t inner) {
-  return outer == 1 ||
-         shardSize(n, outer) == inner * shardSize(n, outer * inner);
-}
-
-/// Builds a plan step by step; `state` is where the value is so far.
-class Planner {
+class Chooser {
 public:
-  Planner(ArrayRef<int64_t> shape, const Sharding &source,
-          const Sharding &target, const Mesh &mesh)
-      : shape(shape), source(source), target(target), mesh(mesh),
-        state(source) {}
+  Chooser(const ReshardProblem &problem, const Sharding &source,
+          const Sharding &target)
+      : problem(problem), source(source), target(target) {
+    for (AxisId axis : source.partial)
+      if (!contains(target.partial, axis))
+        reduced.push_back(axis);
+  }
 
-  /// Nothing where a step would need rows of a neighbour.
-  std::optional<SmallVector<PlannedStep>> run() {
-    slice();
-    toPartial();
-    reduceScatter();
-    allToAll();
-    orderForTarget();
-    allReduce();
-    allGather();
-    if (!blocksAlwaysNest)
-      return std::nullopt;
-    return plan;
+  ReshardPlan choose() {
+    if (reduced.empty())
+      return move(source);
+    best = move(withReduced(source));
+    best.insert(best.begin(), {StepKind::AllReduce, withReduced(source)});
+    bestCost = costOf(best);
+    if (!problem.hasOtherOrder())
+      if (auto plan =
+              planCollectives(problem.shape, source, target, problem.mesh))
+        consider(*plan);
+    for (Slicing slicing :
+         {Slicing::None, Slicing::OfTarget, Slicing::OfTargetAndIdle})
+      tryScatter(slicing);
+    return best;
   }
 
 private:
-  void emit(ReshardStep step, Sharding next) {
-    if (next == state)
+  enum class Slicing { None, OfTarget, OfTargetAndIdle };
+
+  double costOf(const ReshardPlan &plan) const {
+    return elementsOfPlan(problem, source, plan);
+  }
+
+  bool fits(const Sharding &from, ArrayRef<PlannedStep> plan) const {
+    int64_t limit =
+        std::max(localElements(problem, from), localElements(problem, target));
+    return llvm::all_of(plan, [&](const PlannedStep &step) {
+      return localElements(problem, step.result) <= limit;
+    });
+  }
+
+  void consider(const ReshardPlan &plan) {
+    double cost = costOf(plan);
+    bool isBetter = isLess(cost, bestCost) ||
+                    (!isLess(bestCost, cost) && plan.size() < best.size());
+    if (!isBetter || !fits(source, plan))
       return;
-    state = std::move(next);
-    // Two permutes in a row are one, or none.
-    if (step == kPermute && !plan.empty() && plan.back().step == kPermute) {
-      plan.pop_back();
-      if (state == (plan.empty() ? source : plan.back().result))
+    best = plan;
+    bestCost = cost;
+  }
+
+  Sharding withReduced(Sharding sharding) const {
+    llvm::erase_if(sharding.partial,
+                   [&](AxisId axis) { return contains(reduced, axis); });
+    return sharding;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Nothing to reduce
+  //===--------------------------------------------------------------------===//
+
+  /// From `from`, in the source's device order, to the target.
+  ReshardPlan move(const Sharding &from) const {
+    if (problem.hasOtherOrder())
+      return moveAndReorder(from);
+    auto standard = planCollectives(problem.shape, from, target, problem.mesh);
+    ReshardPlan exchange = exchangeTo(from, /*inTargetOrder=*/false);
+    bool isStandard = standard && fits(from, *standard) &&
+                      !isLess(elementsOfPlan(problem, from, exchange),
+                              elementsOfPlan(problem, from, *standard));
+    return isStandard ? *standard : exchange;
+  }
+
+  /// One exchange; what becomes partial does so behind it.
+  ReshardPlan exchangeTo(const Sharding &from, bool inTargetOrder) const {
+    Sharding moved = target;
+    moved.partial = from.partial;
+    ReshardPlan plan = {{StepKind::Exchange, moved, inTargetOrder}};
+    if (moved != target)
+      plan.push_back({StepKind::ToPartial, target, inTargetOrder});
+    return plan;
+  }
+
+  static bool isWhole(const Sharding &sharding) {
+    return sharding.isReplicated();
+  }
+
+  /// Whether each device's block is the same in both device orders.
+  bool keepsBlocks(const Sharding &sharding) const {
+    if (sharding.isPartial())
+      return false;
+    return isWhole(sharding) ||
+           (problem.targetMesh &&
+            exchangedElements(problem.shape, problem.mesh.numDevices(),
+                              layoutOf(sharding, problem.mesh),
+                              layoutOf(sharding, *problem.targetMesh)) == 0);
+  }
+
+  ReshardPlan moveAndReorder(const Sharding &from) const {
+    ReshardProblem sameOrder{problem.shape, problem.mesh};
+    ReshardPlan plan;
+    if (keepsBlocks(from)) {
+      plan = Chooser(sameOrder, from, target).choose();
+      for (PlannedStep &step : plan)
+        step.inTargetOrder = true;
+      plan.insert(plan.begin(), {StepKind::Relabel, from, true});
+      return plan;
+    }
+    if (keepsBlocks(target)) {
+      plan = Chooser(sameOrder, from, target).choose();
+      plan.push_back({StepKind::Relabel, target, true});
+      return plan;
+    }
+    if (from.partial.empty())
+      return exchangeTo(from, /*inTargetOrder=*/true);
+    // Addends stay apart, so whole shards travel, at the smaller end.
+    plan = Chooser(sameOrder, from, target).choose();
+    if (localElements(problem, from) > localElements(problem, target)) {
+      plan.push_back({StepKind::CollectivePermute, target, true});
+      return plan;
+    }
+    for (PlannedStep &step : plan)
+      step.inTargetOrder = true;
+    plan.insert(plan.begin(), {StepKind::CollectivePermute, from, true});
+    return plan;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Sums
+  //===--------------------------------------------------------------------===//
+
+  /// Where axes were put on top of the source.
+  struct Placement {
+    /// After the slices, and after the reduce_scatter.
+    Sharding sliced, scattered;
+    SmallVector<AxisId> unplaced;
+  };
+
+  bool canAppend(const Sharding &sharding, size_t dim, AxisId axis) const {
+    const AxisList &axes = sharding.dims[dim];
+    int64_t before = problem.mesh.sizeOf(axes);
+    int64_t size = problem.mesh.axes[axis].size;
+    // The axis's own place in the target, or one where all blocks are full.
+    const AxisList &wanted = target.dims[dim];
+    bool isOwnPlace =
+        axes.size() < wanted.size() && wanted[axes.size()] == axis &&
+        llvm::equal(axes, ArrayRef(wanted).take_front(axes.size()));
+    return isOwnPlace ? blocksNest(problem.shape[dim], before, size)
+                      : problem.shape[dim] % (before * size) == 0;
+  }
+
+  void tryScatter(Slicing slicing) {
+    SmallVector<AxisId> sliced;
+    for (const AxisList &axes : target.dims)
+      for (AxisId axis : axes)
+        if (slicing != Slicing::None && !source.uses(axis))
+          sliced.push_back(axis);
+    if (slicing == Slicing::OfTargetAndIdle)
+      for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
+        if (!source.uses(axis) && !target.uses(axis))
+          sliced.push_back(axis);
+    SmallVector<AxisId> scattered;
+    for (const AxisList &axes : target.dims)
+      for (AxisId axis : axes)
+        if (contains(reduced, axis))
+          scattered.push_back(axis);
+    for (AxisId axis : reduced)
+      if (!contains(scattered, axis))
+        scattered.push_back(axis);
+    place(sliced, scattered);
+  }
+
+  /// Tries each dimension for each axis, priced by the bound, and makes a plan
+  /// of the cheapest. Past a few hundred combinations only the first dimension
+  /// that has room counts.
+  void place(ArrayRef<AxisId> sliced, ArrayRef<AxisId> scattered) {
+    size_t combinations = 1;
+    for (size_t i = 0; i < sliced.size() + scattered.size(); ++i)
+      combinations = std::min<size_t>(combinations * problem.shape.size(), 512);
+    greedy = combinations > 256;
+    found.reset();
+    placeNext(sliced, scattered, {source, source, {}}, 0);
+    if (!found)
+      return;
+    ReshardPlan plan;
+    if (found->sliced != source)
+      plan.push_back({StepKind::Slice, found->sliced});
+    Sharding done = found->scattered;
+    if (done.dims != found->sliced.dims)
+      plan.push_back({StepKind::ReduceScatter, done});
+    if (withReduced(done) != done) {
+      done = withReduced(done);
+      plan.push_back({StepKind::AllReduce, done});
+    }
+    llvm::append_range(plan, move(done));
+    consider(plan);
+  }
+
+  void placeNext(ArrayRef<AxisId> sliced, ArrayRef<AxisId> scattered,
+                 const Placement &placement, size_t at) {
+    if (at == sliced.size() + scattered.size())
+      return price(placement);
+    bool isSlice = at < sliced.size();
+    AxisId axis = isSlice ? sliced[at] : scattered[at - sliced.size()];
+    bool isPlaced = false;
+    for (size_t dim = 0; dim < problem.shape.size(); ++dim) {
+      if (!canAppend(placement.scattered, dim, axis))
+        continue;
+      Placement next = placement;
+      next.scattered.dims[dim].push_back(axis);
+      if (isSlice)
+        next.sliced.dims[dim].push_back(axis);
+      llvm::erase(next.scattered.partial, axis);
+      placeNext(sliced, scattered, next, at + 1);
+      isPlaced = true;
+      if (greedy)
         return;
     }
-    plan.push_back({step, state});
+    if (!isPlaced)
+      placeNext(sliced, scattered, placement, at + 1);
   }
 
-  void checkNesting(int64_t dim, ArrayRef<AxisId> outer,
-                    ArrayRef<AxisId> inner) {
-    blocksAlwaysNest &=
-        blocksNest(shape[dim], mesh.sizeOf(outer), mesh.sizeOf(inner));
+  void price(const Placement &placement) {
+    double cost = elementsOfStep(problem, StepKind::ReduceScatter,
+                                 placement.sliced, placement.scattered, false);
+    Sharding done = withReduced(placement.scattered);
+    cost += elementsOfStep(problem, StepKind::AllReduce, placement.scattered,
+                           done, false);
+    cost += reshardBytes(problem.shape, 1, done, target, problem.mesh,
+                         problem.hasOtherOrder());
+    if (found && !isLess(cost, foundCost))
+      return;
+    found = placement;
+    foundCost = cost;
   }
 
-  void append(Sharding &next, int64_t dim, ArrayRef<AxisId> axes) {
-    checkNesting(dim, next.dims[dim], axes);
-    next.dims[dim].append(axes.begin(), axes.end());
-  }
-
-  void slice() {
-    Sharding next = state;
-    for (auto [d, axes] : llvm::enumerate(target.dims)) {
-      AxisList idle = axes;
-      llvm::erase_if(idle, [&](AxisId axis) { return state.uses(axis); });
-      append(next, d, idle);
-    }
-    emit(kSlice, next);
-  }
-
-  void toPartial() {
-    Sharding next = state;
-    for (AxisId axis : target.partial)
-      if (!state.uses(axis))
-        next.partial.push_back(axis);
-    llvm::sort(next.partial);
-    emit(kToPartial, next);
-  }
-
-  void reduceScatter() {
-    Sharding next = state;
-    for (auto [d, axes] : llvm::enumerate(target.dims)) {
-      AxisList reduced = axes;
-      llvm::erase_if(
-          reduced, [&](AxisId axis) { return !contains(state.partial, axis); });
-      append(next, d, reduced);
-      for (AxisId axis : reduced)
-        erase(next.partial, axis);
-    }
-    emit(kReduceScatter, next);
-  }
-
-  /// Axes of `dim` that stand elsewhere in the target, by target dimension in
-  /// the order of the target's list.
-  SmallVector<AxisMove> movesFrom(int64_t dim) const {
-    SmallVector<AxisMove> moves;
-    for (auto [to, axes] : llvm::enumerate(target.dims)) {
-      AxisMove move{{}, dim, static_cast<int64_t>(to)};
-      for (AxisId axis : axes)
-        if (move.targetDim != dim && contains(state.dims[dim], axis))
-          move.axes.push_back(axis);
-      if (!move.axes.empty())
-        moves.push_back(move);
-    }
-    return moves;
-  }
-
-  /// Axes that leave must be the minor ones of their dimension, in the order
-  /// in which they leave; a permute brings them there.
-  void moveToEnd(ArrayRef<AxisMove> moves) {
-    Sharding next = state;
-    for (const AxisMove &move : moves)
-      for (AxisId axis : move.axes) {
-        erase(next.dims[move.sourceDim], axis);
-        next.dims[move.sourceDim].push_back(axis);
-      }
-    emit(kPermute, next);
-  }
-
-  void allToAll() {
-    while (true) {
-      SmallVector<AxisMove> group;
-      for (int64_t d = 0, e = shape.size(); d < e; ++d)
-        for (const AxisMove &move : movesFrom(d))
-          if (llvm::none_of(group, [&](const AxisMove &other) {
-                return other.sourceDim == move.targetDim ||
-                       other.targetDim == move.sourceDim;
-              }))
-            group.push_back(move);
-      if (group.empty())
-        return;
-      moveToEnd(group);
-      Sharding next = state;
-      for (const AxisMove &move : group) {
-        for (AxisId axis : move.axes)
-          erase(next.dims[move.sourceDim], axis);
-        append(next, move.targetDim, move.axes);
-      }
-      for (const AxisMove &move : group)
-        checkNesting(move.sourceDim, next.dims[move.sourceDim],
-                     leavers(group, move.sourceDim));
-      emit(kAllToAll, next);
-    }
-  }
-
-  static AxisList leavers(ArrayRef<AxisMove> moves, int64_t dim) {
-    AxisList list;
-    for (const AxisMove &move : moves)
-      if (move.sourceDim == dim)
-        list.append(move.axes.begin(), move.axes.end());
-    return list;
-  }
-
-  /// The target's order, axes to be gathered behind it.
-  void orderForTarget() {
-    Sharding next = state;
-    for (auto [d, axes] : llvm::enumerate(next.dims)) {
-      AxisList ordered = target.dims[d];
-      llvm::erase_if(ordered,
-                     [&](AxisId axis) { return !contains(axes, axis); });
-      for (AxisId axis : axes)
-        if (!contains(ordered, axis))
-          ordered.push_back(axis);
-      axes = ordered;
-    }
-    emit(kPermute, next);
-  }
-
-  void allReduce() {
-    Sharding next = state;
-    next.partial = target.partial;
-    emit(kAllReduce, next);
-  }
-
-  void allGather() {
-    Sharding next = state;
-    for (auto [d, axes] : llvm::enumerate(target.dims)) {
-      checkNesting(d, axes, ArrayRef(state.dims[d]).drop_front(axes.size()));
-      next.dims[d] = axes;
-    }
-    emit(kAllGather, next);
-  }
-
-  ArrayRef<int64_t> shape;
+  const ReshardProblem &problem;
   const Sharding &source, &target;
-  const Mesh &mesh;
-  Sharding state;
-  SmallVector<PlannedStep> plan;
-  bool blocksAlwaysNest = true;
+  /// Axes whose addends are summed.
+  AxisList reduced;
+  ReshardPlan best;
+  double bestCost = 0;
+  std::optional<Placement> found;
+  double foundCost = 0;
+  bool greedy = false;
 };
-
-/// `target` with the dimensions whose axes differ from the source's whole.
-Sharding withChangedDimsWhole(const Sharding &source, const Sharding &target) {
-  Sharding result = source;
-  for (auto [axes, wanted] : llvm::zip_equal(result.dims, target.dims))
-    if (axes != wanted)
-      axes.clear();
-  result.partial.clear();
-  for (AxisId axis : source.partial)
-    if (contains(target.partial, axis))
-      result.partial.push_back(axis);
-  return result;
-}
 
 } // namespace
 
-SmallVector<PlannedStep> shoal::planReshard(ArrayRef<int64_t> shape,
-                                            const Sharding &source,
-                                            const Sharding &target,
-                                            const Mesh &mesh) {
-  if (auto plan = Planner(shape, source, target, mesh).run())
-    return *plan;
-  // Both halves start or end with whole dimensions, where all blocks nest.
-  Sharding middle = withChangedDimsWhole(source, target);
-  SmallVector<PlannedStep> plan = *Planner(shape, source, middle, mesh).run();
-  llvm::append_range(plan, *Planner(shape, middle, target, mesh).run());
-  return plan;
+ReshardPlan shoal::planReshard(const ReshardProblem &problem,
+                               const Sharding &source, const Sharding &target) {
+  if (source == target && !problem.hasOtherOrder())
+    return {};
+  return Chooser(problem, source, target).choose();
 }
 
-ShardingDelta shoal::describeStep(const Sharding &before,
-                                  const Sharding &after) {
-  ShardingDelta delta;
-  delta.added.resize(before.dims.size());
-  delta.removed.resize(before.dims.size());
-  for (auto [d, axes] : llvm::enumerate(before.dims))
-    for (AxisId axis : axes) {
-      int64_t to = dimOf(after, axis);
-      if (to == static_cast<int64_t>(d))
-        continue;
-      if (to < 0) {
-        delta.removed[d].push_back(axis);
-        continue;
-      }
-      AxisMove *last = delta.moves.empty() ? nullptr : &delta.moves.back();
-      if (last && last->sourceDim == static_cast<int64_t>(d) &&
-          last->targetDim == to)
-        last->axes.push_back(axis);
-      else
-        delta.moves.push_back({{axis}, static_cast<int64_t>(d), to});
-    }
-  for (auto [d, axes] : llvm::enumerate(after.dims))
-    for (AxisId axis : axes)
-      if (dimOf(before, axis) < 0)
-        delta.added[d].push_back(axis);
-  for (AxisId axis : before.partial)
-    if (!contains(after.partial, axis))
-      delta.partialRemoved.push_back(axis);
-  for (AxisId axis : after.partial)
-    if (!contains(before.partial, axis))
-      delta.partialAdded.push_back(axis);
-  return delta;
-}
-
-AxisPermutation shoal::describePermute(const Sharding &before,
-                                       const Sharding &after,
-                                       const Mesh &mesh) {
-  AxisPermutation permutation;
-  auto add = [](AxisList &list, ArrayRef<AxisId> axes) {
-    list.append(axes.begin(), axes.end());
-  };
-  for (auto [from, to] : llvm::zip_equal(before.dims, after.dims)) {
-    if (from == to)
-      continue;
-    add(permutation.source, from);
-    add(permutation.target, to);
-  }
-  // Axes that one list lacks are idle there; they trade places.
-  AxisList onlyTarget, onlySource;
-  for (AxisId axis : permutation.target)
-    if (!contains(permutation.source, axis))
-      onlyTarget.push_back(axis);
-  for (AxisId axis : permutation.source)
-    if (!contains(permutation.target, axis))
-      onlySource.push_back(axis);
-  add(permutation.source, onlyTarget);
-  add(permutation.target, onlySource);
-  return permutation;
+ReshardPlan shoal::planReshard(ArrayRef<int64_t> shape, const Sharding &source,
+                               const Sharding &target, const Mesh &mesh,
+                               const Mesh *targetMesh) {
+  return planReshard({shape, mesh, targetMesh}, source, target);
 }

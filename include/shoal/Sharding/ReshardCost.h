@@ -30,9 +30,11 @@ double reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                     const Sharding &source, const Sharding &target,
                     const Mesh &mesh, bool otherDeviceOrder = false);
 
-/// Bytes that the plan of planReshard sends, by the same model; never less than
-/// reshardBytes where splits are even. Under `otherDeviceOrder` the smaller
-/// block is permuted besides.
+/// Bytes that the plan of planReshard sends, by the same model; where splits
+/// are even this is reshardBytes, else real rows count where the collective
+/// sends no padding. `otherDeviceOrder` says that the target's mesh lists the
+/// devices in some other order: then no block is assumed to be in place, unless
+/// one end is whole.
 double plannedBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                     const Sharding &source, const Sharding &target,
                     const Mesh &mesh, bool otherDeviceOrder = false);

@@ -8,44 +8,60 @@
 #define SHOAL_SHARDING_RESHARDPLAN_H
 
 #include "shoal/Sharding/Sharding.h"
+#include "llvm/ADT/StringRef.h"
 
 namespace shoal {
 
-enum class ReshardStep : uint32_t;
+enum class StepKind {
+  Slice,
+  ToPartial,
+  ReduceScatter,
+  AllToAll,
+  CollectivePermute,
+  AllReduce,
+  AllGather,
+  /// From any sharding to any other, each device receiving what it lacks.
+  Exchange,
+  /// Every device has its block of the other device order already.
+  Relabel
+};
+
+/// "all_to_all"
+llvm::StringRef nameOf(StepKind kind);
 
 /// A step and the sharding that it ends in. What is done follows from the two
 /// shardings around it; see describeStep.
 struct PlannedStep {
-  ReshardStep step;
+  StepKind step;
   Sharding result;
+  /// The result is over the target's device order, not the source's.
+  bool inTargetOrder = false;
 };
+using ReshardPlan = llvm::SmallVector<PlannedStep>;
 
-/// Plans `source` -> `target` for a tensor of `shape`.
+/// Plans `source` -> `target` for a tensor of `shape`, at the least bytes that
+/// the busiest device sends or receives. `targetMesh` is the mesh with the
+/// target's device order where that is another one.
 ///
-/// In order, each only where needed:
-///   1. slice axes that are idle in the source and split the target;
-///   2. reduce_scatter axes that are partial in the source and split the
-///      target;
-///   3. all_to_all axes that change dimension, those of several dimensions in
-///      one exchange where no dimension both gives and takes;
-///   4. collective_permute, where axes of a dimension are in another order;
-///   5. all_reduce axes that are partial and replicate in the target;
-///   6. all_gather axes that the target does not use.
-/// Every intermediate state is contiguous: a list of axes per dimension. The
-/// local size never exceeds that of source or target, except in the case
-/// below.
+/// Without sums to reduce the plan is one of two: standard collectives alone,
+/// in the order slice, all_to_all, collective_permute, all_gather, where blocks
+/// nest; or one exchange, which moves what the worst device lacks. The cheaper
+/// is taken, collectives if equal.
 ///
-/// On a dimension that does not divide evenly, blocks of n / p and n / (p q)
-/// rows may have no common boundaries (14 rows over 2, and over 2 x 4). A step
-/// between such shardings would need rows of a neighbour; there the plan
-/// gathers the dimension and slices it anew.
+/// Sums are reduced by an all_reduce, or by a reduce_scatter before which axes
+/// that would be idle are sliced and after which follows a plan as above;
+/// whatever is cheapest.
+///
+/// Under another device order a value that is whole, or whose blocks are where
+/// they are needed, is relabelled; else the reordering is part of the exchange.
+///
+/// No intermediate value is larger on a device than both ends.
 ///
 /// Requires that `target` is partial only over axes that are partial or unused
 /// in `source`.
-llvm::SmallVector<PlannedStep> planReshard(llvm::ArrayRef<int64_t> shape,
-                                           const Sharding &source,
-                                           const Sharding &target,
-                                           const Mesh &mesh);
+ReshardPlan planReshard(llvm::ArrayRef<int64_t> shape, const Sharding &source,
+                        const Sharding &target, const Mesh &mesh,
+                        const Mesh *targetMesh = nullptr);
 
 /// Axes that leave `sourceDim` for `targetDim`, in the order they had.
 struct AxisMove {

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/ReshardPlan.h"
 #include "shoal/Transforms/Partition/Passes.h"
@@ -12,6 +13,13 @@ namespace shoal {
 
 using namespace mlir;
 using namespace shoal;
+
+/// The attribute's cases are those of StepKind, in its order.
+static ReshardStep toStepAttr(StepKind step) {
+  auto attr = static_cast<ReshardStep>(step);
+  assert(stringifyReshardStep(attr) == nameOf(step));
+  return attr;
+}
 
 namespace {
 
@@ -26,25 +34,33 @@ public:
   void build() {
     Sharding source = toSharding(op.getSource(), mesh);
     Sharding target = toSharding(op.getTarget(), mesh);
-    ArrayRef<int64_t> shape = op.getType().getShape();
-    // Changing the device order costs the local size: do it at the small end.
-    bool orderFirst = localBytes(shape, 1, source, mesh) <=
-                      localBytes(shape, 1, target, mesh);
-    if (orderFirst)
-      changeDeviceOrder();
-    for (const PlannedStep &step : planReshard(shape, source, target, mesh))
-      addStep(step.step, toAttr(step.result, mesh, at.getMesh()));
-    changeDeviceOrder();
+    Mesh sourceMesh = inOrderOf(op.getSource());
+    Mesh targetMesh = inOrderOf(op.getTarget());
+    bool isReordered = sourceMesh.deviceIds != targetMesh.deviceIds;
+    for (const PlannedStep &step :
+         planReshard(op.getType().getShape(), source, target, sourceMesh,
+                     isReordered ? &targetMesh : nullptr)) {
+      FlatSymbolRefAttr symbol =
+          (step.inTargetOrder ? op.getTarget() : op.getSource()).getMesh();
+      addStep(toStepAttr(step.step), toAttr(step.result, mesh, symbol));
+    }
+    // Two meshes of one order, or the same order written in two ways.
+    if (at.getMesh() != op.getTarget().getMesh())
+      addStep(ReshardStep::Relabel,
+              toAttr(target, mesh, op.getTarget().getMesh()));
     op.replaceAllUsesWith(value);
     op.erase();
   }
 
 private:
-  void changeDeviceOrder() {
-    FlatSymbolRefAttr wanted = op.getTarget().getMesh();
-    if (at.getMesh() != wanted)
-      addStep(ReshardStep::CollectivePermute,
-              toAttr(toSharding(at, mesh), mesh, wanted));
+  /// The program's mesh with the device order of the sharding's.
+  Mesh inOrderOf(ShardingAttr sharding) {
+    Mesh ordered = mesh;
+    ordered.deviceIds =
+        lookupMesh(op, sharding.getMesh()).getMesh().getDeviceIds().vec();
+    if (llvm::is_sorted(ordered.deviceIds))
+      ordered.deviceIds.clear();
+    return ordered;
   }
 
   void addStep(ReshardStep step, ShardingAttr result) {

@@ -54,6 +54,13 @@ public:
       return emitPermute();
     case ReshardStep::ToPartial:
       return emitToPartial();
+    case ReshardStep::Exchange:
+      return spmd::ExchangeOp::create(
+          builder, loc, type, symbol, perDim(before.dims),
+          op.getTarget().getMesh(), perDim(after.dims), input,
+          op.getType().getShape(), why);
+    case ReshardStep::Relabel:
+      return input;
     }
     llvm_unreachable("all steps are handled");
   }

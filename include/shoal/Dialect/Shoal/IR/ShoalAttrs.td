@@ -31,7 +31,9 @@ def Shoal_ReshardStep : I32EnumAttr<"ReshardStep", "one step of a reshard", [
     I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
     I32EnumAttrCase<"CollectivePermute", 4, "collective_permute">,
     I32EnumAttrCase<"AllReduce", 5, "all_reduce">,
-    I32EnumAttrCase<"AllGather", 6, "all_gather">]> {
+    I32EnumAttrCase<"AllGather", 6, "all_gather">,
+    I32EnumAttrCase<"Exchange", 7, "exchange">,
+    I32EnumAttrCase<"Relabel", 8, "relabel">]> {
   let cppNamespace = "::shoal";
 }
 
