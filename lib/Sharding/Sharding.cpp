@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Sharding.h"
+#include "shoal/Sharding/MergeAxes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -42,24 +43,29 @@ int64_t shoal::paddedRows(llvm::ArrayRef<int64_t> shape, int64_t dim,
   return p * shardSize(shape[dim], p) - shape[dim];
 }
 
-/// Prints axes as the attributes do: neighbouring sub-axes of one axis merge.
+llvm::SmallVector<MeshAxis, 2> shoal::mergeAxes(llvm::ArrayRef<AxisId> axes,
+                                                const Mesh &mesh) {
+  llvm::SmallVector<MeshAxis, 2> merged;
+  for (AxisId id : axes) {
+    const MeshAxis &axis = mesh.axes[id];
+    MeshAxis *last = merged.empty() ? nullptr : &merged.back();
+    if (last && last->name == axis.name && axis.pre == last->pre * last->size)
+      last->size *= axis.size;
+    else
+      merged.push_back(axis);
+  }
+  return merged;
+}
+
+/// Prints axes as the attributes do.
 static void printAxes(llvm::raw_ostream &os, llvm::ArrayRef<AxisId> axes,
                       const Mesh &mesh) {
   os << '{';
-  for (size_t i = 0; i < axes.size();) {
-    MeshAxis axis = mesh.axes[axes[i]];
-    size_t next = i + 1;
-    for (; next < axes.size(); ++next) {
-      const MeshAxis &minor = mesh.axes[axes[next]];
-      if (minor.name != axis.name || minor.pre != axis.pre * axis.size)
-        break;
-      axis.size *= minor.size;
-    }
-    os << (i ? ", \"" : "\"") << axis.name << '"';
+  llvm::interleaveComma(mergeAxes(axes, mesh), os, [&](const MeshAxis &axis) {
+    os << '"' << axis.name << '"';
     if (!axis.isWhole())
       os << ":(" << axis.pre << ')' << axis.size;
-    i = next;
-  }
+  });
   os << '}';
 }
 

@@ -7,7 +7,7 @@
 shoal.mesh @ordered = <["x" = 4], device_ids = [3, 2, 1, 0]>
 
 // CHECK-LABEL: @split_moves_parts
-// CHECK: spmd.collective_permute
+// CHECK: spmd.exchange @ordered [{"x"}] ->
 func.func @split_moves_parts(%x: tensor<16xf32> {shoal.sharding = #shoal.sharding<@ordered, [{"x"}]>}) -> tensor<16xf32> {
   %0 = math.absf %x : tensor<16xf32>
   %1 = shoal.split %0 {dim = 0, num_partitions = 4} : tensor<16xf32>

@@ -95,7 +95,7 @@ func.func @gather_result_window_dim(%x: tensor<97xf32> {shoal.sharding = #shoal.
 // An index is read whole: each device gets the others' parts of its indices, and no
 // more.
 // CHECK-LABEL: @gather_index_vector_dim
-// CHECK: spmd.all_to_all @mesh [{"x"} : 1 -> 0] %{{.*}} : tensor<5x1xi32> -> tensor<2x2xi32>
+// CHECK: spmd.exchange @mesh [{}, {"x"}] -> @mesh [{"x"}, {}] %{{.*}} : tensor<5x1xi32> -> tensor<2x2xi32>
 func.func @gather_index_vector_dim(%x: tensor<7x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>},
     %i: tensor<5x2xi32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}]>})
     -> (tensor<5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>}) {

@@ -30,11 +30,18 @@ func.func @gathers_of_one_value_are_shared(%a: tensor<24x48xf32> {shoal.sharding
   return %0, %1 : tensor<24x48xf32>, tensor<24x48xf32>
 }
 
-// The order of devices changes where the shards are small: behind the slice.
-// CHECK-LABEL: @device_order_changes_at_the_small_end
-func.func @device_order_changes_at_the_small_end(%a: tensor<24x48xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>}) -> tensor<24x48xf32> {
-  // CHECK: %[[S:.*]] = shoal.reshard {{.*}} -> <@mesh, [{"x", "y"}, {}]> by slice
-  // CHECK: shoal.reshard %[[S]] {{.*}} -> <@reversed, [{"x", "y"}, {}]> by collective_permute
+// Who has all has the target's block too.
+// CHECK-LABEL: @device_order_of_a_whole_value_is_a_label
+func.func @device_order_of_a_whole_value_is_a_label(%a: tensor<24x48xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>}) -> tensor<24x48xf32> {
+  // CHECK: %[[S:.*]] = shoal.reshard {{.*}} -> <@reversed, [{}, {}]> by relabel
+  // CHECK: shoal.reshard %[[S]] {{.*}} -> <@reversed, [{"x", "y"}, {}]> by slice
   %0 = shoal.reshard %a <@mesh, [{}, {}]> -> <@reversed, [{"x", "y"}, {}]> : tensor<24x48xf32>
+  return %0 : tensor<24x48xf32>
+}
+
+// CHECK-LABEL: @dimensions_swap_their_axes
+func.func @dimensions_swap_their_axes(%a: tensor<24x48xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {"y"}]>}) -> tensor<24x48xf32> {
+  // CHECK: shoal.reshard %arg0 <@mesh, [{"x"}, {"y"}]> -> <@reversed, [{"y"}, {"x"}]> by exchange
+  %0 = shoal.reshard %a <@mesh, [{"x"}, {"y"}]> -> <@reversed, [{"y"}, {"x"}]> : tensor<24x48xf32>
   return %0 : tensor<24x48xf32>
 }

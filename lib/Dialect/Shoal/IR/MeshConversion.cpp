@@ -3,6 +3,7 @@
 
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "shoal/Sharding/MergeAxes.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 #include <set>
@@ -118,19 +119,9 @@ SmallVector<AxisRefAttr> shoal::toAxisRefs(ArrayRef<AxisId> axes,
                                            const Mesh &mesh,
                                            MLIRContext *context) {
   SmallVector<AxisRefAttr> refs;
-  for (size_t i = 0; i < axes.size();) {
-    MeshAxis axis = mesh.axes[axes[i]];
-    size_t next = i + 1;
-    for (; next < axes.size(); ++next) {
-      const MeshAxis &minor = mesh.axes[axes[next]];
-      if (minor.name != axis.name || minor.pre != axis.pre * axis.size)
-        break;
-      axis.size *= minor.size;
-    }
+  for (const MeshAxis &axis : mergeAxes(axes, mesh))
     refs.push_back(AxisRefAttr::get(context, axis.name, axis.pre,
                                     axis.isWhole() ? 0 : axis.size));
-    i = next;
-  }
   return refs;
 }
 

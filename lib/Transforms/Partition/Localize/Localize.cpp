@@ -58,7 +58,7 @@ public:
       return spmd::ExchangeOp::create(
           builder, loc, type, symbol, perDim(before.dims),
           op.getTarget().getMesh(), perDim(after.dims), input,
-          op.getType().getShape(), why);
+          builder.getDenseI64ArrayAttr(op.getType().getShape()), why);
     case ReshardStep::Relabel:
       return input;
     }
