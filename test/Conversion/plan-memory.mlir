@@ -53,14 +53,11 @@ func.func @empty_arguments_become_flat(%x: memref<5x0xf32>) {
 // any more, but not with one that the loop reads in every trip.
 // CHECK-LABEL: @buffers_of_loops
 // CHECK-SAME: shoal.arena_bytes = 192
-// CHECK-DAG: %[[O0:.+]] = arith.constant 0 : index
-// CHECK-DAG: %[[O64:.+]] = arith.constant 64 : index
-// CHECK-DAG: %[[O128:.+]] = arith.constant 128 : index
-// CHECK: memref.view %{{.+}}[%[[O0]]]
+// CHECK: %[[A:.+]] = arith.constant 0 : index{{[[:space:]]+}}%{{.+}} = memref.view %{{.+}}[%[[A]]]
 // CHECK: scf.for
-// CHECK: memref.view %{{.+}}[%[[O64]]]
-// CHECK: memref.view %{{.+}}[%[[O128]]]
-// CHECK: memref.view %{{.+}}[%[[O64]]]
+// CHECK: %[[B:.+]] = arith.constant 64 : index{{[[:space:]]+}}%{{.+}} = memref.view %{{.+}}[%[[B]]]
+// CHECK: %[[C:.+]] = arith.constant 128 : index{{[[:space:]]+}}%{{.+}} = memref.view %{{.+}}[%[[C]]]
+// CHECK: %[[D:.+]] = arith.constant 64 : index{{[[:space:]]+}}%{{.+}} = memref.view %{{.+}}[%[[D]]]
 func.func @buffers_of_loops(%n: index, %x: memref<4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -111,13 +111,14 @@ func.func @reduce_region(%x: tensor<9x40x16xi32> {shoal.sharding = #shoal.shardi
   return %0 : tensor<16xi32>
 }
 
-// The lines move to where they are whole, and back.
+// The lines move to where they are whole, and back. Over both axes each device
+// gets one and lacks 30 elements of it; over "x" alone it would be sent 60.
 // CHECK-LABEL: func.func @sort_of_many_lines
 func.func @sort_of_many_lines(%x: tensor<8x40xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}]>})
     -> (tensor<8x40xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}]>}) {
-  // CHECK: spmd.all_to_all @mesh [{"x"} : 1 -> 0] {{.*}} : tensor<8x10xf32> -> tensor<2x40xf32>
-  // CHECK: shoal.sort {{.*}} dim = 1 : (tensor<2x40xf32>)
-  // CHECK: spmd.all_to_all @mesh [{"x"} : 0 -> 1] {{.*}} : tensor<2x40xf32> -> tensor<8x10xf32>
+  // CHECK: spmd.exchange @mesh [{}, {"x"}] -> @mesh [{"x", "y"}, {}] {{.*}} : tensor<8x10xf32> -> tensor<1x40xf32>
+  // CHECK: shoal.sort {{.*}} dim = 1 : (tensor<1x40xf32>)
+  // CHECK: spmd.exchange @mesh [{"x", "y"}, {}] -> @mesh [{}, {"x"}] {{.*}} : tensor<1x40xf32> -> tensor<8x10xf32>
   // CHECK-NOT: = spmd.
   // CHECK: return
   %0 = shoal.sort %x dim = 1 : (tensor<8x40xf32>) -> tensor<8x40xf32>
