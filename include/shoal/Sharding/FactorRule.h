@@ -62,8 +62,8 @@ struct FactorRule {
     RowMap map;
     /// Rows of the dimension that is split into the factor's blocks.
     int64_t size;
-    /// `map` counts a row of that dimension as `unit` rows, one of the operand's
-    /// as `operandUnit`: a reshape counts elements.
+    /// `map` counts a row of that dimension as `unit` rows, one of the
+    /// operand's as `operandUnit`: a reshape counts elements.
     int64_t unit = 1, operandUnit = 1;
     bool operator==(const Window &) const = default;
   };

@@ -318,8 +318,8 @@ private:
 void recordGlobalFlops(func::FuncOp function) {
   double flops = 0;
   function.walk([&](EinsumOp op) {
-    flops += cast<FactorRuleOpInterface>(*op).getFactorRule().flops *
-             countRuns(op);
+    flops +=
+        cast<FactorRuleOpInterface>(*op).getFactorRule().flops * countRuns(op);
   });
   function->setAttr(kGlobalEinsumFlopsAttr,
                     Builder(function.getContext()).getF64FloatAttr(flops));
