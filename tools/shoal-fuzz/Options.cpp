@@ -1,0 +1,104 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Options.h"
+
+#include "mlir/Pass/PassManager.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+
+namespace cl = llvm::cl;
+using namespace shoal::fuzz;
+using llvm::StringRef;
+
+namespace {
+
+cl::OptionCategory category("shoal-fuzz options");
+cl::opt<std::string> seeds("seeds", cl::value_desc("A..B"), cl::init("0..199"),
+                           cl::desc("the programs to check, B included"),
+                           cl::cat(category));
+cl::opt<unsigned> jobs("jobs", cl::init(1), cl::cat(category),
+                       cl::desc("processes at a time"));
+cl::opt<unsigned> execute("execute", cl::value_desc("K"), cl::cat(category),
+                          cl::desc("also run the executable of every K-th"));
+cl::opt<std::string>
+    launcher("launcher", cl::cat(category),
+             cl::init("mpirun --allow-run-as-root --oversubscribe -n"),
+             cl::desc("starts ranks; their number follows"));
+cl::opt<bool>
+    shrink("shrink", cl::cat(category),
+           cl::desc("write a small program for each kind of failure"));
+cl::opt<std::string> outputDir("output-dir", cl::value_desc("folder"),
+                               cl::init("."), cl::cat(category),
+                               cl::desc("where --shrink writes"));
+cl::opt<unsigned> maxFailures("max-failures", cl::value_desc("N"),
+                              cl::desc("stop there"), cl::cat(category));
+cl::opt<unsigned> timeout("timeout", cl::value_desc("seconds"), cl::init(300),
+                          cl::cat(category),
+                          cl::desc("a stage that takes longer hangs"));
+cl::list<std::string> without("without", cl::value_desc("name"),
+                              cl::CommaSeparated, cl::cat(category),
+                              cl::desc("leave out these generators"));
+cl::list<std::string>
+    mutate("mutate", cl::value_desc("path"), cl::cat(category),
+           cl::desc("instead, change programs of these files and folders at "
+                    "random and expect results or errors"));
+cl::opt<bool> print("print", cl::cat(category),
+                    cl::desc("print the programs, check nothing"));
+
+std::string runtimeDirectory(const char *argv0) {
+  static int anchor;
+  llvm::SmallString<128> path(llvm::sys::fs::getMainExecutable(argv0, &anchor));
+  llvm::sys::path::remove_filename(path);
+  llvm::sys::path::append(path, "..", "lib");
+  return path.str().str();
+}
+
+bool parseSeeds(FuzzOptions &options) {
+  auto [first, last] = StringRef(seeds).split("..");
+  if (last.empty())
+    last = first;
+  return !first.getAsInteger(10, options.firstSeed) &&
+         !last.getAsInteger(10, options.lastSeed) &&
+         options.firstSeed <= options.lastSeed;
+}
+
+} // namespace
+
+std::optional<ToolOptions> shoal::fuzz::parseOptions(int argc, char **argv) {
+  // The lowering to the CPU asks for them.
+  mlir::registerPassManagerCLOptions();
+  cl::HideUnrelatedOptions(category);
+  cl::ParseCommandLineOptions(argc, argv, "Shoal differential fuzzer\n");
+  ToolOptions result;
+  FuzzOptions &options = result.fuzz;
+  if (!parseSeeds(options)) {
+    llvm::WithColor::error(llvm::errs(), "shoal-fuzz")
+        << "--seeds=" << seeds << ": expected A..B with A <= B\n";
+    return std::nullopt;
+  }
+  auto generators = Generators::all().without(
+      std::vector<std::string>(without.begin(), without.end()));
+  if (!generators) {
+    llvm::WithColor::error(llvm::errs(), "shoal-fuzz")
+        << "--without: there is a name that no generator has\n";
+    return std::nullopt;
+  }
+  options.generators = *generators;
+  options.executeEvery = execute;
+  options.shrink = shrink;
+  options.outputDirectory = outputDir;
+  options.maxFailures = maxFailures;
+  options.isolation.jobs = std::max(1u, unsigned(jobs));
+  options.isolation.secondsPerItem = timeout;
+  options.check.runtimeDirectory = runtimeDirectory(argv[0]);
+  llvm::SmallVector<StringRef> words;
+  StringRef(launcher).split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  options.check.launcher.assign(words.begin(), words.end());
+
+  result.mutate.assign(mutate.begin(), mutate.end());
+  result.print = print;
+  return result;
+}
