@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Ops that shift rows: slice, pad, concatenate.
+// Ops that shift rows: slice, pad, reverse, concatenate.
 
 #include "shoal/Fuzz/Generators.h"
 
@@ -38,12 +38,18 @@ static bool makePad(ProgramBuilder &p) {
   SmallVector<int64_t> low, high, interior, shape;
   for (int64_t size : a.shape()) {
     bool isPadded = p.choices.chance(70);
-    low.push_back(isPadded ? p.choices.below(4) : 0);
-    high.push_back(isPadded ? p.choices.below(4) : 0);
+    auto edge = [&]() -> int64_t {
+      int64_t rows = isPadded ? p.choices.below(4) : 0;
+      return p.choices.chance(20) ? -rows : rows;
+    };
+    low.push_back(edge());
+    high.push_back(edge());
     interior.push_back(isPadded && p.choices.chance(25) ? p.choices.below(3)
                                                         : 0);
     shape.push_back(low.back() + size + high.back() +
                     interior.back() * std::max<int64_t>(size - 1, 0));
+    if (shape.back() < 0)
+      return false;
   }
   if (!ProgramBuilder::fits(shape))
     return false;
@@ -54,6 +60,16 @@ static bool makePad(ProgramBuilder &p) {
   p.add(PadOp::create(p.builder, p.loc, p.tensor(shape, a.element()), a.value,
                       value.value, low, high, interior),
         either(a.range, value.range));
+  return true;
+}
+
+static bool makeReverse(ProgramBuilder &p) {
+  Known a = anyValue(p);
+  SmallVector<int64_t> dims;
+  for (int64_t d = 0; d < a.type().getRank(); ++d)
+    if (p.choices.chance(60))
+      dims.push_back(d);
+  p.add(ReverseOp::create(p.builder, p.loc, a.type(), a.value, dims), a.range);
   return true;
 }
 
@@ -94,5 +110,6 @@ static bool makeConcatenate(ProgramBuilder &p) {
 void shoal::fuzz::addEdgeGenerators(Generators &generators) {
   generators.add("shoal.slice", makeSlice, 16);
   generators.add("shoal.pad", makePad, 14);
+  generators.add("shoal.reverse", makeReverse, 10);
   generators.add("shoal.concatenate", makeConcatenate, 14);
 }
