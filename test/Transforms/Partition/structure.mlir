@@ -11,6 +11,7 @@
 // RUN: shoal-run %s --entry=pad_high --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=pad_interior --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=pad_negative --random-inputs=1 --compare
+// RUN: shoal-run %s --entry=pad_interior_to_nothing --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=reverse_even --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=reverse_uneven --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=reverse_untouched_dim --random-inputs=1 --compare
@@ -190,4 +191,14 @@ func.func @reshape_regroup(%0: tensor<10x4x5xf32> {shoal.sharding = #shoal.shard
     -> (tensor<8x5x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>}) {
   %y = shoal.reshape %0 : tensor<10x4x5xf32> -> tensor<8x5x5xf32>
   return %y : tensor<8x5x5xf32>
+}
+
+// Of one row and no neighbour, nothing is left.
+// CHECK-LABEL: @pad_interior_to_nothing
+// CHECK-NOT: spmd.{{all_|reduce_|exchange|halo|collective}}
+func.func @pad_interior_to_nothing(%0: tensor<1x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>},
+    %1: tensor<f32> {shoal.sharding = #shoal.sharding<@mesh, []>})
+    -> (tensor<0x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
+  %y = shoal.pad %0, %1 low = [0, 0] high = [-1, 0] interior = [1, 0] : tensor<1x6xf32>, tensor<f32> -> tensor<0x6xf32>
+  return %y : tensor<0x6xf32>
 }

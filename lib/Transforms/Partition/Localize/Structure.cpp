@@ -60,7 +60,7 @@ struct Pad : LocalizeOpInterface::ExternalModel<Pad, PadOp> {
       RowWindow window =
           windowOf({1, -low[dim], -low[dim], interior[dim] + 1}, block);
       value = l.fetchRows(value, dim, size, axes, window, element);
-      if (interior[dim] > 0)
+      if (interior[dim] > 0 && block > 0)
         value = spread(value, element, dim, interior[dim], l);
       if (shapeOf(value)[dim] != block)
         value = cut(value, dim, axes, window, block, l);
