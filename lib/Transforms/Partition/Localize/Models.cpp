@@ -4,6 +4,7 @@
 // The ops whose local form is more than the same op on local types.
 
 #include "Models.h"
+#include "Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
@@ -12,10 +13,6 @@
 
 using namespace mlir;
 using namespace shoal;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 namespace {
 

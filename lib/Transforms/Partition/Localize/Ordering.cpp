@@ -5,6 +5,7 @@
 // on what came of them.
 
 #include "Models.h"
+#include "Shapes.h"
 #include "Slabs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
@@ -13,17 +14,6 @@
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static RankedTensorType withSize(RankedTensorType type, int64_t dim,
-                                 int64_t size) {
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = size;
-  return type.clone(shape);
-}
 
 /// Adds the results of the op on local types.
 static LogicalResult cloneOp(Localizer &l, SmallVectorImpl<Value> &results) {

@@ -5,16 +5,13 @@
 // which each device holds a block before and another one after.
 
 #include "Models.h"
+#include "Shapes.h"
 #include "shoal/Sharding/ReshapeGroups.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 static int64_t product(ArrayRef<int64_t> sizes) {
   int64_t result = 1;

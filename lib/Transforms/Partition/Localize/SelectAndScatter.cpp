@@ -6,6 +6,7 @@
 // scatters over all of these rows and keeps its own.
 
 #include "Models.h"
+#include "Shapes.h"
 #include "WindowRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/WindowOps.h"
@@ -13,10 +14,6 @@
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 

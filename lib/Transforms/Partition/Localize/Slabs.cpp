@@ -2,23 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Slabs.h"
+#include "Shapes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Sharding/SlabExchange.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-
-static RankedTensorType withSize(RankedTensorType type, int64_t dim,
-                                 int64_t size) {
-  SmallVector<int64_t> shape(type.getShape());
-  shape[dim] = size;
-  return type.clone(shape);
-}
 
 /// The dimension to share, `dim` aside.
 static std::optional<int64_t> findShared(ArrayRef<int64_t> shape, int64_t dim,

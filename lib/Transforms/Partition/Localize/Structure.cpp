@@ -5,6 +5,7 @@
 // the device's block of the result reads, then the op on what is there.
 
 #include "Models.h"
+#include "Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Transforms/Partition/Localizer.h"
@@ -13,10 +14,6 @@
 
 using namespace mlir;
 using namespace shoal;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 namespace {
 

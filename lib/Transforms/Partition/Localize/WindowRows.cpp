@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "WindowRows.h"
+#include "Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// tensor<i64>: base + phase.
 static Value rowOfPhase(Localizer &l, int64_t base, const Phase &phase,
