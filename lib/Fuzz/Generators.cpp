@@ -18,6 +18,7 @@ const Generators &Generators::all() {
     addMathGenerators(made);
     addCastGenerators(made);
     addContractionGenerators(made);
+    addRaggedGenerators(made);
     addShapeGenerators(made);
     addEdgeGenerators(made);
     addScanGenerators(made);

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "EinsumModel.h"
 #include "MatrixProduct.h"
 #include "Models.h"
 #include "StridedView.h"
@@ -172,6 +173,12 @@ static Tensor evaluateAs(const EinsumSpec &spec, ArrayRef<Tensor> operands,
                               : multiplyTensors<T>(spec, operands, type);
 }
 
+Tensor evaluateSpec(const EinsumSpec &spec, ArrayRef<Tensor> operands,
+                    const TensorType &type) {
+  return isFloat(type.element) ? evaluateAs<double>(spec, operands, type)
+                               : evaluateAs<uint64_t>(spec, operands, type);
+}
+
 static FailureOr<Tensors> evaluateEinsum(EinsumOp op,
                                          ArrayRef<Tensor> operands) {
   std::string error;
@@ -182,10 +189,7 @@ static FailureOr<Tensors> evaluateEinsum(EinsumOp op,
     return op.emitOpError() << "expected one or two operands, as many as the "
                                "spec has, but got "
                             << operands.size();
-  TensorType type = resultType(op);
-  return Tensors{isFloat(type.element)
-                     ? evaluateAs<double>(*spec, operands, type)
-                     : evaluateAs<uint64_t>(*spec, operands, type)};
+  return Tensors{evaluateSpec(*spec, operands, resultType(op))};
 }
 
 void registerEinsumModel(DialectRegistry &registry) {

@@ -15,6 +15,7 @@ void shoal::reference::registerReferenceModels(
   registerIndexingModels(registry);
   registerOrderingModels(registry);
   registerEinsumModel(registry);
+  registerRaggedModels(registry);
   registerWindowModels(registry);
   registerSpmdModels(registry);
   registerControlFlowModels(registry);

@@ -22,6 +22,7 @@ void registerReductionModels(mlir::DialectRegistry &registry);
 void registerIndexingModels(mlir::DialectRegistry &registry);
 void registerOrderingModels(mlir::DialectRegistry &registry);
 void registerEinsumModel(mlir::DialectRegistry &registry);
+void registerRaggedModels(mlir::DialectRegistry &registry);
 void registerWindowModels(mlir::DialectRegistry &registry);
 void registerSpmdModels(mlir::DialectRegistry &registry);
 void registerControlFlowModels(mlir::DialectRegistry &registry);

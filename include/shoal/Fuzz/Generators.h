@@ -44,6 +44,7 @@ void addElementwiseGenerators(Generators &generators);
 void addMathGenerators(Generators &generators);
 void addCastGenerators(Generators &generators);
 void addContractionGenerators(Generators &generators);
+void addRaggedGenerators(Generators &generators);
 void addShapeGenerators(Generators &generators);
 void addEdgeGenerators(Generators &generators);
 void addScanGenerators(Generators &generators);

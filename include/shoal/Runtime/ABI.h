@@ -168,6 +168,17 @@ void shoal_rt_halo_exchange(const int64_t *desc, const void *in, void *out);
 void shoal_rt_einsum(const int64_t *desc, const void *in0, const void *in1OrOut,
                      void *out);
 
+/* desc = [type in, type out, type of bounds (i32 or i64), number of letters,
+ *         size of each letter, the rows' letter, (rank, letters) of in0, of
+ * in1, of the bounds, of the result]. For each index of the bounds, the einsum
+ * of the parts of in0 and in1 at that index, of the rows from begins[index] to
+ * ends[index], cut to those that exist, added to the part of the result; 0
+ * elsewhere. The types are equal, or bf16 or f16 and f32; sums over several
+ * groups are rounded after each. */
+void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
+                            const void *in1, const void *begins,
+                            const void *ends, void *out);
+
 /* desc = [type, kind, rank, shape, axis, exclusive, reverse].
  * out[.., i, ..] combines in[.., 0..i, ..] (without i if exclusive; from the
  * end if reverse). bf16 and f16 accumulate in f32. */

@@ -28,6 +28,8 @@ void populateEinsumToLinalgPatterns(mlir::RewritePatternSet &patterns);
 mlir::Value lowerEinsum(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::StringRef spec, mlir::ValueRange inputs,
                         mlir::RankedTensorType type);
+/// ragged_einsum: rt.call.
+void populateRaggedToRtPatterns(mlir::RewritePatternSet &patterns);
 /// reduce, reduce_region.
 void populateReduceToLinalgPatterns(mlir::RewritePatternSet &patterns);
 void populateBitcastToLinalgPatterns(mlir::RewritePatternSet &patterns);

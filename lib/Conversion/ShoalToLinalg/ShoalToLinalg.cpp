@@ -103,6 +103,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     replaceEmptyTensors(getOperation());
     RewritePatternSet patterns(&getContext());
     populateEinsumToLinalgPatterns(patterns);
+    populateRaggedToRtPatterns(patterns);
     populateReduceToLinalgPatterns(patterns);
     populateBitcastToLinalgPatterns(patterns);
     populateShapeToLinalgPatterns(patterns);

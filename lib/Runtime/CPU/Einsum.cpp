@@ -4,8 +4,7 @@
 // shoal_rt_einsum: from a descriptor to copies, loops and matrix products.
 
 #include "../Common/Recorder.h"
-#include "Gemm.h"
-#include "LoopProduct.h"
+#include "BinaryEinsum.h"
 #include "StridedCopy.h"
 
 #include <cstring>
@@ -15,14 +14,6 @@
 namespace shoal::rt {
 
 namespace {
-
-/// Letters that one operand has alone are summed before the product, or an
-/// operand of another type than its partner is converted.
-struct Preparation {
-  bool needed = false;
-  LoopProduct sum;
-  int64_t elements = 0;
-};
 
 /// An einsum ready to run, any number of times.
 struct Prepared {
@@ -35,10 +26,10 @@ struct Prepared {
   /// A transpose or a copy, for one operand without sums.
   bool isCopy = false;
   Loops<2> copy;
-  std::array<Preparation, 2> preparations;
-  /// One of the two.
-  std::optional<GemmPlan> gemm;
-  LoopProduct loops;
+  /// A sum, for one operand.
+  LoopProduct sum;
+  /// For two.
+  BinaryEinsum product;
 };
 
 } // namespace
@@ -50,54 +41,12 @@ static int64_t elementsOf(const EinsumSpec &spec, const Letters &letters) {
   return count;
 }
 
-/// A one of every type, the second operand of einsums that have but one.
-static const void *oneOf(ElementType type) {
-  return dispatchType(type, []<typename T>() -> const void * {
-    static const T one = convert<T>(float(1));
-    return &one;
-  });
-}
-
-/// Sums the letters that operand `which` alone has, into a dense tensor of
-/// what remains, whose strides replace `strides`.
-static Preparation prepareOperand(EinsumSpec &spec, size_t which,
-                                  bool toCompute,
-                                  std::vector<int64_t> &strides) {
-  Preparation preparation;
-  Letters kept, seen;
-  Loops<3> lone;
-  const Letters &partner = spec.operands[1 - which];
-  for (int64_t letter : spec.operands[which]) {
-    if (contains(seen, letter)) // a diagonal
-      continue;
-    seen.push_back(letter);
-    if (contains(spec.result, letter) || contains(partner, letter))
-      kept.push_back(letter);
-    else if (spec.sizes[letter] > 1)
-      lone.push_back({spec.sizes[letter], {strides[letter], 0, 0}});
-  }
-  preparation.needed = toCompute || !lone.empty();
-  if (!preparation.needed)
-    return preparation;
-  std::vector<int64_t> dense = letterStrides(spec, kept);
-  Loops<3> outer;
-  preparation.elements = 1;
-  for (int64_t letter : kept) {
-    outer.push_back({spec.sizes[letter], {strides[letter], 0, dense[letter]}});
-    preparation.elements *= spec.sizes[letter];
-  }
-  preparation.sum = {outer, lone, spec.typeIn, computeType(spec)};
-  spec.operands[which] = kept;
-  strides = dense;
-  return preparation;
-}
-
 /// One operand: a copy, or a sum as a product by one.
 static void prepareUnary(Prepared &prepared) {
   const EinsumSpec &spec = prepared.spec;
   std::vector<int64_t> in = letterStrides(spec, spec.operands[0]);
   std::vector<int64_t> out = letterStrides(spec, spec.result);
-  LoopProduct &loops = prepared.loops;
+  LoopProduct &loops = prepared.sum;
   loops = {{}, {}, spec.typeIn, spec.typeOut};
   for (size_t l = 0; l < spec.sizes.size(); ++l) {
     Loop<3> loop{spec.sizes[l], {in[l], 0, out[l]}};
@@ -107,39 +56,6 @@ static void prepareUnary(Prepared &prepared) {
       prepared.copy.push_back({loop.size, {in[l], out[l]}});
   }
   prepared.isCopy = simplify(loops.summed, 0).empty();
-}
-
-static void prepareBinary(Prepared &prepared) {
-  EinsumSpec spec = prepared.spec;
-  std::array<std::vector<int64_t>, 3> strides = {
-      letterStrides(spec, spec.operands[0]),
-      letterStrides(spec, spec.operands[1]), letterStrides(spec, spec.result)};
-  for (size_t i = 0; i < 2; ++i)
-    prepared.preparations[i] =
-        prepareOperand(spec, i, /*toCompute=*/false, strides[i]);
-  // Loops take two operands of one type.
-  ElementType compute = computeType(spec), type = spec.typeIn;
-  for (size_t i = 0; i < 2 && type != compute; ++i)
-    if (prepared.preparations[1 - i].needed && !prepared.preparations[i].needed)
-      prepared.preparations[i] =
-          prepareOperand(spec, i, /*toCompute=*/true, strides[i]);
-  if (prepared.preparations[0].needed)
-    type = compute;
-
-  Contraction contraction = classify(spec, strides);
-  if (support::isFloat(compute) && !contraction.summed.empty()) {
-    bool convertsIn = type != compute, convertsOut = spec.typeOut != compute;
-    prepared.gemm =
-        planGemm(contraction, {convertsIn, convertsIn, convertsOut},
-                 static_cast<int64_t>(support::elementSize(compute)));
-    if (prepared.gemm && prepared.gemm->cost <= loopCost(contraction))
-      return;
-    prepared.gemm.reset();
-  }
-  prepared.loops = {contraction.batch, contraction.summed, type, spec.typeOut};
-  for (const Loops<3> *loops : {&contraction.rows, &contraction.columns})
-    prepared.loops.outer.insert(prepared.loops.outer.end(), loops->begin(),
-                                loops->end());
 }
 
 /// Kernels take equal types, or f32 beside a small float.
@@ -165,7 +81,9 @@ static Prepared prepare(const int64_t *desc) {
   if (spec.operands.size() == 1)
     prepareUnary(prepared);
   else
-    prepareBinary(prepared);
+    prepared.product =
+        BinaryEinsum(spec, {letterStrides(spec, spec.operands[0]),
+                            letterStrides(spec, spec.operands[1])});
   return prepared;
 }
 
@@ -183,31 +101,7 @@ static void runUnary(const Prepared &prepared, const void *in, void *out) {
   if (prepared.isCopy)
     copyStrided(prepared.copy, spec.typeIn, in, spec.typeOut, out);
   else
-    prepared.loops.run(in, oneOf(spec.typeIn), out);
-}
-
-static void runBinary(const Prepared &prepared, const void *a, const void *b,
-                      void *out) {
-  const EinsumSpec &spec = prepared.spec;
-  ElementType compute = computeType(spec);
-  std::array<const void *, 2> operands = {a, b};
-  std::array<ElementType, 2> types = {spec.typeIn, spec.typeIn};
-  constexpr Staging::Slot slots[] = {Staging::Sum0, Staging::Sum1};
-  for (size_t i = 0; i < 2; ++i) {
-    const Preparation &preparation = prepared.preparations[i];
-    if (!preparation.needed)
-      continue;
-    void *summed = Staging::get().at(
-        slots[i], preparation.elements * support::elementSize(compute));
-    preparation.sum.run(operands[i], oneOf(spec.typeIn), summed);
-    operands[i] = summed;
-    types[i] = compute;
-  }
-  if (prepared.gemm)
-    runGemm(*prepared.gemm, compute,
-            {operands[0], types[0], operands[1], types[1], out, spec.typeOut});
-  else
-    prepared.loops.run(operands[0], operands[1], out);
+    prepared.sum.run(in, oneOf(spec.typeIn), out);
 }
 
 static void runTyped(const Prepared &prepared, const void *in0, const void *in1,
@@ -215,7 +109,7 @@ static void runTyped(const Prepared &prepared, const void *in0, const void *in1,
   if (prepared.spec.operands.size() == 1)
     runUnary(prepared, in0, out);
   else
-    runBinary(prepared, in0, in1, out);
+    prepared.product.run(in0, in1, out);
 }
 
 /// Through whole converted copies, for the rare mixtures of types.

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -19,55 +19,77 @@ static int64_t dimOf(ArrayRef<char> term, char letter) {
   return place == term.end() ? -1 : place - term.begin();
 }
 
+/// The rule of an einsum with a term for each of `inputs`. Letters are factors.
+/// A letter that an operand repeats stays whole: one axis cannot split two
+/// dimensions. The result is linear in each of the first `numLinear` operands.
+static FactorRule makeEinsumRule(ArrayRef<ArrayRef<char>> terms,
+                                 ArrayRef<char> result, ValueRange inputs,
+                                 unsigned numLinear) {
+  llvm::MapVector<char, int64_t> sizes;
+  for (auto [term, input] : llvm::zip_equal(terms, inputs))
+    for (auto [letter, size] :
+         llvm::zip_equal(term, tensorType(input).getShape()))
+      sizes.insert({letter, size});
+
+  FactorRule rule;
+  rule.flops = 1;
+  for (auto [letter, size] : sizes) {
+    bool repeats = llvm::any_of(terms, [&](ArrayRef<char> term) {
+      return llvm::count(term, letter) > 1;
+    });
+    Factor factor{size, FactorKind::Parallel, std::nullopt, false};
+    if (repeats)
+      factor.kind = FactorKind::Replicated;
+    else if (dimOf(result, letter) < 0) {
+      factor.kind = FactorKind::Reduction;
+      factor.reduction = ReduceKind::Sum;
+    }
+    rule.factors.push_back(factor);
+    rule.flops *= size;
+  }
+  auto dimsOf = [&](ArrayRef<char> term) {
+    DimFactors dims;
+    for (char letter : term)
+      dims.push_back(
+          {static_cast<unsigned>(sizes.find(letter) - sizes.begin())});
+    return dims;
+  };
+  for (ArrayRef<char> term : terms)
+    rule.operands.push_back(dimsOf(term));
+  rule.results.push_back(dimsOf(result));
+  for (unsigned i = 0; i < numLinear; ++i)
+    rule.linearIn.push_back({i});
+  // A product and a sum a point; a single operand is only summed.
+  rule.flops *= numLinear;
+  return rule;
+}
+
 namespace {
 
-/// Letters are factors. A letter that an operand repeats stays whole: one axis
-/// cannot split two dimensions.
 struct Einsum : FactorRuleOpInterface::ExternalModel<Einsum, EinsumOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<EinsumOp>(operation);
     std::string error;
     EinsumSpec spec = *EinsumSpec::parse(op.getSpec(), error);
+    SmallVector<ArrayRef<char>> terms(spec.inputs.begin(), spec.inputs.end());
+    return makeEinsumRule(terms, spec.result, op.getInputs(), terms.size());
+  }
+};
 
-    llvm::MapVector<char, int64_t> sizes;
-    for (auto [term, input] : llvm::zip_equal(spec.inputs, op.getInputs()))
-      for (auto [letter, size] :
-           llvm::zip_equal(term, tensorType(input).getShape()))
-        sizes.insert({letter, size});
-
-    FactorRule rule;
-    rule.operands.resize(spec.inputs.size());
-    rule.results.resize(1);
-    double points = 1;
-    for (auto [letter, size] : sizes) {
-      bool repeats = llvm::any_of(spec.inputs, [&](ArrayRef<char> term) {
-        return llvm::count(term, letter) > 1;
-      });
-      bool kept = dimOf(spec.result, letter) >= 0;
-      Factor factor{size, FactorKind::Parallel, std::nullopt, false};
-      if (repeats)
-        factor.kind = FactorKind::Replicated;
-      else if (!kept) {
-        factor.kind = FactorKind::Reduction;
-        factor.reduction = ReduceKind::Sum;
-      }
-      rule.factors.push_back(factor);
-      points *= size;
-    }
-    auto dimsOf = [&](ArrayRef<char> term) {
-      DimFactors dims;
-      for (char letter : term)
-        dims.push_back(
-            {static_cast<unsigned>(sizes.find(letter) - sizes.begin())});
-      return dims;
-    };
-    for (auto [term, dims] : llvm::zip_equal(spec.inputs, rule.operands))
-      dims = dimsOf(term);
-    rule.results[0] = dimsOf(spec.result);
-    for (unsigned i = 0; i < spec.inputs.size(); ++i)
-      rule.linearIn.push_back({i});
-    // A product and a sum a point; a single operand is only summed.
-    rule.flops = points * spec.inputs.size();
+/// An einsum with the mask of groups, which both bounds stand for.
+struct RaggedEinsum
+    : FactorRuleOpInterface::ExternalModel<RaggedEinsum, RaggedEinsumOp> {
+  FactorRule getFactorRule(Operation *operation) const {
+    auto op = cast<RaggedEinsumOp>(operation);
+    std::string error;
+    EinsumSpec spec = *EinsumSpec::parse(op.getSpec(), error);
+    ArrayRef<char> groups = spec.inputs[2];
+    FactorRule rule =
+        makeEinsumRule({spec.inputs[0], spec.inputs[1], groups, groups},
+                       spec.result, op.getOperands(), /*numLinear=*/2);
+    // A row is multiplied by the matrix of its group alone.
+    int64_t numGroups = tensorType(op.getBegins()).getShape().back();
+    rule.flops /= std::max<int64_t>(numGroups, 1);
     return rule;
   }
 };
@@ -97,6 +119,7 @@ struct Reduce : FactorRuleOpInterface::ExternalModel<Reduce, ReduceOp> {
 void shoal::registerContractionFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     EinsumOp::attachInterface<Einsum>(*context);
+    RaggedEinsumOp::attachInterface<RaggedEinsum>(*context);
     ReduceOp::attachInterface<Reduce>(*context);
   });
 }

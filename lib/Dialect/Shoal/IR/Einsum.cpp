@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "EinsumTerms.h"
 #include "mlir/IR/PatternMatch.h"
-#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -57,18 +57,19 @@ using LetterPlaces = std::map<char, LetterPlace>;
 
 } // namespace
 
-/// (E2): a letter per dimension.
-static LogicalResult verifyRank(EinsumOp op, const Twine &what, Value value,
+/// A letter per dimension.
+static LogicalResult verifyRank(Operation *op, StringRef text,
+                                const Twine &what, Value value,
                                 size_t letters) {
   size_t rank = tensorTypeOf(value).getRank();
   if (rank == letters)
     return success();
-  return op.emitOpError() << what << ": rank " << rank << " but " << letters
-                          << " letters in \"" << op.getSpec() << "\"";
+  return op->emitOpError() << what << ": rank " << rank << " but " << letters
+                           << " letters in \"" << text << "\"";
 }
 
-/// (E3): the sizes of a tensor agree with the places seen before.
-static LogicalResult verifySizes(EinsumOp op, const Twine &what, Value value,
+/// The sizes of a tensor agree with the places seen before.
+static LogicalResult verifySizes(Operation *op, const Twine &what, Value value,
                                  ArrayRef<char> letters,
                                  const LetterPlaces &places) {
   for (auto [dim, letter] : llvm::enumerate(letters)) {
@@ -77,48 +78,72 @@ static LogicalResult verifySizes(EinsumOp op, const Twine &what, Value value,
     if (place == places.end() || place->second.size == size)
       continue;
     auto [operand, otherDim, otherSize] = place->second;
-    InFlightDiagnostic error = op.emitOpError()
+    InFlightDiagnostic error = op->emitOpError()
                                << what << " dim " << dim << ": letter '"
                                << StringRef(&letter, 1) << "' has size " << size
                                << " but operand " << operand << " dim "
                                << otherDim << " has " << otherSize;
-    error.attachNote(op.getInputs()[operand].getLoc())
+    error.attachNote(op->getOperand(operand).getLoc())
         << "operand " << operand << " is defined here";
     return error;
   }
   return success();
 }
 
-/// (E4): the result's letters stand in operands, and once in the result.
-static LogicalResult verifyResultLetters(EinsumOp op, ArrayRef<char> result,
+/// The result's letters stand in operands, and once in the result.
+static LogicalResult verifyResultLetters(Operation *op, ArrayRef<char> result,
                                          const LetterPlaces &places) {
   for (auto [dim, letter] : llvm::enumerate(result)) {
     if (!places.contains(letter))
-      return op.emitOpError() << "result 0 dim " << dim << ": letter '"
-                              << StringRef(&letter, 1) << "' is in no operand";
+      return op->emitOpError() << "result 0 dim " << dim << ": letter '"
+                               << StringRef(&letter, 1) << "' is in no operand";
     if (llvm::is_contained(result.take_front(dim), letter))
-      return op.emitOpError()
+      return op->emitOpError()
              << "result 0 dim " << dim << ": letter '" << StringRef(&letter, 1)
              << "' occurs twice in the result";
   }
   return success();
 }
 
-/// (E5): one element type, and the result's the same or a wider one.
-static LogicalResult verifyElementTypes(EinsumOp op) {
-  Type element = tensorTypeOf(op.getInputs().front()).getElementType();
-  for (auto [i, input] : llvm::enumerate(op.getInputs()))
-    if (failed(verifyElementType(op, "operand " + Twine(i), input, element)))
+LogicalResult shoal::verifyTerms(Operation *op, StringRef text,
+                                 const EinsumSpec &spec, ValueRange inputs) {
+  LetterPlaces places;
+  for (auto [i, input] : llvm::enumerate(inputs)) {
+    ArrayRef<char> letters = spec.inputs[i];
+    std::string what = ("operand " + Twine(i)).str();
+    if (failed(verifyRank(op, text, what, input, letters.size())))
+      return failure();
+    for (auto [dim, letter] : llvm::enumerate(letters))
+      places.try_emplace(letter,
+                         LetterPlace{static_cast<unsigned>(i),
+                                     static_cast<unsigned>(dim),
+                                     tensorTypeOf(input).getDimSize(dim)});
+    if (failed(verifySizes(op, what, input, letters, places)))
+      return failure();
+  }
+  Value result = op->getResult(0);
+  if (failed(verifyRank(op, text, "result 0", result, spec.result.size())) ||
+      failed(verifyResultLetters(op, spec.result, places)))
+    return failure();
+  return verifySizes(op, "result 0", result, spec.result, places);
+}
+
+LogicalResult shoal::verifyProductTypes(Operation *op, unsigned count) {
+  Type element = tensorTypeOf(op->getOperand(0)).getElementType();
+  for (unsigned i = 0; i < count; ++i)
+    if (failed(verifyElementType(op, "operand " + Twine(i), op->getOperand(i),
+                                 element)))
       return failure();
   if (element.isInteger(1))
-    return op.emitOpError() << "operand 0: expected numbers but got i1";
-  Type result = tensorTypeOf(op.getResult()).getElementType();
+    return op->emitOpError() << "operand 0: expected numbers but got i1";
+  Type result = tensorTypeOf(op->getResult(0)).getElementType();
   bool isWider =
       isa<FloatType>(element) == isa<FloatType>(result) &&
       result.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth();
   if (result != element && !isWider)
-    return op.emitOpError() << "result 0: expected elements of type " << element
-                            << " or a wider one of its kind but got " << result;
+    return op->emitOpError()
+           << "result 0: expected elements of type " << element
+           << " or a wider one of its kind but got " << result;
   return success();
 }
 
@@ -132,25 +157,10 @@ LogicalResult EinsumOp::verify() {
     return emitOpError() << "spec \"" << getSpec() << "\": expected 1 or 2 "
                          << "operands, as many as the op has, " << count
                          << ", but got " << spec->inputs.size();
-  LetterPlaces places;
-  for (auto [i, input] : llvm::enumerate(getInputs())) {
-    ArrayRef<char> letters = spec->inputs[i];
-    std::string what = ("operand " + Twine(i)).str();
-    if (failed(verifyRank(*this, what, input, letters.size())))
-      return failure();
-    for (auto [dim, letter] : llvm::enumerate(letters))
-      places.try_emplace(letter,
-                         LetterPlace{static_cast<unsigned>(i),
-                                     static_cast<unsigned>(dim),
-                                     tensorTypeOf(input).getDimSize(dim)});
-    if (failed(verifySizes(*this, what, input, letters, places)))
-      return failure();
-  }
-  if (failed(verifyRank(*this, "result 0", getResult(), spec->result.size())) ||
-      failed(verifyResultLetters(*this, spec->result, places)) ||
-      failed(verifySizes(*this, "result 0", getResult(), spec->result, places)))
+  // (E2), (E3), (E4), (E5)
+  if (failed(verifyTerms(*this, getSpec(), *spec, getInputs())))
     return failure();
-  return verifyElementTypes(*this);
+  return verifyProductTypes(*this, count);
 }
 
 //===----------------------------------------------------------------------===//

@@ -10,6 +10,7 @@
 #include "shoal/Dialect/Shoal/IR/ElementOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
+#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
 #include "shoal/Dialect/Shoal/IR/RegionOps.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Dialect/Shoal/IR/WindowOps.h"
@@ -62,6 +63,10 @@ void ShoalDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/RaggedOps.cpp.inc"
       >();
   addInterfaces<ShoalInliner>();
 }

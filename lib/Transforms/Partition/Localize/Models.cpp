@@ -74,32 +74,6 @@ private:
   }
 };
 
-/// Padding of summed dimensions must not count. Both operands are masked: what
-/// lies past the end may be NaN, and NaN * 0 is NaN.
-struct Einsum : LocalizeOpInterface::ExternalModel<Einsum, EinsumOp> {
-  LogicalResult localize(Operation *operation, Localizer &l,
-                         SmallVectorImpl<Value> &results) const {
-    auto op = cast<EinsumOp>(operation);
-    std::string error;
-    EinsumSpec spec = *EinsumSpec::parse(op.getSpec(), error);
-    SmallVector<Value> operands;
-    for (auto [i, value] : llvm::enumerate(l.operands)) {
-      SmallVector<int64_t> summed;
-      for (auto [dim, letter] : llvm::enumerate(spec.inputs[i]))
-        if (!llvm::is_contained(spec.result, letter))
-          summed.push_back(dim);
-      Type element = cast<RankedTensorType>(value.getType()).getElementType();
-      operands.push_back(l.maskPadding(
-          value, shapeOf(op.getInputs()[i]), l.operandShardings[i], summed,
-          reductionIdentity(ReduceKind::Sum, element)));
-    }
-    results.push_back(EinsumOp::create(l.builder, l.getLoc(),
-                                       l.localResultType(), op.getSpecAttr(),
-                                       operands));
-    return success();
-  }
-};
-
 /// Padding of reduced dimensions must not count. Sums stay partial; what else
 /// was reduced over a split dimension is finished here.
 struct Reduce : LocalizeOpInterface::ExternalModel<Reduce, ReduceOp> {
@@ -131,12 +105,12 @@ struct Reduce : LocalizeOpInterface::ExternalModel<Reduce, ReduceOp> {
 } // namespace
 
 void shoal::registerLocalizeModels(DialectRegistry &registry) {
+  registerContractionLocalizeModels(registry);
   registerGatherLocalizeModels(registry);
   registerScatterLocalizeModels(registry);
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ShardingConstraintOp::attachInterface<Constraint>(*context);
     IotaOp::attachInterface<Iota>(*context);
-    EinsumOp::attachInterface<Einsum>(*context);
     ReduceOp::attachInterface<Reduce>(*context);
   });
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {

@@ -11,6 +11,8 @@
 
 namespace shoal {
 
+/// einsum, ragged_einsum.
+void registerContractionLocalizeModels(mlir::DialectRegistry &registry);
 /// gather, dynamic_slice.
 void registerGatherLocalizeModels(mlir::DialectRegistry &registry);
 /// scatter, dynamic_update_slice.

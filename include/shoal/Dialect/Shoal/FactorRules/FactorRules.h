@@ -15,7 +15,7 @@ namespace shoal {
 void registerElementwiseFactorRules(mlir::DialectRegistry &registry);
 /// Annotations and reshards.
 void registerAnnotationFactorRules(mlir::DialectRegistry &registry);
-/// einsum, reduce.
+/// einsum, ragged_einsum, reduce.
 void registerContractionFactorRules(mlir::DialectRegistry &registry);
 /// broadcast_in_dim, transpose, iota, slice, pad, reverse, concatenate.
 void registerStructureFactorRules(mlir::DialectRegistry &registry);

@@ -1,0 +1,112 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Local forms of einsums: padding of summed dimensions must not count.
+
+#include "IndexMath.h"
+#include "Models.h"
+#include "Shapes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
+
+using namespace mlir;
+using namespace shoal;
+
+static EinsumSpec parseSpec(StringRef text) {
+  std::string error;
+  return *EinsumSpec::parse(text, error);
+}
+
+/// The local operand `index` with zeros for the padding of its summed letters,
+/// those that neither the result nor `masked` has. Every operand is masked:
+/// what lies past the end may be NaN, and NaN * 0 is NaN.
+static Value zeroPadding(Localizer &l, unsigned index, const EinsumSpec &spec,
+                         ArrayRef<char> masked = {}) {
+  Value value = l.operands[index];
+  SmallVector<int64_t> summed;
+  for (auto [dim, letter] : llvm::enumerate(spec.inputs[index]))
+    if (!llvm::is_contained(spec.result, letter) &&
+        !llvm::is_contained(masked, letter))
+      summed.push_back(dim);
+  return l.maskPadding(
+      value, shapeOf(l.op->getOperand(index)), l.operandShardings[index],
+      summed,
+      reductionIdentity(ReduceKind::Sum, typeOf(value).getElementType()));
+}
+
+namespace {
+
+struct Einsum : LocalizeOpInterface::ExternalModel<Einsum, EinsumOp> {
+  LogicalResult localize(Operation *operation, Localizer &l,
+                         SmallVectorImpl<Value> &results) const {
+    auto op = cast<EinsumOp>(operation);
+    EinsumSpec spec = parseSpec(op.getSpec());
+    SmallVector<Value> operands;
+    for (unsigned i = 0; i < l.operands.size(); ++i)
+      operands.push_back(zeroPadding(l, i, spec));
+    results.push_back(EinsumOp::create(l.builder, l.getLoc(),
+                                       l.localResultType(), op.getSpecAttr(),
+                                       operands));
+    return success();
+  }
+};
+
+/// Bounds decide which rows and groups count, so that their padding needs no
+/// zeros in operands: bounds are cut to the rows that exist, and groups that do
+/// not exist are empty.
+struct RaggedEinsum
+    : LocalizeOpInterface::ExternalModel<RaggedEinsum, RaggedEinsumOp> {
+  LogicalResult localize(Operation *operation, Localizer &l,
+                         SmallVectorImpl<Value> &results) const {
+    auto op = cast<RaggedEinsumOp>(operation);
+    EinsumSpec spec = parseSpec(op.getSpec());
+    char row = op.getRows().front();
+    SmallVector<char> masked = llvm::to_vector(ArrayRef<char>(spec.inputs[2]));
+    masked.push_back(row);
+    Value lhs = zeroPadding(l, 0, spec, masked);
+    Value rhs = zeroPadding(l, 1, spec, masked);
+    Value begins = localBound(l, 2, spec, row);
+    Value ends = localBound(l, 3, spec, row);
+    results.push_back(RaggedEinsumOp::create(
+        l.builder, l.getLoc(), l.localResultType(), op.getSpecAttr(),
+        op.getRowsAttr(), lhs, rhs, begins, ends));
+    return success();
+  }
+
+private:
+  /// Zero, and thus empty, for groups that are summed over and do not exist;
+  /// counted from the device's first row.
+  static Value localBound(Localizer &l, unsigned index, const EinsumSpec &spec,
+                          char row) {
+    Value bound = l.operands[index];
+    SmallVector<int64_t> summed;
+    for (auto [dim, letter] : llvm::enumerate(spec.inputs[2]))
+      if (!llvm::is_contained(spec.result, letter))
+        summed.push_back(dim);
+    bound = l.maskPadding(
+        bound, shapeOf(l.op->getOperand(index)), l.operandShardings[index],
+        summed,
+        reductionIdentity(ReduceKind::Sum, typeOf(bound).getElementType()));
+    unsigned holder = llvm::is_contained(spec.inputs[0], row) ? 0 : 1;
+    int64_t dim =
+        llvm::find(spec.inputs[holder], row) - spec.inputs[holder].begin();
+    ArrayRef<AxisId> axes = l.operandShardings[holder].dims[dim];
+    if (axes.empty())
+      return bound;
+    IndexMath math(l);
+    Value existing =
+        math.clamp(math.widen(bound), shapeOf(l.op->getOperand(holder))[dim]);
+    Value first = math.firstRow(axes, shapeOf(l.operands[holder])[dim]);
+    return math.subtract(existing,
+                         math.place(first, shapeOf(bound), /*dims=*/{}));
+  }
+};
+
+} // namespace
+
+void shoal::registerContractionLocalizeModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
+    EinsumOp::attachInterface<Einsum>(*context);
+    RaggedEinsumOp::attachInterface<RaggedEinsum>(*context);
+  });
+}
