@@ -30,10 +30,10 @@ func.func @rows(%x: tensor<13x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{
 shoal.mesh @mesh = <["x" = 4]>
 
 // CHECK-LABEL: func.func @groups
-// CHECK-SAME: %[[X:.*]]: tensor<13x4xf32>
-// CHECK-SAME: %[[W:.*]]: tensor<2x4x5xf32>
-func.func @groups(%x: tensor<13x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>},
-                  %w: tensor<5x4x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>},
+// CHECK-SAME: %[[X:.*]]: tensor<13x40xf32>
+// CHECK-SAME: %[[W:.*]]: tensor<2x40x5xf32>
+func.func @groups(%x: tensor<13x40xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>},
+                  %w: tensor<5x40x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}, {}]>},
                   %sizes: tensor<5xi32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>})
     -> (tensor<13x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
   // CHECK: %[[BEGINS:.*]] = arith.select {{.*}} : tensor<2xi1>, tensor<2xi32>
@@ -43,7 +43,7 @@ func.func @groups(%x: tensor<13x4xf32> {shoal.sharding = #shoal.sharding<@mesh, 
   // CHECK: spmd.reduce_scatter sum @mesh [{"x"}, {}] %[[Y]] {{.*}} : tensor<13x5xf32> -> tensor<4x5xf32>
   // CHECK-NOT: = spmd.
   // CHECK: return
-  %y = shoal.ragged_dot "TM,EMH,E->TH" rows "T" %x, %w sizes %sizes : (tensor<13x4xf32>, tensor<5x4x5xf32>, tensor<5xi32>) -> tensor<13x5xf32>
+  %y = shoal.ragged_dot "TM,EMH,E->TH" rows "T" %x, %w sizes %sizes : (tensor<13x40xf32>, tensor<5x40x5xf32>, tensor<5xi32>) -> tensor<13x5xf32>
   return %y : tensor<13x5xf32>
 }
 
@@ -76,17 +76,17 @@ func.func @summed(%x: tensor<13x6xf32> {shoal.sharding = #shoal.sharding<@mesh, 
 shoal.mesh @mesh = <["x" = 4]>
 
 // CHECK-LABEL: func.func @gradient
-// CHECK-SAME: %[[X:.*]]: tensor<4x4xf32>
-// CHECK-SAME: %[[DY:.*]]: tensor<4x8xf32>
-func.func @gradient(%x: tensor<13x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>},
-                    %dy: tensor<13x8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>},
+// CHECK-SAME: %[[X:.*]]: tensor<26x4xf32>
+// CHECK-SAME: %[[DY:.*]]: tensor<26x8xf32>
+func.func @gradient(%x: tensor<101x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>},
+                    %dy: tensor<101x8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>},
                     %sizes: tensor<3xi32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>})
     -> (tensor<3x4x8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}, {"x"}]>}) {
-  // CHECK: arith.constant dense<13> : tensor<3xi64>
+  // CHECK: arith.constant dense<101> : tensor<3xi64>
   // CHECK: %[[DW:.*]] = shoal.ragged_einsum "TM,TH,E->EMH" rows "T" %[[X]], %[[DY]]
   // CHECK: spmd.reduce_scatter sum @mesh [{}, {}, {"x"}] %[[DW]] {{.*}} : tensor<3x4x8xf32> -> tensor<3x4x2xf32>
   // CHECK-NOT: = spmd.
   // CHECK: return
-  %dw = shoal.ragged_dot "TM,TH,E->EMH" rows "T" %x, %dy sizes %sizes : (tensor<13x4xf32>, tensor<13x8xf32>, tensor<3xi32>) -> tensor<3x4x8xf32>
+  %dw = shoal.ragged_dot "TM,TH,E->EMH" rows "T" %x, %dy sizes %sizes : (tensor<101x4xf32>, tensor<101x8xf32>, tensor<3xi32>) -> tensor<3x4x8xf32>
   return %dw : tensor<3x4x8xf32>
 }
