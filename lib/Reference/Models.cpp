@@ -19,4 +19,5 @@ void shoal::reference::registerReferenceModels(
   registerWindowModels(registry);
   registerSpmdModels(registry);
   registerControlFlowModels(registry);
+  registerManualModels(registry);
 }

@@ -73,15 +73,14 @@ struct Assembler {
 } // namespace
 
 FailureOr<Tensor> assembleResult(const Port &port, const GridValue &value,
-                                 FunctionOpInterface function) {
+                                 function_ref<InFlightDiagnostic()> emitError) {
   if (!port.grid)
     return value.front();
   Assembler assembler(port);
   for (auto [device, shard] : llvm::enumerate(value))
     if (std::optional<int64_t> other = assembler.add(device, shard))
-      return function.emitError()
-             << port.place << ": devices " << *other << " and " << device
-             << " hold different copies of one element";
+      return emitError() << port.place << ": devices " << *other << " and "
+                         << device << " hold different copies of one element";
   return assembler.global;
 }
 

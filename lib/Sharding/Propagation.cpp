@@ -145,6 +145,7 @@ public:
 
 private:
   void seed(unsigned opId, int64_t priority);
+  void seedManualAxes(unsigned opId);
   void closeDims(unsigned opId);
   void runToFixpoint(Problem::Priority last);
   bool step(unsigned opId, AxisId axis);
@@ -156,7 +157,8 @@ private:
   unsigned factorOf(const Place &place, unsigned dim, AxisId axis,
                     const FactorRule &rule) const;
   /// Shards over the axes known to split a dimension of a value.
-  int64_t shardsOf(unsigned value, unsigned dim) const;
+  /// A boundary's op sees no shards over manual axes.
+  int64_t shardsOf(unsigned value, unsigned dim, const Problem::Op &op) const;
   llvm::SmallVector<Place, 4> placesOf(const Problem::Op &op) const;
 
   const Problem &problem;
@@ -183,10 +185,12 @@ llvm::SmallVector<Place, 4> Propagation::placesOf(const Problem::Op &op) const {
   return places;
 }
 
-int64_t Propagation::shardsOf(unsigned value, unsigned dim) const {
+int64_t Propagation::shardsOf(unsigned value, unsigned dim,
+                              const Problem::Op &op) const {
   int64_t shards = 1;
   for (auto [axis, hint] : llvm::enumerate(hints.hints[value]))
-    if (hint.state == AxisHint::Split && hint.dim == dim)
+    if (hint.state == AxisHint::Split && hint.dim == dim &&
+        !llvm::is_contained(op.manualAxes, axis))
       shards *= problem.mesh.axes[axis].size;
   return shards;
 }
@@ -221,6 +225,18 @@ void Propagation::seed(unsigned opId, int64_t priority) {
       for (AxisId axis : dim.axes)
         hints.hints[op.results[0]][axis] = {AxisHint::Split, unsigned(d), opId,
                                             opId, std::nullopt};
+}
+
+/// Writes the manual axes of a boundary to the value outside.
+void Propagation::seedManualAxes(unsigned opId) {
+  const Problem::Op &op = problem.ops[opId];
+  unsigned value = op.boundary->isEntry ? op.operands[0] : op.results[0];
+  for (auto [d, axes] : llvm::enumerate(op.boundary->axes))
+    for (AxisId axis : axes) {
+      AxisHint &hint = hints.hints[value][axis];
+      if (hint.state == AxisHint::Unknown || !op.boundary->isEntry)
+        hint = {AxisHint::Split, unsigned(d), opId, opId, std::nullopt};
+    }
 }
 
 /// Marks what an annotation keeps axes away from.
@@ -279,13 +295,14 @@ bool Propagation::write(const Place &place, AxisId axis, unsigned opId,
   AxisHint &hint = hints.hints[place.value][axis];
   if (hint.state != AxisHint::Unknown)
     return false;
-  const FactorRule &rule = problem.ops[opId].rule;
+  const Problem::Op &op = problem.ops[opId];
+  const FactorRule &rule = op.rule;
   for (auto [d, factors] : llvm::enumerate(*place.dims)) {
     int64_t rowsBefore = 1;
     for (unsigned factor : factors) {
       int64_t rows = rowsBefore * rule.factors[factor].size;
       if (factor == suggestion.factor) {
-        int64_t before = shardsOf(place.value, d);
+        int64_t before = shardsOf(place.value, d, op);
         int64_t after = before * problem.mesh.axes[axis].size;
         if (closed[place.value][d] || before < rowsBefore || after > rows ||
             (rule.factors[factor].needsEvenSplit && rows % after != 0))
@@ -302,6 +319,8 @@ bool Propagation::write(const Place &place, AxisId axis, unsigned opId,
 
 bool Propagation::step(unsigned opId, AxisId axis) {
   const Problem::Op &op = problem.ops[opId];
+  if (llvm::is_contained(op.manualAxes, axis))
+    return false;
   std::optional<Suggestion> suggestion = suggest(opId, axis);
   if (!suggestion ||
       op.rule.factors[suggestion->factor].kind == FactorKind::Replicated)
@@ -336,6 +355,8 @@ void Propagation::run() {
     if (!op.constraint)
       continue;
     closeDims(opId);
+    if (op.boundary)
+      seedManualAxes(opId);
     for (const DimConstraint &dim : op.constraint->dims)
       priorities.insert(dim.priority);
   }

@@ -17,6 +17,8 @@ void shoal::buildImportPipeline(OpPassManager &pm) {
   // a boundary of layouts.
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
+  // What was written op by op for one device becomes regions.
+  pm.addPass(createFormManualRegions());
   // Annotations before anything can fold them away with what they annotate.
   pm.addPass(createResolveAnnotations());
   // From here on no pass knows of softmax or gating.

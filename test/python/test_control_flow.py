@@ -19,21 +19,23 @@ from shoal_testing import (
 DEVICES = 4
 
 
-def program(file, section):
-    """The part of a lit test behind `//--- section`."""
+def program(file, section=None):
+    """A lit test, or the part of one behind `//--- section`."""
     text = (ROOT / "test/Execution" / file).read_text()
+    if not section:
+        return text
     parts = re.split(r"^//--- (\S+)$", text, flags=re.M)
     return dict(zip(parts[1::2], parts[2::2]))[section]
 
 
-def compare(tmp_path, text):
+def compare(tmp_path, text, devices=DEVICES):
     """Runs both; returns the static and the measured statistics."""
     source = tmp_path / "program.mlir"
     source.write_text(text)
     shoalc(source, tmp_path / "program", "--stats", tmp_path / "static.json").expect_success()
     common = ["--random-inputs=3", "--output-dir"]
     mpirun(
-        DEVICES, tmp_path / "program", *common, tmp_path / "actual",
+        devices, tmp_path / "program", *common, tmp_path / "actual",
         "--stats", tmp_path / "measured.json",
     ).expect_success()
     shoal_run(source, "--devices=0", *common, tmp_path / "expected").expect_success()
@@ -55,3 +57,18 @@ def test_counted_loop_counts_its_collectives(tmp_path):
     assert static["collectives"]["exchange"] == 6  # two a trip, of uneven blocks
     for key in ("collectives", "bytes_sent_per_device"):
         assert {k: v for k, v in measured[key].items() if v} == static[key]
+
+
+@pytest.mark.parametrize(
+    "devices, file, section",
+    [
+        (4, "manual-regions.mlir", "partial.mlir"),
+        (8, "manual-regions.mlir", "exchange.mlir"),
+        (4, "manual-regions.mlir", "control.mlir"),
+        (6, "manual-regions.mlir", "order-of-some.mlir"),
+        (8, "manual-collectives.mlir", None),
+        (4, "manual-dispatch.mlir", None),
+    ],
+)
+def test_manual_regions(tmp_path, devices, file, section):
+    compare(tmp_path, program(file, section), devices)

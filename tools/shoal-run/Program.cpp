@@ -56,6 +56,7 @@ static FailureOr<Program> transform(func::FuncOp entry,
 
 FailureOr<Program> Program::readGlobal(func::FuncOp entry) {
   return transform(entry, [](OpPassManager &passes) {
+    passes.addPass(createFormManualRegions());
     passes.addPass(createDecomposeComposites());
   });
 }

@@ -21,6 +21,21 @@ struct Join {
   /// Results of the op and arguments of its regions, of one type.
   llvm::SmallVector<mlir::Value, 3> values;
 };
+
+/// A value that enters a region written for one device, or leaves it.
+struct Boundary {
+  /// An operand of the op or of the region's terminator, and the argument of
+  /// the region or result of the op that it becomes.
+  mlir::OpOperand *source;
+  mlir::Value value;
+  /// A #shoal.sharding, of the whole value.
+  mlir::Attribute sharding;
+  bool isEntry;
+
+  /// The value inside of the region.
+  mlir::Value inner() const { return isEntry ? value : source->get(); }
+  mlir::Value outer() const { return isEntry ? source->get() : value; }
+};
 } // namespace shoal
 
 #include "shoal/Interfaces/PartitionInterfaces.h.inc"

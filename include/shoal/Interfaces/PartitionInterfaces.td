@@ -45,6 +45,23 @@ def JoinOpInterface : OpInterface<"JoinOpInterface"> {
   ];
 }
 
+def BoundaryOpInterface : OpInterface<"BoundaryOpInterface"> {
+  let cppNamespace = "::shoal";
+  let description = [{
+    An op whose regions, one block each, are written for one device along some
+    axes. Their values have the shapes of shards over these axes; over the
+    others the program is partitioned inside as outside.
+  }];
+  let methods = [
+    InterfaceMethod<"The axes along which the regions are written.",
+      "::mlir::ArrayAttr", "getManualAxisRefs">,
+    InterfaceMethod<"The mesh of these axes.",
+      "::mlir::FlatSymbolRefAttr", "getManualMesh">,
+    InterfaceMethod<"The values that come in, then those that go out.",
+      "::llvm::SmallVector<::shoal::Boundary>", "getBoundaries">
+  ];
+}
+
 def LocalizeOpInterface : OpInterface<"LocalizeOpInterface"> {
   let cppNamespace = "::shoal";
   let description = [{

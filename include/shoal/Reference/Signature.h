@@ -44,10 +44,17 @@ struct Signature {
 /// unspecified.
 GridValue splitArgument(const Port &port, const Tensor &global);
 
-/// The global value of a result. Emits an error at the function where devices
-/// that should hold the same element do not.
-mlir::FailureOr<Tensor> assembleResult(const Port &port, const GridValue &value,
-                                       mlir::FunctionOpInterface function);
+/// The global value of a result. Emits an error where devices that should hold
+/// the same element do not.
+mlir::FailureOr<Tensor>
+assembleResult(const Port &port, const GridValue &value,
+               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// The same, with errors at the function.
+inline mlir::FailureOr<Tensor>
+assembleResult(const Port &port, const GridValue &value,
+               mlir::FunctionOpInterface function) {
+  return assembleResult(port, value, [&]() { return function.emitError(); });
+}
 
 } // namespace shoal::reference
 

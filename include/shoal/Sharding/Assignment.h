@@ -35,6 +35,9 @@ struct AssignmentProblem {
     int64_t elementBytes = 4;
     /// How often it is made; reshards cost as many times more.
     double weight = 1;
+    /// The axes along which each device has a value of its own
+    /// (ManualAxes.h).
+    AxisList manualAxes = {};
   };
   /// When an op's suggestions spread, in propagation.
   enum class Priority { PassThrough, Restructuring, Contraction };
@@ -53,6 +56,17 @@ struct AssignmentProblem {
     /// Which of several orders of the devices the op's shardings are over; all
     /// meshes of a program have the same axes.
     unsigned deviceOrder = 0;
+    /// Axes that split nothing here: the op is written for one device along
+    /// them.
+    AxisList manualAxes;
+    /// On an op with a constraint between a value and its shards over manual
+    /// axes: those axes by dimension. They come before the constraint's on the
+    /// operand of an entry, else on the result.
+    struct ManualBoundary {
+      llvm::SmallVector<AxisList, 4> axes;
+      bool isEntry = false;
+    };
+    std::optional<ManualBoundary> boundary;
     /// How often it runs, in a loop; all that it costs counts as often.
     double weight = 1;
   };

@@ -85,6 +85,9 @@ struct FactorRule {
   /// What the op's local form sends by itself.
   llvm::SmallVector<Window, 0> windows;
   llvm::SmallVector<Gather, 0> gathers;
+  /// What the user should know of it: that something is kept whole which need
+  /// not be. Mostly empty.
+  std::string warning;
   /// Floating-point operations of the whole op, for the cost model.
   double flops = 0;
 };

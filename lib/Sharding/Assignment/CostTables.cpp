@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CostTables.h"
+#include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVectorExtras.h"
@@ -43,7 +44,7 @@ void OpClass::addLabels(const Problem &problem, AxisId axis) {
   const FactorRule &rule = op.rule;
   labels[axis].push_back({Label::None, 0});
   int64_t size = problem.mesh.axes[axis].size;
-  if (size == 1)
+  if (size == 1 || llvm::is_contained(op.manualAxes, axis))
     return;
   for (auto [f, factor] : llvm::enumerate(rule.factors)) {
     bool divides = !factor.needsEvenSplit || factor.size % size == 0;
@@ -81,6 +82,7 @@ void CostTables::addValueType(unsigned value, std::string &key) const {
   addToKey(problem.values[value].elementBytes, key);
   addToKey(problem.values[value].weight, key);
   addListToKey(problem.values[value].shape, key);
+  addListToKey(problem.values[value].manualAxes, key);
 }
 
 static void addTensors(llvm::ArrayRef<DimFactors> tensors, std::string &key) {
@@ -153,6 +155,7 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
     addToKey(op.constraint ? int64_t(id) : -1, key);
     addToKey(op.deviceOrder, key);
     addToKey(op.weight, key);
+    addListToKey(op.manualAxes, key);
     addListToKey(llvm::map_to_vector(
                      op.operands, [&](unsigned v) { return valueClasses[v]; }),
                  key);
@@ -203,8 +206,11 @@ double CostTables::reshardBytesOf(unsigned value, LayoutId from,
   const Problem::Value &type = problem.values[value];
   const Layout &source = layouts[from], &target = layouts[to];
   auto *price = options.pricePlans ? plannedBytes : reshardBytes;
-  return price(type.shape, type.elementBytes, source.sharding, target.sharding,
-               problem.mesh, source.deviceOrder != target.deviceOrder);
+  return price(withManualDim(type.shape, type.manualAxes, problem.mesh),
+               type.elementBytes,
+               withManualDim(source.sharding, type.manualAxes),
+               withManualDim(target.sharding, type.manualAxes), problem.mesh,
+               source.deviceOrder != target.deviceOrder);
 }
 
 double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
@@ -245,6 +251,21 @@ static bool leavesDevicesEmpty(const FactorRule &rule,
                       });
 }
 
+/// Puts the manual axes of a boundary in front of the others, on the side that
+/// is outside. Nothing where the blocks of both sides would differ.
+static std::optional<OpShardings>
+addManualAxes(const Problem::Op &op, OpShardings shardings, const Mesh &mesh) {
+  Sharding &outer =
+      op.boundary->isEntry ? shardings.operands[0] : shardings.results[0];
+  for (auto [factor, dim, manual] :
+       llvm::zip_equal(op.rule.factors, outer.dims, op.boundary->axes)) {
+    if (!manual.empty() && factor.size % mesh.sizeOf(dim) != 0)
+      return std::nullopt;
+    dim.insert(dim.begin(), manual.begin(), manual.end());
+  }
+  return shardings;
+}
+
 std::optional<OpShardings>
 CostTables::shardingsOf(const Problem::Op &op,
                         const FactorSharding &choice) const {
@@ -258,6 +279,8 @@ CostTables::shardingsOf(const Problem::Op &op,
   OpShardings shardings;
   shardings.operands.assign(op.operands.size(), sharding);
   shardings.results.assign(op.results.size(), sharding);
+  if (op.boundary)
+    return addManualAxes(op, std::move(shardings), problem.mesh);
   return shardings;
 }
 

@@ -3,6 +3,7 @@
 
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardPlan.h"
 #include "shoal/Transforms/Partition/Passes.h"
 
@@ -32,17 +33,20 @@ public:
         at(op.getSource()) {}
 
   void build() {
-    Sharding source = toSharding(op.getSource(), mesh);
     Sharding target = toSharding(op.getTarget(), mesh);
+    AxisList manual = manualAxesAround(op, mesh);
     Mesh sourceMesh = inOrderOf(op.getSource());
     Mesh targetMesh = inOrderOf(op.getTarget());
     bool isReordered = sourceMesh.deviceIds != targetMesh.deviceIds;
     for (const PlannedStep &step :
-         planReshard(op.getType().getShape(), source, target, sourceMesh,
+         planReshard(withManualDim(op.getType().getShape(), manual, mesh),
+                     withManualDim(toSharding(op.getSource(), mesh), manual),
+                     withManualDim(target, manual), sourceMesh,
                      isReordered ? &targetMesh : nullptr)) {
       FlatSymbolRefAttr symbol =
           (step.inTargetOrder ? op.getTarget() : op.getSource()).getMesh();
-      addStep(toStepAttr(step.step), toAttr(step.result, mesh, symbol));
+      addStep(toStepAttr(step.step),
+              toAttr(withoutManualDim(step.result, manual), mesh, symbol));
     }
     // Two meshes of one order, or the same order written in two ways.
     if (at.getMesh() != op.getTarget().getMesh())

@@ -61,11 +61,15 @@ std::string ExtractedProblem::describe(unsigned op) const {
     return describeResult(const_cast<ExtractedProblem *>(this)->function,
                           origin.index) +
            " of @" + function->getAttrOfType<StringAttr>("sym_name").str();
-  return withLocation(describeOp(origin.op), origin.op->getLoc());
+  std::string text = describeOp(origin.op);
+  if (const auto &boundary = problem.ops[op].boundary)
+    text = (boundary->isEntry ? "operand " : "result ") +
+           std::to_string(origin.index) + " of " + text;
+  return withLocation(text, origin.op->getLoc());
 }
 
 std::string ExtractedProblem::describeUse(unsigned op, unsigned operand) const {
-  if (ops[op].isResult)
+  if (ops[op].isResult || problem.ops[op].boundary)
     return describe(op);
   OpOperand *use = ops[op].operands[operand];
   Operation *user = use->getOwner();

@@ -3,6 +3,7 @@
 
 #include "Extract.h"
 #include "mlir/IR/AsmState.h"
+#include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 #include "llvm/Support/Format.h"
@@ -29,11 +30,12 @@ private:
   void printArgument(BlockArgument argument);
   void printResult(unsigned index);
   void printBlock(Block &block);
-  void printRegions(JoinOpInterface op);
+  void printRegions(Operation *op);
   void printOp(Operation *op);
   void printReshard(ReshardOp op);
   void printMeeting(ReshardOp op);
   StringRef originOf(Value value);
+  std::string originOfBoundary(OpOperand *use);
   void printSharding(ShardingAttr sharding);
   void printOrigin(ArrayAttr origins, unsigned index);
   double bytesOf(ReshardOp op) const;
@@ -119,11 +121,15 @@ StringRef Explainer::originOf(Value value) {
 /// a.mlir:3:4]`: the annotations that led to the operand's sharding and to the
 /// user's.
 void Explainer::printMeeting(ReshardOp op) {
+  OpOperand *use = nullptr;
   Operation *user = op;
-  while (isa<ReshardOp>(user) && !user->use_empty())
-    user = *user->user_begin();
-  StringRef there =
-      user->getNumResults() > 0 ? originOf(user->getResult(0)) : StringRef();
+  while (isa<ReshardOp>(user) && !user->use_empty()) {
+    use = &*user->use_begin();
+    user = use->getOwner();
+  }
+  std::string there = originOfBoundary(use);
+  if (there.empty() && user->getNumResults() > 0)
+    there = originOf(user->getResult(0));
   StringRef here = originOf(op.getInput());
   if (here.empty() && there.empty())
     return;
@@ -137,11 +143,32 @@ void Explainer::printMeeting(ReshardOp op) {
                                                     : "what a result asks for");
 }
 
+/// `operand 0 of shoal.manual_computation at a.mlir:3:4` where the use is the
+/// edge of a region for one device, which is an annotation itself.
+std::string Explainer::originOfBoundary(OpOperand *use) {
+  if (!use)
+    return {};
+  Operation *user = use->getOwner();
+  bool isEntry = isa<BoundaryOpInterface>(user);
+  Operation *region = isEntry ? user : user->getParentOp();
+  if (!isEntry && !(isa<BoundaryOpInterface>(region) &&
+                    user->hasTrait<OpTrait::IsTerminator>()))
+    return {};
+  std::string text = (isEntry ? "operand " : "result ") +
+                     std::to_string(use->getOperandNumber()) + " of " +
+                     describeOp(region);
+  std::string where = describeLocation(region->getLoc());
+  return where.empty() ? text : text + " at " + where;
+}
+
 double Explainer::bytesOf(ReshardOp op) const {
   RankedTensorType type = op.getType();
-  return plannedBytes(type.getShape(), (type.getElementTypeBitWidth() + 7) / 8,
-                      toSharding(op.getSource(), mesh),
-                      toSharding(op.getTarget(), mesh), mesh,
+  AxisList manual = manualAxesAround(op, mesh);
+  return plannedBytes(withManualDim(type.getShape(), manual, mesh),
+                      (type.getElementTypeBitWidth() + 7) / 8,
+                      withManualDim(toSharding(op.getSource(), mesh), manual),
+                      withManualDim(toSharding(op.getTarget(), mesh), manual),
+                      mesh,
                       op.getSource().getMesh() != op.getTarget().getMesh());
 }
 
@@ -177,16 +204,20 @@ void Explainer::printOp(Operation *op) {
                 result.getResultNumber());
     os << '\n';
   }
-  if (auto join = dyn_cast<JoinOpInterface>(op))
-    printRegions(join);
+  if (isa<JoinOpInterface, BoundaryOpInterface>(op))
+    printRegions(op);
 }
 
-void Explainer::printRegions(JoinOpInterface op) {
+void Explainer::printRegions(Operation *op) {
   indent += "  ";
   for (Region &region : op->getRegions()) {
     os << indent << "region " << region.getRegionNumber() << " (";
     llvm::interleaveComma(region.getArguments(), os, [&](Value argument) {
       argument.printAsOperand(os, names);
+      if (!isa<BoundaryOpInterface>(op))
+        return;
+      os << " : " << argument.getType() << ' ';
+      printSharding(getShardingOf(argument));
     });
     os << ")\n";
     printBlock(region.front());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Extract.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -40,11 +41,19 @@ private:
   LogicalResult addOp(Operation *op);
   LogicalResult addJoins(JoinOpInterface op);
   void addWhole(OpOperand *operand);
+  LogicalResult addManualRegions(BoundaryOpInterface op);
+  LogicalResult addBoundaries(ArrayRef<Boundary> boundaries, bool isEntry,
+                              const AxisList &manual);
+  LogicalResult addBoundary(const Boundary &boundary, const AxisList &manual);
   LogicalResult addResult(func::ReturnOp op, OpOperand &operand);
   FailureOr<unsigned> addValue(Value value,
                                function_ref<InFlightDiagnostic()> emitError);
   LogicalResult constrain(Op &op, ShardingAttr attr,
                           function_ref<InFlightDiagnostic()> emitError);
+  unsigned deviceOrderOf(FlatSymbolRefAttr mesh) const {
+    return deviceOrders.at(ordered(
+        SymbolTable::lookupNearestSymbolFrom<MeshOp>(result.function, mesh)));
+  }
   void add(Op op, ProblemOp origin) {
     result.problem.ops.push_back(std::move(op));
     result.ops.push_back(std::move(origin));
@@ -64,6 +73,8 @@ private:
   llvm::DenseMap<Value, unsigned> ids;
   /// Of the block that is being read.
   double weight = 1;
+  AxisList manualAxes;
+  unsigned deviceOrder = 0;
   std::map<std::vector<int64_t>, unsigned> deviceOrders;
 };
 
@@ -80,9 +91,9 @@ Extractor::addValue(Value value, function_ref<InFlightDiagnostic()> emitError) {
   ids[value] = id;
   result.values.push_back(value);
   int64_t bits = type.getElementTypeBitWidth();
-  result.problem.values.push_back({llvm::SmallVector<int64_t>(type.getShape()),
-                                   (bits + 7) / 8,
-                                   weightOf(value.getParentBlock())});
+  result.problem.values.push_back(
+      {llvm::SmallVector<int64_t>(type.getShape()), (bits + 7) / 8,
+       weightOf(value.getParentBlock()), manualAxes});
   return id;
 }
 
@@ -98,9 +109,7 @@ Extractor::constrain(Op &op, ShardingAttr attr,
         {toAxisList(dim.getAxes(), mesh), dim.getIsOpen(), dim.getPriority()});
   constraint.replicated = toAxisList(attr.getReplicated(), mesh);
   op.constraint = std::move(constraint);
-  auto meshOp = SymbolTable::lookupNearestSymbolFrom<MeshOp>(result.function,
-                                                             attr.getMesh());
-  op.deviceOrder = deviceOrders.at(ordered(meshOp));
+  op.deviceOrder = deviceOrderOf(attr.getMesh());
   return success();
 }
 
@@ -181,6 +190,8 @@ LogicalResult Extractor::addJoins(JoinOpInterface operation) {
   for (const Join &join : joins) {
     Op op;
     op.weight = weight;
+    op.manualAxes = manualAxes;
+    op.deviceOrder = deviceOrder;
     op.label = describeOp(operation);
     for (Value value : join.values) {
       FailureOr<unsigned> id =
@@ -225,10 +236,85 @@ LogicalResult Extractor::addBlock(Block &block) {
   double outer = std::exchange(weight, weightOf(&block));
   for (Operation &op : block.without_terminator()) {
     auto join = dyn_cast<JoinOpInterface>(op);
-    if (failed(join ? addJoins(join) : addOp(&op)))
+    auto manual = dyn_cast<BoundaryOpInterface>(op);
+    if (failed(join     ? addJoins(join)
+               : manual ? addManualRegions(manual)
+                        : addOp(&op)))
       return failure();
   }
   weight = outer;
+  return success();
+}
+
+LogicalResult Extractor::addManualRegions(BoundaryOpInterface op) {
+  AxisList manual = manualAxesOf(op, result.problem.mesh);
+  SmallVector<Boundary> boundaries = op.getBoundaries();
+  // The values that enter are made inside, those that leave outside.
+  AxisList outerAxes = std::exchange(manualAxes, manual);
+  unsigned outerOrder =
+      std::exchange(deviceOrder, deviceOrderOf(op.getManualMesh()));
+  if (failed(addBoundaries(boundaries, /*isEntry=*/true, manual)))
+    return failure();
+  for (Region &region : op->getRegions())
+    if (failed(addBlock(region.front())))
+      return failure();
+  manualAxes = std::move(outerAxes);
+  deviceOrder = outerOrder;
+  return addBoundaries(boundaries, /*isEntry=*/false, manual);
+}
+
+LogicalResult Extractor::addBoundaries(ArrayRef<Boundary> boundaries,
+                                       bool isEntry, const AxisList &manual) {
+  for (const Boundary &boundary : boundaries)
+    if (boundary.isEntry == isEntry && failed(addBoundary(boundary, manual)))
+      return failure();
+  return success();
+}
+
+/// Moves the axes of `constraint` that are in `manual` out of it.
+static SmallVector<AxisList, 4> takeAxes(ShardingConstraint &constraint,
+                                         const AxisList &manual) {
+  SmallVector<AxisList, 4> taken;
+  for (DimConstraint &dim : constraint.dims) {
+    AxisList &own = taken.emplace_back();
+    for (AxisId axis : dim.axes)
+      if (llvm::is_contained(manual, axis))
+        own.push_back(axis);
+    llvm::erase_if(dim.axes, [&](AxisId axis) {
+      return llvm::is_contained(manual, axis);
+    });
+  }
+  return taken;
+}
+
+/// An annotation over the other axes, between the value and its shards.
+LogicalResult Extractor::addBoundary(const Boundary &boundary,
+                                     const AxisList &manual) {
+  Operation *owner = boundary.value.getDefiningOp();
+  if (boundary.isEntry)
+    owner = boundary.source->getOwner();
+  auto emitError = [&]() { return owner->emitOpError(); };
+  Op op;
+  op.weight = weight;
+  op.manualAxes = manual;
+  op.operands.push_back(ids.at(boundary.source->get()));
+  FailureOr<unsigned> id = addValue(boundary.value, emitError);
+  if (failed(id))
+    return failure();
+  op.results.push_back(*id);
+  auto inner = cast<RankedTensorType>(boundary.inner().getType());
+  op.rule = FactorRuleBuilder::elementwise(inner.getShape(), 1);
+  op.label = describeOp(owner);
+  if (failed(constrain(op, cast<ShardingAttr>(boundary.sharding), emitError)))
+    return failure();
+  op.boundary =
+      Op::ManualBoundary{takeAxes(*op.constraint, manual), boundary.isEntry};
+  // Blocks of blocks are the blocks of the whole only where all are full.
+  for (auto [factor, axes] :
+       llvm::zip_equal(op.rule.factors, op.boundary->axes))
+    factor.needsEvenSplit = !axes.empty();
+  add(std::move(op),
+      {owner, boundary.source->getOperandNumber(), false, {boundary.source}});
   return success();
 }
 
@@ -243,8 +329,15 @@ LogicalResult Extractor::addOp(Operation *operation) {
       error.attachNote() << "calls are to be inlined first, by --inline";
     return error;
   }
+  if (isa<spmd::CollectiveOpInterface>(operation) &&
+      !operation->getParentOfType<BoundaryOpInterface>())
+    return operation->emitOpError(
+        "is written for one device: expected it in a region for one device, as "
+        "of shoal.manual_computation");
   Op op;
   op.weight = weight;
+  op.manualAxes = manualAxes;
+  op.deviceOrder = deviceOrder;
   ProblemOp origin{operation, 0, false, {}};
   for (OpOperand &operand : operation->getOpOperands()) {
     op.operands.push_back(ids.at(operand.get()));
@@ -262,6 +355,9 @@ LogicalResult Extractor::addOp(Operation *operation) {
   op.rule = interface.getFactorRule();
   op.priority = priorityOf(op.rule);
   op.label = describeOp(operation);
+  if (!op.rule.warning.empty())
+    operation->emitWarning()
+        << "'" << operation->getName() << "' op " << op.rule.warning;
   if (auto constraint = dyn_cast<ShardingConstraintOp>(operation)) {
     // The rule of a constraint has a factor a dimension.
     op.rule = FactorRuleBuilder::elementwise(
@@ -296,7 +392,7 @@ void shoal::walkProgram(Block &block,
                         llvm::function_ref<void(Operation *)> visit) {
   for (Operation &op : block.without_terminator()) {
     visit(&op);
-    if (isa<JoinOpInterface>(op))
+    if (isa<JoinOpInterface, BoundaryOpInterface>(op))
       for (Region &region : op.getRegions())
         walkProgram(region.front(), visit);
   }

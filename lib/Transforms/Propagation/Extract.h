@@ -17,7 +17,8 @@ struct ProblemOp {
   /// An op of the function; its return for a result, null for an argument. For
   /// a value that must be whole, the op that needs it.
   mlir::Operation *op = nullptr;
-  /// The argument's or result's number.
+  /// The argument's or result's number; of a value that enters a region for
+  /// one device, the operand's, of one that leaves, the result's.
   unsigned index = 0;
   bool isResult = false;
   /// What the operands of the problem's op are in the function.
@@ -28,7 +29,9 @@ struct ProblemOp {
 
 /// A function's assignment problem. Its ops are the arguments, then the ops in
 /// program order, then the results. An op with regions is an elementwise op for
-/// each of its joins; the ops of its regions follow, then what must be whole.
+/// each of its joins; the ops of its regions follow, then what must be whole. A
+/// region for one device is an annotation for each value that comes in, its
+/// ops, then an annotation for each that goes out.
 struct ExtractedProblem {
   mlir::func::FuncOp function;
   AssignmentProblem problem;
@@ -53,7 +56,7 @@ inline bool isGlobalProgram(mlir::func::FuncOp function) {
 }
 
 /// Calls `visit` for the ops of a program, outer ones first: those of the block
-/// and of the regions of joins, without terminators.
+/// and of the regions of joins and boundaries, without terminators.
 void walkProgram(mlir::Block &block,
                  llvm::function_ref<void(mlir::Operation *)> visit);
 

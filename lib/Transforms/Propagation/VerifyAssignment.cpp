@@ -24,6 +24,9 @@ private:
   LogicalResult verifyBlock(Block &block) const;
   LogicalResult verifyOp(Operation *op) const;
   LogicalResult verifyJoins(JoinOpInterface op) const;
+  LogicalResult verifyManualRegions(BoundaryOpInterface op) const;
+  LogicalResult verifyBoundary(BoundaryOpInterface op,
+                               const Boundary &boundary) const;
   LogicalResult verifyRule(FactorRuleOpInterface op,
                            ArrayRef<ShardingAttr> operands,
                            ArrayRef<ShardingAttr> results) const;
@@ -178,6 +181,46 @@ LogicalResult Verifier::verifyJoins(JoinOpInterface op) const {
   return success();
 }
 
+/// Outside, the manual axes come before those inside, and together they are
+/// what the boundary asks for.
+LogicalResult Verifier::verifyBoundary(BoundaryOpInterface op,
+                                       const Boundary &boundary) const {
+  ShardingAttr inner = getShardingOf(boundary.inner());
+  ShardingAttr outer = getShardingOf(boundary.outer());
+  if (!inner || !outer)
+    return op->emitOpError("expected a sharding of every value that enters or "
+                           "leaves; --shoal-assign chooses it");
+  auto asked = cast<ShardingAttr>(boundary.sharding);
+  AxisList manual = manualAxesOf(op, mesh);
+  Sharding expected = toSharding(inner, mesh);
+  bool isAsked = expected.partial.empty();
+  for (auto [own, dim, wanted] :
+       llvm::zip_equal(expected.dims, outer.getDims(), asked.getDims())) {
+    AxisList before = toAxisList(wanted.getAxes(), mesh);
+    llvm::erase_if(
+        before, [&](AxisId axis) { return !llvm::is_contained(manual, axis); });
+    own.insert(own.begin(), before.begin(), before.end());
+    isAsked &= holds(wanted, dim.getAxes(), mesh);
+  }
+  if (isAsked && toSharding(outer, mesh) == expected)
+    return success();
+  return op->emitOpError() << (boundary.isEntry ? "operand "
+                                                : "result of yield ")
+                           << boundary.source->getOperandNumber() << ": "
+                           << outer << " outside and " << inner
+                           << " inside are not what " << asked << " asks for";
+}
+
+LogicalResult Verifier::verifyManualRegions(BoundaryOpInterface op) const {
+  for (Region &region : op->getRegions())
+    if (failed(verifyBlock(region.front())))
+      return failure();
+  for (const Boundary &boundary : op.getBoundaries())
+    if (failed(verifyBoundary(op, boundary)))
+      return failure();
+  return success();
+}
+
 LogicalResult Verifier::verifyBlock(Block &block) const {
   for (Operation &op : block.without_terminator())
     if (failed(verifyOp(&op)))
@@ -188,6 +231,8 @@ LogicalResult Verifier::verifyBlock(Block &block) const {
 LogicalResult Verifier::verifyOp(Operation *op) const {
   if (auto join = dyn_cast<JoinOpInterface>(op))
     return verifyJoins(join);
+  if (auto manual = dyn_cast<BoundaryOpInterface>(op))
+    return verifyManualRegions(manual);
   SmallVector<ShardingAttr> operands, results;
   for (auto [i, operand] : llvm::enumerate(op->getOperands()))
     operands.push_back(getShardingOf(operand));

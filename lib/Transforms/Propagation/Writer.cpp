@@ -17,9 +17,13 @@ void ShardingWriter::add(unsigned value, const Sharding &sharding,
       record->shardings.resize(result.getOwner()->getNumResults());
       record->origins.resize(result.getOwner()->getNumResults());
     }
-  } else if (!isa<FunctionOpInterface>(
-                 cast<BlockArgument>(made).getOwner()->getParentOp())) {
-    return;
+  } else {
+    Operation *parent = cast<BlockArgument>(made).getOwner()->getParentOp();
+    if (isa<BoundaryOpInterface>(parent))
+      regionArguments[parent].push_back(
+          extracted.toAttr(sharding, deviceOrder));
+    if (!isa<FunctionOpInterface>(parent))
+      return;
   }
   Attribute attr = extracted.toAttr(sharding, deviceOrder);
   Attribute origin = StringAttr::get(
@@ -39,4 +43,7 @@ void ShardingWriter::writeResults() const {
     op->setAttr(kShardingsAttr, builder.getArrayAttr(record.shardings));
     op->setAttr(kOriginAttr, builder.getArrayAttr(record.origins));
   }
+  for (const auto &[op, shardings] : regionArguments)
+    op->setAttr(kArgumentShardingsAttr,
+                ArrayAttr::get(op->getContext(), shardings));
 }

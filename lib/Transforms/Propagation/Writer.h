@@ -12,7 +12,7 @@
 namespace shoal {
 
 /// Collects the sharding and origin of each value of a function. Arguments of
-/// regions agree with a result, which says all.
+/// regions of joins agree with a result, which says all.
 class ShardingWriter {
 public:
   ShardingWriter(const ExtractedProblem &extracted, const Hints &hints)
@@ -20,7 +20,8 @@ public:
 
   /// The value with the id `value` has `sharding`.
   void add(unsigned value, const Sharding &sharding, unsigned deviceOrder);
-  /// Sets `shoal.shardings` and `shoal.origin` on the ops.
+  /// Sets `shoal.shardings` and `shoal.origin` on the ops, and
+  /// `shoal.argument_shardings` on those with regions for one device.
   void writeResults() const;
 
   struct Record {
@@ -34,6 +35,8 @@ private:
   const Hints &hints;
   Record arguments;
   llvm::MapVector<mlir::Operation *, Record> results;
+  llvm::MapVector<mlir::Operation *, llvm::SmallVector<mlir::Attribute>>
+      regionArguments;
 };
 
 } // namespace shoal

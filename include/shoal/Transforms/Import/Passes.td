@@ -33,6 +33,37 @@ def DecomposeComposites : Pass<"shoal-decompose-composites"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def FormManualRegions : Pass<"shoal-form-manual-regions"> {
+  let summary = "Makes regions of the parts written for one device";
+  let description = [{
+    Collects what is computed between `auto_to_manual` and `manual_to_auto`, in
+    parts that no value connects, and makes a `manual_computation` over all axes
+    of the mesh of each. What a part uses that reads nothing, such as constants,
+    is copied into it.
+
+    ```mlir
+    shoal.mesh @mesh = <["x" = 2]>
+    func.func @f(%x: tensor<8x4xf32>) -> tensor<8xf32> {
+      %l = shoal.auto_to_manual %x <@mesh, [{}, {"x"} ]> : tensor<8x4xf32> -> tensor<8x2xf32>
+      %s = shoal.reduce sum %l dims = [1] : tensor<8x2xf32> -> tensor<8xf32>
+      %r = spmd.all_reduce sum @mesh {"x"} %s : tensor<8xf32>
+      %y = shoal.manual_to_auto %r <@mesh, [{} ]> : tensor<8xf32> -> tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+      %y = shoal.manual_computation @mesh {"x"}(%x) in [#shoal.sharding<@mesh, [{}, {"x"} ]>] out [#shoal.sharding<@mesh, [{} ]>] {
+    ...
+      } : (tensor<8x4xf32>) -> tensor<8xf32>
+      return %y : tensor<8xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["::shoal::ShoalDialect"];
+}
+
 def ResolveAnnotations : Pass<"shoal-resolve-annotations", "::mlir::ModuleOp"> {
   let summary = "Writes GShard's annotations as shardings by named axes";
   let description = [{

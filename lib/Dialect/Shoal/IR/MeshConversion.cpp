@@ -142,6 +142,24 @@ ShardingAttr shoal::toAttr(const Sharding &sharding, const Mesh &mesh,
                            toAxisRefs(sharding.partial, mesh, context));
 }
 
+AxisList shoal::manualAxesOf(BoundaryOpInterface op, const Mesh &mesh) {
+  AxisList axes;
+  for (auto axis : op.getManualAxisRefs().getAsRange<AxisRefAttr>())
+    axes.append(toAxisList(axis, mesh));
+  return axes;
+}
+
+AxisList shoal::manualAxesAround(Operation *op, const Mesh &mesh) {
+  auto around = op->getParentOfType<BoundaryOpInterface>();
+  return around ? manualAxesOf(around, mesh) : AxisList();
+}
+
+static ShardingAttr findEntry(ArrayAttr shardings, unsigned index) {
+  if (!shardings || shardings.size() <= index)
+    return {};
+  return dyn_cast<ShardingAttr>(shardings[index]);
+}
+
 /// The result that an argument of a region must agree with.
 static Value findResultFor(JoinOpInterface op, BlockArgument argument) {
   for (const Join &join : op.getJoins()) {
@@ -161,6 +179,9 @@ ShardingAttr shoal::getShardingOf(Value value) {
       Value result = findResultFor(join, argument);
       return result ? getShardingOf(result) : ShardingAttr();
     }
+    if (isa<BoundaryOpInterface>(parent))
+      return findEntry(parent->getAttrOfType<ArrayAttr>(kArgumentShardingsAttr),
+                       argument.getArgNumber());
     auto function = dyn_cast<FunctionOpInterface>(parent);
     if (!function)
       return {};
@@ -168,8 +189,6 @@ ShardingAttr shoal::getShardingOf(Value value) {
                                                    kShardingAttr);
   }
   auto result = cast<OpResult>(value);
-  auto shardings = result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr);
-  if (!shardings || shardings.size() <= result.getResultNumber())
-    return {};
-  return dyn_cast<ShardingAttr>(shardings[result.getResultNumber()]);
+  return findEntry(result.getOwner()->getAttrOfType<ArrayAttr>(kShardingsAttr),
+                   result.getResultNumber());
 }

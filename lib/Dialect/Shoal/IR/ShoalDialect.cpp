@@ -7,8 +7,10 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
 #include "shoal/Dialect/Shoal/IR/ElementOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 #include "shoal/Dialect/Shoal/IR/RaggedOps.h"
 #include "shoal/Dialect/Shoal/IR/RegionOps.h"
@@ -67,6 +69,14 @@ void ShoalDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "shoal/Dialect/Shoal/IR/RaggedOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/CustomCallOps.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "shoal/Dialect/Shoal/IR/ManualOps.cpp.inc"
       >();
   addInterfaces<ShoalInliner>();
 }

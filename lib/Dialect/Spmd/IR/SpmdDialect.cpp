@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Transforms/InliningUtils.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -15,6 +16,16 @@ using namespace shoal::spmd;
 #define GET_ATTRDEF_CLASSES
 #include "shoal/Dialect/Spmd/IR/SpmdAttrs.cpp.inc"
 
+namespace {
+/// What one device does may stand in functions of its own.
+struct SpmdInliner : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void SpmdDialect::initialize() {
   addAttributes<
 #define GET_ATTRDEF_LIST
@@ -24,4 +35,5 @@ void SpmdDialect::initialize() {
 #define GET_OP_LIST
 #include "shoal/Dialect/Spmd/IR/SpmdOps.cpp.inc"
       >();
+  addInterfaces<SpmdInliner>();
 }

@@ -6,6 +6,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardPlan.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "shoal/Transforms/Partition/Passes.h"
@@ -55,10 +56,7 @@ public:
     case ReshardStep::ToPartial:
       return emitToPartial();
     case ReshardStep::Exchange:
-      return spmd::ExchangeOp::create(
-          builder, loc, type, symbol, perDim(before.dims),
-          op.getTarget().getMesh(), perDim(after.dims), input,
-          builder.getDenseI64ArrayAttr(op.getType().getShape()), why);
+      return emitExchange();
     case ReshardStep::Relabel:
       return input;
     }
@@ -85,6 +83,29 @@ private:
           return spmd::MoveAttr::get(builder.getContext(), axes(m.axes),
                                      m.sourceDim, m.targetDim);
         }));
+  }
+
+  /// In a region for one device along some axes: of the tensor that all
+  /// devices along them hold together, of which each has one row.
+  Value emitExchange() {
+    AxisList manual = manualAxesAround(op, mesh);
+    Sharding source = withManualDim(before, manual);
+    Sharding target = withManualDim(after, manual);
+    SmallVector<int64_t> shape =
+        withManualDim(op.getType().getShape(), manual, mesh);
+    Value exchanged = spmd::ExchangeOp::create(
+        builder, op.getLoc(), type.clone(localShape(shape, target, mesh)),
+        op.getSource().getMesh(), perDim(source.dims), op.getTarget().getMesh(),
+        perDim(target.dims), reshape(input, localShape(shape, source, mesh)),
+        builder.getDenseI64ArrayAttr(shape), op.getWhyAttr());
+    return reshape(exchanged, type.getShape());
+  }
+
+  Value reshape(Value value, ArrayRef<int64_t> shape) {
+    auto from = cast<RankedTensorType>(value.getType());
+    if (from.getShape() == shape)
+      return value;
+    return ReshapeOp::create(builder, op.getLoc(), from.clone(shape), value);
   }
 
   Value emitPermute() {
@@ -186,6 +207,8 @@ private:
       return localizeReshard(reshard);
     if (auto join = dyn_cast<JoinOpInterface>(op))
       return localizeJoins(join);
+    if (auto manual = dyn_cast<BoundaryOpInterface>(op))
+      return localizeManualRegions(manual);
     if (!isa<FactorRuleOpInterface>(op) && !isa<LocalizeOpInterface>(op))
       return op->emitOpError("cannot be partitioned: it has no factor rule");
 
@@ -255,6 +278,25 @@ private:
          llvm::zip_equal(op->getRegions(), made->getRegions()))
       if (failed(localizeRegion(from, to, op)))
         return failure();
+    return success();
+  }
+
+  /// The region takes the op's place: it is written for one device, and what
+  /// is not has been partitioned like the rest.
+  LogicalResult localizeManualRegions(BoundaryOpInterface op) {
+    SmallVector<Boundary> boundaries = op.getBoundaries();
+    FlatSymbolRefAttr outer = std::exchange(symbol, op.getManualMesh());
+    for (const Boundary &boundary : boundaries)
+      if (boundary.isEntry)
+        local.map(boundary.value, local.lookup(boundary.source->get()));
+    for (Region &region : op->getRegions())
+      for (Operation &nested : region.front().without_terminator())
+        if (failed(localize(&nested)))
+          return failure();
+    for (const Boundary &boundary : boundaries)
+      if (!boundary.isEntry)
+        local.map(boundary.value, local.lookup(boundary.source->get()));
+    symbol = outer;
     return success();
   }
 

@@ -27,6 +27,10 @@ void registerWindowFactorRules(mlir::DialectRegistry &registry);
 void registerOrderingFactorRules(mlir::DialectRegistry &registry);
 void registerReshapeFactorRules(mlir::DialectRegistry &registry);
 
+/// Collectives over manual axes.
+void registerCollectiveFactorRules(mlir::DialectRegistry &registry);
+/// custom_call.
+void registerCustomCallFactorRules(mlir::DialectRegistry &registry);
 /// optimization_barrier.
 void registerControlFlowFactorRules(mlir::DialectRegistry &registry);
 
@@ -40,6 +44,8 @@ inline void registerFactorRuleModels(mlir::DialectRegistry &registry) {
   registerOrderingFactorRules(registry);
   registerReshapeFactorRules(registry);
   registerControlFlowFactorRules(registry);
+  registerCollectiveFactorRules(registry);
+  registerCustomCallFactorRules(registry);
 }
 
 } // namespace shoal

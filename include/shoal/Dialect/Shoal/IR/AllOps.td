@@ -7,8 +7,10 @@
 #define SHOAL_ALL_OPS_TD
 
 include "shoal/Dialect/Shoal/IR/ControlFlowOps.td"
+include "shoal/Dialect/Shoal/IR/CustomCallOps.td"
 include "shoal/Dialect/Shoal/IR/ElementOps.td"
 include "shoal/Dialect/Shoal/IR/IndexingOps.td"
+include "shoal/Dialect/Shoal/IR/ManualOps.td"
 include "shoal/Dialect/Shoal/IR/OrderingOps.td"
 include "shoal/Dialect/Shoal/IR/RaggedOps.td"
 include "shoal/Dialect/Shoal/IR/RegionOps.td"

@@ -36,9 +36,15 @@ AxesAttr toAxesAttr(mlir::ArrayRef<AxisId> axes, const Mesh &mesh,
 ShardingAttr toAttr(const Sharding &sharding, const Mesh &mesh,
                     mlir::FlatSymbolRefAttr symbol);
 
+/// The axes along which the op's regions are written for one device.
+AxisList manualAxesOf(BoundaryOpInterface op, const Mesh &mesh);
+/// The axes along which `op` itself stands in such a region; none outside.
+AxisList manualAxesAround(mlir::Operation *op, const Mesh &mesh);
+
 /// The shardings recorded on the op (`shoal.shardings`) or, for a function's
 /// argument, on the function; for an argument of a region that of the result
-/// that it agrees with. Nothing where there are none.
+/// that it agrees with, or what the op says of its arguments
+/// (`shoal.argument_shardings`). Nothing where there are none.
 ShardingAttr getShardingOf(mlir::Value value);
 
 } // namespace shoal

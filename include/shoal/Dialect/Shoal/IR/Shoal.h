@@ -46,6 +46,9 @@ inline constexpr llvm::StringLiteral kGlobalEinsumFlopsAttr =
 /// An array of #shoal.sharding, one per result, on an op whose sharding has
 /// been chosen.
 inline constexpr llvm::StringLiteral kShardingsAttr = "shoal.shardings";
+/// An array of #shoal.sharding, one per argument of the op's region.
+inline constexpr llvm::StringLiteral kArgumentShardingsAttr =
+    "shoal.argument_shardings";
 /// An array of strings, one per result: where a propagated sharding came from.
 inline constexpr llvm::StringLiteral kOriginAttr = "shoal.origin";
 

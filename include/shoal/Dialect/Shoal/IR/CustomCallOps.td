@@ -1,0 +1,49 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_CUSTOM_CALL_OPS_TD
+#define SHOAL_CUSTOM_CALL_OPS_TD
+
+include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
+
+def Shoal_CustomCallOp : Shoal_Op<"custom_call", [Pure]> {
+  let summary = "A computation that the compiler knows by name alone";
+  let description = [{
+    StableHLO custom_call. `rule` says how it may be partitioned, as the spec of
+    an einsum does: a letter per dimension of each operand and result. A
+    dimension whose letter is in operands and results may be split: the call on
+    shards makes the shards of the results. So may one whose letter is in `sums`
+    alone: the results are then summed over the devices. Others, and those
+    written `.`, are whole on every device. Splits are even.
+    ```mlir
+    %y = shoal.custom_call "my_kernel"(%x, %w) {rule = "bi,ij->bj", sums = "i"}
+       : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
+    ```
+    Without a rule all operands and results are whole on every device, which the
+    partitioner warns of.
+
+    The targets `Sharding` and `identity` are the identity. The interpreter and
+    the back ends know no others and say so.
+
+    Constraints:
+    * (K1) the rule has a part per operand and per result, with a letter or `.`
+      per dimension;
+    * (K2) no letter occurs twice in one tensor, and all dimensions of a letter
+      have one size;
+    * (K3) letters of `sums` are in operands and in no result;
+    * (K4) an identity has operands and results of the same types.
+  }];
+  let arguments = (ins StrAttr:$target, Variadic<Shoal_Tensor>:$inputs,
+                       OptionalAttr<StrAttr>:$rule, OptionalAttr<StrAttr>:$sums,
+                       OptionalAttr<StrAttr>:$config);
+  let results = (outs Variadic<Shoal_Tensor>:$results);
+  let assemblyFormat = [{
+    $target `(` $inputs `)` attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    bool isIdentity();
+  }];
+}
+
+#endif // SHOAL_CUSTOM_CALL_OPS_TD

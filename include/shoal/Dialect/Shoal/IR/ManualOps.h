@@ -1,0 +1,25 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Parts of a program that are written for one device.
+
+#ifndef SHOAL_DIALECT_SHOAL_IR_MANUALOPS_H
+#define SHOAL_DIALECT_SHOAL_IR_MANUALOPS_H
+
+#include "shoal/Dialect/Shoal/IR/RegionOps.h"
+
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/ManualOps.h.inc"
+
+namespace shoal {
+
+/// The axes of each dimension of `sharding` that are in `axes`, whole axes, and
+/// those that are not.
+struct SplitAxes {
+  llvm::SmallVector<llvm::SmallVector<AxisRefAttr>> named, others;
+};
+SplitAxes splitAxes(ShardingAttr sharding, AxesAttr axes);
+
+} // namespace shoal
+
+#endif // SHOAL_DIALECT_SHOAL_IR_MANUALOPS_H
