@@ -3,6 +3,7 @@
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Interfaces/PartitionInterfaces.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 
 namespace shoal {
@@ -13,14 +14,41 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
+/// What comes to each argument and result of an op with regions.
+using Sources = RegionBranchInverseSuccessorMapping;
+
+static Sources findSources(Operation *op) {
+  Sources sources;
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    branch.getSuccessorInputOperandMapping(sources);
+  else if (auto join = dyn_cast<JoinOpInterface>(op))
+    for (const Join &same : join.getJoins())
+      for (Value value : same.values)
+        sources[value].assign(same.sources.begin(), same.sources.end());
+  return sources;
+}
+
+/// Whether what a region of the op yields comes back to this one.
+static bool isRepetitive(Region &region, const Sources &sources) {
+  Operation *op = region.getParentOp();
+  if (auto branch = dyn_cast<RegionBranchOpInterface>(op))
+    return branch.isRepetitiveRegion(region.getRegionNumber());
+  return llvm::any_of(region.getArguments(), [&](Value argument) {
+    auto it = sources.find(argument);
+    return it != sources.end() &&
+           llvm::any_of(it->second, [&](OpOperand *source) {
+             return source->getOwner() != op;
+           });
+  });
+}
+
 namespace {
 
 /// Takes collectives out of the regions of one loop.
 class LoopHoister {
 public:
-  explicit LoopHoister(RegionBranchOpInterface loop) : loop(loop) {
-    loop.getSuccessorInputOperandMapping(sources);
-  }
+  explicit LoopHoister(Operation *loop)
+      : loop(loop), sources(findSources(loop)) {}
 
   void run();
 
@@ -37,8 +65,8 @@ private:
   bool canHoist(Operation *op) const;
   void hoist(Operation *op);
 
-  RegionBranchOpInterface loop;
-  RegionBranchInverseSuccessorMapping sources;
+  Operation *loop;
+  Sources sources;
 };
 
 } // namespace
@@ -89,8 +117,8 @@ void LoopHoister::hoist(Operation *op) {
 }
 
 void LoopHoister::run() {
-  for (auto [i, region] : llvm::enumerate(loop->getRegions())) {
-    if (!loop.isRepetitiveRegion(i))
+  for (Region &region : loop->getRegions()) {
+    if (!isRepetitive(region, sources))
       continue;
     SmallVector<spmd::CollectiveOpInterface> collectives;
     for (auto op : region.getOps<spmd::CollectiveOpInterface>())
@@ -109,8 +137,10 @@ struct HoistCollectives : shoal::impl::HoistCollectivesBase<HoistCollectives> {
     if (!getOperation()->hasAttr(kSpmdAttr))
       return;
     // Inner loops first: what leaves them may leave the outer ones too.
-    getOperation()->walk(
-        [](RegionBranchOpInterface op) { LoopHoister(op).run(); });
+    getOperation()->walk([](Operation *op) {
+      if (isa<RegionBranchOpInterface, JoinOpInterface>(op))
+        LoopHoister(op).run();
+    });
   }
 };
 

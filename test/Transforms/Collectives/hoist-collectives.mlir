@@ -78,3 +78,40 @@ func.func @swap(%a: tensor<f32>, %b: tensor<f32>, %n: index) -> tensor<f32> attr
   }
   return %0#2 : tensor<f32>
 }
+
+// The loops of the dialect, with values from outside and values carried. What
+// changes stays, and so does what a branch may never run.
+// CHECK-LABEL: @dialect
+// CHECK: %[[A:.*]] = spmd.all_reduce sum @mesh {"x"} %arg0
+// CHECK: %[[B:.*]] = spmd.all_gather @mesh [{"x"}] %arg1
+// CHECK: shoal.while
+// CHECK: do {
+// CHECK: %[[C:.*]] = spmd.all_reduce sum @mesh {"x"} %[[T:.*]] :
+// CHECK: shoal.case
+// CHECK: spmd.all_reduce max @mesh {"x"} %arg1
+func.func @dialect(%w: tensor<f32>, %v: tensor<2xf32>, %c: tensor<i1>) -> tensor<f32> attributes {shoal.spmd} {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %r:3 = shoal.while (%i = %zero, %a = %w, %t = %w) : tensor<i32>, tensor<f32>, tensor<f32> cond {
+    %more = arith.cmpi slt, %i, %one : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %next = arith.addi %i, %one : tensor<i32>
+    %1 = spmd.all_reduce sum @mesh {"x"} %a : tensor<f32>
+    %2 = spmd.all_gather @mesh [{"x"}] %v : tensor<2xf32> -> tensor<4xf32>
+    %3 = shoal.reduce sum %2 dims = [0] : tensor<4xf32> -> tensor<f32>
+    %4 = spmd.all_reduce sum @mesh {"x"} %t : tensor<f32>
+    %5 = shoal.case %c : (tensor<i1>) -> tensor<2xf32> {
+      shoal.yield %v : tensor<2xf32>
+    }, {
+      %6 = spmd.all_reduce max @mesh {"x"} %v : tensor<2xf32>
+      shoal.yield %6 : tensor<2xf32>
+    }
+    %7 = shoal.reduce sum %5 dims = [0] : tensor<2xf32> -> tensor<f32>
+    %8 = arith.addf %1, %3 : tensor<f32>
+    %9 = arith.addf %8, %4 : tensor<f32>
+    %10 = arith.addf %9, %7 : tensor<f32>
+    shoal.yield %next, %a, %10 : tensor<i32>, tensor<f32>, tensor<f32>
+  }
+  return %r#2 : tensor<f32>
+}

@@ -55,7 +55,8 @@ def HoistCollectives : Pass<"shoal-hoist-collectives", "::mlir::func::FuncOp"> {
     A collective in the body of a loop whose operands do not change from one
     iteration to the next is done once, before the loop, and so is what it is
     computed from. Values that iterations hand on unchanged count as unchanging.
-    Loops are the ops of `RegionBranchOpInterface` whose regions may run again.
+    Loops are the ops of `RegionBranchOpInterface` or `JoinOpInterface` whose
+    regions may run again.
     Collectives in a branch inside of the body stay: they may never run.
   }];
 }
