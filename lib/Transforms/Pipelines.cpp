@@ -17,6 +17,7 @@ void shoal::buildImportPipeline(OpPassManager &pm) {
   // a boundary of layouts.
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
+  pm.addPass(createUnifyMeshes());
   // What was written op by op for one device becomes regions.
   pm.addPass(createFormManualRegions());
   // Annotations before anything can fold them away with what they annotate.

@@ -57,9 +57,10 @@ public:
   }
 
 private:
-  /// The program's mesh with the device order of the sharding's.
+  /// The program's mesh with the name and device order of the sharding's.
   Mesh inOrderOf(ShardingAttr sharding) {
     Mesh ordered = mesh;
+    ordered.name = sharding.getMesh().getValue();
     ordered.deviceIds =
         lookupMesh(op, sharding.getMesh()).getMesh().getDeviceIds().vec();
     if (llvm::is_sorted(ordered.deviceIds))
@@ -89,7 +90,7 @@ private:
   /// Who asked, and the whole change of which the step is a part.
   StringAttr why() {
     auto text = [&](ShardingAttr attr) {
-      return toString(toSharding(attr, mesh), mesh);
+      return toString(toSharding(attr, mesh), inOrderOf(attr));
     };
     return builder.getStringAttr(op.getWhy().value_or("a reshard") + ": " +
                                  text(op.getSource()) + " -> " +

@@ -92,4 +92,37 @@ def ResolveAnnotations : Pass<"shoal-resolve-annotations", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shoal::ShoalDialect"];
 }
 
+def UnifyMeshes : Pass<"shoal-unify-meshes", "::mlir::ModuleOp"> {
+  let summary = "Writes the axes of all meshes as (sub-)axes of the first";
+  let description = [{
+    Several meshes may name the same devices: one for attention, one for experts
+    (Megatron-Core's parallel folding). A position in a mesh is a number, and an
+    axis one of its digits; what another mesh calls `"ep"` is here called by the
+    axes of the first mesh that are the same digits. From then on the program
+    has one mesh, but for device orders, and a reshard between the meshes is
+    like any other. A mesh with `device_ids` of its own keeps them.
+
+    An error where the meshes differ in the number of devices, or where an axis
+    is no product of (sub-)axes of the first mesh, as one of 2 within 3 x 2.
+
+    ```mlir
+    shoal.mesh @attention = <["dp" = 2, "tp" = 4]>
+    shoal.mesh @experts = <["ep" = 4, "etp" = 2]>
+    func.func @f(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %y = shoal.sharding_constraint %x <@experts, [{"ep"}, {} ]> : tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    shoal.mesh @attention = <["dp" = 2, "tp" = 4]>
+    func.func @f(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %y = shoal.sharding_constraint %x <@attention, [{"dp", "tp":(1)2}, {} ]> : tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::shoal::ShoalDialect"];
+}
+
 #endif // SHOAL_TRANSFORMS_IMPORT_PASSES_TD
