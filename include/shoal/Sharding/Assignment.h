@@ -27,6 +27,9 @@ struct ShardingConstraint {
   llvm::SmallVector<DimConstraint, 4> dims;
   /// Axes that must not split any dimension.
   AxisList replicated;
+  /// It only asks: propagation spreads it like any other, and the search begins
+  /// there, but costs decide.
+  bool isHint = false;
 };
 
 struct AssignmentProblem {

@@ -129,9 +129,20 @@ static std::vector<ChoiceIndex> choicesOf(const Plan &plan) {
   return choices;
 }
 
-static Assignment search(const AssignmentProblem &problem,
+/// The problem whose annotations all bind: those that only ask are in the hints
+/// already.
+static AssignmentProblem withoutHints(const AssignmentProblem &problem) {
+  AssignmentProblem binding = problem;
+  for (AssignmentProblem::Op &op : binding.ops)
+    if (op.constraint && op.constraint->isHint)
+      op.constraint.reset();
+  return binding;
+}
+
+static Assignment search(const AssignmentProblem &given,
                          const AssignmentOptions &options) {
-  Hints hints = propagateHints(problem);
+  Hints hints = propagateHints(given);
+  AssignmentProblem problem = withoutHints(given);
   AxisList axisOrder = preferredAxisOrder(problem);
   CostTables tables(problem, options, axisOrder);
   Plan plan = searchFromTwoStarts(tables, hints);

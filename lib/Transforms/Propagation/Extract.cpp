@@ -365,6 +365,9 @@ LogicalResult Extractor::addOp(Operation *operation) {
     if (failed(constrain(op, constraint.getSharding(),
                          [&]() { return operation->emitOpError(); })))
       return failure();
+    op.constraint->isHint = constraint.getHint();
+    if (op.constraint->isHint) // partial sums may pass
+      op.rule.linearIn.push_back({0});
   }
   add(std::move(op), std::move(origin));
   return success();

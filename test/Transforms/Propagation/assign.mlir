@@ -94,3 +94,25 @@ func.func @axes_of_one_device_split_nothing(%x: tensor<8xf32> {shoal.sharding = 
   %y = math.exp %x : tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// An annotation that only asks: taken where it costs nothing, not where it does.
+// CHECK-LABEL: func @hint_taken(
+// CHECK-SAME: %{{.*}}: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"y"}]>}
+// CHECK-NOT: shoal.reshard
+// CHECK: return
+func.func @hint_taken(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+  %a = shoal.sharding_constraint %x <@mesh, [{}, {"y"}]> {hint} : tensor<8x16xf32>
+  %b = arith.addf %a, %a : tensor<8x16xf32>
+  return %b : tensor<8x16xf32>
+}
+
+// CHECK-LABEL: func @hint_declined(
+// CHECK-NOT: shoal.reshard
+// CHECK: shoal.sharding_constraint %{{.*}} <@mesh, [{}, {"y"}]> {hint, {{.*}}<@mesh, [{"x"}, {}]>
+// CHECK-NOT: shoal.reshard
+// CHECK: return
+func.func @hint_declined(%x: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
+  %a = shoal.sharding_constraint %x <@mesh, [{}, {"y"}]> {hint} : tensor<8x16xf32>
+  return %a : tensor<8x16xf32>
+}

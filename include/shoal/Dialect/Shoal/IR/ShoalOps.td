@@ -91,14 +91,19 @@ def Shoal_ShardingConstraintOp : Shoal_AnnotationOp<"sharding_constraint"> {
     The identity on values; here the value has exactly this sharding, and no
     addends are pending. Open dimensions leave the choice to the compiler. The
     annotation says nothing of the ops before and after it.
+
+    With `hint` it only asks: propagation spreads it like any other, and the
+    search begins there, but another sharding is chosen where that is cheaper.
     ```mlir
     %y = shoal.sharding_constraint %x <@mesh, [{"data"}, {?} ]> : tensor<16x4xf32>
+    %z = shoal.sharding_constraint %y <@mesh, [{}, {"data"} ]> {hint} : tensor<16x4xf32>
     ```
     Constraints:
     * (A5) the sharding is one of the tensor, (S1) to (S3), and has no partial
       axes.
   }];
-  let arguments = (ins Shoal_Tensor:$input, Shoal_ShardingAttr:$sharding);
+  let arguments = (ins Shoal_Tensor:$input, Shoal_ShardingAttr:$sharding,
+                       UnitAttr:$hint);
   let assemblyFormat = "$input $sharding attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
