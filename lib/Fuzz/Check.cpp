@@ -21,8 +21,8 @@ namespace {
 /// Follows the passes and checks the text of every stage.
 class Stages : public PassInstrumentation {
 public:
-  Stages(StageObserver observe, std::string &stage)
-      : observe(observe), stage(stage) {}
+  Stages(StageObserver observe, std::string &stage, Census &census)
+      : observe(observe), stage(stage), census(census) {}
 
   void runBeforePass(Pass *pass, Operation *op) override {
     if (pass->getArgument().empty())
@@ -35,6 +35,8 @@ public:
     enter(("text of " + pass->getArgument()).str());
     if (failed(checkRoundTrip(op)))
       isTextWrong = true;
+    if (pass->getArgument() == "shoal-assign")
+      census.addAssigned(cast<ModuleOp>(op));
   }
 
   bool isTextWrong = false;
@@ -49,12 +51,14 @@ private:
 
   StageObserver observe;
   std::string &stage;
+  Census &census;
 };
 
 class Checker {
 public:
-  Checker(Program &program, const CheckOptions &options, StageObserver observe)
-      : program(program), options(options), observe(observe),
+  Checker(Program &program, const CheckOptions &options, StageObserver observe,
+          Census &census)
+      : program(program), options(options), observe(observe), census(census),
         context(program.module->getContext()),
         handler(context, [this](Diagnostic &diagnostic) { note(diagnostic); }) {
   }
@@ -102,6 +106,7 @@ private:
   Program &program;
   const CheckOptions &options;
   StageObserver observe;
+  Census &census;
   MLIRContext *context;
   std::string stage, message;
   ScopedDiagnosticHandler handler;
@@ -113,7 +118,7 @@ private:
 LogicalResult Checker::runPasses(ModuleOp module,
                                  function_ref<void(OpPassManager &)> build) {
   PassManager passes(context, "builtin.module");
-  auto stages = std::make_unique<Stages>(observe, stage);
+  auto stages = std::make_unique<Stages>(observe, stage, census);
   Stages *view = stages.get();
   passes.addInstrumentation(std::move(stages));
   build(passes);
@@ -135,6 +140,7 @@ FailureOr<Tensors> Checker::runGlobal() {
 }
 
 LogicalResult Checker::check() {
+  census.addDrawn(*program.module);
   enter("verify");
   if (failed(verify(*program.module)))
     return failure();
@@ -174,6 +180,7 @@ LogicalResult Checker::check() {
 
 std::optional<Finding> shoal::fuzz::checkProgram(Program &program,
                                                  const CheckOptions &options,
-                                                 StageObserver observe) {
-  return Checker(program, options, observe).run();
+                                                 StageObserver observe,
+                                                 Census &census) {
+  return Checker(program, options, observe, census).run();
 }

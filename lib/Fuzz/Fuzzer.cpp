@@ -6,7 +6,6 @@
 #include "shoal/Fuzz/Shrink.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include <set>
 
 using namespace mlir;
 using namespace shoal::fuzz;
@@ -17,15 +16,6 @@ Program shoal::fuzz::makeProgram(MLIRContext &context,
                                  const Generators &generators, uint64_t seed) {
   Choices choices(mix(seed));
   return generators.makeProgram(context, choices);
-}
-
-static std::vector<std::string> opsOf(ModuleOp module) {
-  std::set<std::string> names;
-  module.walk([&](Operation *op) {
-    if (op->getName().getDialectNamespace() != "func" && !isa<ModuleOp>(op))
-      names.insert(op->getName().getStringRef().str());
-  });
-  return {names.begin(), names.end()};
 }
 
 namespace {
@@ -65,11 +55,10 @@ private:
 
   ItemReport check(Program &program, uint64_t seed, Observer observe) {
     ItemReport item;
-    item.features = opsOf(*program.module);
     CheckOptions own = options.check;
     own.inputSeed = seed;
     own.execute = options.executeEvery > 0 && seed % options.executeEvery == 0;
-    if (auto finding = checkProgram(program, own, observe)) {
+    if (auto finding = checkProgram(program, own, observe, item.census)) {
       item.signature = finding->signature();
       item.message = finding->stage + ": " + finding->message;
     }

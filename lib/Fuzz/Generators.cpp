@@ -19,6 +19,8 @@ const Generators &Generators::all() {
     addCastGenerators(made);
     addContractionGenerators(made);
     addRaggedGenerators(made);
+    addCombinerGenerators(made);
+    addControlFlowGenerators(made);
     addShapeGenerators(made);
     addEdgeGenerators(made);
     addScanGenerators(made);
@@ -59,6 +61,9 @@ const Generators::Entry &Generators::draw(Choices &choices) const {
 Program Generators::makeProgram(MLIRContext &context, Choices &choices) const {
   constexpr unsigned maxOps = 24;
   ProgramBuilder program(context, choices);
+  program.addRandomOp = [this](ProgramBuilder &p) {
+    draw(p.choices).generator(p);
+  };
   // Each op decides that it is there, so that the draws of one can go away and
   // leave those of the others as they are.
   for (unsigned made = 0; made < maxOps; ++made) {

@@ -147,10 +147,13 @@ Known ProgramBuilder::pickOfType(RankedTensorType type,
       [&] { return type; });
 }
 
-Operation *ProgramBuilder::op(StringRef name, ValueRange operands,
-                              TypeRange results,
-                              ArrayRef<NamedAttribute> attributes) {
+Operation *
+ProgramBuilder::op(StringRef name, ValueRange operands, TypeRange results,
+                   ArrayRef<NamedAttribute> attributes,
+                   MutableArrayRef<std::unique_ptr<Region>> regions) {
   OperationState state(loc, name);
+  for (std::unique_ptr<Region> &region : regions)
+    state.addRegion(std::move(region));
   state.addOperands(operands);
   state.addTypes(results);
   state.addAttributes(attributes);
@@ -160,6 +163,38 @@ Operation *ProgramBuilder::op(StringRef name, ValueRange operands,
 void ProgramBuilder::add(Value value, Bounds range) {
   Known known{value, range};
   values.push_back(choices.chance(20) ? annotate(known) : known);
+}
+
+//===----------------------------------------------------------------------===//
+// Regions
+//===----------------------------------------------------------------------===//
+
+std::unique_ptr<Region>
+ProgramBuilder::region(TypeRange types, function_ref<void(ValueRange)> make) {
+  auto region = std::make_unique<Region>();
+  OpBuilder::InsertionGuard guard(builder);
+  Block *block = builder.createBlock(region.get(), {}, types,
+                                     SmallVector<Location>(types.size(), loc));
+  size_t numOutside = values.size();
+  ++numRegions;
+  make(block->getArguments());
+  --numRegions;
+  // Arguments of the program stay.
+  auto isInside = [&](const Known &known) {
+    auto argument = dyn_cast<BlockArgument>(known.value);
+    return !argument || argument.getOwner() != &entry.front();
+  };
+  values.erase(
+      std::remove_if(values.begin() + numOutside, values.end(), isInside),
+      values.end());
+  return region;
+}
+
+void ProgramBuilder::addOps(unsigned most) {
+  for (unsigned i = choices.below(most + 1); i > 0; --i) {
+    Choices::Scope scope(choices);
+    addRandomOp(*this);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -13,8 +13,7 @@ using llvm::StringRef;
 static constexpr char kSeparator = '\x1f';
 
 std::string ItemReport::encode() const {
-  return signature + kSeparator + message + kSeparator +
-         llvm::join(features, ",");
+  return signature + kSeparator + message + kSeparator + census.encode();
 }
 
 ItemReport ItemReport::decode(const Outcome &outcome) {
@@ -25,20 +24,17 @@ ItemReport ItemReport::decode(const Outcome &outcome) {
     report.signature = finding.signature();
     return report;
   }
-  llvm::SmallVector<StringRef> parts, names;
+  llvm::SmallVector<StringRef> parts;
   StringRef(outcome.text).split(parts, kSeparator);
   report.signature = parts[0].str();
   report.message = parts[1].str();
-  parts[2].split(names, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
-  for (StringRef name : names)
-    report.features.push_back(name.str());
+  report.census = Census::decode(parts[2]);
   return report;
 }
 
 bool RunReport::add(uint64_t item, const ItemReport &report) {
   ++items;
-  for (const std::string &feature : report.features)
-    ++features[feature];
+  census += report.census;
   if (report.signature.empty())
     return false;
   ++failed;
@@ -63,10 +59,8 @@ static auto byFrequency(const Map &map, Count count) {
 void RunReport::printSummary(llvm::raw_ostream &os) const {
   std::chrono::duration<double> seconds =
       std::chrono::steady_clock::now() - begin;
-  if (!features.empty())
-    os << "contained in so many programs:\n";
-  for (auto it : byFrequency(features, [](auto &e) { return e.second; }))
-    os << llvm::formatv("  {0,8} {1}\n", it->second, it->first);
+  if (!census.getCounts().empty())
+    census.print(os);
   for (auto it :
        byFrequency(failures, [](auto &e) { return e.second.size(); })) {
     os << llvm::formatv("{0} times {1}\n  {2}s:", it->second.size(), it->first,

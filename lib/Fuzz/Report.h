@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_FUZZ_REPORT_H
 #define SHOAL_LIB_FUZZ_REPORT_H
 
+#include "shoal/Fuzz/Census.h"
 #include "shoal/Fuzz/Isolation.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,7 +21,7 @@ struct ItemReport {
   /// Empty where all went well.
   std::string signature, message;
   /// What the item was made of.
-  std::vector<std::string> features;
+  Census census;
 
   std::string encode() const;
   static ItemReport decode(const Outcome &outcome);
@@ -32,7 +33,7 @@ public:
 
   /// Counts, and prints a failure. Returns whether it is the first of its kind.
   bool add(uint64_t item, const ItemReport &report);
-  /// How many, how fast, of what; failures by kind, the most frequent first.
+  /// Of what, how many, how fast; failures by kind, the most frequent first.
   void printSummary(llvm::raw_ostream &os) const;
   size_t numFailures() const { return failed; }
 
@@ -41,7 +42,7 @@ private:
   std::chrono::steady_clock::time_point begin =
       std::chrono::steady_clock::now();
   size_t items = 0, failed = 0;
-  std::map<std::string, size_t> features;
+  Census census;
   std::map<std::string, std::vector<uint64_t>> failures;
 };
 

@@ -6,6 +6,7 @@
 #ifndef SHOAL_FUZZ_CHECK_H
 #define SHOAL_FUZZ_CHECK_H
 
+#include "shoal/Fuzz/Census.h"
 #include "shoal/Fuzz/ProgramBuilder.h"
 
 namespace shoal::fuzz {
@@ -38,10 +39,10 @@ using StageObserver = llvm::function_ref<void(llvm::StringRef)>;
 /// and a round trip through text after every pass, runs the global and the
 /// partitioned program in the interpreter and compares the results within the
 /// ranges' errors; where asked for, the executable's too. Nothing where all
-/// holds. Changes the program's module.
+/// holds. Changes the program's module, and counts its ops.
 std::optional<Finding> checkProgram(Program &program,
                                     const CheckOptions &options,
-                                    StageObserver observe);
+                                    StageObserver observe, Census &census);
 
 } // namespace shoal::fuzz
 

@@ -51,6 +51,8 @@ void addScanGenerators(Generators &generators);
 void addCompositeGenerators(Generators &generators);
 void addWindowGenerators(Generators &generators);
 void addIndexingGenerators(Generators &generators);
+void addCombinerGenerators(Generators &generators);
+void addControlFlowGenerators(Generators &generators);
 void addAnnotationGenerators(Generators &generators);
 
 } // namespace shoal::fuzz

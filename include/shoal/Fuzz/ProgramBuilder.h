@@ -13,6 +13,7 @@
 #include "shoal/Fuzz/Bounds.h"
 #include "shoal/Fuzz/Choices.h"
 #include "shoal/Sharding/Sharding.h"
+#include <functional>
 
 namespace shoal::fuzz {
 
@@ -83,14 +84,29 @@ public:
   static bool fits(llvm::ArrayRef<int64_t> shape);
 
   /// Adds an op by its name, of results of these types.
-  mlir::Operation *op(llvm::StringRef name, mlir::ValueRange operands,
-                      mlir::TypeRange results,
-                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
+  mlir::Operation *
+  op(llvm::StringRef name, mlir::ValueRange operands, mlir::TypeRange results,
+     llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
+     mlir::MutableArrayRef<std::unique_ptr<mlir::Region>> regions = {});
 
   /// Makes a value known: later ops may use it, the program may return it.
   void add(mlir::Value value, Bounds range);
   /// Puts an annotation behind a value, which stands for it from then on.
   Known annotate(Known known);
+
+  /// A region of one block with arguments, of which `make` knows. What it
+  /// makes known is forgotten behind the region, and so are its ops unless an
+  /// op takes the region.
+  std::unique_ptr<mlir::Region>
+  region(mlir::TypeRange types,
+         llvm::function_ref<void(mlir::ValueRange)> make);
+  /// Adds up to `most` random ops, by `addRandomOp`.
+  void addOps(unsigned most);
+  /// How many regions there are around the place of the next op.
+  unsigned depth() const { return numRegions; }
+
+  /// What makes the ops in regions.
+  std::function<void(ProgramBuilder &)> addRandomOp;
 
   Program finish() &&;
 
@@ -106,6 +122,7 @@ private:
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<Known> values;
   llvm::SmallVector<Bounds> arguments;
+  unsigned numRegions = 0;
 };
 
 } // namespace shoal::fuzz

@@ -106,6 +106,22 @@ static bool makeClamp(ProgramBuilder &p) {
   return addChecked(p, "arith.minimumf", {cut, top.value}, range);
 }
 
+/// shoal.clamp between values: scalars or one for each element.
+static bool makeClampOp(ProgramBuilder &p) {
+  Known a = p.pickOr([](const Known &) { return true; },
+                     [&] { return p.tensor(p.shape(0, 4), p.elementType()); });
+  auto bound = [&] {
+    return p.pickOfType(p.choices.chance(50) ? a.type()
+                                             : p.tensor({}, a.element()));
+  };
+  Known low = bound(), high = bound();
+  Bounds range = either(a.range, either(low.range, high.range));
+  p.add(p.op("shoal.clamp", {low.value, a.value, high.value}, a.type())
+            ->getResult(0),
+        range);
+  return true;
+}
+
 static bool makeNegation(ProgramBuilder &p) {
   Known a = floatOperand(p);
   return addChecked(p, "arith.negf", a.value, a.range);
@@ -202,6 +218,7 @@ void shoal::fuzz::addElementwiseGenerators(Generators &generators) {
   generators.add("arith.divf", makeDivision, 4);
   generators.add("arith.remf", makeFloatRemainder, 6);
   generators.add("clamp", makeClamp, 6);
+  generators.add("shoal.clamp", makeClampOp, 5);
   generators.add("arith.negf", makeNegation, 3);
   generators.add("integer arithmetic", makeIntegerBinary, 8);
   generators.add("integer division", makeIntegerDivision, 3);

@@ -43,6 +43,12 @@ static Known pickKeys(ProgramBuilder &p) {
 static bool makeSort(ProgramBuilder &p) {
   Known keys = pickKeys(p);
   SmallVector<Known> operands{keys};
+  // Keys of lower order, then what is carried along.
+  if (p.choices.chance(25))
+    operands.push_back(p.pickOfType(
+        p.tensor(keys.shape(), p.choices.chance(50) ? p.builder.getI1Type()
+                                                    : p.integerType())));
+  unsigned numKeys = operands.size();
   while (operands.size() < 3 && p.choices.chance(40))
     operands.push_back(p.pickOfType(
         p.tensor(keys.shape(),
@@ -54,8 +60,8 @@ static bool makeSort(ProgramBuilder &p) {
     types.push_back(operand.type());
   }
   auto op = SortOp::create(p.builder, p.loc, types, values,
-                           p.choices.below(keys.type().getRank()),
-                           /*num_keys=*/1, p.choices.chance(50));
+                           p.choices.below(keys.type().getRank()), numKeys,
+                           p.choices.chance(50));
   for (auto [result, operand] : llvm::zip_equal(op.getResults(), operands))
     p.add(result, operand.range);
   return true;

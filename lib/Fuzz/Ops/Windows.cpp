@@ -37,7 +37,7 @@ static int64_t addDim(ProgramBuilder &p, int64_t size, bool isPlain,
   int64_t dilation = !isPlain && p.choices.chance(20) ? 2 : 1;
   auto padding = [&]() -> int64_t {
     if (!isPlain && p.choices.chance(8))
-      return -1;
+      return p.choices.chance(40) ? -2 : -1;
     return p.choices.chance(50) ? p.choices.below(3) : 0;
   };
   window.sizes.push_back(places);
@@ -127,6 +127,16 @@ static bool makeConvolution(ProgramBuilder &p) {
       sumOf(terms, product(input.range, kernel.range, element), element);
   if (!ProgramBuilder::fits(shape) || !isUsable(range, element))
     return false;
+  // Sums in a wider type, as accumulators are; the range is the narrower's.
+  Type resultElement = element;
+  if (p.choices.chance(25)) {
+    if (element.isBF16() || element.isF16())
+      resultElement = p.builder.getF32Type();
+    else if (element.isInteger(8) || element.isInteger(16))
+      resultElement = p.builder.getI32Type();
+  }
+  if (!isa<FloatType>(element))
+    range = anyInteger(resultElement);
 
   SmallVector<NamedAttribute> attributes;
   auto add = [&](StringRef name, Attribute value) {
@@ -142,7 +152,7 @@ static bool makeConvolution(ProgramBuilder &p) {
   add("feature_group_count", p.builder.getI64IntegerAttr(featureGroups));
   add("batch_group_count", p.builder.getI64IntegerAttr(batchGroups));
   p.add(p.op("shoal.convolution", {input.value, kernel.value},
-             p.tensor(shape, element), attributes)
+             p.tensor(shape, resultElement), attributes)
             ->getResult(0),
         range);
   return true;
@@ -172,20 +182,20 @@ static std::optional<Bounds> rangeOf(ReduceKind kind, Bounds range, int64_t n,
 }
 
 static bool makeReduceWindow(ProgramBuilder &p) {
-  Known a = p.pickOr(
-      [](const Known &k) {
-        return k.type().getRank() > 0 && !k.element().isInteger(1);
-      },
-      [&] { return p.tensor(p.shape(1, 3), p.floatType()); });
+  Known a = p.pickOr([](const Known &k) { return k.type().getRank() > 0; },
+                     [&] { return p.tensor(p.shape(1, 3), p.elementType()); });
   using K = ReduceKind;
   K kind = p.choices.pick(std::array{K::Sum, K::Max, K::Min, K::Prod, K::Sum});
+  if (a.element().isInteger(1) || (!a.isFloat() && p.choices.chance(30)))
+    kind = p.choices.pick(std::array{K::And, K::Or});
   Window window;
   SmallVector<int64_t> shape;
   for (int64_t size : a.shape())
     shape.push_back(addDim(p, size, /*isPlain=*/false, window));
   auto scalar = p.tensor({}, a.element());
-  Known init =
-      p.choices.chance(70) ? p.constant(scalar, 2) : p.pickOfType(scalar);
+  Known init = p.choices.chance(70)
+                   ? p.constant(scalar, a.element().isInteger(1) ? 1 : 2)
+                   : p.pickOfType(scalar);
   auto range = rangeOf(kind, either(a.range, init.range), window.places() + 1,
                        a.element());
   if (!ProgramBuilder::fits(shape) || !range || !isUsable(*range, a.element()))
