@@ -8,7 +8,8 @@
 # more than there are cores and also as root; %python; %shoal_src_root and
 # %shoal_tools_dir.
 #
-# Features: `mpi` where mpirun is at hand; a tool's name where it is built.
+# Features: `mpi` where mpirun is at hand; a tool's name where it is built;
+# `sanitizers` in a sanitizer build, where measured times and memory say nothing.
 
 import os
 
@@ -45,13 +46,25 @@ config.substitutions += [
     ("%shoal_tools_dir", config.shoal_tools_dir),
 ]
 
+# Programs of a sanitizer build are linked with the sanitizers' runtime. Leaks
+# count in the tools; those of MPI's own are not ours to mend.
+launch_environment = "OPENBLAS_NUM_THREADS=1"
+if config.build_type == "Debug" and "-fsanitize=" in config.cxx_flags:
+    config.available_features.add("sanitizers")
+    flags = [flag for flag in config.cxx_flags.split() if "sanitize" in flag]
+    config.environment["OMPI_CXX"] = " ".join([config.cxx] + flags)
+    launch_environment += " ASAN_OPTIONS=detect_leaks=0"
+for option in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
+    if option in os.environ:
+        config.environment[option] = os.environ[option]
+
 # One BLAS thread a rank: the ranks already fill the cores.
 if config.mpiexec and os.path.exists(config.mpiexec):
     config.available_features.add("mpi")
     config.substitutions.append(
         (
             "%mpirun",
-            "env OPENBLAS_NUM_THREADS=1 "
+            f"env {launch_environment} "
             f"{config.mpiexec} --allow-run-as-root --oversubscribe",
         )
     )

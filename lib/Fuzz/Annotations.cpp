@@ -44,19 +44,22 @@ void ProgramBuilder::addMesh() {
     mesh.deviceIds.assign(order.begin(), order.end());
   }
   builder.setInsertionPointToEnd(module->getBody());
-  makeMesh();
+  makeMesh(mesh.name, mesh.deviceIds);
+  if (choices.chance(15)) {
+    otherMesh = "other";
+    makeMesh(otherMesh, randomOrder(choices, devices));
+  }
 }
 
-FlatSymbolRefAttr ProgramBuilder::makeMesh() {
+/// The axes of `mesh`, its devices in this order.
+void ProgramBuilder::makeMesh(StringRef name, ArrayRef<int64_t> order) {
   SmallVector<MeshAxisAttr> axes;
   for (const MeshAxis &axis : mesh.axes)
     if (axis.pre == 1)
       axes.push_back(
           MeshAxisAttr::get(builder.getContext(), axis.name, axis.fullSize));
-  auto made =
-      MeshOp::create(builder, loc, mesh.name,
-                     MeshAttr::get(builder.getContext(), axes, mesh.deviceIds));
-  return FlatSymbolRefAttr::get(made.getSymNameAttr());
+  MeshOp::create(builder, loc, name,
+                 MeshAttr::get(builder.getContext(), axes, order));
 }
 
 /// Each axis, in random order, splits a dimension or none.
@@ -79,8 +82,10 @@ ShardingAttr ProgramBuilder::randomSharding(ArrayRef<int64_t> shape) {
     (isFree ? sharding.dims[dim] : unused).push_back(axis);
   }
   MLIRContext *context = builder.getContext();
+  bool isOther = !otherMesh.empty() && choices.chance(40);
+  StringRef name = isOther ? otherMesh : mesh.name;
   ShardingAttr attr =
-      toAttr(sharding, mesh, FlatSymbolRefAttr::get(context, mesh.name));
+      toAttr(sharding, mesh, FlatSymbolRefAttr::get(context, name));
   SmallVector<DimShardingAttr> dims;
   for (DimShardingAttr dim : attr.getDims())
     dims.push_back(
@@ -97,7 +102,8 @@ Value ProgramBuilder::annotateByAxes(Known known) {
   if (choices.chance(10))
     return ReplicateOp::create(builder, loc, known.type(), known.value);
   return ShardingConstraintOp::create(builder, loc, known.type(), known.value,
-                                      randomSharding(known.shape()));
+                                      randomSharding(known.shape()),
+                                      /*hint=*/choices.chance(20));
 }
 
 /// A shard: neighbouring axes in the mesh's order tile a dimension each, the

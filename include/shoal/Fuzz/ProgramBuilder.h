@@ -112,7 +112,7 @@ public:
 
 private:
   void addMesh();
-  mlir::FlatSymbolRefAttr makeMesh();
+  void makeMesh(llvm::StringRef name, llvm::ArrayRef<int64_t> order);
   ShardingAttr randomSharding(llvm::ArrayRef<int64_t> shape);
   mlir::Value annotateByAxes(Known known);
   mlir::Value annotateByDevices(Known known);
@@ -123,6 +123,8 @@ private:
   llvm::SmallVector<Known> values;
   llvm::SmallVector<Bounds> arguments;
   unsigned numRegions = 0;
+  /// The same devices in another order; often empty.
+  std::string otherMesh;
 };
 
 } // namespace shoal::fuzz

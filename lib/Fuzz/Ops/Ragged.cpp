@@ -24,6 +24,16 @@ static Known pickCounts(ProgramBuilder &p, ArrayRef<int64_t> shape) {
   return p.pickOfType(p.tensor(shape, element));
 }
 
+/// By sizes, which are not negative.
+static Value addDot(ProgramBuilder &p, StringRef spec, Known lhs, Known rhs,
+                    Known counts, RankedTensorType type) {
+  Known mask = p.constant(counts.type(), 7);
+  Value sizes = p.op("arith.andi", {counts.value, mask.value}, counts.type())
+                    ->getResult(0);
+  return RaggedDotOp::create(p.builder, p.loc, type, spec, "T", lhs.value,
+                             rhs.value, sizes);
+}
+
 static bool makeRagged(ProgramBuilder &p) {
   StringRef text = p.choices.pick(llvm::ArrayRef(kSpecs));
   std::string error;
@@ -62,6 +72,11 @@ static bool makeRagged(ProgramBuilder &p) {
   if (!isUsable(range, lhs.element()))
     return false;
   Known begins = pickCounts(p, shapeOf(spec.inputs[2]));
+  if (p.choices.chance(40)) {
+    p.add(addDot(p, text, lhs, rhs, begins, p.tensor(shape, lhs.element())),
+          range);
+    return true;
+  }
   Known ends = p.pickOfType(begins.type());
   p.add(RaggedEinsumOp::create(p.builder, p.loc, p.tensor(shape, lhs.element()),
                                text, "T", lhs.value, rhs.value, begins.value,
@@ -71,5 +86,5 @@ static bool makeRagged(ProgramBuilder &p) {
 }
 
 void shoal::fuzz::addRaggedGenerators(Generators &generators) {
-  generators.add("shoal.ragged_einsum", makeRagged, 10);
+  generators.add("shoal.ragged_einsum", makeRagged, 12);
 }
