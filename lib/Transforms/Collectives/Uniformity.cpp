@@ -16,35 +16,62 @@ using spmd::CollectiveOpInterface;
 // Axes
 //===----------------------------------------------------------------------===//
 
-static bool listsInOrder(ArrayRef<int64_t> ids) {
+/// The order that the ids list; the usual one has no list.
+static SmallVector<int64_t> normalized(ArrayRef<int64_t> ids) {
   for (auto [position, id] : llvm::enumerate(ids))
     if (static_cast<int64_t>(position) != id)
-      return false;
-  return true;
+      return SmallVector<int64_t>(ids);
+  return {};
 }
 
-/// Whether `symbol` names a mesh on which the same coordinates may be those of
-/// another device.
-bool Uniformity::hasOtherOrder(Operation *op, FlatSymbolRefAttr symbol) const {
-  MeshOp other = lookupMesh(op, symbol);
-  if (!other)
-    return true;
-  ArrayRef<int64_t> ids = other.getMesh().getDeviceIds();
-  if (listsInOrder(ids) && listsInOrder(mesh.deviceIds))
-    return false;
-  return ids != ArrayRef(mesh.deviceIds);
+AxisSet Uniformity::all() const {
+  AxisSet set = none();
+  for (unsigned bit = 0; bit < set.size(); ++bit)
+    if (mesh.axes[bit % mesh.axes.size()].size > 1)
+      set.set(bit);
+  return set;
 }
 
+/// Which of the orders the mesh has that `symbol` names.
+std::optional<size_t> Uniformity::orderOf(Operation *op,
+                                          FlatSymbolRefAttr symbol) const {
+  MeshOp named = lookupMesh(op, symbol);
+  if (!named)
+    return std::nullopt;
+  auto it = llvm::find(orders, normalized(named.getMesh().getDeviceIds()));
+  if (it == orders.end())
+    return std::nullopt;
+  return it - orders.begin();
+}
+
+/// The axes in the order of the mesh that `symbol` names.
 AxisSet Uniformity::toSet(Operation *op, FlatSymbolRefAttr symbol,
                           ArrayRef<AxisRefAttr> axes) const {
   if (axes.empty())
     return none();
-  if (hasOtherOrder(op, symbol))
+  std::optional<size_t> order = orderOf(op, symbol);
+  if (!order)
     return all();
   AxisSet set = none();
   for (AxisId axis : toAxisList(axes, mesh))
-    set.set(axis);
+    set.set(*order * mesh.axes.size() + axis);
   return set;
+}
+
+/// What a value varies over of which `axes` tell, in the order of the mesh
+/// that `symbol` names. Devices that agree on all axes of one order are all
+/// devices; else neighbours in another order may be any two.
+AxisSet Uniformity::spread(const AxisSet &axes, Operation *op,
+                           FlatSymbolRefAttr symbol) const {
+  std::optional<size_t> order = orderOf(op, symbol);
+  if (!order)
+    return axes.none() ? none() : all();
+  size_t count = mesh.axes.size();
+  AxisSet others = all();
+  others.reset(*order * count, (*order + 1) * count);
+  AxisSet own = axes;
+  own.reset(others);
+  return own.none() ? none() : own |= others;
 }
 
 AxisSet Uniformity::argumentAxes(BlockArgument argument) const {
@@ -54,7 +81,8 @@ AxisSet Uniformity::argumentAxes(BlockArgument argument) const {
   SmallVector<AxisRefAttr> axes(sharding.getPartial());
   for (DimShardingAttr dim : sharding.getDims())
     llvm::append_range(axes, dim.getAxes());
-  return toSet(function, sharding.getMesh(), axes);
+  return spread(toSet(function, sharding.getMesh(), axes), function,
+                sharding.getMesh());
 }
 
 /// Whether an op may do anything with any devices: a call, or an op of the
@@ -79,7 +107,13 @@ std::optional<AxisSet> Uniformity::groupOf(Operation *op) const {
 //===----------------------------------------------------------------------===//
 
 Uniformity::Uniformity(func::FuncOp function, const Mesh &mesh)
-    : function(function), context(function.getContext()), mesh(mesh) {
+    : function(function), context(function.getContext()), mesh(mesh),
+      orders{normalized(mesh.deviceIds)} {
+  for (auto other : function->getParentOfType<ModuleOp>().getOps<MeshOp>()) {
+    SmallVector<int64_t> order = normalized(other.getMesh().getDeviceIds());
+    if (!llvm::is_contained(orders, order))
+      orders.push_back(order);
+  }
   for (BlockArgument argument : function.getArguments())
     axesOf[argument] = argumentAxes(argument);
   // Sets only grow, so this ends. Without loops the second round changes
@@ -119,10 +153,10 @@ AxisSet Uniformity::resultAxes(Operation *op) const {
   AxisSet axes = joinOf(op->getOperands());
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
     FlatSymbolRefAttr symbol = collective.getMeshAttr();
-    if (!hasOtherOrder(op, symbol))
+    if (orderOf(op, symbol))
       axes.reset(toSet(op, symbol, collective.getUniformAxes()));
     axes |= toSet(op, symbol, collective.getVaryingAxes());
-    return axes;
+    return spread(axes, op, symbol);
   }
   return isMemoryEffectFree(op) ? axes : all();
 }

@@ -5,6 +5,7 @@
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Collectives/Uniformity.h"
+#include "llvm/ADT/SetVector.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_VERIFYCOLLECTIVES
@@ -35,9 +36,12 @@ private:
 } // namespace
 
 std::string Verifier::print(const AxisSet &axes) const {
-  AxisList list(axes.set_bits_begin(), axes.set_bits_end());
-  return toString(
-      toAxesAttr(list, uniformity.getMesh(), uniformity.getContext()));
+  size_t count = uniformity.getMesh().axes.size();
+  llvm::SmallSetVector<AxisId, 4> list;
+  for (unsigned bit : axes.set_bits())
+    list.insert(bit % count);
+  return toString(toAxesAttr(list.getArrayRef(), uniformity.getMesh(),
+                             uniformity.getContext()));
 }
 
 /// A note at the place where a value starts to differ between devices.

@@ -78,7 +78,8 @@ func.func @loop_of_unknown_length(%a: tensor<f32> {shoal.sharding = #shoal.shard
 
 // -----
 
-// The same coordinates are another device's on a mesh of another order.
+// The same coordinates are another device's on a mesh of another order. Axes are
+// those of the collective's mesh.
 shoal.mesh @mesh = <["x" = 2, "y" = 2]>
 shoal.mesh @other = <["x" = 2, "y" = 2], device_ids = [0, 2, 1, 3]>
 
@@ -87,7 +88,7 @@ func.func @other_device_order(%a: tensor<2xf32> {shoal.sharding = #shoal.shardin
   %0 = spmd.axis_index @mesh {"x"} : tensor<i32>
   %1 = tensor.extract %0[] : tensor<i32>
   %2 = arith.trunci %1 : i32 to i1
-  // expected-error @below {{may take another way on other devices along {"x"}}}
+  // expected-error @below {{may take another way on other devices along {"y"}}}
   %3 = scf.if %2 -> tensor<2xf32> {
     // expected-note @below {{spmd.all_reduce is here}}
     %4 = spmd.all_reduce sum @other {"y"} %a : tensor<2xf32>

@@ -14,7 +14,8 @@
 
 namespace shoal {
 
-/// A set of axes of a mesh, by AxisId.
+/// A set of axes, those of each order of the devices for itself: bit o * n + a
+/// is axis a of a mesh of n axes whose devices are in order o.
 using AxisSet = llvm::SmallBitVector;
 
 /// For each value of a function of the SPMD program the axes that it varies
@@ -22,8 +23,9 @@ using AxisSet = llvm::SmallBitVector;
 /// dataflow to a fixpoint:
 /// * an argument varies over the axes that its sharding splits or that it is
 ///   partial over, over all axes if it has none;
-/// * a collective removes and adds axes, see CollectiveOpInterface; a mesh
-///   that orders the devices otherwise counts as all axes;
+/// * a collective removes and adds axes, see CollectiveOpInterface, in the
+///   order of its mesh; in other orders its result varies over all axes unless
+///   it is uniform;
 /// * a region's argument joins what is forwarded to it, an op's result what is
 ///   forwarded from its regions and, as devices may have come from different
 ///   regions or left a loop at different times, the values that chose;
@@ -52,11 +54,15 @@ public:
   mlir::Value originOf(mlir::Value value, const AxisSet &axes) const;
 
 private:
-  AxisSet none() const { return AxisSet(mesh.axes.size()); }
-  AxisSet all() const { return AxisSet(mesh.axes.size(), true); }
+  AxisSet none() const { return AxisSet(orders.size() * mesh.axes.size()); }
+  /// But those of size 1.
+  AxisSet all() const;
   AxisSet toSet(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol,
                 mlir::ArrayRef<AxisRefAttr> axes) const;
-  bool hasOtherOrder(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol) const;
+  AxisSet spread(const AxisSet &axes, mlir::Operation *op,
+                 mlir::FlatSymbolRefAttr symbol) const;
+  std::optional<size_t> orderOf(mlir::Operation *op,
+                                mlir::FlatSymbolRefAttr symbol) const;
   AxisSet argumentAxes(mlir::BlockArgument argument) const;
   AxisSet joinOf(mlir::ValueRange values) const;
   void join(mlir::Value value, const AxisSet &axes);
@@ -70,6 +76,8 @@ private:
   mlir::func::FuncOp function;
   mlir::MLIRContext *context;
   const Mesh &mesh;
+  /// Of the devices, one for all meshes that have it; the first is the mesh's.
+  llvm::SmallVector<llvm::SmallVector<int64_t>> orders;
   llvm::DenseMap<mlir::Value, AxisSet> axesOf;
   bool changed = false;
 };
