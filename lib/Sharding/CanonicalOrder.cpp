@@ -70,9 +70,15 @@ private:
 
 } // namespace
 
-CanonicalProblem::CanonicalProblem(const AssignmentProblem &original)
-    : ops(Walk(original).run()) {
+std::vector<unsigned> shoal::canonicalOrder(const AssignmentProblem &problem) {
+  return Walk(problem).run();
+}
+
+ReorderedProblem::ReorderedProblem(const AssignmentProblem &original,
+                                   std::vector<unsigned> order)
+    : ops(std::move(order)) {
   problem.mesh = original.mesh;
+  problem.deviceOrders = original.deviceOrders;
   std::vector<unsigned> ids(original.values.size());
   for (unsigned op : ops)
     for (unsigned value : original.ops[op].results) {

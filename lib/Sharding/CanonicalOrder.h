@@ -10,15 +10,21 @@
 
 namespace shoal {
 
-/// A problem with its ops and values numbered by what uses what alone, so that
-/// whatever is decided by order is the same for all orders of independent ops.
+/// The ops of a problem in an order that depends on what uses what alone, so
+/// that whatever is decided by order is the same for all orders of independent
+/// ops.
 ///
 /// Depth first from the program's results, in their order, operands in theirs:
 /// an op's number is that of its end. Ops that no result needs come last. The
 /// operands of an op that joins values around a loop come after it where they
 /// did; they are walked to once the walk from a result is done.
-struct CanonicalProblem {
-  explicit CanonicalProblem(const AssignmentProblem &problem);
+std::vector<unsigned> canonicalOrder(const AssignmentProblem &problem);
+
+/// A problem with its ops in another order, and its values numbered by it.
+struct ReorderedProblem {
+  /// `order` lists all ops; operands are results of earlier ops as they were.
+  ReorderedProblem(const AssignmentProblem &original,
+                   std::vector<unsigned> order);
 
   AssignmentProblem problem;
   /// For each op and value of `problem` its number in the original.

@@ -373,7 +373,7 @@ void Propagation::run() {
 }
 
 Hints shoal::propagateHints(const Problem &problem) {
-  CanonicalProblem canonical(problem);
+  ReorderedProblem canonical(problem, canonicalOrder(problem));
   Hints hints(canonical.problem, preferredAxisOrder(canonical.problem));
   Propagation(canonical.problem, hints).run();
   hints.renumber(canonical.ops, canonical.values);

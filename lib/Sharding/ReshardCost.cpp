@@ -200,10 +200,11 @@ double shoal::reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
 // Bytes of a plan
 //===----------------------------------------------------------------------===//
 
-double shoal::plannedBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-                           const Sharding &source, const Sharding &target,
-                           const Mesh &mesh, bool otherDeviceOrder) {
-  ReshardProblem problem{shape, mesh, nullptr, otherDeviceOrder};
-  return elementBytes *
-         elementsOfPlan(problem, source, planReshard(problem, source, target));
+int64_t shoal::plannedBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                            const Sharding &source, const Sharding &target,
+                            const Mesh &mesh, const Mesh *targetMesh) {
+  double elements =
+      elementsOfReshard({shape, mesh, targetMesh}, source, target);
+  // Up to the next byte, but for what rounding has added.
+  return std::ceil(elementBytes * elements * (1 - 1e-12));
 }

@@ -3,11 +3,11 @@
 
 #include "shoal/Sharding/ReshardPlan.h"
 #include "CollectivePlan.h"
-#include "StepCost.h"
-#include "shoal/Sharding/ExchangeCost.h"
+#include "ScatterPlacement.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <limits>
 
 using namespace shoal;
 using llvm::ArrayRef;
@@ -19,42 +19,46 @@ bool contains(ArrayRef<AxisId> list, AxisId axis) {
   return llvm::is_contained(list, axis);
 }
 
-/// Fractions of bytes differ by rounding alone.
-bool isLess(double a, double b) { return a < b * (1 - 1e-9); }
-
+/// Plans one reshard, or tells what the plan would cost.
 class Chooser {
 public:
   Chooser(const ReshardProblem &problem, const Sharding &source,
           const Sharding &target)
-      : problem(problem), source(source), target(target) {
+      : problem(problem), source(source), target(target), unreduced(source) {
     for (AxisId axis : source.partial)
       if (!contains(target.partial, axis))
         reduced.push_back(axis);
+    llvm::erase_if(unreduced.partial,
+                   [&](AxisId axis) { return contains(reduced, axis); });
   }
 
-  ReshardPlan choose() {
+  ReshardPlan choose() const {
     if (reduced.empty())
       return move(source);
-    best = move(withReduced(source));
-    best.insert(best.begin(), {StepKind::AllReduce, withReduced(source)});
-    bestCost = costOf(best);
-    if (!problem.hasOtherOrder())
-      if (auto plan =
-              planCollectives(problem.shape, source, target, problem.mesh))
-        consider(*plan);
-    for (Slicing slicing :
-         {Slicing::None, Slicing::OfTarget, Slicing::OfTargetAndIdle})
-      tryScatter(slicing);
+    ReshardPlan best;
+    double least = std::numeric_limits<double>::infinity();
+    visitReductions([&](double elements, auto makePlan) {
+      if (isLess(least, elements))
+        return;
+      ReshardPlan plan = makePlan();
+      if (!isLess(elements, least) && plan.size() >= best.size())
+        return;
+      best = std::move(plan);
+      least = elements;
+    });
     return best;
   }
 
-private:
-  enum class Slicing { None, OfTarget, OfTargetAndIdle };
-
-  double costOf(const ReshardPlan &plan) const {
-    return elementsOfPlan(problem, source, plan);
+  double price() const {
+    if (reduced.empty())
+      return elementsOfMove(source);
+    double least = std::numeric_limits<double>::infinity();
+    visitReductions(
+        [&](double elements, auto) { least = std::min(least, elements); });
+    return least;
   }
 
+private:
   bool fits(const Sharding &from, ArrayRef<PlannedStep> plan) const {
     int64_t limit =
         std::max(localElements(problem, from), localElements(problem, target));
@@ -63,20 +67,12 @@ private:
     });
   }
 
-  void consider(const ReshardPlan &plan) {
-    double cost = costOf(plan);
-    bool isBetter = isLess(cost, bestCost) ||
-                    (!isLess(bestCost, cost) && plan.size() < best.size());
-    if (!isBetter || !fits(source, plan))
-      return;
-    best = plan;
-    bestCost = cost;
-  }
-
-  Sharding withReduced(Sharding sharding) const {
-    llvm::erase_if(sharding.partial,
-                   [&](AxisId axis) { return contains(reduced, axis); });
-    return sharding;
+  bool isEven(const Sharding &sharding) const {
+    return llvm::all_of(llvm::zip_equal(problem.shape, sharding.dims),
+                        [&](const auto &pair) {
+                          const auto &[n, axes] = pair;
+                          return n % problem.mesh.sizeOf(axes) == 0;
+                        });
   }
 
   //===--------------------------------------------------------------------===//
@@ -85,14 +81,28 @@ private:
 
   /// From `from`, in the source's device order, to the target.
   ReshardPlan move(const Sharding &from) const {
-    if (problem.hasOtherOrder())
+    if (problem.targetMesh)
       return moveAndReorder(from);
     auto standard = planCollectives(problem.shape, from, target, problem.mesh);
-    ReshardPlan exchange = exchangeTo(from, /*inTargetOrder=*/false);
     bool isStandard = standard && fits(from, *standard) &&
-                      !isLess(elementsOfPlan(problem, from, exchange),
+                      !isLess(elementsOfExchange(from),
                               elementsOfPlan(problem, from, *standard));
-    return isStandard ? *standard : exchange;
+    return isStandard ? *standard : exchangeTo(from, /*inTargetOrder=*/false);
+  }
+
+  double elementsOfMove(const Sharding &from) const {
+    // Nothing sends less than an exchange, which is what `move` does then.
+    if (!problem.targetMesh && isEven(from) && isEven(target))
+      return elementsOfExchange(from);
+    return elementsOfPlan(problem, from, move(from));
+  }
+
+  /// In one device order.
+  double elementsOfExchange(const Sharding &from) const {
+    if (isEven(from) && isEven(target))
+      return reshardBytes(problem.shape, 1, from, target, problem.mesh);
+    return elementsOfStep(problem, StepKind::Exchange, from, target,
+                          /*isReordered=*/false);
   }
 
   /// One exchange; what becomes partial does so behind it.
@@ -105,19 +115,13 @@ private:
     return plan;
   }
 
-  static bool isWhole(const Sharding &sharding) {
-    return sharding.isReplicated();
-  }
-
   /// Whether each device's block is the same in both device orders.
   bool keepsBlocks(const Sharding &sharding) const {
     if (sharding.isPartial())
       return false;
-    return isWhole(sharding) ||
-           (problem.targetMesh &&
-            exchangedElements(problem.shape, problem.mesh.numDevices(),
-                              layoutOf(sharding, problem.mesh),
-                              layoutOf(sharding, *problem.targetMesh)) == 0);
+    return sharding.isReplicated() ||
+           elementsOfStep(problem, StepKind::Exchange, sharding, sharding,
+                          /*isReordered=*/true) == 0;
   }
 
   ReshardPlan moveAndReorder(const Sharding &from) const {
@@ -153,133 +157,98 @@ private:
   // Sums
   //===--------------------------------------------------------------------===//
 
-  /// Where axes were put on top of the source.
-  struct Placement {
-    /// After the slices, and after the reduce_scatter.
-    Sharding sliced, scattered;
-    SmallVector<AxisId> unplaced;
-  };
-
-  bool canAppend(const Sharding &sharding, size_t dim, AxisId axis) const {
-    const AxisList &axes = sharding.dims[dim];
-    int64_t before = problem.mesh.sizeOf(axes);
-    int64_t size = problem.mesh.axes[axis].size;
-    // The axis's own place in the target, or one where all blocks are full.
-    const AxisList &wanted = target.dims[dim];
-    bool isOwnPlace =
-        axes.size() < wanted.size() && wanted[axes.size()] == axis &&
-        llvm::equal(axes, ArrayRef(wanted).take_front(axes.size()));
-    return isOwnPlace ? blocksNest(problem.shape[dim], before, size)
-                      : problem.shape[dim] % (before * size) == 0;
+  /// Calls visit(elements, makePlan) for each way to reduce what is partial.
+  template <typename Visitor>
+  void visitReductions(Visitor &&visit) const {
+    visit(elementsOfStep(problem, StepKind::AllReduce, source, unreduced,
+                         /*isReordered=*/false) +
+              elementsOfMove(unreduced),
+          [&]() {
+            ReshardPlan plan = move(unreduced);
+            plan.insert(plan.begin(), {StepKind::AllReduce, unreduced});
+            return plan;
+          });
+    if (!problem.targetMesh)
+      if (auto plan =
+              planCollectives(problem.shape, source, target, problem.mesh);
+          plan && fits(source, *plan))
+        visit(elementsOfPlan(problem, source, *plan), [&]() { return *plan; });
+    visitScatters(visit);
   }
 
-  void tryScatter(Slicing slicing) {
-    SmallVector<AxisId> sliced;
+  /// A reduce_scatter, from what is there, from what the target's idle axes
+  /// have sliced, and from what all idle axes have.
+  template <typename Visitor>
+  void visitScatters(Visitor &&visit) const {
+    AxisList sums = inOrderOfTarget(reduced), slices;
+    visitScatter({}, sums, visit);
     for (const AxisList &axes : target.dims)
       for (AxisId axis : axes)
-        if (slicing != Slicing::None && !source.uses(axis))
-          sliced.push_back(axis);
-    if (slicing == Slicing::OfTargetAndIdle)
-      for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
-        if (!source.uses(axis) && !target.uses(axis))
-          sliced.push_back(axis);
-    SmallVector<AxisId> scattered;
-    for (const AxisList &axes : target.dims)
-      for (AxisId axis : axes)
-        if (contains(reduced, axis))
-          scattered.push_back(axis);
-    for (AxisId axis : reduced)
-      if (!contains(scattered, axis))
-        scattered.push_back(axis);
-    place(sliced, scattered);
+        if (!source.uses(axis))
+          slices.push_back(axis);
+    if (!slices.empty())
+      visitScatter(slices, sums, visit);
+    size_t ofTarget = slices.size();
+    for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
+      if (!source.uses(axis) && !target.uses(axis))
+        slices.push_back(axis);
+    if (slices.size() > ofTarget)
+      visitScatter(slices, sums, visit);
   }
 
-  /// Tries each dimension for each axis, priced by the bound, and makes a plan
-  /// of the cheapest. Past a few hundred combinations only the first dimension
-  /// that has room counts.
-  void place(ArrayRef<AxisId> sliced, ArrayRef<AxisId> scattered) {
-    size_t combinations = 1;
-    for (size_t i = 0; i < sliced.size() + scattered.size(); ++i)
-      combinations = std::min<size_t>(combinations * problem.shape.size(), 512);
-    greedy = combinations > 256;
-    found.reset();
-    placeNext(sliced, scattered, {source, source, {}}, 0);
-    if (!found)
-      return;
-    ReshardPlan plan;
-    if (found->sliced != source)
-      plan.push_back({StepKind::Slice, found->sliced});
-    Sharding done = found->scattered;
-    if (done.dims != found->sliced.dims)
-      plan.push_back({StepKind::ReduceScatter, done});
-    if (withReduced(done) != done) {
-      done = withReduced(done);
-      plan.push_back({StepKind::AllReduce, done});
-    }
-    llvm::append_range(plan, move(done));
-    consider(plan);
+  template <typename Visitor>
+  void visitScatter(ArrayRef<AxisId> slices, ArrayRef<AxisId> sums,
+                    Visitor &&visit) const {
+    ScatterPlacement placed = placeSums(problem, source, target, slices, sums);
+    visit(placed.elements + elementsOfMove(placed.reduced), [&]() {
+      ReshardPlan plan;
+      auto add = [&](StepKind step, const Sharding &before,
+                     const Sharding &after) {
+        if (before != after)
+          plan.push_back({step, after});
+      };
+      add(StepKind::Slice, source, placed.sliced);
+      add(StepKind::ReduceScatter, placed.sliced, placed.scattered);
+      add(StepKind::AllReduce, placed.scattered, placed.reduced);
+      llvm::append_range(plan, move(placed.reduced));
+      return plan;
+    });
   }
 
-  void placeNext(ArrayRef<AxisId> sliced, ArrayRef<AxisId> scattered,
-                 const Placement &placement, size_t at) {
-    if (at == sliced.size() + scattered.size())
-      return price(placement);
-    bool isSlice = at < sliced.size();
-    AxisId axis = isSlice ? sliced[at] : scattered[at - sliced.size()];
-    bool isPlaced = false;
-    for (size_t dim = 0; dim < problem.shape.size(); ++dim) {
-      if (!canAppend(placement.scattered, dim, axis))
-        continue;
-      Placement next = placement;
-      next.scattered.dims[dim].push_back(axis);
-      if (isSlice)
-        next.sliced.dims[dim].push_back(axis);
-      llvm::erase(next.scattered.partial, axis);
-      placeNext(sliced, scattered, next, at + 1);
-      isPlaced = true;
-      if (greedy)
-        return;
-    }
-    if (!isPlaced)
-      placeNext(sliced, scattered, placement, at + 1);
-  }
-
-  void price(const Placement &placement) {
-    double cost = elementsOfStep(problem, StepKind::ReduceScatter,
-                                 placement.sliced, placement.scattered, false);
-    Sharding done = withReduced(placement.scattered);
-    cost += elementsOfStep(problem, StepKind::AllReduce, placement.scattered,
-                           done, false);
-    cost += reshardBytes(problem.shape, 1, done, target, problem.mesh,
-                         problem.hasOtherOrder());
-    if (found && !isLess(cost, foundCost))
-      return;
-    found = placement;
-    foundCost = cost;
+  /// Those that split the target first, as they stand there.
+  AxisList inOrderOfTarget(ArrayRef<AxisId> axes) const {
+    AxisList ordered;
+    for (const AxisList &dim : target.dims)
+      for (AxisId axis : dim)
+        if (contains(axes, axis))
+          ordered.push_back(axis);
+    for (AxisId axis : axes)
+      if (!contains(ordered, axis))
+        ordered.push_back(axis);
+    return ordered;
   }
 
   const ReshardProblem &problem;
   const Sharding &source, &target;
-  /// Axes whose addends are summed.
+  /// Axes whose addends are summed, and the source without them.
   AxisList reduced;
-  ReshardPlan best;
-  double bestCost = 0;
-  std::optional<Placement> found;
-  double foundCost = 0;
-  bool greedy = false;
+  Sharding unreduced;
 };
 
 } // namespace
 
-ReshardPlan shoal::planReshard(const ReshardProblem &problem,
-                               const Sharding &source, const Sharding &target) {
-  if (source == target && !problem.hasOtherOrder())
-    return {};
-  return Chooser(problem, source, target).choose();
-}
-
 ReshardPlan shoal::planReshard(ArrayRef<int64_t> shape, const Sharding &source,
                                const Sharding &target, const Mesh &mesh,
                                const Mesh *targetMesh) {
-  return planReshard({shape, mesh, targetMesh}, source, target);
+  if (source == target && !targetMesh)
+    return {};
+  return Chooser({shape, mesh, targetMesh}, source, target).choose();
+}
+
+double shoal::elementsOfReshard(const ReshardProblem &problem,
+                                const Sharding &source,
+                                const Sharding &target) {
+  if (source == target && !problem.targetMesh)
+    return 0;
+  return Chooser(problem, source, target).price();
 }

@@ -3,6 +3,7 @@
 
 #include "StepCost.h"
 #include "shoal/Sharding/ExchangeCost.h"
+#include "shoal/Support/CollectiveBytes.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace shoal;
@@ -12,37 +13,50 @@ int64_t shoal::localElements(const ReshardProblem &problem,
   return localBytes(problem.shape, 1, sharding, problem.mesh);
 }
 
-/// What the device receives that has least of its part.
-static double elementsOfGather(const ReshardProblem &problem,
-                               const Sharding &before, const Sharding &after) {
-  double own = 1;
-  for (auto [n, from, to] :
-       llvm::zip_equal(problem.shape, before.dims, after.dims)) {
-    int64_t p = problem.mesh.sizeOf(from);
-    // The last block of a dimension may be short or empty.
-    own *= to.empty() && !from.empty() ? shardRows(n, p, p - 1).size()
-                                       : shardSize(n, p);
+namespace {
+/// The shards of each dimension on one device, before and after a step, and how
+/// many blocks come together, or fall apart, in it.
+struct LocalChange {
+  llvm::SmallVector<int64_t, 4> before, after, joined, cut;
+
+  LocalChange(const ReshardProblem &problem, const Sharding &from,
+              const Sharding &to) {
+    for (auto [n, source, target] :
+         llvm::zip_equal(problem.shape, from.dims, to.dims)) {
+      int64_t p = problem.mesh.sizeOf(source), q = problem.mesh.sizeOf(target);
+      before.push_back(shardSize(n, p));
+      after.push_back(shardSize(n, q));
+      joined.push_back(std::max<int64_t>(p / q, 1));
+      cut.push_back(std::max<int64_t>(q / p, 1));
+    }
   }
-  return localElements(problem, after) - own;
+};
+} // namespace
+
+/// Devices of the groups of an all_to_all: the axes that leave a dimension.
+static int64_t exchangeGroup(const Mesh &mesh, const Sharding &before,
+                             const Sharding &after) {
+  int64_t p = 1;
+  for (auto [from, to] : llvm::zip_equal(before.dims, after.dims))
+    for (AxisId axis : from)
+      if (!llvm::is_contained(to, axis))
+        p *= mesh.axes[axis].size;
+  return p;
 }
 
-/// Pieces have one size, with padding where they are cut unevenly.
-static double elementsOfAllToAll(const ReshardProblem &problem,
-                                 const Sharding &before, const Sharding &after,
-                                 int64_t members) {
-  double piece = 1;
-  for (auto [from, to] :
-       llvm::zip_equal(localShape(problem.shape, before, problem.mesh),
-                       localShape(problem.shape, after, problem.mesh)))
-    piece *= std::min(from, to);
-  return (members - 1) * piece;
+/// Devices of the groups over which a step reduces.
+static int64_t reductionGroup(const Mesh &mesh, const Sharding &before,
+                              const Sharding &after) {
+  int64_t p = 1;
+  for (AxisId axis : before.partial)
+    if (!llvm::is_contained(after.partial, axis))
+      p *= mesh.axes[axis].size;
+  return p;
 }
 
 static double elementsOfExchange(const ReshardProblem &problem,
                                  const Sharding &before, const Sharding &after,
                                  bool isReordered) {
-  if (isReordered && problem.unknownOrder)
-    return localElements(problem, after);
   const Mesh &target =
       isReordered && problem.targetMesh ? *problem.targetMesh : problem.mesh;
   return exchangedElements(problem.shape, problem.mesh.numDevices(),
@@ -55,28 +69,28 @@ double shoal::elementsOfStep(const ReshardProblem &problem, StepKind step,
                              bool isReordered) {
   if (llvm::is_contained(problem.shape, 0))
     return 0;
-  double size = localElements(problem, before);
-  double smaller = localElements(problem, after);
-  ShardingDelta delta = describeStep(before, after);
-  double members = problem.mesh.sizeOf(delta.partialRemoved);
   switch (step) {
   case StepKind::Slice:
   case StepKind::ToPartial:
   case StepKind::Relabel:
     return 0;
   case StepKind::CollectivePermute:
-    return size;
+    return localElements(problem, before);
   case StepKind::AllReduce:
-    return 2 * (members - 1) / members * size;
+    return allReduceElements(localElements(problem, before),
+                             reductionGroup(problem.mesh, before, after));
   case StepKind::ReduceScatter:
-    return (members - 1) * smaller;
-  case StepKind::AllGather:
-    return elementsOfGather(problem, before, after);
+    return support::reduceScatterSize(
+        localElements(problem, after),
+        reductionGroup(problem.mesh, before, after));
+  case StepKind::AllGather: {
+    LocalChange change(problem, before, after);
+    return support::allGatherSize(change.after, change.before, change.joined);
+  }
   case StepKind::AllToAll: {
-    int64_t moved = 1;
-    for (const AxisMove &move : delta.moves)
-      moved *= problem.mesh.sizeOf(move.axes);
-    return elementsOfAllToAll(problem, before, after, moved);
+    LocalChange change(problem, before, after);
+    return support::allToAllSize(change.before, change.cut,
+                                 exchangeGroup(problem.mesh, before, after));
   }
   case StepKind::Exchange:
     return elementsOfExchange(problem, before, after, isReordered);

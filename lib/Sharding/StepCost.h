@@ -16,15 +16,13 @@ struct ReshardProblem {
   const Mesh &mesh;
   /// The mesh with the target's device order; null for the same one.
   const Mesh *targetMesh = nullptr;
-  /// The target's device order is another one, of which nothing is known: no
-  /// block counts as in place, unless one end is whole.
-  bool unknownOrder = false;
-
-  bool hasOtherOrder() const { return targetMesh || unknownOrder; }
 };
 
-/// Elements that the busiest device sends, of an exchange or all_gather
-/// receives; padding counts where the collective carries it along.
+/// Elements of one device's shard.
+int64_t localElements(const ReshardProblem &problem, const Sharding &sharding);
+
+/// Elements by the definition of Support/CollectiveBytes.h, of an exchange that
+/// of ExchangeCost.h. Only those of an all_reduce may be a fraction.
 /// `isReordered` says that the exchange goes from the source's device order to
 /// the target's.
 double elementsOfStep(const ReshardProblem &problem, StepKind step,
@@ -34,12 +32,17 @@ double elementsOfStep(const ReshardProblem &problem, StepKind step,
 double elementsOfPlan(const ReshardProblem &problem, const Sharding &source,
                       llvm::ArrayRef<PlannedStep> plan);
 
-/// planReshard, also where nothing is known of the target's order.
-ReshardPlan planReshard(const ReshardProblem &problem, const Sharding &source,
-                        const Sharding &target);
+/// 2 (p - 1) / p of the elements.
+inline double allReduceElements(int64_t elements, int64_t p) {
+  return double(2 * (p - 1) * elements) / p;
+}
 
-/// Elements of one device's shard.
-int64_t localElements(const ReshardProblem &problem, const Sharding &sharding);
+/// elementsOfPlan of planReshard's plan. Makes none where splits are even.
+double elementsOfReshard(const ReshardProblem &problem, const Sharding &source,
+                         const Sharding &target);
+
+/// Fractions of elements differ by rounding alone.
+inline bool isLess(double a, double b) { return a < b * (1 - 1e-9); }
 
 } // namespace shoal
 

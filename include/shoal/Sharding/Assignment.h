@@ -56,8 +56,7 @@ struct AssignmentProblem {
     std::optional<ShardingConstraint> constraint;
     /// For messages: what the program calls it.
     std::string label;
-    /// Which of several orders of the devices the op's shardings are over; all
-    /// meshes of a program have the same axes.
+    /// Which of AssignmentProblem::deviceOrders the op's shardings are over.
     unsigned deviceOrder = 0;
     /// Axes that split nothing here: the op is written for one device along
     /// them.
@@ -75,6 +74,10 @@ struct AssignmentProblem {
   };
 
   Mesh mesh;
+  /// The orders of the devices that the program's meshes list, all of them over
+  /// the axes of `mesh`; an empty list is row-major. May be left out where
+  /// `mesh` has the only one.
+  std::vector<std::vector<int64_t>> deviceOrders;
   std::vector<Value> values;
   /// In program order: an operand is a result of an earlier op, but for an op
   /// that joins values around a loop, whose operands may come later.

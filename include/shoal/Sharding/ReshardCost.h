@@ -30,14 +30,13 @@ double reshardBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                     const Sharding &source, const Sharding &target,
                     const Mesh &mesh, bool otherDeviceOrder = false);
 
-/// Bytes that the plan of planReshard sends, by the same model; where splits
-/// are even this is reshardBytes, else real rows count where the collective
-/// sends no padding. `otherDeviceOrder` says that the target's mesh lists the
-/// devices in some other order: then no block is assumed to be in place, unless
-/// one end is whole.
-double plannedBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
-                    const Sharding &source, const Sharding &target,
-                    const Mesh &mesh, bool otherDeviceOrder = false);
+/// Bytes that the plan of planReshard sends, as Support/CollectiveBytes.h
+/// counts them: what the assignment counts is what the per-device program and
+/// the runtime count. Where splits are even this is reshardBytes. Partial sums
+/// that need an all_reduce round up to the next byte. `targetMesh` as there.
+int64_t plannedBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
+                     const Sharding &source, const Sharding &target,
+                     const Mesh &mesh, const Mesh *targetMesh = nullptr);
 
 } // namespace shoal
 

@@ -143,17 +143,17 @@ static Assignment search(const AssignmentProblem &given,
                          const AssignmentOptions &options) {
   Hints hints = propagateHints(given);
   AssignmentProblem problem = withoutHints(given);
-  AxisList axisOrder = preferredAxisOrder(problem);
-  CostTables tables(problem, options, axisOrder);
+  CostTables tables(problem, options, preferredAxisOrder(problem));
   Plan plan = searchFromTwoStarts(tables, hints);
   if (options.thirdStart) {
     // Where arithmetic counts more, no work is done twice. From there the
     // search gets to plans that it would not find from those that trade
     // arithmetic for bytes at once.
-    AssignmentOptions dearFlops = options;
-    dearFlops.flopsPerByte /= 10;
-    CostTables other(problem, dearFlops, axisOrder);
-    Plan third(tables, choicesOf(searchFromTwoStarts(other, hints)));
+    tables.setFlopsPerByte(options.flopsPerByte / 10);
+    std::vector<ChoiceIndex> start =
+        choicesOf(searchFromTwoStarts(tables, hints));
+    tables.setFlopsPerByte(options.flopsPerByte);
+    Plan third(tables, start);
     improve(third);
     if (third.totalCost() < plan.totalCost() - kMinGain)
       plan = std::move(third);
@@ -164,7 +164,7 @@ static Assignment search(const AssignmentProblem &given,
 
 Assignment shoal::assignShardings(const AssignmentProblem &problem,
                                   const AssignmentOptions &options) {
-  CanonicalProblem canonical(problem);
+  ReorderedProblem canonical(problem, canonicalOrder(problem));
   Assignment assignment = search(canonical.problem, options);
   assignment.ops = canonical.opsBack(std::move(assignment.ops));
   assignment.uses = canonical.opsBack(std::move(assignment.uses));

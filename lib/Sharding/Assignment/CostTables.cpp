@@ -138,10 +138,20 @@ static bool asksForEmptyShards(const Problem &problem) {
   });
 }
 
+/// The mesh in each order of the devices.
+static std::vector<Mesh> meshesOf(const Problem &problem) {
+  std::vector<Mesh> meshes(std::max<size_t>(problem.deviceOrders.size(), 1),
+                           problem.mesh);
+  for (auto [order, mesh] : llvm::zip(problem.deviceOrders, meshes))
+    mesh.deviceIds = order;
+  return meshes;
+}
+
 CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
                        AxisList axisOrder)
     : problem(problem), options(options), axisOrder(std::move(axisOrder)),
-      emptyShards(asksForEmptyShards(problem)) {
+      emptyShards(asksForEmptyShards(problem)),
+      flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)) {
   llvm::StringMap<unsigned> valueIds, opIds;
   for (unsigned value = 0; value < problem.values.size(); ++value) {
     std::string key;
@@ -168,6 +178,14 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
       classes.push_back(std::make_unique<OpClass>(problem, op, emptyShards));
     opClasses.push_back(it->second);
   }
+}
+
+void CostTables::setFlopsPerByte(double value) {
+  flopsPerByte = value;
+  for (auto &opClass : classes)
+    for (auto &entry : opClass->choices)
+      if (Choice *choice = entry.second.get())
+        choice->compute = opClass->op.weight * (choice->flops / flopsPerByte);
 }
 
 LayoutId CostTables::intern(const Layout &layout) {
@@ -205,12 +223,17 @@ double CostTables::reshardBytesOf(unsigned value, LayoutId from,
     return 0;
   const Problem::Value &type = problem.values[value];
   const Layout &source = layouts[from], &target = layouts[to];
-  auto *price = options.pricePlans ? plannedBytes : reshardBytes;
-  return price(withManualDim(type.shape, type.manualAxes, problem.mesh),
-               type.elementBytes,
-               withManualDim(source.sharding, type.manualAxes),
-               withManualDim(target.sharding, type.manualAxes), problem.mesh,
-               source.deviceOrder != target.deviceOrder);
+  llvm::SmallVector<int64_t> shape =
+      withManualDim(type.shape, type.manualAxes, problem.mesh);
+  Sharding before = withManualDim(source.sharding, type.manualAxes);
+  Sharding after = withManualDim(target.sharding, type.manualAxes);
+  bool isReordered = source.deviceOrder != target.deviceOrder;
+  if (!options.pricePlans)
+    return reshardBytes(shape, type.elementBytes, before, after, problem.mesh,
+                        isReordered);
+  return plannedBytes(shape, type.elementBytes, before, after,
+                      meshes[source.deviceOrder],
+                      isReordered ? &meshes[target.deviceOrder] : nullptr);
 }
 
 double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
@@ -323,7 +346,7 @@ void CostTables::price(const Problem::Op &op, const OpShardings &shardings,
       share *= double(shardSize(factor.size, problem.mesh.sizeOf(axes))) /
                factor.size;
   choice.flops = op.rule.flops * share;
-  choice.compute = choice.flops / options.flopsPerByte;
+  choice.compute = choice.flops / flopsPerByte;
   auto bytesOf = [&](unsigned value, const Sharding &sharding) -> double {
     const Problem::Value &type = problem.values[value];
     return localBytes(type.shape, type.elementBytes, sharding, problem.mesh);

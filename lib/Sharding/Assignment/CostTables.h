@@ -102,6 +102,9 @@ public:
   /// The choice; null where the rule does not allow it.
   const Choice *choice(unsigned op, ChoiceIndex index);
 
+  /// Changes what arithmetic costs, of plans made before too.
+  void setFlopsPerByte(double value);
+
   LayoutId intern(const Layout &layout);
   const Layout &layout(LayoutId id) const { return layouts[id]; }
   int location(LayoutId id, AxisId axis) const { return locations[id][axis]; }
@@ -121,6 +124,9 @@ private:
 
   AxisList axisOrder;
   bool emptyShards;
+  double flopsPerByte;
+  /// By device order.
+  std::vector<Mesh> meshes;
   std::vector<std::unique_ptr<OpClass>> classes;
   std::vector<unsigned> opClasses, valueClasses;
   std::deque<Layout> layouts;

@@ -35,8 +35,8 @@ public:
   void build() {
     Sharding target = toSharding(op.getTarget(), mesh);
     AxisList manual = manualAxesAround(op, mesh);
-    Mesh sourceMesh = inOrderOf(op.getSource());
-    Mesh targetMesh = inOrderOf(op.getTarget());
+    Mesh sourceMesh = inOrderOf(mesh, op.getSource(), op);
+    Mesh targetMesh = inOrderOf(mesh, op.getTarget(), op);
     bool isReordered = sourceMesh.deviceIds != targetMesh.deviceIds;
     for (const PlannedStep &step :
          planReshard(withManualDim(op.getType().getShape(), manual, mesh),
@@ -57,17 +57,6 @@ public:
   }
 
 private:
-  /// The program's mesh with the name and device order of the sharding's.
-  Mesh inOrderOf(ShardingAttr sharding) {
-    Mesh ordered = mesh;
-    ordered.name = sharding.getMesh().getValue();
-    ordered.deviceIds =
-        lookupMesh(op, sharding.getMesh()).getMesh().getDeviceIds().vec();
-    if (llvm::is_sorted(ordered.deviceIds))
-      ordered.deviceIds.clear();
-    return ordered;
-  }
-
   void addStep(ReshardStep step, ShardingAttr result) {
     value = findStep(step, result);
     at = result;
@@ -90,7 +79,7 @@ private:
   /// Who asked, and the whole change of which the step is a part.
   StringAttr why() {
     auto text = [&](ShardingAttr attr) {
-      return toString(toSharding(attr, mesh), inOrderOf(attr));
+      return toString(toSharding(attr, mesh), inOrderOf(mesh, attr, op));
     };
     return builder.getStringAttr(op.getWhy().value_or("a reshard") + ": " +
                                  text(op.getSource()) + " -> " +

@@ -164,12 +164,14 @@ std::string Explainer::originOfBoundary(OpOperand *use) {
 double Explainer::bytesOf(ReshardOp op) const {
   RankedTensorType type = op.getType();
   AxisList manual = manualAxesAround(op, mesh);
+  Mesh source = inOrderOf(mesh, op.getSource(), op);
+  Mesh target = inOrderOf(mesh, op.getTarget(), op);
   return plannedBytes(withManualDim(type.getShape(), manual, mesh),
                       (type.getElementTypeBitWidth() + 7) / 8,
                       withManualDim(toSharding(op.getSource(), mesh), manual),
                       withManualDim(toSharding(op.getTarget(), mesh), manual),
-                      mesh,
-                      op.getSource().getMesh() != op.getTarget().getMesh());
+                      source,
+                      source.deviceIds != target.deviceIds ? &target : nullptr);
 }
 
 void Explainer::printReshard(ReshardOp op) {

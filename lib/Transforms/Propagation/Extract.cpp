@@ -17,9 +17,12 @@ public:
     result.problem.mesh = mesh;
     auto module = function->getParentOfType<ModuleOp>();
     for (auto meshOp : module.getOps<MeshOp>())
-      if (deviceOrders.try_emplace(ordered(meshOp), deviceOrders.size()).second)
+      if (deviceOrders.try_emplace(ordered(meshOp), deviceOrders.size())
+              .second) {
+        result.problem.deviceOrders.push_back(ordered(meshOp));
         result.meshes.push_back(
             FlatSymbolRefAttr::get(meshOp.getSymNameAttr()));
+      }
   }
 
   FailureOr<ExtractedProblem> run();

@@ -242,6 +242,7 @@ TEST(Assignment, OtherDeviceOrderCostsTheBlock) {
   unsigned x = b.argument({8, 8}, closed({{0}, {}}));
   unsigned y = b.constrain(x, closed({{0}, {}}));
   b.problem.ops[b.lastOp()].deviceOrder = 1;
+  b.problem.deviceOrders = {{}, {1, 0, 3, 2}};
   unsigned z = b.elementwise({y}, ProgramBuilder::Nonlinear);
   b.result(z, closed({{0}, {}}));
   Assignment made = assignChecked(b.problem);

@@ -4,6 +4,7 @@
 // Shardings are a function of the program, not of the order of its ops.
 
 #include "MoeProgram.h"
+#include "Sharding/CanonicalOrder.h"
 #include "shoal/Sharding/Propagation.h"
 #include <gtest/gtest.h>
 #include <random>
@@ -13,59 +14,35 @@ using namespace shoal::testing;
 
 namespace {
 
-/// The same program with its ops, and the numbers of its values, in another
-/// order. The results stay in theirs, which is the program's signature.
-struct Shuffled {
-  AssignmentProblem problem;
-  /// For each op and value the number in the original.
-  std::vector<unsigned> ops, values;
-
-  Shuffled(const AssignmentProblem &original, std::mt19937 &random) {
-    std::vector<unsigned> makers(original.values.size());
-    std::vector<unsigned> open;
-    for (auto [id, op] : llvm::enumerate(original.ops)) {
-      for (unsigned value : op.results)
-        makers[value] = id;
-      if (!op.results.empty())
-        open.push_back(id);
-    }
-    std::vector<bool> isDone(original.ops.size());
-    while (!open.empty()) {
-      std::vector<unsigned> ready;
-      for (unsigned op : open)
-        if (llvm::all_of(original.ops[op].operands,
-                         [&](unsigned value) { return isDone[makers[value]]; }))
-          ready.push_back(op);
-      unsigned next = ready[random() % ready.size()];
-      isDone[next] = true;
-      ops.push_back(next);
-      std::erase(open, next);
-    }
-    for (auto [id, op] : llvm::enumerate(original.ops))
-      if (op.results.empty())
-        ops.push_back(id);
-    build(original);
+/// The ops in any order in which they may stand. The results stay in theirs,
+/// which is the program's signature.
+std::vector<unsigned> drawOrder(const AssignmentProblem &problem,
+                                std::mt19937 &random) {
+  std::vector<unsigned> makers(problem.values.size());
+  std::vector<unsigned> open, order;
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    for (unsigned value : op.results)
+      makers[value] = id;
+    if (!op.results.empty())
+      open.push_back(id);
   }
-
-private:
-  void build(const AssignmentProblem &original) {
-    problem.mesh = original.mesh;
-    std::vector<unsigned> ids(original.values.size());
-    for (unsigned op : ops)
-      for (unsigned value : original.ops[op].results) {
-        ids[value] = values.size();
-        values.push_back(value);
-        problem.values.push_back(original.values[value]);
-      }
-    for (unsigned op : ops) {
-      AssignmentProblem::Op &copy = problem.ops.emplace_back(original.ops[op]);
-      for (unsigned &value : copy.operands)
-        value = ids[value];
-      for (unsigned &value : copy.results)
-        value = ids[value];
-    }
+  std::vector<bool> isDone(problem.ops.size());
+  while (!open.empty()) {
+    std::vector<unsigned> ready;
+    for (unsigned op : open)
+      if (llvm::all_of(problem.ops[op].operands,
+                       [&](unsigned value) { return isDone[makers[value]]; }))
+        ready.push_back(op);
+    unsigned next = ready[random() % ready.size()];
+    isDone[next] = true;
+    order.push_back(next);
+    std::erase(open, next);
   }
-};
+  for (auto [id, op] : llvm::enumerate(problem.ops))
+    if (op.results.empty())
+      order.push_back(id);
+  return order;
+}
 
 void expectSameInAnyOrder(const AssignmentProblem &problem, unsigned orders,
                           std::mt19937 &random) {
@@ -73,7 +50,7 @@ void expectSameInAnyOrder(const AssignmentProblem &problem, unsigned orders,
   Hints expectedHints = propagateHints(problem);
   for (unsigned i = 0; i < orders; ++i) {
     SCOPED_TRACE("order " + std::to_string(i));
-    Shuffled shuffled(problem, random);
+    ReorderedProblem shuffled(problem, drawOrder(problem, random));
     Assignment actual = assignShardings(shuffled.problem);
     ASSERT_DOUBLE_EQ(actual.cost.total(), expected.cost.total());
     ASSERT_DOUBLE_EQ(actual.cost.bytes(), expected.cost.bytes());

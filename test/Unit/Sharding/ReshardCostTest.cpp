@@ -142,9 +142,11 @@ TEST(ReshardCost, DoesNotDependOnHowAnAxisIsCut) {
 
 TEST(PlannedBytes, OfEachCollective) {
   Mesh mesh = mesh2x4();
+  Mesh reversed = mesh;
+  reversed.deviceIds = {7, 6, 5, 4, 3, 2, 1, 0};
   auto planned = [&](const Sharding &from, const Sharding &to,
-                     bool otherDeviceOrder = false) {
-    return plannedBytes({24, 48}, 4, from, to, mesh, otherDeviceOrder);
+                     const Mesh *target = nullptr) {
+    return plannedBytes({24, 48}, 4, from, to, mesh, target);
   };
   EXPECT_EQ(planned(split({{y}, {}}), split({{y, x}, {}})), 0);
   EXPECT_EQ(planned(split({{x}, {}}), split({{}, {}})), 2304);
@@ -152,7 +154,7 @@ TEST(PlannedBytes, OfEachCollective) {
   EXPECT_EQ(planned(split({{x, y}, {}}), split({{y, x}, {}})), 576);
   EXPECT_EQ(planned(split({{}, {}}, {x}), split({{x}, {}})), 2304);
   EXPECT_EQ(planned(split({{y}, {}}, {x}), split({{y}, {}})), 1152);
-  EXPECT_EQ(planned(split({{x}, {}}), split({{x}, {}}), true), 2304);
+  EXPECT_EQ(planned(split({{x}, {}}), split({{x}, {}}), &reversed), 2304);
 }
 
 } // namespace

@@ -3,15 +3,12 @@
 
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
 #include "shoal/Dialect/Shoal/IR/RaggedOps.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// The place of `letter` in `term`, -1 where it is absent.
 static int64_t dimOf(ArrayRef<char> term, char letter) {
@@ -28,7 +25,7 @@ static FactorRule makeEinsumRule(ArrayRef<ArrayRef<char>> terms,
   llvm::MapVector<char, int64_t> sizes;
   for (auto [term, input] : llvm::zip_equal(terms, inputs))
     for (auto [letter, size] :
-         llvm::zip_equal(term, tensorType(input).getShape()))
+         llvm::zip_equal(term, tensorTypeOf(input).getShape()))
       sizes.insert({letter, size});
 
   FactorRule rule;
@@ -88,7 +85,7 @@ struct RaggedEinsum
         makeEinsumRule({spec.inputs[0], spec.inputs[1], groups, groups},
                        spec.result, op.getOperands(), /*numLinear=*/2);
     // A row is multiplied by the matrix of its group alone.
-    int64_t numGroups = tensorType(op.getBegins()).getShape().back();
+    int64_t numGroups = tensorTypeOf(op.getBegins()).getShape().back();
     rule.flops /= std::max<int64_t>(numGroups, 1);
     return rule;
   }
@@ -97,9 +94,9 @@ struct RaggedEinsum
 struct Reduce : FactorRuleOpInterface::ExternalModel<Reduce, ReduceOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReduceOp>(operation);
-    RankedTensorType type = tensorType(op.getInput());
+    RankedTensorType type = tensorTypeOf(op.getInput());
     FactorRuleBuilder builder({type.getRank()},
-                              {tensorType(op.getResult()).getRank()});
+                              {tensorTypeOf(op.getResult()).getRank()});
     int64_t kept = 0;
     for (auto [dim, size] : llvm::enumerate(type.getShape())) {
       int64_t d = dim;

@@ -8,15 +8,12 @@
 #include "shoal/Dialect/Shoal/IR/ElementOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 #include "shoal/Dialect/Shoal/IR/RegionOps.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 
@@ -26,7 +23,7 @@ struct Cumulative
     : FactorRuleOpInterface::ExternalModel<Cumulative, CumulativeOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<CumulativeOp>(operation);
-    RankedTensorType type = tensorType(op.getInput());
+    RankedTensorType type = tensorTypeOf(op.getInput());
     FactorRule rule =
         FactorRuleBuilder::elementwise(type.getShape(), /*numOperands=*/1);
     rule.gathers.push_back({static_cast<unsigned>(op.getDim()), /*result=*/0});
@@ -43,7 +40,7 @@ struct Cumulative
 struct TopK : FactorRuleOpInterface::ExternalModel<TopK, TopKOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<TopKOp>(operation);
-    RankedTensorType type = tensorType(op.getInput());
+    RankedTensorType type = tensorTypeOf(op.getInput());
     int64_t rank = type.getRank(), last = rank - 1;
     FactorRuleBuilder builder({rank}, {rank, rank});
     for (int64_t d = 0; d < last; ++d)
@@ -63,7 +60,7 @@ struct TopK : FactorRuleOpInterface::ExternalModel<TopK, TopKOp> {
 struct Sort : FactorRuleOpInterface::ExternalModel<Sort, SortOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<SortOp>(operation);
-    RankedTensorType type = tensorType(op.getInputs()[0]);
+    RankedTensorType type = tensorTypeOf(op.getInputs()[0]);
     unsigned count = op.getInputs().size();
     FactorRule rule =
         FactorRuleBuilder::elementwise(type.getShape(), count, count);
@@ -78,7 +75,7 @@ struct ReduceRegion
     : FactorRuleOpInterface::ExternalModel<ReduceRegion, ReduceRegionOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReduceRegionOp>(operation);
-    RankedTensorType type = tensorType(op.getInputs()[0]);
+    RankedTensorType type = tensorTypeOf(op.getInputs()[0]);
     size_t count = op.getInputs().size();
     int64_t rank = type.getRank(), kept = 0;
     SmallVector<int64_t> ranks(count, rank);
@@ -105,8 +102,8 @@ struct BitcastConvert
     : FactorRuleOpInterface::ExternalModel<BitcastConvert, BitcastConvertOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<BitcastConvertOp>(operation);
-    RankedTensorType from = tensorType(op.getInput());
-    RankedTensorType to = tensorType(op.getResult());
+    RankedTensorType from = tensorTypeOf(op.getInput());
+    RankedTensorType to = tensorTypeOf(op.getResult());
     int64_t shared = std::min(from.getRank(), to.getRank());
     FactorRuleBuilder builder({from.getRank()}, {to.getRank()});
     for (int64_t d = 0; d < shared; ++d)

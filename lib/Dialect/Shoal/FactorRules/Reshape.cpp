@@ -5,14 +5,11 @@
 
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Sharding/ReshapeGroups.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 namespace {
 
@@ -57,8 +54,8 @@ private:
 struct Reshape : FactorRuleOpInterface::ExternalModel<Reshape, ReshapeOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReshapeOp>(operation);
-    ArrayRef<int64_t> from = shapeOf(op.getInput());
-    ArrayRef<int64_t> to = shapeOf(op.getResult());
+    ArrayRef<int64_t> from = tensorTypeOf(op.getInput()).getShape();
+    ArrayRef<int64_t> to = tensorTypeOf(op.getResult()).getShape();
     FactorRule rule;
     rule.operands.emplace_back(from.size());
     rule.results.emplace_back(to.size());

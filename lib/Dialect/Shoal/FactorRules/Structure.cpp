@@ -4,14 +4,11 @@
 #include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 
@@ -20,8 +17,8 @@ struct BroadcastInDim
     : FactorRuleOpInterface::ExternalModel<BroadcastInDim, BroadcastInDimOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<BroadcastInDimOp>(operation);
-    RankedTensorType from = tensorType(op.getInput());
-    RankedTensorType to = tensorType(op.getResult());
+    RankedTensorType from = tensorTypeOf(op.getInput());
+    RankedTensorType to = tensorTypeOf(op.getResult());
     FactorRuleBuilder builder({from.getRank()}, {to.getRank()});
     for (int64_t d = 0; d < to.getRank(); ++d) {
       const int64_t *place = llvm::find(op.getDims(), d);
@@ -38,7 +35,7 @@ struct Transpose
     : FactorRuleOpInterface::ExternalModel<Transpose, TransposeOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<TransposeOp>(operation);
-    RankedTensorType type = tensorType(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     FactorRuleBuilder builder({type.getRank()}, {type.getRank()});
     for (auto [dim, source] : llvm::enumerate(op.getPermutation()))
       builder.addFactor(type.getDimSize(dim), {source},
@@ -50,7 +47,7 @@ struct Transpose
 struct Iota : FactorRuleOpInterface::ExternalModel<Iota, IotaOp> {
   FactorRule getFactorRule(Operation *op) const {
     return FactorRuleBuilder::elementwise(
-        tensorType(op->getResult(0)).getShape(), /*numOperands=*/0);
+        tensorTypeOf(op->getResult(0)).getShape(), /*numOperands=*/0);
   }
 };
 
@@ -80,8 +77,8 @@ FactorRule windowedRule(RankedTensorType from, RankedTensorType to,
 struct Slice : FactorRuleOpInterface::ExternalModel<Slice, SliceOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<SliceOp>(operation);
-    RankedTensorType from = tensorType(op.getInput());
-    RankedTensorType to = tensorType(op.getResult());
+    RankedTensorType from = tensorTypeOf(op.getInput());
+    RankedTensorType to = tensorTypeOf(op.getResult());
     FactorRule rule = windowedRule(
         from, to, /*numScalars=*/0, [&](int64_t d) -> std::optional<RowMap> {
           int64_t start = op.getStarts()[d];
@@ -97,8 +94,8 @@ struct Slice : FactorRuleOpInterface::ExternalModel<Slice, SliceOp> {
 struct Pad : FactorRuleOpInterface::ExternalModel<Pad, PadOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<PadOp>(operation);
-    RankedTensorType from = tensorType(op.getInput());
-    RankedTensorType to = tensorType(op.getResult());
+    RankedTensorType from = tensorTypeOf(op.getInput());
+    RankedTensorType to = tensorTypeOf(op.getResult());
     FactorRule rule = windowedRule(
         from, to, /*numScalars=*/1, [&](int64_t d) -> std::optional<RowMap> {
           int64_t low = op.getLow()[d];
@@ -117,7 +114,7 @@ struct Pad : FactorRuleOpInterface::ExternalModel<Pad, PadOp> {
 struct Reverse : FactorRuleOpInterface::ExternalModel<Reverse, ReverseOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReverseOp>(operation);
-    RankedTensorType type = tensorType(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     FactorRule rule = windowedRule(type, type, /*numScalars=*/0,
                                    [&](int64_t d) -> std::optional<RowMap> {
                                      if (!llvm::is_contained(op.getDims(), d))
@@ -136,7 +133,7 @@ struct Concatenate
     : FactorRuleOpInterface::ExternalModel<Concatenate, ConcatenateOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ConcatenateOp>(operation);
-    RankedTensorType type = tensorType(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     size_t count = op.getInputs().size();
     FactorRuleBuilder builder(SmallVector<int64_t>(count, type.getRank()),
                               {type.getRank()});
@@ -146,7 +143,7 @@ struct Concatenate
     int64_t place = 0, along = op.getDim();
     for (auto [i, input] : llvm::enumerate(op.getInputs())) {
       builder.window(i, along, {1, -place, -place, 1});
-      place += tensorType(input).getDimSize(along);
+      place += tensorTypeOf(input).getDimSize(along);
     }
     return builder.linearIn(llvm::to_vector(llvm::seq<unsigned>(count)))
         .build();

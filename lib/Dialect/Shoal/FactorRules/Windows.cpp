@@ -8,14 +8,11 @@
 
 #include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Dialect/Shoal/IR/WindowOps.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType tensorType(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 static bool isZero(Value value) {
   return matchPattern(value, m_AnyZeroFloat()) || matchPattern(value, m_Zero());
@@ -51,7 +48,7 @@ public:
     for (unsigned d = 0; d < dims.numSpatial(); ++d)
       addSpatial(d);
     rule.linearIn = {{0}, {1}};
-    RankedTensorType kernel = tensorType(op.getKernel());
+    RankedTensorType kernel = tensorTypeOf(op.getKernel());
     rule.flops = 2.0 * op.getType().getNumElements() * countPlaces(window) *
                  kernel.getDimSize(dims.kernel.first);
     return rule;
@@ -60,7 +57,7 @@ public:
 private:
   int64_t sizeOf(Place place) {
     Value tensors[] = {op.getInput(), op.getKernel(), op.getResult()};
-    return tensorType(tensors[place.tensor]).getDimSize(place.dim);
+    return tensorTypeOf(tensors[place.tensor]).getDimSize(place.dim);
   }
 
   void addFactor(int64_t size, ArrayRef<Place> places,
@@ -139,7 +136,7 @@ struct ReduceWindow
     : FactorRuleOpInterface::ExternalModel<ReduceWindow, ReduceWindowOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReduceWindowOp>(operation);
-    RankedTensorType input = tensorType(op.getInput()), result = op.getType();
+    RankedTensorType input = tensorTypeOf(op.getInput()), result = op.getType();
     SmallVector<WindowDim> window = op.getWindowDims();
     FactorRuleBuilder builder({input.getRank(), 0}, {result.getRank()});
     for (int64_t d = 0; d < input.getRank(); ++d) {
@@ -169,7 +166,7 @@ struct SelectAndScatter
                                            SelectAndScatterOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<SelectAndScatterOp>(operation);
-    RankedTensorType type = op.getType(), source = tensorType(op.getSource());
+    RankedTensorType type = op.getType(), source = tensorTypeOf(op.getSource());
     SmallVector<WindowDim> window = op.getWindowDims();
     FactorRuleBuilder builder({type.getRank(), type.getRank(), 0},
                               {type.getRank()});

@@ -3,6 +3,7 @@
 
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Sharding/MergeAxes.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
@@ -83,6 +84,17 @@ FailureOr<Mesh> shoal::collectMesh(ModuleOp module) {
       mesh.axes.push_back({name, 1, 1, 1});
   }
   return mesh;
+}
+
+Mesh shoal::inOrderOf(const Mesh &mesh, ShardingAttr sharding,
+                      Operation *user) {
+  Mesh ordered = mesh;
+  ordered.name = sharding.getMesh().getValue();
+  ordered.deviceIds =
+      lookupMesh(user, sharding.getMesh()).getMesh().getDeviceIds().vec();
+  if (llvm::is_sorted(ordered.deviceIds))
+    ordered.deviceIds.clear();
+  return ordered;
 }
 
 AxisList shoal::toAxisList(AxisRefAttr axis, const Mesh &mesh) {

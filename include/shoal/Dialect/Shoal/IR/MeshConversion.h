@@ -18,6 +18,10 @@ namespace shoal {
 /// different axes (both named).
 mlir::FailureOr<Mesh> collectMesh(mlir::ModuleOp module);
 
+/// `mesh` with the name and device order of the mesh that `sharding` names,
+/// which is looked up from `user`; row-major order lists no devices.
+Mesh inOrderOf(const Mesh &mesh, ShardingAttr sharding, mlir::Operation *user);
+
 /// The (sub-)axis as atoms of `mesh`, major to minor, without those of size 1.
 AxisList toAxisList(AxisRefAttr axis, const Mesh &mesh);
 AxisList toAxisList(mlir::ArrayRef<AxisRefAttr> axes, const Mesh &mesh);
