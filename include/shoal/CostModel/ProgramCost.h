@@ -25,12 +25,8 @@ struct CollectiveCost {
   std::string axes;
   /// Devices of a group.
   int64_t groupSize = 1;
-  /// Bytes that one device sends, by the ring (pairwise) model with groups of
-  /// p: all_gather (p-1)/p of the output, reduce_scatter (p-1)/p of the input,
-  /// all_reduce 2 (p-1)/p of the tensor, all_to_all (p-1)/p of the input,
-  /// collective_permute the tensor; rounded up. Of a halo_exchange what the
-  /// device receives that lacks most, of an exchange what the busiest device
-  /// sends or receives.
+  /// Bytes that the busiest device sends or receives, whichever is more; see
+  /// Support/CollectiveBytes.h.
   int64_t bytes = 0;
   /// How often it runs: as often as the loops around it, those of unknown count
   /// once.

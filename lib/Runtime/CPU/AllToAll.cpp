@@ -5,6 +5,7 @@
 #include "Descriptor.h"
 #include "StridedCopy.h"
 #include "Transfer.h"
+#include "shoal/Support/CollectiveBytes.h"
 
 #include <cstring>
 
@@ -23,14 +24,15 @@ struct Exchange {
   std::vector<int64_t> out;
   std::vector<Move> moves;
   Axes axes;
-  std::vector<int64_t> piece;
+  /// Into how many pieces each dimension is cut, and a piece's shape.
+  std::vector<int64_t> cuts, piece;
 
   explicit Exchange(Descriptor &reader) {
     int64_t rank = reader.number();
     in = reader.numbers(rank);
     out = reader.numbers(rank);
     int64_t count = reader.number();
-    std::vector<int64_t> cuts(rank, 1);
+    cuts.assign(rank, 1);
     for (int64_t m = 0; m < count; ++m) {
       auto from = static_cast<size_t>(reader.number());
       auto to = static_cast<size_t>(reader.number());
@@ -122,7 +124,9 @@ extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
   Exchange exchange(reader);
   int64_t p = shardCount(exchange.axes);
   int64_t bytes = bytesOf(type, exchange.piece);
-  Timed timed(Activity::AllToAll, id, ringBytes(bytesOf(type, exchange.in), p));
+  Timed timed(Activity::AllToAll, id,
+              shoal::support::allToAllSize(exchange.in, exchange.cuts, p) *
+                  bytesOf(type, {}));
   if (bytes == 0)
     return;
   if (p == 1)

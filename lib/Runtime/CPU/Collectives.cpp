@@ -7,6 +7,7 @@
 #include "Descriptor.h"
 #include "Reductions.h"
 #include "Transfer.h"
+#include "shoal/Support/CollectiveBytes.h"
 
 #include <cstring>
 
@@ -28,7 +29,7 @@ extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
   int64_t count = reader.number();
   Axes axes = reader.axes();
   int64_t p = shardCount(axes), bytes = bytesOf(type, {&count, 1});
-  Timed timed(Activity::AllReduce, id, 2 * ringBytes(bytes, p));
+  Timed timed(Activity::AllReduce, id, shoal::support::allReduceSize(bytes, p));
   if (bytes == 0)
     return;
   if (p == 1) {

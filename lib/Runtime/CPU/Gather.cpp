@@ -8,6 +8,7 @@
 #include "Reductions.h"
 #include "StridedCopy.h"
 #include "Transfer.h"
+#include "shoal/Support/CollectiveBytes.h"
 
 #include <cstring>
 
@@ -35,6 +36,13 @@ struct Blocks {
   }
 
   int64_t numBlocks() const { return shardCount(axes); }
+
+  std::vector<int64_t> shards() const {
+    std::vector<int64_t> counts;
+    for (const Axes &dim : dims)
+      counts.push_back(shardCount(dim));
+    return counts;
+  }
 
   /// Where the block of a group member begins and how much of it exists.
   void locate(int64_t member, std::vector<int64_t> &begin,
@@ -81,23 +89,38 @@ struct Blocks {
 };
 } // namespace
 
-/// Straight into the result; only rows that exist travel.
-static void gatherInOrder(const Blocks &blocks, ElementType type,
-                          MPI_Comm group, int64_t index, const void *in,
-                          void *out) {
-  int64_t p = blocks.numBlocks();
+/// Of uneven blocks only rows that exist travel.
+static void gatherRows(const Blocks &blocks, ElementType type, MPI_Comm group,
+                       int64_t index, const void *in, void *out) {
+  int64_t p = blocks.numBlocks(), width = bytesOf(type, {}), total = 0;
   std::vector<int> counts(p), offsets(p);
-  int64_t total = 0;
-  std::vector<int64_t> begin, extent;
+  std::vector<int64_t> begin, extent, zero(blocks.whole.size(), 0);
   for (int64_t member = 0; member < p; ++member) {
     blocks.locate(member, begin, extent);
-    counts[member] = static_cast<int>(bytesOf(type, extent));
+    counts[member] = static_cast<int>(bytesOf(type, extent) / width);
     offsets[member] = static_cast<int>(total);
     total += counts[member];
   }
-  check(MPI_Allgatherv(in, counts[index], MPI_BYTE, out, counts.data(),
-                       offsets.data(), MPI_BYTE, group),
+  // Else the rows are the first of the block, and go straight into the result.
+  bool direct = blocks.inOrder();
+  const void *send = in;
+  void *receive = out;
+  if (!direct) {
+    blocks.locate(index, begin, extent);
+    void *packed = Staging::get().at(Staging::Send, counts[index] * width);
+    copyBox({extent, blocks.block, zero, extent, zero}, type, in, packed);
+    send = packed;
+    receive = Staging::get().at(Staging::Receive, total * width);
+  }
+  BlockType element(width);
+  check(MPI_Allgatherv(send, counts[index], element, receive, counts.data(),
+                       offsets.data(), element, group),
         "MPI_Allgatherv");
+  for (int64_t member = 0; !direct && member < p; ++member) {
+    blocks.locate(member, begin, extent);
+    copyBox({extent, extent, zero, blocks.whole, begin}, type,
+            static_cast<char *>(receive) + offsets[member] * width, out);
+  }
 }
 
 extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
@@ -110,7 +133,10 @@ extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
   int64_t p = blocks.numBlocks();
   int64_t bytes = bytesOf(type, blocks.block);
   int64_t wholeBytes = bytesOf(type, blocks.whole);
-  Timed timed(Activity::AllGather, id, ringBytes(wholeBytes, p));
+  Timed timed(Activity::AllGather, id,
+              shoal::support::allGatherSize(blocks.whole, blocks.block,
+                                            blocks.shards()) *
+                  bytesOf(type, {}));
   if (wholeBytes == 0)
     return;
   if (p == 1)
@@ -118,9 +144,10 @@ extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
   MPI_Comm group = Device::get().group(mesh, blocks.axes);
   BlockType block(bytes);
   bool even = wholeBytes == p * bytes;
-  if (blocks.inOrder() && !even && wholeBytes <= INT32_MAX) {
+  // MPI counts in int.
+  if (!even && wholeBytes / bytesOf(type, {}) <= INT32_MAX) {
     int64_t index = Device::get().indexOver(mesh, blocks.axes);
-    return gatherInOrder(blocks, type, group, index, in, out);
+    return gatherRows(blocks, type, group, index, in, out);
   }
   bool direct = blocks.inOrder() && even;
   char *gathered = static_cast<char *>(
@@ -153,7 +180,8 @@ extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
   int64_t p = blocks.numBlocks();
   int64_t bytes = bytesOf(type, blocks.block);
   int64_t wholeBytes = bytesOf(type, blocks.whole);
-  Timed timed(Activity::ReduceScatter, id, ringBytes(wholeBytes, p));
+  Timed timed(Activity::ReduceScatter, id,
+              shoal::support::reduceScatterSize(bytes, p));
   if (bytes == 0)
     return;
   if (p == 1)

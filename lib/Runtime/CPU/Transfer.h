@@ -31,12 +31,6 @@ private:
 
 int64_t bytesOf(ElementType type, std::span<const int64_t> shape);
 
-/// (p - 1) / p of `bytes`: what each of p devices sends in one pass of the
-/// ring or in a pairwise exchange.
-inline int64_t ringBytes(int64_t bytes, int64_t p) {
-  return bytes / p * (p - 1) + bytes % p * (p - 1) / p;
-}
-
 inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 /// How many of the rows [begin, begin + count) lie before `end`.

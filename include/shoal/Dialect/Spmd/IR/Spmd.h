@@ -14,6 +14,12 @@
 #define GET_ATTRDEF_CLASSES
 #include "shoal/Dialect/Spmd/IR/SpmdAttrs.h.inc"
 
+namespace shoal::spmd {
+/// `{"x", "y":(1)2}`.
+std::string describeAxes(mlir::MLIRContext *context,
+                         llvm::ArrayRef<AxisRefAttr> axes);
+} // namespace shoal::spmd
+
 #include "shoal/Dialect/Spmd/IR/SpmdInterfaces.h.inc"
 
 #define GET_OP_CLASSES

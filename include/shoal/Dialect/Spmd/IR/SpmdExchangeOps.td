@@ -55,7 +55,7 @@ def Spmd_HaloExchangeOp : Spmd_Op<"halo_exchange", [Spmd_Collective]> {
   }];
 }
 
-def Spmd_ExchangeOp : Spmd_Op<"exchange", [Spmd_Collective]> {
+def Spmd_ExchangeOp : Spmd_Op<"exchange", [Spmd_TwoSidedCollective]> {
   let summary = "Each device gets the block of another sharding";
   let description = [{
     A tensor of sizes `shape` changes from one sharding to any other at once.

@@ -27,6 +27,15 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         Whether data moves between devices: then all devices of a group must
         reach the op, in the same order as their other collectives.
       }], "bool", "communicates", (ins), "", "return true;">,
+    InterfaceMethod<[{
+        Bytes that the busiest device sends or receives, whichever is more; see
+        Support/CollectiveBytes.h.
+      }], "int64_t", "countBytes", (ins), "", "return 0;">,
+    InterfaceMethod<[{
+        The group for reports, `{"x", "y":(1)2}`; where data goes from one list
+        of axes to another, both.
+      }], "std::string", "describeAxes", (ins), "",
+      "return ::shoal::spmd::describeAxes($_op.getContext(), $_op.getGroupAxes());">,
     InterfaceMethod<"Axes that no result varies over, where not named below.",
       "::llvm::SmallVector<::shoal::AxisRefAttr>", "getUniformAxes">,
     InterfaceMethod<"Axes that results vary over, whatever the operands do.",

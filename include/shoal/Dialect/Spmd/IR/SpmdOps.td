@@ -56,7 +56,10 @@ class Spmd_Op<string mnemonic, list<Trait> traits = []>
 }
 
 /// An op that moves data.
-defvar Spmd_Collective = DeclareOpInterfaceMethods<CollectiveOpInterface>;
+defvar Spmd_Collective = DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes"]>;
+/// The same between two lists of axes.
+defvar Spmd_TwoSidedCollective =
+    DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes", "describeAxes"]>;
 /// An op that depends on the device's place and moves nothing.
 defvar Spmd_Local = DeclareOpInterfaceMethods<CollectiveOpInterface, ["communicates"]>;
 
@@ -189,7 +192,7 @@ def Spmd_AllToAllOp : Spmd_Op<"all_to_all", [Spmd_Collective]> {
   let assemblyFormat = "$mesh custom<Moves>($moves) $input attr-dict `:` type($input) `->` type($result)";
 }
 
-def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [Spmd_Collective, SameOperandsAndResultType]> {
+def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [Spmd_TwoSidedCollective, SameOperandsAndResultType]> {
   let summary = "Each device sends its tensor to one other";
   let description = [{
     The device with index i over `source_axes` of `mesh` sends to the device
