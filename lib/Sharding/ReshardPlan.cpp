@@ -67,11 +67,12 @@ private:
     });
   }
 
-  bool isEven(const Sharding &sharding) const {
-    return llvm::all_of(llvm::zip_equal(problem.shape, sharding.dims),
-                        [&](const auto &pair) {
-                          const auto &[n, axes] = pair;
-                          return n % problem.mesh.sizeOf(axes) == 0;
+  bool isEven(const Sharding &from, const Sharding &to) const {
+    return llvm::all_of(llvm::zip_equal(problem.shape, from.dims, to.dims),
+                        [&](auto dim) {
+                          auto [n, before, after] = dim;
+                          return n % problem.mesh.sizeOf(before) == 0 &&
+                                 n % problem.mesh.sizeOf(after) == 0;
                         });
   }
 
@@ -83,23 +84,32 @@ private:
   ReshardPlan move(const Sharding &from) const {
     if (problem.targetMesh)
       return moveAndReorder(from);
-    auto standard = planCollectives(problem.shape, from, target, problem.mesh);
-    bool isStandard = standard && fits(from, *standard) &&
-                      !isLess(elementsOfExchange(from),
-                              elementsOfPlan(problem, from, *standard));
+    std::optional<ReshardPlan> standard = planStandard(from);
+    bool isStandard =
+        standard && !isLess(elementsOfExchange(from),
+                            elementsOfPlan(problem, from, *standard));
     return isStandard ? *standard : exchangeTo(from, /*inTargetOrder=*/false);
   }
 
   double elementsOfMove(const Sharding &from) const {
-    // Nothing sends less than an exchange, which is what `move` does then.
-    if (!problem.targetMesh && isEven(from) && isEven(target))
-      return elementsOfExchange(from);
-    return elementsOfPlan(problem, from, move(from));
+    if (problem.targetMesh)
+      return elementsOfPlan(problem, from, move(from));
+    // Where splits are even nothing sends less than an exchange.
+    double elements = elementsOfExchange(from);
+    if (elements > 0 && !isEven(from, target))
+      if (std::optional<ReshardPlan> standard = planStandard(from))
+        elements = std::min(elements, elementsOfPlan(problem, from, *standard));
+    return elements;
+  }
+
+  std::optional<ReshardPlan> planStandard(const Sharding &from) const {
+    auto plan = planCollectives(problem.shape, from, target, problem.mesh);
+    return plan && fits(from, *plan) ? plan : std::nullopt;
   }
 
   /// In one device order.
   double elementsOfExchange(const Sharding &from) const {
-    if (isEven(from) && isEven(target))
+    if (isEven(from, target))
       return reshardBytes(problem.shape, 1, from, target, problem.mesh);
     return elementsOfStep(problem, StepKind::Exchange, from, target,
                           /*isReordered=*/false);

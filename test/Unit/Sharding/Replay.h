@@ -7,53 +7,12 @@
 #ifndef SHOAL_TEST_UNIT_SHARDING_REPLAY_H
 #define SHOAL_TEST_UNIT_SHARDING_REPLAY_H
 
+#include "LabelledBlock.h"
 #include "shoal/Sharding/ReshardPlan.h"
-#include "llvm/ADT/STLExtras.h"
-#include <numeric>
 #include <optional>
-#include <set>
 #include <string>
 
 namespace shoal::testing {
-
-/// Which element of the whole tensor stands in a place, and the addends that
-/// have gone into it, a bit for each position in the mesh of partial axes. Past
-/// the end of a dimension there is none.
-struct Label {
-  int64_t element = -1;
-  uint64_t addends = 0;
-  bool operator==(const Label &) const = default;
-};
-
-/// A block in row-major order.
-struct Block {
-  llvm::SmallVector<int64_t, 4> shape;
-  std::vector<Label> labels;
-};
-
-/// Calls visit(index) for all index tuples of `shape`, row-major.
-template <typename Visitor>
-void forEachIndex(llvm::ArrayRef<int64_t> shape, Visitor &&visit) {
-  if (llvm::is_contained(shape, 0))
-    return;
-  llvm::SmallVector<int64_t, 4> index(shape.size(), 0);
-  while (true) {
-    visit(llvm::ArrayRef<int64_t>(index));
-    size_t d = shape.size();
-    while (d > 0 && ++index[d - 1] == shape[d - 1])
-      index[--d] = 0;
-    if (d == 0)
-      return;
-  }
-}
-
-inline int64_t offsetOf(llvm::ArrayRef<int64_t> index,
-                        llvm::ArrayRef<int64_t> shape) {
-  int64_t offset = 0;
-  for (auto [i, n] : llvm::zip_equal(index, shape))
-    offset = offset * n + i;
-  return offset;
-}
 
 /// The devices of a mesh, each with its block.
 class Replay {
@@ -75,17 +34,7 @@ public:
 
   /// Whether each device has what `sharding` says, with all addends of the axes
   /// that it is not partial over.
-  bool holds(const Sharding &sharding) const {
-    for (int64_t p = 0; p < mesh.numDevices(); ++p) {
-      Block wanted = blockOf(sharding, p, addendsOf(sharding, p));
-      if (blocks[p].shape != wanted.shape)
-        return false;
-      for (auto [a, b] : llvm::zip_equal(blocks[p].labels, wanted.labels))
-        if (b.element >= 0 && a != b)
-          return false;
-    }
-    return true;
-  }
+  bool holds(const Sharding &sharding) const;
 
   std::string error;
 
@@ -96,59 +45,14 @@ private:
   }
   /// The addends a device has once all but those over sharding.partial are
   /// summed; of an axis that became partial later the first device has all.
-  uint64_t addendsOf(const Sharding &sharding, int64_t position) const {
-    uint64_t bits = 0;
-    std::vector<int64_t> own = mesh.coordinates(position);
-    for (AxisId axis : sharding.partial)
-      if (!llvm::is_contained(initial, axis) && own[axis] != 0)
-        return 0;
-    for (int64_t p = 0; p < mesh.numDevices(); ++p) {
-      std::vector<int64_t> at = mesh.coordinates(p);
-      if (llvm::all_of(sharding.partial, [&](AxisId axis) {
-            return !llvm::is_contained(initial, axis) || at[axis] == own[axis];
-          }))
-        bits |= bitOf(p);
-    }
-    return bits;
-  }
+  uint64_t addendsOf(const Sharding &sharding, int64_t position) const;
 
   Block blockOf(const Sharding &sharding, int64_t position,
-                uint64_t addends) const {
-    Block block;
-    std::vector<int64_t> at = mesh.coordinates(position);
-    llvm::SmallVector<int64_t, 4> begin;
-    for (auto [n, axes] : llvm::zip_equal(shape, sharding.dims)) {
-      block.shape.push_back(shardSize(n, mesh.sizeOf(axes)));
-      begin.push_back(mesh.indexOver(axes, at) * block.shape.back());
-    }
-    forEachIndex(block.shape, [&](llvm::ArrayRef<int64_t> index) {
-      llvm::SmallVector<int64_t, 4> global;
-      bool exists = true;
-      for (auto [i, b, n] : llvm::zip_equal(index, begin, shape)) {
-        global.push_back(i + b);
-        exists &= i + b < n;
-      }
-      block.labels.push_back(exists ? Label{offsetOf(global, shape), addends}
-                                    : Label{});
-    });
-    return block;
-  }
+                uint64_t addends) const;
 
   /// The members of a device's group over `axes`, in the order of their index.
   std::vector<int64_t> groupOf(int64_t position,
-                               llvm::ArrayRef<AxisId> axes) const {
-    std::vector<int64_t> group(mesh.sizeOf(axes));
-    std::vector<int64_t> own = mesh.coordinates(position);
-    for (int64_t p = 0; p < mesh.numDevices(); ++p) {
-      std::vector<int64_t> at = mesh.coordinates(p);
-      bool isMember = true;
-      for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
-        isMember &= llvm::is_contained(axes, axis) || at[axis] == own[axis];
-      if (isMember)
-        group[mesh.indexOver(axes, at)] = p;
-    }
-    return group;
-  }
+                               llvm::ArrayRef<AxisId> axes) const;
 
   std::vector<Block> slice(const ShardingDelta &delta) const;
   std::vector<Block> gather(const ShardingDelta &delta,
@@ -167,249 +71,6 @@ private:
   AxisList initial;
   std::vector<Block> blocks;
 };
-
-/// Cuts `block` into the piece of a device with index `index[d]` of `counts[d]`
-/// along each dimension.
-inline Block cutPiece(const Block &block, llvm::ArrayRef<int64_t> index,
-                      llvm::ArrayRef<int64_t> counts) {
-  Block piece;
-  for (auto [n, p] : llvm::zip_equal(block.shape, counts))
-    piece.shape.push_back(shardSize(n, p));
-  forEachIndex(piece.shape, [&](llvm::ArrayRef<int64_t> at) {
-    llvm::SmallVector<int64_t, 4> from;
-    bool exists = true;
-    for (size_t d = 0; d < at.size(); ++d) {
-      from.push_back(index[d] * piece.shape[d] + at[d]);
-      exists &= from[d] < block.shape[d];
-    }
-    piece.labels.push_back(exists ? block.labels[offsetOf(from, block.shape)]
-                                  : Label{});
-  });
-  return piece;
-}
-
-/// Puts `piece` into `block` at piece number `index[d]`, as far as there is
-/// room.
-inline void putPiece(const Block &piece, llvm::ArrayRef<int64_t> index,
-                     Block &block) {
-  size_t next = 0;
-  forEachIndex(piece.shape, [&](llvm::ArrayRef<int64_t> at) {
-    const Label &label = piece.labels[next++];
-    llvm::SmallVector<int64_t, 4> to;
-    bool exists = true;
-    for (size_t d = 0; d < at.size(); ++d) {
-      to.push_back(index[d] * piece.shape[d] + at[d]);
-      exists &= to[d] < block.shape[d];
-    }
-    if (exists)
-      block.labels[offsetOf(to, block.shape)] = label;
-  });
-}
-
-inline std::vector<Block> Replay::slice(const ShardingDelta &delta) const {
-  std::vector<Block> next;
-  for (int64_t p = 0; p < mesh.numDevices(); ++p) {
-    llvm::SmallVector<int64_t, 4> index, counts;
-    for (const AxisList &axes : delta.added) {
-      index.push_back(mesh.indexOver(axes, mesh.coordinates(p)));
-      counts.push_back(mesh.sizeOf(axes));
-    }
-    next.push_back(cutPiece(blocks[p], index, counts));
-  }
-  return next;
-}
-
-/// Blocks of the shape that `after` says, all past the end.
-inline std::vector<Block> emptyBlocks(llvm::ArrayRef<int64_t> shape,
-                                      const Sharding &after, const Mesh &mesh) {
-  Block block;
-  int64_t size = 1;
-  for (auto [n, axes] : llvm::zip_equal(shape, after.dims)) {
-    block.shape.push_back(shardSize(n, mesh.sizeOf(axes)));
-    size *= block.shape.back();
-  }
-  block.labels.resize(size);
-  return std::vector<Block>(mesh.numDevices(), block);
-}
-
-inline std::vector<Block> Replay::gather(const ShardingDelta &delta,
-                                         const Sharding &after) const {
-  std::vector<Block> next = emptyBlocks(shape, after, mesh);
-  AxisList all;
-  for (const AxisList &axes : delta.removed)
-    all.append(axes.begin(), axes.end());
-  for (int64_t p = 0; p < mesh.numDevices(); ++p)
-    for (int64_t member : groupOf(p, all)) {
-      llvm::SmallVector<int64_t, 4> index;
-      for (const AxisList &axes : delta.removed)
-        index.push_back(mesh.indexOver(axes, mesh.coordinates(member)));
-      putPiece(blocks[member], index, next[p]);
-    }
-  return next;
-}
-
-inline std::vector<Block> Replay::allToAll(const ShardingDelta &delta,
-                                           const Sharding &after) const {
-  std::vector<Block> next = emptyBlocks(shape, after, mesh);
-  size_t rank = shape.size();
-  llvm::SmallVector<AxisList, 4> leaving(rank), coming(rank);
-  AxisList all;
-  for (const AxisMove &move : delta.moves) {
-    leaving[move.sourceDim].append(move.axes.begin(), move.axes.end());
-    coming[move.targetDim].append(move.axes.begin(), move.axes.end());
-    all.append(move.axes.begin(), move.axes.end());
-  }
-  auto indexOver = [&](llvm::ArrayRef<AxisList> lists, int64_t position) {
-    llvm::SmallVector<int64_t, 4> index;
-    for (const AxisList &axes : lists)
-      index.push_back(mesh.indexOver(axes, mesh.coordinates(position)));
-    return index;
-  };
-  llvm::SmallVector<int64_t, 4> counts;
-  for (const AxisList &axes : coming)
-    counts.push_back(mesh.sizeOf(axes));
-  for (int64_t p = 0; p < mesh.numDevices(); ++p)
-    for (int64_t member : groupOf(p, all))
-      putPiece(cutPiece(blocks[member], indexOver(coming, p), counts),
-               indexOver(leaving, member), next[p]);
-  return next;
-}
-
-inline std::vector<Block> Replay::permute(const Sharding &after) const {
-  AxisPermutation lists = describePermute(state, after, mesh);
-  std::vector<Block> next(blocks.size());
-  for (int64_t p = 0; p < mesh.numDevices(); ++p)
-    next[groupOf(
-        p, lists.target)[mesh.indexOver(lists.source, mesh.coordinates(p))]] =
-        blocks[p];
-  return next;
-}
-
-inline std::optional<std::vector<Block>>
-Replay::reduce(const ShardingDelta &delta) {
-  std::vector<Block> next = blocks;
-  for (int64_t p = 0; p < mesh.numDevices(); ++p)
-    for (int64_t member : groupOf(p, delta.partialRemoved)) {
-      if (member == p)
-        continue;
-      for (auto [own, other] :
-           llvm::zip_equal(next[p].labels, blocks[member].labels)) {
-        if (own.element != other.element || (own.addends & other.addends)) {
-          error = "addends of different elements, or one twice";
-          return std::nullopt;
-        }
-        own.addends |= other.addends;
-      }
-    }
-  return next;
-}
-
-inline std::vector<Block> Replay::toPartial(const ShardingDelta &delta) const {
-  std::vector<Block> next = blocks;
-  for (int64_t p = 0; p < mesh.numDevices(); ++p)
-    if (mesh.indexOver(delta.partialAdded, mesh.coordinates(p)) != 0)
-      for (Label &label : next[p].labels)
-        label.addends = 0;
-  return next;
-}
-
-/// What a device wants comes from a device with the same coordinates on the
-/// axes that neither end uses.
-inline std::optional<std::vector<Block>>
-Replay::exchange(const Sharding &after) {
-  AxisList used;
-  for (const Sharding *end :
-       std::initializer_list<const Sharding *>{&state, &after})
-    for (const AxisList &axes : end->dims)
-      for (AxisId axis : axes)
-        if (!llvm::is_contained(used, axis))
-          used.push_back(axis);
-  std::vector<Block> next;
-  for (int64_t p = 0; p < mesh.numDevices(); ++p) {
-    std::vector<Label> held(std::accumulate(
-        shape.begin(), shape.end(), int64_t(1), std::multiplies<int64_t>()));
-    for (int64_t member : groupOf(p, used))
-      for (const Label &label : blocks[member].labels)
-        if (label.element >= 0)
-          held[label.element] = label;
-    Block block = blockOf(after, p, 0);
-    for (Label &label : block.labels) {
-      if (label.element < 0)
-        continue;
-      if (held[label.element].element < 0) {
-        error = "no device of the group has an element";
-        return std::nullopt;
-      }
-      label = held[label.element];
-    }
-    next.push_back(std::move(block));
-  }
-  return next;
-}
-
-inline int64_t Replay::mostReceived(const std::vector<Block> &next) const {
-  int64_t most = 0;
-  for (auto [before, after] : llvm::zip_equal(blocks, next)) {
-    std::set<int64_t> own;
-    for (const Label &label : before.labels)
-      own.insert(label.element);
-    most = std::max<int64_t>(
-        most, llvm::count_if(after.labels, [&](const Label &label) {
-          return label.element >= 0 && !own.contains(label.element);
-        }));
-  }
-  return most;
-}
-
-inline std::optional<int64_t> Replay::run(const PlannedStep &step) {
-  ShardingDelta delta;
-  if (step.step != StepKind::CollectivePermute &&
-      step.step != StepKind::Exchange)
-    delta = describeStep(state, step.result);
-  std::optional<std::vector<Block>> next;
-  switch (step.step) {
-  case StepKind::Slice:
-    next = slice(delta);
-    break;
-  case StepKind::ToPartial:
-    next = toPartial(delta);
-    break;
-  case StepKind::ReduceScatter:
-    next = reduce(delta);
-    if (!next)
-      return std::nullopt;
-    std::swap(blocks, *next);
-    next = slice(delta);
-    break;
-  case StepKind::AllToAll:
-    next = allToAll(delta, step.result);
-    break;
-  case StepKind::CollectivePermute:
-    next = permute(step.result);
-    break;
-  case StepKind::AllReduce:
-    next = reduce(delta);
-    break;
-  case StepKind::AllGather:
-    next = gather(delta, step.result);
-    break;
-  case StepKind::Exchange:
-    next = exchange(step.result);
-    break;
-  case StepKind::Relabel:
-    error = "the devices have one order";
-    break;
-  }
-  if (!next)
-    return std::nullopt;
-  int64_t received = mostReceived(*next);
-  blocks = std::move(*next);
-  state = step.result;
-  if (holds(state))
-    return received;
-  error = "a device has not what the step's sharding says";
-  return std::nullopt;
-}
 
 } // namespace shoal::testing
 

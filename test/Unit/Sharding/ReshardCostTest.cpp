@@ -4,6 +4,7 @@
 #include "shoal/Sharding/ReshardCost.h"
 #include "Census.h"
 #include "ProgramBuilder.h"
+#include "shoal/Sharding/ExchangeCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include <gtest/gtest.h>
 
@@ -155,6 +156,31 @@ TEST(PlannedBytes, OfEachCollective) {
   EXPECT_EQ(planned(split({{}, {}}, {x}), split({{x}, {}})), 2304);
   EXPECT_EQ(planned(split({{y}, {}}, {x}), split({{y}, {}})), 1152);
   EXPECT_EQ(planned(split({{x}, {}}), split({{x}, {}}), &reversed), 2304);
+}
+
+TEST(ExchangedElements, DoNotDependOnHowTheOrderIsWritten) {
+  for (const Mesh &mesh :
+       {mesh2x4(), mesh2x2x2(), makeMesh({{"x", 3}, {"y", 2}, {"z", 2}})}) {
+    Mesh listed = mesh;
+    for (int64_t device = 0; device < mesh.numDevices(); ++device)
+      listed.deviceIds.push_back(device);
+    for (Shape shape : {Shape{15, 14}, Shape{24, 48}, Shape{3, 5}})
+      for (const auto &[from, to] : drawPairs(allShardings(mesh), {}, 200))
+        EXPECT_EQ(exchangedElements(shape, mesh.numDevices(),
+                                    layoutOf(from, mesh), layoutOf(to, mesh)),
+                  exchangedElements(shape, mesh.numDevices(),
+                                    layoutOf(from, listed),
+                                    layoutOf(to, listed)))
+            << toString(from, mesh) << " -> " << toString(to, mesh);
+  }
+}
+
+// Axes that are cut in two ways whose parts do not divide each other.
+TEST(ExchangedElements, PositionsNeedNoCommonDigits) {
+  BlockLayout source{{{{2, 3}}, {}}, {}}, target{{{{3, 2}}, {}}, {}};
+  // Rows 0-3, 4-7, 8-11 on the positions 0 1, 2 3, 4 5; then 0-5 on 0 1 2, and
+  // 6-11 on 3 4 5: position 2 has 4 5 and lacks 0-3.
+  EXPECT_EQ(exchangedElements({12, 1}, 6, source, target), 4);
 }
 
 } // namespace
