@@ -5,8 +5,8 @@ scan, padding, slice and a loop."""
 
 
 def op_program(devices: int, spare: int) -> str:
-    """Each device has 16 rows, less `spare` in all; a third of the mesh's sizes
-    is 4. With spare rows no split is even."""
+    """Each device has 16 rows, but for `spare` rows of the last one. One of the
+    two axes has size 4."""
     rows = 16 * devices - spare
     mesh = f'["x" = {devices // 4}, "y" = 4]'
     big, flat = f"tensor<{rows}x32xf32>", f"tensor<{rows}xi32>"
