@@ -73,7 +73,7 @@ static Value bitcast(ProgramBuilder &p, Value value, RankedTensorType type) {
 }
 
 static Value masked(ProgramBuilder &p, StringRef name, Value value,
-                    APInt bits) {
+                    const APInt &bits) {
   auto type = mlir::cast<RankedTensorType>(value.getType());
   Attribute attr = IntegerAttr::get(type.getElementType(), bits);
   Value mask =

@@ -33,7 +33,7 @@ static Combiner pickCombiner(ProgramBuilder &p, Type element) {
         Combiner{"arith.maximumf", infinity(type, /*isNegative=*/true)},
         Combiner{"arith.minimumf", infinity(type, /*isNegative=*/false)}});
   unsigned width = element.getIntOrFloatBitWidth();
-  auto of = [&](APInt value) -> TypedAttr {
+  auto of = [&](const APInt &value) -> TypedAttr {
     return IntegerAttr::get(element, value);
   };
   APInt zero(width, 0), ones = APInt::getAllOnes(width);

@@ -38,7 +38,8 @@ std::optional<size_t> Uniformity::orderOf(Operation *op,
   MeshOp named = lookupMesh(op, symbol);
   if (!named)
     return std::nullopt;
-  auto it = llvm::find(orders, normalized(named.getMesh().getDeviceIds()));
+  const auto *it =
+      llvm::find(orders, normalized(named.getMesh().getDeviceIds()));
   if (it == orders.end())
     return std::nullopt;
   return it - orders.begin();
