@@ -8,6 +8,7 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
@@ -61,8 +62,49 @@ static bool diesIn(OpOperand &input) {
   Value value = input.get();
   return value.hasOneUse() &&
          value.getParentBlock() == input.getOwner()->getBlock() &&
-         isa_and_present<linalg::LinalgOp, shoal::rt::CallOp>(
+         isa_and_present<linalg::LinalgOp, shoal::rt::CallOp, scf::WhileOp>(
              value.getDefiningOp());
+}
+
+/// Whether nothing in the block reads `value` behind `op`, but for `last`.
+static bool isLastReader(Operation *op, Value value, Operation *last) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    Operation *around = op->getBlock()->findAncestorOpInBlock(*user);
+    return around == op || user == last ||
+           (around && around->isBeforeInBlock(op));
+  });
+}
+
+/// What is computed from a carried value element by element, and copied over
+/// it, is computed there: a loop's sum, or its counter.
+static void updateInPlace(linalg::CopyOp copy) {
+  auto op = copy.getInputs()[0].getDefiningOp<linalg::GenericOp>();
+  auto carried = dyn_cast<BlockArgument>(copy.getOutputs()[0]);
+  if (!op || !carried || carried.getOwner() != op->getBlock() ||
+      op->getNumResults() != 1 || !op->hasOneUse() ||
+      op.getNumParallelLoops() != op.getNumLoops() ||
+      !isLastReader(op, carried, copy))
+    return;
+  OpOperand &init = op.getDpsInitsMutable()[0];
+  AffineMap map = op.getMatchingIndexingMap(&init);
+  if (!init.get().getDefiningOp<tensor::EmptyOp>() ||
+      init.get().getType() != carried.getType() ||
+      op.payloadUsesValueFromOperand(&init) || !map.isPermutation())
+    return;
+  SmallVector<OpOperand *> reads =
+      llvm::filter_to_vector(op.getDpsInputOperands(), [&](OpOperand *input) {
+        return input->get() == carried;
+      });
+  if (reads.empty() || llvm::any_of(reads, [&](OpOperand *input) {
+        return op.getMatchingIndexingMap(input) != map;
+      }))
+    return;
+  for (OpOperand *input : reads)
+    op.getMatchingBlockArgument(input).replaceAllUsesWith(
+        op.getMatchingBlockArgument(&init));
+  init.set(carried);
+  copy.replaceAllUsesWith(op.getResults());
+  copy.erase();
 }
 
 /// An op whose loops are all parallel writes its result over an input that it
@@ -100,6 +142,7 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     func.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
     for (Operation *op : empties)
       cloneForEachUse(op);
+    func.walk([](linalg::CopyOp op) { updateInPlace(op); });
     func.walk([](linalg::GenericOp op) { reuseInput(op); });
     removeUnusedInputs(func);
     for (BlockArgument argument : func.getArguments())

@@ -89,6 +89,8 @@ private:
   }
 
   LogicalResult check();
+  LogicalResult checkPartitioned(ModuleOp module, ArrayRef<Tensor> expected,
+                                 StringRef suffix);
   LogicalResult runPasses(ModuleOp module,
                           function_ref<void(OpPassManager &)> build);
   FailureOr<Tensors> runGlobal();
@@ -139,6 +141,33 @@ FailureOr<Tensors> Checker::runGlobal() {
   return interpretProgram(entryOf(*module), inputs);
 }
 
+/// Runs a per-device program in all ways. The names of the stages end in
+/// `suffix`.
+LogicalResult Checker::checkPartitioned(ModuleOp module,
+                                        ArrayRef<Tensor> expected,
+                                        StringRef suffix) {
+  auto enterOne = [&](StringRef name) { enter((name + suffix).str()); };
+  enterOne("interpret partitioned");
+  FailureOr<Tensors> actual = interpretProgram(entryOf(module), inputs);
+  if (failed(actual))
+    return failure();
+  enterOne("compare");
+  if (failed(compare(expected, *actual)))
+    return failure();
+  if (!options.execute)
+    return success();
+
+  FailureOr<Signature> signature = Signature::read(entryOf(module));
+  if (failed(signature))
+    return failure();
+  FailureOr<Tensors> executed =
+      executeProgram(module, *signature, inputs, options, enterOne, message);
+  if (failed(executed))
+    return failure();
+  enterOne("compare executed");
+  return compare(expected, *executed);
+}
+
 LogicalResult Checker::check() {
   census.addDrawn(*program.module);
   enter("verify");
@@ -155,27 +184,22 @@ LogicalResult Checker::check() {
         buildPartitionPipeline(passes);
       })))
     return failure();
-  enter("interpret partitioned");
-  FailureOr<Tensors> actual =
-      interpretProgram(entryOf(*program.module), inputs);
-  if (failed(actual))
+  OwningOpRef<ModuleOp> windowed = program.module->clone();
+  OwningOpRef<ModuleOp> unchanged = program.module->clone();
+  if (failed(checkPartitioned(*program.module, *expected, "")))
     return failure();
-  enter("compare");
-  if (failed(compare(*expected, *actual)))
-    return failure();
-  if (!options.execute)
-    return success();
 
-  FailureOr<Signature> signature = Signature::read(entryOf(*program.module));
-  if (failed(signature))
+  // The same with windowed einsums wherever that is possible.
+  if (failed(runPasses(*windowed, [](OpPassManager &passes) {
+        passes.addPass(createWindowEinsums({/*bytes=*/1, /*overlap=*/true}));
+        passes.addPass(createVerifyCollectives());
+      })))
     return failure();
-  FailureOr<Tensors> executed = executeProgram(
-      *program.module, *signature, inputs, options,
-      [&](StringRef name) { enter(name); }, message);
-  if (failed(executed))
-    return failure();
-  enter("compare executed");
-  return compare(*expected, *executed);
+  // Mostly there is none.
+  if (OperationEquivalence::isEquivalentTo(
+          *windowed, *unchanged, OperationEquivalence::IgnoreLocations))
+    return success();
+  return checkPartitioned(*windowed, *expected, " windowed");
 }
 
 std::optional<Finding> shoal::fuzz::checkProgram(Program &program,

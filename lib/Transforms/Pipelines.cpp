@@ -41,6 +41,10 @@ void shoal::buildCollectivesPipeline(OpPassManager &pm,
   addToFunctions(createHoistCollectives());
   pm.addPass(createSimplifyCollectives());
   addToFunctions(createMergeCollectives());
+  // Other passes know the collectives, not the loops.
+  if (options.windowedEinsumBytes > 0)
+    pm.addPass(createWindowEinsums(
+        {options.windowedEinsumBytes, options.windowedEinsumOverlap}));
   // Last, as what is packed is no longer found by others.
   addToFunctions(createCombineCollectives({options.combineBytes}));
   pm.addPass(createVerifyCollectives());
@@ -86,11 +90,21 @@ struct PartitionCommandLine : PassPipelineOptions<PartitionCommandLine> {
   ListOption<std::string> allowReplicated{
       *this, "allow-replicated",
       llvm::cl::desc("Names of values that may be gathered whole")};
+  Option<int64_t> windowedEinsumBytes{
+      *this, "windowed-einsum-bytes",
+      llvm::cl::desc("The largest value between an einsum and a collective to "
+                     "hold whole; larger ones become loops; 0 for no loops"),
+      llvm::cl::init(PartitionOptions().windowedEinsumBytes)};
+  Option<bool> windowedEinsumOverlap{
+      *this, "windowed-einsum-overlap",
+      llvm::cl::desc("Such loops also where they hold no less"),
+      llvm::cl::init(PartitionOptions().windowedEinsumOverlap)};
 
   PartitionOptions get() const {
     return {combineBytes, maxReplicatedBytes,
             std::vector<std::string>(allowReplicated.begin(),
-                                     allowReplicated.end())};
+                                     allowReplicated.end()),
+            windowedEinsumBytes, windowedEinsumOverlap};
   }
 };
 } // namespace

@@ -29,8 +29,8 @@ func.func @f(%x: tensor<8x6xf32> {shoal.name = "x"}) -> tensor<2x6xf32> attribut
   // id 3; one move from dim 1 to dim 0 over b
   // CHECK: rt.call "all_to_all" [3, 0, 1, 2, 2, 3, 1, 6, 1, 1, 0, 1, 1, 1, 2]
   %t = spmd.all_to_all @grid [{"b"} : 1 -> 0] %c : tensor<2x3xf32> -> tensor<1x6xf32>
-  // id 4, mesh 1 to mesh 1, 6 elements; both lists
-  // CHECK: rt.call "collective_permute" [4, 0, 1, 1, 6, 2, 0, 1, 2, 1, 1, 2, 2, 1, 1, 2, 0, 1, 2]
+  // id 4, mesh 1 to mesh 1, 6 elements, no shift; both lists
+  // CHECK: rt.call "collective_permute" [4, 0, 1, 1, 6, 0, 2, 0, 1, 2, 1, 1, 2, 2, 1, 1, 2, 0, 1, 2]
   %p = spmd.collective_permute @grid {"a", "b"} -> @grid {"b", "a"} %t : tensor<1x6xf32>
   %y = shoal.concatenate %p, %t dim = 0 : (tensor<1x6xf32>, tensor<1x6xf32>) -> tensor<2x6xf32>
   return %y : tensor<2x6xf32>

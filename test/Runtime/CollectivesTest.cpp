@@ -476,14 +476,16 @@ void testPermute(int round) {
   Axes target = source;
   std::shuffle(target.begin(), target.end(), rng);
   int64_t count = draw(6);
-  Shape desc = {0, i32, static_cast<int64_t>(from), static_cast<int64_t>(to),
-                count};
+  int64_t p = shardCount(source), shift = draw(p);
+  Shape desc = {
+      0,     i32,  static_cast<int64_t>(from), static_cast<int64_t>(to),
+      count, shift};
   append(desc, source);
   append(desc, target);
   std::vector<int32_t> in(count, myRank + 100), out(count, -5);
   int32_t sender = -1;
   for (int rank = 0; rank < numRanks; ++rank)
-    if (indexOf(meshes[from], rank, source) ==
+    if ((indexOf(meshes[from], rank, source) + shift) % p ==
             indexOf(meshes[to], myRank, target) &&
         indexOf(meshes[from], rank, rest) == indexOf(meshes[to], myRank, rest))
       sender = rank;

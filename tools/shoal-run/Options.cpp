@@ -54,6 +54,14 @@ Options parseOptions(int argc, char **argv) {
       cl::init(PartitionOptions().combineBytes),
       cl::desc("The largest message that small collectives are combined to; 0 "
                "combines none"));
+  cl::opt<int64_t> windowedEinsumBytes(
+      "windowed-einsum-bytes", cl::value_desc("bytes"), cl::cat(category),
+      cl::init(PartitionOptions().windowedEinsumBytes),
+      cl::desc("The largest value between an einsum and a collective to hold "
+               "whole; larger ones become loops; 0 for no loops"));
+  cl::opt<bool> windowedEinsumOverlap(
+      "windowed-einsum-overlap", cl::cat(category),
+      cl::desc("Such loops also where they hold no less"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shoal reference interpreter\n");
   return {program,
@@ -66,7 +74,11 @@ Options parseOptions(int argc, char **argv) {
           given(tolerance),
           print,
           printShards,
-          {combineBytes, PartitionOptions().maxReplicatedBytes, {}}};
+          {combineBytes,
+           PartitionOptions().maxReplicatedBytes,
+           {},
+           windowedEinsumBytes,
+           windowedEinsumOverlap}};
 }
 
 } // namespace shoal::run

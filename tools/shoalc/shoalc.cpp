@@ -61,6 +61,16 @@ struct CommandLine {
   cl::list<std::string> allowReplicated{
       "allow-replicated", cl::value_desc("name"), cl::CommaSeparated,
       cl::desc("values that may be gathered whole however large")};
+  cl::opt<int64_t> windowedEinsumBytes{
+      "windowed-einsum-bytes", cl::value_desc("bytes"),
+      cl::init(shoal::PartitionOptions().windowedEinsumBytes),
+      cl::desc("the largest gathered operand of an einsum, or einsum before a "
+               "reduce_scatter, to hold whole; larger ones become loops; 0 for "
+               "no loops (default)")};
+  cl::opt<bool> windowedEinsumOverlap{
+      "windowed-einsum-overlap",
+      cl::desc("such loops also where they hold no less, for targets that send "
+               "in the background")};
   cl::opt<std::string> stats{"stats", cl::value_desc("file.json"),
                              cl::desc("write static statistics as JSON")};
   cl::opt<std::string> saveTemps{
@@ -108,7 +118,8 @@ int main(int argc, char **argv) {
   shoal::DriverOptions options{line.input, line.output, line.stats, line.entry,
                                line.emit,  {},          {}};
   options.partition = {line.combineBytes, line.maxReplicatedBytes,
-                       std::vector<std::string>(line.allowReplicated)};
+                       std::vector<std::string>(line.allowReplicated),
+                       line.windowedEinsumBytes, line.windowedEinsumOverlap};
   options.cpu.shared = line.emit == Emit::Shared;
   options.cpu.runtimeDirectory = findRuntimeDirectory(argv[0]);
   options.cpu.saveTempsDirectory = line.saveTemps;

@@ -129,11 +129,12 @@ void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out);
  * over the moves from it, cut to out dim. */
 void shoal_rt_all_to_all(const int64_t *desc, const void *in, void *out);
 
-/* desc = [id, type, source mesh, target mesh, count, AXES in the source mesh,
- *         AXES in the target mesh].
+/* desc = [id, type, source mesh, target mesh, count, shift, AXES in the source
+ *         mesh, AXES in the target mesh].
  * The device whose index over the source AXES is i sends to the device whose
- * index over the target AXES is i, its other coordinates unchanged. Both lists
- * are permutations of the same sub-axes. */
+ * index over the target AXES is (i + shift) mod p, its other coordinates
+ * unchanged. Both lists are permutations of the same sub-axes, p is the product
+ * of their sizes, 0 <= shift < p. */
 void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                  void *out);
 

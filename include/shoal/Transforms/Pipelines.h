@@ -20,6 +20,9 @@ struct PartitionOptions {
   int64_t combineBytes = kDefaultCombineBytes;
   int64_t maxReplicatedBytes = kDefaultMaxReplicatedBytes;
   std::vector<std::string> allowReplicated;
+  /// Larger values become windowed einsums; 0 for none. See WindowEinsums.
+  int64_t windowedEinsumBytes = 0;
+  bool windowedEinsumOverlap = false;
 };
 
 /// `--shoal-partition`: a global program becomes the program of one device. A

@@ -116,6 +116,7 @@ struct LowerCollectivePermute : LowerSpmd<spmd::CollectivePermuteOp> {
     auto type = cast<RankedTensorType>(op.getInput().getType());
     Descriptor desc = begin(op);
     desc.add(numberOf(op.getTargetMeshAttr())).add(type.getNumElements());
+    desc.add(static_cast<int64_t>(op.getShift()));
     desc.addAxes(op.getSourceAxes(), getMesh(op, op.getMeshAttr()));
     desc.addAxes(op.getTargetAxes(), getMesh(op, op.getTargetMeshAttr()));
     return replace(rewriter, op, desc);

@@ -48,14 +48,14 @@ extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
           "MPI_Allreduce");
 }
 
-/// The rank of the device with this device's index over `ours`, but over
-/// `theirs`, and its other coordinates.
+/// The rank of the device with this device's index over `ours` plus `shift`,
+/// 0 ... p, modulo p, but over `theirs`, and its other coordinates.
 static int64_t peer(int64_t mesh, const Axes &ours, int64_t otherMesh,
-                    const Axes &theirs) {
+                    const Axes &theirs, int64_t shift) {
   Device &device = Device::get();
   int64_t position = device.position(mesh);
   int64_t base = device.mesh(mesh).groupBase(position, ours);
-  int64_t index = device.indexOver(mesh, ours);
+  int64_t index = (device.indexOver(mesh, ours) + shift) % shardCount(ours);
   const Mesh &other = device.mesh(otherMesh);
   return other.rankAt(other.member(base, theirs, index));
 }
@@ -66,11 +66,13 @@ extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
   int64_t id = reader.number();
   ElementType type = reader.type();
   int64_t sourceMesh = reader.number(), targetMesh = reader.number();
-  int64_t count = reader.number();
+  int64_t count = reader.number(), shift = reader.number();
   Axes source = reader.axes(), target = reader.axes();
-  int64_t bytes = bytesOf(type, {&count, 1});
-  auto to = static_cast<int>(peer(sourceMesh, source, targetMesh, target));
-  auto from = static_cast<int>(peer(targetMesh, target, sourceMesh, source));
+  int64_t bytes = bytesOf(type, {&count, 1}), p = shardCount(source);
+  auto to =
+      static_cast<int>(peer(sourceMesh, source, targetMesh, target, shift));
+  auto from =
+      static_cast<int>(peer(targetMesh, target, sourceMesh, source, p - shift));
   Device &device = Device::get();
   int me = static_cast<int>(
       device.mesh(sourceMesh).rankAt(device.position(sourceMesh)));

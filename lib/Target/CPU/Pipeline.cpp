@@ -41,6 +41,8 @@ static void addBufferPasses(OpPassManager &pm) {
   bufferize.functionBoundaryTypeConversion =
       bufferization::LayoutMapOption::IdentityLayoutMap;
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // What a loop carries is then seen to be the buffer that it began with.
+  addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(shoal::createResultsToOutParams());
   addCleanup(pm);
   pm.addPass(shoal::createPlanMemory());

@@ -63,7 +63,7 @@ struct MergePermutes : OpRewritePattern<CollectivePermuteOp> {
   LogicalResult matchAndRewrite(CollectivePermuteOp op,
                                 PatternRewriter &rewriter) const override {
     if (op.getMeshAttr() == op.getTargetMeshAttr() &&
-        op.getSourceAxes() == op.getTargetAxes()) {
+        op.getSourceAxes() == op.getTargetAxes() && op.getShift() == 0) {
       rewriter.replaceOp(op, op.getInput());
       return success();
     }
@@ -71,10 +71,13 @@ struct MergePermutes : OpRewritePattern<CollectivePermuteOp> {
     if (!inner || inner.getTargetMeshAttr() != op.getMeshAttr() ||
         inner.getTargetAxes() != op.getSourceAxes())
       return failure();
+    // Both count indices over the same axes, in between.
+    uint64_t shift = (inner.getShift() + op.getShift()) %
+                     sizeOf(op.getSourceAxes().getAxes(), meshOf(op));
     rewriter.replaceOpWithNewOp<CollectivePermuteOp>(
         op, op.getType(), inner.getMeshAttr(), inner.getSourceAxes(),
         op.getTargetMeshAttr(), op.getTargetAxes(), inner.getInput(),
-        op.getWhyAttr());
+        rewriter.getI64IntegerAttr(shift), op.getWhyAttr());
     return success();
   }
 };

@@ -225,6 +225,26 @@ func.func @collective_permute_of_other_axes(%x: tensor<4xf32>) {
 
 // -----
 
+// (C3)
+shoal.mesh @mesh = <["x" = 2, "y" = 3]>
+func.func @collective_permute_once_around(%x: tensor<4xf32>) {
+  // expected-error@+1 {{shift 6 is not in the range [0, 6) of the indices over {"x", "y"}}}
+  %0 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {shift = 6} : tensor<4xf32>
+  return
+}
+
+// -----
+
+// (C3)
+shoal.mesh @mesh = <["x" = 2]>
+func.func @collective_permute_backwards(%x: tensor<4xf32>) {
+  // expected-error@+1 {{shift -1 is not in the range [0, 2)}}
+  %0 = spmd.collective_permute @mesh {"x"} -> @mesh {"x"} %x {shift = -1} : tensor<4xf32>
+  return
+}
+
+// -----
+
 // (C2)
 shoal.mesh @mesh = <["x" = 8]>
 func.func @collective_permute_of_part_of_an_axis(%x: tensor<4xf32>) {

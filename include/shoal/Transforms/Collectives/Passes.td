@@ -61,6 +61,74 @@ def HoistCollectives : Pass<"shoal-hoist-collectives", "::mlir::func::FuncOp"> {
   }];
 }
 
+def WindowEinsums : Pass<"shoal-window-einsums", "::mlir::ModuleOp"> {
+  let summary = "Loops of permutes and partial einsums instead of large values";
+  let description = [{
+    The windowed einsum of GSPMD, or collective matmul. An all_gather that only
+    einsums read, and a reduce_scatter that sums an einsum's result, become a
+    loop over the devices of their group, if the gathered or scattered value has
+    more than `bytes` bytes and the loop holds less:
+
+    | before | in the loop |
+    |---|---|
+    | all_gather, the letter in the result of the einsum | an einsum of the block that is here, written to its rows; the block goes to the next device |
+    | all_gather, the letter summed over | an einsum of the block, added up; the block goes to the next device |
+    | reduce_scatter | an einsum of one block of rows, added to the sum that comes from the device before |
+
+    With p devices p - 1 blocks are sent, as many bytes as by the collective
+    where blocks are even, with its `why`. In each step the collective_permute
+    and the einsum do not depend on each other, so that a target that sends in
+    the background does both at once. The program's size does not depend on p;
+    two devices need no loop.
+
+    ```mlir
+    %0 = spmd.all_gather @mesh [{"x"}, {} ] %x {why = "operand 0"} : tensor<64x32xf32> -> tensor<256x32xf32>
+    %1 = shoal.einsum "BK,KN->BN" %0, %w : (tensor<256x32xf32>, tensor<32x8xf32>) -> tensor<256x8xf32>
+    ```
+    becomes
+    ```mlir
+    %5:3 = shoal.while (%i = %zero, %block = %x, %y = %zeros) : tensor<i64>, tensor<64x32xf32>, tensor<256x8xf32> cond {
+      %6 = arith.cmpi slt, %i, %three : tensor<i64>
+      shoal.yield %6 : tensor<i1>
+    } do {
+      %7 = spmd.collective_permute @mesh {"x"} -> @mesh {"x"} %block {shift = 1 : i64, why = "operand 0"} : tensor<64x32xf32>
+      %8 = arith.subi %furthest, %i : tensor<i64>
+      %9 = arith.remsi %8, %four : tensor<i64>
+      %10 = shoal.einsum "BK,KN->BN" %block, %w : (tensor<64x32xf32>, tensor<32x8xf32>) -> tensor<64x8xf32>
+      %11 = arith.muli %9, %rows : tensor<i64>
+      %12 = shoal.dynamic_update_slice %y, %10 [%11, %zero] : (tensor<256x8xf32>, tensor<64x8xf32>, tensor<i64>, tensor<i64>) -> tensor<256x8xf32>
+      %13 = arith.addi %i, %one : tensor<i64>
+      shoal.yield %13, %7, %12 : tensor<i64>, tensor<64x32xf32>, tensor<256x8xf32>
+    }
+    ```
+    and the einsum of the last block.
+
+    All einsums that read a gathered value share one loop. Where the letter's
+    dimension is uneven, operands are padded, and rows past the end are masked
+    where they would be summed. Sums of narrow floats stay in f32 within a
+    device.
+
+    A remark tells why a value above the limit stays:
+    * it has another reader, or several dimensions are gathered or scattered;
+    * an einsum waits for another one's result, takes a diagonal along the
+      letter, or reads the value by two letters;
+    * devices of the group are to have the same result, but each would add up
+      blocks in another order, beginning with its own;
+    * the results are the same on the devices, and the function has choices that
+      depend on data: behind a loop, equality can no longer be proved;
+    * the loop holds as much.
+  }];
+  let options = [
+    Option<"bytes", "bytes", "int64_t", "0",
+           "The largest gathered operand, or einsum before a reduce_scatter, "
+           "that is held whole">,
+    Option<"overlap", "overlap", "bool", "false",
+           "Loops also where they hold no less, for targets that send in the "
+           "background">
+  ];
+  let dependentDialects = ["::shoal::ShoalDialect"];
+}
+
 def CombineCollectives : Pass<"shoal-combine-collectives", "::mlir::func::FuncOp"> {
   let summary = "Makes one message of several small ones";
   let description = [{

@@ -156,5 +156,11 @@ LogicalResult CollectivePermuteOp::verify() {
     return emitOpError() << "source axes " << toString(getSourceAxes())
                          << " and target axes " << toString(getTargetAxes())
                          << " are not the same in another order";
+  int64_t p = sizeOf(getSourceAxes().getAxes(), source.getMesh());
+  auto shift = static_cast<int64_t>(getShift());
+  if (shift < 0 || shift >= p) // (C3)
+    return emitOpError() << "shift " << shift << " is not in the range [0, "
+                         << p << ") of the indices over "
+                         << toString(getSourceAxes());
   return success();
 }

@@ -71,8 +71,13 @@ Axes CollectivePermuteOp::getUniformAxes() { return {}; }
 Axes CollectivePermuteOp::getVaryingAxes() { return getGroupAxes(); }
 
 Axes HaloExchangeOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
-Axes HaloExchangeOp::getUniformAxes() { return {}; }
-Axes HaloExchangeOp::getVaryingAxes() { return getGroupAxes(); }
+// A window that does not move is the same rows on all devices.
+Axes HaloExchangeOp::getUniformAxes() {
+  return getWindow().step == 0 ? getGroupAxes() : Axes();
+}
+Axes HaloExchangeOp::getVaryingAxes() {
+  return getWindow().step == 0 ? Axes() : getGroupAxes();
+}
 
 // Who sends a block that several devices have is up to all of them.
 Axes ExchangeOp::getGroupAxes() { return allAxes(*this, getMeshAttr()); }

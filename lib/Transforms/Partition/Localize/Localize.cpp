@@ -116,7 +116,8 @@ private:
     return spmd::CollectivePermuteOp::create(
         builder, op.getLoc(), type, op.getSource().getMesh(),
         axes(permutation.source), op.getTarget().getMesh(),
-        axes(permutation.target), input, op.getWhyAttr());
+        axes(permutation.target), input, builder.getI64IntegerAttr(0),
+        op.getWhyAttr());
   }
 
   /// The first device along the axes keeps its value, the others hold zero.

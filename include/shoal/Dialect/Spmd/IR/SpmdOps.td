@@ -202,13 +202,23 @@ def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [Spmd_TwoSidedColle
     ```mlir
     %y = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} %x : tensor<4x6xf32>
     ```
+    With a `shift` of s the receiver is the one with index (i + s) mod p, p the
+    product of the axes: a ring for s = 1.
+    ```mlir
+    %z = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"x", "y"} %x {shift = 1} : tensor<4x6xf32>
+    ```
+    ```
+    | a |  | b |  | c |  | d |   ->   | d |  | a |  | b |  | c |
+    ```
     Constraints:
     * (C1) the two meshes have the same axes;
-    * (C2) both lists name the same parts of the same axes.
+    * (C2) both lists name the same parts of the same axes;
+    * (C3) 0 <= `shift` < p.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$source_axes,
                        FlatSymbolRefAttr:$target_mesh, Shoal_AxesAttr:$target_axes,
-                       Shoal_Tensor:$input, OptionalAttr<StrAttr>:$why);
+                       Shoal_Tensor:$input, DefaultValuedAttr<I64Attr, "0">:$shift,
+                       OptionalAttr<StrAttr>:$why);
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = [{
     $mesh $source_axes `->` $target_mesh $target_axes $input attr-dict `:` type($result)
