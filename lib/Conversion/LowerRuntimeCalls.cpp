@@ -28,12 +28,13 @@ static Value getPointer(OpBuilder &builder, Location loc, Value buffer) {
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), integer);
 }
 
-/// The runtime's einsum takes one or two operands, its sort any number.
+/// The runtime's einsum takes one or two operands, its sort any number, and so
+/// does what calls a function of the user's.
 static LLVM::LLVMFunctionType getCalleeType(rt::CallOp call) {
   MLIRContext *context = call.getContext();
   Type pointer = LLVM::LLVMPointerType::get(context);
   Type none = LLVM::LLVMVoidType::get(context);
-  if (call.getCallee() == "einsum")
+  if (call.getCallee() == "einsum" || call.getFunction())
     return LLVM::LLVMFunctionType::get(none, {pointer, pointer},
                                        /*isVarArg=*/true);
   if (call.getCallee() == "sort")
@@ -62,17 +63,43 @@ static LLVM::GlobalOp defineDescriptor(ModuleOp module, rt::CallOp call,
                                 builder.getI64TensorAttr(call.getDesc()));
 }
 
-static void lower(rt::CallOp call, unsigned number) {
+/// The user's function, which is linked in: int32_t (const shoal_custom_call
+/// *).
+static FailureOr<LLVM::LLVMFuncOp> declareFunction(ModuleOp module,
+                                                   rt::CallOp call) {
+  StringRef name = *call.getFunction();
+  OpBuilder builder(module.getBodyRegion());
+  auto type = LLVM::LLVMFunctionType::get(
+      builder.getI32Type(), {LLVM::LLVMPointerType::get(call.getContext())});
+  Operation *found = module.lookupSymbol(name);
+  if (!found)
+    return LLVM::LLVMFuncOp::create(builder, call.getLoc(), name, type);
+  auto function = dyn_cast<LLVM::LLVMFuncOp>(found);
+  if (function && function.isExternal() && function.getFunctionType() == type)
+    return function;
+  return call.emitError() << "custom_call \"" << name
+                          << "\": the program has something else of this name";
+}
+
+static LogicalResult lower(rt::CallOp call, unsigned number) {
   auto module = call->getParentOfType<ModuleOp>();
   OpBuilder builder(call);
   SmallVector<Value> arguments;
   arguments.push_back(LLVM::AddressOfOp::create(
       builder, call.getLoc(), defineDescriptor(module, call, number)));
+  if (call.getFunction()) {
+    FailureOr<LLVM::LLVMFuncOp> function = declareFunction(module, call);
+    if (failed(function))
+      return failure();
+    arguments.push_back(
+        LLVM::AddressOfOp::create(builder, call.getLoc(), *function));
+  }
   for (Value buffer : call->getOperands())
     arguments.push_back(getPointer(builder, call.getLoc(), buffer));
   LLVM::CallOp::create(builder, call.getLoc(), declareCallee(module, call),
                        arguments);
   call->erase();
+  return success();
 }
 
 namespace {
@@ -87,7 +114,8 @@ struct LowerRuntimeCalls
         call.emitOpError("expected memrefs: bufferize before lowering calls");
         return signalPassFailure();
       }
-      lower(call, number);
+      if (failed(lower(call, number)))
+        return signalPassFailure();
     }
   }
 };

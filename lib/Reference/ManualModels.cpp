@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // Parts of a global program that are written for one device run on as many as
-// their mesh has; custom calls.
+// their mesh has.
 
 #include "Models.h"
 
-#include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Reference/Signature.h"
 
@@ -86,18 +85,9 @@ struct ManualModel
 
 } // namespace
 
-static FailureOr<Tensors> evaluateCustomCall(CustomCallOp op,
-                                             ArrayRef<Tensor> operands) {
-  if (op.isIdentity())
-    return Tensors(operands);
-  return op.emitOpError() << "target \"" << op.getTarget()
-                          << "\" has no meaning in the reference interpreter";
-}
-
 void registerManualModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ManualComputationOp::attachInterface<ManualModel>(*context);
-    attach<CustomCallOp, evaluateCustomCall>(context);
   });
 }
 

@@ -20,4 +20,5 @@ void shoal::reference::registerReferenceModels(
   registerSpmdModels(registry);
   registerControlFlowModels(registry);
   registerManualModels(registry);
+  registerCustomCallModels(registry);
 }

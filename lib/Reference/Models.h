@@ -27,6 +27,7 @@ void registerWindowModels(mlir::DialectRegistry &registry);
 void registerSpmdModels(mlir::DialectRegistry &registry);
 void registerControlFlowModels(mlir::DialectRegistry &registry);
 void registerManualModels(mlir::DialectRegistry &registry);
+void registerCustomCallModels(mlir::DialectRegistry &registry);
 
 /// The type of the op's result; the interpreter has checked that it is one.
 inline TensorType resultType(mlir::Operation *op, unsigned index = 0) {

@@ -8,6 +8,8 @@
 #include "Outputs.h"
 #include "Program.h"
 
+#include "shoal/Reference/CustomCalls.h"
+
 using namespace mlir;
 using namespace shoal::reference;
 
@@ -55,6 +57,18 @@ static LogicalResult run(const Options &options, const Program &program,
   if (failed(expected))
     return failure();
   return compareResults(signature, *expected, *results, options.tolerance);
+}
+
+LogicalResult loadCustomCalls(MLIRContext &context,
+                              ArrayRef<std::string> paths) {
+  auto *libraries = context.getOrLoadDialect<ShoalDialect>()
+                        ->getRegisteredInterface<CustomCallLibraries>();
+  for (const std::string &path : paths) {
+    std::string message;
+    if (failed(libraries->load(path, message)))
+      return error("--custom-calls: cannot load " + path + ": " + message);
+  }
+  return success();
 }
 
 LogicalResult run(const Options &options, ModuleOp module) {

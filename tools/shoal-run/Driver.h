@@ -11,6 +11,10 @@
 
 namespace shoal::run {
 
+/// Loads the libraries that --custom-calls names; prints an error otherwise.
+llvm::LogicalResult loadCustomCalls(mlir::MLIRContext &context,
+                                    llvm::ArrayRef<std::string> paths);
+
 /// Prepares, runs, prints, writes and compares. On failure the reason has been
 /// printed.
 llvm::LogicalResult run(const Options &options, mlir::ModuleOp module);

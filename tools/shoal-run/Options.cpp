@@ -62,6 +62,9 @@ Options parseOptions(int argc, char **argv) {
   cl::opt<bool> windowedEinsumOverlap(
       "windowed-einsum-overlap", cl::cat(category),
       cl::desc("Such loops also where they hold no less"));
+  cl::list<std::string> customCalls(
+      "custom-calls", cl::value_desc("library"), cl::cat(category),
+      cl::desc("A shared library with functions that custom_call names"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shoal reference interpreter\n");
   return {program,
@@ -78,7 +81,8 @@ Options parseOptions(int argc, char **argv) {
            PartitionOptions().maxReplicatedBytes,
            {},
            windowedEinsumBytes,
-           windowedEinsumOverlap}};
+           windowedEinsumOverlap},
+          customCalls};
 }
 
 } // namespace shoal::run

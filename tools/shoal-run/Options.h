@@ -25,6 +25,7 @@ struct Options {
   std::optional<double> tolerance;
   bool print = false, printShards = false;
   PartitionOptions partition;
+  std::vector<std::string> customCallLibraries;
 
   /// Whether results are asked for beyond what each device holds.
   bool needsWholeResults() const {

@@ -25,7 +25,8 @@ int main(int argc, char **argv) {
   MLIRContext context(registry);
   // The source line says it; the op in generic form is for pass authors.
   context.printOpOnDiagnostic(false);
-  context.printOpOnDiagnostic(false);
+  if (failed(loadCustomCalls(context, options.customCallLibraries)))
+    return 1;
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   try {

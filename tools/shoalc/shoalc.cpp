@@ -71,6 +71,10 @@ struct CommandLine {
       "windowed-einsum-overlap",
       cl::desc("such loops also where they hold no less, for targets that send "
                "in the background")};
+  cl::list<std::string> link{
+      "link", cl::value_desc("file"),
+      cl::desc("an object, archive or shared library with functions that "
+               "custom_call names")};
   cl::opt<std::string> stats{"stats", cl::value_desc("file.json"),
                              cl::desc("write static statistics as JSON")};
   cl::opt<std::string> saveTemps{
@@ -123,5 +127,6 @@ int main(int argc, char **argv) {
   options.cpu.shared = line.emit == Emit::Shared;
   options.cpu.runtimeDirectory = findRuntimeDirectory(argv[0]);
   options.cpu.saveTempsDirectory = line.saveTemps;
+  options.cpu.linkedFiles = line.link;
   return failed(shoal::compile(context, options)) ? 1 : 0;
 }

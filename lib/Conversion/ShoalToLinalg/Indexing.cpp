@@ -107,8 +107,8 @@ static Value makeScatter(OpBuilder &builder, Location loc,
   addWindows(desc, w);
   auto call =
       rt::CallOp::create(builder, loc, operand.getType(), "scatter", desc.get(),
-                         ValueRange{indices, updates}, operand);
-  call.setInPlace(true);
+                         ValueRange{indices, updates}, operand,
+                         /*in_place=*/true, /*function=*/nullptr);
   return call.getResult(0);
 }
 

@@ -65,6 +65,7 @@ SmallVector<Value> shoal::makeRuntimeCall(OpBuilder &builder, Location loc,
     inits.push_back(
         makeEmpty(builder, loc, tensor.getShape(), tensor.getElementType()));
   }
-  return rt::CallOp::create(builder, loc, outputs, callee, desc, inputs, inits)
+  return rt::CallOp::create(builder, loc, outputs, callee, desc, inputs, inits,
+                            /*in_place=*/false, /*function=*/nullptr)
       .getResults();
 }

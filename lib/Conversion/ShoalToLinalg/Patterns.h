@@ -45,6 +45,8 @@ void populatePoolingToLinalgPatterns(mlir::RewritePatternSet &patterns);
 void populateScanToRtPatterns(mlir::RewritePatternSet &patterns);
 /// gather, scatter, dynamic_slice, dynamic_update_slice: rt.call.
 void populateIndexingToRtPatterns(mlir::RewritePatternSet &patterns);
+/// custom_call: rt.call.
+void populateCustomCallToRtPatterns(mlir::RewritePatternSet &patterns);
 /// The ops of `spmd`: rt.call. `numbering` must outlive the patterns.
 void populateSpmdToRtPatterns(mlir::RewritePatternSet &patterns,
                               const ProgramNumbering &numbering);

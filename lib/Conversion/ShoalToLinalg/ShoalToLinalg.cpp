@@ -112,6 +112,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     populatePoolingToLinalgPatterns(patterns);
     populateScanToRtPatterns(patterns);
     populateIndexingToRtPatterns(patterns);
+    populateCustomCallToRtPatterns(patterns);
     populateSpmdToRtPatterns(patterns, numbering);
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     lowerControlFlow(getOperation());

@@ -65,8 +65,13 @@ LogicalResult shoal::link(StringRef objectPath, StringRef outputPath,
   auto support = findLibrary(options, "libShoalSupport.a", loc);
   if (failed(support))
     return failure();
-  std::vector<std::string> arguments = {*driver, objectPath.str(), *runtime,
-                                        *support};
+  std::vector<std::string> arguments = {*driver, objectPath.str()};
+  for (const std::string &file : options.linkedFiles) {
+    if (!llvm::sys::fs::exists(file))
+      return emitError(loc) << "--link: there is no file " << file;
+    arguments.push_back(file);
+  }
+  arguments.insert(arguments.end(), {*runtime, *support});
   if (options.shared)
     arguments.push_back("-shared");
   for (StringRef argument : {"-lopenblas", "-lm", "-pthread", "-o"})

@@ -220,6 +220,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
             *extracted, assignment,
             {maxReplicatedBytes, ArrayRef<std::string>(allowReplicated)})))
       return failure();
+    warnOfWholeOps(*extracted, assignment);
     Applier(*extracted, assignment).run();
     copies.merge();
     return success();

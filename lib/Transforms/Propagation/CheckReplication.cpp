@@ -6,6 +6,14 @@
 using namespace mlir;
 using namespace shoal;
 
+/// Bytes of the whole value.
+static int64_t bytesOf(const AssignmentProblem::Value &value) {
+  int64_t bytes = value.elementBytes;
+  for (int64_t size : value.shape)
+    bytes *= size;
+  return bytes;
+}
+
 namespace {
 
 class ReplicationCheck {
@@ -30,11 +38,7 @@ public:
 
 private:
   int64_t bytesOf(unsigned value) const {
-    const AssignmentProblem::Value &type = extracted.problem.values[value];
-    int64_t bytes = type.elementBytes;
-    for (int64_t size : type.shape)
-      bytes *= size;
-    return bytes;
+    return ::bytesOf(extracted.problem.values[value]);
   }
   bool isSplit(const ValueVersion &version) const {
     return llvm::any_of(version.sharding.dims, [&](const AxisList &dim) {
@@ -103,6 +107,39 @@ LogicalResult ReplicationCheck::check(unsigned value) const {
     return error;
   }
   return success();
+}
+
+/// Bytes that a device receives to have the operand as the op reads it.
+static double gatheredBytes(const Assignment &assignment, unsigned value,
+                            unsigned version) {
+  double bytes = 0;
+  for (std::optional<unsigned> at = version; at;
+       at = assignment.values[value][*at].parent)
+    bytes += assignment.values[value][*at].bytes;
+  return bytes;
+}
+
+void shoal::warnOfWholeOps(const ExtractedProblem &extracted,
+                           const Assignment &assignment) {
+  if (extracted.problem.mesh.numDevices() == 1)
+    return;
+  for (auto [id, op] : llvm::enumerate(extracted.problem.ops)) {
+    if (op.rule.warning.empty())
+      continue;
+    int64_t held = 0;
+    double gathered = 0;
+    for (unsigned value : llvm::concat<const unsigned>(op.operands, op.results))
+      held += bytesOf(extracted.problem.values[value]);
+    for (auto [value, version] :
+         llvm::zip_equal(op.operands, assignment.uses[id]))
+      gathered += gatheredBytes(assignment, value, version);
+    Operation *operation = extracted.ops[id].op;
+    operation->emitWarning()
+        << "'" << operation->getName() << "' op " << op.rule.warning
+        << ": every device holds all its operands and results, " << held
+        << " bytes, of which " << static_cast<int64_t>(gathered)
+        << " are gathered for it";
+  }
 }
 
 LogicalResult shoal::checkReplication(const ExtractedProblem &extracted,

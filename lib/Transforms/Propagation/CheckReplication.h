@@ -31,6 +31,12 @@ mlir::LogicalResult checkReplication(const ExtractedProblem &extracted,
                                      const Assignment &assignment,
                                      const ReplicationLimits &limits);
 
+/// Warns of each op that keeps all whole for want of a rule, with the bytes
+/// that a device holds of its operands and results, and those that it receives
+/// for them.
+void warnOfWholeOps(const ExtractedProblem &extracted,
+                    const Assignment &assignment);
+
 } // namespace shoal
 
 #endif // SHOAL_LIB_TRANSFORMS_PROPAGATION_CHECKREPLICATION_H

@@ -358,9 +358,6 @@ LogicalResult Extractor::addOp(Operation *operation) {
   op.rule = interface.getFactorRule();
   op.priority = priorityOf(op.rule);
   op.label = describeOp(operation);
-  if (!op.rule.warning.empty())
-    operation->emitWarning()
-        << "'" << operation->getName() << "' op " << op.rule.warning;
   if (auto constraint = dyn_cast<ShardingConstraintOp>(operation)) {
     // The rule of a constraint has a factor a dimension.
     op.rule = FactorRuleBuilder::elementwise(

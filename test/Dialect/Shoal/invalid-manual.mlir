@@ -373,3 +373,30 @@ func.func @identity_types(%x: tensor<8x4xf32>) {
   %0 = shoal.custom_call "Sharding"(%x) : (tensor<8x4xf32>) -> tensor<4x8xf32>
   return
 }
+
+// -----
+
+// (K1)
+func.func @no_results(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{expected at least one result}}
+  shoal.custom_call "f"(%x) : (tensor<8x4xf32>) -> ()
+  return
+}
+
+// -----
+
+// (K5)
+func.func @target(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{expected a target of letters, digits, '_', '.' and '$' but got "a b"}}
+  %0 = shoal.custom_call "a b"(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+// (K5)
+func.func @config(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{config: expected no zero bytes}}
+  %0 = shoal.custom_call "f"(%x) {config = "a\00b"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}

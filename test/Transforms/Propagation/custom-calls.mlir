@@ -21,7 +21,42 @@ shoal.mesh @mesh = <["x" = 2]>
 // CHECK: shoal.reshard {{.*}}[{"x"}, {}]> -> <@mesh, [{}, {}]>
 func.func @undeclared(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
   %xs = shoal.sharding_constraint %x <@mesh, [{"x"}, {}]> : tensor<8x4xf32>
-  // expected-warning@+1 {{'shoal.custom_call' op has no rule: its operands and results are whole on every device}}
+  // expected-warning@+1 {{'shoal.custom_call' op has no rule: every device holds all its operands and results, 256 bytes, of which 64 are gathered for it}}
   %y = shoal.custom_call "kernel"(%xs) : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// A function is not to see padding: rows that do not divide stay whole.
+shoal.mesh @mesh = <["x" = 2]>
+// CHECK-LABEL: @uneven
+// CHECK: shoal.reshard {{.*}}[{"x"}, {}]> -> <@mesh, [{}, {}]>
+// CHECK-NEXT: shoal.custom_call "kernel"
+func.func @uneven(%x: tensor<7x4xf32>) -> tensor<7x4xf32> {
+  %xs = shoal.sharding_constraint %x <@mesh, [{"x"}, {}]> : tensor<7x4xf32>
+  %y = shoal.custom_call "kernel"(%xs) {rule = "i.->i."} : (tensor<7x4xf32>) -> tensor<7x4xf32>
+  return %y : tensor<7x4xf32>
+}
+
+// -----
+
+// What is built in needs no rule.
+shoal.mesh @mesh = <["x" = 2]>
+// CHECK-LABEL: @identity
+// CHECK-NOT: shoal.reshard
+func.func @identity(%x: tensor<7x4xf32>) -> tensor<7x4xf32> {
+  %xs = shoal.sharding_constraint %x <@mesh, [{"x"}, {}]> : tensor<7x4xf32>
+  %y = shoal.custom_call "Sharding"(%xs) : (tensor<7x4xf32>) -> tensor<7x4xf32>
+  return %y : tensor<7x4xf32>
+}
+
+// -----
+
+// On one device all is whole anyhow.
+shoal.mesh @mesh = <["x" = 1]>
+// CHECK-LABEL: @one_device
+func.func @one_device(%x: tensor<7x4xf32>) -> tensor<7x4xf32> {
+  %y = shoal.custom_call "kernel"(%x) : (tensor<7x4xf32>) -> tensor<7x4xf32>
+  return %y : tensor<7x4xf32>
 }

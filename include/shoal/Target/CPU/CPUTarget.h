@@ -25,6 +25,9 @@ struct CPUOptions {
   /// Where to leave program.mlir (LLVM's dialect), program.ll (optimised) and
   /// program.o; empty for nowhere.
   std::string saveTempsDirectory;
+  /// Objects, archives and shared libraries with the functions that custom_call
+  /// names.
+  std::vector<std::string> linkedFiles;
 };
 
 /// What is known of a program once it has been lowered.

@@ -104,7 +104,7 @@ LogicalResult CallOp::bufferize(RewriterBase &rewriter,
       memref::CopyOp::create(rewriter, getLoc(), *buffer, outputs.back());
   }
   CallOp::create(rewriter, getLoc(), TypeRange(), getCallee(), getDesc(),
-                 inputs, outputs, getInPlace());
+                 inputs, outputs, getInPlace(), getFunctionAttr());
   for (auto [written, result] : llvm::zip_equal(outputs, results))
     if (written != result)
       memref::CopyOp::create(rewriter, getLoc(), written, result);

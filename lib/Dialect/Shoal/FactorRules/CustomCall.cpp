@@ -23,6 +23,20 @@ public:
     return dims;
   }
 
+  /// A factor for each dimension of an operand, which its result has too.
+  void readIdentity() {
+    for (Value input : op.getInputs()) {
+      DimFactors &dims = rule.operands.emplace_back();
+      for (int64_t size : cast<RankedTensorType>(input.getType()).getShape()) {
+        dims.push_back({unsigned(rule.factors.size())});
+        rule.factors.push_back({size, FactorKind::Parallel, {}, false});
+      }
+    }
+    rule.results = {rule.operands.begin(), rule.operands.end()};
+    rule.linearIn.push_back(
+        llvm::to_vector<2>(llvm::seq<unsigned>(op.getInputs().size())));
+  }
+
   void setKinds(const CallRule &parts) {
     for (auto [letter, factor] : factors) {
       auto isIn = [letter = letter](StringRef part) {
@@ -66,6 +80,10 @@ struct CustomCall
     auto op = cast<CustomCallOp>(operation);
     FactorRule rule;
     LetterFactors letters(op, rule);
+    if (op.isIdentity()) {
+      letters.readIdentity();
+      return rule;
+    }
     std::optional<CallRule> parts;
     if (op.getRule())
       parts = CallRule::parse(*op.getRule());
@@ -83,8 +101,7 @@ struct CustomCall
     if (parts)
       letters.setKinds(*parts);
     else
-      rule.warning = "has no rule: its operands and results are whole on every "
-                     "device";
+      rule.warning = "has no rule";
     return rule;
   }
 };

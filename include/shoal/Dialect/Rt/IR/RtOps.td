@@ -32,7 +32,8 @@ def Rt_CallOp : Op<Rt_Dialect, "call", [
     Calls the runtime with the constant array `desc` (its encoding per callee
     is that of shoal/Runtime/ABI.h), then the inputs, then the outputs, which
     the callee overwrites whole; `in_place` says that it reads them and changes
-    a part. On tensors the results are the outputs' new values.
+    a part. On tensors the results are the outputs' new values. A `function` of
+    the user's is handed to the callee behind `desc` (Runtime/CustomCall.h).
     ```mlir
     %y = rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 8] ins(%x : tensor<4x6xf32>)
          outs(%init : tensor<4x6xf32>) -> tensor<4x6xf32>
@@ -44,7 +45,7 @@ def Rt_CallOp : Op<Rt_Dialect, "call", [
   }];
   let arguments = (ins StrAttr:$callee, DenseI64ArrayAttr:$desc,
                        Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs,
-                       UnitAttr:$in_place);
+                       UnitAttr:$in_place, OptionalAttr<StrAttr>:$function);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $callee $desc (`ins` `(` $inputs^ `:` type($inputs) `)`)?
