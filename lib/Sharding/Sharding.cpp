@@ -4,7 +4,9 @@
 #include "shoal/Sharding/Sharding.h"
 #include "shoal/Sharding/MergeAxes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
+#include <limits>
 
 using namespace shoal;
 
@@ -33,7 +35,8 @@ int64_t shoal::localBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                           const Sharding &sharding, const Mesh &mesh) {
   int64_t bytes = elementBytes;
   for (int64_t size : localShape(shape, sharding, mesh))
-    bytes *= size;
+    if (llvm::MulOverflow(bytes, size, bytes))
+      return std::numeric_limits<int64_t>::max();
   return bytes;
 }
 

@@ -34,7 +34,7 @@ llvm::SmallVector<int64_t> localShape(llvm::ArrayRef<int64_t> shape,
                                       const Sharding &sharding,
                                       const Mesh &mesh);
 
-/// Bytes of one device's shard.
+/// Bytes of one device's shard; the largest number where there are more.
 int64_t localBytes(llvm::ArrayRef<int64_t> shape, int64_t elementBytes,
                    const Sharding &sharding, const Mesh &mesh);
 
