@@ -3,6 +3,7 @@
 
 #include "shoal/Sharding/Sharding.h"
 #include <gtest/gtest.h>
+#include <limits>
 
 using namespace shoal;
 
@@ -47,6 +48,13 @@ TEST(Sharding, LocalShapeIsTheCeiling) {
   EXPECT_EQ(localBytes({15, 7, 3}, 4, sharding, mesh), 2 * 7 * 3 * 4);
   EXPECT_EQ(paddedRows({15, 7, 3}, 0, sharding, mesh), 1);
   EXPECT_EQ(paddedRows({15, 7, 3}, 1, sharding, mesh), 0);
+}
+
+TEST(Sharding, BytesOfHugeShardsEndAtTheLargestNumber) {
+  Mesh mesh{"m", {{"x", 1, 2, 2}}, {}};
+  constexpr int64_t huge = int64_t(1) << 40;
+  EXPECT_EQ(localBytes({huge, huge}, 4, Sharding::replicated(2), mesh),
+            std::numeric_limits<int64_t>::max());
 }
 
 TEST(Sharding, PrintsSubAxesAndMergesNeighbours) {
