@@ -232,8 +232,11 @@ void GatherWindow::rewrite() {
       });
   // The last block is passed on to no one.
   SmallVector<Value> results = work(ring.number(count - 1), carried);
+  // All of them before any einsum goes: the builder stands at the first.
+  for (auto [einsum, result] : llvm::zip_equal(all, results))
+    result = finish(builder, einsum, result);
   for (auto [einsum, result] : llvm::zip_equal(all, results)) {
-    einsum.getOp().replaceAllUsesWith(finish(builder, einsum, result));
+    einsum.getOp().replaceAllUsesWith(result);
     einsum.getOp().erase();
   }
   op.erase();
