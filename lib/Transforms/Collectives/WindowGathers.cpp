@@ -201,7 +201,8 @@ static Value finish(OpBuilder &builder, const BlockedEinsum &einsum,
 void GatherWindow::rewrite() {
   SmallVector<BlockedEinsum> all = einsums();
   Operation *first = all.front().getOp();
-  for (Operation *late : *findLateOperands(all))
+  FailureOr<SmallVector<Operation *>> lateOps = findLateOperands(all);
+  for (Operation *late : *lateOps)
     late->moveBefore(first);
 
   OpBuilder builder(first);
