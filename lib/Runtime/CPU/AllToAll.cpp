@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "../Common/Descriptor.h"
 #include "../Common/Recorder.h"
-#include "Descriptor.h"
 #include "StridedCopy.h"
 #include "Transfer.h"
 #include "shoal/Support/CollectiveBytes.h"

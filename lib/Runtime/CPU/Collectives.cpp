@@ -3,8 +3,8 @@
 //
 // The collectives that keep shapes.
 
+#include "../Common/Descriptor.h"
 #include "../Common/Recorder.h"
-#include "Descriptor.h"
 #include "Reductions.h"
 #include "Transfer.h"
 #include "shoal/Support/CollectiveBytes.h"

@@ -3,9 +3,9 @@
 //
 // exchange and halo_exchange: point-to-point messages by a plan.
 
+#include "../Common/Descriptor.h"
 #include "../Common/ExchangePlan.h"
 #include "../Common/Recorder.h"
-#include "Descriptor.h"
 #include "StridedCopy.h"
 #include "Transfer.h"
 

@@ -3,8 +3,8 @@
 //
 // all_gather, all_slice and reduce_scatter: blocks along any dimensions.
 
+#include "../Common/Descriptor.h"
 #include "../Common/Recorder.h"
-#include "Descriptor.h"
 #include "Reductions.h"
 #include "StridedCopy.h"
 #include "Transfer.h"

@@ -6,8 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_STRIDEDCOPY_H
 #define SHOAL_LIB_RUNTIME_CPU_STRIDEDCOPY_H
 
-#include "Loops.h"
-#include "Numeric.h"
+#include "../Common/Loops.h"
+#include "../Common/Numeric.h"
 
 namespace shoal::rt {
 

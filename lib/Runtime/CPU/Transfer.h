@@ -6,8 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_TRANSFER_H
 #define SHOAL_LIB_RUNTIME_CPU_TRANSFER_H
 
+#include "../Common/Numeric.h"
 #include "Device.h"
-#include "Numeric.h"
 
 #include <algorithm>
 #include <cstdint>
