@@ -39,8 +39,7 @@ Prepared prepare(const int64_t *desc) {
     spec.dims.push_back({n[0], n[1], n[2], n[3], n[4], from, to});
   }
   prepared.words.assign(desc, reader.position());
-  prepared.plan =
-      planExchange(spec, spec.source->rankAt(device.position(source)));
+  prepared.plan = planExchange(spec, device.rank());
   return prepared;
 }
 
