@@ -6,8 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_STRIDEDCOPY_H
 #define SHOAL_LIB_RUNTIME_CPU_STRIDEDCOPY_H
 
-#include "../Common/Box.h"
-#include "../Common/Loops.h"
+#include "../Common/BoxCopy.h"
 #include "../Common/Numeric.h"
 
 namespace shoal::rt {

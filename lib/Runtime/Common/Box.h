@@ -19,16 +19,6 @@ struct Box {
   int64_t volume() const { return support::numElements(extent); }
 };
 
-/// A box of `extent` elements from the dense tensor of shape `sourceShape` at
-/// `sourceBegin` to the dense tensor of shape `targetShape` at `targetBegin`.
-struct BoxCopy {
-  std::span<const int64_t> extent;
-  std::span<const int64_t> sourceShape;
-  std::span<const int64_t> sourceBegin;
-  std::span<const int64_t> targetShape;
-  std::span<const int64_t> targetBegin;
-};
-
 } // namespace shoal::rt
 
 #endif // SHOAL_LIB_RUNTIME_COMMON_BOX_H
