@@ -13,6 +13,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDAKERNELS_KERNEL_H
 #define SHOAL_LIB_RUNTIME_CUDAKERNELS_KERNEL_H
 
+#include "Parameters.h"
+
 #include <cstdint>
 
 #ifdef __CUDACC__
@@ -51,11 +53,6 @@
 #endif
 
 namespace shoal::rt {
-
-/// What every kernel is launched with.
-inline constexpr int blockThreads = 256;
-inline constexpr int warpLanes = 32;
-inline constexpr int blockWarps = blockThreads / warpLanes;
 
 #ifdef __CUDACC__
 

@@ -12,6 +12,11 @@
 
 namespace shoal::rt {
 
+/// What every kernel is launched with.
+inline constexpr int blockThreads = 256;
+inline constexpr int warpLanes = 32;
+inline constexpr int blockWarps = blockThreads / warpLanes;
+
 /// Loops of a nest; neighbours are merged before, so that few are left.
 inline constexpr int maxNestLoops = 16;
 
