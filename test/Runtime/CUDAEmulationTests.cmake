@@ -6,6 +6,8 @@ set_target_properties(cuda-emulation-kernels PROPERTIES
 
 add_executable(CUDAEmulationTests
   CUDAEmulationKernelsTest.cpp
+  CUDAEmulationMatmulTest.cpp
+  CUDAEmulationStreamsTest.cpp
 )
 add_dependencies(CUDAEmulationTests cuda-emulation-kernels)
 target_compile_definitions(CUDAEmulationTests PRIVATE

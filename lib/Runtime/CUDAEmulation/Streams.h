@@ -84,8 +84,8 @@ private:
 
   std::unordered_map<cudaStream_t, std::unique_ptr<Stream>> streams;
   std::unordered_map<cudaEvent_t, std::unique_ptr<Event>> events;
-  Stream *legacy;
   size_t numStreams = 0;
+  Stream *legacy; // made from what is above
   Clock host;
   Races races;
   std::optional<Operation> hung;
