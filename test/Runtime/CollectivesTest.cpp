@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdio>
 #include <functional>
+#include <mpi.h>
 #include <random>
 
 using namespace shoal::rt;
