@@ -93,6 +93,12 @@ class CUDA(executable.RunsToy):
         self.assertEqual(len(lines), 1)
         self.assertLess(time.time() - begin, 20)
 
+    def test_a_rank_that_does_not_come_to_a_collective(self):
+        # The others wait for it inside of NCCL, where nothing can be polled.
+        self.check_fault(
+            "does not connect rank ", "--collective-timeout=1", TOY_FAULT="sleep", TOY_INDEX="2"
+        )
+
     def test_work_that_does_not_end_is_no_late_collective(self):
         # What hangs is the kernel in front of it.
         process = executable.start(
