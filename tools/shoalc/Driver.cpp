@@ -50,7 +50,7 @@ static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
 }
 
 static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
-                                     const CPUProgram &program,
+                                     const LoweredProgram &program,
                                      const StageSeconds &seconds) {
   if (path.empty())
     return success();
@@ -99,7 +99,7 @@ static LogicalResult emit(ModuleOp module, const DriverOptions &options,
     return failure();
   if (options.emit == Emit::Spmd && options.statsPath.empty())
     return success();
-  FailureOr<CPUProgram> program = lowerForCPU(module, seconds);
+  FailureOr<LoweredProgram> program = lowerForCPU(module, seconds);
   if (failed(program))
     return failure();
   bool makesFile =

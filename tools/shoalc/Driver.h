@@ -18,7 +18,7 @@ struct DriverOptions {
   /// The function to compile; empty for the one public function.
   std::string entry;
   Emit emit = Emit::Executable;
-  CPUOptions cpu;
+  TargetOptions cpu;
   PartitionOptions partition;
 };
 

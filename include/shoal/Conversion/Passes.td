@@ -181,12 +181,63 @@ def StoreBF16AsI16 : Pass<"shoal-store-bf16-as-i16", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def UseDeviceMemory : Pass<"shoal-use-device-memory", "::mlir::ModuleOp"> {
+  let summary = "What the host did with buffers itself, the runtime does on the device";
+  let description = [{
+    For targets whose buffers the host cannot reach. Assumes a planned program
+    whose loops are kernels: copies become `rt.call "copy"`, the loads that
+    decide about loops and branches `rt.read_scalar`, constants places at the
+    arena's end, which the runtime fills once.
+
+    The function gets `shoal.constant_bytes`, each `memref.global` its place,
+    `shoal.arena_offset`.
+
+    ```mlir
+    func.func @main(%in: memref<6xf32>, %out: memref<6xf32>, %arena: memref<0xi8>)
+        attributes {shoal.arena_bytes = 0 : i64, shoal.live_bytes = 0 : i64} {
+      memref.copy %in, %out : memref<6xf32> to memref<6xf32>
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%in: memref<6xf32>, %out: memref<6xf32>, %arena: memref<0xi8>)
+        attributes {shoal.arena_bytes = 0 : i64, shoal.constant_bytes = 0 : i64, shoal.live_bytes = 0 : i64} {
+      rt.call "copy" [24] ins(%in : memref<6xf32>) outs(%out : memref<6xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::shoal::rt::RtDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def InsertWaits : Pass<"shoal-insert-waits", "::mlir::func::FuncOp"> {
+  let summary = "Wait for collectives where their buffers are used";
+  let description = [{
+    For targets that communicate in the background: a call with a `collective`
+    only begins it. Before the first op that touches bytes that one under way
+    writes, or writes bytes that it reads, and before loops, branches and ends
+    of blocks, `rt.wait` waits. Collectives themselves wait for nothing: they
+    run in the order of the program, behind all work that comes before them.
+
+    ```mlir
+    rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+      ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
+    rt.call "copy" [96] ins(%other : memref<24xf32>) outs(%copy : memref<24xf32>)
+    rt.wait 0
+    rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+    ```
+  }];
+  let dependentDialects = ["::shoal::rt::RtDialect"];
+}
+
 def LowerRuntimeCalls : Pass<"shoal-lower-runtime-calls", "::mlir::ModuleOp"> {
   let summary = "Lower rt.call on memrefs to calls of the runtime's C functions";
   let description = [{
     `rt.call "name" desc ins(..) outs(..)` becomes `llvm.call @shoal_rt_name`
     with the address of a constant array that holds `desc`, then the buffers'
-    addresses.
+    addresses; `rt.wait` and `rt.read_scalar` become calls as well.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect"];

@@ -153,11 +153,14 @@ AxisSet Uniformity::resultAxes(Operation *op) const {
     return all();
   AxisSet axes = joinOf(op->getOperands());
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-    FlatSymbolRefAttr symbol = collective.getMeshAttr();
-    if (orderOf(op, symbol))
-      axes.reset(toSet(op, symbol, collective.getUniformAxes()));
-    axes |= toSet(op, symbol, collective.getVaryingAxes());
-    return spread(axes, op, symbol);
+    FlatSymbolRefAttr from = collective.getMeshAttr();
+    FlatSymbolRefAttr to = collective.getResultMeshAttr();
+    if (orderOf(op, from))
+      axes.reset(toSet(op, from, collective.getUniformAxes()));
+    // Where nothing is left in this order, nothing is in any.
+    axes = spread(axes, op, from);
+    axes |= toSet(op, to, collective.getVaryingAxes());
+    return spread(axes, op, to);
   }
   return isMemoryEffectFree(op) ? axes : all();
 }
