@@ -28,7 +28,7 @@ def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
     ```mlir
     %0 = tensor.empty() : tensor<4x6xf32>
     %y = rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
-           ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+           ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) {collective = 0} -> tensor<4x6xf32>
     ```
   }];
   let dependentDialects = [
@@ -222,11 +222,24 @@ def InsertWaits : Pass<"shoal-insert-waits", "::mlir::func::FuncOp"> {
     run in the order of the program, behind all work that comes before them.
 
     ```mlir
-    rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
-      ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
-    rt.call "copy" [96] ins(%other : memref<24xf32>) outs(%copy : memref<24xf32>)
-    rt.wait 0
-    rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+    func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {
+      rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+        ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
+      rt.call "copy" [96] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
+      rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {
+      rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+        ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
+      rt.call "copy" [96] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
+      rt.wait 0
+      rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+      return
+    }
     ```
   }];
   let dependentDialects = ["::shoal::rt::RtDialect"];

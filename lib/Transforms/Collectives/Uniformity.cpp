@@ -174,6 +174,12 @@ void Uniformity::visit(Operation *op) {
     return visitOpaqueRegions(op);
   if (op->getNumResults() == 0)
     return;
+  if (auto forwarding = dyn_cast<ForwardingOpInterface>(op);
+      forwarding && forwarding.forwardsOperands()) {
+    for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))
+      join(to, varyingAxes(from));
+    return;
+  }
   AxisSet axes = resultAxes(op);
   for (Value result : op->getResults())
     join(result, axes);

@@ -81,12 +81,12 @@ func.func @there_and_back(%a: tensor<2xf32> {shoal.sharding = #shoal.sharding<@m
 shoal.mesh @mesh = <["x" = 3, "y" = 4]>
 shoal.mesh @other = <["x" = 3, "y" = 4], device_ids = [0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 10, 11]>
 
+// expected-note @below {{it differs because of argument 0}}
 func.func @different_before(%a: tensor<2xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>}, %limit: tensor<f32> {shoal.sharding = #shoal.sharding<@mesh, []>}) -> tensor<2xf32> attributes {shoal.spmd} {
   // expected-error @below {{may take another way on other devices along {"x"}}}
   %0 = shoal.while (%v = %a) : tensor<2xf32> cond {
     %1 = shoal.reduce max %v dims = [0] : tensor<2xf32> -> tensor<f32>
     %2 = spmd.all_reduce max @mesh {"y"} %1 : tensor<f32>
-    // expected-note @below {{it differs because of this arith.cmpf}}
     %3 = arith.cmpf olt, %2, %limit : tensor<f32>
     shoal.yield %3 : tensor<i1>
   } do {
