@@ -22,13 +22,13 @@ def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
     reshard) is an error.
 
     ```mlir
-    %y = spmd.all_reduce sum @mesh {"x"} %x : tensor<4x6xf32>
+    %y = shoal.cumulative sum %x dim = 1 : tensor<4x6xf32>
     ```
     becomes
     ```mlir
     %0 = tensor.empty() : tensor<4x6xf32>
-    %y = rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
-           ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) {collective = 0} -> tensor<4x6xf32>
+    %y = rt.call "cumulative" [0, 0, 2, 4, 6, 1, 0, 0]
+           ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
     ```
   }];
   let dependentDialects = [

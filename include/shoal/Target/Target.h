@@ -37,9 +37,9 @@ struct LoweredProgram {
   int64_t peakBytes() const { return arenaBytes + description.argumentBytes(); }
 };
 
-/// The passes that all targets begin with: from a per-device program to calls of
-/// kernels, each one linalg op on memrefs, and of the runtime, on buffers with
-/// places in one arena.
+/// The passes that all targets begin with: from a per-device program to calls
+/// of kernels, each one linalg op on memrefs, and of the runtime, on buffers
+/// with places in one arena.
 void buildKernelPipeline(mlir::OpPassManager &pm);
 
 /// From loops and scalars, and calls of the runtime, to LLVM's dialect for the
