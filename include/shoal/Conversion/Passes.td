@@ -135,6 +135,63 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
+  let summary = "Map outlined linalg ops to GPU kernels";
+  let description = [{
+    Assumes what `--shoal-outline-kernels` leaves: private functions of one
+    linalg op on static memrefs, which share no buffers but those that are not
+    `llvm.noalias`. Each becomes a `gpu.func` of `gpu.module @shoal_kernels`,
+    equal ones a single one, and each call `rt.call "launch"`, whose descriptor
+    names the kernel by its number in the module, and the bytes that it touches.
+    Ops of no iterations disappear.
+
+    The loops alone decide a kernel's shape, which stands in its
+    `shoal.schedule`: a map, a map through tiles of shared memory, a reduction
+    along rows or along columns, or one thread per element of the result. A
+    thread takes neighbouring elements, 16 bytes of the widest operand, where
+    sizes and alignment allow. Indices are 32 bits wide where that is enough.
+
+    ```mlir
+    func.func @main(%x: memref<8x128xf32>) {
+      call @main_kernel_0(%x) : (memref<8x128xf32>) -> ()
+      return
+    }
+    func.func private @main_kernel_0(%x: memref<8x128xf32> {llvm.noalias}) {
+      %zero = arith.constant 0.0 : f32
+      linalg.fill ins(%zero : f32) outs(%x : memref<8x128xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<8x128xf32>) {
+      rt.call "launch" [0, 1, 1, 1, 256, 1, 1, 0, 1, 0, 4096, 2] outs(%x : memref<8x128xf32>)
+      return
+    }
+    gpu.module @shoal_kernels {
+      gpu.func @main_kernel_0(%x: memref<1024xf32> {llvm.noalias}) kernel
+          attributes {known_block_size = array<i32: 256, 1, 1>,
+                      shoal.schedule = "map vector=4 block=256x1 blocks=1"} {
+        %zero = arith.constant dense<0.0> : vector<4xf32>
+        %four = arith.constant 4 : index
+        %thread = gpu.thread_id x
+        %i = arith.muli %thread, %four : index
+        vector.store %zero, %x[%i] {alignment = 16 : i64} : memref<1024xf32>, vector<4xf32>
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"maxBlocks", "max-blocks", "int64_t", /*default=*/"2147483647",
+           "The most blocks of a grid; kernels that need more take several turns.">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::shoal::rt::RtDialect"
+  ];
+}
+
 def TileTransposes : Pass<"shoal-tile-transposes", "::mlir::func::FuncOp"> {
   let summary = "Run through transposed operands in square tiles";
   let description = [{
