@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // bf16 and f16 as bit patterns, converted in software: exact on widening,
-// round to nearest, ties to even on narrowing; NaN stays NaN.
+// round to nearest, ties to even on narrowing; NaN stays NaN. CUDA kernels use
+// them too.
 
 #ifndef SHOAL_SUPPORT_SMALLFLOAT_H
 #define SHOAL_SUPPORT_SMALLFLOAT_H
@@ -20,18 +21,18 @@ struct Float16 {
   uint16_t bits;
 };
 
-inline float toFloat(BFloat16 value) {
+constexpr float toFloat(BFloat16 value) {
   return std::bit_cast<float>(static_cast<uint32_t>(value.bits) << 16);
 }
 
-inline BFloat16 toBFloat16(float value) {
+constexpr BFloat16 toBFloat16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   bool nan = (bits & 0x7fffffff) > 0x7f800000;
   return {static_cast<uint16_t>(nan ? (bits >> 16) | 0x40 : rounded)};
 }
 
-inline float toFloat(Float16 value) {
+constexpr float toFloat(Float16 value) {
   uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000) << 16;
   uint32_t magnitude = static_cast<uint32_t>(value.bits & 0x7fff) << 13;
   if (magnitude >= 0x7c00u << 13) // infinity, NaN
@@ -41,10 +42,10 @@ inline float toFloat(Float16 value) {
   return std::bit_cast<float>(sign | std::bit_cast<uint32_t>(scaled));
 }
 
-inline Float16 toFloat16(float value) {
+constexpr Float16 toFloat16(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
   uint32_t sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7fffffff;
-  uint32_t half;
+  uint32_t half = 0;
   if (magnitude > 0x7f800000) { // NaN
     half = 0x7e00;
   } else if (magnitude >= 0x477ff000) { // rounds past 65504

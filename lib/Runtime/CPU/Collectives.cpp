@@ -3,8 +3,8 @@
 //
 // The collectives that keep shapes.
 
+#include "../Common/Descriptor.h"
 #include "../Common/Recorder.h"
-#include "Descriptor.h"
 #include "Reductions.h"
 #include "Transfer.h"
 #include "shoal/Support/CollectiveBytes.h"
@@ -48,18 +48,6 @@ extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
           "MPI_Allreduce");
 }
 
-/// The rank of the device with this device's index over `ours` plus `shift`,
-/// 0 ... p, modulo p, but over `theirs`, and its other coordinates.
-static int64_t peer(int64_t mesh, const Axes &ours, int64_t otherMesh,
-                    const Axes &theirs, int64_t shift) {
-  Device &device = Device::get();
-  int64_t position = device.position(mesh);
-  int64_t base = device.mesh(mesh).groupBase(position, ours);
-  int64_t index = (device.indexOver(mesh, ours) + shift) % shardCount(ours);
-  const Mesh &other = device.mesh(otherMesh);
-  return other.rankAt(other.member(base, theirs, index));
-}
-
 extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                             void *out) {
   Descriptor reader(desc);
@@ -69,13 +57,12 @@ extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
   int64_t count = reader.number(), shift = reader.number();
   Axes source = reader.axes(), target = reader.axes();
   int64_t bytes = bytesOf(type, {&count, 1}), p = shardCount(source);
-  auto to =
-      static_cast<int>(peer(sourceMesh, source, targetMesh, target, shift));
-  auto from =
-      static_cast<int>(peer(targetMesh, target, sourceMesh, source, p - shift));
   Device &device = Device::get();
-  int me = static_cast<int>(
-      device.mesh(sourceMesh).rankAt(device.position(sourceMesh)));
+  auto to = static_cast<int>(
+      device.shifted(sourceMesh, source, targetMesh, target, shift));
+  auto from = static_cast<int>(
+      device.shifted(targetMesh, target, sourceMesh, source, p - shift));
+  int me = static_cast<int>(device.rank());
   Timed timed(Activity::CollectivePermute, id, to == me ? 0 : bytes);
   if (bytes == 0)
     return;

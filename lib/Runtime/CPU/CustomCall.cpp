@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Runtime/CustomCall.h"
-#include "Descriptor.h"
+#include "../Common/Descriptor.h"
 
 #include <cstdarg>
 

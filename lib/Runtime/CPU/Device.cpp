@@ -11,11 +11,6 @@ Device &Device::get() {
   return device;
 }
 
-void Device::setUp(std::vector<Mesh> programMeshes, int myRank) {
-  meshes = std::move(programMeshes);
-  rank = myRank;
-}
-
 MPI_Comm Device::group(int64_t mesh, const Axes &axes) {
   Key key = {mesh};
   for (const SubAxis &axis : axes)
@@ -23,7 +18,7 @@ MPI_Comm Device::group(int64_t mesh, const Axes &axes) {
   auto [entry, fresh] = groups.emplace(std::move(key), MPI_COMM_NULL);
   if (!fresh)
     return entry->second;
-  int64_t base = meshes[mesh].groupBase(position(mesh), axes);
+  int64_t base = this->mesh(mesh).groupBase(position(mesh), axes);
   check(MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(base),
                        static_cast<int>(indexOver(mesh, axes)), &entry->second),
         "MPI_Comm_split");

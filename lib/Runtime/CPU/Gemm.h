@@ -4,7 +4,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_GEMM_H
 #define SHOAL_LIB_RUNTIME_CPU_GEMM_H
 
-#include "EinsumPlan.h"
+#include "../Common/EinsumPlan.h"
 
 namespace shoal::rt {
 

@@ -7,8 +7,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_INDEXEDBOXES_H
 #define SHOAL_LIB_RUNTIME_CPU_INDEXEDBOXES_H
 
-#include "Descriptor.h"
-#include "Loops.h"
+#include "../Common/Descriptor.h"
+#include "../Common/Loops.h"
 
 namespace shoal::rt {
 

@@ -4,8 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 #define SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 
-#include "Loops.h"
-#include "Numeric.h"
+#include "../Common/Loops.h"
+#include "../Common/Numeric.h"
 
 namespace shoal::rt {
 

@@ -3,9 +3,9 @@
 //
 // shoal_rt_ragged_einsum: a matrix product a group.
 
+#include "../Common/Descriptor.h"
 #include "../Common/Recorder.h"
 #include "BinaryEinsum.h"
-#include "Descriptor.h"
 #include "StridedCopy.h"
 
 #include <cstring>

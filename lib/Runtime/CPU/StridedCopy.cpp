@@ -134,19 +134,11 @@ void copyStrided(Loops<2> loops, ElementType from, const void *source,
 
 void copyBox(const BoxCopy &box, ElementType type, const void *source,
              void *target) {
-  std::vector<int64_t> sourceStrides = rowMajorStrides(box.sourceShape);
-  std::vector<int64_t> targetStrides = rowMajorStrides(box.targetShape);
-  int64_t from = 0, to = 0;
-  Loops<2> loops;
-  for (size_t d = 0; d < box.extent.size(); ++d) {
-    loops.push_back({box.extent[d], {sourceStrides[d], targetStrides[d]}});
-    from += box.sourceBegin[d] * sourceStrides[d];
-    to += box.targetBegin[d] * targetStrides[d];
-  }
+  auto [loops, begin] = loopsOf(box);
   auto bytes = static_cast<int64_t>(support::elementSize(type));
   copyStrided(std::move(loops), type,
-              static_cast<const char *>(source) + from * bytes, type,
-              static_cast<char *>(target) + to * bytes);
+              static_cast<const char *>(source) + begin[0] * bytes, type,
+              static_cast<char *>(target) + begin[1] * bytes);
 }
 
 } // namespace shoal::rt

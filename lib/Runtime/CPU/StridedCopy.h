@@ -6,8 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_STRIDEDCOPY_H
 #define SHOAL_LIB_RUNTIME_CPU_STRIDEDCOPY_H
 
-#include "Loops.h"
-#include "Numeric.h"
+#include "../Common/BoxCopy.h"
+#include "../Common/Numeric.h"
 
 namespace shoal::rt {
 
@@ -15,16 +15,6 @@ namespace shoal::rt {
 /// distinct. Converts by convert<>; transposes go through cache-sized tiles.
 void copyStrided(Loops<2> loops, ElementType from, const void *source,
                  ElementType to, void *target);
-
-/// A box of `extent` elements from the dense tensor of shape `sourceShape` at
-/// `sourceBegin` to the dense tensor of shape `targetShape` at `targetBegin`.
-struct BoxCopy {
-  std::span<const int64_t> extent;
-  std::span<const int64_t> sourceShape;
-  std::span<const int64_t> sourceBegin;
-  std::span<const int64_t> targetShape;
-  std::span<const int64_t> targetBegin;
-};
 
 void copyBox(const BoxCopy &box, ElementType type, const void *source,
              void *target);

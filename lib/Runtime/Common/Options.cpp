@@ -8,12 +8,19 @@
 namespace shoal::rt {
 
 namespace {
-/// A flag with a value: how it is documented and what takes the value.
+/// How a flag is documented and what takes its value.
 struct Flag {
   std::string_view name;
+  /// Empty if the flag has no value.
   std::string_view argument;
   std::string_view text;
   Status (*take)(Options &, std::string_view value);
+  /// The only target whose programs have the flag; empty for all.
+  std::string_view target = "";
+
+  bool isFor(std::string_view other) const {
+    return target.empty() || target == other;
+  }
 };
 } // namespace
 
@@ -71,39 +78,56 @@ static constexpr Flag flags[] = {
        options.traceFile = value;
        return std::nullopt;
      }},
+    {"--collective-timeout", "SECONDS",
+     "end the job when a collective takes longer (300)",
+     [](Options &options, std::string_view value) {
+       return takeNumber<int64_t>(value, options.collectiveTimeout, 1);
+     },
+     "cuda"},
+    {"--describe", "", "print the inputs, the results and the mesh",
+     [](Options &options, std::string_view) -> Status {
+       options.describe = true;
+       return std::nullopt;
+     }},
+    {"--help", "", "print this text",
+     [](Options &options, std::string_view) -> Status {
+       options.help = true;
+       return std::nullopt;
+     }},
 };
 
-static const Flag *findFlag(std::string_view name) {
+static const Flag *findFlag(std::string_view name, std::string_view target) {
   for (const Flag &flag : flags)
-    if (flag.name == name)
+    if (flag.name == name && flag.isFor(target))
       return &flag;
   return nullptr;
 }
 
-Result<Options> parseOptions(int argc, char **argv) {
+static Error needsValue(const Flag &flag) {
+  return {std::string(flag.name) + " needs a value: " + std::string(flag.name) +
+          " " + std::string(flag.argument)};
+}
+
+Result<Options> parseOptions(int argc, char **argv, std::string_view target) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     std::string_view argument = argv[i];
-    if (argument == "--help" || argument == "--describe") {
-      (argument == "--help" ? options.help : options.describe) = true;
-      continue;
-    }
     size_t equals = argument.find('=');
-    std::string_view name = argument.substr(0, equals);
-    const Flag *flag = findFlag(name);
-    if (!flag)
+    bool joined = equals != std::string_view::npos;
+    const Flag *flag = findFlag(argument.substr(0, equals), target);
+    if (!flag || (joined && flag->argument.empty()))
       return Error{"unknown argument \"" + std::string(argument) +
                    "\" (--help lists the flags)"};
-    bool joined = equals != std::string_view::npos;
-    if (!joined && i + 1 == argc)
-      return Error{std::string(name) + " needs a value: " + std::string(name) +
-                   " " + std::string(flag->argument)};
-    std::string_view value = joined ? argument.substr(equals + 1) : argv[++i];
-    if (value.empty())
-      return Error{std::string(name) + " needs a value: " + std::string(name) +
-                   " " + std::string(flag->argument)};
+    std::string_view value;
+    if (!flag->argument.empty()) {
+      if (!joined && i + 1 == argc)
+        return needsValue(*flag);
+      value = joined ? argument.substr(equals + 1) : argv[++i];
+      if (value.empty())
+        return needsValue(*flag);
+    }
     if (Status failed = flag->take(options, value))
-      return Error{std::string(name) + ": " + failed->message};
+      return Error{std::string(flag->name) + ": " + failed->message};
   }
   return options;
 }
@@ -148,9 +172,9 @@ std::string helpText(const Program &program) {
     text += "  " + left + std::string(right) + "\n";
   };
   for (const Flag &flag : flags)
-    line(std::string(flag.name) + " " + std::string(flag.argument), flag.text);
-  line("--describe", "print the inputs, the results and the mesh");
-  line("--help", "print this text");
+    if (flag.isFor(program.target))
+      line(std::string(flag.name) + " " + std::string(flag.argument),
+           flag.text);
   return text;
 }
 

@@ -23,10 +23,14 @@ struct Options {
   std::string traceFile;
   int64_t repeat = 1;
   int64_t warmup = 0;
+  /// Of programs for CUDA.
+  int64_t collectiveTimeout = 300;
+  bool cudaGraph = false;
 };
 
-/// Flags as "--flag value" or "--flag=value".
-Result<Options> parseOptions(int argc, char **argv);
+/// Flags as "--flag value" or "--flag=value". Some are there for one target
+/// alone.
+Result<Options> parseOptions(int argc, char **argv, std::string_view target);
 
 /// Every input is given once or may be random; no unknown names.
 Status checkInputNames(const Program &program, const Options &options);

@@ -13,6 +13,13 @@ size_t Tensor::localBytes() const {
   return support::numElements(localShape) * support::elementSize(type);
 }
 
+size_t totalBytes(const std::vector<Tensor> &tensors) {
+  size_t bytes = 0;
+  for (const Tensor &tensor : tensors)
+    bytes += tensor.localBytes();
+  return bytes;
+}
+
 static Mesh parseMesh(const json &value) {
   std::vector<MeshAxis> axes;
   for (const json &axis : value.at("axes"))
@@ -46,11 +53,23 @@ static CollectiveInfo parseCollective(const json &value) {
           value.value("loc", ""), value.value("reason", "")};
 }
 
+static CudaProgram parseCuda(const json &root) {
+  CudaProgram cuda;
+  cuda.arch = root.at("arch");
+  cuda.kernels = root.at("kernels");
+  cuda.constantsOffset = root.at("constants_offset");
+  cuda.constantsBytes = root.at("constants_bytes");
+  if (cuda.isEmulated())
+    cuda.emulation = root.at("emulation");
+  return cuda;
+}
+
 static Program parse(const json &root) {
   Program program{root.at("name"),
                   root.at("target"),
                   root.at("devices"),
                   root.at("arena_bytes"),
+                  {},
                   {},
                   {},
                   {},
@@ -67,6 +86,8 @@ static Program parse(const json &root) {
     program.outputs.push_back(parseTensor(output));
   for (const json &collective : root.at("collectives"))
     program.collectives.push_back(parseCollective(collective));
+  if (program.target == "cuda")
+    program.cuda = parseCuda(root);
   return program;
 }
 

@@ -44,6 +44,21 @@ struct CollectiveInfo {
   std::string reason;
 };
 
+/// What a program with the target "cuda" says beside, see docs/CUDA.md.
+struct CudaProgram {
+  /// "sm_90", ..., or "emulated".
+  std::string arch;
+  /// The library that stands for NVIDIA's where the arch is "emulated".
+  std::string emulation;
+  /// By their numbers in launches.
+  std::vector<std::string> kernels;
+  /// The part of the arena that is filled once.
+  size_t constantsOffset = 0;
+  size_t constantsBytes = 0;
+
+  bool isEmulated() const { return arch == "emulated"; }
+};
+
 struct Program {
   std::string name;
   std::string target;
@@ -53,7 +68,11 @@ struct Program {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<CollectiveInfo> collectives;
+  CudaProgram cuda;
 };
+
+/// The sum over the shards of one device.
+size_t totalBytes(const std::vector<Tensor> &tensors);
 
 Result<Program> parseProgram(const char *metadata);
 

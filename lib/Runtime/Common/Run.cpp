@@ -2,121 +2,111 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Run.h"
-#include "shoal/Support/RandomInputs.h"
+#include "Files.h"
+#include "Report.h"
+#include "shoal/Runtime/ABI.h"
 
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <unistd.h>
+#include <cstdio>
 
 namespace shoal::rt {
 
-std::vector<void *> Shards::pointers() const {
-  std::vector<void *> pointers;
-  pointers.reserve(buffers.size());
-  for (const Buffer &buffer : buffers)
-    pointers.push_back(buffer.get());
-  return pointers;
+static Status checkWorld(const World &world, const Program &program) {
+  if (world.size() == program.devices)
+    return std::nullopt;
+  std::string devices = std::to_string(program.devices);
+  return Error{program.name + " is compiled for " + devices +
+               " devices, but runs on " + std::to_string(world.size()) +
+               "; start it with mpirun -n " + devices};
 }
 
-static size_t totalBytes(const std::vector<Tensor> &tensors) {
-  size_t bytes = 0;
-  for (const Tensor &tensor : tensors)
-    bytes += tensor.localBytes();
-  return bytes;
+static Status prepareFiles(const World &world, const Options &options) {
+  if (!world.isRoot())
+    return std::nullopt;
+  if (!options.outputDir.empty())
+    if (Status failed = prepareOutputDir(options.outputDir))
+      return failed;
+  if (Status failed = prepareFile(options.statsFile))
+    return failed;
+  return prepareFile(options.traceFile);
 }
 
-static bool allocateShards(const std::vector<Tensor> &tensors, Shards &shards) {
-  for (const Tensor &tensor : tensors) {
-    shards.buffers.push_back(allocate(tensor.localBytes()));
-    if (!shards.buffers.back())
-      return false;
-    std::memset(shards.buffers.back().get(), 0, tensor.localBytes());
+namespace {
+struct Timing {
+  std::vector<double> stepSeconds;
+  Clock::time_point origin;
+};
+} // namespace
+
+static Timing runSteps(World &world, const Options &options, Target &target) {
+  for (int64_t step = 0; step < options.warmup; ++step) {
+    target.step();
+    target.synchronize();
   }
-  return true;
-}
-
-Status allocateAll(World &world, const Program &program, Shards &inputs,
-                   Shards &outputs, Buffer &arena) {
-  double perDevice = static_cast<double>(program.arenaBytes) +
-                     static_cast<double>(totalBytes(program.inputs)) +
-                     static_cast<double>(totalBytes(program.outputs));
-  int neighbours = world.ranksOnNode();
-  double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
-                  static_cast<double>(sysconf(_SC_PAGESIZE));
-  // The system promises memory that it has not; better to fail now than to be
-  // killed in the middle of a step.
-  bool fits = perDevice * neighbours <= memory;
-  if (fits) {
-    arena = allocate(program.arenaBytes);
-    fits = arena && allocateShards(program.inputs, inputs) &&
-           allocateShards(program.outputs, outputs);
-  }
-  if (!fits)
-    return Error{"not enough memory: " + program.name + " needs " +
-                 formatBytes(perDevice) + " for each of the " +
-                 std::to_string(neighbours) +
-                 " devices on a machine, which has " + formatBytes(memory)};
-  return std::nullopt;
-}
-
-Status loadInputs(const Program &program, const Options &options, int rank,
-                  Shards &inputs) {
-  for (size_t i = 0; i < program.inputs.size(); ++i) {
-    const Tensor &input = program.inputs[i];
-    Block block = blockOf(program, input, rank);
-    void *buffer = inputs.buffers[i].get();
-    auto file = options.inputs.find(input.name);
-    if (file == options.inputs.end()) {
-      support::fillRandomBlock(*options.randomSeed, input.name, input.type,
-                               input.shape, block, input.localShape, buffer);
-      continue;
+  Recorder::get().reset(!options.traceFile.empty());
+  world.barrier();
+  Timing timing{{}, Clock::now()};
+  for (int64_t step = 0; step < options.repeat; ++step) {
+    world.barrier();
+    Clock::time_point begin = Clock::now();
+    {
+      Timed timed(Activity::Step);
+      target.step();
+      target.synchronize();
     }
-    if (Status failed =
-            support::readNpyBlock(file->second, input.type, input.shape, block,
-                                  input.localShape, buffer))
-      return Error{"input \"" + input.name + "\": " + failed->message};
+    timing.stepSeconds.push_back(
+        std::chrono::duration<double>(Clock::now() - begin).count());
   }
-  return std::nullopt;
+  return timing;
 }
 
-Status prepareOutputDir(const std::string &dir) {
-  std::error_code code;
-  std::filesystem::create_directories(dir, code);
-  // An existing folder is no error, and one that is there but not writable
-  // shows only when written to.
-  std::string probe = dir + "/.shoal-XXXXXX";
-  int descriptor = code ? -1 : mkstemp(probe.data());
-  if (descriptor < 0)
-    return Error{"cannot write to output folder " + dir + ": " +
-                 (code ? code.message() : std::strerror(errno))};
-  close(descriptor);
-  unlink(probe.c_str());
-  return std::nullopt;
+static void run(World &world, const Program &program, const Options &options,
+                Target &target) {
+  world.agree(checkWorld(world, program));
+  world.agree(checkInputNames(program, options));
+  world.agree(prepareFiles(world, options));
+  world.agree(target.prepare(world, program, options));
+  world.agree(loadInputs(program, options, world.rank(), target));
+
+  Timing timing = runSteps(world, options, target);
+  Measurements measurements =
+      measure(world, timing.stepSeconds, target.deviceBytes());
+  if (!options.outputDir.empty())
+    storeOutputs(world, program, options, target);
+  Status written;
+  if (world.isRoot() && !options.statsFile.empty())
+    written = writeStats(program, measurements, options.statsFile);
+  world.agree(written);
+  if (!options.traceFile.empty())
+    world.agree(writeTrace(world, program, timing.origin, options.traceFile));
+  if (world.isRoot())
+    std::puts(summaryText(program, measurements).c_str());
 }
 
-static std::string outputPath(const Options &options, const Tensor &output) {
-  return options.outputDir + "/" + output.name + ".npy";
+/// --help and --describe, which need no other process.
+static int printOnly(const std::string &text) {
+  if (!launchedAsOtherRank())
+    std::fputs(text.c_str(), stdout);
+  return 0;
 }
 
-void storeOutputs(World &world, const Program &program, const Options &options,
-                  const Shards &outputs) {
-  Status status;
-  for (const Tensor &output : program.outputs)
-    if (world.isRoot() && !status)
-      status = support::createNpy(outputPath(options, output), output.type,
-                                  output.shape);
-  world.agree(status);
-  for (size_t i = 0; i < program.outputs.size(); ++i) {
-    const Tensor &output = program.outputs[i];
-    if (status || !ownsBlock(program, output, world.rank()))
-      continue;
-    status = support::writeNpyBlock(
-        outputPath(options, output), output.type, output.shape,
-        blockOf(program, output, world.rank()), output.localShape,
-        outputs.buffers[i].get());
-  }
-  world.agree(status);
+int runProgram(int argc, char **argv, Target &target) {
+  Result<Program> program = parseProgram(shoal_program_metadata);
+  // Which flags there are depends on the program's target.
+  Result<Options> options =
+      parseOptions(argc, argv, program ? program->target : "");
+  if (program && options && options->help)
+    return printOnly(helpText(*program));
+  if (program && options && options->describe)
+    return printOnly(describeText(*program));
+  World world(&argc, &argv);
+  Status failed;
+  if (!program)
+    failed = program.error();
+  else if (!options)
+    failed = options.error();
+  world.agree(failed);
+  run(world, *program, *options, target);
+  return 0;
 }
 
 } // namespace shoal::rt

@@ -5,8 +5,8 @@
 // reductions and products. A loop has a size and one stride for each of the N
 // operands, counted in elements; a stride of 0 repeats the operand.
 
-#ifndef SHOAL_LIB_RUNTIME_CPU_LOOPS_H
-#define SHOAL_LIB_RUNTIME_CPU_LOOPS_H
+#ifndef SHOAL_LIB_RUNTIME_COMMON_LOOPS_H
+#define SHOAL_LIB_RUNTIME_COMMON_LOOPS_H
 
 #include <algorithm>
 #include <array>
@@ -100,4 +100,4 @@ void forEach(std::span<const Loop<N>> loops, Body &&body) {
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_CPU_LOOPS_H
+#endif // SHOAL_LIB_RUNTIME_COMMON_LOOPS_H

@@ -11,8 +11,8 @@
 // copy. All eight choices of what to pack and all choices of loops are priced
 // by a model of time and the cheapest is taken.
 
-#ifndef SHOAL_LIB_RUNTIME_CPU_EINSUMPLAN_H
-#define SHOAL_LIB_RUNTIME_CPU_EINSUMPLAN_H
+#ifndef SHOAL_LIB_RUNTIME_COMMON_EINSUMPLAN_H
+#define SHOAL_LIB_RUNTIME_COMMON_EINSUMPLAN_H
 
 #include "EinsumSpec.h"
 
@@ -64,4 +64,4 @@ double loopCost(const Contraction &contraction);
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_CPU_EINSUMPLAN_H
+#endif // SHOAL_LIB_RUNTIME_COMMON_EINSUMPLAN_H

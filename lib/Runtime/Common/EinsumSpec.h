@@ -3,8 +3,8 @@
 //
 // An einsum as its descriptor gives it, and as loops over strided operands.
 
-#ifndef SHOAL_LIB_RUNTIME_CPU_EINSUMSPEC_H
-#define SHOAL_LIB_RUNTIME_CPU_EINSUMSPEC_H
+#ifndef SHOAL_LIB_RUNTIME_COMMON_EINSUMSPEC_H
+#define SHOAL_LIB_RUNTIME_COMMON_EINSUMSPEC_H
 
 #include "Loops.h"
 #include "Numeric.h"
@@ -62,4 +62,4 @@ Contraction classify(const EinsumSpec &spec,
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_CPU_EINSUMSPEC_H
+#endif // SHOAL_LIB_RUNTIME_COMMON_EINSUMSPEC_H

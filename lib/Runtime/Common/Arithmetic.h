@@ -1,24 +1,20 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Element types as C++ types, and the arithmetic of shoal_rt_kind on them.
+// Element types as C++ types, and the arithmetic of shoal_rt_kind on them: the
+// one definition of it for the host and, being constexpr, for CUDA kernels.
 
-#ifndef SHOAL_LIB_RUNTIME_CPU_NUMERIC_H
-#define SHOAL_LIB_RUNTIME_CPU_NUMERIC_H
+#ifndef SHOAL_LIB_RUNTIME_COMMON_ARITHMETIC_H
+#define SHOAL_LIB_RUNTIME_COMMON_ARITHMETIC_H
 
-#include "../Common/Memory.h"
-#include "shoal/Runtime/ABI.h"
-#include "shoal/Support/ElementType.h"
 #include "shoal/Support/SmallFloat.h"
 
-#include <cmath>
 #include <limits>
 #include <type_traits>
 
 namespace shoal::rt {
 
 using support::BFloat16;
-using support::ElementType;
 using support::Float16;
 
 /// An i1 in its byte.
@@ -40,29 +36,29 @@ inline constexpr bool isFloatType =
 template <typename T>
 using Accumulator = std::conditional_t<isSmallFloat<T>, float, T>;
 
-inline float widen(BFloat16 value) { return support::toFloat(value); }
-inline float widen(Float16 value) {
-#ifdef __F16C__
+constexpr float widen(BFloat16 value) { return support::toFloat(value); }
+constexpr float widen(Float16 value) {
+#if defined(__F16C__) && !defined(__CUDA_ARCH__)
   return static_cast<float>(std::bit_cast<_Float16>(value.bits));
 #else
   return support::toFloat(value);
 #endif
 }
-inline uint8_t widen(Bool value) { return value.value; }
+constexpr uint8_t widen(Bool value) { return value.value; }
 template <typename T>
   requires std::is_arithmetic_v<T>
-inline T widen(T value) {
+constexpr T widen(T value) {
   return value;
 }
 
 /// Rounds once; integers wrap.
 template <typename To, typename From>
-inline To convert(From from) {
+constexpr To convert(From from) {
   auto value = widen(from);
   if constexpr (std::is_same_v<To, BFloat16>) {
     return support::toBFloat16(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, Float16>) {
-#ifdef __F16C__
+#if defined(__F16C__) && !defined(__CUDA_ARCH__)
     return {std::bit_cast<uint16_t>(static_cast<_Float16>(value))};
 #else
     return support::toFloat16(static_cast<float>(value));
@@ -76,20 +72,20 @@ inline To convert(From from) {
 
 template <Kind kind, typename T>
   requires std::is_floating_point_v<T>
-inline T combine(T a, T b) {
+constexpr T combine(T a, T b) {
   if constexpr (kind == Kind::Sum)
     return a + b;
   else if constexpr (kind == Kind::Prod)
     return a * b;
   else if constexpr (kind == Kind::Max)
-    return a > b || std::isnan(a) ? a : b; // NaN wins on either side
+    return a > b || a != a ? a : b; // NaN wins on either side
   else
-    return a < b || std::isnan(a) ? a : b;
+    return a < b || a != a ? a : b;
 }
 
 template <Kind kind, typename T>
   requires std::is_integral_v<T>
-inline T combine(T a, T b) {
+constexpr T combine(T a, T b) {
   using U = std::make_unsigned_t<T>;
   if constexpr (kind == Kind::Sum)
     return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
@@ -106,7 +102,7 @@ inline T combine(T a, T b) {
 }
 
 template <Kind kind>
-inline Bool combine(Bool a, Bool b) {
+constexpr Bool combine(Bool a, Bool b) {
   constexpr bool isOr =
       kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
   return {static_cast<uint8_t>(isOr ? a.value | b.value : a.value & b.value)};
@@ -114,13 +110,13 @@ inline Bool combine(Bool a, Bool b) {
 
 template <Kind kind, typename T>
   requires isSmallFloat<T>
-inline T combine(T a, T b) {
+constexpr T combine(T a, T b) {
   return convert<T>(combine<kind>(widen(a), widen(b)));
 }
 
 /// combine(identity, x) == x.
 template <Kind kind, typename T>
-inline T identity() {
+constexpr T identity() {
   using Limits = std::numeric_limits<T>;
   if constexpr (std::is_same_v<T, Bool>)
     return {kind == Kind::Prod || kind == Kind::Min || kind == Kind::And};
@@ -136,55 +132,6 @@ inline T identity() {
     return Limits::has_infinity ? Limits::infinity() : Limits::max();
 }
 
-/// Calls f.operator()<T>() with the C++ type of `type`.
-template <typename F>
-auto dispatchType(ElementType type, F &&f) {
-  switch (type) {
-  case ElementType::F32:
-    return f.template operator()<float>();
-  case ElementType::F64:
-    return f.template operator()<double>();
-  case ElementType::BF16:
-    return f.template operator()<BFloat16>();
-  case ElementType::F16:
-    return f.template operator()<Float16>();
-  case ElementType::I64:
-    return f.template operator()<int64_t>();
-  case ElementType::I32:
-    return f.template operator()<int32_t>();
-  case ElementType::I16:
-    return f.template operator()<int16_t>();
-  case ElementType::I8:
-    return f.template operator()<int8_t>();
-  case ElementType::I1:
-    return f.template operator()<Bool>();
-  }
-  fatal("unknown element type in a descriptor");
-}
-
-/// Calls f.operator()<T, kind>(); and / or on floats end the program.
-template <typename F>
-auto dispatchKind(ElementType type, Kind kind, F &&f) {
-  return dispatchType(type, [&]<typename T>() {
-    switch (kind) {
-    case Kind::Sum:
-      return f.template operator()<T, Kind::Sum>();
-    case Kind::Prod:
-      return f.template operator()<T, Kind::Prod>();
-    case Kind::Max:
-      return f.template operator()<T, Kind::Max>();
-    case Kind::Min:
-      return f.template operator()<T, Kind::Min>();
-    case Kind::And:
-    case Kind::Or:
-      if constexpr (std::is_integral_v<T> || std::is_same_v<T, Bool>)
-        return kind == Kind::And ? f.template operator()<T, Kind::And>()
-                                 : f.template operator()<T, Kind::Or>();
-    }
-    fatal("a reduction that its element type does not have");
-  });
-}
-
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_CPU_NUMERIC_H
+#endif // SHOAL_LIB_RUNTIME_COMMON_ARITHMETIC_H

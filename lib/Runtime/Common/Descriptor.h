@@ -3,10 +3,10 @@
 //
 // Reading the constant arrays that describe runtime calls, see ABI.h.
 
-#ifndef SHOAL_LIB_RUNTIME_CPU_DESCRIPTOR_H
-#define SHOAL_LIB_RUNTIME_CPU_DESCRIPTOR_H
+#ifndef SHOAL_LIB_RUNTIME_COMMON_DESCRIPTOR_H
+#define SHOAL_LIB_RUNTIME_COMMON_DESCRIPTOR_H
 
-#include "../Common/Mesh.h"
+#include "Mesh.h"
 #include "Numeric.h"
 
 namespace shoal::rt {
@@ -50,4 +50,4 @@ private:
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_CPU_DESCRIPTOR_H
+#endif // SHOAL_LIB_RUNTIME_COMMON_DESCRIPTOR_H

@@ -1,0 +1,35 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
+#define SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
+
+#include "../Common/Memory.h"
+#include "../Common/Target.h"
+
+namespace shoal::rt {
+
+/// The processor that runs this process: calls are done when they return.
+class HostTarget final : public Target {
+public:
+  Status prepare(World &world, const Program &program,
+                 const Options &options) override;
+  Status upload(size_t input, const Fill &fill) override;
+  void step() override;
+  void synchronize() override {}
+  Status download(size_t output, const Use &use) override;
+  size_t deviceBytes() const override;
+
+private:
+  /// Fails, naming the sum, if the memory is not there.
+  Status allocateAll(World &world, const Program &program);
+
+  Buffer arena;
+  std::vector<Buffer> inputs, outputs;
+  std::vector<void *> inputPointers, outputPointers;
+  size_t bytes = 0;
+};
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H

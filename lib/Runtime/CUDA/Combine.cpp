@@ -1,0 +1,41 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Combine.h"
+#include "KernelLibrary.h"
+
+namespace shoal::rt {
+
+Kind kindOn(ElementType type, Kind kind) {
+  if (type != ElementType::I1)
+    return kind;
+  bool isOr = kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
+  return isOr ? Kind::Or : Kind::And;
+}
+
+const char *wideName(ElementType type) {
+  if (!support::isFloat(type))
+    return "integer";
+  return type == ElementType::F64 ? "double" : "float";
+}
+
+void combine(ElementType type, Kind kind, int64_t count, int64_t parts,
+             const void *in, void *out, cudaStream_t stream) {
+  bool bitwise = kind == Kind::And || kind == Kind::Or;
+  if (bitwise && support::isFloat(type))
+    fatal("a reduction that its element type does not have");
+  auto bytes = count * static_cast<int64_t>(support::elementSize(type));
+  CombineParameters p{count,
+                      parts,
+                      static_cast<int32_t>(type),
+                      static_cast<int32_t>(kindOn(type, kind)),
+                      in,
+                      out};
+  const char *name = type == ElementType::F64 ? "shoal_combine_double"
+                     : support::isFloat(type) ? "shoal_combine_float"
+                                              : "shoal_combine_integer";
+  launch(stream, name, blocksFor(count, blockThreads), p,
+         {{in, bytes * parts, Access::Read}, {out, bytes, Access::Write}});
+}
+
+} // namespace shoal::rt

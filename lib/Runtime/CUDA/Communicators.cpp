@@ -1,0 +1,85 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Communicators.h"
+#include "../Common/Memory.h"
+#include "Device.h"
+#include "Timeline.h"
+
+#include <mpi.h>
+#include <numeric>
+
+namespace shoal::rt {
+
+Communicators &Communicators::get() {
+  static auto *communicators = new Communicators;
+  return *communicators;
+}
+
+const Group &Communicators::world() {
+  auto [entry, fresh] = groups.try_emplace(Key());
+  Group &group = entry->second;
+  if (!fresh)
+    return group;
+  int rank = 0, size = 1;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  ncclUniqueId id;
+  if (rank == 0)
+    check(api.ncclGetUniqueId(&id), "ncclGetUniqueId");
+  MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+  check(api.ncclCommInitRank(&group.communicator, size, id, rank),
+        "ncclCommInitRank");
+  group.ranks.resize(size);
+  std::iota(group.ranks.begin(), group.ranks.end(), 0);
+  return group;
+}
+
+const Group &Communicators::group(int64_t mesh, const Axes &axes) {
+  Key key = {mesh};
+  for (const SubAxis &axis : axes)
+    key.insert(key.end(), {axis.axis, axis.pre, axis.size});
+  auto [entry, fresh] = groups.try_emplace(std::move(key));
+  Group &group = entry->second;
+  if (!fresh)
+    return group;
+  const Device &device = Device::get();
+  int64_t base = device.mesh(mesh).groupBase(device.position(mesh), axes);
+  ncclComm_t parent = world().communicator;
+  // A communicator must be idle while it is split.
+  Timeline::get().waitFor(device.collectives());
+  check(api.ncclCommSplit(parent, static_cast<int>(base),
+                          static_cast<int>(device.indexOver(mesh, axes)),
+                          &group.communicator, /*config=*/nullptr),
+        "ncclCommSplit");
+  group.ranks = device.groupOver(mesh, axes);
+  return group;
+}
+
+void Communicators::checkErrors() {
+  for (auto &[key, group] : groups) {
+    ncclResult_t error = ncclSuccess;
+    if (!group.communicator) // being made
+      continue;
+    check(api.ncclCommGetAsyncError(group.communicator, &error),
+          "ncclCommGetAsyncError");
+    if (error == ncclSuccess || error == ncclInProgress)
+      continue;
+    std::string text = "NCCL failed on rank " +
+                       std::to_string(Device::get().rank()) + ": " +
+                       api.ncclGetErrorString(error);
+    const char *detail = api.ncclGetLastError(group.communicator);
+    if (detail && *detail)
+      text += std::string(", ") + detail;
+    abort();
+    fatal(text);
+  }
+}
+
+void Communicators::abort() {
+  for (auto &[key, group] : groups)
+    if (group.communicator)
+      api.ncclCommAbort(group.communicator);
+}
+
+} // namespace shoal::rt

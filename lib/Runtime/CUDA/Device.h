@@ -1,0 +1,39 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// This process as a device of the program's meshes, on a GPU of its own.
+
+#ifndef SHOAL_LIB_RUNTIME_CUDA_DEVICE_H
+#define SHOAL_LIB_RUNTIME_CUDA_DEVICE_H
+
+#include "../Common/Topology.h"
+#include "Api.h"
+
+namespace shoal::rt {
+
+/// One for the process; set up and opened once, after loadApi.
+class Device : public Topology {
+public:
+  static Device &get();
+
+  /// Takes the GPU whose number is this rank's among the ranks of its machine
+  /// and makes the streams. Fails if there is no driver or there are too few
+  /// GPUs; NCCL_MULTI_RANK_GPU_ENABLE, as for NCCL, lets ranks share one.
+  /// Collective.
+  support::Status open();
+
+  int ordinal() const { return gpu; }
+  /// All work but collectives, in the order of the program.
+  cudaStream_t compute() const { return computeStream; }
+  /// All collectives, in the order of the program.
+  cudaStream_t collectives() const { return collectiveStream; }
+
+private:
+  int gpu = 0;
+  cudaStream_t computeStream = nullptr;
+  cudaStream_t collectiveStream = nullptr;
+};
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CUDA_DEVICE_H

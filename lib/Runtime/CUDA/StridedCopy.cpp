@@ -1,0 +1,144 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "StridedCopy.h"
+#include "BoxCopy.h"
+#include "KernelLibrary.h"
+
+namespace shoal::rt {
+
+/// How many elements of `width` bytes go into one word, for rows that are dense
+/// on both sides, which the last loop is. All offsets must be whole words.
+static int64_t elementsPerWord(const Loops<2> &loops, int64_t width,
+                               const void *source, void *target) {
+  auto address =
+      reinterpret_cast<uintptr_t>(source) | reinterpret_cast<uintptr_t>(target);
+  int64_t count = 16 / width;
+  auto divides = [&](int64_t number) { return number % count == 0; };
+  for (; count > 1; count /= 2) {
+    bool whole = divides(loops.back().size) &&
+                 address % static_cast<uintptr_t>(count * width) == 0;
+    for (size_t l = 0; l + 1 < loops.size(); ++l)
+      whole =
+          whole && divides(loops[l].strides[0]) && divides(loops[l].strides[1]);
+    if (whole)
+      return count;
+  }
+  return 1;
+}
+
+static void copyWords(Loops<2> loops, int64_t width, const void *source,
+                      void *target, cudaStream_t stream) {
+  int64_t sourceBytes = extentOf(loops, 0) * width;
+  int64_t targetBytes = extentOf(loops, 1) * width;
+  if (!loops.empty() && loops.back().strides == Offsets<2>{1, 1}) {
+    int64_t count = elementsPerWord(loops, width, source, target);
+    loops.back().size /= count;
+    for (size_t l = 0; l + 1 < loops.size(); ++l)
+      for (int64_t &stride : loops[l].strides)
+        stride /= count;
+    width *= count;
+  }
+  const char *name = width == 16  ? "shoal_copy_16"
+                     : width == 8 ? "shoal_copy_8"
+                     : width == 4 ? "shoal_copy_4"
+                     : width == 2 ? "shoal_copy_2"
+                                  : "shoal_copy_1";
+  CopyParameters p{nestOf(loops), 0, 0, source, target};
+  launch(stream, name, blocksFor(p.nest.count, blockThreads), p,
+         {{source, sourceBytes, Access::Read},
+          {target, targetBytes, Access::Write}});
+}
+
+/// Where the source is dense along one loop and the target along another, both
+/// long enough to fill a good part of a tile: true if it was done.
+static bool transpose(Loops<2> loops, int64_t width, const void *source,
+                      void *target, cudaStream_t stream) {
+  constexpr int64_t longEnough = 8;
+  auto denseIn = [&](size_t operand) {
+    return std::find_if(loops.begin(), loops.end(), [&](const Loop<2> &loop) {
+      return loop.strides[operand] == 1 && loop.size >= longEnough;
+    });
+  };
+  auto across = denseIn(0), down = denseIn(1);
+  if (across == loops.end() || down == loops.end() || across == down)
+    return false;
+  TransposeParameters p{};
+  p.sourceDense = across->size;
+  p.targetDense = down->size;
+  p.sourceStride = down->strides[0];
+  p.targetStride = across->strides[1];
+  p.source = source;
+  p.target = target;
+  int64_t sourceBytes = extentOf(loops, 0) * width;
+  int64_t targetBytes = extentOf(loops, 1) * width;
+  Loop<2> plane[] = {*across, *down};
+  for (const Loop<2> &loop : plane)
+    loops.erase(std::find(loops.begin(), loops.end(), loop));
+  p.nest = nestOf(loops);
+  auto tiles = [](int64_t size) {
+    return (size + transposeTile - 1) / transposeTile;
+  };
+  const char *name = width == 8   ? "shoal_transpose_8"
+                     : width == 4 ? "shoal_transpose_4"
+                     : width == 2 ? "shoal_transpose_2"
+                                  : "shoal_transpose_1";
+  int64_t blocks = tiles(p.sourceDense) * tiles(p.targetDense) * p.nest.count;
+  launch(stream, name, blocksFor(blocks, 1), p,
+         {{source, sourceBytes, Access::Read},
+          {target, targetBytes, Access::Write}});
+  return true;
+}
+
+static void convert(const Loops<2> &loops, ElementType from, const void *source,
+                    ElementType to, void *target, cudaStream_t stream) {
+  if (support::isFloat(from) != support::isFloat(to))
+    fatal("no conversion from " + std::string(elementTypeName(from)) + " to " +
+          std::string(elementTypeName(to)));
+  CopyParameters p{nestOf(loops), static_cast<int32_t>(from),
+                   static_cast<int32_t>(to), source, target};
+  auto bytes = [&](size_t operand, ElementType type) {
+    return extentOf(loops, operand) *
+           static_cast<int64_t>(support::elementSize(type));
+  };
+  launch(stream,
+         support::isFloat(from) ? "shoal_convert_float"
+                                : "shoal_convert_integer",
+         blocksFor(p.nest.count, blockThreads), p,
+         {{source, bytes(0, from), Access::Read},
+          {target, bytes(1, to), Access::Write}});
+}
+
+void copyStrided(Loops<2> loops, ElementType from, const void *source,
+                 ElementType to, void *target, cudaStream_t stream) {
+  if (isEmpty(loops))
+    return;
+  loops = simplify(std::move(loops), /*leader=*/1);
+  if (from != to)
+    return convert(loops, from, source, to, target, stream);
+  auto width = static_cast<int64_t>(support::elementSize(from));
+  if (!transpose(loops, width, source, target, stream))
+    copyWords(std::move(loops), width, source, target, stream);
+}
+
+void copyBox(const BoxCopy &box, ElementType type, const void *source,
+             void *target, cudaStream_t stream) {
+  auto [loops, begin] = loopsOf(box);
+  auto bytes = static_cast<int64_t>(support::elementSize(type));
+  copyStrided(std::move(loops), type,
+              static_cast<const char *>(source) + begin[0] * bytes, type,
+              static_cast<char *>(target) + begin[1] * bytes, stream);
+}
+
+void fill(int64_t width, uint64_t bits, int64_t count, void *target,
+          cudaStream_t stream) {
+  const char *name = width == 8   ? "shoal_fill_8"
+                     : width == 4 ? "shoal_fill_4"
+                     : width == 2 ? "shoal_fill_2"
+                                  : "shoal_fill_1";
+  launch(stream, name, blocksFor(count, blockThreads),
+         FillParameters{count, bits, target},
+         {{target, count * width, Access::Write}});
+}
+
+} // namespace shoal::rt

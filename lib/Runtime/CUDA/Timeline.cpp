@@ -1,0 +1,159 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Timeline.h"
+#include "../Common/Memory.h"
+#include "Communicators.h"
+#include "Device.h"
+
+#include <thread>
+
+namespace shoal::rt {
+
+Timeline &Timeline::get() {
+  static auto *timeline = new Timeline;
+  return *timeline;
+}
+
+void Timeline::setUp(const std::vector<CollectiveInfo> &infos,
+                     std::chrono::seconds timeout) {
+  collectives = infos;
+  limit = timeout;
+}
+
+cudaEvent_t Timeline::takeEvent() {
+  cudaEvent_t event = nullptr;
+  if (freeEvents.empty()) {
+    check(api.cudaEventCreateWithFlags(&event, cudaEventDefault),
+          "cudaEventCreateWithFlags");
+    return event;
+  }
+  event = freeEvents.back();
+  freeEvents.pop_back();
+  return event;
+}
+
+void Timeline::beginStep() {
+  if (!stepBegin)
+    stepBegin = takeEvent();
+  hostBegin = Clock::now();
+  check(api.cudaEventRecord(stepBegin, Device::get().compute()),
+        "cudaEventRecord");
+}
+
+void Timeline::begin(Work &work, cudaStream_t stream) {
+  // A loop of many trips shall not keep the events of all of them.
+  constexpr size_t many = 1024;
+  if (pending.size() >= many)
+    drain();
+  work.begin = takeEvent();
+  check(api.cudaEventRecord(work.begin, stream), "cudaEventRecord");
+}
+
+void Timeline::end(Work work, cudaStream_t stream) {
+  work.end = takeEvent();
+  check(api.cudaEventRecord(work.end, stream), "cudaEventRecord");
+  pending.push_back(work);
+}
+
+static bool hasEnded(cudaEvent_t event) {
+  cudaError_t status = api.cudaEventQuery(event);
+  if (status == cudaErrorNotReady)
+    return false;
+  check(status, "cudaEventQuery");
+  return true;
+}
+
+void Timeline::drain() {
+  // Collectives and other work end in their own orders: what ends late keeps
+  // what is behind it, which is no more than a delay.
+  while (!pending.empty() && hasEnded(pending.front().end)) {
+    record(pending.front());
+    freeEvents.push_back(pending.front().begin);
+    freeEvents.push_back(pending.front().end);
+    pending.pop_front();
+  }
+}
+
+void Timeline::record(const Work &work) {
+  Event event{work.activity, work.id, work.bytes, hostBegin, hostBegin};
+  auto timeOf = [&](cudaEvent_t moment) {
+    float millis = 0;
+    check(api.cudaEventElapsedTime(&millis, stepBegin, moment),
+          "cudaEventElapsedTime");
+    return hostBegin + std::chrono::duration_cast<Clock::duration>(
+                           std::chrono::duration<float, std::milli>(millis));
+  };
+  if (stepBegin) {
+    event.begin = timeOf(work.begin);
+    event.end = timeOf(work.end);
+  }
+  Recorder::get().add(event);
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+static std::string describeRanks(const Group *group) {
+  std::string text;
+  for (int64_t rank : group->ranks)
+    text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+void Timeline::reportTimeout(const Work &work) {
+  std::string text = "collective " + std::to_string(work.id) + " (" +
+                     std::string(activityName(work.activity));
+  if (static_cast<size_t>(work.id) < collectives.size()) {
+    const CollectiveInfo &info = collectives[work.id];
+    text += " over " + info.axes + ", " + info.loc + ": " + info.reason;
+  }
+  text += ") has not ended after " + std::to_string(limit.count()) +
+          " s on rank " + std::to_string(Device::get().rank()) +
+          "; it joins the ranks " + describeRanks(work.group);
+  Communicators::get().abort();
+  fatal(text);
+}
+
+void Timeline::watch() {
+  drain();
+  Communicators::get().checkErrors();
+  for (const Work &work : pending) {
+    if (!work.group || hasEnded(work.end))
+      continue;
+    // One that waits for this device's own work is not late.
+    if (watched != work.end || !hasEnded(work.begin)) {
+      watched = work.end;
+      watchedSince = Clock::now();
+    } else if (Clock::now() - watchedSince >= limit) {
+      reportTimeout(work);
+    }
+    return;
+  }
+  watched = nullptr;
+}
+
+void Timeline::waitFor(cudaStream_t stream) {
+  constexpr auto interval = std::chrono::milliseconds(20);
+  Clock::time_point next = Clock::now() + interval;
+  while (true) {
+    cudaError_t status = api.cudaStreamQuery(stream);
+    if (status == cudaSuccess)
+      return;
+    if (status != cudaErrorNotReady)
+      check(status, "a step");
+    if (Clock::now() >= next) {
+      watch();
+      next = Clock::now() + interval;
+    }
+    std::this_thread::yield();
+  }
+}
+
+void waitForDevice() {
+  Timeline::get().waitFor(Device::get().compute());
+  Timeline::get().waitFor(Device::get().collectives());
+}
+
+} // namespace shoal::rt

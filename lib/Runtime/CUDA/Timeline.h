@@ -1,0 +1,92 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Work that is enqueued on the device: when it began and ended, and waiting for
+// it with an eye on the errors of NCCL and on collectives that do not end.
+
+#ifndef SHOAL_LIB_RUNTIME_CUDA_TIMELINE_H
+#define SHOAL_LIB_RUNTIME_CUDA_TIMELINE_H
+
+#include "../Common/Program.h"
+#include "../Common/Recorder.h"
+#include "Api.h"
+
+#include <deque>
+
+namespace shoal::rt {
+
+struct Group;
+
+class Timeline {
+public:
+  struct Work {
+    Activity activity;
+    /// Of the collective in the metadata; -1 for other work.
+    int64_t id;
+    int64_t bytes;
+    /// Who takes part in a collective; null for other work.
+    const Group *group;
+    cudaEvent_t begin = nullptr, end = nullptr;
+  };
+
+  static Timeline &get();
+
+  /// For the messages; a collective that takes longer ends the job.
+  void setUp(const std::vector<CollectiveInfo> &infos,
+             std::chrono::seconds timeout);
+
+  /// The moment that times of the device count from. The device is idle.
+  void beginStep();
+
+  /// Records the beginning or the end of work on the stream.
+  void begin(Work &work, cudaStream_t stream);
+  void end(Work work, cudaStream_t stream);
+
+  /// Gives the work that has ended to the Recorder.
+  void drain();
+
+  /// Waits until the stream has nothing left to do. Ends the job if NCCL has an
+  /// error or a collective that has begun takes longer than the time-out.
+  void waitFor(cudaStream_t stream);
+
+private:
+  cudaEvent_t takeEvent();
+  void record(const Work &work);
+  /// Ends the job if the collective at the front has taken too long.
+  void watch();
+  [[noreturn]] void reportTimeout(const Work &work);
+
+  std::vector<CollectiveInfo> collectives;
+  std::chrono::seconds limit = std::chrono::seconds(300);
+  std::deque<Work> pending;
+  std::vector<cudaEvent_t> freeEvents;
+  cudaEvent_t stepBegin = nullptr;
+  Clock::time_point hostBegin = Clock::now();
+  /// The collective that is waited for, by its end, and since when it runs.
+  cudaEvent_t watched = nullptr;
+  Clock::time_point watchedSince;
+};
+
+/// Waits for both streams.
+void waitForDevice();
+
+/// Times the work that is enqueued on the stream during its life.
+class DeviceTimed {
+public:
+  DeviceTimed(cudaStream_t stream, Activity activity, int64_t id = -1,
+              int64_t bytes = 0, const Group *group = nullptr)
+      : work{activity, id, bytes, group}, stream(stream) {
+    Timeline::get().begin(work, stream);
+  }
+  ~DeviceTimed() { Timeline::get().end(work, stream); }
+  DeviceTimed(const DeviceTimed &) = delete;
+  DeviceTimed &operator=(const DeviceTimed &) = delete;
+
+private:
+  Timeline::Work work;
+  cudaStream_t stream;
+};
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CUDA_TIMELINE_H

@@ -1,0 +1,41 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels over arrays, see Parameters.h.
+
+#include "Elements.h"
+
+using namespace shoal::rt;
+
+template <typename Word>
+static SHOAL_DEVICE void fill(const FillParameters &p) {
+  auto *target = static_cast<Word *>(p.target);
+  for (int64_t i = threadInGrid(); i < p.count; i += threadsInGrid())
+    target[i] = static_cast<Word>(p.bits);
+}
+
+SHOAL_KERNEL(shoal_fill_1, FillParameters) { fill<uint8_t>(p); }
+SHOAL_KERNEL(shoal_fill_2, FillParameters) { fill<uint16_t>(p); }
+SHOAL_KERNEL(shoal_fill_4, FillParameters) { fill<uint32_t>(p); }
+SHOAL_KERNEL(shoal_fill_8, FillParameters) { fill<uint64_t>(p); }
+
+template <typename Wide>
+static SHOAL_DEVICE void combineParts(const CombineParameters &p) {
+  for (int64_t i = threadInGrid(); i < p.count; i += threadsInGrid()) {
+    Wide value = loadElement<Wide>(p.in, p.type, i);
+    for (int64_t part = 1; part < p.parts; ++part)
+      value = roundTo(
+          p.type,
+          combineWide(p.kind, value,
+                      loadElement<Wide>(p.in, p.type, part * p.count + i)));
+    storeElement(p.out, p.type, i, value);
+  }
+}
+
+SHOAL_KERNEL(shoal_combine_float, CombineParameters) { combineParts<float>(p); }
+SHOAL_KERNEL(shoal_combine_double, CombineParameters) {
+  combineParts<double>(p);
+}
+SHOAL_KERNEL(shoal_combine_integer, CombineParameters) {
+  combineParts<int64_t>(p);
+}

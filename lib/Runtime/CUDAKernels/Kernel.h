@@ -1,0 +1,122 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels of the runtime are written with. One source is compiled twice:
+// by nvcc for GPUs, and by the host's C++ compiler for the emulated device (see
+// docs/CUDA.md), where a kernel is exported by the ABI of EmulatedKernel.h.
+//
+// A kernel has one parameter, a plain struct of Parameters.h, and blocks and
+// grids of one dimension; blocks are whole warps. It reaches the device through
+// the functions below alone. All threads of a block must come to each barrier,
+// all lanes of a warp to each shuffle.
+
+#ifndef SHOAL_LIB_RUNTIME_CUDAKERNELS_KERNEL_H
+#define SHOAL_LIB_RUNTIME_CUDAKERNELS_KERNEL_H
+
+#include "Parameters.h"
+
+#include <cstdint>
+
+#ifdef __CUDACC__
+
+#define SHOAL_DEVICE __device__ __forceinline__
+
+/// SHOAL_KERNEL(name, Parameters) { ... uses p ... }
+#define SHOAL_KERNEL(name, Parameters)                                         \
+  extern "C" __global__ void __launch_bounds__(::shoal::rt::blockThreads)      \
+      name(const __grid_constant__ Parameters p)
+
+/// An array that the threads of a block share.
+#define SHOAL_SHARED(type, name, count) __shared__ type name[count]
+
+#else
+
+#include "shoal/Runtime/EmulatedKernel.h"
+
+#include <bit>
+
+#define SHOAL_DEVICE inline
+
+#define SHOAL_KERNEL(name, Parameters)                                         \
+  static void name##Body(const Parameters &p);                                 \
+  extern "C" void name(const shoal_emulated_thread *self,                      \
+                       void *const *arguments) {                               \
+    ::shoal::rt::emulated = self;                                              \
+    name##Body(*static_cast<const Parameters *>(arguments[0]));                \
+  }                                                                            \
+  static void name##Body(const Parameters &p)
+
+#define SHOAL_SHARED(type, name, count)                                        \
+  type *name = static_cast<type *>(                                            \
+      shoal_emu_shared(__COUNTER__, (count) * sizeof(type)))
+
+#endif
+
+namespace shoal::rt {
+
+#ifdef __CUDACC__
+
+SHOAL_DEVICE int threadInBlock() { return static_cast<int>(threadIdx.x); }
+SHOAL_DEVICE int64_t blockInGrid() { return blockIdx.x; }
+SHOAL_DEVICE int64_t blocksInGrid() { return gridDim.x; }
+SHOAL_DEVICE void barrier() { __syncthreads(); }
+
+/// The value of the lane `distance` below; the own where there is none.
+template <typename T>
+SHOAL_DEVICE T shuffleUp(T value, int distance) {
+  return __shfl_up_sync(0xffffffffu, value, distance);
+}
+template <typename T>
+SHOAL_DEVICE T shuffleXor(T value, int mask) {
+  return __shfl_xor_sync(0xffffffffu, value, mask);
+}
+
+#else
+
+/// The thread that runs. Others may run at each barrier and shuffle, which
+/// therefore set it again.
+inline thread_local const shoal_emulated_thread *emulated = nullptr;
+
+SHOAL_DEVICE int threadInBlock() { return emulated->thread[0]; }
+SHOAL_DEVICE int64_t blockInGrid() { return emulated->block[0]; }
+SHOAL_DEVICE int64_t blocksInGrid() { return emulated->grid_dim[0]; }
+
+SHOAL_DEVICE void barrier() {
+  const shoal_emulated_thread *self = emulated;
+  shoal_emu_barrier();
+  emulated = self;
+}
+
+template <typename T>
+SHOAL_DEVICE T shuffle(int mode, T value, int offset) {
+  const shoal_emulated_thread *self = emulated;
+  struct Words {
+    uint32_t words[sizeof(T) / sizeof(uint32_t)];
+  };
+  auto parts = std::bit_cast<Words>(value);
+  for (uint32_t &word : parts.words)
+    word = shoal_emu_shuffle(mode, word, offset, warpLanes, nullptr);
+  emulated = self;
+  return std::bit_cast<T>(parts);
+}
+template <typename T>
+SHOAL_DEVICE T shuffleUp(T value, int distance) {
+  return shuffle(SHOAL_EMU_SHUFFLE_UP, value, distance);
+}
+template <typename T>
+SHOAL_DEVICE T shuffleXor(T value, int mask) {
+  return shuffle(SHOAL_EMU_SHUFFLE_XOR, value, mask);
+}
+
+#endif
+
+SHOAL_DEVICE int laneInWarp() { return threadInBlock() % warpLanes; }
+SHOAL_DEVICE int warpInBlock() { return threadInBlock() / warpLanes; }
+SHOAL_DEVICE int64_t threadInGrid() {
+  return blockInGrid() * blockThreads + threadInBlock();
+}
+SHOAL_DEVICE int64_t threadsInGrid() { return blocksInGrid() * blockThreads; }
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CUDAKERNELS_KERNEL_H

@@ -1,0 +1,27 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shards between a device and the files of a run.
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_FILES_H
+#define SHOAL_LIB_RUNTIME_COMMON_FILES_H
+
+#include "Target.h"
+
+namespace shoal::rt {
+
+/// Reads this rank's shards from the files, or makes them up from the seed.
+/// Rows past the end of an uneven dimension are zero.
+Status loadInputs(const Program &program, const Options &options, int rank,
+                  Target &target);
+
+/// Makes the folder of the results; fails if nothing can be written there.
+Status prepareOutputDir(const std::string &dir);
+
+/// Collective: rank 0 makes the files, each rank writes what it owns.
+void storeOutputs(World &world, const Program &program, const Options &options,
+                  Target &target);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_FILES_H

@@ -1,0 +1,69 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From the element types and kinds of descriptors to those of C++.
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_NUMERIC_H
+#define SHOAL_LIB_RUNTIME_COMMON_NUMERIC_H
+
+#include "Arithmetic.h"
+#include "Memory.h"
+#include "shoal/Runtime/ABI.h"
+#include "shoal/Support/ElementType.h"
+
+namespace shoal::rt {
+
+using support::ElementType;
+
+/// Calls f.operator()<T>() with the C++ type of `type`.
+template <typename F>
+auto dispatchType(ElementType type, F &&f) {
+  switch (type) {
+  case ElementType::F32:
+    return f.template operator()<float>();
+  case ElementType::F64:
+    return f.template operator()<double>();
+  case ElementType::BF16:
+    return f.template operator()<BFloat16>();
+  case ElementType::F16:
+    return f.template operator()<Float16>();
+  case ElementType::I64:
+    return f.template operator()<int64_t>();
+  case ElementType::I32:
+    return f.template operator()<int32_t>();
+  case ElementType::I16:
+    return f.template operator()<int16_t>();
+  case ElementType::I8:
+    return f.template operator()<int8_t>();
+  case ElementType::I1:
+    return f.template operator()<Bool>();
+  }
+  fatal("unknown element type in a descriptor");
+}
+
+/// Calls f.operator()<T, kind>(); and / or on floats end the program.
+template <typename F>
+auto dispatchKind(ElementType type, Kind kind, F &&f) {
+  return dispatchType(type, [&]<typename T>() {
+    switch (kind) {
+    case Kind::Sum:
+      return f.template operator()<T, Kind::Sum>();
+    case Kind::Prod:
+      return f.template operator()<T, Kind::Prod>();
+    case Kind::Max:
+      return f.template operator()<T, Kind::Max>();
+    case Kind::Min:
+      return f.template operator()<T, Kind::Min>();
+    case Kind::And:
+    case Kind::Or:
+      if constexpr (std::is_integral_v<T> || std::is_same_v<T, Bool>)
+        return kind == Kind::And ? f.template operator()<T, Kind::And>()
+                                 : f.template operator()<T, Kind::Or>();
+    }
+    fatal("a reduction that its element type does not have");
+  });
+}
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_NUMERIC_H

@@ -1,0 +1,47 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a run needs of the machine that a program is compiled for.
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_TARGET_H
+#define SHOAL_LIB_RUNTIME_COMMON_TARGET_H
+
+#include "Options.h"
+#include "Program.h"
+#include "World.h"
+
+#include <functional>
+
+namespace shoal::rt {
+
+/// One for the process. Calls come in the order of the declarations; those that
+/// take a World are collective.
+class Target {
+public:
+  virtual ~Target() = default;
+
+  /// Finds the device and takes the memory of shards and arena. Nothing of a
+  /// step runs if a rank fails.
+  virtual Status prepare(World &world, const Program &program,
+                         const Options &options) = 0;
+
+  /// `fill` writes the shard of an input to host memory, which is zero before.
+  using Fill = std::function<Status(void *shard)>;
+  virtual Status upload(size_t input, const Fill &fill) = 0;
+
+  /// Starts a step; synchronize waits until its results are there and gives
+  /// what was measured on the device to the Recorder.
+  virtual void step() = 0;
+  virtual void synchronize() = 0;
+
+  /// `use` reads the shard of a result in host memory.
+  using Use = std::function<Status(const void *shard)>;
+  virtual Status download(size_t output, const Use &use) = 0;
+
+  /// The most memory of the device held so far.
+  virtual size_t deviceBytes() const = 0;
+};
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_TARGET_H
