@@ -63,8 +63,9 @@ void Streams::follow(Stream &stream) {
   }
 }
 
-void Streams::enqueue(Stream &stream, const char *name,
-                      std::vector<Range> ranges, bool concurrent) {
+std::vector<Range> Streams::enqueue(Stream &stream, const char *name,
+                                    std::vector<Range> ranges,
+                                    bool concurrent) {
   ranges.insert(ranges.end(), stream.declared.begin(), stream.declared.end());
   stream.declared.clear();
   follow(stream);
@@ -75,9 +76,10 @@ void Streams::enqueue(Stream &stream, const char *name,
     races.touch(range, operation, stream.clock);
   }
   if (concurrent)
-    races.checkDisjoint(std::move(ranges), operation);
+    races.checkDisjoint(ranges, operation);
   if (!hung && injectedHang(name))
     hung = operation;
+  return ranges;
 }
 
 void Streams::record(Event &event, Stream &stream) {

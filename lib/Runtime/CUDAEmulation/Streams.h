@@ -57,9 +57,10 @@ public:
   /// touched by an operation that is not ordered with this one. The caller
   /// carries it out at once. `name` lives as long as the process.
   /// `concurrent`: parts of it run in any order, so that ranges must not
-  /// overlap where they are written.
-  void enqueue(Stream &stream, const char *name, std::vector<Range> ranges,
-               bool concurrent = false);
+  /// overlap where they are written. Returns all that the operation touches.
+  std::vector<Range> enqueue(Stream &stream, const char *name,
+                             std::vector<Range> ranges,
+                             bool concurrent = false);
 
   void record(Event &event, Stream &stream);
   void wait(Stream &stream, const Event &event);
