@@ -285,6 +285,24 @@ TEST(EmulatedFaultsDeathTest, AnOperationHangsOnRequest) {
   });
 }
 
+TEST(EmulatedFaultsDeathTest, AWaitIsSkippedOnRequest) {
+  auto run = [](const char *skipped) {
+    setenv("SHOAL_EMULATION_SKIP", skipped, 1);
+    Buffer<char> buffer(64);
+    cudaStream_t a = makeStream(), b = makeStream();
+    cudaEvent_t event = makeEvent();
+    cudaStreamWaitEvent(a, event, 0);
+    cudaMemsetAsync(buffer.data, 0, 64, a);
+    cudaEventRecord(event, a);
+    cudaStreamWaitEvent(b, event, 0);
+    cudaMemsetAsync(buffer.data, 0, 64, b);
+    std::exit(0);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run("cudaStreamWaitEvent:1"), ExitedWithCode(0), "");
+  EXPECT_EXIT(run("cudaStreamWaitEvent:2"), ExitedWithCode(1), "race");
+}
+
 TEST(EmulatedFaultsDeathTest, ADeviceOfAnySize) {
   expectWith("SHOAL_EMULATED_MEMORY", "1000", [] {
     size_t available = 0, total = 0;
