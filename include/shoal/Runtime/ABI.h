@@ -94,6 +94,41 @@ extern const char shoal_program_metadata[];
 void shoal_program_entry(void *const *inputs, void *const *outputs,
                          void *arena);
 
+/* Of programs for CUDA alone, see docs/CUDA.md: a fatbin, or a shared object
+ * for the emulated device, and its size. The metadata has beside "arch":
+ * "sm_90" or "emulated", "kernels": [names], "constants_offset": n,
+ * "constants_bytes": n and, for the emulated device, "emulation": path. */
+extern const char shoal_program_image[];
+extern const int64_t shoal_program_image_bytes;
+
+/* "constants_bytes" bytes, which lie at "constants_offset" of the arena while
+ * the program runs. It does not write there. */
+extern const char shoal_program_constants[];
+
+/* --- Calls of programs for CUDA alone. --------------------------------------
+ * There all buffers are memory of the device, and calls return as soon as their
+ * work is enqueued: collectives on a stream of their own, behind what has been
+ * enqueued before them; all else, in order, on the compute stream. */
+
+/* desc = [kernel, grid x, y, z, block x, y, z, bytes of dynamic shared memory,
+ *         number of buffers, (offset, bytes, access) of each buffer].
+ * Launches the kernel with this index in the metadata's "kernels"; its
+ * parameters are the pointers. It touches no more than `bytes` bytes from
+ * `offset` bytes behind the pointer on: access 1 reads, 2 writes, 3 does both.
+ * A grid of no blocks does nothing. */
+void shoal_rt_launch(const int64_t *desc, ...);
+
+/* desc = [bytes]. */
+void shoal_rt_copy(const int64_t *desc, const void *in, void *out);
+
+/* desc = [type]. The element, sign-extended; 0 or 1 for i1. Waits for the
+ * compute stream. */
+int64_t shoal_rt_read_scalar(const int64_t *desc, const void *in);
+
+/* desc = [id]. The compute stream waits for the last collective with this id;
+ * nothing if there was none. */
+void shoal_rt_wait(const int64_t *desc);
+
 /* --- Communication. --------------------------------------------------------
  */
 

@@ -3,7 +3,7 @@
 //
 // all_gather, all_slice and reduce_scatter: blocks along any dimensions.
 
-#include "../Common/Descriptor.h"
+#include "../Common/Blocks.h"
 #include "../Common/Recorder.h"
 #include "Reductions.h"
 #include "StridedCopy.h"
@@ -14,90 +14,33 @@
 
 using namespace shoal::rt;
 
-namespace {
-/// A tensor cut into blocks along each dimension: the common part of the three
-/// descriptors.
-struct Blocks {
-  std::vector<int64_t> whole;
-  std::vector<int64_t> block;
-  std::vector<Axes> dims;
-  /// Of all dimensions, dim 0's the most major.
-  Axes axes;
+static void toWhole(const Blocks &blocks, ElementType type, int64_t member,
+                    const void *source, void *target) {
+  Box box = blocks.locate(member);
+  std::vector<int64_t> zero(blocks.whole.size(), 0);
+  copyBox({box.extent, blocks.block, zero, blocks.whole, box.begin}, type,
+          source, target);
+}
 
-  Blocks(Descriptor &reader, bool blockFirst) {
-    int64_t rank = reader.number();
-    block = reader.numbers(rank);
-    whole = reader.numbers(rank);
-    if (!blockFirst)
-      std::swap(block, whole);
-    dims = reader.axesOfDims(rank);
-    for (const Axes &dim : dims)
-      axes.insert(axes.end(), dim.begin(), dim.end());
-  }
-
-  int64_t numBlocks() const { return shardCount(axes); }
-
-  std::vector<int64_t> shards() const {
-    std::vector<int64_t> counts;
-    for (const Axes &dim : dims)
-      counts.push_back(shardCount(dim));
-    return counts;
-  }
-
-  /// Where the block of a group member begins and how much of it exists.
-  void locate(int64_t member, std::vector<int64_t> &begin,
-              std::vector<int64_t> &extent) const {
-    begin.assign(whole.size(), 0);
-    extent = begin;
-    for (size_t d = whole.size(); d-- > 0;) {
-      int64_t p = shardCount(dims[d]);
-      begin[d] = member % p * block[d];
-      extent[d] = rowsBefore(whole[d], begin[d], block[d]);
-      member /= p;
-    }
-  }
-
-  /// True if the blocks lie one after another in the whole, so that the whole
-  /// needs no staging; the last ones may be short.
-  bool inOrder() const {
-    size_t d = 0;
-    while (d < whole.size() && block[d] == 1 && shardCount(dims[d]) == 1 &&
-           whole[d] == 1)
-      ++d;
-    for (size_t rest = d + 1; rest < whole.size(); ++rest)
-      if (shardCount(dims[rest]) > 1 || whole[rest] != block[rest])
-        return false;
-    return true;
-  }
-
-  void toWhole(ElementType type, int64_t member, const void *source,
-               void *target) const {
-    std::vector<int64_t> begin, extent, zero(whole.size(), 0);
-    locate(member, begin, extent);
-    copyBox({extent, block, zero, whole, begin}, type, source, target);
-  }
-
-  /// Rows past the end become zero.
-  void toBlock(ElementType type, int64_t member, const void *source,
-               void *target) const {
-    std::vector<int64_t> begin, extent, zero(whole.size(), 0);
-    locate(member, begin, extent);
-    if (extent != block && bytesOf(type, block) != 0)
-      std::memset(target, 0, bytesOf(type, block));
-    copyBox({extent, whole, begin, block, zero}, type, source, target);
-  }
-};
-} // namespace
+/// Rows past the end become zero.
+static void toBlock(const Blocks &blocks, ElementType type, int64_t member,
+                    const void *source, void *target) {
+  Box box = blocks.locate(member);
+  std::vector<int64_t> zero(blocks.whole.size(), 0);
+  if (box.extent != blocks.block && bytesOf(type, blocks.block) != 0)
+    std::memset(target, 0, bytesOf(type, blocks.block));
+  copyBox({box.extent, blocks.whole, box.begin, blocks.block, zero}, type,
+          source, target);
+}
 
 /// Of uneven blocks only rows that exist travel.
 static void gatherRows(const Blocks &blocks, ElementType type, MPI_Comm group,
                        int64_t index, const void *in, void *out) {
   int64_t p = blocks.numBlocks(), width = bytesOf(type, {}), total = 0;
   std::vector<int> counts(p), offsets(p);
-  std::vector<int64_t> begin, extent, zero(blocks.whole.size(), 0);
+  std::vector<int64_t> zero(blocks.whole.size(), 0);
   for (int64_t member = 0; member < p; ++member) {
-    blocks.locate(member, begin, extent);
-    counts[member] = static_cast<int>(bytesOf(type, extent) / width);
+    counts[member] = static_cast<int>(blocks.locate(member).volume());
     offsets[member] = static_cast<int>(total);
     total += counts[member];
   }
@@ -106,9 +49,10 @@ static void gatherRows(const Blocks &blocks, ElementType type, MPI_Comm group,
   const void *send = in;
   void *receive = out;
   if (!direct) {
-    blocks.locate(index, begin, extent);
+    Box mine = blocks.locate(index);
     void *packed = Staging::get().at(Staging::Send, counts[index] * width);
-    copyBox({extent, blocks.block, zero, extent, zero}, type, in, packed);
+    copyBox({mine.extent, blocks.block, zero, mine.extent, zero}, type, in,
+            packed);
     send = packed;
     receive = Staging::get().at(Staging::Receive, total * width);
   }
@@ -117,8 +61,8 @@ static void gatherRows(const Blocks &blocks, ElementType type, MPI_Comm group,
                        offsets.data(), element, group),
         "MPI_Allgatherv");
   for (int64_t member = 0; !direct && member < p; ++member) {
-    blocks.locate(member, begin, extent);
-    copyBox({extent, extent, zero, blocks.whole, begin}, type,
+    Box box = blocks.locate(member);
+    copyBox({box.extent, box.extent, zero, blocks.whole, box.begin}, type,
             static_cast<char *>(receive) + offsets[member] * width, out);
   }
 }
@@ -140,10 +84,10 @@ extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
   if (wholeBytes == 0)
     return;
   if (p == 1)
-    return blocks.toWhole(type, 0, in, out);
+    return toWhole(blocks, type, 0, in, out);
   MPI_Comm group = Device::get().group(mesh, blocks.axes);
   BlockType block(bytes);
-  bool even = wholeBytes == p * bytes;
+  bool even = blocks.even();
   // MPI counts in int.
   if (!even && wholeBytes / bytesOf(type, {}) <= INT32_MAX) {
     int64_t index = Device::get().indexOver(mesh, blocks.axes);
@@ -155,7 +99,7 @@ extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
   check(MPI_Allgather(in, 1, block, gathered, 1, block, group),
         "MPI_Allgather");
   for (int64_t member = 0; !direct && member < p; ++member)
-    blocks.toWhole(type, member, gathered + member * bytes, out);
+    toWhole(blocks, type, member, gathered + member * bytes, out);
 }
 
 extern "C" void shoal_rt_all_slice(const int64_t *desc, const void *in,
@@ -166,7 +110,7 @@ extern "C" void shoal_rt_all_slice(const int64_t *desc, const void *in,
   int64_t mesh = reader.number();
   Blocks blocks(reader, /*blockFirst=*/false);
   int64_t index = Device::get().indexOver(mesh, blocks.axes);
-  blocks.toBlock(type, index, in, out);
+  toBlock(blocks, type, index, in, out);
 }
 
 extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
@@ -179,23 +123,22 @@ extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
   Blocks blocks(reader, /*blockFirst=*/false);
   int64_t p = blocks.numBlocks();
   int64_t bytes = bytesOf(type, blocks.block);
-  int64_t wholeBytes = bytesOf(type, blocks.whole);
   Timed timed(Activity::ReduceScatter, id,
               shoal::support::reduceScatterSize(bytes, p));
   if (bytes == 0)
     return;
   if (p == 1)
-    return blocks.toBlock(type, 0, in, out);
+    return toBlock(blocks, type, 0, in, out);
   int64_t count = shoal::support::numElements(blocks.block);
   if (count > INT32_MAX)
     fatal("reduce_scatter of more than 2^31 elements per device");
   MPI_Comm group = Device::get().group(mesh, blocks.axes);
   const void *packed = in;
-  if (!blocks.inOrder() || wholeBytes != p * bytes) {
+  if (!blocks.inOrder() || !blocks.even()) {
     char *staging =
         static_cast<char *>(Staging::get().at(Staging::Send, p * bytes));
     for (int64_t member = 0; member < p; ++member)
-      blocks.toBlock(type, member, in, staging + member * bytes);
+      toBlock(blocks, type, member, in, staging + member * bytes);
     packed = staging;
   }
   Reduction reduction = reductionFor(type, kind);

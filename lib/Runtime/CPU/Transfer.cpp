@@ -28,9 +28,4 @@ BlockType::BlockType(int64_t bytes) {
 
 BlockType::~BlockType() { MPI_Type_free(&type); }
 
-int64_t bytesOf(ElementType type, std::span<const int64_t> shape) {
-  return support::numElements(shape) *
-         static_cast<int64_t>(support::elementSize(type));
-}
-
 } // namespace shoal::rt

@@ -1,17 +1,13 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the collectives share: counts that fit MPI's int, and bytes sent.
+// What the collectives share: counts that fit MPI's int.
 
 #ifndef SHOAL_LIB_RUNTIME_CPU_TRANSFER_H
 #define SHOAL_LIB_RUNTIME_CPU_TRANSFER_H
 
-#include "../Common/Numeric.h"
+#include "../Common/Sizes.h"
 #include "Device.h"
-
-#include <algorithm>
-#include <cstdint>
-#include <span>
 
 namespace shoal::rt {
 
@@ -28,15 +24,6 @@ public:
 private:
   MPI_Datatype type;
 };
-
-int64_t bytesOf(ElementType type, std::span<const int64_t> shape);
-
-inline int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
-
-/// How many of the rows [begin, begin + count) lie before `end`.
-inline int64_t rowsBefore(int64_t end, int64_t begin, int64_t count) {
-  return std::clamp<int64_t>(end - begin, 0, count);
-}
 
 } // namespace shoal::rt
 

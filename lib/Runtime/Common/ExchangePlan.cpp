@@ -8,13 +8,6 @@
 
 namespace shoal::rt {
 
-int64_t Box::volume() const {
-  int64_t product = 1;
-  for (int64_t count : extent)
-    product *= count;
-  return product;
-}
-
 static int64_t countElements(const std::vector<Transfer> &transfers) {
   int64_t count = 0;
   for (const Transfer &transfer : transfers)

@@ -7,6 +7,7 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_EXCHANGEPLAN_H
 #define SHOAL_LIB_RUNTIME_COMMON_EXCHANGEPLAN_H
 
+#include "Box.h"
 #include "Mesh.h"
 
 namespace shoal::rt {
@@ -25,13 +26,6 @@ struct ExchangeSpec {
   const Mesh *source;
   const Mesh *target;
   std::vector<ExchangeDim> dims;
-};
-
-/// Indices [begin, begin + extent) of the whole tensor.
-struct Box {
-  std::vector<int64_t> begin, extent;
-
-  int64_t volume() const;
 };
 
 /// The elements from `first` on, `count` of them, of `box` in row-major order.

@@ -1,0 +1,100 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// launch, copy, read_scalar, wait and axis_index.
+
+#include "../Common/Descriptor.h"
+#include "Collective.h"
+#include "Device.h"
+#include "ProgramKernels.h"
+
+#include <cstdarg>
+#include <cstring>
+#include <numeric>
+
+using namespace shoal::rt;
+
+/// Memory of the host that lives as long as the program, for copies that do not
+/// wait.
+template <typename T>
+static T *pinned(size_t count) {
+  void *memory = nullptr;
+  check(api.cudaMallocHost(&memory, count * sizeof(T)), "cudaMallocHost");
+  return static_cast<T *>(memory);
+}
+
+static dim3 readSize(Descriptor &reader) {
+  std::vector<int64_t> n = reader.numbers(3);
+  return {static_cast<unsigned>(n[0]), static_cast<unsigned>(n[1]),
+          static_cast<unsigned>(n[2])};
+}
+
+extern "C" void shoal_rt_launch(const int64_t *desc, ...) {
+  Descriptor reader(desc);
+  int64_t kernel = reader.number();
+  dim3 grid = readSize(reader), block = readSize(reader);
+  int64_t sharedBytes = reader.number(), numBuffers = reader.number();
+  if (grid.x == 0 || grid.y == 0 || grid.z == 0)
+    return;
+  std::vector<void *> pointers(numBuffers), arguments(numBuffers);
+  va_list buffers;
+  va_start(buffers, desc);
+  for (int64_t i = 0; i < numBuffers; ++i) {
+    pointers[i] = va_arg(buffers, void *);
+    arguments[i] = &pointers[i];
+    int64_t offset = reader.number(), bytes = reader.number();
+    auto access = static_cast<Access>(reader.number());
+    declareAccess(Device::get().compute(),
+                  static_cast<char *>(pointers[i]) + offset, bytes, access);
+  }
+  va_end(buffers);
+  ProgramKernels::get().launch(kernel, grid, block, sharedBytes,
+                               arguments.data());
+}
+
+extern "C" void shoal_rt_copy(const int64_t *desc, const void *in, void *out) {
+  if (desc[0] == 0)
+    return;
+  setActivity("call", "copy");
+  check(api.cudaMemcpyAsync(out, in, desc[0], cudaMemcpyDeviceToDevice,
+                            Device::get().compute()),
+        "cudaMemcpyAsync");
+}
+
+extern "C" int64_t shoal_rt_read_scalar(const int64_t *desc, const void *in) {
+  static auto *value = pinned<int64_t>(1);
+  auto type = static_cast<ElementType>(desc[0]);
+  cudaStream_t stream = Device::get().compute();
+  setActivity("call", "read_scalar");
+  check(api.cudaMemcpyAsync(value, in, shoal::support::elementSize(type),
+                            cudaMemcpyDeviceToHost, stream),
+        "cudaMemcpyAsync");
+  Timeline::get().waitFor(stream);
+  return dispatchType(type, []<typename T>() -> int64_t {
+    T element;
+    std::memcpy(&element, value, sizeof element);
+    return static_cast<int64_t>(widen(element));
+  });
+}
+
+extern "C" void shoal_rt_wait(const int64_t *desc) {
+  waitForCollective(desc[0]);
+}
+
+extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
+  Descriptor reader(desc);
+  int64_t mesh = reader.number();
+  const Device &device = Device::get();
+  // A copy from 0, 1, 2, ... sets it without a kernel.
+  static int32_t *numbers = [&] {
+    int64_t count = device.mesh(mesh).numDevices();
+    auto *all = pinned<int32_t>(count);
+    std::iota(all, all + count, 0);
+    return all;
+  }();
+  setActivity("call", "axis_index");
+  check(api.cudaMemcpyAsync(
+            out, numbers + device.indexOver(mesh, reader.axes()), sizeof *out,
+            cudaMemcpyHostToDevice, device.compute()),
+        "cudaMemcpyAsync");
+}

@@ -1,0 +1,126 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "DeviceTarget.h"
+#include "../Common/Memory.h"
+#include "Device.h"
+#include "KernelLibrary.h"
+#include "ProgramKernels.h"
+#include "Timeline.h"
+#include "shoal/Runtime/ABI.h"
+
+#include <cstring>
+
+namespace shoal::rt {
+
+Status DeviceTarget::prepare(World &world, const Program &program,
+                             const Options &options) {
+  // All ranks come to each agreement; opening the device is collective.
+  world.agree(loadApi(program.cuda.emulation));
+  Device::get().setUp(program.meshes, world.rank());
+  world.agree(Device::get().open());
+  world.agree(loadKernelLibrary());
+  world.agree(ProgramKernels::get().load(program.cuda, data.image));
+  world.agree(allocateAll(program));
+  Timeline::get().setUp(program.collectives,
+                        std::chrono::seconds(options.collectiveTimeout));
+  copyConstants(program.cuda);
+  return std::nullopt;
+}
+
+bool DeviceTarget::allocateShards(const std::vector<Tensor> &tensors,
+                                  Shards &shards) {
+  for (const Tensor &tensor : tensors) {
+    DeviceBuffer buffer = allocateOnDevice(tensor.localBytes());
+    if (!buffer)
+      return false;
+    shards.pointers.push_back(buffer.get());
+    shards.bytes.push_back(tensor.localBytes());
+    shards.buffers.push_back(std::move(buffer));
+  }
+  return true;
+}
+
+Status DeviceTarget::allocateAll(const Program &program) {
+  bytes = program.arenaBytes + totalBytes(program.inputs) +
+          totalBytes(program.outputs);
+  size_t left = freeDeviceMemory();
+  bool fits = bytes <= left;
+  if (fits) {
+    arena = allocateOnDevice(program.arenaBytes);
+    fits = arena && allocateShards(program.inputs, inputs) &&
+           allocateShards(program.outputs, outputs);
+  }
+  if (!fits)
+    return Error{"not enough memory: " + program.name + " needs " +
+                 formatBytes(static_cast<double>(bytes)) + ", device has " +
+                 formatBytes(static_cast<double>(left))};
+  for (size_t i = 0; i < outputs.pointers.size(); ++i)
+    if (outputs.bytes[i] != 0)
+      check(api.cudaMemsetAsync(outputs.pointers[i], 0, outputs.bytes[i],
+                                Device::get().compute()),
+            "cudaMemsetAsync");
+  return std::nullopt;
+}
+
+void DeviceTarget::copyConstants(const CudaProgram &program) {
+  if (program.constantsBytes == 0)
+    return;
+  setActivity("the program's", "constants");
+  check(api.cudaMemcpyAsync(static_cast<char *>(arena.get()) +
+                                program.constantsOffset,
+                            data.constants, program.constantsBytes,
+                            cudaMemcpyHostToDevice, Device::get().compute()),
+        "cudaMemcpyAsync");
+  waitForDevice();
+}
+
+Status DeviceTarget::upload(size_t input, const Fill &fill) {
+  size_t count = inputs.bytes[input];
+  Buffer shard = allocate(count);
+  if (!shard)
+    return Error{"not enough memory of the host: an input needs " +
+                 formatBytes(static_cast<double>(count))};
+  std::memset(shard.get(), 0, count);
+  if (Status failed = fill(shard.get()))
+    return failed;
+  setActivity("input", static_cast<int64_t>(input));
+  if (count != 0)
+    check(api.cudaMemcpyAsync(inputs.pointers[input], shard.get(), count,
+                              cudaMemcpyHostToDevice, Device::get().compute()),
+          "cudaMemcpyAsync");
+  waitForDevice();
+  return std::nullopt;
+}
+
+void DeviceTarget::step() {
+  Timeline::get().beginStep();
+  shoal_program_entry(inputs.pointers.data(), outputs.pointers.data(),
+                      arena.get());
+}
+
+void DeviceTarget::synchronize() {
+  waitForDevice();
+  Timeline::get().drain();
+}
+
+Status DeviceTarget::download(size_t output, const Use &use) {
+  size_t count = outputs.bytes[output];
+  Buffer shard = allocate(count);
+  if (!shard)
+    return Error{"not enough memory of the host: a result needs " +
+                 formatBytes(static_cast<double>(count))};
+  setActivity("result", static_cast<int64_t>(output));
+  if (count != 0)
+    check(api.cudaMemcpyAsync(shard.get(), outputs.pointers[output], count,
+                              cudaMemcpyDeviceToHost, Device::get().compute()),
+          "cudaMemcpyAsync");
+  waitForDevice();
+  return use(shard.get());
+}
+
+size_t DeviceTarget::deviceBytes() const {
+  return bytes + DeviceStaging::get().bytes();
+}
+
+} // namespace shoal::rt

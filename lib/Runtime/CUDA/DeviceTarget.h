@@ -1,0 +1,54 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_RUNTIME_CUDA_DEVICETARGET_H
+#define SHOAL_LIB_RUNTIME_CUDA_DEVICETARGET_H
+
+#include "../Common/Target.h"
+#include "DeviceMemory.h"
+
+namespace shoal::rt {
+
+/// What the compiler puts beside the host program.
+struct ProgramData {
+  /// A fatbin or, for the emulated device, a shared object.
+  const void *image;
+  const void *constants;
+};
+
+/// A GPU, or the emulated device.
+class DeviceTarget final : public Target {
+public:
+  explicit DeviceTarget(ProgramData data) : data(data) {}
+
+  Status prepare(World &world, const Program &program,
+                 const Options &options) override;
+  Status upload(size_t input, const Fill &fill) override;
+  void step() override;
+  void synchronize() override;
+  Status download(size_t output, const Use &use) override;
+  size_t deviceBytes() const override;
+
+private:
+  /// One rank's part of memory on the device, by tensor.
+  struct Shards {
+    std::vector<DeviceBuffer> buffers;
+    std::vector<void *> pointers;
+    std::vector<size_t> bytes;
+  };
+
+  Status openDevice(const Program &program);
+  /// Fails, naming the sum, if the memory is not there.
+  Status allocateAll(const Program &program);
+  bool allocateShards(const std::vector<Tensor> &tensors, Shards &shards);
+  void copyConstants(const CudaProgram &program);
+
+  ProgramData data;
+  DeviceBuffer arena;
+  Shards inputs, outputs;
+  size_t bytes = 0;
+};
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CUDA_DEVICETARGET_H
