@@ -1,0 +1,310 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Block.h"
+#include "Error.h"
+#include "Memory.h"
+
+#include <algorithm>
+#include <boost/context/preallocated.hpp>
+#include <cstdlib>
+#include <cstring>
+
+// AddressSanitizer has to be told of each change of the stack.
+#if defined(__SANITIZE_ADDRESS__)
+#define SHOAL_ADDRESS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define SHOAL_ADDRESS_SANITIZER 1
+#endif
+#endif
+#ifdef SHOAL_ADDRESS_SANITIZER
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+namespace shoal::emulation {
+
+namespace context = boost::context;
+
+constexpr size_t stackBytes = 128 * 1024;
+
+static void beginSwitch([[maybe_unused]] void **fake,
+                        [[maybe_unused]] const void *stack,
+                        [[maybe_unused]] size_t bytes) {
+#ifdef SHOAL_ADDRESS_SANITIZER
+  __sanitizer_start_switch_fiber(fake, stack, bytes);
+#endif
+}
+
+static void endSwitch([[maybe_unused]] void *fake,
+                      [[maybe_unused]] const void **from,
+                      [[maybe_unused]] size_t *bytes) {
+#ifdef SHOAL_ADDRESS_SANITIZER
+  __sanitizer_finish_switch_fiber(fake, from, bytes);
+#endif
+}
+
+static bool startsBackward() {
+  const char *order = std::getenv("SHOAL_EMULATION_ORDER");
+  if (!order || !std::strcmp(order, "forward"))
+    return false;
+  if (std::strcmp(order, "backward") != 0)
+    fail(text("SHOAL_EMULATION_ORDER: expected forward or backward but got '",
+              order, "'"));
+  return true;
+}
+
+static unsigned char *aligned(unsigned char *pointer) {
+  uintptr_t address = reinterpret_cast<uintptr_t>(pointer);
+  return pointer + (128 - address % 128) % 128;
+}
+
+Multiprocessor::Multiprocessor()
+    : backward(startsBackward()),
+      sharedMemory(std::make_unique<unsigned char[]>(maxStaticSharedBytes +
+                                                     maxSharedBytes + 256)),
+      staticMemory(aligned(sharedMemory.get())),
+      dynamicMemory(aligned(staticMemory + maxStaticSharedBytes)) {}
+
+Multiprocessor &Multiprocessor::get() {
+  // Never destroyed: fibers that wait cannot be unwound through a kernel.
+  static auto *multiprocessor = new Multiprocessor();
+  return *multiprocessor;
+}
+
+//===----------------------------------------------------------------------===//
+// Fibers
+//===----------------------------------------------------------------------===//
+
+Multiprocessor::Worker *Multiprocessor::takeWorker() {
+  if (idle.empty()) {
+    workers.push_back(std::make_unique<Worker>());
+    Worker &worker = *workers.back();
+    // An overflow meets a protected page.
+    context::protected_fixedsize_stack allocator(stackBytes);
+    context::stack_context stack = allocator.allocate();
+    worker.stack = static_cast<char *>(stack.sp) - stack.size;
+    worker.stackBytes = stack.size;
+    worker.fiber = context::fiber(
+        std::allocator_arg, context::preallocated(stack.sp, stack.size, stack),
+        allocator, [this, &worker](context::fiber &&caller) -> context::fiber {
+          endSwitch(nullptr, &schedulerStack, &schedulerStackBytes);
+          worker.caller = std::move(caller);
+          for (;;)
+            runThreads(worker);
+        });
+    return &worker;
+  }
+  Worker *worker = idle.back();
+  idle.pop_back();
+  return worker;
+}
+
+void Multiprocessor::resume(Worker &worker) {
+  current = &worker;
+  void *fake = nullptr;
+  beginSwitch(&fake, worker.stack, worker.stackBytes);
+  worker.fiber = std::move(worker.fiber).resume();
+  endSwitch(fake, nullptr, nullptr);
+  current = nullptr;
+}
+
+void Multiprocessor::suspend(Worker &worker) {
+  void *fake = nullptr;
+  beginSwitch(&fake, schedulerStack, schedulerStackBytes);
+  worker.caller = std::move(worker.caller).resume();
+  endSwitch(fake, &schedulerStack, &schedulerStackBytes);
+}
+
+void Multiprocessor::runThreads(Worker &worker) {
+  while (takeThread(worker))
+    launch->function(&worker.self, launch->arguments);
+  idle.push_back(&worker);
+  suspend(worker);
+}
+
+bool Multiprocessor::takeThread(Worker &worker) {
+  // Those that wait no longer go first, so that a kernel of shuffles alone
+  // needs no more fibers than a warp has lanes.
+  if (!ready.empty() || numTaken == numThreads)
+    return false;
+  size_t number = numTaken++;
+  worker.thread = backward ? numThreads - 1 - number : number;
+  shoal_emulated_thread &self = worker.self;
+  size_t sizes[3];
+  for (int i = 0; i < 3; ++i) {
+    sizes[i] = static_cast<size_t>(launch->block[i]);
+    self.block[i] = block[i];
+    self.block_dim[i] = launch->block[i];
+    self.grid_dim[i] = launch->grid[i];
+  }
+  self.thread[0] = static_cast<int32_t>(worker.thread % sizes[0]);
+  self.thread[1] = static_cast<int32_t>(worker.thread / sizes[0] % sizes[1]);
+  self.thread[2] = static_cast<int32_t>(worker.thread / sizes[0] / sizes[1]);
+  self.dynamic_shared = launch->dynamicBytes != 0 ? dynamicMemory : nullptr;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+void Multiprocessor::run(const Launch &toRun) {
+  launch = &toRun;
+  numThreads = 1;
+  for (int32_t size : toRun.block)
+    numThreads *= static_cast<size_t>(size);
+  staticShared.clear();
+  staticBytes = 0;
+  for (block[2] = 0; block[2] < toRun.grid[2]; ++block[2])
+    for (block[1] = 0; block[1] < toRun.grid[1]; ++block[1])
+      for (block[0] = 0; block[0] < toRun.grid[0]; ++block[0])
+        runBlock();
+  launch = nullptr;
+}
+
+void Multiprocessor::prepareShared() {
+  std::memset(dynamicMemory, poison, launch->dynamicBytes);
+  std::memset(staticMemory, poison, staticBytes);
+}
+
+void Multiprocessor::runBlock() {
+  prepareShared();
+  numTaken = 0;
+  anyWaited = false;
+  numAtBarrier = 0;
+  for (;;) {
+    if (!ready.empty()) {
+      Worker *worker = ready.back();
+      ready.pop_back();
+      resume(*worker);
+    } else if (numTaken < numThreads) {
+      resume(*takeWorker());
+    } else {
+      break;
+    }
+  }
+  if (idle.size() != workers.size())
+    failStuck();
+}
+
+//===----------------------------------------------------------------------===//
+// Waiting
+//===----------------------------------------------------------------------===//
+
+Wait Multiprocessor::wait(Wait wait) {
+  if (!current)
+    fail("a barrier, shuffle or ballot outside of a kernel");
+  if (!anyWaited) {
+    anyWaited = true;
+    threads.assign(numThreads, Thread());
+    numInWarp.assign((numThreads + warpSize - 1) / warpSize, 0);
+  }
+  Worker &worker = *current;
+  Thread &thread = threads[worker.thread];
+  thread.worker = &worker;
+  thread.wait = wait;
+  size_t warp = worker.thread / warpSize;
+  size_t first = warp * warpSize;
+  size_t end = std::min(first + warpSize, numThreads);
+  if (wait.kind == Wait::Kind::Barrier) {
+    if (++numAtBarrier == numThreads) {
+      numAtBarrier = 0;
+      release(0, numThreads);
+    }
+  } else if (++numInWarp[warp] == end - first) {
+    numInWarp[warp] = 0;
+    exchange(first, end);
+    release(first, end);
+  }
+  suspend(worker);
+  return thread.wait;
+}
+
+/// Taken from the back.
+void Multiprocessor::release(size_t first, size_t end) {
+  for (size_t i = first; i < end; ++i) {
+    Thread &thread = threads[backward ? i : end - 1 - (i - first)];
+    ready.push_back(thread.worker);
+    thread.worker = nullptr;
+  }
+}
+
+void *Multiprocessor::shared(int64_t key, int64_t bytes) {
+  if (!current)
+    fail("shared memory outside of a kernel");
+  for (const Shared &entry : staticShared) {
+    if (entry.key != key)
+      continue;
+    if (entry.bytes != static_cast<size_t>(bytes))
+      fail(text(describe(current->thread), ": shared memory ", key, " has ",
+                entry.bytes, " bytes, but is asked for with ", bytes));
+    return staticMemory + entry.offset;
+  }
+  size_t size = static_cast<size_t>(bytes);
+  size_t end = staticBytes + (size + 127) / 128 * 128;
+  if (bytes < 0 || end > maxStaticSharedBytes ||
+      end + launch->dynamicBytes > maxSharedBytes)
+    fail(text(describe(current->thread), ": ", end, " bytes of static and ",
+              launch->dynamicBytes,
+              " bytes of dynamic shared memory, but a block has at most ",
+              maxStaticSharedBytes, " static and ", maxSharedBytes, " in all"));
+  staticShared.push_back({key, size, staticBytes});
+  std::memset(staticMemory + staticBytes, poison, end - staticBytes);
+  staticBytes = end;
+  return staticMemory + staticShared.back().offset;
+}
+
+//===----------------------------------------------------------------------===//
+// Errors
+//===----------------------------------------------------------------------===//
+
+std::string Multiprocessor::where() const {
+  return text("kernel ", launch->name, ", block (", block[0], ", ", block[1],
+              ", ", block[2], ")");
+}
+
+std::string Multiprocessor::describe(size_t thread) const {
+  size_t x = static_cast<size_t>(launch->block[0]);
+  size_t y = static_cast<size_t>(launch->block[1]);
+  return text(where(), ", thread (", thread % x, ", ", thread / x % y, ", ",
+              thread / x / y, ")");
+}
+
+const char *nameOf(const Wait &wait) {
+  switch (wait.kind) {
+  case Wait::Kind::Barrier:
+    return "a barrier of the block";
+  case Wait::Kind::WarpBarrier:
+    return "a barrier of the warp";
+  case Wait::Kind::Ballot:
+    return "a ballot";
+  case Wait::Kind::Shuffle:
+    return "a shuffle";
+  case Wait::Kind::None:
+    break;
+  }
+  return "nothing";
+}
+
+void Multiprocessor::failStuck() const {
+  auto waits = [](const Thread &thread) { return thread.worker != nullptr; };
+  auto waiting = std::find_if(threads.begin(), threads.end(), waits);
+  bool isBarrier = waiting->wait.kind == Wait::Kind::Barrier;
+  size_t number = static_cast<size_t>(waiting - threads.begin());
+  size_t first = isBarrier ? 0 : number / warpSize * warpSize;
+  size_t end = isBarrier ? numThreads : std::min(first + warpSize, numThreads);
+  for (size_t i = first; i < end; ++i) {
+    const Thread &other = threads[i];
+    if (waits(other) && (other.wait.kind == Wait::Kind::Barrier) == isBarrier)
+      continue;
+    fail(text(describe(number), " waits at ", nameOf(waiting->wait),
+              " that thread ", i, " of the block never reaches: it ",
+              waits(other) ? text("waits at ", nameOf(other.wait))
+                           : "has ended"));
+  }
+  fail(
+      text(describe(number), " waits at ", nameOf(waiting->wait), " for ever"));
+}
+
+} // namespace shoal::emulation

@@ -1,0 +1,362 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// cuBLASLt's functions. Attributes and algorithms that the emulator does not
+// know are errors, with a line that says so.
+
+#include "Error.h"
+#include "Faults.h"
+#include "Matmul.h"
+#include "Memory.h"
+#include "Streams.h"
+
+#include <cstring>
+
+using namespace shoal::emulation;
+
+namespace {
+
+struct Preference {
+  uint64_t maxWorkspaceBytes = 0;
+  /// Of A, B, C and D; 256 is cuBLASLt's default.
+  uint32_t alignment[4] = {256, 256, 256, 256};
+};
+
+/// What hides in a cublasLtMatmulAlgo_t.
+struct Algorithm {
+  uint64_t magic;
+  uint64_t workspaceBytes;
+  uint64_t problem; // a hash
+  uint32_t alignment[4];
+};
+static_assert(sizeof(Algorithm) <= sizeof(cublasLtMatmulAlgo_t));
+
+constexpr uint64_t algorithmMagic = 0x53484f414c414c47;
+
+/// As much as cuBLASLt likes to have, so that it is used if it is given.
+constexpr uint64_t usefulWorkspaceBytes = 1 << 20;
+
+MatrixLayout &get(cublasLtMatrixLayout_t layout) {
+  return *reinterpret_cast<MatrixLayout *>(layout);
+}
+MatmulDescriptor &get(cublasLtMatmulDesc_t descriptor) {
+  return *reinterpret_cast<MatmulDescriptor *>(descriptor);
+}
+Preference &get(cublasLtMatmulPreference_t preference) {
+  return *reinterpret_cast<Preference *>(preference);
+}
+
+cublasStatus_t refuse(const char *function, cublasStatus_t status,
+                      const std::string &why) {
+  explain(text(function, ": ", why));
+  return status;
+}
+
+/// Sets an attribute; its size has to be right.
+template <typename T>
+cublasStatus_t set(T &attribute, const void *value, size_t bytes) {
+  if (!value || bytes != sizeof(T))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  std::memcpy(&attribute, value, bytes);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+/// An attribute of which the emulator knows only one value.
+template <typename T>
+cublasStatus_t expect(T only, const void *value, size_t bytes) {
+  T given;
+  if (cublasStatus_t failed = set(given, value, bytes))
+    return failed;
+  return given == only ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
+}
+
+/// FNV-1a over what an algorithm is chosen by; not the bias' address.
+uint64_t hash(const Problem &problem) {
+  uint64_t hash = 0xcbf29ce484222325;
+  auto add = [&](auto value) {
+    hash = (hash ^ static_cast<uint64_t>(value)) * 0x100000001b3;
+  };
+  const MatmulDescriptor &descriptor = problem.descriptor;
+  add(descriptor.compute), add(descriptor.scale), add(descriptor.transA);
+  add(descriptor.transB), add(descriptor.epilogue), add(descriptor.biasType);
+  for (const MatrixLayout *layout :
+       {&problem.a, &problem.b, &problem.c, &problem.d}) {
+    add(layout->type), add(layout->rows), add(layout->columns);
+    add(layout->leading), add(layout->order), add(layout->batches);
+    add(layout->batchStride);
+  }
+  return hash;
+}
+
+/// Whether the algorithm suits the call; else why not.
+std::string checkAlgorithm(const Algorithm &algorithm, const Problem &problem,
+                           const Operands &operands, const void *workspace,
+                           size_t workspaceBytes) {
+  if (algorithm.magic != algorithmMagic)
+    return "the algorithm is none of cublasLtMatmulAlgoGetHeuristic's";
+  if (algorithm.problem != hash(problem))
+    return "the algorithm was chosen for another problem";
+  const void *pointers[] = {operands.a, operands.b, operands.c, operands.d};
+  for (size_t i = 0; i < 4; ++i)
+    if (reinterpret_cast<uintptr_t>(pointers[i]) % algorithm.alignment[i] != 0)
+      return text("the algorithm was chosen for ", "ABCD"[i], " aligned to ",
+                  algorithm.alignment[i], " bytes, but it is ", pointers[i]);
+  if (workspaceBytes < algorithm.workspaceBytes ||
+      (algorithm.workspaceBytes != 0 && !workspace))
+    return text("the algorithm needs ", algorithm.workspaceBytes,
+                " bytes of workspace but gets ", workspaceBytes);
+  if (reinterpret_cast<uintptr_t>(workspace) % 256 != 0)
+    return text("the workspace is not aligned to 256 bytes: ", workspace);
+  return {};
+}
+
+std::string checkPointers(const Problem &problem, const Operands &operands) {
+  const MatrixLayout *layouts[] = {&problem.a, &problem.b, &problem.c,
+                                   &problem.d};
+  const void *pointers[] = {operands.a, operands.b, operands.c, operands.d};
+  for (size_t i = 0; i < 4; ++i)
+    if (!pointers[i] || reinterpret_cast<uintptr_t>(pointers[i]) %
+                                elementBytes(layouts[i]->type) !=
+                            0)
+      return text("ABCD"[i], " is at ", pointers[i]);
+  if (operands.c == operands.d && !(problem.c == problem.d))
+    return "C and D are one matrix with two layouts";
+  return {};
+}
+
+} // namespace
+
+extern "C" {
+
+cublasStatus_t cublasLtCreate(cublasLtHandle_t *handle) {
+  if (int failure = injectedFailure(__func__, CUBLAS_STATUS_NOT_INITIALIZED))
+    return static_cast<cublasStatus_t>(failure);
+  static int context;
+  *handle = reinterpret_cast<cublasLtHandle_t>(&context);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtDestroy(cublasLtHandle_t) {
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+const char *cublasLtGetStatusString(cublasStatus_t status) {
+  switch (status) {
+  case CUBLAS_STATUS_SUCCESS:
+    return "success";
+  case CUBLAS_STATUS_NOT_INITIALIZED:
+    return "the library was not initialized";
+  case CUBLAS_STATUS_INVALID_VALUE:
+    return "an unsupported value or parameter was passed to the function";
+  case CUBLAS_STATUS_NOT_SUPPORTED:
+    return "the functionality requested is not supported";
+  case CUBLAS_STATUS_EXECUTION_FAILED:
+    return "the GPU program failed to execute";
+  default:
+    return "an internal cuBLASLt operation failed";
+  }
+}
+
+cublasStatus_t cublasLtMatrixLayoutCreate(cublasLtMatrixLayout_t *layout,
+                                          cudaDataType type, uint64_t rows,
+                                          uint64_t columns, int64_t leading) {
+  if (int failure = injectedFailure(__func__, CUBLAS_STATUS_ALLOC_FAILED))
+    return static_cast<cublasStatus_t>(failure);
+  if (!layout)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *layout = reinterpret_cast<cublasLtMatrixLayout_t>(
+      new MatrixLayout{type, rows, columns, leading});
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  delete &get(layout);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatrixLayoutSetAttribute(cublasLtMatrixLayout_t layout,
+                                 cublasLtMatrixLayoutAttribute_t attribute,
+                                 const void *value, size_t bytes) {
+  switch (attribute) {
+  case CUBLASLT_MATRIX_LAYOUT_TYPE:
+    return set(get(layout).type, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_ORDER:
+    return set(get(layout).order, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_ROWS:
+    return set(get(layout).rows, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_COLS:
+    return set(get(layout).columns, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_LD:
+    return set(get(layout).leading, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT:
+    return set(get(layout).batches, value, bytes);
+  case CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET:
+    return set(get(layout).batchStride, value, bytes);
+  default:
+    return refuse(__func__, CUBLAS_STATUS_NOT_SUPPORTED,
+                  text("the emulator has no attribute ", attribute));
+  }
+}
+
+cublasStatus_t cublasLtMatmulDescCreate(cublasLtMatmulDesc_t *descriptor,
+                                        cublasComputeType_t compute,
+                                        cudaDataType_t scale) {
+  if (int failure = injectedFailure(__func__, CUBLAS_STATUS_ALLOC_FAILED))
+    return static_cast<cublasStatus_t>(failure);
+  if (!descriptor)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *descriptor = reinterpret_cast<cublasLtMatmulDesc_t>(
+      new MatmulDescriptor{compute, scale});
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t descriptor) {
+  delete &get(descriptor);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t descriptor,
+                               cublasLtMatmulDescAttributes_t attribute,
+                               const void *value, size_t bytes) {
+  switch (attribute) {
+  case CUBLASLT_MATMUL_DESC_COMPUTE_TYPE:
+    return set(get(descriptor).compute, value, bytes);
+  case CUBLASLT_MATMUL_DESC_SCALE_TYPE:
+    return set(get(descriptor).scale, value, bytes);
+  case CUBLASLT_MATMUL_DESC_POINTER_MODE:
+    return expect<int32_t>(CUBLASLT_POINTER_MODE_HOST, value, bytes);
+  case CUBLASLT_MATMUL_DESC_TRANSA:
+    return set(get(descriptor).transA, value, bytes);
+  case CUBLASLT_MATMUL_DESC_TRANSB:
+    return set(get(descriptor).transB, value, bytes);
+  case CUBLASLT_MATMUL_DESC_EPILOGUE:
+    return set(get(descriptor).epilogue, value, bytes);
+  case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+    return set(get(descriptor).bias, value, bytes);
+  case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
+    return set(get(descriptor).biasBatchStride, value, bytes);
+  case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+    return set(get(descriptor).biasType, value, bytes);
+  default:
+    return refuse(__func__, CUBLAS_STATUS_NOT_SUPPORTED,
+                  text("the emulator has no attribute ", attribute));
+  }
+}
+
+cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t *preference) {
+  if (int failure = injectedFailure(__func__, CUBLAS_STATUS_ALLOC_FAILED))
+    return static_cast<cublasStatus_t>(failure);
+  if (!preference)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *preference = reinterpret_cast<cublasLtMatmulPreference_t>(new Preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  delete &get(preference);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t cublasLtMatmulPreferenceSetAttribute(
+    cublasLtMatmulPreference_t preference,
+    cublasLtMatmulPreferenceAttributes_t attribute, const void *value,
+    size_t bytes) {
+  switch (attribute) {
+  case CUBLASLT_MATMUL_PREF_SEARCH_MODE:
+    return expect<uint32_t>(CUBLASLT_SEARCH_BEST_FIT, value, bytes);
+  case CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES:
+    return set(get(preference).maxWorkspaceBytes, value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES:
+    return set(get(preference).alignment[0], value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES:
+    return set(get(preference).alignment[1], value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES:
+    return set(get(preference).alignment[2], value, bytes);
+  case CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES:
+    return set(get(preference).alignment[3], value, bytes);
+  default:
+    return refuse(__func__, CUBLAS_STATUS_NOT_SUPPORTED,
+                  text("the emulator has no attribute ", attribute));
+  }
+}
+
+cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
+    cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
+    cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
+    cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d,
+    cublasLtMatmulPreference_t preference, int requested,
+    cublasLtMatmulHeuristicResult_t results[], int *returned) {
+  if (int failure = injectedFailure(__func__, CUBLAS_STATUS_NOT_SUPPORTED))
+    return static_cast<cublasStatus_t>(failure);
+  if (!handle || !descriptor || !a || !b || !c || !d || !preference ||
+      !results || !returned || requested < 1)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  *returned = 0;
+  Problem problem = {get(descriptor), get(a), get(b), get(c), get(d)};
+  // A bias may come later: its address is no matter of the choice.
+  static const int anywhere = 0;
+  problem.descriptor.bias = &anywhere;
+  std::string why;
+  if (cublasStatus_t failed = checkProblem(problem, why))
+    return refuse(__func__, failed, why);
+  const Preference &wishes = get(preference);
+  Algorithm algorithm = {
+      algorithmMagic,
+      std::min(wishes.maxWorkspaceBytes, usefulWorkspaceBytes),
+      hash(problem),
+      {}};
+  for (size_t i = 0; i < 4; ++i)
+    algorithm.alignment[i] = std::max(1u, wishes.alignment[i]);
+  results[0] = {};
+  std::memcpy(&results[0].algo, &algorithm, sizeof(algorithm));
+  results[0].workspaceSize = algorithm.workspaceBytes;
+  results[0].state = CUBLAS_STATUS_SUCCESS;
+  results[0].wavesCount = 1;
+  *returned = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+cublasStatus_t
+cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
+               const void *alpha, const void *a, cublasLtMatrixLayout_t layoutA,
+               const void *b, cublasLtMatrixLayout_t layoutB, const void *beta,
+               const void *c, cublasLtMatrixLayout_t layoutC, void *d,
+               cublasLtMatrixLayout_t layoutD, const cublasLtMatmulAlgo_t *algo,
+               void *workspace, size_t workspaceBytes, cudaStream_t stream) {
+  if (int failure = injectedFailure(__func__, CUBLAS_STATUS_EXECUTION_FAILED))
+    return static_cast<cublasStatus_t>(failure);
+  Stream *found = Streams::get().find(stream);
+  if (!handle || !descriptor || !layoutA || !layoutB || !layoutC || !layoutD ||
+      !alpha || !beta || !found)
+    return CUBLAS_STATUS_INVALID_VALUE;
+  Problem problem = {get(descriptor), get(layoutA), get(layoutB), get(layoutC),
+                     get(layoutD)};
+  Operands operands = {alpha, a, b, beta, c, d};
+  std::string why;
+  if (cublasStatus_t failed = checkProblem(problem, why))
+    return refuse(__func__, failed, why);
+  why = checkPointers(problem, operands);
+  uint64_t usedBytes = 0;
+  if (algo && why.empty()) {
+    Algorithm algorithm;
+    std::memcpy(&algorithm, algo, sizeof(algorithm));
+    why =
+        checkAlgorithm(algorithm, problem, operands, workspace, workspaceBytes);
+    usedBytes = algorithm.workspaceBytes;
+  }
+  if (!why.empty())
+    return refuse(__func__, CUBLAS_STATUS_INVALID_VALUE, why);
+  std::vector<Range> ranges = rangesOf(problem, operands);
+  uintptr_t scratch = reinterpret_cast<uintptr_t>(workspace);
+  ranges.push_back({scratch, scratch + usedBytes, /*writes=*/true});
+  Streams::get().enqueue(*found, "cublasLtMatmul", std::move(ranges));
+  if (usedBytes != 0)
+    std::memset(workspace, poison, usedBytes);
+  multiply(problem, operands);
+  return CUBLAS_STATUS_SUCCESS;
+}
+} // extern "C"
