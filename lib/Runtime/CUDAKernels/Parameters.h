@@ -73,7 +73,7 @@ struct CombineParameters {
   void *out;
 };
 
-/// shoal_scan_lines_*, shoal_scan_rows_*, * as of wideName: a thread, or a
+/// shoal_scan_lines_*, shoal_scan_rows_*, * as of WideNames: a thread, or a
 /// block, a line. A tensor is [outer, count, inner] around the scanned
 /// dimension.
 struct ScanParameters {
@@ -133,7 +133,8 @@ struct SortMergeParameters {
   int32_t *mergedPlaces;
 };
 
-/// shoal_sort_compose: out[i] = before[places[i]] in each line.
+/// shoal_sort_compose: out[i] = before[places[i]] in each line; places[i] where
+/// `before` is null.
 struct SortComposeParameters {
   SortLines lines;
   const int32_t *before;

@@ -115,7 +115,7 @@ SHOAL_KERNEL(shoal_sort_merge, SortMergeParameters) {
 SHOAL_KERNEL(shoal_sort_compose, SortComposeParameters) {
   int64_t count = p.lines.count, total = p.lines.lines * count;
   for (int64_t t = threadInGrid(); t < total; t += threadsInGrid())
-    p.out[t] = p.before[t - t % count + p.places[t]];
+    p.out[t] = p.before ? p.before[t - t % count + p.places[t]] : p.places[t];
 }
 
 /// Neighbouring threads write neighbouring elements of the result.
