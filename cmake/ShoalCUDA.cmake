@@ -8,7 +8,7 @@ if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND SHOAL_NCCL_INCLUDE_DIR)
 endif()
 option(SHOAL_CUDA "Build the runtime of the CUDA target and the emulated device" ${SHOAL_CUDA_DEFAULT})
 if(SHOAL_CUDA AND NOT SHOAL_CUDA_DEFAULT)
-  message(FATAL_ERROR "SHOAL_CUDA needs the CUDA toolkit, 12.4 or newer, and nccl.h")
+  message(FATAL_ERROR "SHOAL_CUDA needs the CUDA toolkit with nvcc, and nccl.h")
 endif()
 
 # Headers alone, for whoever includes CUDA's, cuBLASLt's or NCCL's.

@@ -1,6 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The contract of an executable, on ToyProgram.cpp: flags, files and errors.
+"""The contract of an executable, on ToyProgram.cpp or ToyProgramCUDA.cpp: flags,
+files and errors.
 
 usage: executable.py TOY TOY_WITH_A_HUGE_ARENA
 """
@@ -16,6 +17,7 @@ import time
 import unittest
 
 TOY, HUGE = sys.argv[1:3]
+TARGET = "cuda" if "cuda" in os.path.basename(TOY) else "cpu"
 DEVICES = 4
 ENVIRONMENT = dict(
     os.environ,
@@ -68,7 +70,7 @@ def is_running(pid):
         return False
 
 
-class Executable(unittest.TestCase):
+class RunsToy(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -91,6 +93,8 @@ class Executable(unittest.TestCase):
         self.assertEqual(code, 1, err)
         self.assertEqual(out, "")
 
+
+class Executable(RunsToy):
     def test_reads_shards_and_writes_global_files(self):
         code, out, err = run(*self.inputs(), "--output-dir", self.out)
         self.assertEqual((code, err), (0, ""))
@@ -121,7 +125,7 @@ class Executable(unittest.TestCase):
         with open(stats) as file:
             content = json.load(file)
         self.assertEqual(content["devices"], 4)
-        self.assertEqual(content["target"], "cpu")
+        self.assertEqual(content["target"], TARGET)
         times = content["step_seconds"]
         self.assertTrue(0 < times["min"] <= times["median"] <= times["max"])
         self.assertEqual(content["bytes_sent_per_device"], {"all_reduce": 6})

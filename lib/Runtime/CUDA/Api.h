@@ -106,8 +106,8 @@ struct Api {
 #undef SHOAL_TYPED_POINTER
 
   /// Of the emulator alone. Declares what the next operation enqueued on the
-  /// stream touches; called once for each range. Copies and memsets say so by
-  /// their arguments.
+  /// stream touches; called once for each range. For launches: the arguments of
+  /// all other calls say it.
   void (*shoalEmulationAccess)(void *stream, const void *pointer, size_t bytes,
                                int access) = nullptr;
   // NOLINTEND(readability-identifier-naming)

@@ -50,7 +50,6 @@ void Collective::startGroup() {
 void Collective::send(const void *from, int64_t bytes, int64_t rank) {
   if (bytes == 0)
     return;
-  declareAccess(stream, from, bytes, Access::Read);
   check(api.ncclSend(from, bytes, ncclInt8, static_cast<int>(rank),
                      group->communicator, stream),
         "ncclSend");
@@ -59,7 +58,6 @@ void Collective::send(const void *from, int64_t bytes, int64_t rank) {
 void Collective::receive(void *to, int64_t bytes, int64_t rank) {
   if (bytes == 0)
     return;
-  declareAccess(stream, to, bytes, Access::Write);
   check(api.ncclRecv(to, bytes, ncclInt8, static_cast<int>(rank),
                      group->communicator, stream),
         "ncclRecv");

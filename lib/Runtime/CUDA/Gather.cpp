@@ -20,8 +20,6 @@ static void gatherBlocks(Collective &collective, const Group &group,
   auto *gathered = static_cast<char *>(
       direct ? out
              : DeviceStaging::get().at(DeviceStaging::Receive, p * bytes));
-  declareAccess(collective.stream, in, bytes, Access::Read);
-  declareAccess(collective.stream, gathered, p * bytes, Access::Write);
   check(api.ncclAllGather(in, gathered, bytes, ncclInt8, group.communicator,
                           collective.stream),
         "ncclAllGather");

@@ -145,8 +145,6 @@ extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
     return reduceByKernel(
         collective, *group, Device::get().indexOver(mesh, axes), type, kind,
         count, static_cast<const char *>(in), static_cast<char *>(out));
-  declareAccess(collective.stream, in, bytes, Access::Read);
-  declareAccess(collective.stream, out, bytes, Access::Write);
   check(api.ncclAllReduce(in, out, count, reduction->type, reduction->op,
                           group->communicator, collective.stream),
         "ncclAllReduce");
@@ -212,8 +210,6 @@ extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
     return scatterByKernel(collective, *group,
                            Device::get().indexOver(mesh, blocks.axes), type,
                            kind, blocks, packed, out);
-  declareAccess(collective.stream, packed, p * bytes, Access::Read);
-  declareAccess(collective.stream, out, bytes, Access::Write);
   check(api.ncclReduceScatter(packed, out,
                               shoal::support::numElements(blocks.block),
                               reduction->type, reduction->op,

@@ -1,0 +1,112 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What executables for CUDA have beside the contract in executable.py: flags, and
+what they say when the device or a collective fails. Faults are those of the
+emulated device, see CUDAEmulation/Faults.h.
+
+usage: executable_cuda.py TOY TOY_WITH_A_HUGE_ARENA TOY_WITHOUT_ITS_LIBRARY
+"""
+
+import subprocess
+import sys
+import time
+import unittest
+
+import executable
+
+TOY, HUGE, ALONE = sys.argv[1:4]
+ANY = "--random-inputs=1"
+
+
+class CUDA(executable.RunsToy):
+    def check_fault(self, expected, *flags, **options):
+        """A failure in a step: several ranks may tell before all are ended."""
+        code, _, err = executable.run(ANY, *flags, **options)
+        self.assertNotEqual(code, 0)
+        lines = [line for line in err.splitlines() if line.startswith("error: ")]
+        self.assertNotEqual(lines, [], err)
+        for line in lines:
+            self.assertIn(expected, line)
+        return lines
+
+    def test_without_its_library(self):
+        done = subprocess.run([ALONE, "--describe"], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertIn("program toy: 4 devices, target cuda", done.stdout)
+        self.check_error(
+            "cannot load a library that programs for CUDA need: /no/such/emulation.so: "
+            "cannot open shared object file",
+            ANY,
+            program=ALONE,
+        )
+
+    def test_flags_of_this_target(self):
+        code, out, _ = executable.run("--help")
+        self.assertEqual(code, 0)
+        self.assertIn("--collective-timeout SECONDS", out)
+        self.check_error(
+            '--collective-timeout: "0" is not a number of at least 1', "--collective-timeout=0"
+        )
+
+    def test_no_driver(self):
+        self.check_error(
+            "no GPU can be used: CUDA driver version is insufficient",
+            ANY,
+            SHOAL_EMULATION_FAIL="cudaGetDeviceCount:1=35",
+        )
+
+    def test_kernels_for_another_gpu(self):
+        # The program's image is the last that is loaded.
+        self.check_error(
+            "and has no code for the GPU here, sm_",
+            ANY,
+            SHOAL_EMULATION_FAIL="cudaLibraryLoadData:2=209",
+        )
+
+    def test_memory_that_is_not_there(self):
+        self.check_error("toy needs 931.32 TiB, device has ", ANY, program=HUGE)
+        self.check_error("not enough memory: toy needs ", ANY, SHOAL_EMULATION_FAIL="cudaMalloc:1=2@2")
+
+    def test_calls_that_fail_say_for_what(self):
+        for call, what in [
+            ("cudaLaunchKernel:1", "cudaLaunchKernel for kernel toy_sum failed: "),
+            ("ncclAllReduce:1", "ncclAllReduce for collective 0 failed: "),
+        ]:
+            self.check_fault(what, SHOAL_EMULATION_FAIL=f"{call}@1")
+
+    def test_an_asynchronous_error_of_nccl(self):
+        lines = self.check_fault(
+            "NCCL failed on rank ",
+            SHOAL_EMULATION_FAIL="ncclCommGetAsyncError:0@1",
+            SHOAL_EMULATION_HANG="ncclAllReduce:1@1",
+        )
+        self.assertIn("NCCL failed on rank 1: ", lines[0])
+
+    def test_a_collective_that_does_not_end(self):
+        begin = time.time()
+        lines = self.check_fault(
+            'collective 0 (all_reduce over {"x"}, toy.mlir:1:1: the sum of x) has not ended after '
+            "1 s on rank 2; it joins the ranks 0, 2, 1, 3",
+            "--collective-timeout=1",
+            SHOAL_EMULATION_HANG="ncclAllReduce:1@2",
+        )
+        self.assertEqual(len(lines), 1)
+        self.assertLess(time.time() - begin, 20)
+
+    def test_work_that_does_not_end_is_no_late_collective(self):
+        # What hangs is the kernel in front of it.
+        process = executable.start(
+            ANY, "--collective-timeout=1", SHOAL_EMULATION_HANG="toy_sum:1@2"
+        )
+        try:
+            process.wait(timeout=6)
+            self.fail(process.stderr.read())
+        except subprocess.TimeoutExpired:
+            pass
+        finally:
+            process.kill()
+            process.communicate()
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
