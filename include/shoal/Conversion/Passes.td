@@ -55,7 +55,7 @@ def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
-def GuardDivision : Pass<"shoal-guard-division", "::mlir::func::FuncOp"> {
+def GuardDivision : Pass<"shoal-guard-division"> {
   let summary = "Integer divisions never trap";
   let description = [{
     Divides by one where a scalar integer division has no quotient: by zero, or

@@ -95,19 +95,38 @@ void shoal::registerDeviceImagePipelines() {
       "shoal-lower-kernels-to-host",
       "Lower the kernels of gpu.modules to functions for the emulated device",
       [](OpPassManager &pm) { buildEmulatedKernelPipeline(pm); });
+  registerWriteImagePass();
+}
+
+/// A module with a copy of the kernels, lowered.
+static OwningOpRef<ModuleOp> lowerCopy(gpu::GPUModuleOp kernels,
+                                       void (*build)(OpPassManager &)) {
+  OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.getLoc());
+  OpBuilder::atBlockEnd(module->getBody()).clone(*kernels);
+  if (failed(runPasses(*module, build)))
+    return nullptr;
+  return module;
+}
+
+FailureOr<std::string> shoal::buildPTX(gpu::GPUModuleOp kernels, StringRef arch,
+                                       StringRef toolkitDirectory) {
+  OwningOpRef<ModuleOp> module = lowerCopy(kernels, buildNVVMPipeline);
+  if (!module)
+    return failure();
+  return translateToPTX(*module->getOps<gpu::GPUModuleOp>().begin(), arch,
+                        toolkitDirectory);
 }
 
 FailureOr<std::string> shoal::buildImage(gpu::GPUModuleOp kernels,
                                          ArrayRef<std::string> archs,
                                          StringRef toolkitDirectory) {
-  OwningOpRef<ModuleOp> module = ModuleOp::create(kernels.getLoc());
-  OpBuilder::atBlockEnd(module->getBody()).clone(*kernels);
   bool isEmulated = llvm::is_contained(archs, "emulated");
   if (archs.empty() || (isEmulated && archs.size() > 1))
     return kernels.emitError(
         "expected GPU architectures, or \"emulated\" alone");
-  if (failed(runPasses(*module, isEmulated ? buildEmulatedKernelPipeline
-                                           : buildNVVMPipeline)))
+  OwningOpRef<ModuleOp> module = lowerCopy(
+      kernels, isEmulated ? buildEmulatedKernelPipeline : buildNVVMPipeline);
+  if (!module)
     return failure();
   return isEmulated ? buildSharedObject(*module)
                     : buildFatbin(*module, archs, toolkitDirectory);

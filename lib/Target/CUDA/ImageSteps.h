@@ -24,6 +24,14 @@ mlir::FailureOr<std::string> translateToPTX(mlir::gpu::GPUModuleOp kernels,
                                             llvm::StringRef arch,
                                             llvm::StringRef toolkitDirectory);
 
+/// The PTX of kernels that have not been lowered; `kernels` stays as it is.
+mlir::FailureOr<std::string> buildPTX(mlir::gpu::GPUModuleOp kernels,
+                                      llvm::StringRef arch,
+                                      llvm::StringRef toolkitDirectory);
+
+/// Registers --shoal-write-image.
+void registerWriteImagePass();
+
 /// Runs the tool; what it says becomes a note of the error "`what` failed".
 mlir::LogicalResult runTool(llvm::StringRef what,
                             llvm::ArrayRef<std::string> command,
