@@ -1,6 +1,6 @@
 # What of the CUDA target can be built. Headers and nvcc are enough: programs
 # load NVIDIA's libraries when they start, or the emulated device instead.
-find_package(CUDAToolkit QUIET)
+find_package(CUDAToolkit 12.4 QUIET)
 find_path(SHOAL_NCCL_INCLUDE_DIR nccl.h HINTS ${CUDAToolkit_INCLUDE_DIRS})
 set(SHOAL_CUDA_DEFAULT OFF)
 if(CUDAToolkit_FOUND AND CUDAToolkit_NVCC_EXECUTABLE AND SHOAL_NCCL_INCLUDE_DIR)

@@ -28,3 +28,21 @@ foreach(test executable executable_cuda)
     $<TARGET_FILE:toy-program-cuda-alone>)
   set_tests_properties(CUDA.${test} PROPERTIES LABELS unit TIMEOUT 600)
 endforeach()
+
+# The calls of one device: the same tests as on the CPU, and the copies that
+# other calls are made of.
+shoal_add_runtime_program(CUDARuntimeTests shoal_rt_cuda
+  CUDACopyTest.cpp
+  CUDATestMain.cpp
+  EinsumTest.cpp
+  RaggedEinsumTest.cpp
+  ScanTest.cpp
+  WindowsTest.cpp
+)
+target_link_libraries(CUDARuntimeTests PRIVATE GTest::gmock GTest::gtest)
+add_dependencies(CUDARuntimeTests shoal_cuda_emulation)
+target_compile_definitions(CUDARuntimeTests PRIVATE
+  SHOAL_TEST_EMULATION="$<TARGET_FILE:shoal_cuda_emulation>")
+gtest_discover_tests(CUDARuntimeTests DISCOVERY_MODE PRE_TEST TEST_PREFIX CUDA.
+  PROPERTIES LABELS unit ENVIRONMENT
+  "OMPI_ALLOW_RUN_AS_ROOT=1;OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1")

@@ -1,7 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#ifdef SHOAL_TEST_EMULATION
+#include "CUDA/Gemm.h"
+#else
 #include "CPU/Gemm.h"
+#endif
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
 

@@ -4,6 +4,7 @@
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
 
+#include <algorithm>
 #include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -61,6 +62,36 @@ TEST(Cumulative, bf16_accumulates_in_f32) {
   auto out = scan<uint16_t>({2, 0, 1, count, 0, 0, 0}, ones);
   EXPECT_EQ(shoal::support::toFloat(shoal::support::BFloat16{out[count - 1]}),
             512);
+}
+
+/// Sums of i64, which no order of adding changes.
+void checkLong(int64_t outer, int64_t count, int64_t inner, bool exclusive,
+               bool reverse) {
+  std::vector<int64_t> in(outer * count * inner), expected(in.size());
+  for (size_t i = 0; i < in.size(); ++i)
+    in[i] = static_cast<int64_t>(i * 7919 % 1000) - 300;
+  for (int64_t o = 0; o < outer; ++o)
+    for (int64_t j = 0; j < inner; ++j) {
+      int64_t sum = 0;
+      for (int64_t step = 0; step < count; ++step) {
+        int64_t i = reverse ? count - 1 - step : step;
+        int64_t at = (o * count + i) * inner + j;
+        expected[at] = exclusive ? sum : sum + in[at];
+        sum += in[at];
+      }
+    }
+  auto out =
+      scan<int64_t>({4, 0, 3, outer, count, inner, 1, exclusive, reverse}, in);
+  EXPECT_EQ(out, expected) << count << " of " << inner;
+}
+
+TEST(Cumulative, long_lines) {
+  for (int64_t count : {65, 1024, 1025, 5000})
+    for (bool exclusive : {false, true})
+      for (bool reverse : {false, true}) {
+        checkLong(2, count, 1, exclusive, reverse);
+        checkLong(1, count, 3, exclusive, reverse);
+      }
 }
 
 TEST(Cumulative, no_elements) {
@@ -143,6 +174,26 @@ TEST(Sort, along_either_dim) {
               ElementsAre(3, 1, 5, 0, 4, 2));
   EXPECT_THAT(sortPairs(false, {2, 3}, 1, keys).keys,
               ElementsAre(1, 2, 3, 0, 1, 5));
+}
+
+/// More elements than are sorted at once, with many that are equal.
+TEST(Sort, long_lines_are_stable) {
+  for (int64_t count : {1000, 1024, 1025, 3000, 4097}) {
+    std::vector<float> keys(2 * count);
+    for (size_t i = 0; i < keys.size(); ++i)
+      keys[i] = static_cast<float>(i * 7919 % 97) - 50;
+    for (bool descending : {false, true}) {
+      std::vector<int32_t> expected(keys.size());
+      std::iota(expected.begin(), expected.end(), 0);
+      for (int64_t line = 0; line < 2; ++line)
+        std::stable_sort(
+            expected.begin() + line * count,
+            expected.begin() + (line + 1) * count, [&](int32_t a, int32_t b) {
+              return descending ? keys[a] > keys[b] : keys[a] < keys[b];
+            });
+      EXPECT_EQ(sortPairs(descending, {2, count}, 1, keys).places, expected);
+    }
+  }
 }
 
 TEST(Sort, by_two_keys) {

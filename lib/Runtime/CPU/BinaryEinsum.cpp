@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "BinaryEinsum.h"
+#include "Gemm.h"
+#include "LoopProduct.h"
 
 namespace shoal::rt {
 
@@ -12,89 +14,27 @@ const void *oneOf(ElementType type) {
   });
 }
 
-/// Sums the letters that operand `which` alone has, into a dense tensor of
-/// what remains, whose strides replace `strides`.
-BinaryEinsum::Preparation
-BinaryEinsum::prepareOperand(EinsumSpec &spec, size_t which, bool toCompute,
-                             std::vector<int64_t> &strides) {
-  Preparation preparation;
-  Letters kept, seen;
-  Loops<3> lone;
-  const Letters &partner = spec.operands[1 - which];
-  for (int64_t letter : spec.operands[which]) {
-    if (contains(seen, letter)) // a diagonal
-      continue;
-    seen.push_back(letter);
-    if (contains(spec.result, letter) || contains(partner, letter))
-      kept.push_back(letter);
-    else if (spec.sizes[letter] > 1)
-      lone.push_back({spec.sizes[letter], {strides[letter], 0, 0}});
-  }
-  preparation.needed = toCompute || !lone.empty();
-  if (!preparation.needed)
-    return preparation;
-  std::vector<int64_t> dense = letterStrides(spec, kept);
-  Loops<3> outer;
-  preparation.elements = 1;
-  for (int64_t letter : kept) {
-    outer.push_back({spec.sizes[letter], {strides[letter], 0, dense[letter]}});
-    preparation.elements *= spec.sizes[letter];
-  }
-  preparation.sum = {outer, lone, spec.typeIn, computeType(spec)};
-  spec.operands[which] = kept;
-  strides = dense;
-  return preparation;
-}
-
-BinaryEinsum::BinaryEinsum(EinsumSpec spec,
-                           std::array<std::vector<int64_t>, 2> operandStrides)
-    : typeIn(spec.typeIn), typeOut(spec.typeOut), compute(computeType(spec)) {
-  std::array<std::vector<int64_t>, 3> strides = {
-      std::move(operandStrides[0]), std::move(operandStrides[1]),
-      letterStrides(spec, spec.result)};
-  for (size_t i = 0; i < 2; ++i)
-    preparations[i] = prepareOperand(spec, i, /*toCompute=*/false, strides[i]);
-  // Loops take two operands of one type.
-  ElementType type = spec.typeIn;
-  for (size_t i = 0; i < 2 && type != compute; ++i)
-    if (preparations[1 - i].needed && !preparations[i].needed)
-      preparations[i] = prepareOperand(spec, i, /*toCompute=*/true, strides[i]);
-  if (preparations[0].needed)
-    type = compute;
-
-  Contraction contraction = classify(spec, strides);
-  if (support::isFloat(compute) && !contraction.summed.empty()) {
-    bool convertsIn = type != compute, convertsOut = spec.typeOut != compute;
-    gemm = planGemm(contraction, {convertsIn, convertsIn, convertsOut},
-                    static_cast<int64_t>(support::elementSize(compute)));
-    if (gemm && gemm->cost <= loopCost(contraction))
-      return;
-    gemm.reset();
-  }
-  loops = {contraction.batch, contraction.summed, type, spec.typeOut};
-  for (const Loops<3> *part : {&contraction.rows, &contraction.columns})
-    loops.outer.insert(loops.outer.end(), part->begin(), part->end());
-}
-
-void BinaryEinsum::run(const void *a, const void *b, void *result) const {
+void runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
+               void *result) {
   std::array<const void *, 2> operands = {a, b};
-  std::array<ElementType, 2> types = {typeIn, typeIn};
+  std::array<ElementType, 2> types = {einsum.typeIn, einsum.typeIn};
   constexpr Staging::Slot slots[] = {Staging::Sum0, Staging::Sum1};
   for (size_t i = 0; i < 2; ++i) {
-    const Preparation &preparation = preparations[i];
+    const BinaryEinsum::Preparation &preparation = einsum.preparations[i];
     if (!preparation.needed)
       continue;
     void *summed = Staging::get().at(
-        slots[i], preparation.elements * support::elementSize(compute));
-    preparation.sum.run(operands[i], oneOf(typeIn), summed);
+        slots[i], preparation.elements * support::elementSize(einsum.compute));
+    runLoops(preparation.sum, operands[i], oneOf(einsum.typeIn), summed);
     operands[i] = summed;
-    types[i] = compute;
+    types[i] = einsum.compute;
   }
-  if (gemm)
-    runGemm(*gemm, compute,
-            {operands[0], types[0], operands[1], types[1], result, typeOut});
+  if (einsum.gemm)
+    runGemm(
+        *einsum.gemm, einsum.compute,
+        {operands[0], types[0], operands[1], types[1], result, einsum.typeOut});
   else
-    loops.run(operands[0], operands[1], result);
+    runLoops(einsum.loops, operands[0], operands[1], result);
 }
 
 } // namespace shoal::rt

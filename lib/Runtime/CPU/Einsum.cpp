@@ -3,117 +3,35 @@
 //
 // shoal_rt_einsum: from a descriptor to copies, loops and matrix products.
 
+#include "../Common/PreparedEinsum.h"
 #include "../Common/Recorder.h"
 #include "BinaryEinsum.h"
+#include "LoopProduct.h"
 #include "StridedCopy.h"
 
 #include <cstring>
-#include <memory>
-#include <unordered_map>
 
 namespace shoal::rt {
 
-namespace {
-
-/// An einsum ready to run, any number of times.
-struct Prepared {
-  EinsumSpec spec;
-  /// Set where the types differ in a way that kernels do not know: then the
-  /// spec is that of the computation, and operands and result are converted.
-  std::optional<std::pair<ElementType, ElementType>> declaredTypes;
-  int64_t resultElements = 0;
-  bool emptySum = false;
-  /// A transpose or a copy, for one operand without sums.
-  bool isCopy = false;
-  Loops<2> copy;
-  /// A sum, for one operand.
-  LoopProduct sum;
-  /// For two.
-  BinaryEinsum product;
-};
-
-} // namespace
-
-static int64_t elementsOf(const EinsumSpec &spec, const Letters &letters) {
-  int64_t count = 1;
-  for (int64_t letter : letters)
-    count *= spec.sizes[letter];
-  return count;
-}
-
-/// One operand: a copy, or a sum as a product by one.
-static void prepareUnary(Prepared &prepared) {
-  const EinsumSpec &spec = prepared.spec;
-  std::vector<int64_t> in = letterStrides(spec, spec.operands[0]);
-  std::vector<int64_t> out = letterStrides(spec, spec.result);
-  LoopProduct &loops = prepared.sum;
-  loops = {{}, {}, spec.typeIn, spec.typeOut};
-  for (size_t l = 0; l < spec.sizes.size(); ++l) {
-    Loop<3> loop{spec.sizes[l], {in[l], 0, out[l]}};
-    bool kept = contains(spec.result, static_cast<int64_t>(l));
-    (kept ? loops.outer : loops.summed).push_back(loop);
-    if (kept)
-      prepared.copy.push_back({loop.size, {in[l], out[l]}});
-  }
-  prepared.isCopy = simplify(loops.summed, 0).empty();
-}
-
-/// Kernels take equal types, or f32 beside a small float.
-static void useComputeTypes(Prepared &prepared) {
-  EinsumSpec &spec = prepared.spec;
-  ElementType in = spec.typeIn, out = spec.typeOut, compute = computeType(spec);
-  bool small = in == ElementType::BF16 || in == ElementType::F16;
-  if (in == out || (small && out == ElementType::F32))
-    return;
-  prepared.declaredTypes = {in, out};
-  spec.typeIn = spec.typeOut = compute;
-}
-
-static Prepared prepare(const int64_t *desc) {
-  Prepared prepared;
-  prepared.spec = parseEinsum(desc);
-  useComputeTypes(prepared);
-  const EinsumSpec &spec = prepared.spec;
-  prepared.resultElements = elementsOf(spec, spec.result);
-  prepared.emptySum = contains(spec.sizes, 0);
-  if (prepared.emptySum)
-    return prepared;
-  if (spec.operands.size() == 1)
-    prepareUnary(prepared);
-  else
-    prepared.product =
-        BinaryEinsum(spec, {letterStrides(spec, spec.operands[0]),
-                            letterStrides(spec, spec.operands[1])});
-  return prepared;
-}
-
-static const Prepared &lookUp(const int64_t *desc) {
-  static std::unordered_map<const int64_t *, Prepared> cache;
-  auto entry = cache.find(desc);
-  // The address says it all for a program; a test may reuse one.
-  if (entry == cache.end() || !describes(desc, entry->second.spec))
-    entry = cache.insert_or_assign(desc, prepare(desc)).first;
-  return entry->second;
-}
-
-static void runUnary(const Prepared &prepared, const void *in, void *out) {
+static void runUnary(const PreparedEinsum &prepared, const void *in,
+                     void *out) {
   const EinsumSpec &spec = prepared.spec;
   if (prepared.isCopy)
     copyStrided(prepared.copy, spec.typeIn, in, spec.typeOut, out);
   else
-    prepared.sum.run(in, oneOf(spec.typeIn), out);
+    runLoops(prepared.sum, in, oneOf(spec.typeIn), out);
 }
 
-static void runTyped(const Prepared &prepared, const void *in0, const void *in1,
-                     void *out) {
+static void runTyped(const PreparedEinsum &prepared, const void *in0,
+                     const void *in1, void *out) {
   if (prepared.spec.operands.size() == 1)
     runUnary(prepared, in0, out);
   else
-    prepared.product.run(in0, in1, out);
+    runBinary(prepared.product, in0, in1, out);
 }
 
 /// Through whole converted copies, for the rare mixtures of types.
-static void runConverted(const Prepared &prepared, const void *in0,
+static void runConverted(const PreparedEinsum &prepared, const void *in0,
                          const void *in1, void *out) {
   const EinsumSpec &spec = prepared.spec;
   auto [typeIn, typeOut] = *prepared.declaredTypes;
@@ -136,7 +54,7 @@ static void runConverted(const Prepared &prepared, const void *in0,
   copyStrided({{count, {1, 1}}}, compute, result, typeOut, out);
 }
 
-static void runEinsum(const Prepared &prepared, const void *in0,
+static void runEinsum(const PreparedEinsum &prepared, const void *in0,
                       const void *in1, void *out) {
   if (prepared.resultElements == 0)
     return;
@@ -158,7 +76,7 @@ extern "C" void shoal_rt_einsum(const int64_t *desc, const void *in0,
                                 const void *in1OrOut, void *out) {
   using namespace shoal::rt;
   Timed timed(Activity::Einsum);
-  const Prepared &prepared = lookUp(desc);
+  const PreparedEinsum &prepared = lookUpEinsum(desc, hostModel);
   if (prepared.spec.operands.size() == 1)
     runEinsum(prepared, in0, nullptr, const_cast<void *>(in1OrOut));
   else

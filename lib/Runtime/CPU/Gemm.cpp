@@ -42,15 +42,10 @@ struct Stored {
 
   Stored(CBLAS_ORDER order, int64_t rows, int64_t columns,
          MatrixStrides strides) {
-    bool rowMajor = (strides.column == 1 || columns == 1) &&
-                    (rows == 1 || strides.row >= columns);
-    int64_t dense = rowMajor ? columns : rows;
-    int64_t outer = rowMajor ? rows : columns;
-    int64_t stride = rowMajor ? strides.row : strides.column;
+    StoredMatrix stored(rows, columns, strides);
     transpose =
-        rowMajor == (order == CblasRowMajor) ? CblasNoTrans : CblasTrans;
-    // The leading dimension of a single row is not used, but checked.
-    leading = static_cast<int>(outer == 1 ? dense : stride);
+        stored.rowMajor == (order == CblasRowMajor) ? CblasNoTrans : CblasTrans;
+    leading = static_cast<int>(stored.leading);
   }
 };
 

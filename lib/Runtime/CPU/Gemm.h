@@ -8,17 +8,6 @@
 
 namespace shoal::rt {
 
-/// The tensors of a plan, with their element types. Types other than `compute`
-/// (f32 or f64) are packed in the plan.
-struct GemmTensors {
-  const void *a;
-  ElementType typeA;
-  const void *b;
-  ElementType typeB;
-  void *c;
-  ElementType typeC;
-};
-
 void runGemm(const GemmPlan &plan, ElementType compute,
              const GemmTensors &tensors);
 

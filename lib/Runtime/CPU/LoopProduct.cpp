@@ -149,11 +149,12 @@ inline constexpr bool isSupported =
 
 } // namespace
 
-void LoopProduct::run(const void *a, const void *b, void *result) const {
-  dispatchType(typeIn, [&]<typename In>() {
-    dispatchType(typeOut, [&]<typename Out>() {
+void runLoops(const LoopProduct &product, const void *a, const void *b,
+              void *result) {
+  dispatchType(product.typeIn, [&]<typename In>() {
+    dispatchType(product.typeOut, [&]<typename Out>() {
       if constexpr (isSupported<In, Out>)
-        Kernel<In, Out, Accumulator<In>>(*this, static_cast<const In *>(a),
+        Kernel<In, Out, Accumulator<In>>(product, static_cast<const In *>(a),
                                          static_cast<const In *>(b),
                                          static_cast<Out *>(result))
             .run();

@@ -4,24 +4,13 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 #define SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 
-#include "../Common/Loops.h"
-#include "../Common/Numeric.h"
+#include "../Common/LoopProduct.h"
 
 namespace shoal::rt {
 
-/// result[r] = sum over `summed` of a * b, by vectorised loops: what products
-/// without a sum, integers and odd small contractions come to. Loops index
-/// operand 0 (a), 1 (b) and 2 (the result); `outer` walks the result, which is
-/// dense, once. The types are equal, or one is f32 and the other bf16 or f16;
-/// small floats are multiplied and summed in f32.
-struct LoopProduct {
-  Loops<3> outer;
-  Loops<3> summed;
-  ElementType typeIn;
-  ElementType typeOut;
-
-  void run(const void *a, const void *b, void *result) const;
-};
+/// By vectorised loops.
+void runLoops(const LoopProduct &product, const void *a, const void *b,
+              void *result);
 
 } // namespace shoal::rt
 

@@ -13,12 +13,6 @@ Kind kindOn(ElementType type, Kind kind) {
   return isOr ? Kind::Or : Kind::And;
 }
 
-const char *wideName(ElementType type) {
-  if (!support::isFloat(type))
-    return "integer";
-  return type == ElementType::F64 ? "double" : "float";
-}
-
 void combine(ElementType type, Kind kind, int64_t count, int64_t parts,
              const void *in, void *out, cudaStream_t stream) {
   bool bitwise = kind == Kind::And || kind == Kind::Or;
@@ -31,9 +25,7 @@ void combine(ElementType type, Kind kind, int64_t count, int64_t parts,
                       static_cast<int32_t>(kindOn(type, kind)),
                       in,
                       out};
-  const char *name = type == ElementType::F64 ? "shoal_combine_double"
-                     : support::isFloat(type) ? "shoal_combine_float"
-                                              : "shoal_combine_integer";
+  const char *name = SHOAL_WIDE_NAMES("shoal_combine").of(type);
   launch(stream, name, blocksFor(count, blockThreads), p,
          {{in, bytes * parts, Access::Read}, {out, bytes, Access::Write}});
 }

@@ -19,10 +19,6 @@ void combine(ElementType type, Kind kind, int64_t count, int64_t parts,
 /// kernels know no i1.
 Kind kindOn(ElementType type, Kind kind);
 
-/// "float", "double" or "integer": what kernels compute a type in, the end of
-/// their names.
-const char *wideName(ElementType type);
-
 } // namespace shoal::rt
 
 #endif // SHOAL_LIB_RUNTIME_CUDA_COMBINE_H

@@ -12,6 +12,7 @@
 #include "../CUDAKernels/Parameters.h"
 #include "../Common/Loops.h"
 #include "Api.h"
+#include "shoal/Support/ElementType.h"
 
 #include <initializer_list>
 
@@ -41,6 +42,35 @@ void launch(cudaStream_t stream, const char *name, int64_t blocks,
             std::initializer_list<Touched> touched) {
   launchKernel(stream, name, blocks, &parameters, touched);
 }
+
+/// The names of a kernel that exists for each wide type, see Elements.h.
+struct WideNames {
+  const char *forFloat, *forDouble, *forInteger;
+
+  const char *of(support::ElementType type) const {
+    if (!support::isFloat(type))
+      return forInteger;
+    return type == support::ElementType::F64 ? forDouble : forFloat;
+  }
+};
+#define SHOAL_WIDE_NAMES(prefix)                                               \
+  ::shoal::rt::WideNames{prefix "_float", prefix "_double", prefix "_integer"}
+
+/// Of one that exists for elements of 1, 2, 4, 8, some also of 16 bytes.
+struct WidthNames {
+  const char *for1, *for2, *for4, *for8, *for16;
+
+  const char *of(int64_t width) const {
+    return width == 16  ? for16
+           : width == 8 ? for8
+           : width == 4 ? for4
+           : width == 2 ? for2
+                        : for1;
+  }
+};
+#define SHOAL_WIDTH_NAMES(prefix)                                              \
+  ::shoal::rt::WidthNames{prefix "_1", prefix "_2", prefix "_4", prefix "_8",  \
+                          prefix "_16"}
 
 /// Blocks for a kernel that goes through `count` items in steps of its grid, a
 /// thread (or, with `perBlock` below blockThreads, a group of threads) an item.

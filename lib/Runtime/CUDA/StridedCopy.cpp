@@ -39,11 +39,7 @@ static void copyWords(Loops<2> loops, int64_t width, const void *source,
         stride /= count;
     width *= count;
   }
-  const char *name = width == 16  ? "shoal_copy_16"
-                     : width == 8 ? "shoal_copy_8"
-                     : width == 4 ? "shoal_copy_4"
-                     : width == 2 ? "shoal_copy_2"
-                                  : "shoal_copy_1";
+  const char *name = SHOAL_WIDTH_NAMES("shoal_copy").of(width);
   CopyParameters p{nestOf(loops), 0, 0, source, target};
   launch(stream, name, blocksFor(p.nest.count, blockThreads), p,
          {{source, sourceBytes, Access::Read},
@@ -79,10 +75,7 @@ static bool transpose(Loops<2> loops, int64_t width, const void *source,
   auto tiles = [](int64_t size) {
     return (size + transposeTile - 1) / transposeTile;
   };
-  const char *name = width == 8   ? "shoal_transpose_8"
-                     : width == 4 ? "shoal_transpose_4"
-                     : width == 2 ? "shoal_transpose_2"
-                                  : "shoal_transpose_1";
+  const char *name = SHOAL_WIDTH_NAMES("shoal_transpose").of(width);
   int64_t blocks = tiles(p.sourceDense) * tiles(p.targetDense) * p.nest.count;
   launch(stream, name, blocksFor(blocks, 1), p,
          {{source, sourceBytes, Access::Read},
@@ -132,10 +125,7 @@ void copyBox(const BoxCopy &box, ElementType type, const void *source,
 
 void fill(int64_t width, uint64_t bits, int64_t count, void *target,
           cudaStream_t stream) {
-  const char *name = width == 8   ? "shoal_fill_8"
-                     : width == 4 ? "shoal_fill_4"
-                     : width == 2 ? "shoal_fill_2"
-                                  : "shoal_fill_1";
+  const char *name = SHOAL_WIDTH_NAMES("shoal_fill").of(width);
   launch(stream, name, blocksFor(count, blockThreads),
          FillParameters{count, bits, target},
          {{target, count * width, Access::Write}});

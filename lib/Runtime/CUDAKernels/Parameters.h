@@ -73,6 +73,195 @@ struct CombineParameters {
   void *out;
 };
 
+/// shoal_scan_lines_*, shoal_scan_rows_*, * as of WideNames: a thread, or a
+/// block, a line. A tensor is [outer, count, inner] around the scanned
+/// dimension.
+struct ScanParameters {
+  int64_t lines;
+  int64_t count;
+  int64_t inner;
+  int32_t type;
+  int32_t kind;
+  int32_t exclusive;
+  int32_t reverse;
+  /// combine(identity, x) == x, in the wide type.
+  union {
+    float floatIdentity;
+    double doubleIdentity;
+    int64_t integerIdentity;
+  };
+  const void *in;
+  void *out;
+};
+
+/// Sorting works on lines of [outer, count, inner] one after another, by
+/// unsigned keys in the order of the elements and with the place that each
+/// element had in its line.
+struct SortLines {
+  int64_t lines;
+  int64_t count;
+  int64_t inner;
+};
+
+/// shoal_sort_keys: the keys of a tensor, in the order of `places`, or as they
+/// are where that is null.
+struct SortKeysParameters {
+  SortLines lines;
+  int32_t type;
+  int32_t descending;
+  const void *in;
+  const int32_t *places;
+  uint64_t *keys;
+};
+
+/// shoal_sort_tiles: sorts tiles of sortTile elements of each line. Numbers
+/// them by where they were.
+inline constexpr int sortTile = 1024;
+struct SortTilesParameters {
+  SortLines lines;
+  uint64_t *keys;
+  int32_t *places;
+};
+
+/// shoal_sort_merge: merges pairs of sorted runs of `run` elements.
+struct SortMergeParameters {
+  SortLines lines;
+  int64_t run;
+  const uint64_t *keys;
+  const int32_t *places;
+  uint64_t *mergedKeys;
+  int32_t *mergedPlaces;
+};
+
+/// shoal_sort_compose: out[i] = before[places[i]] in each line; places[i] where
+/// `before` is null.
+struct SortComposeParameters {
+  SortLines lines;
+  const int32_t *before;
+  const int32_t *places;
+  int32_t *out;
+};
+
+/// shoal_sort_move_{1,2,4,8}: the first `kept` elements of each line of the
+/// result are those at `places`.
+struct SortMoveParameters {
+  SortLines lines;
+  int64_t kept;
+  const int32_t *places;
+  const void *in;
+  void *out;
+};
+
+/// shoal_top_k: a warp a row of n elements. The result of a few rounds, each of
+/// which finds the greatest element behind the one before.
+struct TopKParameters {
+  int64_t rows;
+  int64_t n;
+  int64_t k;
+  int32_t type;
+  const void *in;
+  void *values;
+  int32_t *indices;
+};
+
+/// Windows, see ABI.h. The windows' tensor is walked by `batch` (strides in the
+/// indices, the operand and the windows' tensor) and within a window by
+/// `window` (strides in the operand and the windows' tensor).
+struct WindowDim {
+  int64_t size;
+  int64_t windowSize;
+  int64_t windowStride;
+  /// In the operand.
+  int64_t stride;
+  /// Of its start in an index, or -1.
+  int64_t component;
+  /// The loop of `batch` that walks this dimension of the operand, or -1.
+  int64_t batchLoop;
+};
+struct Windows {
+  Nest<3> batch;
+  Nest<2> window;
+  int32_t rank;
+  int32_t indexType;
+  int32_t clamps;
+  WindowDim dims[maxNestLoops];
+  const void *indices;
+};
+
+/// shoal_gather_{1,2,4,8,16}
+struct GatherParameters {
+  Windows windows;
+  const void *in;
+  void *out;
+};
+
+/// What shoal_scatter_* combine: `kind` is a Kind or -1 to overwrite.
+struct ScatterParameters {
+  Windows windows;
+  int32_t type;
+  int32_t kind;
+  const void *updates;
+  void *inout;
+  /// shoal_scatter_window_*: the window of this batch index alone.
+  int64_t batchIndex;
+  /// shoal_scatter_runs_*: where each window goes, sorted, and its batch index.
+  const uint64_t *keys;
+  const int32_t *places;
+  /// shoal_scatter_places_*: the operand's elements, and whether windows come
+  /// in the order of the updates.
+  int64_t operandCount;
+  int32_t inOrder;
+};
+
+/// shoal_scatter_keys: the place in the operand where each window begins, or
+/// droppedWindow. For windows that are inside or outside as a whole.
+inline constexpr uint64_t droppedWindow = ~uint64_t(0);
+struct ScatterKeysParameters {
+  Windows windows;
+  uint64_t *keys;
+};
+
+/// shoal_product_*, shoal_product_rows_*: a thread, or a block, an element of
+/// the result. See LoopProduct.h; `b` may be null for a one.
+struct ProductParameters {
+  /// Strides in a, b and the result; strides in a and b.
+  Nest<3> outer;
+  Nest<2> summed;
+  int32_t typeIn;
+  int32_t typeOut;
+  /// Kinds: sum and product, or or and and on i1.
+  int32_t sum;
+  int32_t product;
+  const void *a;
+  const void *b;
+  void *result;
+};
+
+/// shoal_ragged_*: a thread an element of the result, see
+/// shoal_rt_ragged_einsum.
+struct RaggedParameters {
+  /// Of the result, which is dense: strides in in0, in1, the bounds. The rows'
+  /// loop, if the result has it, is rowLoop.
+  Nest<3> outer;
+  int32_t rowLoop;
+  /// Indices of the bounds that the result has not, in the order of the bounds.
+  Nest<3> groups;
+  /// Other letters that the result has not: strides in in0 and in1.
+  Nest<2> summed;
+  int64_t rows;
+  int64_t rowStrides[2];
+  int32_t typeIn;
+  int32_t typeOut;
+  int32_t boundType;
+  int32_t sum;
+  int32_t product;
+  const void *in0;
+  const void *in1;
+  const void *begins;
+  const void *ends;
+  void *out;
+};
+
 } // namespace shoal::rt
 
 #endif // SHOAL_LIB_RUNTIME_CUDAKERNELS_PARAMETERS_H

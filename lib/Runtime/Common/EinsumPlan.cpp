@@ -7,12 +7,6 @@
 
 namespace shoal::rt {
 
-// The model: a core of today. Only ratios matter, and they need not be exact.
-static constexpr double flopsPerSecond = 6e10;
-static constexpr double bytesPerSecond = 8e9;
-static constexpr double secondsPerCall = 3e-7;
-static constexpr double loopTermsPerSecond = 3e9;
-
 static constexpr Loop<3> unit = {1, {0, 0, 0}};
 
 static double iterations(const Loops<3> &loops) {
@@ -22,10 +16,10 @@ static double iterations(const Loops<3> &loops) {
   return count;
 }
 
-double loopCost(const Contraction &contraction) {
+double loopCost(const Contraction &contraction, const ProductModel &model) {
   return iterations(contraction.batch) * iterations(contraction.rows) *
          iterations(contraction.columns) * iterations(contraction.summed) /
-         loopTermsPerSecond;
+         model.loopTermsPerSecond;
 }
 
 static void sortBy(Loops<3> &loops, size_t operand) {
@@ -133,34 +127,38 @@ static std::optional<GemmPlan> build(const Packed &packed, Choice choice) {
   return plan;
 }
 
-static double price(const GemmPlan &plan, double batches,
-                    int64_t elementBytes) {
+static double price(const GemmPlan &plan, double batches, int64_t elementBytes,
+                    const ProductModel &model) {
   auto m = static_cast<double>(plan.m), n = static_cast<double>(plan.n),
        k = static_cast<double>(plan.k),
        bytes = static_cast<double>(elementBytes);
   // BLAS itself reads and packs its operands and updates the result.
-  double flops = 2 * m * n * k / flopsPerSecond;
-  double traffic = (m * k + k * n + 2 * m * n) * bytes / bytesPerSecond;
-  double calls = iterations(plan.outer) * iterations(plan.summed);
-  double seconds = calls * (flops + traffic + secondsPerCall);
+  double flops = 2 * m * n * k / model.flopsPerSecond;
+  double traffic = (m * k + k * n + 2 * m * n) * bytes / model.bytesPerSecond;
+  double terms = iterations(plan.summed);
+  double products = batches * iterations(plan.outer) * terms;
+  double calls = model.isDevice ? terms : products;
+  double packingCalls = model.isDevice ? 1 : batches;
+  double seconds = products * (flops + traffic) + calls * model.secondsPerCall;
   for (const Packing &packing : plan.packing)
     if (packing.packed)
-      seconds +=
-          2 * static_cast<double>(packing.elements) * bytes / bytesPerSecond +
-          secondsPerCall;
-  return batches * seconds;
+      seconds += batches * 2 * static_cast<double>(packing.elements) * bytes /
+                     model.bytesPerSecond +
+                 packingCalls * model.secondsPerCall;
+  return seconds;
 }
 
 std::optional<GemmPlan> planGemm(const Contraction &contraction,
                                  const std::array<bool, 3> &mustPack,
-                                 int64_t elementBytes) {
+                                 int64_t elementBytes,
+                                 const ProductModel &model) {
   std::optional<GemmPlan> best;
   double batches = iterations(contraction.batch);
   auto consider = [&](const Packed &packed, Choice choice) {
     std::optional<GemmPlan> plan = build(packed, choice);
     if (!plan)
       return;
-    plan->cost = price(*plan, batches, elementBytes);
+    plan->cost = price(*plan, batches, elementBytes, model);
     if (!best || plan->cost < best->cost)
       best = std::move(plan);
   };

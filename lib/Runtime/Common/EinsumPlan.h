@@ -10,6 +10,9 @@
 // for one batch index at a time) makes all its loops merge, at the price of the
 // copy. All eight choices of what to pack and all choices of loops are priced
 // by a model of time and the cheapest is taken.
+//
+// cuBLASLt takes the same products, with a further loop of batches of constant
+// strides; there a whole operand is packed at once.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_EINSUMPLAN_H
 #define SHOAL_LIB_RUNTIME_COMMON_EINSUMPLAN_H
@@ -53,14 +56,58 @@ struct GemmPlan {
   double cost = 0;
 };
 
+/// What products cost on a machine. Only ratios matter, and they need not be
+/// exact.
+struct ProductModel {
+  double flopsPerSecond;
+  double bytesPerSecond;
+  double secondsPerCall;
+  double loopTermsPerSecond;
+  /// One call does all batches and outer loops, on bf16 and f16 too.
+  bool isDevice;
+};
+
+/// A core of today.
+inline constexpr ProductModel hostModel = {6e10, 8e9, 3e-7, 3e9, false};
+/// A GPU of today, f32; calls are launches.
+inline constexpr ProductModel deviceModel = {5e13, 3e12, 5e-6, 3e11, true};
+
 /// The cheapest plan in which every operand of `mustPack` is packed; none if
 /// no choice of loops has dense enough matrices. Loops have sizes above 1.
 std::optional<GemmPlan> planGemm(const Contraction &contraction,
                                  const std::array<bool, 3> &mustPack,
-                                 int64_t elementBytes);
+                                 int64_t elementBytes,
+                                 const ProductModel &model = hostModel);
 
 /// The model's price of the same contraction by LoopProduct.
-double loopCost(const Contraction &contraction);
+double loopCost(const Contraction &contraction,
+                const ProductModel &model = hostModel);
+
+/// How a matrix of rows x columns, a matrix for isMatrix, lies in memory.
+struct StoredMatrix {
+  bool rowMajor;
+  /// The leading dimension; the dense size where it is not used.
+  int64_t leading;
+
+  StoredMatrix(int64_t rows, int64_t columns, MatrixStrides strides) {
+    rowMajor = (strides.column == 1 || columns == 1) &&
+               (rows == 1 || strides.row >= columns);
+    int64_t dense = rowMajor ? columns : rows;
+    int64_t outer = rowMajor ? rows : columns;
+    leading = outer == 1 ? dense : rowMajor ? strides.row : strides.column;
+  }
+};
+
+/// The tensors of a plan, with their element types. On the host, types other
+/// than the one that is computed in (f32 or f64) are packed in the plan.
+struct GemmTensors {
+  const void *a;
+  ElementType typeA;
+  const void *b;
+  ElementType typeB;
+  void *c;
+  ElementType typeC;
+};
 
 } // namespace shoal::rt
 

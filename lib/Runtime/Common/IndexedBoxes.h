@@ -4,11 +4,11 @@
 // Boxes of one tensor whose places an array of indices gives: what gather and
 // scatter have in common.
 
-#ifndef SHOAL_LIB_RUNTIME_CPU_INDEXEDBOXES_H
-#define SHOAL_LIB_RUNTIME_CPU_INDEXEDBOXES_H
+#ifndef SHOAL_LIB_RUNTIME_COMMON_INDEXEDBOXES_H
+#define SHOAL_LIB_RUNTIME_COMMON_INDEXEDBOXES_H
 
-#include "../Common/Descriptor.h"
-#include "../Common/Loops.h"
+#include "Descriptor.h"
+#include "Loops.h"
 
 namespace shoal::rt {
 
@@ -30,6 +30,10 @@ public:
   explicit IndexedBoxes(Descriptor &reader);
 
   const std::vector<Dim> &dims() const { return operandDims; }
+  /// One iteration a box, with strides in the indices, the operand and the
+  /// boxes' tensor.
+  const Loops<3> &batches() const { return batch; }
+  ElementType indexType() const { return type; }
   /// Whether each box comes whole before the next in the order of the boxes'
   /// tensor.
   bool boxesAreInOrder() const;
@@ -60,14 +64,14 @@ private:
                   : start;
   }
 
+  ElementType type;
   /// By the type of the indices.
   int64_t (*readIndex)(const void *indices, int64_t at);
   bool clamps = false;
   std::vector<Dim> operandDims;
-  /// Strides in the indices, the operand and the boxes' tensor.
   Loops<3> batch;
 };
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_CPU_INDEXEDBOXES_H
+#endif // SHOAL_LIB_RUNTIME_COMMON_INDEXEDBOXES_H

@@ -1,0 +1,17 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_RUNTIME_CUDA_BINARYEINSUM_H
+#define SHOAL_LIB_RUNTIME_CUDA_BINARYEINSUM_H
+
+#include "../Common/BinaryEinsum.h"
+
+namespace shoal::rt {
+
+/// Enqueues the einsum on the compute stream.
+void runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
+               void *result);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CUDA_BINARYEINSUM_H

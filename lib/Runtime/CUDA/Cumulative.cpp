@@ -1,0 +1,58 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "../Common/Descriptor.h"
+#include "Combine.h"
+#include "Device.h"
+#include "KernelLibrary.h"
+
+using namespace shoal::rt;
+
+static void setIdentity(ScanParameters &p, ElementType type, Kind kind) {
+  dispatchKind(type, kind, [&]<typename T, Kind k>() {
+    using Acc = Accumulator<T>;
+    if constexpr (std::is_same_v<Acc, double>)
+      p.doubleIdentity = identity<k, Acc>();
+    else if constexpr (std::is_same_v<Acc, float>)
+      p.floatIdentity = identity<k, Acc>();
+    else
+      p.integerIdentity = widen(identity<k, Acc>());
+  });
+}
+
+/// A block a line, where lines are dense or too few for a thread each.
+static bool takesRows(const ScanParameters &p) {
+  constexpr int64_t longEnough = 64, enoughThreads = 16384;
+  return p.count >= longEnough && (p.inner == 1 || p.lines < enoughThreads);
+}
+
+extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,
+                                    void *out) {
+  Descriptor reader(desc);
+  ElementType type = reader.type();
+  Kind kind = reader.kind();
+  std::vector<int64_t> shape = reader.numbers(reader.number());
+  int64_t axis = reader.number();
+  std::span<const int64_t> dims(shape);
+  ScanParameters p{};
+  p.count = dims[axis];
+  p.inner = shoal::support::numElements(dims.subspan(axis + 1));
+  p.lines = shoal::support::numElements(dims.first(axis)) * p.inner;
+  p.exclusive = reader.number() != 0;
+  p.reverse = reader.number() != 0;
+  p.type = static_cast<int32_t>(type);
+  p.kind = static_cast<int32_t>(kindOn(type, kind));
+  p.in = in;
+  p.out = out;
+  setIdentity(p, type, kind);
+  if (p.lines * p.count == 0)
+    return;
+  int64_t bytes = p.lines * p.count *
+                  static_cast<int64_t>(shoal::support::elementSize(type));
+  bool rows = takesRows(p);
+  const char *name = rows ? SHOAL_WIDE_NAMES("shoal_scan_rows").of(type)
+                          : SHOAL_WIDE_NAMES("shoal_scan_lines").of(type);
+  launch(Device::get().compute(), name,
+         blocksFor(p.lines, rows ? 1 : blockThreads), p,
+         {{in, bytes, Access::Read}, {out, bytes, Access::Write}});
+}

@@ -1,0 +1,18 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_RUNTIME_CUDA_LOOPPRODUCT_H
+#define SHOAL_LIB_RUNTIME_CUDA_LOOPPRODUCT_H
+
+#include "../Common/LoopProduct.h"
+#include "Api.h"
+
+namespace shoal::rt {
+
+/// Enqueues a kernel; `b` may be null for a one. The result need not be dense.
+void runLoops(const LoopProduct &product, const void *a, const void *b,
+              void *result, cudaStream_t stream);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CUDA_LOOPPRODUCT_H

@@ -1,0 +1,196 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Matmul.h"
+#include "DeviceMemory.h"
+
+#include <map>
+#include <memory>
+
+namespace shoal::rt {
+
+static bool usesTF32 = false;
+
+void setTF32(bool enabled) { usesTF32 = enabled; }
+
+/// What cuBLASLt asks for on Hopper; others take less.
+static constexpr size_t workspaceLimit = size_t(32) << 20;
+
+static cublasLtHandle_t handle() {
+  static cublasLtHandle_t created = [] {
+    cublasLtHandle_t made = nullptr;
+    check(api.cublasLtCreate(&made), "cublasLtCreate");
+    return made;
+  }();
+  return created;
+}
+
+static cudaDataType_t dataType(ElementType type) {
+  switch (type) {
+  case ElementType::F32:
+    return CUDA_R_32F;
+  case ElementType::F64:
+    return CUDA_R_64F;
+  case ElementType::BF16:
+    return CUDA_R_16BF;
+  case ElementType::F16:
+    return CUDA_R_16F;
+  default:
+    fatal("a matrix product of " + std::string(elementTypeName(type)));
+  }
+}
+
+static cublasComputeType_t computeOf(ElementType type) {
+  if (type == ElementType::F64)
+    return CUBLAS_COMPUTE_64F;
+  return type == ElementType::F32 && usesTF32 ? CUBLAS_COMPUTE_32F_FAST_TF32
+                                              : CUBLAS_COMPUTE_32F;
+}
+
+/// A matrix as cuBLASLt sees it, which knows no row-major: rows are its
+/// columns.
+static cublasLtMatrixLayout_t makeLayout(const MatrixBatch &matrix,
+                                         int64_t rows, int64_t columns,
+                                         int64_t batches) {
+  if (matrix.stored.rowMajor)
+    std::swap(rows, columns);
+  cublasLtMatrixLayout_t layout = nullptr;
+  check(api.cublasLtMatrixLayoutCreate(&layout, dataType(matrix.type), rows,
+                                       columns, matrix.stored.leading),
+        "cublasLtMatrixLayoutCreate");
+  auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
+    check(api.cublasLtMatrixLayoutSetAttribute(layout, attribute, &value,
+                                               sizeof value),
+          "cublasLtMatrixLayoutSetAttribute");
+  };
+  set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, static_cast<int32_t>(batches));
+  set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, matrix.stride);
+  return layout;
+}
+
+int64_t Matmul::extent(const MatrixBatch &matrix, int64_t rows, int64_t columns,
+                       int64_t batches) {
+  int64_t dense = matrix.stored.rowMajor ? columns : rows;
+  int64_t outer = matrix.stored.rowMajor ? rows : columns;
+  return ((batches - 1) * matrix.stride + (outer - 1) * matrix.stored.leading +
+          dense) *
+         static_cast<int64_t>(support::elementSize(matrix.type));
+}
+
+/// The best algorithm within the workspace, for pointers as aligned as these.
+static bool chooseAlgorithm(cublasLtMatmulDesc_t descriptor,
+                            const cublasLtMatrixLayout_t (&layouts)[3],
+                            const int64_t (&alignments)[3],
+                            cublasLtMatmulHeuristicResult_t &result) {
+  cublasLtMatmulPreference_t preference = nullptr;
+  check(api.cublasLtMatmulPreferenceCreate(&preference),
+        "cublasLtMatmulPreferenceCreate");
+  auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute, auto value) {
+    check(api.cublasLtMatmulPreferenceSetAttribute(preference, attribute,
+                                                   &value, sizeof value),
+          "cublasLtMatmulPreferenceSetAttribute");
+  };
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(workspaceLimit));
+  auto aligned = [&](int i) { return static_cast<uint32_t>(alignments[i]); };
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, aligned(0));
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, aligned(1));
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, aligned(2));
+  set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, aligned(2));
+  int found = 0;
+  cublasStatus_t status = api.cublasLtMatmulAlgoGetHeuristic(
+      handle(), descriptor, layouts[0], layouts[1], layouts[2], layouts[2],
+      preference, 1, &result, &found);
+  check(api.cublasLtMatmulPreferenceDestroy(preference),
+        "cublasLtMatmulPreferenceDestroy");
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED)
+    return false;
+  check(status, "cublasLtMatmulAlgoGetHeuristic");
+  return found > 0 && result.state == CUBLAS_STATUS_SUCCESS;
+}
+
+/// Row-major C is computed as C^T = B^T A^T. A matrix that is row-major counts
+/// as transposed already.
+bool Matmul::make(const MatmulShape &shape) {
+  const auto &[m, n, k, batches, a, b, c] = shape;
+  if (batches > INT32_MAX)
+    return false;
+  isDouble = a.type == ElementType::F64;
+  swaps = c.stored.rowMajor;
+  check(api.cublasLtMatmulDescCreate(&descriptor, computeOf(a.type),
+                                     isDouble ? CUDA_R_64F : CUDA_R_32F),
+        "cublasLtMatmulDescCreate");
+  bool transposesA = a.stored.rowMajor != swaps;
+  bool transposesB = b.stored.rowMajor != swaps;
+  auto transpose = [&](cublasLtMatmulDescAttributes_t attribute, bool does) {
+    int32_t operation = does ? CUBLAS_OP_T : CUBLAS_OP_N;
+    check(api.cublasLtMatmulDescSetAttribute(descriptor, attribute, &operation,
+                                             sizeof operation),
+          "cublasLtMatmulDescSetAttribute");
+  };
+  transpose(CUBLASLT_MATMUL_DESC_TRANSA, swaps ? transposesB : transposesA);
+  transpose(CUBLASLT_MATMUL_DESC_TRANSB, swaps ? transposesA : transposesB);
+  bytes[0] = extent(a, m, k, batches);
+  bytes[1] = extent(b, k, n, batches);
+  bytes[2] = extent(c, m, n, batches);
+  layouts[0] = makeLayout(a, m, k, batches);
+  layouts[1] = makeLayout(b, k, n, batches);
+  layouts[2] = makeLayout(c, m, n, batches);
+  int64_t alignments[] = {a.alignment, b.alignment, c.alignment};
+  if (swaps) {
+    std::swap(layouts[0], layouts[1]);
+    std::swap(alignments[0], alignments[1]);
+    std::swap(bytes[0], bytes[1]);
+  }
+  cublasLtMatmulHeuristicResult_t result{};
+  if (!chooseAlgorithm(descriptor, layouts, alignments, result))
+    return false;
+  algorithm = result.algo;
+  workspaceBytes = result.workspaceSize;
+  return true;
+}
+
+static std::vector<int64_t> keyOf(const MatmulShape &shape) {
+  std::vector<int64_t> key = {shape.m, shape.n, shape.k, shape.batches,
+                              usesTF32};
+  for (const MatrixBatch *matrix : {&shape.a, &shape.b, &shape.c})
+    key.insert(key.end(),
+               {static_cast<int64_t>(matrix->type), matrix->stored.rowMajor,
+                matrix->stored.leading, matrix->stride, matrix->alignment});
+  return key;
+}
+
+const Matmul *Matmul::get(const MatmulShape &shape) {
+  static std::map<std::vector<int64_t>, std::unique_ptr<Matmul>> known;
+  auto [entry, isNew] = known.try_emplace(keyOf(shape));
+  if (isNew) {
+    std::unique_ptr<Matmul> matmul(new Matmul());
+    if (matmul->make(shape))
+      entry->second = std::move(matmul);
+  }
+  return entry->second.get();
+}
+
+void Matmul::run(const void *a, const void *b, void *c, bool adds,
+                 cudaStream_t stream) const {
+  if (swaps)
+    std::swap(a, b);
+  void *workspace =
+      DeviceStaging::get().at(DeviceStaging::Workspace, workspaceLimit);
+  declareAccess(stream, a, bytes[0], Access::Read);
+  declareAccess(stream, b, bytes[1], Access::Read);
+  declareAccess(stream, c, bytes[2], adds ? Access::ReadWrite : Access::Write);
+  declareAccess(stream, workspace, workspaceBytes, Access::ReadWrite);
+  const float floatOne = 1, floatBeta = adds ? 1 : 0;
+  const double doubleOne = 1, doubleBeta = adds ? 1 : 0;
+  const void *alpha =
+      isDouble ? static_cast<const void *>(&doubleOne) : &floatOne;
+  const void *beta =
+      isDouble ? static_cast<const void *>(&doubleBeta) : &floatBeta;
+  setActivity("call", "einsum");
+  check(api.cublasLtMatmul(handle(), descriptor, alpha, a, layouts[0], b,
+                           layouts[1], beta, c, layouts[2], c, layouts[2],
+                           &algorithm, workspace, workspaceLimit, stream),
+        "cublasLtMatmul");
+}
+
+} // namespace shoal::rt

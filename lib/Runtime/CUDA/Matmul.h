@@ -1,0 +1,66 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Matrix products of cuBLASLt.
+
+#ifndef SHOAL_LIB_RUNTIME_CUDA_MATMUL_H
+#define SHOAL_LIB_RUNTIME_CUDA_MATMUL_H
+
+#include "../Common/EinsumPlan.h"
+#include "Api.h"
+
+namespace shoal::rt {
+
+/// A matrix, or many at constant distances, and the alignment in bytes (a power
+/// of two, at most 256) that each of them has.
+struct MatrixBatch {
+  ElementType type;
+  StoredMatrix stored;
+  int64_t stride;
+  int64_t alignment;
+};
+
+/// C[m, n] = A[m, k] B[k, n] for each of `batches`. A and B have the same type,
+/// C that type or, for bf16 and f16, f32.
+struct MatmulShape {
+  int64_t m, n, k;
+  int64_t batches;
+  MatrixBatch a, b, c;
+};
+
+/// A product that cuBLASLt has an algorithm for, chosen by its heuristic when
+/// it is made. f32 is computed in f32, or TF32 if asked for; bf16 and f16
+/// accumulate in f32.
+class Matmul {
+public:
+  /// The product of this shape, made at its first use and kept; null if
+  /// cuBLASLt has none, which is for the caller to do otherwise.
+  static const Matmul *get(const MatmulShape &shape);
+
+  /// C (+)= A B. Memory must be aligned as the shape says.
+  void run(const void *a, const void *b, void *c, bool adds,
+           cudaStream_t stream) const;
+
+private:
+  Matmul() = default;
+  bool make(const MatmulShape &shape);
+  /// Bytes from the first to the last element of all batches.
+  static int64_t extent(const MatrixBatch &matrix, int64_t rows,
+                        int64_t columns, int64_t batches);
+
+  cublasLtMatmulDesc_t descriptor = nullptr;
+  cublasLtMatrixLayout_t layouts[3] = {};
+  cublasLtMatmulAlgo_t algorithm{};
+  size_t workspaceBytes = 0;
+  /// C is row-major: its transpose is computed, which is column-major.
+  bool swaps = false;
+  bool isDouble = false;
+  int64_t bytes[3] = {};
+};
+
+/// f32 products in TF32, ten bits of mantissa, from here on. Off at first.
+void setTF32(bool enabled);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CUDA_MATMUL_H

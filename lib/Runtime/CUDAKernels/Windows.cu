@@ -1,0 +1,211 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Gather and scatter, see Parameters.h.
+
+#include "Elements.h"
+
+using namespace shoal::rt;
+
+/// Where the window at `at` in the indices begins along a dimension.
+static SHOAL_DEVICE int64_t startOf(const Windows &windows,
+                                    const WindowDim &dim, int64_t at) {
+  if (dim.component < 0)
+    return 0;
+  auto start = loadElement<int64_t>(windows.indices, windows.indexType,
+                                    at + dim.component);
+  if (!windows.clamps)
+    return start;
+  int64_t last = dim.size - dim.windowSize;
+  return start < 0 ? 0 : start > last ? last : start;
+}
+
+/// Of a window that is clamped, in the operand.
+static SHOAL_DEVICE int64_t beginOf(const Windows &windows, int64_t at) {
+  int64_t begin = 0;
+  for (int d = 0; d < windows.rank; ++d)
+    begin += startOf(windows, windows.dims[d], at) * windows.dims[d].stride;
+  return begin;
+}
+
+template <typename Word>
+static SHOAL_DEVICE void gatherWords(const GatherParameters &p) {
+  const Windows &windows = p.windows;
+  int64_t total = windows.batch.count * windows.window.count;
+  for (int64_t t = threadInGrid(); t < total; t += threadsInGrid()) {
+    int64_t batch[3], within[2];
+    locate(windows.batch, t / windows.window.count, batch);
+    locate(windows.window, t % windows.window.count, within);
+    int64_t from = batch[1] + beginOf(windows, batch[0]) + within[0];
+    static_cast<Word *>(p.out)[batch[2] + within[1]] =
+        static_cast<const Word *>(p.in)[from];
+  }
+}
+
+namespace {
+struct alignas(16) Word16 {
+  uint64_t low, high;
+};
+} // namespace
+
+SHOAL_KERNEL(shoal_gather_1, GatherParameters) { gatherWords<uint8_t>(p); }
+SHOAL_KERNEL(shoal_gather_2, GatherParameters) { gatherWords<uint16_t>(p); }
+SHOAL_KERNEL(shoal_gather_4, GatherParameters) { gatherWords<uint32_t>(p); }
+SHOAL_KERNEL(shoal_gather_8, GatherParameters) { gatherWords<uint64_t>(p); }
+SHOAL_KERNEL(shoal_gather_16, GatherParameters) { gatherWords<Word16>(p); }
+
+template <typename Wide>
+static SHOAL_DEVICE Wide update(const ScatterParameters &p, Wide value,
+                                int64_t at) {
+  auto term = loadElement<Wide>(p.updates, p.type, at);
+  if (p.kind < 0)
+    return term;
+  return roundTo(p.type, combineWide(p.kind, value, term));
+}
+
+/// One window, which meets no place twice. Its parts outside are dropped: the
+/// window's own nest is in the order of the operand's dimensions.
+template <typename Wide>
+static SHOAL_DEVICE void scatterWindow(const ScatterParameters &p) {
+  const Windows &windows = p.windows;
+  int64_t batch[3];
+  locate(windows.batch, p.batchIndex, batch);
+  for (int64_t t = threadInGrid(); t < windows.window.count;
+       t += threadsInGrid()) {
+    int64_t rest = t, place = batch[1], from = batch[2];
+    bool inside = true;
+    for (int d = windows.rank - 1; d >= 0 && inside; --d) {
+      const WindowDim &dim = windows.dims[d];
+      int64_t offset = rest % dim.windowSize, room = dim.size - offset;
+      rest /= dim.windowSize;
+      int64_t start = startOf(windows, dim, batch[0]);
+      inside = start < room && start >= -offset;
+      place += inside ? (start + offset) * dim.stride : 0;
+      from += offset * dim.windowStride;
+    }
+    if (inside)
+      storeElement(p.inout, p.type, place,
+                   update(p, loadElement<Wide>(p.inout, p.type, place), from));
+  }
+}
+
+SHOAL_KERNEL(shoal_scatter_keys, ScatterKeysParameters) {
+  const Windows &windows = p.windows;
+  for (int64_t t = threadInGrid(); t < windows.batch.count;
+       t += threadsInGrid()) {
+    int64_t batch[3];
+    locate(windows.batch, t, batch);
+    bool inside = true;
+    int64_t place = batch[1];
+    for (int d = 0; d < windows.rank && inside; ++d) {
+      const WindowDim &dim = windows.dims[d];
+      int64_t start = startOf(windows, dim, batch[0]);
+      inside = start >= 0 && start <= dim.size - dim.windowSize;
+      place += inside ? start * dim.stride : 0;
+    }
+    p.keys[t] = inside ? static_cast<uint64_t>(place) : droppedWindow;
+  }
+}
+
+/// Windows that go to the same place lie in a run; a thread takes an element of
+/// the first and goes through the run.
+template <typename Wide>
+static SHOAL_DEVICE void scatterRuns(const ScatterParameters &p) {
+  const Windows &windows = p.windows;
+  int64_t numWindows = windows.batch.count, inWindow = windows.window.count;
+  int64_t total = numWindows * inWindow;
+  for (int64_t t = threadInGrid(); t < total; t += threadsInGrid()) {
+    int64_t first = t / inWindow;
+    uint64_t key = p.keys[first];
+    if (key == droppedWindow || (first > 0 && p.keys[first - 1] == key))
+      continue;
+    int64_t within[2];
+    locate(windows.window, t % inWindow, within);
+    int64_t place = static_cast<int64_t>(key) + within[0];
+    auto value = loadElement<Wide>(p.inout, p.type, place);
+    for (int64_t w = first; w < numWindows && p.keys[w] == key; ++w) {
+      int64_t batch[3];
+      locate(windows.batch, p.places[w], batch);
+      value = update(p, value, batch[2] + within[1]);
+    }
+    storeElement(p.inout, p.type, place, value);
+  }
+}
+
+/// Where the window at `batch`, with batch index `index`, meets the place with
+/// the given coordinates in the operand: the offset in the windows' tensor, or
+/// -1.
+static SHOAL_DEVICE int64_t meet(const Windows &windows, int64_t index,
+                                 const int64_t *coordinates) {
+  int64_t batch[3];
+  locate(windows.batch, index, batch);
+  int64_t from = batch[2];
+  for (int d = 0; d < windows.rank; ++d) {
+    const WindowDim &dim = windows.dims[d];
+    int64_t start = startOf(windows, dim, batch[0]);
+    if (dim.batchLoop >= 0) {
+      int64_t rest = index;
+      for (int l = windows.batch.rank - 1; l > dim.batchLoop; --l)
+        rest /= windows.batch.size[l];
+      start = rest % windows.batch.size[dim.batchLoop];
+    }
+    // Compared so that nothing overflows, whatever the index.
+    if (start > coordinates[d] || start <= coordinates[d] - dim.windowSize)
+      return -1;
+    from += (coordinates[d] - start) * dim.windowStride;
+  }
+  return from;
+}
+
+/// A thread takes a place and looks which windows meet it. Where these do not
+/// come in the order of the updates, it looks for the next update again and
+/// again.
+template <typename Wide>
+static SHOAL_DEVICE void scatterPlaces(const ScatterParameters &p) {
+  const Windows &windows = p.windows;
+  for (int64_t place = threadInGrid(); place < p.operandCount;
+       place += threadsInGrid()) {
+    int64_t coordinates[maxNestLoops], rest = place;
+    for (int d = windows.rank - 1; d >= 0; --d) {
+      coordinates[d] = rest % windows.dims[d].size;
+      rest /= windows.dims[d].size;
+    }
+    auto value = loadElement<Wide>(p.inout, p.type, place);
+    bool met = false;
+    int64_t last = -1, next = INT64_MAX;
+    while (true) {
+      for (int64_t w = 0; w < windows.batch.count; ++w) {
+        int64_t from = meet(windows, w, coordinates);
+        if (from > last && p.inOrder) {
+          value = update(p, value, from);
+          met = true;
+        } else if (from > last && from < next) {
+          next = from;
+        }
+      }
+      if (p.inOrder || next == INT64_MAX)
+        break;
+      value = update(p, value, next);
+      met = true;
+      last = next;
+      next = INT64_MAX;
+    }
+    if (met)
+      storeElement(p.inout, p.type, place, value);
+  }
+}
+
+#define SHOAL_SCATTERS(wide, Wide)                                             \
+  SHOAL_KERNEL(shoal_scatter_window_##wide, ScatterParameters) {               \
+    scatterWindow<Wide>(p);                                                    \
+  }                                                                            \
+  SHOAL_KERNEL(shoal_scatter_runs_##wide, ScatterParameters) {                 \
+    scatterRuns<Wide>(p);                                                      \
+  }                                                                            \
+  SHOAL_KERNEL(shoal_scatter_places_##wide, ScatterParameters) {               \
+    scatterPlaces<Wide>(p);                                                    \
+  }
+
+SHOAL_SCATTERS(float, float)
+SHOAL_SCATTERS(double, double)
+SHOAL_SCATTERS(integer, int64_t)

@@ -1,0 +1,89 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "BinaryEinsum.h"
+
+namespace shoal::rt {
+
+/// The cheapest product on the machine, which may not take all types; what it
+/// does not take is packed.
+std::optional<GemmPlan>
+BinaryEinsum::planProduct(const Contraction &contraction, ElementType type,
+                          const ProductModel &model) const {
+  auto bytes = static_cast<int64_t>(support::elementSize(compute));
+  bool convertsIn = type != compute, convertsOut = typeOut != compute;
+  if (!model.isDevice)
+    return planGemm(contraction, {convertsIn, convertsIn, convertsOut}, bytes,
+                    model);
+  bytes = static_cast<int64_t>(support::elementSize(type));
+  std::optional<GemmPlan> plan = planGemm(contraction, {}, bytes, model);
+  // What is added to must not be rounded before the end.
+  if (plan && convertsOut && !plan->summed.empty())
+    plan = planGemm(contraction, {false, false, true}, bytes, model);
+  return plan;
+}
+
+/// Sums the letters that operand `which` alone has, into a dense tensor of
+/// what remains, whose strides replace `strides`.
+BinaryEinsum::Preparation
+BinaryEinsum::prepareOperand(EinsumSpec &spec, size_t which, bool toCompute,
+                             std::vector<int64_t> &strides) {
+  Preparation preparation;
+  Letters kept, seen;
+  Loops<3> lone;
+  const Letters &partner = spec.operands[1 - which];
+  for (int64_t letter : spec.operands[which]) {
+    if (contains(seen, letter)) // a diagonal
+      continue;
+    seen.push_back(letter);
+    if (contains(spec.result, letter) || contains(partner, letter))
+      kept.push_back(letter);
+    else if (spec.sizes[letter] > 1)
+      lone.push_back({spec.sizes[letter], {strides[letter], 0, 0}});
+  }
+  preparation.needed = toCompute || !lone.empty();
+  if (!preparation.needed)
+    return preparation;
+  std::vector<int64_t> dense = letterStrides(spec, kept);
+  Loops<3> outer;
+  preparation.elements = 1;
+  for (int64_t letter : kept) {
+    outer.push_back({spec.sizes[letter], {strides[letter], 0, dense[letter]}});
+    preparation.elements *= spec.sizes[letter];
+  }
+  preparation.sum = {outer, lone, spec.typeIn, computeType(spec)};
+  spec.operands[which] = kept;
+  strides = dense;
+  return preparation;
+}
+
+BinaryEinsum::BinaryEinsum(EinsumSpec spec,
+                           std::array<std::vector<int64_t>, 2> operandStrides,
+                           const ProductModel &model)
+    : typeIn(spec.typeIn), typeOut(spec.typeOut), compute(computeType(spec)) {
+  std::array<std::vector<int64_t>, 3> strides = {
+      std::move(operandStrides[0]), std::move(operandStrides[1]),
+      letterStrides(spec, spec.result)};
+  for (size_t i = 0; i < 2; ++i)
+    preparations[i] = prepareOperand(spec, i, /*toCompute=*/false, strides[i]);
+  // Loops take two operands of one type.
+  ElementType type = spec.typeIn;
+  for (size_t i = 0; i < 2 && type != compute; ++i)
+    if (preparations[1 - i].needed && !preparations[i].needed)
+      preparations[i] = prepareOperand(spec, i, /*toCompute=*/true, strides[i]);
+  if (preparations[0].needed)
+    type = compute;
+
+  Contraction contraction = classify(spec, strides);
+  if (support::isFloat(compute) && !contraction.summed.empty()) {
+    gemm = planProduct(contraction, type, model);
+    if (gemm && gemm->cost <= loopCost(contraction, model))
+      return;
+    gemm.reset();
+  }
+  loops = {contraction.batch, contraction.summed, type, spec.typeOut};
+  for (const Loops<3> *part : {&contraction.rows, &contraction.columns})
+    loops.outer.insert(loops.outer.end(), part->begin(), part->end());
+}
+
+} // namespace shoal::rt

@@ -1,0 +1,60 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "IndexedBoxes.h"
+
+namespace shoal::rt {
+
+template <typename T>
+static int64_t readAs(const void *indices, int64_t at) {
+  return static_cast<const T *>(indices)[at];
+}
+
+static auto readerOf(ElementType type) -> int64_t (*)(const void *, int64_t) {
+  switch (type) {
+  case ElementType::I64:
+    return readAs<int64_t>;
+  case ElementType::I32:
+    return readAs<int32_t>;
+  case ElementType::I16:
+    return readAs<int16_t>;
+  case ElementType::I8:
+    return readAs<int8_t>;
+  default:
+    fatal("indices that are not integers");
+  }
+}
+
+IndexedBoxes::IndexedBoxes(Descriptor &reader)
+    : type(reader.type()), readIndex(readerOf(type)) {
+  operandDims.resize(reader.number());
+  for (Dim &dim : operandDims) {
+    dim.size = reader.number();
+    dim.boxSize = reader.number();
+    dim.boxStride = reader.number();
+    dim.component = reader.number();
+  }
+  int64_t stride = 1;
+  for (size_t d = operandDims.size(); d-- > 0;) {
+    operandDims[d].stride = stride;
+    stride *= operandDims[d].size;
+  }
+  batch.resize(reader.number());
+  for (Loop<3> &loop : batch) {
+    loop.size = reader.number();
+    loop.strides = {reader.number(), reader.number(), reader.number()};
+  }
+}
+
+bool IndexedBoxes::boxesAreInOrder() const {
+  int64_t smallest = INT64_MAX, largest = 0;
+  for (const Loop<3> &loop : batch)
+    if (loop.size > 1)
+      smallest = std::min(smallest, loop.strides[2]);
+  for (const Dim &dim : operandDims)
+    if (dim.boxSize > 1)
+      largest = std::max(largest, dim.boxStride);
+  return largest < smallest;
+}
+
+} // namespace shoal::rt

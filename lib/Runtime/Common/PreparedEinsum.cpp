@@ -1,0 +1,74 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "PreparedEinsum.h"
+
+#include <unordered_map>
+
+namespace shoal::rt {
+
+int64_t elementsOf(const EinsumSpec &spec, const Letters &letters) {
+  int64_t count = 1;
+  for (int64_t letter : letters)
+    count *= spec.sizes[letter];
+  return count;
+}
+
+/// One operand: a copy, or a sum as a product by one.
+static void prepareUnary(PreparedEinsum &prepared) {
+  const EinsumSpec &spec = prepared.spec;
+  std::vector<int64_t> in = letterStrides(spec, spec.operands[0]);
+  std::vector<int64_t> out = letterStrides(spec, spec.result);
+  LoopProduct &loops = prepared.sum;
+  loops = {{}, {}, spec.typeIn, spec.typeOut};
+  for (size_t l = 0; l < spec.sizes.size(); ++l) {
+    Loop<3> loop{spec.sizes[l], {in[l], 0, out[l]}};
+    bool kept = contains(spec.result, static_cast<int64_t>(l));
+    (kept ? loops.outer : loops.summed).push_back(loop);
+    if (kept)
+      prepared.copy.push_back({loop.size, {in[l], out[l]}});
+  }
+  prepared.isCopy = simplify(loops.summed, 0).empty();
+}
+
+/// Kernels take equal types, or f32 beside a small float.
+static void useComputeTypes(PreparedEinsum &prepared) {
+  EinsumSpec &spec = prepared.spec;
+  ElementType in = spec.typeIn, out = spec.typeOut, compute = computeType(spec);
+  bool small = in == ElementType::BF16 || in == ElementType::F16;
+  if (in == out || (small && out == ElementType::F32))
+    return;
+  prepared.declaredTypes = {in, out};
+  spec.typeIn = spec.typeOut = compute;
+}
+
+PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model) {
+  PreparedEinsum prepared;
+  prepared.spec = parseEinsum(desc);
+  useComputeTypes(prepared);
+  const EinsumSpec &spec = prepared.spec;
+  prepared.resultElements = elementsOf(spec, spec.result);
+  prepared.emptySum = contains(spec.sizes, 0);
+  if (prepared.emptySum)
+    return prepared;
+  if (spec.operands.size() == 1)
+    prepareUnary(prepared);
+  else
+    prepared.product = BinaryEinsum(spec,
+                                    {letterStrides(spec, spec.operands[0]),
+                                     letterStrides(spec, spec.operands[1])},
+                                    model);
+  return prepared;
+}
+
+const PreparedEinsum &lookUpEinsum(const int64_t *desc,
+                                   const ProductModel &model) {
+  static std::unordered_map<const int64_t *, PreparedEinsum> cache;
+  auto entry = cache.find(desc);
+  // The address says it all for a program; a test may reuse one.
+  if (entry == cache.end() || !describes(desc, entry->second.spec))
+    entry = cache.insert_or_assign(desc, prepareEinsum(desc, model)).first;
+  return entry->second;
+}
+
+} // namespace shoal::rt

@@ -1,0 +1,39 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_PREPAREDEINSUM_H
+#define SHOAL_LIB_RUNTIME_COMMON_PREPAREDEINSUM_H
+
+#include "BinaryEinsum.h"
+
+namespace shoal::rt {
+
+/// An einsum ready to run, any number of times.
+struct PreparedEinsum {
+  EinsumSpec spec;
+  /// Set where the types differ in a way that kernels do not know: then the
+  /// spec is that of the computation, and operands and result are converted.
+  std::optional<std::pair<ElementType, ElementType>> declaredTypes;
+  int64_t resultElements = 0;
+  bool emptySum = false;
+  /// A transpose or a copy, for one operand without sums.
+  bool isCopy = false;
+  Loops<2> copy;
+  /// A sum, for one operand.
+  LoopProduct sum;
+  /// For two.
+  BinaryEinsum product;
+};
+
+PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model);
+
+/// The same, made at first use of a descriptor.
+const PreparedEinsum &lookUpEinsum(const int64_t *desc,
+                                   const ProductModel &model);
+
+/// The product of the letters' sizes.
+int64_t elementsOf(const EinsumSpec &spec, const Letters &letters);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_PREPAREDEINSUM_H

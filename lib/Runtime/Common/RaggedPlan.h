@@ -1,0 +1,65 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_RAGGEDPLAN_H
+#define SHOAL_LIB_RUNTIME_COMMON_RAGGEDPLAN_H
+
+#include "BinaryEinsum.h"
+
+#include <unordered_map>
+
+namespace shoal::rt {
+
+/// A ragged einsum as its descriptor gives it, see ABI.h, and as a product for
+/// each group once the bounds are known.
+class RaggedPlan {
+public:
+  enum Tensor { In0, In1, Bounds, Out, numTensors };
+
+  struct Group {
+    /// Of its part in each tensor, in elements.
+    std::array<int64_t, numTensors> offsets;
+    int64_t begin, count;
+  };
+
+  RaggedPlan(const int64_t *desc, const ProductModel &model);
+
+  bool isOf(const int64_t *desc) const {
+    return std::equal(encoded.begin(), encoded.end(), desc);
+  }
+
+  /// Those with rows, in the order of the bounds, which lie in host memory.
+  std::vector<Group> listGroups(const void *begins, const void *ends) const;
+  /// Whether no element of the result belongs to two groups; false where
+  /// finding out would cost more than adding.
+  bool areDisjoint(const std::vector<Group> &groups) const;
+  /// The product of a group of so many rows.
+  const BinaryEinsum &productOf(int64_t rows);
+  /// The loops over a group's part, by dense strides and those of the result.
+  Loops<2> partLoops(int64_t rows) const;
+
+  bool isInBounds(int64_t letter) const {
+    return contains(terms[Bounds], letter);
+  }
+
+  /// The product of one group; the sizes of its rows are set for each.
+  EinsumSpec part;
+  ElementType boundType;
+  std::vector<int64_t> sizes;
+  int64_t rowLetter;
+  std::array<Letters, numTensors> terms;
+  std::array<std::vector<int64_t>, numTensors> strides;
+  int64_t resultElements = 1;
+
+private:
+  int64_t boundAt(const void *bounds, int64_t place) const;
+
+  ProductModel model;
+  std::vector<int64_t> encoded;
+  /// By the number of rows.
+  std::unordered_map<int64_t, BinaryEinsum> products;
+};
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_RAGGEDPLAN_H

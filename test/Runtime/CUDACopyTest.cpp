@@ -1,0 +1,137 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Kernels that runtime calls are made of, on the emulated device.
+
+#include "CUDA/BoxCopy.h"
+#include "CUDA/Combine.h"
+#include "CUDA/Device.h"
+#include "CUDA/StridedCopy.h"
+
+#include <gtest/gtest.h>
+#include <numeric>
+#include <random>
+
+using namespace shoal::rt;
+
+namespace {
+
+cudaStream_t stream() { return Device::get().compute(); }
+
+template <typename T>
+std::vector<T> numbered(int64_t count) {
+  std::vector<T> values(count);
+  for (int64_t i = 0; i < count; ++i)
+    values[i] = convert<T>(static_cast<float>(i % 113) - 40);
+  return values;
+}
+
+/// Copies a tensor of the shape so that its dimensions come in another order,
+/// the elements between being left alone.
+template <typename From, typename To>
+void checkPermutation(const std::vector<int64_t> &shape,
+                      const std::vector<size_t> &order, ElementType from,
+                      ElementType to, int64_t firstElement = 0) {
+  std::vector<int64_t> source = rowMajorStrides(shape), permuted;
+  for (size_t d : order)
+    permuted.push_back(shape[d]);
+  std::vector<int64_t> target = rowMajorStrides(permuted);
+  Loops<2> loops;
+  for (size_t i = 0; i < order.size(); ++i)
+    loops.push_back({shape[order[i]], {source[order[i]], target[i]}});
+  int64_t count = shoal::support::numElements(shape);
+  auto in = numbered<From>(count + firstElement);
+  std::vector<To> out(count, convert<To>(float(1))), expected = out;
+  forEach<2>(loops, [&](const Offsets<2> &at) {
+    expected[at[1]] = convert<To>(in[firstElement + at[0]]);
+  });
+  copyStrided(loops, from, in.data() + firstElement, to, out.data(), stream());
+  EXPECT_EQ(std::memcmp(out.data(), expected.data(), count * sizeof(To)), 0);
+}
+
+TEST(StridedCopy, permutations_of_every_width) {
+  std::vector<size_t> order = {0, 1, 2};
+  do
+    for (const std::vector<int64_t> &shape :
+         {std::vector<int64_t>{3, 40, 64}, {5, 33, 7}, {70, 2, 35}}) {
+      checkPermutation<double, double>(shape, order, ElementType::F64,
+                                       ElementType::F64);
+      checkPermutation<float, float>(shape, order, ElementType::F32,
+                                     ElementType::F32);
+      checkPermutation<BFloat16, BFloat16>(shape, order, ElementType::BF16,
+                                           ElementType::BF16);
+      checkPermutation<int8_t, int8_t>(shape, order, ElementType::I8,
+                                       ElementType::I8);
+      checkPermutation<float, BFloat16>(shape, order, ElementType::F32,
+                                        ElementType::BF16);
+    }
+  while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(StridedCopy, rows_that_are_not_at_whole_words) {
+  for (int64_t first : {1, 2, 4})
+    checkPermutation<int16_t, int16_t>({4, 5, 24}, {1, 0, 2}, ElementType::I16,
+                                       ElementType::I16, first);
+}
+
+TEST(StridedCopy, converts_all_pairs) {
+  checkPermutation<double, Float16>({50}, {0}, ElementType::F64,
+                                    ElementType::F16);
+  checkPermutation<Float16, float>({50}, {0}, ElementType::F16,
+                                   ElementType::F32);
+  checkPermutation<BFloat16, double>({50}, {0}, ElementType::BF16,
+                                     ElementType::F64);
+  checkPermutation<int64_t, int8_t>({50}, {0}, ElementType::I64,
+                                    ElementType::I8);
+  checkPermutation<int16_t, Bool>({50}, {0}, ElementType::I16, ElementType::I1);
+}
+
+TEST(StridedCopy, boxes) {
+  std::vector<int64_t> extent = {2, 3, 4}, sourceShape = {4, 5, 6},
+                       sourceBegin = {1, 2, 1}, targetShape = {2, 4, 9},
+                       targetBegin = {0, 1, 5};
+  auto in = numbered<float>(120);
+  std::vector<float> out(72, -1), expected = out;
+  for (int64_t i = 0; i < 2; ++i)
+    for (int64_t j = 0; j < 3; ++j)
+      for (int64_t k = 0; k < 4; ++k)
+        expected[(i * 4 + j + 1) * 9 + k + 5] =
+            in[((i + 1) * 5 + j + 2) * 6 + k + 1];
+  copyBox({extent, sourceShape, sourceBegin, targetShape, targetBegin},
+          ElementType::F32, in.data(), out.data(), stream());
+  EXPECT_EQ(out, expected);
+}
+
+template <typename T, Kind kind>
+void checkCombine(ElementType type) {
+  constexpr int64_t count = 700, parts = 3;
+  auto in = numbered<T>(count * parts);
+  std::vector<T> out(count);
+  combine(type, kind, count, parts, in.data(), out.data(), stream());
+  for (int64_t i = 0; i < count; ++i) {
+    T expected = in[i];
+    for (int64_t part = 1; part < parts; ++part)
+      expected = combine<kind>(expected, in[part * count + i]);
+    ASSERT_EQ(std::memcmp(&out[i], &expected, sizeof(T)), 0) << i;
+  }
+}
+
+TEST(Combine, rounds_and_wraps_after_every_pair) {
+  checkCombine<BFloat16, Kind::Prod>(ElementType::BF16);
+  checkCombine<Float16, Kind::Sum>(ElementType::F16);
+  checkCombine<float, Kind::Max>(ElementType::F32);
+  checkCombine<double, Kind::Sum>(ElementType::F64);
+  checkCombine<int8_t, Kind::Prod>(ElementType::I8);
+  checkCombine<int32_t, Kind::And>(ElementType::I32);
+  checkCombine<int64_t, Kind::Or>(ElementType::I64);
+  checkCombine<Bool, Kind::Min>(ElementType::I1);
+}
+
+TEST(Fill, sets_elements_of_every_width) {
+  std::vector<uint16_t> out(1000, 7);
+  fill(2, 0xabcd, 999, out.data(), stream());
+  EXPECT_EQ(out[998], 0xabcd);
+  EXPECT_EQ(out[999], 7);
+}
+
+} // namespace

@@ -1,0 +1,163 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// ragged_einsum against its definition in ABI.h.
+
+#include "Common/Loops.h"
+#include "Common/Numeric.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <map>
+#include <random>
+
+using namespace shoal::rt;
+
+namespace {
+
+/// Letters of each tensor; 'r' are the rows.
+struct Case {
+  std::string in0, in1, bounds, out;
+  std::map<char, int64_t> sizes;
+
+  std::vector<int64_t> shape(const std::string &tensor) const {
+    std::vector<int64_t> shape;
+    for (char letter : tensor)
+      shape.push_back(sizes.at(letter));
+    return shape;
+  }
+  int64_t elements(const std::string &tensor) const {
+    return shoal::support::numElements(shape(tensor));
+  }
+  int64_t offset(const std::string &tensor,
+                 const std::map<char, int64_t> &index) const {
+    int64_t at = 0;
+    for (char letter : tensor)
+      at = at * sizes.at(letter) + index.at(letter);
+    return at;
+  }
+};
+
+std::vector<int64_t> encode(const Case &c, ElementType in, ElementType out,
+                            ElementType bounds) {
+  std::map<char, int64_t> letter;
+  std::vector<int64_t> desc = {
+      static_cast<int64_t>(in), static_cast<int64_t>(out),
+      static_cast<int64_t>(bounds), static_cast<int64_t>(c.sizes.size())};
+  for (auto [name, size] : c.sizes) {
+    letter.emplace(name, static_cast<int64_t>(letter.size()));
+    desc.push_back(size);
+  }
+  desc.push_back(letter.at('r'));
+  for (const std::string &tensor : {c.in0, c.in1, c.bounds, c.out}) {
+    desc.push_back(static_cast<int64_t>(tensor.size()));
+    for (char name : tensor)
+      desc.push_back(letter.at(name));
+  }
+  return desc;
+}
+
+/// One term after another.
+template <typename T>
+std::vector<double>
+naive(const Case &c, const std::vector<T> &in0, const std::vector<T> &in1,
+      const std::vector<int32_t> &begins, const std::vector<int32_t> &ends) {
+  std::vector<double> result(c.elements(c.out));
+  int64_t terms = 1;
+  for (auto [name, size] : c.sizes)
+    terms *= size;
+  for (int64_t term = 0; term < terms; ++term) {
+    std::map<char, int64_t> index;
+    int64_t rest = term;
+    for (auto [name, size] : c.sizes) {
+      index[name] = rest % size;
+      rest /= size;
+    }
+    int64_t group = c.offset(c.bounds, index);
+    if (index['r'] < begins[group] || index['r'] >= ends[group])
+      continue;
+    result[c.offset(c.out, index)] +=
+        static_cast<double>(widen(in0[c.offset(c.in0, index)])) *
+        static_cast<double>(widen(in1[c.offset(c.in1, index)]));
+  }
+  return result;
+}
+
+/// Groups of rows one after another, or, if `disjoint` is false, anywhere.
+template <typename T, typename Result>
+void check(const Case &c, ElementType in, ElementType out, bool disjoint,
+           unsigned seed) {
+  std::mt19937 random(seed);
+  auto elements = [&](const std::string &tensor) {
+    std::vector<T> values(c.elements(tensor));
+    for (T &value : values)
+      value = convert<T>(static_cast<float>(random() % 5) - 2);
+    return values;
+  };
+  std::vector<T> in0 = elements(c.in0), in1 = elements(c.in1);
+  std::vector<int32_t> begins(c.elements(c.bounds)), ends = begins;
+  auto rows = static_cast<int32_t>(c.sizes.at('r'));
+  int32_t row = 0;
+  for (size_t g = 0; g < begins.size(); ++g) {
+    begins[g] =
+        disjoint ? row : static_cast<int32_t>(random() % (rows + 2)) - 1;
+    int32_t count = static_cast<int32_t>(random() % (rows / 2 + 1));
+    ends[g] = row = begins[g] + count;
+  }
+  std::vector<Result> result(c.elements(c.out), convert<Result>(float(77)));
+  std::vector<int64_t> desc = encode(c, in, out, ElementType::I32);
+  shoal_rt_ragged_einsum(desc.data(), in0.data(), in1.data(), begins.data(),
+                         ends.data(), result.data());
+  std::vector<double> expected = naive(c, in0, in1, begins, ends);
+  for (size_t i = 0; i < expected.size(); ++i)
+    ASSERT_EQ(static_cast<double>(widen(result[i])), expected[i])
+        << c.in0 << "," << c.in1 << " at " << i << ", seed " << seed;
+}
+
+const std::vector<Case> cases = {
+    // tokens to hidden, by expert
+    {"rm", "emh", "e", "rh", {{'r', 13}, {'m', 4}, {'e', 3}, {'h', 5}}},
+    // the gradient of the weights
+    {"rm", "rh", "e", "emh", {{'r', 13}, {'m', 4}, {'e', 3}, {'h', 5}}},
+    // with a batch that the bounds have, and rows that are not in front
+    {"bmr",
+     "ebmh",
+     "be",
+     "bhr",
+     {{'b', 2}, {'r', 7}, {'m', 3}, {'e', 4}, {'h', 2}}},
+    // a letter that one operand has alone
+    {"rmx",
+     "emh",
+     "e",
+     "rh",
+     {{'r', 9}, {'m', 4}, {'e', 3}, {'h', 5}, {'x', 2}}},
+};
+
+TEST(RaggedEinsum, agrees_with_its_definition) {
+  for (const Case &c : cases)
+    for (unsigned seed = 0; seed < 20; ++seed) {
+      bool disjoint = seed % 2 == 0;
+      check<float, float>(c, ElementType::F32, ElementType::F32, disjoint,
+                          seed);
+      check<BFloat16, float>(c, ElementType::BF16, ElementType::F32, disjoint,
+                             seed);
+      check<int32_t, int32_t>(c, ElementType::I32, ElementType::I32, disjoint,
+                              seed);
+      check<double, double>(c, ElementType::F64, ElementType::F64, disjoint,
+                            seed);
+      if (HasFatalFailure())
+        return;
+    }
+}
+
+TEST(RaggedEinsum, groups_that_are_worth_a_product_each) {
+  Case forward{
+      "rm", "emh", "e", "rh", {{'r', 300}, {'m', 200}, {'e', 3}, {'h', 260}}};
+  Case gradient{
+      "rm", "rh", "e", "emh", {{'r', 300}, {'m', 200}, {'e', 3}, {'h', 260}}};
+  for (const Case &c : {forward, gradient})
+    check<float, float>(c, ElementType::F32, ElementType::F32,
+                        /*disjoint=*/true, 3);
+}
+
+} // namespace
