@@ -18,7 +18,7 @@ template <typename T>
 cublasStatus_t set(T &attribute, const void *value, size_t bytes) {
   if (!value || bytes != sizeof(T))
     return CUBLAS_STATUS_INVALID_VALUE;
-  std::memcpy(&attribute, value, bytes);
+  std::memcpy(static_cast<void *>(&attribute), value, bytes);
   return CUBLAS_STATUS_SUCCESS;
 }
 

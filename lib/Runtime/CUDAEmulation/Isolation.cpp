@@ -10,6 +10,11 @@
 
 namespace shoal::emulation {
 
+static unsigned char *bytesAt(uintptr_t address) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): ranges are numbers.
+  return reinterpret_cast<unsigned char *>(address);
+}
+
 static bool isAskedFor() {
   static bool asked = environmentNumber("SHOAL_EMULATION_ISOLATE", 0) != 0;
   return asked;
@@ -51,17 +56,16 @@ Isolation::Isolation(std::string name, const std::vector<Range> &ranges)
 }
 
 void Isolation::save(uintptr_t begin, uintptr_t end, bool hide) {
-  char *bytes = reinterpret_cast<char *>(begin);
+  unsigned char *bytes = bytesAt(begin);
   saved.push_back({begin, {bytes, bytes + (end - begin)}, hide});
   if (hide)
     std::memset(bytes, poison, end - begin);
 }
 
 void Isolation::check(const Saved &part) const {
-  const auto *bytes = reinterpret_cast<const unsigned char *>(part.begin);
+  const unsigned char *bytes = bytesAt(part.begin);
   for (size_t i = 0; i < part.contents.size(); ++i) {
-    auto before = static_cast<unsigned char>(part.contents[i]);
-    if (bytes[i] == (part.hidden ? poison : before))
+    if (bytes[i] == (part.hidden ? poison : part.contents[i]))
       continue;
     uintptr_t at = part.begin + i;
     fail(text("kernel ", kernel, " writes ", Memory::get().describe(at, at + 1),
@@ -74,7 +78,7 @@ Isolation::~Isolation() {
   for (const Saved &part : saved) {
     check(part);
     if (part.hidden)
-      std::memcpy(reinterpret_cast<void *>(part.begin), part.contents.data(),
+      std::memcpy(bytesAt(part.begin), part.contents.data(),
                   part.contents.size());
   }
 }

@@ -30,7 +30,7 @@ private:
   /// Bytes that the kernel must not write, with what they hold otherwise.
   struct Saved {
     uintptr_t begin;
-    std::vector<char> contents;
+    std::vector<unsigned char> contents;
     bool hidden; // poisoned now
   };
 

@@ -64,7 +64,7 @@ const Allocation *Memory::find(uintptr_t address) const {
 std::string Memory::describe(uintptr_t begin, uintptr_t end) const {
   const Allocation *allocation = find(begin);
   if (!allocation)
-    return text(end - begin, " bytes at ", reinterpret_cast<void *>(begin));
+    return text(end - begin, " bytes at 0x", std::hex, begin);
   return text("bytes [", begin - allocation->begin, ", ",
               end - allocation->begin, ") of the allocation of ",
               allocation->bytes, " bytes");
