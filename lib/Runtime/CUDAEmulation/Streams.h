@@ -13,6 +13,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDAEMULATION_STREAMS_H
 #define SHOAL_LIB_RUNTIME_CUDAEMULATION_STREAMS_H
 
+#include "PinnedCopies.h"
 #include "Races.h"
 
 #include <chrono>
@@ -75,7 +76,11 @@ public:
   /// All that the device does until now.
   Clock everything() const;
 
-  void forget(uintptr_t begin, uintptr_t end) { races.forget(begin, end); }
+  /// The copy that was enqueued last on a stream, from or to pinned memory.
+  void copyPinned(const Stream &stream, void *target, const void *source,
+                  size_t bytes, bool toHost);
+
+  void forget(uintptr_t begin, uintptr_t end);
 
 private:
   Streams();
@@ -89,6 +94,7 @@ private:
   Stream *legacy; // made from what is above
   Clock host;
   Races races;
+  PinnedCopies pinnedCopies;
   std::optional<Operation> hung;
 };
 
