@@ -48,6 +48,8 @@ extern "C" void shoal_rt_launch(const int64_t *desc, ...) {
                   static_cast<char *>(pointers[i]) + offset, bytes, access);
   }
   va_end(buffers);
+  declareArguments(Device::get().compute(),
+                   std::vector<size_t>(numBuffers, sizeof(void *)));
   ProgramKernels::get().launch(kernel, grid, block, sharedBytes,
                                arguments.data());
 }
