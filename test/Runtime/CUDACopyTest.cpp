@@ -8,6 +8,7 @@
 #include "CUDA/Device.h"
 #include "CUDA/StridedCopy.h"
 
+#include <cstring>
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>

@@ -62,24 +62,23 @@ template <typename T>
 std::vector<double>
 naive(const Case &c, const std::vector<T> &in0, const std::vector<T> &in1,
       const std::vector<int32_t> &begins, const std::vector<int32_t> &ends) {
-  std::vector<double> result(c.elements(c.out));
-  int64_t terms = 1;
-  for (auto [name, size] : c.sizes)
-    terms *= size;
-  for (int64_t term = 0; term < terms; ++term) {
-    std::map<char, int64_t> index;
-    int64_t rest = term;
-    for (auto [name, size] : c.sizes) {
-      index[name] = rest % size;
-      rest /= size;
-    }
-    int64_t group = c.offset(c.bounds, index);
-    if (index['r'] < begins[group] || index['r'] >= ends[group])
-      continue;
-    result[c.offset(c.out, index)] +=
-        static_cast<double>(widen(in0[c.offset(c.in0, index)])) *
-        static_cast<double>(widen(in1[c.offset(c.in1, index)]));
+  // Strides in in0, in1, the bounds and the result, and the row.
+  Loops<5> loops;
+  for (auto [name, size] : c.sizes) {
+    std::map<char, int64_t> unit;
+    for (auto [other, unused] : c.sizes)
+      unit[other] = other == name;
+    loops.push_back(
+        {size,
+         {c.offset(c.in0, unit), c.offset(c.in1, unit),
+          c.offset(c.bounds, unit), c.offset(c.out, unit), name == 'r'}});
   }
+  std::vector<double> result(c.elements(c.out));
+  forEach<5>(loops, [&](const Offsets<5> &at) {
+    if (at[4] >= begins[at[2]] && at[4] < ends[at[2]])
+      result[at[3]] += static_cast<double>(widen(in0[at[0]])) *
+                       static_cast<double>(widen(in1[at[1]]));
+  });
   return result;
 }
 

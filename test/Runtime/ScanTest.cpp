@@ -186,11 +186,13 @@ TEST(Sort, long_lines_are_stable) {
       std::vector<int32_t> expected(keys.size());
       std::iota(expected.begin(), expected.end(), 0);
       for (int64_t line = 0; line < 2; ++line)
-        std::stable_sort(
-            expected.begin() + line * count,
-            expected.begin() + (line + 1) * count, [&](int32_t a, int32_t b) {
-              return descending ? keys[a] > keys[b] : keys[a] < keys[b];
-            });
+        std::sort(expected.begin() + line * count,
+                  expected.begin() + (line + 1) * count,
+                  [&](int32_t a, int32_t b) {
+                    if (keys[a] != keys[b])
+                      return descending ? keys[a] > keys[b] : keys[a] < keys[b];
+                    return a < b;
+                  });
       EXPECT_EQ(sortPairs(descending, {2, count}, 1, keys).places, expected);
     }
   }

@@ -22,7 +22,8 @@ PROGRAM = """
 shoal.mesh @mesh = <["x" = 2]>
 func.func @main(
     %x: tensor<8x6xf32> {shoal.name = "x", shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>},
-    %w: tensor<6x4xf32> {shoal.name = "w"}) -> tensor<6x4xf32> {
+    %w: tensor<6x4xf32> {shoal.name = "w"})
+    -> (tensor<6x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>}) {
   %h = math.tanh %x : tensor<8x6xf32>
   %y = shoal.einsum "BI,IO->BO" %h, %w : (tensor<8x6xf32>, tensor<6x4xf32>) -> tensor<8x4xf32>
   %z = shoal.einsum "BI,BO->IO" %x, %y : (tensor<8x6xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>

@@ -55,7 +55,7 @@ def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
-def GuardDivision : Pass<"shoal-guard-division", "::mlir::func::FuncOp"> {
+def GuardDivision : Pass<"shoal-guard-division"> {
   let summary = "Integer divisions never trap";
   let description = [{
     Divides by one where a scalar integer division has no quotient: by zero, or
@@ -192,6 +192,30 @@ def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
   ];
 }
 
+def KernelsToFunctions : Pass<"shoal-kernels-to-functions", "::mlir::ModuleOp"> {
+  let summary = "Turn gpu.funcs into functions for the emulated device";
+  let description = [{
+    A kernel becomes a function of its parameters and of a pointer to a
+    `shoal_emulated_thread` (shoal/Runtime/EmulatedKernel.h), from which it reads
+    where its thread stands. Barriers, shuffles of i32 and shared memory become
+    calls of the emulator. Modules of kernels go away.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def ExportEmulatedKernels : Pass<"shoal-export-emulated-kernels", "::mlir::ModuleOp"> {
+  let summary = "Export kernels as the emulated device calls them";
+  let description = [{
+    Assumes that functions of `--shoal-kernels-to-functions` have been lowered to
+    LLVM's dialect. Each gets an exported function of its name, a
+    `shoal_emulated_kernel`, which takes the parameters from an array.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def TileTransposes : Pass<"shoal-tile-transposes", "::mlir::func::FuncOp"> {
   let summary = "Run through transposed operands in square tiles";
   let description = [{
@@ -224,6 +248,10 @@ def ExpandNarrowFloats : Pass<"shoal-expand-narrow-floats"> {
     of bf16 become integer operations (the compiler's support library may lack
     them), those from f64 with a single rounding.
   }];
+  let options = [
+    Option<"keepConversions", "keep-conversions", "bool", /*default=*/"false",
+           "The target converts between bf16 and f32 itself.">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
 }
