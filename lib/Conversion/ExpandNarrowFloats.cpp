@@ -98,6 +98,8 @@ struct ExtendFma : OpRewritePattern<math::FmaOp> {
 
 struct ExpandNarrowFloats
     : shoal::impl::ExpandNarrowFloatsBase<ExpandNarrowFloats> {
+  using ExpandNarrowFloatsBase::ExpandNarrowFloatsBase;
+
   void runOnOperation() override {
     // Upstream's emulation lets a rounding be left out where the result is
     // extended again; then a value would depend on what has been fused.
@@ -110,7 +112,8 @@ struct ExpandNarrowFloats
     RewritePatternSet patterns(&getContext());
     patterns.add<RoundDoubleToBFloat, ExtendBFloatToDouble, ExtendFma>(
         &getContext());
-    arith::populateExpandBFloat16Patterns(patterns);
+    if (!keepConversions)
+      arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))
       return signalPassFailure();
   }

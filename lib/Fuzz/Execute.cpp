@@ -83,7 +83,7 @@ FailureOr<Tensors> shoal::fuzz::executeProgram(
     ModuleOp module, const Signature &signature, ArrayRef<Tensor> inputs,
     const CheckOptions &options, StageObserver observe, std::string &message) {
   Folder folder;
-  CPUOptions cpu;
+  TargetOptions cpu;
   cpu.runtimeDirectory = options.runtimeDirectory;
   StageSeconds seconds;
   observe("lower to cpu");

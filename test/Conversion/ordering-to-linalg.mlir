@@ -11,8 +11,9 @@ func.func @sort(%x: tensor<3x4xf32>, %i: tensor<3x4xi32>) -> (tensor<3x4xf32>, t
 
 // CHECK-LABEL: func.func @reduce_region
 func.func @reduce_region(%x: tensor<3x4xf32>, %n: tensor<3x4xi32>, %a: tensor<f32>, %b: tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>) {
-  // CHECK-DAG: %[[A:.*]] = tensor.extract %arg2[] : tensor<f32>
-  // CHECK-DAG: linalg.fill ins(%[[A]] : f32)
+  // The initial values are spread on the device, that is, by loops.
+  // CHECK: linalg.generic {indexing_maps = [{{.*}}], iterator_types = ["parallel"]} ins(%arg2 : tensor<f32>)
+  // CHECK: linalg.generic {indexing_maps = [{{.*}}], iterator_types = ["parallel"]} ins(%arg3 : tensor<i32>)
   // CHECK: linalg.generic
   // CHECK-SAME: iterator_types = ["reduction", "parallel"]
   // The inputs come first; the combiner has what was accumulated first.

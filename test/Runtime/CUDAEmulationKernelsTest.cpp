@@ -74,7 +74,7 @@ TEST_F(EmulatedKernels, SharedMemoryOfABlockHoldsNothingFromTheOneBefore) {
   EXPECT_EQ(out.read()[0], 0xCB);
 }
 
-TEST_F(EmulatedKernels, AMissingBarrierShowsInOneOfTheOrders) {
+TEST_F(EmulatedKernels, AMissingBarrierShows) {
   std::vector<int32_t> values(40);
   std::iota(values.begin(), values.end(), 100);
   Buffer<int32_t> in(values), out(40);
@@ -180,6 +180,29 @@ TEST_F(EmulatedKernelsDeathTest, MoreStaticSharedMemoryThanThereIs) {
   Buffer<unsigned char> out(1);
   EXPECT_EXIT(launch("share", dim3(1), dim3(1), 0, out.data, int64_t(49153)),
               testing::ExitedWithCode(1), "49280 bytes of static");
+}
+
+/// Runs `rotate` with other ranges than those it touches, isolated.
+TEST_F(EmulatedKernelsDeathTest, AKernelThatTouchesMoreThanItDeclares) {
+  std::vector<int32_t> values(40);
+  std::iota(values.begin(), values.end(), 0);
+  Buffer<int32_t> in(values), out(values);
+  auto run = [&](size_t readBytes, size_t writtenBytes, int access) {
+    setenv("SHOAL_EMULATION_ISOLATE", "1", 1);
+    shoalEmulationAccess(nullptr, in.data, readBytes, 1);
+    shoalEmulationAccess(nullptr, out.data, writtenBytes, access);
+    launch("rotate", dim3(1), dim3(40), 160, in.data, out.data, int32_t(0));
+    bool isRight = out.read()[1] == 0 && out.read()[0] == 39;
+    std::exit(isRight && in.read() == values ? 0 : 2);
+  };
+  EXPECT_EXIT(run(160, 160, 2), testing::ExitedWithCode(0), "");
+  // It reads poison.
+  EXPECT_EXIT(run(156, 160, 2), testing::ExitedWithCode(2), "");
+  EXPECT_EXIT(run(160, 156, 2), testing::ExitedWithCode(1),
+              "kernel rotate writes bytes \\[156, 157\\) of the allocation of "
+              "160 bytes, which it does not declare");
+  EXPECT_EXIT(run(160, 160, 1), testing::ExitedWithCode(1),
+              "which it declares to read alone");
 }
 
 TEST_F(EmulatedKernels, LimitsOfALaunch) {

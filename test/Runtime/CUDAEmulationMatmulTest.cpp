@@ -35,6 +35,29 @@ constexpr cudaDataType_t typeOf = std::is_same_v<T, float>      ? CUDA_R_32F
                                   : std::is_same_v<T, BFloat16> ? CUDA_R_16BF
                                                                 : CUDA_R_16F;
 
+/// A descriptor for as long as it is used.
+template <typename T, cublasStatus_t (*destroy)(T)>
+class Owned {
+public:
+  Owned() = default;
+  ~Owned() {
+    if (handle)
+      destroy(handle);
+  }
+  Owned(const Owned &) = delete;
+  Owned &operator=(const Owned &) = delete;
+
+  operator T() const { return handle; }
+  T *put() { return &handle; }
+
+private:
+  T handle = nullptr;
+};
+using Descriptor = Owned<cublasLtMatmulDesc_t, cublasLtMatmulDescDestroy>;
+using Layout = Owned<cublasLtMatrixLayout_t, cublasLtMatrixLayoutDestroy>;
+using Preference =
+    Owned<cublasLtMatmulPreference_t, cublasLtMatmulPreferenceDestroy>;
+
 struct Case {
   uint64_t m = 5, n = 7, k = 11;
   bool transA = false, transB = false;
@@ -66,9 +89,8 @@ struct Matrix {
     return static_cast<size_t>(batch * stride) + i +
            j * static_cast<size_t>(leading);
   }
-  cublasLtMatrixLayout_t layout(cudaDataType_t type, int32_t batches) const {
-    cublasLtMatrixLayout_t layout;
-    cublasLtMatrixLayoutCreate(&layout, type, rows, columns, leading);
+  void describe(Layout &layout, cudaDataType_t type, int32_t batches) const {
+    cublasLtMatrixLayoutCreate(layout.put(), type, rows, columns, leading);
     auto set = [&](cublasLtMatrixLayoutAttribute_t attribute, auto value) {
       EXPECT_EQ(cublasLtMatrixLayoutSetAttribute(layout, attribute, &value,
                                                  sizeof(value)),
@@ -77,7 +99,6 @@ struct Matrix {
     set(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, batches);
     set(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, stride);
     set(CUBLASLT_MATRIX_LAYOUT_ORDER, static_cast<int32_t>(order));
-    return layout;
   }
 };
 
@@ -119,8 +140,8 @@ void check(const Case &c, double tolerance) {
   cublasLtHandle_t handle;
   SHOAL_EXPECT_OK(cublasLtCreate(&handle));
   constexpr bool isDouble = std::is_same_v<Out, double>;
-  cublasLtMatmulDesc_t descriptor;
-  SHOAL_EXPECT_OK(cublasLtMatmulDescCreate(&descriptor, c.compute,
+  Descriptor descriptor;
+  SHOAL_EXPECT_OK(cublasLtMatmulDescCreate(descriptor.put(), c.compute,
                                            isDouble ? CUDA_R_64F : CUDA_R_32F));
   auto set = [&](cublasLtMatmulDescAttributes_t attribute, auto value) {
     SHOAL_EXPECT_OK(cublasLtMatmulDescSetAttribute(descriptor, attribute,
@@ -132,12 +153,13 @@ void check(const Case &c, double tolerance) {
       static_cast<int32_t>(c.transB ? CUBLAS_OP_T : CUBLAS_OP_N));
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, static_cast<uint32_t>(c.epilogue));
   set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, static_cast<void *>(bias.data));
-  cublasLtMatrixLayout_t layoutA = a.layout(typeOf<In>, c.batches),
-                         layoutB = b.layout(typeOf<In>, c.batches),
-                         layoutD = d.layout(typeOf<Out>, c.batches);
+  Layout layoutA, layoutB, layoutD;
+  a.describe(layoutA, typeOf<In>, c.batches);
+  b.describe(layoutB, typeOf<In>, c.batches);
+  d.describe(layoutD, typeOf<Out>, c.batches);
 
-  cublasLtMatmulPreference_t preference;
-  SHOAL_EXPECT_OK(cublasLtMatmulPreferenceCreate(&preference));
+  Preference preference;
+  SHOAL_EXPECT_OK(cublasLtMatmulPreferenceCreate(preference.put()));
   uint64_t workspaceBytes = 4096;
   SHOAL_EXPECT_OK(cublasLtMatmulPreferenceSetAttribute(
       preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, &workspaceBytes,
@@ -235,22 +257,23 @@ struct Product {
     Buffer<float> a(valuesA), b(std::vector<float>(64, 1.0f)), d(64);
     cublasLtHandle_t handle;
     cublasLtCreate(&handle);
-    cublasLtMatmulDesc_t descriptor;
-    cublasLtMatmulDescCreate(&descriptor, compute, scale);
+    Descriptor descriptor;
+    cublasLtMatmulDescCreate(descriptor.put(), compute, scale);
     cublasLtMatmulDescSetAttribute(descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE,
                                    &epilogue, sizeof(epilogue));
-    cublasLtMatrixLayout_t layoutA, layoutB, layoutD;
-    cublasLtMatrixLayoutCreate(&layoutA, typeA, rowsA, 4, 4);
-    cublasLtMatrixLayoutCreate(&layoutB, typeB, 4, 4, leadingB);
-    cublasLtMatrixLayoutCreate(&layoutD, typeD, 4, columnsD, 4);
-    for (auto [layout, batches] : {std::pair(layoutA, batchesA),
-                                   {layoutB, batchesA},
-                                   {layoutD, batchesD}})
+    Layout layoutA, layoutB, layoutD;
+    cublasLtMatrixLayoutCreate(layoutA.put(), typeA, rowsA, 4, 4);
+    cublasLtMatrixLayoutCreate(layoutB.put(), typeB, 4, 4, leadingB);
+    cublasLtMatrixLayoutCreate(layoutD.put(), typeD, 4, columnsD, 4);
+    for (auto [layout, batches] :
+         {std::pair<cublasLtMatrixLayout_t, int32_t>(layoutA, batchesA),
+          {layoutB, batchesA},
+          {layoutD, batchesD}})
       cublasLtMatrixLayoutSetAttribute(layout,
                                        CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
                                        &batches, sizeof(batches));
-    cublasLtMatmulPreference_t preference;
-    cublasLtMatmulPreferenceCreate(&preference);
+    Preference preference;
+    cublasLtMatmulPreferenceCreate(preference.put());
     cublasLtMatmulPreferenceSetAttribute(
         preference, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, &alignment,
         sizeof(alignment));
@@ -332,9 +355,9 @@ TEST(EmulatedMatmul, AnAlgorithmIsUsedAsItWasChosen) {
 }
 
 TEST(EmulatedMatmul, UnknownAttributes) {
-  cublasLtMatmulDesc_t descriptor;
-  SHOAL_EXPECT_OK(
-      cublasLtMatmulDescCreate(&descriptor, CUBLAS_COMPUTE_32F, CUDA_R_32F));
+  Descriptor descriptor;
+  SHOAL_EXPECT_OK(cublasLtMatmulDescCreate(descriptor.put(), CUBLAS_COMPUTE_32F,
+                                           CUDA_R_32F));
   int64_t value = 0;
   EXPECT_EQ(cublasLtMatmulDescSetAttribute(
                 descriptor, CUBLASLT_MATMUL_DESC_FILL_MODE, &value, 4),
@@ -350,10 +373,10 @@ TEST(EmulatedMatmulDeathTest, KnowsWhatItTouches) {
     cudaMemsetAsync(a.data, 0, a.bytes(), makeStream());
     cublasLtHandle_t handle;
     cublasLtCreate(&handle);
-    cublasLtMatmulDesc_t descriptor;
-    cublasLtMatmulDescCreate(&descriptor, CUBLAS_COMPUTE_32F, CUDA_R_32F);
-    cublasLtMatrixLayout_t layout;
-    cublasLtMatrixLayoutCreate(&layout, CUDA_R_32F, 4, 4, 4);
+    Descriptor descriptor;
+    cublasLtMatmulDescCreate(descriptor.put(), CUBLAS_COMPUTE_32F, CUDA_R_32F);
+    Layout layout;
+    cublasLtMatrixLayoutCreate(layout.put(), CUDA_R_32F, 4, 4, 4);
     float one = 1, zero = 0;
     cublasLtMatmul(handle, descriptor, &one, b.data, layout, a.data, layout,
                    &zero, d.data, layout, d.data, layout, nullptr, nullptr, 0,

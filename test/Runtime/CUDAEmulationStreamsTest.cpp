@@ -225,6 +225,56 @@ TEST(EmulatedMemoryDeathTest, AccessesOutsideOfAllocations) {
   EXPECT_EXIT(allowed(), ExitedWithCode(0), "");
 }
 
+/// Pinned memory of the host, and a buffer that has been set to 1.
+class EmulatedPinnedMemory : public testing::Test {
+protected:
+  EmulatedPinnedMemory() {
+    void *memory = nullptr;
+    EXPECT_EQ(cudaMallocHost(&memory, 64), cudaSuccess);
+    host = static_cast<unsigned char *>(memory);
+    EXPECT_EQ(cudaMemsetAsync(buffer.data, 1, 64, stream), cudaSuccess);
+  }
+  ~EmulatedPinnedMemory() override { cudaFreeHost(host); }
+
+  void copy(void *target, const void *source, cudaMemcpyKind kind) {
+    EXPECT_EQ(cudaMemcpyAsync(target, source, 64, kind, stream), cudaSuccess);
+  }
+
+  Buffer<unsigned char> buffer{64};
+  cudaStream_t stream = makeStream();
+  unsigned char *host = nullptr;
+};
+
+TEST_F(EmulatedPinnedMemory, HasACopyOnlyWhenTheHostHasWaited) {
+  copy(host, buffer.data, cudaMemcpyDeviceToHost);
+  SHOAL_EXPECT_OK(cudaStreamSynchronize(makeStream()));
+  EXPECT_EQ(host[63], 0xCB);
+  SHOAL_EXPECT_OK(cudaStreamSynchronize(stream));
+  EXPECT_EQ(host[63], 1);
+}
+
+TEST_F(EmulatedPinnedMemory, IsThereForOperationsOfTheDevice) {
+  Buffer<unsigned char> other(64);
+  copy(host, buffer.data, cudaMemcpyDeviceToHost);
+  copy(other.data, host, cudaMemcpyHostToDevice);
+  EXPECT_THAT(other.read(), Each(1));
+}
+
+using EmulatedPinnedMemoryDeathTest = EmulatedPinnedMemory;
+
+TEST_F(EmulatedPinnedMemoryDeathTest, MustNotChangeWhileItIsRead) {
+  copy(buffer.data, host, cudaMemcpyHostToDevice);
+  host[5] = 1;
+  EXPECT_EXIT(cudaStreamSynchronize(stream), ExitedWithCode(1),
+              "the host has changed bytes \\[5, 6\\) of the allocation of 64 "
+              "bytes in pinned memory, which cudaMemcpyAsync .* reads, before "
+              "it waited for that");
+  host[5] = 0xCB;
+  SHOAL_EXPECT_OK(cudaStreamSynchronize(stream));
+  host[5] = 1;
+  SHOAL_EXPECT_OK(cudaStreamSynchronize(stream));
+}
+
 //===----------------------------------------------------------------------===//
 // Events, and faults
 //===----------------------------------------------------------------------===//
@@ -283,6 +333,24 @@ TEST(EmulatedFaultsDeathTest, AnOperationHangsOnRequest) {
                  cudaStreamQuery(b) == cudaErrorNotReady;
     return quick && done && hangs;
   });
+}
+
+TEST(EmulatedFaultsDeathTest, AWaitIsSkippedOnRequest) {
+  auto run = [](const char *skipped) {
+    setenv("SHOAL_EMULATION_SKIP", skipped, 1);
+    Buffer<char> buffer(64);
+    cudaStream_t a = makeStream(), b = makeStream();
+    cudaEvent_t event = makeEvent();
+    cudaStreamWaitEvent(a, event, 0);
+    cudaMemsetAsync(buffer.data, 0, 64, a);
+    cudaEventRecord(event, a);
+    cudaStreamWaitEvent(b, event, 0);
+    cudaMemsetAsync(buffer.data, 0, 64, b);
+    std::exit(0);
+  };
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(run("cudaStreamWaitEvent:1"), ExitedWithCode(0), "");
+  EXPECT_EXIT(run("cudaStreamWaitEvent:2"), ExitedWithCode(1), "race");
 }
 
 TEST(EmulatedFaultsDeathTest, ADeviceOfAnySize) {

@@ -233,8 +233,14 @@ double combined(int64_t kind, double a, double b) {
     return a * b;
   case SHOAL_RT_MAX:
     return std::max(a, b);
-  default:
+  case SHOAL_RT_MIN:
     return std::min(a, b);
+  case SHOAL_RT_AND:
+    return static_cast<double>(static_cast<int64_t>(a) &
+                               static_cast<int64_t>(b));
+  default:
+    return static_cast<double>(static_cast<int64_t>(a) |
+                               static_cast<int64_t>(b));
   }
 }
 
@@ -245,7 +251,8 @@ void testAllReduceAs(int round, int64_t type, T (*encode)(double)) {
   Axes axes;
   for (const Axes &dim : l.dims)
     axes.insert(axes.end(), dim.begin(), dim.end());
-  int64_t kind = draw(4), count = draw(40);
+  bool bitwise = type >= SHOAL_RT_I64;
+  int64_t kind = draw(bitwise ? 6 : 4), count = draw(40);
   Shape desc = {0, type, static_cast<int64_t>(l.mesh), kind, count};
   append(desc, axes);
   std::vector<T> in, expected, out(count);
@@ -282,6 +289,10 @@ void testAllReduce(int round) {
                            [](double v) { return static_cast<int64_t>(v); });
   testAllReduceAs<int32_t>(round, SHOAL_RT_I32,
                            [](double v) { return static_cast<int32_t>(v); });
+  testAllReduceAs<int16_t>(round, SHOAL_RT_I16,
+                           [](double v) { return static_cast<int16_t>(v); });
+  testAllReduceAs<int8_t>(round, SHOAL_RT_I8,
+                          [](double v) { return static_cast<int8_t>(v); });
 }
 
 /// i1 as logic: or and and over a group in which one rank differs.
@@ -304,48 +315,68 @@ void testAllReduceOfBits() {
   }
 }
 
-void testNaN() {
-  float nan = NAN;
+template <typename T>
+void testNaNAs(int64_t type, T one, T nan, bool (*isNaN)(T)) {
   Axes all;
   for (size_t a = 0; a < meshes[0].axes().size(); ++a)
     all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
   for (int64_t kind : {SHOAL_RT_MAX, SHOAL_RT_MIN}) {
-    Shape desc = {0, SHOAL_RT_F32, 0, kind, 2};
+    Shape desc = {0, type, 0, kind, 2};
     append(desc, all);
-    std::vector<float> in = {myRank == 0 ? nan : 1.0f,
-                             myRank == numRanks - 1 ? nan : 1.0f},
-                       out(2);
+    std::vector<T> in = {myRank == 0 ? nan : one,
+                         myRank == numRanks - 1 ? nan : one},
+                   out(2);
     shoal_rt_all_reduce(desc.data(), in.data(), out.data());
     finishCalls();
     expectEqual<uint8_t>("nan", static_cast<int>(kind),
-                         {std::isnan(out[0]), std::isnan(out[1])}, {1, 1});
+                         {isNaN(out[0]), isNaN(out[1])}, {1, 1});
   }
 }
 
-void testReduceScatter(int round) {
+void testNaN() {
+  testNaNAs<float>(SHOAL_RT_F32, 1, NAN, [](float v) { return std::isnan(v); });
+  testNaNAs<double>(SHOAL_RT_F64, 1, NAN,
+                    [](double v) { return std::isnan(v); });
+  testNaNAs<uint16_t>(SHOAL_RT_BF16, 0x3f80, 0x7fc0,
+                      [](uint16_t v) { return (v & 0x7fff) > 0x7f80; });
+  testNaNAs<uint16_t>(SHOAL_RT_F16, 0x3c00, 0x7e00,
+                      [](uint16_t v) { return (v & 0x7fff) > 0x7c00; });
+}
+
+/// Each device's term is the whole tensor times its rank + 1. The sum of i32
+/// and the greatest of f32 are combined in different ways.
+template <typename T>
+void testReduceScatterAs(int round, int64_t type, int64_t kind) {
   Layout l = drawLayout();
   const Mesh &mesh = meshes[l.mesh];
   Shape local = localShape(l.whole, l.dims);
   std::vector<Axes> none(l.whole.size());
-  // Each device's term is the whole tensor times its rank + 1.
-  auto in = shardOf(mesh, myRank, l.whole, none, 0, 0);
-  auto expected = shardOf(mesh, myRank, l.whole, l.dims, 0, anything);
+  auto whole = shardOf(mesh, myRank, l.whole, none, 0, 0);
+  auto shard = shardOf(mesh, myRank, l.whole, l.dims, 0, anything);
   int32_t factor = 0;
   for (int rank : groupOf(mesh, l.rest))
-    factor += rank + 1;
-  for (int32_t &value : in)
-    value *= myRank + 1;
-  for (int32_t &value : expected)
-    value *= value == anything ? 1 : factor;
-  Shape desc = {0, i32, static_cast<int64_t>(l.mesh), SHOAL_RT_SUM,
+    factor =
+        kind == SHOAL_RT_SUM ? factor + rank + 1 : std::max(factor, rank + 1);
+  std::vector<T> in, expected;
+  for (int32_t value : whole)
+    in.push_back(static_cast<T>(value * (myRank + 1)));
+  for (int32_t value : shard)
+    expected.push_back(
+        static_cast<T>(value == anything ? anything : value * factor));
+  Shape desc = {0, type, static_cast<int64_t>(l.mesh), kind,
                 static_cast<int64_t>(l.whole.size())};
   append(desc, l.whole);
   append(desc, local);
   append(desc, l.dims);
-  std::vector<int32_t> out(expected.size(), -5);
+  std::vector<T> out(expected.size(), -5);
   shoal_rt_reduce_scatter(desc.data(), in.data(), out.data());
   finishCalls();
   expectEqual("reduce_scatter", round, out, expected);
+}
+
+void testReduceScatter(int round) {
+  testReduceScatterAs<int32_t>(round, SHOAL_RT_I32, SHOAL_RT_SUM);
+  testReduceScatterAs<float>(round, SHOAL_RT_F32, SHOAL_RT_MAX);
 }
 
 /// A reshard that moves each dim's axes to other dims that have none.

@@ -40,12 +40,15 @@
 "collectives": [{"id": 0, "kind": "all_reduce", "axes": "{\"x\"}", "bytes": 6,
                  "loc": "toy.mlir:1:1", "reason": "the sum of x"}]})"
 
-/// Ends the device with index 2 as a crash would, while the others wait for it.
+/// Ends the device with index 2 as a crash would, while the others wait for it,
+/// or lets them all sleep, or, with TOY_INDEX, the one with that index.
 inline void misbehave(int64_t index) {
   const char *fault = std::getenv("TOY_FAULT");
+  const char *only = std::getenv("TOY_INDEX");
   if (fault && !std::strcmp(fault, "die") && index == 2)
     kill(getpid(), SIGKILL);
-  if (fault && !std::strcmp(fault, "sleep"))
+  if (fault && !std::strcmp(fault, "sleep") &&
+      (!only || std::atoi(only) == index))
     sleep(60);
 }
 

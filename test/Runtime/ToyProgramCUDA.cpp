@@ -29,12 +29,14 @@ extern "C" void shoal_program_entry(void *const *inputs, void *const *outputs,
                                    4};
   static const int64_t copy[] = {4}, wait[] = {0};
   char *memory = static_cast<char *>(arena);
-  void *index = memory, *partial = memory + 64, *factor = memory + 4092;
+  void *index = memory, *partial = memory + 64, *total = memory + 128,
+       *factor = memory + 4092;
   shoal_rt_axis_index(axisIndex, static_cast<int32_t *>(index));
   misbehave(shoal_rt_read_scalar(readIndex, index));
   shoal_rt_launch(sum, index, inputs[0], partial);
-  shoal_rt_all_reduce(reduce, partial, outputs[1]);
+  shoal_rt_all_reduce(reduce, partial, total);
   shoal_rt_launch(scale, factor, inputs[0], outputs[0]);
   shoal_rt_copy(copy, inputs[1], outputs[2]);
   shoal_rt_wait(wait);
+  shoal_rt_copy(copy, total, outputs[1]);
 }

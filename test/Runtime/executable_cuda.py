@@ -55,6 +55,17 @@ class CUDA(executable.RunsToy):
             SHOAL_EMULATION_FAIL="cudaGetDeviceCount:1=35",
         )
 
+    def test_too_few_gpus(self):
+        self.check_error(
+            "expected a GPU for each of the 4 processes on a machine, which has 2",
+            ANY,
+            SHOAL_EMULATED_DEVICES="2",
+        )
+        code, _, err = executable.run(
+            ANY, SHOAL_EMULATED_DEVICES="2", NCCL_MULTI_RANK_GPU_ENABLE="1"
+        )
+        self.assertEqual((code, err), (0, ""))
+
     def test_kernels_for_another_gpu(self):
         # The program's image is the last that is loaded.
         self.check_error(
@@ -65,7 +76,25 @@ class CUDA(executable.RunsToy):
 
     def test_memory_that_is_not_there(self):
         self.check_error("toy needs 931.32 TiB, device has ", ANY, program=HUGE)
+        self.check_error(
+            "not enough memory: toy needs 4.15 KiB, device has 3.91 KiB",
+            ANY,
+            SHOAL_EMULATED_MEMORY="4000",
+        )
         self.check_error("not enough memory: toy needs ", ANY, SHOAL_EMULATION_FAIL="cudaMalloc:1=2@2")
+
+    def test_each_wait_between_the_streams_is_needed(self):
+        # Of the all_reduce for its operand, and of the copy for its result.
+        for number in [1, 2]:
+            code, _, err = executable.run(
+                ANY, SHOAL_EMULATION_SKIP=f"cudaStreamWaitEvent:{number}"
+            )
+            self.assertNotEqual(code, 0)
+            self.assertIn("emulated device: race: ", err)
+
+    def test_launches_declare_what_they_touch(self):
+        code, _, err = executable.run(ANY, SHOAL_EMULATION_ISOLATE="1")
+        self.assertEqual((code, err), (0, ""))
 
     def test_calls_that_fail_say_for_what(self):
         for call, what in [
@@ -92,6 +121,12 @@ class CUDA(executable.RunsToy):
         )
         self.assertEqual(len(lines), 1)
         self.assertLess(time.time() - begin, 20)
+
+    def test_a_rank_that_does_not_come_to_a_collective(self):
+        # The others wait for it inside of NCCL, where nothing can be polled.
+        self.check_fault(
+            "does not connect rank ", "--collective-timeout=1", TOY_FAULT="sleep", TOY_INDEX="2"
+        )
 
     def test_work_that_does_not_end_is_no_late_collective(self):
         # What hangs is the kernel in front of it.

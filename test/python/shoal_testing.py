@@ -14,9 +14,18 @@ from pathlib import Path
 
 import numpy as np
 
+import packing
+
 ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release")) / "bin"
 TIMEOUT = 60  # seconds; a hang is a failure, not a wait
+# What executables are compiled for: all tests of executables run for each.
+TARGET = os.environ.get("SHOAL_TEST_TARGET", "cpu")
+TARGET_FLAGS = {
+    "cpu": (),
+    "emulated": ("--target=cuda", "--cuda-arch=emulated"),
+    "cuda": ("--target=cuda",),
+}[TARGET]
 
 
 def mpi_environment():
@@ -73,7 +82,12 @@ def run(*command, timeout=TIMEOUT):
 
 
 def shoalc(source, output, *flags):
-    return run(BIN / "shoalc", source, "-o", output, *flags)
+    def compile_for_cuda(path):
+        return run(BIN / "shoalc", source, "-o", path, "--target=cuda", *flags)
+
+    ended = run(BIN / "shoalc", source, "-o", output, *TARGET_FLAGS, *flags)
+    packing.keep_program(compile_for_cuda, output)
+    return ended
 
 
 def shoal_run(source, *flags):
@@ -81,7 +95,9 @@ def shoal_run(source, *flags):
 
 
 def mpirun(devices, program, *flags):
-    return run("mpirun", "-n", devices, program, *flags)
+    ended = run("mpirun", "-n", devices, program, *flags)
+    packing.keep_run(devices, program, flags, ended)
+    return ended
 
 
 def save_inputs(directory, arrays):

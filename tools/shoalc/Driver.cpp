@@ -50,7 +50,7 @@ static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
 }
 
 static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
-                                     const CPUProgram &program,
+                                     const LoweredProgram &program,
                                      const StageSeconds &seconds) {
   if (path.empty())
     return success();
@@ -89,6 +89,29 @@ static LogicalResult partition(ModuleOp module,
   return passes.run(module);
 }
 
+/// Lowers a per-device program for its target and makes the file, if one is
+/// asked for.
+static FailureOr<LoweredProgram>
+build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds) {
+  bool makesFile =
+      options.emit == Emit::Executable || options.emit == Emit::Shared;
+  if (options.target == Target::CUDA) {
+    FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds);
+    if (failed(program) ||
+        (makesFile &&
+         failed(emitForCUDA(module, *program, options.outputPath, options.files,
+                            options.cuda, seconds))))
+      return failure();
+    return program->program;
+  }
+  FailureOr<LoweredProgram> program = lowerForCPU(module, seconds);
+  if (failed(program) ||
+      (makesFile &&
+       failed(emitForCPU(module, options.outputPath, options.files, seconds))))
+    return failure();
+  return program;
+}
+
 /// Lowers and emits a per-device program.
 static LogicalResult emit(ModuleOp module, const DriverOptions &options,
                           StageSeconds &seconds) {
@@ -99,13 +122,8 @@ static LogicalResult emit(ModuleOp module, const DriverOptions &options,
     return failure();
   if (options.emit == Emit::Spmd && options.statsPath.empty())
     return success();
-  FailureOr<CPUProgram> program = lowerForCPU(module, seconds);
+  FailureOr<LoweredProgram> program = build(module, options, seconds);
   if (failed(program))
-    return failure();
-  bool makesFile =
-      options.emit == Emit::Executable || options.emit == Emit::Shared;
-  if (makesFile &&
-      failed(emitForCPU(module, options.outputPath, options.cpu, seconds)))
     return failure();
   if (options.emit == Emit::Report &&
       failed(writeFile(context, options.outputPath, [&](llvm::raw_ostream &os) {

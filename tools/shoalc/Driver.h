@@ -7,18 +7,22 @@
 #define SHOAL_TOOLS_SHOALC_DRIVER_H
 
 #include "shoal/Target/CPU/CPUTarget.h"
+#include "shoal/Target/CUDA/CUDATarget.h"
 #include "shoal/Transforms/Pipelines.h"
 
 namespace shoal {
 
 enum class Emit { Executable, Shared, Spmd, Report };
+enum class Target { CPU, CUDA };
 
 struct DriverOptions {
   std::string inputPath, outputPath, statsPath;
   /// The function to compile; empty for the one public function.
   std::string entry;
   Emit emit = Emit::Executable;
-  CPUOptions cpu;
+  Target target = Target::CPU;
+  TargetOptions files;
+  CUDAOptions cuda;
   PartitionOptions partition;
 };
 

@@ -15,7 +15,7 @@ static double getEinsumRatio(const ProgramDescription &program) {
          program.globalEinsumFlops;
 }
 
-llvm::json::Value shoal::toStatistics(const CPUProgram &program,
+llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
                                       const StageSeconds &seconds) {
   const ProgramDescription &description = program.description;
   llvm::json::Object counts, bytes, stages;
@@ -86,7 +86,7 @@ static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
   }
 }
 
-void shoal::printReport(const CPUProgram &program, llvm::raw_ostream &os) {
+void shoal::printReport(const LoweredProgram &program, llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
   os << llvm::formatv("program {0}: {1} devices\n", description.name,
                       description.devices);

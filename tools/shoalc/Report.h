@@ -14,12 +14,12 @@ namespace shoal {
 /// peak_bytes_per_device, arena_bytes_per_device, flops_per_device,
 /// einsum_flops_ratio (null where the global number is unknown),
 /// compile_seconds, collective_list.
-llvm::json::Value toStatistics(const CPUProgram &program,
+llvm::json::Value toStatistics(const LoweredProgram &program,
                                const StageSeconds &seconds);
 
 /// The same for a reader: signature, collectives with bytes and reasons,
 /// arithmetic, memory.
-void printReport(const CPUProgram &program, llvm::raw_ostream &os);
+void printReport(const LoweredProgram &program, llvm::raw_ostream &os);
 
 } // namespace shoal
 

@@ -17,10 +17,9 @@
 
 using namespace llvm;
 using shoal::Emit;
+using shoal::Target;
 
 namespace {
-
-enum class Target { CPU, CUDA };
 
 /// LLVM's own option --stats gives its name to ours.
 void releaseOption(StringRef name) {
@@ -40,6 +39,11 @@ struct CommandLine {
       "target", cl::desc("what to compile for"), cl::init(Target::CPU),
       cl::values(clEnumValN(Target::CPU, "cpu", "CPU and MPI"),
                  clEnumValN(Target::CUDA, "cuda", "CUDA and NCCL"))};
+  cl::list<std::string> cudaArch{
+      "cuda-arch", cl::value_desc("sm_90"), cl::CommaSeparated,
+      cl::desc(
+          "the GPUs that kernels are assembled for (sm_90); newer ones take "
+          "PTX; emulated: a device for tests without a GPU")};
   cl::opt<Emit> emit{
       "emit", cl::desc("what to write"), cl::init(Emit::Executable),
       cl::values(clEnumValN(Emit::Executable, "exe", "an executable"),
@@ -107,26 +111,27 @@ int main(int argc, char **argv) {
     WithColor::error(errs(), "shoalc") << message << '\n';
     return 1;
   };
-  if (line.target == Target::CUDA)
-    return fail("--target=cuda is not available in this build");
   if ((line.emit == Emit::Executable || line.emit == Emit::Shared) &&
       line.output.empty())
     return fail("expected the file to write: -o FILE");
 
   mlir::DialectRegistry registry;
-  shoal::registerCPUTarget(registry);
+  shoal::registerCUDATarget(registry);
   shoal::registerShoalDialects(registry);
   mlir::MLIRContext context(registry);
   // The source line says it; the op in generic form is for pass authors.
   context.printOpOnDiagnostic(false);
-  shoal::DriverOptions options{line.input, line.output, line.stats, line.entry,
-                               line.emit,  {},          {}};
+  shoal::DriverOptions options{line.input, line.output, line.stats,
+                               line.entry, line.emit,   line.target,
+                               {},         {},          {}};
   options.partition = {line.combineBytes, line.maxReplicatedBytes,
                        std::vector<std::string>(line.allowReplicated),
                        line.windowedEinsumBytes, line.windowedEinsumOverlap};
-  options.cpu.shared = line.emit == Emit::Shared;
-  options.cpu.runtimeDirectory = findRuntimeDirectory(argv[0]);
-  options.cpu.saveTempsDirectory = line.saveTemps;
-  options.cpu.linkedFiles = line.link;
+  options.files.shared = line.emit == Emit::Shared;
+  options.files.runtimeDirectory = findRuntimeDirectory(argv[0]);
+  options.files.saveTempsDirectory = line.saveTemps;
+  options.files.linkedFiles = line.link;
+  if (!line.cudaArch.empty())
+    options.cuda.archs = line.cudaArch;
   return failed(shoal::compile(context, options)) ? 1 : 0;
 }

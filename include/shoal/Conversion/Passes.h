@@ -15,6 +15,11 @@ namespace shoal {
 /// Attributes that PlanMemory leaves on the function, in bytes.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "shoal.arena_bytes";
 inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
+/// What UseDeviceMemory leaves there: the bytes of constants, which are the
+/// arena's last; and on each memref.global its place in the arena.
+inline constexpr llvm::StringLiteral kConstantBytesAttr =
+    "shoal.constant_bytes";
+inline constexpr llvm::StringLiteral kArenaOffsetAttr = "shoal.arena_offset";
 
 #define GEN_PASS_DECL
 #include "shoal/Conversion/Passes.h.inc"

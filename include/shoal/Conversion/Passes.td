@@ -22,12 +22,12 @@ def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
     reshard) is an error.
 
     ```mlir
-    %y = spmd.all_reduce sum @mesh {"x"} %x : tensor<4x6xf32>
+    %y = shoal.cumulative sum %x dim = 1 : tensor<4x6xf32>
     ```
     becomes
     ```mlir
     %0 = tensor.empty() : tensor<4x6xf32>
-    %y = rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+    %y = rt.call "cumulative" [0, 0, 2, 4, 6, 1, 0, 0]
            ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
     ```
   }];
@@ -55,7 +55,7 @@ def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
-def GuardDivision : Pass<"shoal-guard-division", "::mlir::func::FuncOp"> {
+def GuardDivision : Pass<"shoal-guard-division"> {
   let summary = "Integer divisions never trap";
   let description = [{
     Divides by one where a scalar integer division has no quotient: by zero, or
@@ -135,6 +135,87 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
+  let summary = "Map outlined linalg ops to GPU kernels";
+  let description = [{
+    Assumes what `--shoal-outline-kernels` leaves: private functions of one
+    linalg op on static memrefs, which share no buffers but those that are not
+    `llvm.noalias`. Each becomes a `gpu.func` of `gpu.module @shoal_kernels`,
+    equal ones a single one, and each call `rt.call "launch"`, whose descriptor
+    names the kernel by its number in the module, and the bytes that it touches.
+    Ops of no iterations disappear.
+
+    The loops alone decide a kernel's shape, which stands in its
+    `shoal.schedule`: a map, a map through tiles of shared memory, a reduction
+    along rows or along columns, or one thread per element of the result. A
+    thread takes neighbouring elements, 16 bytes of the widest operand, where
+    sizes and alignment allow. Indices are 32 bits wide where that is enough.
+
+    ```mlir
+    func.func @main(%x: memref<8x128xf32>) {
+      call @main_kernel_0(%x) : (memref<8x128xf32>) -> ()
+      return
+    }
+    func.func private @main_kernel_0(%x: memref<8x128xf32> {llvm.noalias}) {
+      %zero = arith.constant 0.0 : f32
+      linalg.fill ins(%zero : f32) outs(%x : memref<8x128xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<8x128xf32>) {
+      rt.call "launch" [0, 1, 1, 1, 256, 1, 1, 0, 1, 0, 4096, 2] outs(%x : memref<8x128xf32>)
+      return
+    }
+    gpu.module @shoal_kernels {
+      gpu.func @main_kernel_0(%x: memref<1024xf32> {llvm.noalias}) kernel
+          attributes {known_block_size = array<i32: 256, 1, 1>,
+                      shoal.schedule = "map vector=4 block=256x1 blocks=1"} {
+        %zero = arith.constant dense<0.0> : vector<4xf32>
+        %four = arith.constant 4 : index
+        %thread = gpu.thread_id x
+        %i = arith.muli %thread, %four : index
+        vector.store %zero, %x[%i] {alignment = 16 : i64} : memref<1024xf32>, vector<4xf32>
+        gpu.return
+      }
+    }
+    ```
+  }];
+  let options = [
+    Option<"maxBlocks", "max-blocks", "int64_t", /*default=*/"2147483647",
+           "The most blocks of a grid; kernels that need more take several turns.">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::shoal::rt::RtDialect"
+  ];
+}
+
+def KernelsToFunctions : Pass<"shoal-kernels-to-functions", "::mlir::ModuleOp"> {
+  let summary = "Turn gpu.funcs into functions for the emulated device";
+  let description = [{
+    A kernel becomes a function of its parameters and of a pointer to a
+    `shoal_emulated_thread` (shoal/Runtime/EmulatedKernel.h), from which it reads
+    where its thread stands. Barriers, shuffles of i32 and shared memory become
+    calls of the emulator. Modules of kernels go away.
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::func::FuncDialect", "::mlir::LLVM::LLVMDialect",
+    "::mlir::memref::MemRefDialect"
+  ];
+}
+
+def ExportEmulatedKernels : Pass<"shoal-export-emulated-kernels", "::mlir::ModuleOp"> {
+  let summary = "Export kernels as the emulated device calls them";
+  let description = [{
+    Assumes that functions of `--shoal-kernels-to-functions` have been lowered to
+    LLVM's dialect. Each gets an exported function of its name, a
+    `shoal_emulated_kernel`, which takes the parameters from an array.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 def TileTransposes : Pass<"shoal-tile-transposes", "::mlir::func::FuncOp"> {
   let summary = "Run through transposed operands in square tiles";
   let description = [{
@@ -167,6 +248,10 @@ def ExpandNarrowFloats : Pass<"shoal-expand-narrow-floats"> {
     of bf16 become integer operations (the compiler's support library may lack
     them), those from f64 with a single rounding.
   }];
+  let options = [
+    Option<"keepConversions", "keep-conversions", "bool", /*default=*/"false",
+           "The target converts between bf16 and f32 itself.">
+  ];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
 }
@@ -181,12 +266,76 @@ def StoreBF16AsI16 : Pass<"shoal-store-bf16-as-i16", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def UseDeviceMemory : Pass<"shoal-use-device-memory", "::mlir::ModuleOp"> {
+  let summary = "What the host did with buffers itself, the runtime does on the device";
+  let description = [{
+    For targets whose buffers the host cannot reach. Assumes a planned program
+    whose loops are kernels: copies become `rt.call "copy"`, the loads that
+    decide about loops and branches `rt.read_scalar`, constants places at the
+    arena's end, which the runtime fills once.
+
+    The function gets `shoal.constant_bytes`, each `memref.global` its place,
+    `shoal.arena_offset`.
+
+    ```mlir
+    func.func @main(%in: memref<6xf32>, %out: memref<6xf32>, %arena: memref<0xi8>)
+        attributes {shoal.arena_bytes = 0 : i64, shoal.live_bytes = 0 : i64} {
+      memref.copy %in, %out : memref<6xf32> to memref<6xf32>
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%in: memref<6xf32>, %out: memref<6xf32>, %arena: memref<0xi8>)
+        attributes {shoal.arena_bytes = 0 : i64, shoal.constant_bytes = 0 : i64, shoal.live_bytes = 0 : i64} {
+      rt.call "copy" [24] ins(%in : memref<6xf32>) outs(%out : memref<6xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::shoal::rt::RtDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def InsertWaits : Pass<"shoal-insert-waits", "::mlir::func::FuncOp"> {
+  let summary = "Wait for collectives where their buffers are used";
+  let description = [{
+    For targets that communicate in the background: a call with a `collective`
+    only begins it. Before the first op that touches bytes that one under way
+    writes, or writes bytes that it reads, and before loops, branches and ends
+    of blocks, `rt.wait` waits. Collectives themselves wait for nothing: they
+    run in the order of the program, behind all work that comes before them.
+
+    ```mlir
+    func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {
+      rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+        ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
+      rt.call "copy" [96] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
+      rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {
+      rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+        ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
+      rt.call "copy" [96] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
+      rt.wait 0
+      rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::shoal::rt::RtDialect"];
+}
+
 def LowerRuntimeCalls : Pass<"shoal-lower-runtime-calls", "::mlir::ModuleOp"> {
   let summary = "Lower rt.call on memrefs to calls of the runtime's C functions";
   let description = [{
     `rt.call "name" desc ins(..) outs(..)` becomes `llvm.call @shoal_rt_name`
     with the address of a constant array that holds `desc`, then the buffers'
-    addresses.
+    addresses; `rt.wait` and `rt.read_scalar` become calls as well.
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect"];

@@ -91,4 +91,15 @@ def CompositeOpInterface : OpInterface<"CompositeOpInterface"> {
   ];
 }
 
+def ForwardingOpInterface : OpInterface<"ForwardingOpInterface"> {
+  let cppNamespace = "::shoal";
+  let description = [{
+    An op that may stand between values and computes nothing: each result is the
+    operand of its number.
+  }];
+  let methods = [
+    InterfaceMethod<"Whether this op is one.", "bool", "forwardsOperands", (ins), "", "return true;">
+  ];
+}
+
 #endif // SHOAL_PARTITION_INTERFACES_TD

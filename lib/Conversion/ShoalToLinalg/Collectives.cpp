@@ -3,6 +3,7 @@
 
 #include "Descriptor.h"
 #include "Patterns.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
@@ -22,11 +23,15 @@ struct LowerSpmd : OpRewritePattern<Op> {
   int64_t numberOf(FlatSymbolRefAttr mesh) const {
     return numbering.meshes.lookup(mesh.getAttr());
   }
+  /// Its number in the metadata; -1 for what does not communicate.
+  int64_t numberOf(Op op) const {
+    auto number = numbering.collectives.find(op);
+    return number == numbering.collectives.end() ? -1 : number->second;
+  }
   /// [id, type, mesh], how every collective's descriptor begins.
   Descriptor begin(Op op) const {
-    auto number = numbering.collectives.find(op);
     Descriptor desc;
-    desc.add(number == numbering.collectives.end() ? -1 : number->second);
+    desc.add(numberOf(op));
     return desc.addType(op.getInput().getType())
         .add(numberOf(op.getMeshAttr()));
   }
@@ -34,12 +39,14 @@ struct LowerSpmd : OpRewritePattern<Op> {
     auto type = cast<RankedTensorType>(op.getInput().getType());
     desc.add(type.getRank()).addShape(type).addShape(op.getResult().getType());
   }
-  static LogicalResult replace(PatternRewriter &rewriter, Op op,
-                               const Descriptor &desc) {
-    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(),
-                                           op->getName().stripDialect(),
-                                           desc.get(), op->getOperands(),
-                                           op->getResultTypes()));
+  LogicalResult replace(PatternRewriter &rewriter, Op op,
+                        const Descriptor &desc) const {
+    SmallVector<Value> results =
+        makeRuntimeCall(rewriter, op.getLoc(), op->getName().stripDialect(),
+                        desc.get(), op->getOperands(), op->getResultTypes());
+    if (int64_t number = numberOf(op); number >= 0)
+      results[0].getDefiningOp<rt::CallOp>().setCollective(number);
+    rewriter.replaceOp(op, results);
     return success();
   }
 

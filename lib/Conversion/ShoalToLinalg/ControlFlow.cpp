@@ -13,7 +13,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
-#include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
 #include <deque>
 
 using namespace mlir;
@@ -167,8 +166,8 @@ void shoal::lowerControlFlow(ModuleOp module) {
       lowerCase(cast<CaseOp>(op));
   }
   module.walk([](Operation *op) {
-    auto call = dyn_cast<CustomCallOp>(op);
-    if (!isa<OptimizationBarrierOp>(op) && !(call && call.isIdentity()))
+    auto forwarding = dyn_cast<ForwardingOpInterface>(op);
+    if (!forwarding || !forwarding.forwardsOperands())
       return;
     op->replaceAllUsesWith(op->getOperands());
     op->erase();

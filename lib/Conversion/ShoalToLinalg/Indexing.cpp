@@ -108,7 +108,8 @@ static Value makeScatter(OpBuilder &builder, Location loc,
   auto call =
       rt::CallOp::create(builder, loc, operand.getType(), "scatter", desc.get(),
                          ValueRange{indices, updates}, operand,
-                         /*in_place=*/true, /*function=*/nullptr);
+                         /*in_place=*/true, /*function=*/nullptr,
+                         /*collective=*/nullptr);
   return call.getResult(0);
 }
 

@@ -32,12 +32,7 @@ struct LowerPad : OpRewritePattern<PadOp> {
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    Value scalar =
-        tensor::ExtractOp::create(rewriter, loc, op.getValue(), ValueRange());
-    Value empty =
-        makeEmpty(rewriter, loc, type.getShape(), type.getElementType());
-    Value filled =
-        linalg::FillOp::create(rewriter, loc, scalar, empty).getResult(0);
+    Value filled = makeSpread(rewriter, loc, op.getValue(), type);
     SmallVector<int64_t> places, strides;
     for (auto [dim, interior] : llvm::enumerate(op.getInterior())) {
       places.push_back(op.getKept(dim).place);

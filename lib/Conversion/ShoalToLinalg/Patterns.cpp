@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Patterns.h"
+#include "Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 
@@ -48,6 +50,21 @@ Value shoal::makeParallel(
       .getResult(0);
 }
 
+Value shoal::makeSpread(OpBuilder &builder, Location loc, Value scalar,
+                        RankedTensorType type) {
+  DenseElementsAttr constant;
+  if (matchPattern(scalar, m_Constant(&constant)) &&
+      constant.getElementType() == type.getElementType())
+    return makeFilled(builder, loc, type.getShape(),
+                      constant.getSplatValue<TypedAttr>());
+  auto nowhere = AffineMap::get(type.getRank(), 0, builder.getContext());
+  return makeParallel(builder, loc, type, scalar, nowhere,
+                      [&](OpBuilder &nested, ValueRange args) {
+                        return convertTo(nested, loc, args[0],
+                                         type.getElementType());
+                      });
+}
+
 Value shoal::makeMoved(OpBuilder &builder, Location loc, RankedTensorType type,
                        Value input, AffineMap map) {
   return makeParallel(builder, loc, type, input, map,
@@ -66,6 +83,7 @@ SmallVector<Value> shoal::makeRuntimeCall(OpBuilder &builder, Location loc,
         makeEmpty(builder, loc, tensor.getShape(), tensor.getElementType()));
   }
   return rt::CallOp::create(builder, loc, outputs, callee, desc, inputs, inits,
-                            /*in_place=*/false, /*function=*/nullptr)
+                            /*in_place=*/false, /*function=*/nullptr,
+                            /*collective=*/nullptr)
       .getResults();
 }

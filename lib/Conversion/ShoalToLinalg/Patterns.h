@@ -61,6 +61,12 @@ mlir::Value makeEmpty(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value makeFilled(mlir::OpBuilder &builder, mlir::Location loc,
                        llvm::ArrayRef<int64_t> shape, mlir::TypedAttr value);
 
+/// A tensor of `type` that holds the element of `scalar`, a tensor of rank 0
+/// and maybe of another element type, everywhere. The element is read where it
+/// is written, on the device.
+mlir::Value makeSpread(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value scalar, mlir::RankedTensorType type);
+
 /// The tensor whose element at (d0, d1, ...) is what `body` makes of the
 /// inputs' elements at `maps` of (d0, d1, ...).
 mlir::Value makeParallel(

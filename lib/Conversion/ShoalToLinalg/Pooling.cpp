@@ -16,15 +16,6 @@ static RankedTensorType typeOf(Value value) {
   return cast<RankedTensorType>(value.getType());
 }
 
-/// A tensor that holds the element of `scalar` everywhere, of another type.
-static Value spreadScalar(OpBuilder &builder, Location loc, Value scalar,
-                          ArrayRef<int64_t> shape, Type element) {
-  Value value = tensor::ExtractOp::create(builder, loc, scalar, ValueRange());
-  value = convertTo(builder, loc, value, element);
-  Value empty = makeEmpty(builder, loc, shape, element);
-  return linalg::FillOp::create(builder, loc, value, empty).getResult(0);
-}
-
 /// The rows that windows over `input` read, in order.
 static Value padInput(OpBuilder &builder, Location loc, Value input,
                       ArrayRef<WindowDim> window, ArrayRef<int64_t> windows,
@@ -51,7 +42,7 @@ struct LowerReduceWindow : OpRewritePattern<ReduceWindowOp> {
         padInput(rewriter, loc, op.getInput(), window, type.getShape(),
                  getIdentity(kind, type.getElementType()));
     Value init =
-        spreadScalar(rewriter, loc, op.getInit(), type.getShape(), accumulator);
+        makeSpread(rewriter, loc, op.getInit(), type.clone(accumulator));
     WindowLoops loops(window, rewriter.getContext());
     Value reduced = loops.reduce(
         rewriter, loc, input, loops.readMap(), init,
@@ -152,7 +143,7 @@ private:
       exprs.push_back(loops.outer(d) - loops.inner(d) + (dim.size - 1));
     AffineMap maps[] = {loops.map(exprs), loops.map(exprs)};
     Value init =
-        spreadScalar(builder, loc, op.getInit(), type.getShape(), accumulator);
+        makeSpread(builder, loc, op.getInit(), type.clone(accumulator));
     auto body = [&](OpBuilder &b, ValueRange in, ValueRange sofar) {
       Value hits = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
                                          in[1], loops.placeNumber(b, loc));

@@ -76,7 +76,8 @@ struct LowerReduceRegion : OpRewritePattern<ReduceRegionOp> {
     maps.append(count, loops.kept);
     SmallVector<Value> accumulated;
     for (auto [init, result] : llvm::zip_equal(op.getInits(), op.getResults()))
-      accumulated.push_back(fill(rewriter, loc, init, result.getType()));
+      accumulated.push_back(makeSpread(
+          rewriter, loc, init, cast<RankedTensorType>(result.getType())));
     auto reduced = linalg::GenericOp::create(
         rewriter, loc, op.getResultTypes(), op.getInputs(), accumulated, maps,
         loops.iterators, [&](OpBuilder &nested, Location, ValueRange args) {
@@ -87,14 +88,6 @@ struct LowerReduceRegion : OpRewritePattern<ReduceRegionOp> {
   }
 
 private:
-  static Value fill(OpBuilder &builder, Location loc, Value init, Type type) {
-    auto tensor = cast<RankedTensorType>(type);
-    Value scalar = tensor::ExtractOp::create(builder, loc, init, ValueRange());
-    Value empty =
-        makeEmpty(builder, loc, tensor.getShape(), tensor.getElementType());
-    return linalg::FillOp::create(builder, loc, scalar, empty).getResult(0);
-  }
-
   /// Of linalg the inputs come first, of the combiner what was accumulated.
   static void inlineCombiner(ReduceRegionOp op, OpBuilder &builder,
                              ValueRange args) {

@@ -63,7 +63,13 @@ void Collective::receive(void *to, int64_t bytes, int64_t rank) {
         "ncclRecv");
 }
 
-void Collective::endGroup() { check(api.ncclGroupEnd(), "ncclGroupEnd"); }
+void Collective::endGroup() { run("ncclGroupEnd", api.ncclGroupEnd); }
+
+WatchedCall Collective::watch() const {
+  return WatchedCall([this] {
+    return Timeline::get().describeLate(work.activity, id, *group);
+  });
+}
 
 void Collective::copy(const void *from, void *to, int64_t bytes) {
   if (bytes != 0)

@@ -8,6 +8,7 @@
 
 #include "Communicators.h"
 #include "Timeline.h"
+#include "Watchdog.h"
 
 namespace shoal::rt {
 
@@ -31,6 +32,14 @@ public:
   void receive(void *to, int64_t bytes, int64_t rank);
   void endGroup();
 
+  /// Enqueues a call of NCCL for the whole group.
+  template <typename Call>
+  void run(const char *what, Call &&call) {
+    name();
+    WatchedCall watched = watch();
+    check(call(), what);
+  }
+
   /// On the device itself.
   void copy(const void *from, void *to, int64_t bytes);
   void zero(void *to, int64_t bytes);
@@ -39,6 +48,8 @@ public:
   void name() const { setActivity("collective", id); }
 
 private:
+  WatchedCall watch() const;
+
   int64_t id;
   const Group *group;
   Timeline::Work work;

@@ -5,11 +5,25 @@
 #include "../Common/Memory.h"
 #include "Device.h"
 #include "Timeline.h"
+#include "Watchdog.h"
 
 #include <mpi.h>
 #include <numeric>
 
 namespace shoal::rt {
+
+std::string Group::describe() const {
+  std::string text;
+  for (int64_t rank : ranks)
+    text += (text.empty() ? "" : ", ") + std::to_string(rank);
+  return text;
+}
+
+/// Of a communicator that is not made.
+static std::string describeMissing(const Group &group) {
+  return "NCCL does not connect rank " + std::to_string(Device::get().rank()) +
+         " with the ranks " + group.describe();
+}
 
 Communicators &Communicators::get() {
   static auto *communicators = new Communicators;
@@ -24,14 +38,15 @@ const Group &Communicators::world() {
   int rank = 0, size = 1;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &size);
+  group.ranks.resize(size);
+  std::iota(group.ranks.begin(), group.ranks.end(), 0);
+  WatchedCall watched([&group] { return describeMissing(group); });
   ncclUniqueId id;
   if (rank == 0)
     check(api.ncclGetUniqueId(&id), "ncclGetUniqueId");
   MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
   check(api.ncclCommInitRank(&group.communicator, size, id, rank),
         "ncclCommInitRank");
-  group.ranks.resize(size);
-  std::iota(group.ranks.begin(), group.ranks.end(), 0);
   return group;
 }
 
@@ -48,11 +63,12 @@ const Group &Communicators::group(int64_t mesh, const Axes &axes) {
   ncclComm_t parent = world().communicator;
   // A communicator must be idle while it is split.
   Timeline::get().waitFor(device.collectives());
+  group.ranks = device.groupOver(mesh, axes);
+  WatchedCall watched([&group] { return describeMissing(group); });
   check(api.ncclCommSplit(parent, static_cast<int>(base),
                           static_cast<int>(device.indexOver(mesh, axes)),
                           &group.communicator, /*config=*/nullptr),
         "ncclCommSplit");
-  group.ranks = device.groupOver(mesh, axes);
   return group;
 }
 

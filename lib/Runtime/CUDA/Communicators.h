@@ -20,6 +20,8 @@ struct Group {
   std::vector<int64_t> ranks;
 
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
+  /// "0, 2, 4"
+  std::string describe() const;
 };
 
 /// Groups are made at first use: all devices must ask in the same order.

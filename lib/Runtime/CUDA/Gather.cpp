@@ -20,9 +20,10 @@ static void gatherBlocks(Collective &collective, const Group &group,
   auto *gathered = static_cast<char *>(
       direct ? out
              : DeviceStaging::get().at(DeviceStaging::Receive, p * bytes));
-  check(api.ncclAllGather(in, gathered, bytes, ncclInt8, group.communicator,
-                          collective.stream),
-        "ncclAllGather");
+  collective.run("ncclAllGather", [&] {
+    return api.ncclAllGather(in, gathered, bytes, ncclInt8, group.communicator,
+                             collective.stream);
+  });
   for (int64_t member = 0; !direct && member < p; ++member)
     copyToWhole(blocks, type, member, gathered + member * bytes, out,
                 collective.stream);

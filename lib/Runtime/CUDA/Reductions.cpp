@@ -145,9 +145,10 @@ extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
     return reduceByKernel(
         collective, *group, Device::get().indexOver(mesh, axes), type, kind,
         count, static_cast<const char *>(in), static_cast<char *>(out));
-  check(api.ncclAllReduce(in, out, count, reduction->type, reduction->op,
-                          group->communicator, collective.stream),
-        "ncclAllReduce");
+  collective.run("ncclAllReduce", [&] {
+    return api.ncclAllReduce(in, out, count, reduction->type, reduction->op,
+                             group->communicator, collective.stream);
+  });
 }
 
 /// The members' blocks one after another, padded.
@@ -204,15 +205,14 @@ extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
   if (!group)
     return copyToBlock(blocks, type, 0, in, out, collective.stream);
   const char *packed = packBlocks(collective, blocks, type, in);
-  collective.name();
   std::optional<Reduction> reduction = reductionFor(type, kind);
   if (!reduction)
     return scatterByKernel(collective, *group,
                            Device::get().indexOver(mesh, blocks.axes), type,
                            kind, blocks, packed, out);
-  check(api.ncclReduceScatter(packed, out,
-                              shoal::support::numElements(blocks.block),
-                              reduction->type, reduction->op,
-                              group->communicator, collective.stream),
-        "ncclReduceScatter");
+  collective.run("ncclReduceScatter", [&] {
+    return api.ncclReduceScatter(
+        packed, out, shoal::support::numElements(blocks.block), reduction->type,
+        reduction->op, group->communicator, collective.stream);
+  });
 }

@@ -5,6 +5,7 @@
 #include "../Common/Memory.h"
 #include "Communicators.h"
 #include "Device.h"
+#include "Watchdog.h"
 
 #include <thread>
 
@@ -19,6 +20,7 @@ void Timeline::setUp(const std::vector<CollectiveInfo> &infos,
                      std::chrono::seconds timeout) {
   collectives = infos;
   limit = timeout;
+  Watchdog::get().start(timeout);
 }
 
 cudaEvent_t Timeline::takeEvent() {
@@ -95,23 +97,21 @@ void Timeline::record(const Work &work) {
 // Waiting
 //===----------------------------------------------------------------------===//
 
-static std::string describeRanks(const Group *group) {
-  std::string text;
-  for (int64_t rank : group->ranks)
-    text += (text.empty() ? "" : ", ") + std::to_string(rank);
-  return text;
+std::string Timeline::describeLate(Activity activity, int64_t id,
+                                   const Group &group) const {
+  std::string text = "collective " + std::to_string(id) + " (" +
+                     std::string(activityName(activity));
+  if (static_cast<size_t>(id) < collectives.size()) {
+    const CollectiveInfo &info = collectives[id];
+    text += " over " + info.axes + ", " + info.loc + ": " + info.reason;
+  }
+  return text + ") has not ended after " + std::to_string(limit.count()) +
+         " s on rank " + std::to_string(Device::get().rank()) +
+         "; it joins the ranks " + group.describe();
 }
 
 void Timeline::reportTimeout(const Work &work) {
-  std::string text = "collective " + std::to_string(work.id) + " (" +
-                     std::string(activityName(work.activity));
-  if (static_cast<size_t>(work.id) < collectives.size()) {
-    const CollectiveInfo &info = collectives[work.id];
-    text += " over " + info.axes + ", " + info.loc + ": " + info.reason;
-  }
-  text += ") has not ended after " + std::to_string(limit.count()) +
-          " s on rank " + std::to_string(Device::get().rank()) +
-          "; it joins the ranks " + describeRanks(work.group);
+  std::string text = describeLate(work.activity, work.id, *work.group);
   Communicators::get().abort();
   fatal(text);
 }

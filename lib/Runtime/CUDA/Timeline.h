@@ -38,6 +38,10 @@ public:
   /// The moment that times of the device count from. The device is idle.
   void beginStep();
 
+  /// What to say of a collective that takes longer than the time-out.
+  std::string describeLate(Activity activity, int64_t id,
+                           const Group &group) const;
+
   /// Records the beginning or the end of work on the stream.
   void begin(Work &work, cudaStream_t stream);
   void end(Work work, cudaStream_t stream);

@@ -130,18 +130,15 @@ bool Multiprocessor::takeThread(Worker &worker) {
     return false;
   size_t number = numTaken++;
   worker.thread = backward ? numThreads - 1 - number : number;
-  shoal_emulated_thread &self = worker.self;
-  size_t sizes[3];
+  worker.self = next;
   for (int i = 0; i < 3; ++i) {
-    sizes[i] = static_cast<size_t>(launch->block[i]);
-    self.block[i] = block[i];
-    self.block_dim[i] = launch->block[i];
-    self.grid_dim[i] = launch->grid[i];
+    int32_t last = launch->block[i] - 1;
+    int32_t &at = next.thread[i];
+    bool wraps = at == (backward ? 0 : last);
+    at = wraps ? (backward ? last : 0) : at + (backward ? -1 : 1);
+    if (!wraps)
+      break;
   }
-  self.thread[0] = static_cast<int32_t>(worker.thread % sizes[0]);
-  self.thread[1] = static_cast<int32_t>(worker.thread / sizes[0] % sizes[1]);
-  self.thread[2] = static_cast<int32_t>(worker.thread / sizes[0] / sizes[1]);
-  self.dynamic_shared = launch->dynamicBytes != 0 ? dynamicMemory : nullptr;
   return true;
 }
 
@@ -156,6 +153,13 @@ void Multiprocessor::run(const Launch &toRun) {
     numThreads *= static_cast<size_t>(size);
   staticShared.clear();
   staticBytes = 0;
+  next.dynamic_shared = toRun.dynamicBytes != 0 ? dynamicMemory : nullptr;
+  for (int i = 0; i < 3; ++i) {
+    next.block_dim[i] = toRun.block[i];
+    next.grid_dim[i] = toRun.grid[i];
+    next.thread[i] = backward ? toRun.block[i] - 1 : 0;
+  }
+  int32_t *block = next.block;
   for (block[2] = 0; block[2] < toRun.grid[2]; ++block[2])
     for (block[1] = 0; block[1] < toRun.grid[1]; ++block[1])
       for (block[0] = 0; block[0] < toRun.grid[0]; ++block[0])
@@ -260,8 +264,8 @@ void *Multiprocessor::shared(int64_t key, int64_t bytes) {
 //===----------------------------------------------------------------------===//
 
 std::string Multiprocessor::where() const {
-  return text("kernel ", launch->name, ", block (", block[0], ", ", block[1],
-              ", ", block[2], ")");
+  return text("kernel ", launch->name, ", block (", next.block[0], ", ",
+              next.block[1], ", ", next.block[2], ")");
 }
 
 std::string Multiprocessor::describe(size_t thread) const {

@@ -110,7 +110,8 @@ private:
   std::string where() const;
 
   const Launch *launch = nullptr;
-  int32_t block[3] = {};
+  /// The thread that is taken next. After a block's last one comes the first.
+  shoal_emulated_thread next = {};
   size_t numThreads = 0;
   size_t numTaken = 0;
   bool backward;

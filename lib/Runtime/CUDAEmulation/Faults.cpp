@@ -114,4 +114,9 @@ bool injectedHang(const char *operation) {
   return !faults.empty() && count(faults, name.substr(0, name.find(' ')));
 }
 
+bool injectedSkip(const char *function) {
+  static std::vector<Fault> faults = requested("SHOAL_EMULATION_SKIP");
+  return !faults.empty() && count(faults, function);
+}
+
 } // namespace shoal::emulation

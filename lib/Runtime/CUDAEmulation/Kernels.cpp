@@ -6,6 +6,7 @@
 #include "Block.h"
 #include "Error.h"
 #include "Faults.h"
+#include "Isolation.h"
 #include "Streams.h"
 
 #include <cstring>
@@ -195,7 +196,8 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block,
     return cudaErrorInvalidResourceHandle;
   if (cudaError_t wrong = checkShape(*kernel, grid, block, dynamicBytes))
     return wrong;
-  Streams::get().enqueue(*found, kernel->name.c_str(), {});
+  std::vector<Range> ranges =
+      Streams::get().enqueue(*found, kernel->name.c_str(), {});
   auto size = [](unsigned value) { return static_cast<int32_t>(value); };
   Launch launch = {kernel->name.c_str(),
                    kernel->function,
@@ -203,6 +205,7 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block,
                    {size(grid.x), size(grid.y), size(grid.z)},
                    {size(block.x), size(block.y), size(block.z)},
                    dynamicBytes};
+  Isolation isolation(kernel->name, ranges);
   Multiprocessor::get().run(launch);
   return cudaSuccess;
 }

@@ -30,12 +30,11 @@ Memory &Memory::get() {
 void *Memory::allocate(size_t bytes, bool pinned) {
   if (bytes == 0 || (!pinned && bytes > available()))
     return nullptr;
-  size_t rounded = (bytes + allocationAlignment - 1) / allocationAlignment *
-                   allocationAlignment;
-  void *pointer = std::aligned_alloc(allocationAlignment, rounded);
-  if (!pointer)
+  // No byte more than asked for: AddressSanitizer sees what is past the end.
+  void *pointer = nullptr;
+  if (posix_memalign(&pointer, allocationAlignment, bytes) != 0)
     return nullptr;
-  std::memset(pointer, poison, rounded);
+  std::memset(pointer, poison, bytes);
   uintptr_t begin = reinterpret_cast<uintptr_t>(pointer);
   allocations[begin] = {begin, bytes, pinned};
   used += pinned ? 0 : bytes;
@@ -65,7 +64,7 @@ const Allocation *Memory::find(uintptr_t address) const {
 std::string Memory::describe(uintptr_t begin, uintptr_t end) const {
   const Allocation *allocation = find(begin);
   if (!allocation)
-    return text(end - begin, " bytes at ", reinterpret_cast<void *>(begin));
+    return text(end - begin, " bytes at 0x", std::hex, begin);
   return text("bytes [", begin - allocation->begin, ", ",
               end - allocation->begin, ") of the allocation of ",
               allocation->bytes, " bytes");

@@ -50,6 +50,8 @@ public:
   /// "bytes [0, 64) of the allocation of 4096 bytes"; plain addresses outside.
   std::string describe(uintptr_t begin, uintptr_t end) const;
 
+  const std::map<uintptr_t, Allocation> &all() const { return allocations; }
+
   void allowHostMemory(bool allow) { hostAllowed = allow; }
 
 private:

@@ -35,7 +35,7 @@ static ncclComm_t adopt(MPI_Comm comm) {
   MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
   MPI_Comm_rank(comm, &communicator->rank);
   MPI_Comm_size(comm, &communicator->size);
-  auto handle = reinterpret_cast<ncclComm_t>(communicator);
+  auto *handle = reinterpret_cast<ncclComm_t>(communicator);
   communicators.insert(handle);
   return handle;
 }

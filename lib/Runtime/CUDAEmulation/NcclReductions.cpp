@@ -45,7 +45,8 @@ T combine(T a, T b) {
     else if constexpr (op == ncclMin)
       return a < b ? a : b;
     // Of unsigned numbers, as signed ones must not overflow.
-    auto x = static_cast<uint64_t>(a), y = static_cast<uint64_t>(b);
+    using Unsigned = std::make_unsigned_t<T>;
+    uint64_t x = static_cast<Unsigned>(a), y = static_cast<Unsigned>(b);
     return static_cast<T>(op == ncclSum ? x + y : x * y);
   } else if constexpr (op == ncclSum) {
     return a + b;
@@ -69,9 +70,9 @@ void combineAll(void *in, void *inout, int *count, MPI_Datatype *) {
 template <ncclRedOp_t op, typename T>
 MPI_Op makeOp() {
   static MPI_Op created = [] {
-    MPI_Op op_;
-    MPI_Op_create(&combineAll<op, T>, /*commute=*/1, &op_);
-    return op_;
+    MPI_Op made;
+    MPI_Op_create(&combineAll<op, T>, /*commute=*/1, &made);
+    return made;
   }();
   return created;
 }

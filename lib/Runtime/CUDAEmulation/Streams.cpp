@@ -6,6 +6,7 @@
 #include "Faults.h"
 #include "Memory.h"
 
+#include <cstring>
 #include <unistd.h>
 
 namespace shoal::emulation {
@@ -63,8 +64,9 @@ void Streams::follow(Stream &stream) {
   }
 }
 
-void Streams::enqueue(Stream &stream, const char *name,
-                      std::vector<Range> ranges, bool concurrent) {
+std::vector<Range> Streams::enqueue(Stream &stream, const char *name,
+                                    std::vector<Range> ranges,
+                                    bool concurrent) {
   ranges.insert(ranges.end(), stream.declared.begin(), stream.declared.end());
   stream.declared.clear();
   follow(stream);
@@ -73,11 +75,13 @@ void Streams::enqueue(Stream &stream, const char *name,
   for (const Range &range : ranges) {
     Memory::get().checkInside(name, range.begin, range.end, range.writes);
     races.touch(range, operation, stream.clock);
+    pinnedCopies.touch(range);
   }
   if (concurrent)
-    races.checkDisjoint(std::move(ranges), operation);
+    races.checkDisjoint(ranges, operation);
   if (!hung && injectedHang(name))
     hung = operation;
+  return ranges;
 }
 
 void Streams::record(Event &event, Stream &stream) {
@@ -97,6 +101,7 @@ bool Streams::isDone(const Clock &clock) const {
 
 void Streams::learn(const Clock &clock) {
   host.join(clock);
+  pinnedCopies.complete(host);
   races.prune(host);
 }
 
@@ -104,6 +109,22 @@ void Streams::synchronize(const Clock &clock) {
   while (!isDone(clock))
     pause();
   learn(clock);
+}
+
+void Streams::copyPinned(const Stream &stream, void *target, const void *source,
+                         size_t bytes, bool toHost) {
+  Operation copy{"cudaMemcpyAsync", stream.index, stream.clock[stream.index]};
+  if (toHost) {
+    pinnedCopies.toHost(copy, target, source, bytes);
+    return;
+  }
+  std::memcpy(target, source, bytes);
+  pinnedCopies.fromHost(copy, source, bytes);
+}
+
+void Streams::forget(uintptr_t begin, uintptr_t end) {
+  races.forget(begin, end);
+  pinnedCopies.forget(begin, end);
 }
 
 Clock Streams::everything() const {

@@ -13,6 +13,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDAEMULATION_STREAMS_H
 #define SHOAL_LIB_RUNTIME_CUDAEMULATION_STREAMS_H
 
+#include "PinnedCopies.h"
 #include "Races.h"
 
 #include <chrono>
@@ -57,9 +58,10 @@ public:
   /// touched by an operation that is not ordered with this one. The caller
   /// carries it out at once. `name` lives as long as the process.
   /// `concurrent`: parts of it run in any order, so that ranges must not
-  /// overlap where they are written.
-  void enqueue(Stream &stream, const char *name, std::vector<Range> ranges,
-               bool concurrent = false);
+  /// overlap where they are written. Returns all that the operation touches.
+  std::vector<Range> enqueue(Stream &stream, const char *name,
+                             std::vector<Range> ranges,
+                             bool concurrent = false);
 
   void record(Event &event, Stream &stream);
   void wait(Stream &stream, const Event &event);
@@ -74,7 +76,11 @@ public:
   /// All that the device does until now.
   Clock everything() const;
 
-  void forget(uintptr_t begin, uintptr_t end) { races.forget(begin, end); }
+  /// The copy that was enqueued last on a stream, from or to pinned memory.
+  void copyPinned(const Stream &stream, void *target, const void *source,
+                  size_t bytes, bool toHost);
+
+  void forget(uintptr_t begin, uintptr_t end);
 
 private:
   Streams();
@@ -88,6 +94,7 @@ private:
   Stream *legacy; // made from what is above
   Clock host;
   Races races;
+  PinnedCopies pinnedCopies;
   std::optional<Operation> hung;
 };
 

@@ -19,11 +19,9 @@
 #include "shoal/Conversion/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
-#include <chrono>
 
 using namespace mlir;
 using namespace shoal;
@@ -45,20 +43,9 @@ void shoal::registerCPUTarget(DialectRegistry &registry) {
   registerLLVMDialectTranslation(registry);
 }
 
-/// Records how long `body` takes under `stage`.
-template <typename Body>
-static auto timed(StageSeconds &seconds, StringRef stage, Body body) {
-  auto start = std::chrono::steady_clock::now();
-  llvm::scope_exit record([&] {
-    std::chrono::duration<double> passed =
-        std::chrono::steady_clock::now() - start;
-    seconds.emplace_back(stage.str(), passed.count());
-  });
-  return body();
-}
-
-static LogicalResult runPasses(ModuleOp module,
-                               void (*build)(OpPassManager &)) {
+LogicalResult
+shoal::runPasses(ModuleOp module,
+                 llvm::function_ref<void(OpPassManager &)> build) {
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   if (failed(applyPassManagerCLOptions(pm)))
     return failure();
@@ -66,32 +53,36 @@ static LogicalResult runPasses(ModuleOp module,
   return pm.run(module);
 }
 
-static int64_t takeBytes(Operation *op, StringRef name) {
+int64_t shoal::takeBytes(Operation *op, StringRef name) {
   return cast<IntegerAttr>(op->removeAttr(name)).getInt();
 }
 
-FailureOr<CPUProgram> shoal::lowerForCPU(ModuleOp module,
-                                         StageSeconds &seconds) {
-  return timed(seconds, "lower", [&]() -> FailureOr<CPUProgram> {
-    // Before anything is numbered: what is dead has no place in the metadata.
-    if (failed(findProgram(module)) ||
-        failed(runPasses(module, [](OpPassManager &pm) {
-          pm.addPass(createCanonicalizerPass());
-          pm.addPass(createCSEPass());
-        })))
-      return failure();
-    FailureOr<ProgramDescription> description = describeProgram(module);
+FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
+  if (failed(findProgram(module)) ||
+      failed(runPasses(module, [](OpPassManager &pm) {
+        pm.addPass(createCanonicalizerPass());
+        pm.addPass(createCSEPass());
+      })))
+    return failure();
+  return describeProgram(module);
+}
+
+FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
+                                             StageSeconds &seconds) {
+  return timed(seconds, "lower", [&]() -> FailureOr<LoweredProgram> {
+    FailureOr<ProgramDescription> description = prepareProgram(module);
     if (failed(description) ||
         failed(runPasses(module, buildCPULoweringPipeline)))
       return failure();
-    CPUProgram program;
+    LoweredProgram program;
     program.description = *description;
     auto main = module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
     if (!main)
       return module.emitError("the lowering to LLVM left ops behind");
     program.arenaBytes = takeBytes(main, kArenaBytesAttr);
     program.liveBytes = takeBytes(main, kLiveBytesAttr);
-    addEntryPoint(module, program);
+    addEntryPoint(module, program,
+                  toMetadata(program.description, "cpu", program.arenaBytes));
     return program;
   });
 }
@@ -114,7 +105,7 @@ struct TemporaryFile {
 } // namespace
 
 template <typename Printable>
-static LogicalResult save(const CPUOptions &options, StringRef name,
+static LogicalResult save(const TargetOptions &options, StringRef name,
                           Printable print, Location loc) {
   if (options.saveTempsDirectory.empty())
     return success();
@@ -131,9 +122,10 @@ static LogicalResult save(const CPUOptions &options, StringRef name,
   return success();
 }
 
-LogicalResult shoal::emitForCPU(ModuleOp module, StringRef outputPath,
-                                const CPUOptions &options,
-                                StageSeconds &seconds) {
+LogicalResult shoal::emitForHost(ModuleOp module, StringRef outputPath,
+                                 const RuntimeLibrary &runtime,
+                                 const TargetOptions &options,
+                                 StageSeconds &seconds) {
   auto loc = UnknownLoc::get(module.getContext());
   auto machine = createHostMachine(loc);
   if (failed(machine) ||
@@ -162,7 +154,7 @@ LogicalResult shoal::emitForCPU(ModuleOp module, StringRef outputPath,
                                         loc);
                    })) ||
       failed(timed(seconds, "link", [&] {
-        return link(object.path, linked.path, options, loc);
+        return link(object.path, linked.path, runtime, options, loc);
       })))
     return failure();
   if (!options.saveTempsDirectory.empty()) {
@@ -175,4 +167,11 @@ LogicalResult shoal::emitForCPU(ModuleOp module, StringRef outputPath,
     return emitError(loc) << "cannot write " << outputPath << ": "
                           << error.message();
   return success();
+}
+
+LogicalResult shoal::emitForCPU(ModuleOp module, StringRef outputPath,
+                                const TargetOptions &options,
+                                StageSeconds &seconds) {
+  RuntimeLibrary runtime{"libshoal_rt_cpu.a", "shoal_rt_cpu", {"-lopenblas"}};
+  return emitForHost(module, outputPath, runtime, options, seconds);
 }

@@ -7,15 +7,13 @@
 using namespace mlir;
 using namespace shoal;
 
-static void addMetadata(ModuleOp module, const CPUProgram &program) {
-  std::string text = llvm::formatv(
-      "{0}", toMetadata(program.description, "cpu", program.arenaBytes));
-  text.push_back('\0');
+void shoal::addBytes(ModuleOp module, StringRef name, StringRef bytes) {
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), text.size());
-  LLVM::GlobalOp::create(builder, module.getLoc(), type, /*isConstant=*/true,
-                         LLVM::Linkage::External, "shoal_program_metadata",
-                         builder.getStringAttr(text));
+  auto type = LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size());
+  auto global = LLVM::GlobalOp::create(
+      builder, module.getLoc(), type, /*isConstant=*/true,
+      LLVM::Linkage::External, name, builder.getStringAttr(bytes));
+  global.setAlignment(64);
 }
 
 /// Loads the addresses 0 ... count - 1 of the array `pointers`.
@@ -32,7 +30,7 @@ static void loadPointers(OpBuilder &builder, Location loc, Value pointers,
 
 /// void shoal_program_entry(void *const *inputs, void *const *outputs,
 ///                          void *arena)
-static void addEntry(ModuleOp module, const CPUProgram &program) {
+static void addEntry(ModuleOp module, const LoweredProgram &program) {
   Location loc = module.getLoc();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
@@ -54,7 +52,10 @@ static void addEntry(ModuleOp module, const CPUProgram &program) {
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }
 
-void shoal::addEntryPoint(ModuleOp module, const CPUProgram &program) {
-  addMetadata(module, program);
+void shoal::addEntryPoint(ModuleOp module, const LoweredProgram &program,
+                          llvm::json::Value metadata) {
+  std::string text = llvm::formatv("{0}", metadata);
+  text.push_back('\0');
+  addBytes(module, "shoal_program_metadata", text);
   addEntry(module, program);
 }

@@ -13,13 +13,14 @@ using namespace mlir;
 using namespace shoal;
 
 /// The library's path; an error where it is not there.
-static FailureOr<std::string> findLibrary(const CPUOptions &options,
-                                          StringRef name, Location loc) {
+static FailureOr<std::string> findLibrary(const TargetOptions &options,
+                                          StringRef name, StringRef target,
+                                          Location loc) {
   llvm::SmallString<128> path(options.runtimeDirectory);
   llvm::sys::path::append(path, name);
   if (!llvm::sys::fs::exists(path))
     return emitError(loc) << "cannot find the runtime library " << path
-                          << ": build the target shoal_rt_cpu";
+                          << ": build the target " << target;
   return path.str().str();
 }
 
@@ -54,16 +55,14 @@ static LogicalResult run(StringRef program, ArrayRef<std::string> arguments,
 }
 
 LogicalResult shoal::link(StringRef objectPath, StringRef outputPath,
-                          const CPUOptions &options, Location loc) {
+                          const RuntimeLibrary &runtime,
+                          const TargetOptions &options, Location loc) {
   auto driver = llvm::sys::findProgramByName("mpicxx");
   if (!driver)
     return emitError(loc) << "cannot find mpicxx, which links the program with "
                              "MPI: install libopenmpi-dev";
-  auto runtime = findLibrary(options, "libshoal_rt_cpu.a", loc);
-  if (failed(runtime))
-    return failure();
-  auto support = findLibrary(options, "libShoalSupport.a", loc);
-  if (failed(support))
+  auto library = findLibrary(options, runtime.file, runtime.target, loc);
+  if (failed(library))
     return failure();
   std::vector<std::string> arguments = {*driver, objectPath.str()};
   for (const std::string &file : options.linkedFiles) {
@@ -71,10 +70,12 @@ LogicalResult shoal::link(StringRef objectPath, StringRef outputPath,
       return emitError(loc) << "--link: there is no file " << file;
     arguments.push_back(file);
   }
-  arguments.insert(arguments.end(), {*runtime, *support});
+  arguments.push_back(*library);
   if (options.shared)
     arguments.push_back("-shared");
-  for (StringRef argument : {"-lopenblas", "-lm", "-pthread", "-o"})
+  for (StringRef flag : runtime.flags)
+    arguments.push_back(flag.str());
+  for (StringRef argument : {"-lm", "-pthread", "-o"})
     arguments.push_back(argument.str());
   arguments.push_back(outputPath.str());
   return run(*driver, arguments, loc);

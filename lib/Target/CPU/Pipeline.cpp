@@ -47,7 +47,6 @@ static void addBufferPasses(OpPassManager &pm) {
   addCleanup(pm);
   pm.addPass(shoal::createPlanMemory());
   pm.addPass(shoal::createOutlineKernels());
-  pm.addPass(shoal::createLowerRuntimeCalls());
 }
 
 /// Narrow floats are computed in f32, transcendental functions by polynomials.
@@ -74,7 +73,13 @@ static void addLoopPasses(OpPassManager &pm) {
   addCleanup(func);
 }
 
-static void addLLVMPasses(OpPassManager &pm) {
+void shoal::buildKernelPipeline(OpPassManager &pm) {
+  addTensorPasses(pm);
+  addBufferPasses(pm);
+}
+
+void shoal::buildHostPipeline(OpPassManager &pm) {
+  pm.addPass(shoal::createLowerRuntimeCalls());
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
@@ -97,10 +102,9 @@ static void addLLVMPasses(OpPassManager &pm) {
 }
 
 void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
-  addTensorPasses(pm);
-  addBufferPasses(pm);
+  buildKernelPipeline(pm);
   addLoopPasses(pm);
-  addLLVMPasses(pm);
+  buildHostPipeline(pm);
 }
 
 void shoal::registerCPUPipelines() {

@@ -1,21 +1,53 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The steps of the CPU target, in their order.
+// The steps of targets for the host, in their order.
 
 #ifndef SHOAL_LIB_TARGET_CPU_STEPS_H
 #define SHOAL_LIB_TARGET_CPU_STEPS_H
 
 #include "shoal/Target/CPU/CPUTarget.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
+#include <chrono>
 
 namespace shoal {
 
+/// Runs `build`'s passes on the module, with what the command line asks of
+/// passes.
+mlir::LogicalResult
+runPasses(mlir::ModuleOp module,
+          llvm::function_ref<void(mlir::OpPassManager &)> build);
+
+/// The integer attribute, which goes away.
+int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
+
+/// Records how long `body` takes under `stage`.
+template <typename Body>
+auto timed(StageSeconds &seconds, llvm::StringRef stage, Body body) {
+  auto start = std::chrono::steady_clock::now();
+  llvm::scope_exit record([&] {
+    std::chrono::duration<double> passed =
+        std::chrono::steady_clock::now() - start;
+    seconds.emplace_back(stage.str(), passed.count());
+  });
+  return body();
+}
+
+/// Cleans the per-device program up and describes it: what is dead then has no
+/// number in the metadata.
+mlir::FailureOr<ProgramDescription> prepareProgram(mlir::ModuleOp module);
+
 /// Adds `shoal_program_entry` and `shoal_program_metadata` to a module in
 /// LLVM's dialect.
-void addEntryPoint(mlir::ModuleOp module, const CPUProgram &program);
+void addEntryPoint(mlir::ModuleOp module, const LoweredProgram &program,
+                   llvm::json::Value metadata);
+
+/// Adds an exported constant array of bytes.
+void addBytes(mlir::ModuleOp module, llvm::StringRef name,
+              llvm::StringRef bytes);
 
 /// The host's CPU with all its features.
 mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>>
@@ -34,8 +66,26 @@ mlir::LogicalResult writeObject(llvm::Module &module,
                                 llvm::TargetMachine &machine,
                                 llvm::StringRef path, mlir::Location loc);
 
+/// Objects that a program is linked with.
+struct RuntimeLibrary {
+  /// In the runtime's folder, and the target that builds it.
+  llvm::StringRef file, target;
+  /// Behind it: `-lopenblas`.
+  llvm::SmallVector<llvm::StringRef> flags;
+};
+
 mlir::LogicalResult link(llvm::StringRef objectPath, llvm::StringRef outputPath,
-                         const CPUOptions &options, mlir::Location loc);
+                         const RuntimeLibrary &runtime,
+                         const TargetOptions &options, mlir::Location loc);
+
+/// From a module in LLVM's dialect to the file `outputPath`. A file is written
+/// under a temporary name first, so that a failure leaves nothing half-made
+/// behind.
+mlir::LogicalResult emitForHost(mlir::ModuleOp module,
+                                llvm::StringRef outputPath,
+                                const RuntimeLibrary &runtime,
+                                const TargetOptions &options,
+                                StageSeconds &seconds);
 
 } // namespace shoal
 

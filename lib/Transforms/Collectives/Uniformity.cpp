@@ -153,11 +153,14 @@ AxisSet Uniformity::resultAxes(Operation *op) const {
     return all();
   AxisSet axes = joinOf(op->getOperands());
   if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-    FlatSymbolRefAttr symbol = collective.getMeshAttr();
-    if (orderOf(op, symbol))
-      axes.reset(toSet(op, symbol, collective.getUniformAxes()));
-    axes |= toSet(op, symbol, collective.getVaryingAxes());
-    return spread(axes, op, symbol);
+    FlatSymbolRefAttr from = collective.getMeshAttr();
+    FlatSymbolRefAttr to = collective.getResultMeshAttr();
+    if (orderOf(op, from))
+      axes.reset(toSet(op, from, collective.getUniformAxes()));
+    // Where nothing is left in this order, nothing is in any.
+    axes = spread(axes, op, from);
+    axes |= toSet(op, to, collective.getVaryingAxes());
+    return spread(axes, op, to);
   }
   return isMemoryEffectFree(op) ? axes : all();
 }
@@ -171,6 +174,12 @@ void Uniformity::visit(Operation *op) {
     return visitOpaqueRegions(op);
   if (op->getNumResults() == 0)
     return;
+  if (auto forwarding = dyn_cast<ForwardingOpInterface>(op);
+      forwarding && forwarding.forwardsOperands()) {
+    for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))
+      join(to, varyingAxes(from));
+    return;
+  }
   AxisSet axes = resultAxes(op);
   for (Value result : op->getResults())
     join(result, axes);

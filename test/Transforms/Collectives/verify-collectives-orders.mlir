@@ -49,3 +49,51 @@ func.func @gathered_along_an_axis_of_another_order(%a: tensor<4xf32>{shoal.shard
   }
   return %4 : tensor<2xf32>
 }
+
+// -----
+
+// There and back: what comes back is the same along the axes that it is not
+// split over, whatever order it was in between.
+
+shoal.mesh @mesh = <["x" = 3, "y" = 4]>
+shoal.mesh @other = <["x" = 3, "y" = 4], device_ids = [0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 10, 11]>
+
+// CHECK-LABEL: @there_and_back
+func.func @there_and_back(%a: tensor<2xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"y"}]>}, %limit: tensor<f32> {shoal.sharding = #shoal.sharding<@mesh, []>}) -> tensor<2xf32> attributes {shoal.spmd} {
+  %0 = shoal.while (%v = %a) : tensor<2xf32> cond {
+    %1 = shoal.reduce max %v dims = [0] : tensor<2xf32> -> tensor<f32>
+    %2 = spmd.all_reduce max @mesh {"y"} %1 : tensor<f32>
+    %3 = arith.cmpf olt, %2, %limit : tensor<f32>
+    shoal.yield %3 : tensor<i1>
+  } do {
+    // CHECK: spmd.exchange @mesh
+    %1 = spmd.exchange @mesh [{"y"}] -> @other [{"x", "y"}] %v shape = [8] : tensor<2xf32> -> tensor<1xf32>
+    %2 = spmd.exchange @other [{"x", "y"}] -> @mesh [{"y"}] %1 shape = [8] : tensor<1xf32> -> tensor<2xf32>
+    shoal.yield %2 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}
+
+// -----
+
+// Not so where a device's neighbours in the first order differ beforehand.
+
+shoal.mesh @mesh = <["x" = 3, "y" = 4]>
+shoal.mesh @other = <["x" = 3, "y" = 4], device_ids = [0, 1, 2, 3, 4, 5, 6, 8, 7, 9, 10, 11]>
+
+// expected-note @below {{it differs because of argument 0}}
+func.func @different_before(%a: tensor<2xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>}, %limit: tensor<f32> {shoal.sharding = #shoal.sharding<@mesh, []>}) -> tensor<2xf32> attributes {shoal.spmd} {
+  // expected-error @below {{may take another way on other devices along {"x"}}}
+  %0 = shoal.while (%v = %a) : tensor<2xf32> cond {
+    %1 = shoal.reduce max %v dims = [0] : tensor<2xf32> -> tensor<f32>
+    %2 = spmd.all_reduce max @mesh {"y"} %1 : tensor<f32>
+    %3 = arith.cmpf olt, %2, %limit : tensor<f32>
+    shoal.yield %3 : tensor<i1>
+  } do {
+    // expected-note @below {{is here}}
+    %1 = spmd.exchange @mesh [{"y"}] -> @other [{"x", "y"}] %v shape = [8] : tensor<2xf32> -> tensor<1xf32>
+    %2 = spmd.exchange @other [{"x", "y"}] -> @mesh [{"y"}] %1 shape = [8] : tensor<1xf32> -> tensor<2xf32>
+    shoal.yield %2 : tensor<2xf32>
+  }
+  return %0 : tensor<2xf32>
+}

@@ -53,3 +53,22 @@ func.func @loop(%a: tensor<f32> {shoal.sharding = #shoal.sharding<@mesh, [], par
   }
   return %0 : tensor<f32>
 }
+
+// Each result of an op that only forwards varies as its operand does.
+// CHECK-LABEL: func.func @forwarded_side_by_side
+func.func @forwarded_side_by_side(%a: tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}, %limit: tensor<f32> {shoal.sharding = #shoal.sharding<@mesh, []>}) -> tensor<4xf32> attributes {shoal.spmd} {
+  %0 = shoal.while (%v = %a) : tensor<4xf32> cond {
+    %1 = shoal.reduce max %v dims = [0] : tensor<4xf32> -> tensor<f32>
+    %2 = arith.cmpf olt, %1, %limit : tensor<f32>
+    shoal.yield %2 : tensor<i1>
+  } do {
+    %1 = spmd.all_slice @mesh [{"x"}] %v : tensor<4xf32> -> tensor<2xf32>
+    %2:2 = shoal.custom_call "identity"(%1, %v) {rule = "a,b->a,b"} : (tensor<2xf32>, tensor<4xf32>) -> (tensor<2xf32>, tensor<4xf32>)
+    %3:2 = shoal.optimization_barrier %2#0, %2#1 : tensor<2xf32>, tensor<4xf32>
+    // CHECK: spmd.all_gather
+    %4 = spmd.all_gather @mesh [{"x"}] %3#0 : tensor<2xf32> -> tensor<4xf32>
+    %5 = arith.addf %4, %3#1 : tensor<4xf32>
+    shoal.yield %3#1 : tensor<4xf32>
+  }
+  return %0 : tensor<4xf32>
+}

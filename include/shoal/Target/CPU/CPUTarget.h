@@ -9,36 +9,9 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
-#include "mlir/Pass/PassManager.h"
-#include "shoal/Target/ProgramDescription.h"
+#include "shoal/Target/Target.h"
 
 namespace shoal {
-
-/// Seconds of each stage of the compilation, in their order.
-using StageSeconds = std::vector<std::pair<std::string, double>>;
-
-struct CPUOptions {
-  /// A shared library that exports the program's two symbols, without main().
-  bool shared = false;
-  /// The folder of libshoal_rt_cpu.a and libShoalSupport.a.
-  std::string runtimeDirectory;
-  /// Where to leave program.mlir (LLVM's dialect), program.ll (optimised) and
-  /// program.o; empty for nowhere.
-  std::string saveTempsDirectory;
-  /// Objects, archives and shared libraries with the functions that custom_call
-  /// names.
-  std::vector<std::string> linkedFiles;
-};
-
-/// What is known of a program once it has been lowered.
-struct CPUProgram {
-  ProgramDescription description;
-  int64_t arenaBytes = 0;
-  /// The most bytes of buffers alive at one time: what any plan needs.
-  int64_t liveBytes = 0;
-
-  int64_t peakBytes() const { return arenaBytes + description.argumentBytes(); }
-};
 
 /// Adds the dialects and interfaces that the lowering needs.
 void registerCPUTarget(mlir::DialectRegistry &registry);
@@ -50,15 +23,15 @@ void registerCPUPipelines();
 
 /// Lowers `module` in place to LLVM's dialect, with the entry point and the
 /// metadata. Errors are reported at the op they concern.
-mlir::FailureOr<CPUProgram> lowerForCPU(mlir::ModuleOp module,
-                                        StageSeconds &seconds);
+mlir::FailureOr<LoweredProgram> lowerForCPU(mlir::ModuleOp module,
+                                            StageSeconds &seconds);
 
 /// Makes the executable or shared library `outputPath` of what lowerForCPU
 /// made. A file is written under a temporary name first, so that a failure
 /// leaves nothing half-made behind.
 mlir::LogicalResult emitForCPU(mlir::ModuleOp module,
                                llvm::StringRef outputPath,
-                               const CPUOptions &options,
+                               const TargetOptions &options,
                                StageSeconds &seconds);
 
 } // namespace shoal

@@ -30,7 +30,7 @@ LogicalResult CallOp::verify() {
     if (!type.hasStaticShape() || isa<TensorType>(type) != onTensors)
       return emitOpError("expected operands to be all static ")
              << (onTensors ? "tensors" : "memrefs") << " but got " << type;
-    if (!onTensors && !isDense(operand))
+    if (!onTensors && !takesStrides() && !isDense(operand))
       return emitOpError("expected dense memrefs but got ") << type;
   }
   return success();
@@ -104,7 +104,8 @@ LogicalResult CallOp::bufferize(RewriterBase &rewriter,
       memref::CopyOp::create(rewriter, getLoc(), *buffer, outputs.back());
   }
   CallOp::create(rewriter, getLoc(), TypeRange(), getCallee(), getDesc(),
-                 inputs, outputs, getInPlace(), getFunctionAttr());
+                 inputs, outputs, getInPlace(), getFunctionAttr(),
+                 getCollectiveAttr());
   for (auto [written, result] : llvm::zip_equal(outputs, results))
     if (written != result)
       memref::CopyOp::create(rewriter, getLoc(), written, result);

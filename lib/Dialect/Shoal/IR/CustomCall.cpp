@@ -30,7 +30,7 @@ std::optional<CallRule> CallRule::parse(StringRef text) {
   return rule;
 }
 
-bool CustomCallOp::isIdentity() {
+bool CustomCallOp::forwardsOperands() {
   return getTarget() == "Sharding" || getTarget() == "identity";
 }
 

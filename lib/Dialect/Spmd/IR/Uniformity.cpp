@@ -67,8 +67,15 @@ Axes CollectivePermuteOp::getGroupAxes() {
   return getMeshAttr() == getTargetMeshAttr() ? Axes(getSourceAxes().getAxes())
                                               : allAxes(*this, getMeshAttr());
 }
-Axes CollectivePermuteOp::getUniformAxes() { return {}; }
-Axes CollectivePermuteOp::getVaryingAxes() { return getGroupAxes(); }
+Axes CollectivePermuteOp::getUniformAxes() {
+  return Axes(getSourceAxes().getAxes());
+}
+Axes CollectivePermuteOp::getVaryingAxes() {
+  return Axes(getTargetAxes().getAxes());
+}
+FlatSymbolRefAttr CollectivePermuteOp::getResultMeshAttr() {
+  return getTargetMeshAttr();
+}
 
 Axes HaloExchangeOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
 // A window that does not move is the same rows on all devices.
@@ -81,12 +88,8 @@ Axes HaloExchangeOp::getVaryingAxes() {
 
 // Who sends a block that several devices have is up to all of them.
 Axes ExchangeOp::getGroupAxes() { return allAxes(*this, getMeshAttr()); }
-Axes ExchangeOp::getUniformAxes() {
-  return getMeshAttr() == getTargetMeshAttr() ? flatten(getSourceAxes())
-                                              : getGroupAxes();
-}
-Axes ExchangeOp::getVaryingAxes() {
-  Axes axes = flatten(getTargetAxes());
-  return axes.empty() || getMeshAttr() == getTargetMeshAttr() ? axes
-                                                              : getGroupAxes();
+Axes ExchangeOp::getUniformAxes() { return flatten(getSourceAxes()); }
+Axes ExchangeOp::getVaryingAxes() { return flatten(getTargetAxes()); }
+FlatSymbolRefAttr ExchangeOp::getResultMeshAttr() {
+  return getTargetMeshAttr();
 }

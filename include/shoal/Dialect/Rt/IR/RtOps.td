@@ -33,19 +33,23 @@ def Rt_CallOp : Op<Rt_Dialect, "call", [
     is that of shoal/Runtime/ABI.h), then the inputs, then the outputs, which
     the callee overwrites whole; `in_place` says that it reads them and changes
     a part. On tensors the results are the outputs' new values. A `function` of
-    the user's is handed to the callee behind `desc` (Runtime/CustomCall.h).
+    the user's is handed to the callee behind `desc` (Runtime/CustomCall.h). A
+    call with a `collective`, its number in the program's metadata, communicates;
+    on targets that do so in the background, `rt.wait` waits for it.
     ```mlir
     %y = rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 8] ins(%x : tensor<4x6xf32>)
          outs(%init : tensor<4x6xf32>) -> tensor<4x6xf32>
     ```
     Constraints:
     * (C1) operands are all tensors or all memrefs, of static shape; memrefs
-      are dense: no strides, no offset;
+      are dense, without strides or offset, but for those of a `"launch"`, whose
+      kernel knows them;
     * (C2) on tensors there is a result of its type per output, on memrefs none.
   }];
   let arguments = (ins StrAttr:$callee, DenseI64ArrayAttr:$desc,
                        Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs,
-                       UnitAttr:$in_place, OptionalAttr<StrAttr>:$function);
+                       UnitAttr:$in_place, OptionalAttr<StrAttr>:$function,
+                       OptionalAttr<I64Attr>:$collective);
   let results = (outs Variadic<AnyRankedTensor>:$results);
   let assemblyFormat = [{
     $callee $desc (`ins` `(` $inputs^ `:` type($inputs) `)`)?
@@ -53,8 +57,40 @@ def Rt_CallOp : Op<Rt_Dialect, "call", [
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    /// Whether the callee takes memrefs with strides and offsets.
+    bool takesStrides() { return getCallee() == "launch"; }
     ::mlir::MutableOperandRange getDpsInitsMutable() { return getOutputsMutable(); }
   }];
+}
+
+def Rt_WaitOp : Op<Rt_Dialect, "wait"> {
+  let summary = "Work behind it waits for a collective";
+  let description = [{
+    What follows on this device runs behind the call with this number of
+    `collective`, as it was last made: `shoal_rt_wait`. Of targets that
+    communicate in the background.
+    ```mlir
+    rt.wait 3
+    ```
+  }];
+  let arguments = (ins I64Attr:$collective);
+  let assemblyFormat = "$collective attr-dict";
+}
+
+def Rt_ReadScalarOp : Op<Rt_Dialect, "read_scalar", [
+    TypesMatchWith<"the result is an element of the buffer", "buffer", "result",
+                   "::llvm::cast<::mlir::MemRefType>($_self).getElementType()">]> {
+  let summary = "An element that the device has computed";
+  let description = [{
+    Waits for the device and reads the one element of `buffer`, an integer, from
+    its memory: `shoal_rt_read_scalar`.
+    ```mlir
+    %more = rt.read_scalar %buffer : memref<i1>
+    ```
+  }];
+  let arguments = (ins Arg<MemRefRankOf<[AnySignlessInteger], [0]>, "", [MemRead]>:$buffer);
+  let results = (outs AnySignlessInteger:$result);
+  let assemblyFormat = "$buffer attr-dict `:` type($buffer)";
 }
 
 #endif // RT_OPS_TD

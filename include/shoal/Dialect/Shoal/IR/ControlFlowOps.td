@@ -95,7 +95,8 @@ def Shoal_CaseOp : Shoal_JoinOp<"case", [RecursivelySpeculatable]> {
   let hasCanonicalizer = 1;
 }
 
-def Shoal_OptimizationBarrierOp : Shoal_Op<"optimization_barrier", [Pure]> {
+def Shoal_OptimizationBarrierOp : Shoal_Op<"optimization_barrier",
+    [Pure, DeclareOpInterfaceMethods<ForwardingOpInterface>]> {
   let summary = "Keeps computations from moving across it";
   let description = [{
     StableHLO optimization_barrier: its operands. Nothing folds across it, and

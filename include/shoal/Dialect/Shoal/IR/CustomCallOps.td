@@ -6,7 +6,8 @@
 
 include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
 
-def Shoal_CustomCallOp : Shoal_Op<"custom_call", [Pure]> {
+def Shoal_CustomCallOp : Shoal_Op<"custom_call",
+    [Pure, DeclareOpInterfaceMethods<ForwardingOpInterface, ["forwardsOperands"]>]> {
   let summary = "A computation that the compiler knows by name alone";
   let description = [{
     StableHLO custom_call: a function of the user's, in C, by the name of the
@@ -48,7 +49,7 @@ def Shoal_CustomCallOp : Shoal_Op<"custom_call", [Pure]> {
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    bool isIdentity();
+    bool isIdentity() { return forwardsOperands(); }
   }];
 }
 

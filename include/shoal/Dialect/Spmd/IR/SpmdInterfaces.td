@@ -38,8 +38,15 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
       "return ::shoal::spmd::describeAxes($_op.getContext(), $_op.getGroupAxes());">,
     InterfaceMethod<"Axes that no result varies over, where not named below.",
       "::llvm::SmallVector<::shoal::AxisRefAttr>", "getUniformAxes">,
-    InterfaceMethod<"Axes that results vary over, whatever the operands do.",
-      "::llvm::SmallVector<::shoal::AxisRefAttr>", "getVaryingAxes">
+    InterfaceMethod<[{
+        Axes that results vary over, whatever the operands do: of the mesh that
+        getResultMeshAttr names.
+      }], "::llvm::SmallVector<::shoal::AxisRefAttr>", "getVaryingAxes">,
+    InterfaceMethod<[{
+        The mesh in whose order of the devices the results are; that of the
+        operands is getMeshAttr.
+      }], "::mlir::FlatSymbolRefAttr", "getResultMeshAttr", (ins), "",
+      "return $_op.getMeshAttr();">
   ];
 }
 

@@ -59,7 +59,8 @@ class Spmd_Op<string mnemonic, list<Trait> traits = []>
 defvar Spmd_Collective = DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes"]>;
 /// The same between two lists of axes.
 defvar Spmd_TwoSidedCollective =
-    DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes", "describeAxes"]>;
+    DeclareOpInterfaceMethods<CollectiveOpInterface,
+        ["countBytes", "describeAxes", "getResultMeshAttr"]>;
 /// An op that depends on the device's place and moves nothing.
 defvar Spmd_Local = DeclareOpInterfaceMethods<CollectiveOpInterface, ["communicates"]>;
 

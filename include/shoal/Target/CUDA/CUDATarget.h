@@ -1,0 +1,56 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// From a per-device program to an executable or shared library for one GPU a
+// rank, or for the device that the tests emulate. See docs/CUDA.md.
+
+#ifndef SHOAL_TARGET_CUDA_CUDATARGET_H
+#define SHOAL_TARGET_CUDA_CUDATARGET_H
+
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/IR/OwningOpRef.h"
+#include "shoal/Target/Target.h"
+
+namespace shoal {
+
+struct CUDAOptions {
+  /// "sm_90": the GPUs that the kernels are assembled for; others that are
+  /// newer than the last one take its PTX. Or "emulated" alone.
+  std::vector<std::string> archs = {"sm_90"};
+  /// The CUDA toolkit; empty to look for it.
+  std::string toolkitDirectory;
+};
+
+struct CUDAProgram {
+  LoweredProgram program;
+  /// A module with the gpu.module of the kernels; none where there are none.
+  mlir::OwningOpRef<mlir::ModuleOp> kernels;
+  std::vector<std::string> kernelNames;
+  /// The arena's last bytes.
+  std::string constants;
+};
+
+/// Adds the dialects and interfaces that the lowering needs.
+void registerCUDATarget(mlir::DialectRegistry &registry);
+
+/// The passes from a per-device program to calls of the runtime, and kernels.
+void buildCUDALoweringPipeline(mlir::OpPassManager &pm);
+/// Registers the above as `--shoal-lower-to-cuda`.
+void registerCUDAPipelines();
+
+/// Lowers `module` in place to LLVM's dialect for the host, with the entry
+/// point, and takes the kernels out of it. Errors are reported at the op they
+/// concern.
+mlir::FailureOr<CUDAProgram> lowerForCUDA(mlir::ModuleOp module,
+                                          StageSeconds &seconds);
+
+/// Makes the executable or shared library `outputPath` of what lowerForCUDA
+/// made.
+mlir::LogicalResult emitForCUDA(mlir::ModuleOp module, CUDAProgram &program,
+                                llvm::StringRef outputPath,
+                                const TargetOptions &options,
+                                const CUDAOptions &cuda, StageSeconds &seconds);
+
+} // namespace shoal
+
+#endif // SHOAL_TARGET_CUDA_CUDATARGET_H

@@ -1,0 +1,65 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "BufferRange.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "shoal/CostModel/ProgramCost.h"
+
+using namespace mlir;
+using namespace shoal;
+
+/// The elements [begin, end) that the layout leads to, from the base address.
+static std::optional<std::pair<int64_t, int64_t>> spanOf(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset = 0;
+  if (!type.hasStaticShape() ||
+      failed(type.getStridesAndOffset(strides, offset)) ||
+      ShapedType::isDynamic(offset))
+    return std::nullopt;
+  if (type.getNumElements() == 0)
+    return std::pair(offset, offset);
+  int64_t first = offset, last = offset;
+  for (auto [size, stride] : llvm::zip_equal(type.getShape(), strides)) {
+    if (ShapedType::isDynamic(stride))
+      return std::nullopt;
+    (stride < 0 ? first : last) += (size - 1) * stride;
+  }
+  return std::pair(first, last + 1);
+}
+
+/// Skips views that keep the base address.
+static Value findBase(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
+    if (isa<memref::ViewOp>(view))
+      break;
+    memref = view.getViewSource();
+  }
+  return memref;
+}
+
+BufferRange BufferRange::of(Value memref) {
+  auto type = cast<MemRefType>(memref.getType());
+  std::optional<std::pair<int64_t, int64_t>> span = spanOf(type);
+  BufferRange range{findBase(memref)};
+  int64_t base = 0;
+  if (auto view = range.root.getDefiningOp<memref::ViewOp>()) {
+    range.root = findBase(view.getSource());
+    APInt offset;
+    if (!matchPattern(view.getByteShift(), m_ConstantInt(&offset)))
+      span = std::nullopt;
+    else
+      base = offset.getSExtValue();
+  }
+  auto argument = dyn_cast<BlockArgument>(range.root);
+  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+    return {};
+  if (!span)
+    return range;
+  int64_t width = sizeInBytes(MemRefType::get({}, type.getElementType()));
+  range.begin = base + span->first * width;
+  range.end = base + span->second * width;
+  return range;
+}

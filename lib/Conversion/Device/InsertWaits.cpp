@@ -1,0 +1,116 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-insert-waits.
+
+#include "BufferRange.h"
+#include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_INSERTWAITS
+#include "shoal/Conversion/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+namespace {
+
+struct Access {
+  BufferRange range;
+  bool writes;
+};
+
+/// What an op touches; nothing where it does not say, and may touch all.
+std::optional<SmallVector<Access>> accessesOf(Operation *op) {
+  SmallVector<Access> accesses;
+  if (isMemoryEffectFree(op))
+    return accesses;
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface || op->getNumRegions() > 0)
+    return std::nullopt;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    if (!effect.getValue())
+      return std::nullopt;
+    accesses.push_back({BufferRange::of(effect.getValue()),
+                        isa<MemoryEffects::Write>(effect.getEffect())});
+  }
+  return accesses;
+}
+
+bool conflict(ArrayRef<Access> as, ArrayRef<Access> bs) {
+  for (const Access &a : as)
+    for (const Access &b : bs)
+      if ((a.writes || b.writes) && a.range.overlaps(b.range))
+        return true;
+  return false;
+}
+
+/// Goes through a block with the collectives that are under way.
+class Waiter {
+public:
+  void visit(Block &block) {
+    for (Operation &op : llvm::make_early_inc_range(block))
+      visit(op);
+  }
+
+private:
+  struct Pending {
+    int64_t collective;
+    SmallVector<Access> accesses;
+  };
+
+  void visit(Operation &op) {
+    // Collectives run in the order of the program anyway.
+    if (auto call = dyn_cast<rt::CallOp>(op); call && call.getCollective()) {
+      pending.push_back(
+          {static_cast<int64_t>(*call.getCollective()), *accessesOf(&op)});
+      return;
+    }
+    std::optional<SmallVector<Access>> accesses = accessesOf(&op);
+    if (!accesses || op.hasTrait<OpTrait::IsTerminator>())
+      waitForAll(op);
+    else
+      waitFor(op, *accesses);
+    for (Region &region : op.getRegions())
+      for (Block &block : region)
+        Waiter().visit(block);
+  }
+
+  /// The last one that conflicts: those before it have then ended, too.
+  void waitFor(Operation &op, ArrayRef<Access> accesses) {
+    for (size_t i = pending.size(); i-- > 0;)
+      if (conflict(pending[i].accesses, accesses))
+        return wait(op, i);
+  }
+
+  void waitForAll(Operation &op) {
+    if (!pending.empty())
+      wait(op, pending.size() - 1);
+  }
+
+  void wait(Operation &op, size_t number) {
+    OpBuilder builder(&op);
+    rt::WaitOp::create(builder, op.getLoc(), pending[number].collective);
+    pending.erase(pending.begin(), pending.begin() + number + 1);
+  }
+
+  /// In the order in which they began.
+  SmallVector<Pending> pending;
+};
+
+struct InsertWaits : shoal::impl::InsertWaitsBase<InsertWaits> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (!func.isPublic() || func.isExternal())
+      return;
+    for (Block &block : func.getBody())
+      Waiter().visit(block);
+  }
+};
+
+} // namespace

@@ -1,0 +1,332 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KernelEmitter.h"
+#include "Combiner.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace shoal;
+
+using Values = KernelEmitter::Values;
+
+Type shoal::getStorageType(Type type) {
+  return type.isInteger(1) ? IntegerType::get(type.getContext(), 8) : type;
+}
+
+KernelEmitter::KernelEmitter(linalg::GenericOp op, const LoopNest &nest,
+                             const KernelSchedule &schedule,
+                             gpu::GPUFuncOp kernel, Values buffers,
+                             const IRMapping &mapping)
+    : op(op), nest(nest), schedule(schedule), builder(op.getContext()),
+      loc(op.getLoc()), kernel(kernel), buffers(std::move(buffers)),
+      mapping(mapping), integer(schedule.usesInt32 ? builder.getI32Type()
+                                                   : builder.getI64Type()) {
+  builder.setInsertionPoint(kernel.getBody().back().getTerminator());
+}
+
+//===----------------------------------------------------------------------===//
+// Index arithmetic
+//===----------------------------------------------------------------------===//
+
+Value KernelEmitter::constant(int64_t value) {
+  return arith::ConstantOp::create(builder, loc,
+                                   builder.getIntegerAttr(integer, value));
+}
+
+// No index overflows: so the schedule chose the type.
+static constexpr auto kNoOverflow = arith::IntegerOverflowFlags::nsw;
+
+Value KernelEmitter::add(Value lhs, Value rhs) {
+  return builder.createOrFold<arith::AddIOp>(loc, lhs, rhs, kNoOverflow);
+}
+
+Value KernelEmitter::mul(Value lhs, int64_t rhs) {
+  if (rhs == 1)
+    return lhs;
+  return builder.createOrFold<arith::MulIOp>(loc, lhs, constant(rhs),
+                                             kNoOverflow);
+}
+
+Value KernelEmitter::div(Value lhs, int64_t rhs) {
+  if (rhs == 1)
+    return lhs;
+  return builder.createOrFold<arith::DivUIOp>(loc, lhs, constant(rhs));
+}
+
+Value KernelEmitter::rem(Value lhs, int64_t rhs) {
+  if (rhs == 1)
+    return constant(0);
+  return builder.createOrFold<arith::RemUIOp>(loc, lhs, constant(rhs));
+}
+
+Value KernelEmitter::isLess(Value lhs, Value rhs) {
+  return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lhs,
+                               rhs);
+}
+
+Value KernelEmitter::toIndex(Value value) {
+  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
+                                    value);
+}
+
+Value KernelEmitter::fromIndex(Value value) {
+  return arith::IndexCastOp::create(builder, loc, integer, value);
+}
+
+Value KernelEmitter::threadX() {
+  return fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::x));
+}
+
+Value KernelEmitter::threadY() {
+  return fromIndex(gpu::ThreadIdOp::create(builder, loc, gpu::Dimension::y));
+}
+
+//===----------------------------------------------------------------------===//
+// Control flow
+//===----------------------------------------------------------------------===//
+
+void KernelEmitter::ifTrue(Value condition, llvm::function_ref<void()> body) {
+  auto branch = scf::IfOp::create(builder, loc, condition,
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPoint(branch.thenYield());
+  body();
+}
+
+Values KernelEmitter::forLoop(Value from, Value to, int64_t step,
+                              ValueRange carried, LoopBody body) {
+  auto loop = scf::ForOp::create(
+      builder, loc, from, to, constant(step), carried,
+      [&](OpBuilder &nested, Location, Value i, ValueRange values) {
+        OpBuilder::InsertionGuard guard(builder);
+        builder.setInsertionPoint(nested.getInsertionBlock(),
+                                  nested.getInsertionPoint());
+        Values next = body(i, values);
+        scf::YieldOp::create(builder, loc, next);
+      });
+  return Values(loop.getResults());
+}
+
+void KernelEmitter::forEachBlock(Body body) {
+  Value block =
+      fromIndex(gpu::BlockIdOp::create(builder, loc, gpu::Dimension::x));
+  if (schedule.grid == schedule.blocks)
+    return body(block);
+  forLoop(block, constant(schedule.blocks), schedule.grid, ValueRange(),
+          [&](Value number, ValueRange) {
+            body(number);
+            return Values();
+          });
+}
+
+void KernelEmitter::forEachItem(int64_t items, Body body) {
+  forEachBlock([&](Value block) {
+    Value item = add(mul(block, schedule.blockX), threadX());
+    if (items == schedule.blocks * schedule.blockX)
+      return body(item);
+    ifTrue(isLess(item, constant(items)), [&] { body(item); });
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Indices and addresses
+//===----------------------------------------------------------------------===//
+
+Values KernelEmitter::zeroIndices() {
+  return nest.loops.empty() ? Values() : Values(nest.loops.size(), constant(0));
+}
+
+void KernelEmitter::setIndices(Value number, ArrayRef<unsigned> loops,
+                               int64_t lastStep, Values &indices) {
+  for (size_t place = loops.size(); place-- > 0;) {
+    unsigned loop = loops[place];
+    int64_t step = place + 1 == loops.size() ? lastStep : 1;
+    int64_t range = nest.loops[loop].range / step;
+    indices[loop] = mul(place == 0 ? number : rem(number, range), step);
+    if (place != 0)
+      number = div(number, range);
+  }
+}
+
+Values KernelEmitter::moved(ArrayRef<Value> indices, int64_t elements) {
+  Values result(indices);
+  if (elements != 0) {
+    Value &dense = result[*schedule.getDenseLoop()];
+    dense = add(dense, constant(elements));
+  }
+  return result;
+}
+
+Value KernelEmitter::address(unsigned operand, ArrayRef<Value> indices) {
+  const Access &access = nest.accesses[operand];
+  Value sum;
+  for (auto [index, stride] : llvm::zip_equal(indices, access.strides)) {
+    if (stride == 0)
+      continue;
+    Value term = mul(index, stride);
+    sum = sum ? add(sum, term) : term;
+  }
+  if (!sum)
+    return constant(access.offset);
+  return access.offset == 0 ? sum : add(sum, constant(access.offset));
+}
+
+Value KernelEmitter::loopIndex(unsigned number, ArrayRef<Value> indices) {
+  const IndexOrigin &origin = nest.indices[number];
+  if (!origin.loop)
+    return constant(0);
+  Value index = div(indices[*origin.loop], origin.divisor);
+  bool isOuter =
+      origin.divisor * origin.range == nest.loops[*origin.loop].range;
+  return isOuter ? index : rem(index, origin.range);
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+Type KernelEmitter::elementType(unsigned operand) const {
+  return getElementTypeOrSelf(op->getOperand(operand).getType());
+}
+
+/// Between a value's type and the one in memory.
+static Value convert(OpBuilder &builder, Location loc, Value value, Type type) {
+  if (value.getType() == type)
+    return value;
+  if (type.isInteger(1))
+    return arith::TruncIOp::create(builder, loc, type, value);
+  return arith::ExtUIOp::create(builder, loc, type, value);
+}
+
+Value KernelEmitter::load(unsigned operand, Value address) {
+  Value value =
+      memref::LoadOp::create(builder, loc, buffers[operand], toIndex(address));
+  return convert(builder, loc, value, elementType(operand));
+}
+
+void KernelEmitter::store(unsigned operand, Value address, Value value) {
+  value = convert(builder, loc, value, getStorageType(elementType(operand)));
+  memref::StoreOp::create(builder, loc, value, buffers[operand],
+                          toIndex(address));
+}
+
+static bool isOneAccess(const KernelEmitter &emitter, unsigned operand) {
+  const KernelSchedule &schedule = emitter.schedule;
+  return schedule.vector > 1 &&
+         isVectorAccess(emitter.nest, emitter.nest.accesses[operand],
+                        *schedule.getDenseLoop(), schedule.vector);
+}
+
+Values KernelEmitter::loadVector(unsigned operand, ArrayRef<Value> indices) {
+  const Access &access = nest.accesses[operand];
+  Value first = address(operand, indices);
+  if (isOneAccess(*this, operand)) {
+    Type type = getStorageType(elementType(operand));
+    Value vector = vector::LoadOp::create(
+        builder, loc, VectorType::get(schedule.vector, type), buffers[operand],
+        toIndex(first), /*nontemporal=*/false,
+        llvm::MaybeAlign(schedule.vector * access.elementBytes));
+    Values values;
+    for (int64_t i = 0; i < schedule.vector; ++i)
+      values.push_back(convert(
+          builder, loc, vector::ExtractOp::create(builder, loc, vector, i),
+          elementType(operand)));
+    return values;
+  }
+  std::optional<unsigned> dense = schedule.getDenseLoop();
+  int64_t stride = dense ? access.strides[*dense] : 0;
+  if (stride == 0)
+    return Values(schedule.vector, load(operand, first));
+  Values values;
+  for (int64_t i = 0; i < schedule.vector; ++i)
+    values.push_back(load(operand, add(first, constant(i * stride))));
+  return values;
+}
+
+void KernelEmitter::storeVector(unsigned operand, ArrayRef<Value> indices,
+                                ArrayRef<Value> values) {
+  const Access &access = nest.accesses[operand];
+  Value first = address(operand, indices);
+  if (!isOneAccess(*this, operand)) {
+    std::optional<unsigned> dense = schedule.getDenseLoop();
+    int64_t stride = dense ? access.strides[*dense] : 0;
+    for (auto [i, value] : llvm::enumerate(values))
+      store(operand, add(first, constant(i * stride)), value);
+    return;
+  }
+  Type type = getStorageType(elementType(operand));
+  Values stored;
+  for (Value value : values)
+    stored.push_back(convert(builder, loc, value, type));
+  Value vector = vector::FromElementsOp::create(
+      builder, loc, VectorType::get(schedule.vector, type), stored);
+  vector::StoreOp::create(
+      builder, loc, vector, buffers[operand], toIndex(first),
+      /*nontemporal=*/false,
+      llvm::MaybeAlign(schedule.vector * access.elementBytes));
+}
+
+Values KernelEmitter::withoutMemory(unsigned operand) {
+  return Values(schedule.vector, mapping.lookupOrNull(op->getOperand(operand)));
+}
+
+//===----------------------------------------------------------------------===//
+// The body
+//===----------------------------------------------------------------------===//
+
+Values KernelEmitter::runBody(ArrayRef<Value> indices,
+                              ArrayRef<Value> arguments) {
+  IRMapping local = mapping;
+  Block *body = op.getBody();
+  for (auto [parameter, argument] :
+       llvm::zip_equal(body->getArguments(), arguments))
+    if (argument)
+      local.map(parameter, argument);
+  llvm::SmallDenseMap<uint64_t, Value> loopIndices;
+  body->walk([&](linalg::IndexOp index) {
+    Value &value = loopIndices[index.getDim()];
+    if (!value)
+      value = toIndex(loopIndex(index.getDim(), indices));
+    local.map(index.getResult(), value);
+  });
+  for (Operation &inner : body->without_terminator()) {
+    if (isa<linalg::IndexOp>(inner))
+      continue;
+    builder.clone(inner, local)->walk([&](linalg::IndexOp index) {
+      index.replaceAllUsesWith(loopIndices[index.getDim()]);
+      index.erase();
+    });
+  }
+  Values results;
+  for (Value value : body->getTerminator()->getOperands())
+    results.push_back(local.lookupOrDefault(value));
+  return results;
+}
+
+unsigned KernelEmitter::operandOf(unsigned result) {
+  return op.getNumDpsInputs() + result;
+}
+
+ResultKind KernelEmitter::kindOf(unsigned result) {
+  return nest.getResultKind(nest.accesses[operandOf(result)]);
+}
+
+SmallVector<unsigned> KernelEmitter::reducedResults() {
+  SmallVector<unsigned> results;
+  for (int64_t result = 0; result < op.getNumDpsInits(); ++result)
+    if (kindOf(result) == ResultKind::Reduced)
+      results.push_back(result);
+  return results;
+}
+
+Values KernelEmitter::neutralElements() {
+  Values values;
+  for (unsigned result : reducedResults())
+    values.push_back(arith::ConstantOp::create(
+        builder, loc, getNeutralElement(matchCombiner(op, result))));
+  return values;
+}

@@ -1,0 +1,124 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What the kernels of all shapes are made of: index arithmetic, accesses, the
+// op's body, shuffles and shared memory.
+
+#ifndef SHOAL_LIB_CONVERSION_MAPKERNELS_KERNELEMITTER_H
+#define SHOAL_LIB_CONVERSION_MAPKERNELS_KERNELEMITTER_H
+
+#include "KernelSchedule.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/IR/IRMapping.h"
+
+namespace shoal {
+
+/// Emits into the body of a `gpu.func`, in front of its end. Indices and
+/// addresses are signless integers of one type, signed in meaning; addresses
+/// count elements behind a buffer's pointer. Kernels see a buffer as a memref
+/// with one dimension, bools as bytes.
+class KernelEmitter {
+public:
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  /// `buffers` has the kernel's parameter of each operand of the op, null where
+  /// it has none; `mapping` the constants that the op's body uses.
+  KernelEmitter(mlir::linalg::GenericOp op, const LoopNest &nest,
+                const KernelSchedule &schedule, mlir::gpu::GPUFuncOp kernel,
+                Values buffers, const mlir::IRMapping &mapping);
+
+  mlir::linalg::GenericOp op;
+  const LoopNest &nest;
+  const KernelSchedule &schedule;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+
+  // Index arithmetic; operations on constants leave constants.
+  mlir::Value constant(int64_t value);
+  mlir::Value add(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value mul(mlir::Value lhs, int64_t rhs);
+  mlir::Value div(mlir::Value lhs, int64_t rhs);
+  mlir::Value rem(mlir::Value lhs, int64_t rhs);
+  mlir::Value isLess(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value threadX();
+  mlir::Value threadY();
+
+  // Control flow.
+  using Body = llvm::function_ref<void(mlir::Value)>;
+  /// For each of the schedule's blocks, by its number. Uniform over the block.
+  void forEachBlock(Body body);
+  /// A thread of the grid for each of `items`.
+  void forEachItem(int64_t items, Body body);
+  void ifTrue(mlir::Value condition, llvm::function_ref<void()> body);
+  using LoopBody = llvm::function_ref<Values(mlir::Value, mlir::ValueRange)>;
+  /// for (i = from; i < to; i += step), carrying values.
+  Values forLoop(mlir::Value from, mlir::Value to, int64_t step,
+                 mlir::ValueRange carried, LoopBody body);
+
+  /// Zero for each of the nest's loops.
+  Values zeroIndices();
+  /// Sets the indices of `loops` from the number of an iteration, the last loop
+  /// fastest, in steps of `lastStep`.
+  void setIndices(mlir::Value number, llvm::ArrayRef<unsigned> loops,
+                  int64_t lastStep, Values &indices);
+
+  // Memory.
+  mlir::Value address(unsigned operand, llvm::ArrayRef<mlir::Value> indices);
+  mlir::Value load(unsigned operand, mlir::Value address);
+  void store(unsigned operand, mlir::Value address, mlir::Value value);
+  /// The schedule's `vector` elements along the dense loop from `indices` on.
+  Values loadVector(unsigned operand, llvm::ArrayRef<mlir::Value> indices);
+  void storeVector(unsigned operand, llvm::ArrayRef<mlir::Value> indices,
+                   llvm::ArrayRef<mlir::Value> values);
+
+  /// `vector` times the constant that the operand is; null where it is a buffer
+  /// that is not read.
+  Values withoutMemory(unsigned operand);
+
+  /// The op's body at `indices`: what it yields. `arguments` are those of its
+  /// block; those that it does not use may be null.
+  Values runBody(llvm::ArrayRef<mlir::Value> indices,
+                 llvm::ArrayRef<mlir::Value> arguments);
+  /// `indices` moved by `elements` along the dense loop.
+  Values moved(llvm::ArrayRef<mlir::Value> indices, int64_t elements);
+
+  // Results. Numbers are those of the op's results.
+  unsigned operandOf(unsigned result);
+  ResultKind kindOf(unsigned result);
+  /// The results of the kind Reduced.
+  llvm::SmallVector<unsigned> reducedResults();
+  /// The neutral element of each reduced result.
+  Values neutralElements();
+
+  // Between threads.
+  mlir::Value shuffleXor(mlir::Value value, int64_t lanes);
+  /// Shared memory for elements of `type`.
+  mlir::Value allocateShared(int64_t elements, mlir::Type type);
+  mlir::Value loadShared(mlir::Value buffer, mlir::Value index,
+                         mlir::Type type);
+  void storeShared(mlir::Value value, mlir::Value buffer, mlir::Value index);
+  void barrier();
+
+private:
+  mlir::Value toIndex(mlir::Value value);
+  mlir::Value fromIndex(mlir::Value value);
+  mlir::Type elementType(unsigned operand) const;
+  /// The body's linalg.index of the op's loop `number`.
+  mlir::Value loopIndex(unsigned number, llvm::ArrayRef<mlir::Value> indices);
+
+  mlir::gpu::GPUFuncOp kernel;
+  Values buffers;
+  const mlir::IRMapping &mapping;
+  mlir::Type integer;
+};
+
+/// The type in which memory holds values of `type`: bools take bytes.
+mlir::Type getStorageType(mlir::Type type);
+
+// One function per shape, each in a file of its own.
+void emitMap(KernelEmitter &emitter);
+void emitSerialReduction(KernelEmitter &emitter);
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_CONVERSION_MAPKERNELS_KERNELEMITTER_H

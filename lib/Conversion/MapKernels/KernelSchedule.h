@@ -1,0 +1,77 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Which threads do what: decided from a loop nest alone.
+
+#ifndef SHOAL_LIB_CONVERSION_MAPKERNELS_KERNELSCHEDULE_H
+#define SHOAL_LIB_CONVERSION_MAPKERNELS_KERNELSCHEDULE_H
+
+#include "LoopNest.h"
+
+namespace shoal {
+
+enum class KernelShape {
+  /// All loops are parallel. A thread computes `vector` neighbouring elements.
+  Map,
+  /// As Map, but some operands are dense along another loop than the results:
+  /// they go through square tiles in shared memory.
+  Transpose,
+  /// The dense loop is reduced. `lanes` neighbouring threads take a row.
+  RowReduction,
+  /// The dense loop is kept. Neighbouring threads take neighbouring columns;
+  /// `blockY` threads share a column.
+  ColumnReduction,
+  /// A thread per element of the result runs the reduced loops in their order.
+  SerialReduction
+};
+
+/// What a device allows.
+struct DeviceLimits {
+  int64_t blocks = 2147483647; ///< Of a grid, along x.
+};
+
+struct KernelSchedule {
+  /// The edge of a Transpose's tile, and the rows of threads that move it.
+  static constexpr int64_t kTile = 32;
+  static constexpr int64_t kTileRows = 8;
+
+  KernelShape shape;
+  /// The parallel loops; threads run through the last one fastest.
+  llvm::SmallVector<unsigned> parallel;
+  /// The reduced loops; the last one is run through fastest.
+  llvm::SmallVector<unsigned> reduced;
+  /// Neighbouring elements of the dense loop that a thread takes at once. That
+  /// loop is the last of `reduced` for a RowReduction, else of `parallel`.
+  int64_t vector = 1;
+  /// RowReduction: threads of a row: a part of a warp, or the whole block.
+  int64_t lanes = 1;
+  /// Transpose: the loop along which the operands of the tiles are dense, and
+  /// those operands.
+  unsigned tileLoop = 0;
+  llvm::SmallVector<unsigned> tileOperands;
+
+  int64_t blockX = 1;
+  int64_t blockY = 1;
+  /// Blocks of work; blocks of the grid take several where there are fewer.
+  int64_t blocks = 1;
+  int64_t grid = 1;
+  /// Whether indices and addresses are 32 bits wide.
+  bool usesInt32 = true;
+
+  /// The loop whose neighbouring elements a thread takes; none of rank 0.
+  std::optional<unsigned> getDenseLoop() const;
+  /// "row_reduction vector=4 lanes=32 block=32x8 blocks=128".
+  std::string str() const;
+};
+
+/// The schedule of a nest that is not empty.
+KernelSchedule chooseSchedule(const LoopNest &nest, const DeviceLimits &limits);
+
+/// Whether `vector` neighbouring elements along `loop` are one aligned access.
+/// Pointers are aligned to 64 bytes.
+bool isVectorAccess(const LoopNest &nest, const Access &access, unsigned loop,
+                    int64_t vector);
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_CONVERSION_MAPKERNELS_KERNELSCHEDULE_H

@@ -1,0 +1,46 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Kernels for the emulated device: a shared object of the host.
+
+#include "../CPU/Steps.h"
+#include "ImageSteps.h"
+#include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Support/Program.h"
+
+using namespace mlir;
+using namespace shoal;
+
+/// The compiler driver that links; any will do for an object without libraries.
+static FailureOr<std::string> findDriver(Location loc) {
+  for (StringRef name : {"cc", "gcc", "clang"})
+    if (auto path = llvm::sys::findProgramByName(name))
+      return *path;
+  return emitError(loc) << "cannot find cc, which links kernels for the "
+                           "emulated device: install gcc";
+}
+
+FailureOr<std::string> shoal::buildSharedObject(ModuleOp module) {
+  Location loc = module.getLoc();
+  auto machine = createHostMachine(loc);
+  FailureOr<std::string> driver = findDriver(loc);
+  auto folder = TemporaryFolder::create(loc);
+  if (failed(machine) || failed(driver) || failed(folder))
+    return failure();
+  llvm::LLVMContext context;
+  std::unique_ptr<llvm::Module> llvmModule =
+      translateModuleToLLVMIR(module, context, "shoal_kernels");
+  if (!llvmModule)
+    return emitError(loc, "the lowering of the kernels left ops behind");
+  llvmModule->setTargetTriple((*machine)->getTargetTriple());
+  llvmModule->setDataLayout((*machine)->createDataLayout());
+  optimize(*llvmModule, **machine);
+  std::string object = (*folder)->path("kernels.o");
+  std::string library = (*folder)->path("kernels.so");
+  // The emulator's functions are those of the process that loads the object.
+  if (failed(writeObject(*llvmModule, **machine, object, loc)) ||
+      failed(runTool("linking the kernels",
+                     {*driver, "-shared", object, "-lm", "-o", library}, loc)))
+    return failure();
+  return readFile(library, loc);
+}

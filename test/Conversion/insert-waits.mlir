@@ -1,0 +1,70 @@
+// Work waits for a collective where it touches its buffers, and no earlier.
+//
+// RUN: shoal-opt %s --shoal-insert-waits | FileCheck %s
+
+// CHECK-LABEL: func.func @main
+func.func @main(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>, %arena: memref<128xi8>) {
+  %c0 = arith.constant 0 : index
+  %c32 = arith.constant 32 : index
+  %c64 = arith.constant 64 : index
+  %a = memref.view %arena[%c0][] : memref<128xi8> to memref<8xf32>
+  %b = memref.view %arena[%c32][] : memref<128xi8> to memref<8xf32>
+  %c = memref.view %arena[%c64][] : memref<128xi8> to memref<8xf32>
+  rt.call "all_reduce" [0] ins(%x : memref<8xf32>) outs(%a : memref<8xf32>) {collective = 0 : i64}
+  rt.call "all_gather" [1] ins(%a : memref<8xf32>) outs(%b : memref<8xf32>) {collective = 1 : i64}
+  // Other bytes, and reading what is read:
+  // CHECK: rt.call "all_gather"
+  // CHECK-NEXT: rt.call "copy" {{.*}}%arg0
+  // CHECK-NEXT: rt.wait 0
+  // CHECK-NEXT: rt.call "copy" {{.*}} outs(%arg0
+  // CHECK-NEXT: rt.wait 1
+  // CHECK-NEXT: rt.call "copy" [32] ins(%[[C:.*]] : memref<8xf32>) outs(%[[A:.*]] :
+  rt.call "copy" [32] ins(%x : memref<8xf32>) outs(%c : memref<8xf32>)
+  // Writes what the first reads:
+  rt.call "copy" [32] ins(%c : memref<8xf32>) outs(%x : memref<8xf32>)
+  // Writes what the second reads:
+  rt.call "copy" [32] ins(%c : memref<8xf32>) outs(%a : memref<8xf32>)
+  // CHECK-NEXT: return
+  return
+}
+
+// Half of a buffer is not the other half; a window with strides is all between.
+// CHECK-LABEL: func.func @parts
+func.func @parts(%x: memref<4xf32>, %y: memref<4x4xf32>) {
+  %top = memref.subview %y[0, 0] [2, 4] [1, 1] : memref<4x4xf32> to memref<2x4xf32, strided<[4, 1]>>
+  %bottom = memref.subview %y[2, 0] [2, 4] [1, 1] : memref<4x4xf32> to memref<2x4xf32, strided<[4, 1], offset: 8>>
+  %column = memref.subview %y[0, 1] [4, 1] [1, 1] : memref<4x4xf32> to memref<4x1xf32, strided<[4, 1], offset: 1>>
+  // CHECK: rt.call "launch" [0]
+  // CHECK-NEXT: rt.call "launch" [1]
+  // CHECK-NEXT: rt.wait 0
+  // CHECK-NEXT: rt.call "launch" [2]
+  rt.call "launch" [0] ins(%x : memref<4xf32>) outs(%top : memref<2x4xf32, strided<[4, 1]>>) {collective = 0 : i64}
+  rt.call "launch" [1] ins(%x : memref<4xf32>) outs(%bottom : memref<2x4xf32, strided<[4, 1], offset: 8>>)
+  rt.call "launch" [2] ins(%x : memref<4xf32>) outs(%column : memref<4x1xf32, strided<[4, 1], offset: 1>>)
+  return
+}
+
+// All are waited for before what may do anything: loops, ends of blocks, what
+// the host waits for.
+// CHECK-LABEL: func.func @loops
+func.func @loops(%x: memref<4xf32>, %y: memref<4xf32>, %more: memref<i1>) {
+  // CHECK: rt.call "all_reduce" [0]
+  // CHECK-NEXT: rt.wait 0
+  // CHECK-NEXT: scf.while
+  rt.call "all_reduce" [0] ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 0 : i64}
+  scf.while : () -> () {
+    %go = rt.read_scalar %more : memref<i1>
+    scf.condition(%go)
+  } do {
+    // CHECK: rt.call "all_reduce" [1]
+    // CHECK-NEXT: rt.wait 1
+    // CHECK-NEXT: scf.yield
+    rt.call "all_reduce" [1] ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 1 : i64}
+    scf.yield
+  }
+  // CHECK: rt.call "all_reduce" [2]
+  // CHECK-NEXT: rt.wait 2
+  // CHECK-NEXT: return
+  rt.call "all_reduce" [2] ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 2 : i64}
+  return
+}
