@@ -35,6 +35,7 @@ shoal_add_runtime_program(CUDARuntimeTests shoal_rt_cuda
   CUDACopyTest.cpp
   CUDATestMain.cpp
   EinsumTest.cpp
+  NcclReductionsTest.cpp
   RaggedEinsumTest.cpp
   ScanTest.cpp
   WindowsTest.cpp

@@ -154,9 +154,12 @@ TEST(RaggedEinsum, groups_that_are_worth_a_product_each) {
       "rm", "emh", "e", "rh", {{'r', 300}, {'m', 200}, {'e', 3}, {'h', 260}}};
   Case gradient{
       "rm", "rh", "e", "emh", {{'r', 300}, {'m', 200}, {'e', 3}, {'h', 260}}};
-  for (const Case &c : {forward, gradient})
-    check<float, float>(c, ElementType::F32, ElementType::F32,
-                        /*disjoint=*/true, 3);
+  // The rows of a group do not lie together in the result.
+  Case transposed{
+      "rm", "emh", "e", "hr", {{'r', 300}, {'m', 200}, {'e', 3}, {'h', 260}}};
+  for (const Case &c : {forward, gradient, transposed})
+    for (bool disjoint : {true, false})
+      check<float, float>(c, ElementType::F32, ElementType::F32, disjoint, 3);
 }
 
 } // namespace

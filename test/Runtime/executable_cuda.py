@@ -7,6 +7,8 @@ emulated device, see CUDAEmulation/Faults.h.
 usage: executable_cuda.py TOY TOY_WITH_A_HUGE_ARENA TOY_WITHOUT_ITS_LIBRARY
 """
 
+import json
+import os
 import subprocess
 import sys
 import time
@@ -57,13 +59,24 @@ class CUDA(executable.RunsToy):
 
     def test_too_few_gpus(self):
         self.check_error(
-            "expected a GPU for each of the 4 processes on a machine, which has 2",
+            "expected a GPU for each of the 4 processes on a machine, but they see 2",
             ANY,
             SHOAL_EMULATED_DEVICES="2",
         )
         code, _, err = executable.run(
             ANY, SHOAL_EMULATED_DEVICES="2", NCCL_MULTI_RANK_GPU_ENABLE="1"
         )
+        self.assertEqual((code, err), (0, ""))
+
+    def test_a_launcher_that_shows_each_rank_its_own_gpu(self):
+        script = os.path.join(self.dir, "bind.sh")
+        with open(script, "w") as file:
+            file.write(
+                "#!/bin/sh\nSHOAL_EMULATED_DEVICES=1"
+                f' SHOAL_EMULATED_FIRST_DEVICE=$OMPI_COMM_WORLD_LOCAL_RANK exec {TOY} "$@"\n'
+            )
+        os.chmod(script, 0o755)
+        code, _, err = executable.run(ANY, program=script)
         self.assertEqual((code, err), (0, ""))
 
     def test_kernels_for_another_gpu(self):
@@ -95,6 +108,67 @@ class CUDA(executable.RunsToy):
     def test_launches_declare_what_they_touch(self):
         code, _, err = executable.run(ANY, SHOAL_EMULATION_ISOLATE="1")
         self.assertEqual((code, err), (0, ""))
+
+    def test_a_step_as_a_graph(self):
+        stats, trace = f"{self.dir}/stats.json", f"{self.dir}/trace.json"
+        code, out, err = executable.run(
+            *self.inputs(),
+            "--cuda-graph",
+            "--repeat=3",
+            f"--output-dir={self.out}",
+            f"--stats={stats}",
+            f"--trace={trace}",
+            TOY_STATIC="1",
+        )
+        self.assertEqual((code, err), (0, ""))
+        self.assertEqual(
+            executable.read_npy(f"{self.out}/y.npy", "f"), ((10, 6), [2 * v for v in self.values])
+        )
+        total = executable.read_npy(f"{self.out}/total.npy", "f")
+        self.assertEqual(total, ((), [sum(self.values)]))
+        with open(stats) as file:
+            content = json.load(file)
+        self.assertEqual(content["bytes_sent_per_device"], {"all_reduce": 6})
+        self.assertGreater(content["seconds_in"]["collectives"], 0)
+        with open(trace) as file:
+            events = json.load(file)["traceEvents"]
+        reduces = [event for event in events if event["name"] == "all_reduce"]
+        self.assertEqual(len(reduces), 4 * 3)
+
+    def test_a_step_that_cannot_be_a_graph(self):
+        code, _, err = executable.run(ANY, "--cuda-graph")
+        self.assertEqual(
+            (code, err),
+            (
+                0,
+                "note: runs without a CUDA graph: the program waits for the device in call "
+                "read_scalar\n",
+            ),
+        )
+
+    def test_each_wait_in_a_graph_is_needed(self):
+        # 1 and 2 are of the step before the capture, 3 makes the stream of
+        # collectives part of it; then come the all_reduce and its result.
+        for number in [4, 5]:
+            code, _, err = executable.run(
+                ANY,
+                "--cuda-graph",
+                TOY_STATIC="1",
+                SHOAL_EMULATION_SKIP=f"cudaStreamWaitEvent:{number}",
+            )
+            self.assertNotEqual(code, 0)
+            self.assertIn("emulated device: race: ", err)
+
+    def test_a_collective_of_a_graph_that_does_not_end(self):
+        self.check_fault(
+            'collective 0 (all_reduce over {"x"}, toy.mlir:1:1: the sum of x) has not ended after '
+            "1 s on rank 2",
+            "--cuda-graph",
+            "--repeat=2",
+            "--collective-timeout=1",
+            TOY_STATIC="1",
+            SHOAL_EMULATION_HANG="ncclAllReduce:3@2",
+        )
 
     def test_calls_that_fail_say_for_what(self):
         for call, what in [

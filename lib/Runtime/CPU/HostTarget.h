@@ -15,6 +15,7 @@ public:
   Status prepare(World &world, const Program &program,
                  const Options &options) override;
   Status upload(size_t input, const Fill &fill) override;
+  void prepareSteps() override {}
   void step() override;
   void synchronize() override {}
   Status download(size_t output, const Use &use) override;

@@ -71,6 +71,7 @@ Status loadApi(const std::string &emulation) {
     findCublasLt(library);
     findNccl(library);
     SHOAL_FIND_OPTIONAL(shoalEmulationAccess)
+    SHOAL_FIND_OPTIONAL(shoalEmulationArguments)
     return library.status();
   }
   // The major versions that the headers' declarations hold for.
@@ -105,11 +106,15 @@ void setActivity(const char *what, int64_t number) {
   activityNumber = number;
 }
 
+std::string describeActivity() {
+  if (!activity)
+    return "";
+  return std::string(activity) + " " +
+         (activityName ? activityName : std::to_string(activityNumber));
+}
+
 [[noreturn]] static void fail(const char *call, const std::string &why) {
-  std::string where;
-  if (activity)
-    where = std::string(" for ") + activity + " " +
-            (activityName ? activityName : std::to_string(activityNumber));
+  std::string where = activity ? " for " + describeActivity() : "";
   fatal(std::string(call) + where + " failed: " + why);
 }
 

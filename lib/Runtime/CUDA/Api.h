@@ -14,6 +14,7 @@
 #include <cublasLt.h>
 #include <cuda_runtime_api.h>
 #include <nccl.h>
+#include <span>
 #include <string>
 #include <type_traits>
 
@@ -50,6 +51,7 @@
 
 /// What --cuda-graph alone needs. A library may lack them: see hasGraphs.
 #define SHOAL_CUDA_GRAPH_FUNCTIONS(X)                                          \
+  X(cudaEventRecordWithFlags)                                                  \
   X(cudaGraphInstantiateWithFlags)                                             \
   X(cudaGraphLaunch)                                                           \
   X(cudaStreamBeginCapture)                                                    \
@@ -110,9 +112,16 @@ struct Api {
   /// all other calls say it.
   void (*shoalEmulationAccess)(void *stream, const void *pointer, size_t bytes,
                                int access) = nullptr;
+  /// Of the emulator alone: the bytes of each argument of the next launch on
+  /// the stream, which a graph keeps; NVIDIA's libraries know them.
+  void (*shoalEmulationArguments)(void *stream, size_t count,
+                                  const size_t *bytes) = nullptr;
   // NOLINTEND(readability-identifier-naming)
 
-  bool hasGraphs() const { return cudaGraphLaunch != nullptr; }
+  bool hasGraphs() const {
+    return cudaEventRecordWithFlags && cudaGraphInstantiateWithFlags &&
+           cudaGraphLaunch && cudaStreamBeginCapture && cudaStreamEndCapture;
+  }
 };
 
 /// Filled by loadApi.
@@ -130,10 +139,18 @@ inline void declareAccess(cudaStream_t stream, const void *pointer,
     api.shoalEmulationAccess(stream, pointer, bytes, static_cast<int>(access));
 }
 
+/// See Api::shoalEmulationArguments; nothing on a GPU.
+inline void declareArguments(cudaStream_t stream,
+                             std::span<const size_t> bytes) {
+  if (api.shoalEmulationArguments)
+    api.shoalEmulationArguments(stream, bytes.size(), bytes.data());
+}
+
 /// Where the program is, for the messages of check: "kernel main_kernel_3",
 /// "collective 2". Both texts live until the next call.
 void setActivity(const char *what, const char *name);
 void setActivity(const char *what, int64_t number);
+std::string describeActivity();
 
 /// End the program with a line that names the call, its status and the current
 /// activity, unless the status is success.

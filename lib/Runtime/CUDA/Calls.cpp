@@ -7,10 +7,10 @@
 #include "Collective.h"
 #include "Device.h"
 #include "ProgramKernels.h"
+#include "StridedCopy.h"
 
 #include <cstdarg>
 #include <cstring>
-#include <numeric>
 
 using namespace shoal::rt;
 
@@ -48,6 +48,8 @@ extern "C" void shoal_rt_launch(const int64_t *desc, ...) {
                   static_cast<char *>(pointers[i]) + offset, bytes, access);
   }
   va_end(buffers);
+  declareArguments(Device::get().compute(),
+                   std::vector<size_t>(numBuffers, sizeof(void *)));
   ProgramKernels::get().launch(kernel, grid, block, sharedBytes,
                                arguments.data());
 }
@@ -85,16 +87,7 @@ extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
   Descriptor reader(desc);
   int64_t mesh = reader.number();
   const Device &device = Device::get();
-  // A copy from 0, 1, 2, ... sets it without a kernel.
-  static int32_t *numbers = [&] {
-    int64_t count = device.mesh(mesh).numDevices();
-    auto *all = pinned<int32_t>(count);
-    std::iota(all, all + count, 0);
-    return all;
-  }();
-  setActivity("call", "axis_index");
-  check(api.cudaMemcpyAsync(
-            out, numbers + device.indexOver(mesh, reader.axes()), sizeof *out,
-            cudaMemcpyHostToDevice, device.compute()),
-        "cudaMemcpyAsync");
+  int64_t index = device.indexOver(mesh, reader.axes());
+  fill(sizeof *out, static_cast<uint64_t>(index), /*count=*/1, out,
+       device.compute());
 }

@@ -62,7 +62,7 @@ const Group &Communicators::group(int64_t mesh, const Axes &axes) {
   int64_t base = device.mesh(mesh).groupBase(device.position(mesh), axes);
   ncclComm_t parent = world().communicator;
   // A communicator must be idle while it is split.
-  Timeline::get().waitFor(device.collectives());
+  Timeline::get().finish(device.collectives());
   group.ranks = device.groupOver(mesh, axes);
   WatchedCall watched([&group] { return describeMissing(group); });
   check(api.ncclCommSplit(parent, static_cast<int>(base),
@@ -87,13 +87,14 @@ void Communicators::checkErrors() {
     const char *detail = api.ncclGetLastError(group.communicator);
     if (detail && *detail)
       text += std::string(", ") + detail;
-    abort();
-    fatal(text);
+    fatal(text, abort);
   }
 }
 
 void Communicators::abort() {
-  for (auto &[key, group] : groups)
+  // NCCL waits here for transfers to give up, which a broken device may not.
+  WatchedCall watched([] { return "NCCL does not give up"; });
+  for (auto &[key, group] : get().groups)
     if (group.communicator)
       api.ncclCommAbort(group.communicator);
 }

@@ -16,7 +16,7 @@ namespace shoal::rt {
 /// Devices that communicate, and NCCL's name for them. The rank of a device in
 /// the communicator is its place in `ranks`, the ranks of MPI.
 struct Group {
-  ncclComm_t communicator;
+  ncclComm_t communicator = nullptr;
   std::vector<int64_t> ranks;
 
   int64_t size() const { return static_cast<int64_t>(ranks.size()); }
@@ -38,8 +38,8 @@ public:
   /// Ends the job if NCCL met an error since.
   void checkErrors();
 
-  /// Gives up what is under way.
-  void abort();
+  /// Gives up what is under way, before the process ends.
+  static void abort();
 
 private:
   /// (mesh, axis, pre, size, axis, ...)

@@ -3,8 +3,10 @@
 
 #include "Device.h"
 
+#include <array>
 #include <cstdlib>
 #include <mpi.h>
+#include <set>
 #include <string_view>
 
 namespace shoal::rt {
@@ -17,39 +19,77 @@ Device &Device::get() {
   return device;
 }
 
-/// Of this process among those of its machine.
-static int rankOnMachine(int &numRanks) {
-  MPI_Comm machine;
+namespace {
+
+/// Of a GPU in its machine: PCI domain, bus, device.
+using Place = std::array<int, 3>;
+
+/// The processes of this machine.
+class Machine {
+public:
+  Machine() {
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                        &processes);
+    MPI_Comm_rank(processes, &rank);
+    MPI_Comm_size(processes, &size);
+  }
+  ~Machine() { MPI_Comm_free(&processes); }
+  Machine(const Machine &) = delete;
+  Machine &operator=(const Machine &) = delete;
+
+  /// How many different ones all processes have.
+  size_t countDistinct(Place mine) const {
+    std::vector<Place> all(size);
+    constexpr int words = std::tuple_size_v<Place>;
+    MPI_Allgather(mine.data(), words, MPI_INT, all.data(), words, MPI_INT,
+                  processes);
+    return std::set<Place>(all.begin(), all.end()).size();
+  }
+
   int rank = 0;
-  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                      &machine);
-  MPI_Comm_rank(machine, &rank);
-  MPI_Comm_size(machine, &numRanks);
-  MPI_Comm_free(&machine);
-  return rank;
-}
+  int size = 1;
+
+private:
+  MPI_Comm processes;
+};
+} // namespace
 
 static bool mayShare() {
   const char *value = std::getenv("NCCL_MULTI_RANK_GPU_ENABLE");
   return value && std::string_view(value) == "1";
 }
 
-Status Device::open() {
-  int numRanks = 0, numGpus = 0, rank = rankOnMachine(numRanks);
-  cudaError_t status = api.cudaGetDeviceCount(&numGpus);
-  if (status != cudaSuccess || numGpus == 0)
+/// A launcher may show each process all GPUs of its machine, or its own alone.
+static Status choose(int rankOnMachine, int &gpu, Place &place) {
+  int count = 0;
+  cudaError_t status = api.cudaGetDeviceCount(&count);
+  if (status != cudaSuccess || count == 0)
     return Error{std::string("no GPU can be used: ") +
                  (status == cudaSuccess ? "there is none"
                                         : api.cudaGetErrorString(status))};
-  if (numGpus < numRanks && !mayShare())
-    return Error{"expected a GPU for each of the " + std::to_string(numRanks) +
-                 " processes on a machine, which has " +
-                 std::to_string(numGpus)};
-  gpu = rank % numGpus;
+  gpu = rankOnMachine % count;
+  constexpr cudaDeviceAttr attributes[] = {
+      cudaDevAttrPciDomainId, cudaDevAttrPciBusId, cudaDevAttrPciDeviceId};
   status = api.cudaSetDevice(gpu);
+  for (size_t i = 0; i < place.size() && status == cudaSuccess; ++i)
+    status = api.cudaDeviceGetAttribute(&place[i], attributes[i], gpu);
   if (status != cudaSuccess)
     return Error{"GPU " + std::to_string(gpu) +
                  " cannot be used: " + api.cudaGetErrorString(status)};
+  return std::nullopt;
+}
+
+Status Device::open() {
+  Machine machine;
+  Place place = {-1, -1, -1};
+  Status failed = choose(machine.rank, gpu, place);
+  size_t numGpus = machine.countDistinct(place);
+  if (failed)
+    return failed;
+  if (numGpus < static_cast<size_t>(machine.size) && !mayShare())
+    return Error{
+        "expected a GPU for each of the " + std::to_string(machine.size) +
+        " processes on a machine, but they see " + std::to_string(numGpus)};
   for (cudaStream_t *stream : {&computeStream, &collectiveStream})
     check(api.cudaStreamCreateWithFlags(stream, cudaStreamNonBlocking),
           "cudaStreamCreateWithFlags");

@@ -16,10 +16,10 @@ class Device : public Topology {
 public:
   static Device &get();
 
-  /// Takes the GPU whose number is this rank's among the ranks of its machine
-  /// and makes the streams. Fails if there is no driver or there are too few
-  /// GPUs; NCCL_MULTI_RANK_GPU_ENABLE, as for NCCL, lets ranks share one.
-  /// Collective.
+  /// Takes the GPU whose number is this rank's among the ranks of its machine,
+  /// modulo the number of GPUs that it sees, and makes the streams. Fails if
+  /// there is no driver or ranks had to share a GPU, which they may with
+  /// NCCL_MULTI_RANK_GPU_ENABLE=1, as for NCCL. Collective.
   support::Status open();
 
   int ordinal() const { return gpu; }

@@ -9,6 +9,7 @@
 #include "Timeline.h"
 #include "shoal/Runtime/ABI.h"
 
+#include <cstdio>
 #include <cstring>
 
 namespace shoal::rt {
@@ -25,6 +26,8 @@ Status DeviceTarget::prepare(World &world, const Program &program,
   Timeline::get().setUp(program.collectives,
                         std::chrono::seconds(options.collectiveTimeout));
   copyConstants(program.cuda);
+  isRoot = world.isRoot();
+  wantsGraph = options.cudaGraph;
   return std::nullopt;
 }
 
@@ -93,10 +96,35 @@ Status DeviceTarget::upload(size_t input, const Fill &fill) {
   return std::nullopt;
 }
 
-void DeviceTarget::step() {
-  Timeline::get().beginStep();
+void DeviceTarget::enterProgram() {
   shoal_program_entry(inputs.pointers.data(), outputs.pointers.data(),
                       arena.get());
+}
+
+void DeviceTarget::prepareSteps() {
+  if (!wantsGraph)
+    return;
+  // It makes communicators, staging and plans, and shows what the step waits
+  // for: none of that can be captured.
+  if (!hasStepped) {
+    step();
+    synchronize();
+  }
+  std::string obstacle = graph.obstacle();
+  if (obstacle.empty())
+    graph.capture([&] { enterProgram(); });
+  else if (isRoot)
+    std::fprintf(stderr, "note: runs without a CUDA graph: %s\n",
+                 obstacle.c_str());
+}
+
+void DeviceTarget::step() {
+  hasStepped = true;
+  Timeline::get().beginStep();
+  if (graph.isCaptured())
+    graph.launch();
+  else
+    enterProgram();
 }
 
 void DeviceTarget::synchronize() {

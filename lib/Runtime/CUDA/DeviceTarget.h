@@ -6,6 +6,7 @@
 
 #include "../Common/Target.h"
 #include "DeviceMemory.h"
+#include "StepGraph.h"
 
 namespace shoal::rt {
 
@@ -24,6 +25,7 @@ public:
   Status prepare(World &world, const Program &program,
                  const Options &options) override;
   Status upload(size_t input, const Fill &fill) override;
+  void prepareSteps() override;
   void step() override;
   void synchronize() override;
   Status download(size_t output, const Use &use) override;
@@ -42,11 +44,16 @@ private:
   Status allocateAll(const Program &program);
   bool allocateShards(const std::vector<Tensor> &tensors, Shards &shards);
   void copyConstants(const CudaProgram &program);
+  void enterProgram();
 
   ProgramData data;
   DeviceBuffer arena;
   Shards inputs, outputs;
   size_t bytes = 0;
+  bool isRoot = false;
+  bool wantsGraph = false;
+  bool hasStepped = false;
+  StepGraph graph;
 };
 
 } // namespace shoal::rt

@@ -58,7 +58,7 @@ cudaKernel_t KernelLibrary::find(std::string_view name) {
 support::Status loadKernelLibrary() { return library.load(); }
 
 void launchKernel(cudaStream_t stream, const char *name, int64_t blocks,
-                  const void *parameters,
+                  const void *parameters, size_t parameterBytes,
                   std::initializer_list<Touched> touched) {
   if (blocks == 0)
     return;
@@ -67,6 +67,7 @@ void launchKernel(cudaStream_t stream, const char *name, int64_t blocks,
   cudaKernel_t kernel = library.find(name);
   for (const Touched &range : touched)
     declareAccess(stream, range.pointer, range.bytes, range.access);
+  declareArguments(stream, {&parameterBytes, 1});
   void *arguments[] = {const_cast<void *>(parameters)};
   setActivity("kernel", name);
   check(api.cudaLaunchKernel(reinterpret_cast<const void *>(kernel),

@@ -33,14 +33,14 @@ struct Touched {
 /// Enqueues a kernel by its name; see Kernel.h for its shape. The parameters
 /// are copied. Nothing if there are no blocks.
 void launchKernel(cudaStream_t stream, const char *name, int64_t blocks,
-                  const void *parameters,
+                  const void *parameters, size_t parameterBytes,
                   std::initializer_list<Touched> touched);
 
 template <typename Parameters>
 void launch(cudaStream_t stream, const char *name, int64_t blocks,
             const Parameters &parameters,
             std::initializer_list<Touched> touched) {
-  launchKernel(stream, name, blocks, &parameters, touched);
+  launchKernel(stream, name, blocks, &parameters, sizeof parameters, touched);
 }
 
 /// The names of a kernel that exists for each wide type, see Elements.h.

@@ -46,19 +46,39 @@ void Timeline::beginStep() {
 void Timeline::begin(Work &work, cudaStream_t stream) {
   // A loop of many trips shall not keep the events of all of them.
   constexpr size_t many = 1024;
-  if (pending.size() >= many)
+  if (pending.size() >= many && !capturing)
     drain();
   work.begin = takeEvent();
-  check(api.cudaEventRecord(work.begin, stream), "cudaEventRecord");
+  recordEvent(work.begin, stream);
 }
 
 void Timeline::end(Work work, cudaStream_t stream) {
   work.end = takeEvent();
-  check(api.cudaEventRecord(work.end, stream), "cudaEventRecord");
-  pending.push_back(work);
+  work.captured = capturing;
+  recordEvent(work.end, stream);
+  if (capturing)
+    graph.push_back(work);
+  else
+    pending.push_back(work);
 }
 
-static bool hasEnded(cudaEvent_t event) {
+void Timeline::recordEvent(cudaEvent_t event, cudaStream_t stream) {
+  // Otherwise the event would only be a place in the graph.
+  if (capturing)
+    check(api.cudaEventRecordWithFlags(event, stream, cudaEventRecordExternal),
+          "cudaEventRecordWithFlags");
+  else
+    check(api.cudaEventRecord(event, stream), "cudaEventRecord");
+}
+
+void Timeline::beginCapture() { capturing = true; }
+void Timeline::endCapture() { capturing = false; }
+
+void Timeline::launchCaptured() {
+  pending.insert(pending.end(), graph.begin(), graph.end());
+}
+
+static bool isReached(cudaEvent_t event) {
   cudaError_t status = api.cudaEventQuery(event);
   if (status == cudaErrorNotReady)
     return false;
@@ -66,13 +86,26 @@ static bool hasEnded(cudaEvent_t event) {
   return true;
 }
 
+bool Timeline::hasEnded(const Work &work, cudaEvent_t event) const {
+  if (!isReached(event))
+    return false;
+  if (!work.captured)
+    return true;
+  // Before the launch comes to it, the event is that of the launch before, or
+  // of none.
+  float millis = -1;
+  cudaError_t status = api.cudaEventElapsedTime(&millis, stepBegin, event);
+  return status == cudaSuccess && millis >= 0;
+}
+
 void Timeline::drain() {
   // Collectives and other work end in their own orders: what ends late keeps
   // what is behind it, which is no more than a delay.
-  while (!pending.empty() && hasEnded(pending.front().end)) {
-    record(pending.front());
-    freeEvents.push_back(pending.front().begin);
-    freeEvents.push_back(pending.front().end);
+  while (!pending.empty() && hasEnded(pending.front(), pending.front().end)) {
+    const Work &work = pending.front();
+    record(work);
+    if (!work.captured)
+      freeEvents.insert(freeEvents.end(), {work.begin, work.end});
     pending.pop_front();
   }
 }
@@ -111,19 +144,18 @@ std::string Timeline::describeLate(Activity activity, int64_t id,
 }
 
 void Timeline::reportTimeout(const Work &work) {
-  std::string text = describeLate(work.activity, work.id, *work.group);
-  Communicators::get().abort();
-  fatal(text);
+  fatal(describeLate(work.activity, work.id, *work.group),
+        Communicators::abort);
 }
 
 void Timeline::watch() {
   drain();
   Communicators::get().checkErrors();
   for (const Work &work : pending) {
-    if (!work.group || hasEnded(work.end))
+    if (!work.group || hasEnded(work, work.end))
       continue;
     // One that waits for this device's own work is not late.
-    if (watched != work.end || !hasEnded(work.begin)) {
+    if (watched != work.end || !hasEnded(work, work.begin)) {
       watched = work.end;
       watchedSince = Clock::now();
     } else if (Clock::now() - watchedSince >= limit) {
@@ -135,6 +167,12 @@ void Timeline::watch() {
 }
 
 void Timeline::waitFor(cudaStream_t stream) {
+  if (waited.empty())
+    waited = describeActivity();
+  finish(stream);
+}
+
+void Timeline::finish(cudaStream_t stream) {
   constexpr auto interval = std::chrono::milliseconds(20);
   Clock::time_point next = Clock::now() + interval;
   while (true) {
@@ -152,8 +190,8 @@ void Timeline::waitFor(cudaStream_t stream) {
 }
 
 void waitForDevice() {
-  Timeline::get().waitFor(Device::get().compute());
-  Timeline::get().waitFor(Device::get().collectives());
+  Timeline::get().finish(Device::get().compute());
+  Timeline::get().finish(Device::get().collectives());
 }
 
 } // namespace shoal::rt

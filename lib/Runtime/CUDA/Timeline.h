@@ -27,6 +27,8 @@ public:
     /// Who takes part in a collective; null for other work.
     const Group *group;
     cudaEvent_t begin = nullptr, end = nullptr;
+    /// Part of a graph, whose launches record the events again.
+    bool captured = false;
   };
 
   static Timeline &get();
@@ -51,10 +53,25 @@ public:
 
   /// Waits until the stream has nothing left to do. Ends the job if NCCL has an
   /// error or a collective that has begun takes longer than the time-out.
+  void finish(cudaStream_t stream);
+
+  /// The same for calls of the program that need a value.
   void waitFor(cudaStream_t stream);
+
+  /// What the program was doing when it waited for a value; empty if it never
+  /// did.
+  const std::string &waitInStep() const { return waited; }
+
+  /// Between these two, events become part of a graph.
+  void beginCapture();
+  void endCapture();
+  /// The graph's work has been enqueued once more.
+  void launchCaptured();
 
 private:
   cudaEvent_t takeEvent();
+  void recordEvent(cudaEvent_t event, cudaStream_t stream);
+  bool hasEnded(const Work &work, cudaEvent_t event) const;
   void record(const Work &work);
   /// Ends the job if the collective at the front has taken too long.
   void watch();
@@ -63,6 +80,9 @@ private:
   std::vector<CollectiveInfo> collectives;
   std::chrono::seconds limit = std::chrono::seconds(300);
   std::deque<Work> pending;
+  std::vector<Work> graph;
+  bool capturing = false;
+  std::string waited;
   std::vector<cudaEvent_t> freeEvents;
   cudaEvent_t stepBegin = nullptr;
   Clock::time_point hostBegin = Clock::now();

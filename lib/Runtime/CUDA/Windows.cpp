@@ -213,7 +213,22 @@ void Scatter::oneByOne() {
            {indices, updates, inout});
 }
 
+/// The kernel finds a window by its coordinates in the operand.
+static void expectKnownBatches(const IndexedBoxes &boxes) {
+  for (const Loop<3> &loop : boxes.batches()) {
+    auto walks = [&](const IndexedBoxes::Dim &dim) {
+      return dim.component < 0 && batchLoopOf(dim, {loop}) >= 0;
+    };
+    if (loop.size > 1 && loop.strides[1] != 0 &&
+        std::none_of(boxes.dims().begin(), boxes.dims().end(), walks))
+      fatal("scatter: a batch dimension of " + std::to_string(loop.size) +
+            " with stride " + std::to_string(loop.strides[1]) +
+            " in the operand is none of its dimensions");
+  }
+}
+
 void Scatter::byPlaces() {
+  expectKnownBatches(boxes);
   p.operandCount = operandElements(boxes);
   p.inOrder = boxes.boxesAreInOrder();
   launch(stream, SHOAL_WIDE_NAMES("shoal_scatter_places").of(type),

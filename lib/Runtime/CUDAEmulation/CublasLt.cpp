@@ -6,6 +6,7 @@
 
 #include "CublasLtDescriptors.h"
 #include "Faults.h"
+#include "Graphs.h"
 #include "Memory.h"
 #include "Streams.h"
 
@@ -185,10 +186,18 @@ cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
   std::vector<Range> ranges = rangesOf(problem, operands);
   uintptr_t scratch = reinterpret_cast<uintptr_t>(workspace);
   ranges.push_back({scratch, scratch + usedBytes, /*writes=*/true});
-  Streams::get().enqueue(*found, "cublasLtMatmul", std::move(ranges));
-  if (usedBytes != 0)
-    std::memset(workspace, poison, usedBytes);
-  multiply(problem, operands);
+  // The factors are read now, whenever the product is run.
+  std::array<char, sizeof(double)> factors[2] = {};
+  size_t factorBytes = elementBytes(problem.descriptor.scale);
+  std::memcpy(factors[0].data(), alpha, factorBytes);
+  std::memcpy(factors[1].data(), beta, factorBytes);
+  submit(*found, "cublasLtMatmul", std::move(ranges), /*concurrent=*/false,
+         [=](Stream &, const std::vector<Range> &) {
+           if (usedBytes != 0)
+             std::memset(workspace, poison, usedBytes);
+           multiply(problem,
+                    {factors[0].data(), a, b, factors[1].data(), c, d});
+         });
   return CUBLAS_STATUS_SUCCESS;
 }
 } // extern "C"

@@ -59,6 +59,14 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
   case cudaDevAttrComputeCapabilityMinor:
     *value = 0;
     return cudaSuccess;
+  case cudaDevAttrPciDomainId:
+  case cudaDevAttrPciDeviceId:
+    *value = 0;
+    return cudaSuccess;
+  case cudaDevAttrPciBusId:
+    *value = device + static_cast<int>(
+                          environmentNumber("SHOAL_EMULATED_FIRST_DEVICE", 0));
+    return cudaSuccess;
   case cudaDevAttrWarpSize:
     *value = static_cast<int>(warpSize);
     return cudaSuccess;

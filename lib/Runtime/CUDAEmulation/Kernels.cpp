@@ -6,8 +6,8 @@
 #include "Block.h"
 #include "Error.h"
 #include "Faults.h"
+#include "Graphs.h"
 #include "Isolation.h"
-#include "Streams.h"
 
 #include <cstring>
 #include <cuda_runtime_api.h>
@@ -108,6 +108,38 @@ void *load(const char *image, size_t bytes) {
   return handle;
 }
 
+/// Arguments of a launch that a graph keeps.
+struct Argument {
+  std::vector<char> bytes;
+};
+using Arguments = std::vector<Argument>;
+
+Arguments copyArguments(const Kernel &kernel, const Stream &stream,
+                        void *const *arguments) {
+  if (stream.argumentBytes.empty())
+    fail(text("cudaLaunchKernel of ", kernel.name, ": it is captured, but ",
+              "shoalEmulationArguments has not said what its arguments are"));
+  Arguments kept;
+  for (size_t i = 0; i < stream.argumentBytes.size(); ++i) {
+    const char *begin = static_cast<const char *>(arguments[i]);
+    kept.push_back({{begin, begin + stream.argumentBytes[i]}});
+  }
+  return kept;
+}
+
+void run(const Kernel &kernel, dim3 grid, dim3 block, void *const *arguments,
+         size_t dynamicBytes, const std::vector<Range> &ranges) {
+  auto size = [](unsigned value) { return static_cast<int32_t>(value); };
+  Launch launch = {kernel.name.c_str(),
+                   kernel.function,
+                   arguments,
+                   {size(grid.x), size(grid.y), size(grid.z)},
+                   {size(block.x), size(block.y), size(block.z)},
+                   dynamicBytes};
+  Isolation isolation(kernel.name, ranges);
+  Multiprocessor::get().run(launch);
+}
+
 cudaError_t checkShape(const Kernel &kernel, dim3 grid, dim3 block,
                        size_t dynamicBytes) {
   bool blockFits = block.x >= 1 && block.y >= 1 && block.z >= 1 &&
@@ -196,17 +228,18 @@ cudaError_t cudaLaunchKernel(const void *function, dim3 grid, dim3 block,
     return cudaErrorInvalidResourceHandle;
   if (cudaError_t wrong = checkShape(*kernel, grid, block, dynamicBytes))
     return wrong;
-  std::vector<Range> ranges =
-      Streams::get().enqueue(*found, kernel->name.c_str(), {});
-  auto size = [](unsigned value) { return static_cast<int32_t>(value); };
-  Launch launch = {kernel->name.c_str(),
-                   kernel->function,
-                   arguments,
-                   {size(grid.x), size(grid.y), size(grid.z)},
-                   {size(block.x), size(block.y), size(block.z)},
-                   dynamicBytes};
-  Isolation isolation(kernel->name, ranges);
-  Multiprocessor::get().run(launch);
+  Arguments kept;
+  if (found->graph)
+    kept = copyArguments(*kernel, *found, arguments);
+  found->argumentBytes.clear();
+  submit(*found, kernel->name.c_str(), {}, /*concurrent=*/false,
+         [=](Stream &, const std::vector<Range> &ranges) {
+           std::vector<void *> pointers;
+           for (const auto &[bytes] : kept)
+             pointers.push_back(const_cast<char *>(bytes.data()));
+           run(*kernel, grid, block, kept.empty() ? arguments : pointers.data(),
+               dynamicBytes, ranges);
+         });
   return cudaSuccess;
 }
 } // extern "C"

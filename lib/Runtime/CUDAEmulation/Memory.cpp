@@ -4,6 +4,7 @@
 #include "Memory.h"
 #include "Error.h"
 #include "Faults.h"
+#include "Graphs.h"
 #include "Streams.h"
 
 #include <cstdlib>
@@ -91,6 +92,8 @@ extern "C" {
 cudaError_t cudaMalloc(void **pointer, size_t bytes) {
   if (int failure = injectedFailure(__func__, cudaErrorUnknown))
     return static_cast<cudaError_t>(failure);
+  if (isCapturing())
+    return cudaErrorStreamCaptureUnsupported;
   if (!pointer)
     return cudaErrorInvalidValue;
   *pointer = Memory::get().allocate(bytes, /*pinned=*/false);
@@ -100,6 +103,8 @@ cudaError_t cudaMalloc(void **pointer, size_t bytes) {
 cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
   if (int failure = injectedFailure(__func__, cudaErrorUnknown))
     return static_cast<cudaError_t>(failure);
+  if (isCapturing())
+    return cudaErrorStreamCaptureUnsupported;
   if (!pointer)
     return cudaErrorInvalidValue;
   *pointer = Memory::get().allocate(bytes, /*pinned=*/true);
@@ -109,6 +114,8 @@ cudaError_t cudaMallocHost(void **pointer, size_t bytes) {
 cudaError_t cudaFree(void *pointer) {
   if (int failure = injectedFailure(__func__, cudaErrorUnknown))
     return static_cast<cudaError_t>(failure);
+  if (isCapturing())
+    return cudaErrorStreamCaptureUnsupported;
   bool known = !pointer || Memory::get().release(pointer, /*pinned=*/false);
   return known ? cudaSuccess : cudaErrorInvalidValue;
 }
@@ -116,6 +123,8 @@ cudaError_t cudaFree(void *pointer) {
 cudaError_t cudaFreeHost(void *pointer) {
   if (int failure = injectedFailure(__func__, cudaErrorUnknown))
     return static_cast<cudaError_t>(failure);
+  if (isCapturing())
+    return cudaErrorStreamCaptureUnsupported;
   bool known = !pointer || Memory::get().release(pointer, /*pinned=*/true);
   return known ? cudaSuccess : cudaErrorInvalidValue;
 }

@@ -6,6 +6,7 @@
 
 #include "Error.h"
 #include "Faults.h"
+#include "Graphs.h"
 #include "Nccl.h"
 
 #include <algorithm>
@@ -89,7 +90,8 @@ static const char *nameOf(const std::vector<Call> &calls,
   return intern(name);
 }
 
-static void enqueue(const std::vector<Call> &calls) {
+/// All streams take part in the group; with the last, it is carried out.
+static void enqueue(const std::vector<Call> &calls, const Body &body) {
   std::vector<Stream *> streams;
   for (const Call &call : calls)
     if (std::find(streams.begin(), streams.end(), call.stream) == streams.end())
@@ -100,8 +102,11 @@ static void enqueue(const std::vector<Call> &calls) {
       if (call.stream == stream)
         for (const Range &range : rangesOf(call))
           ranges.push_back(range);
-    Streams::get().enqueue(*stream, nameOf(calls, stream), std::move(ranges),
-                           /*concurrent=*/true);
+    bool last = stream == streams.back();
+    submit(
+        *stream, nameOf(calls, stream), std::move(ranges),
+        /*concurrent=*/true,
+        last ? body : [](Stream &, const std::vector<Range> &) {});
   }
 }
 
@@ -123,13 +128,7 @@ static std::string checkOwnTransfers(const std::vector<Call> &calls) {
   return {};
 }
 
-static ncclResult_t runAll() {
-  std::vector<Call> calls;
-  std::swap(calls, pending);
-  std::string why = checkOwnTransfers(calls);
-  if (!why.empty())
-    return refuse(ncclInvalidUsage, why);
-  enqueue(calls);
+static void run(const std::vector<Call> &calls) {
   std::vector<Call> transfers;
   for (const Call &call : calls) {
     if (call.isTransfer()) {
@@ -140,6 +139,15 @@ static ncclResult_t runAll() {
     runCollective(call);
   }
   runTransfers(transfers);
+}
+
+static ncclResult_t runAll() {
+  std::vector<Call> calls;
+  std::swap(calls, pending);
+  std::string why = checkOwnTransfers(calls);
+  if (!why.empty())
+    return refuse(ncclInvalidUsage, why);
+  enqueue(calls, [calls](Stream &, const std::vector<Range> &) { run(calls); });
   return ncclSuccess;
 }
 

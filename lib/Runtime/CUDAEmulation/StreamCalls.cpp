@@ -5,6 +5,7 @@
 
 #include "Error.h"
 #include "Faults.h"
+#include "Graphs.h"
 #include "Memory.h"
 #include "Streams.h"
 
@@ -41,6 +42,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
   const Stream *found = Streams::get().find(stream);
   if (!found)
     return cudaErrorInvalidResourceHandle;
+  if (found->graph)
+    return cudaErrorStreamCaptureUnsupported;
   Streams::get().synchronize(found->clock);
   return cudaSuccess;
 }
@@ -48,6 +51,8 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 cudaError_t cudaDeviceSynchronize() {
   if (int failure = injectedFailure(__func__, cudaErrorUnknown))
     return static_cast<cudaError_t>(failure);
+  if (isCapturing())
+    return cudaErrorStreamCaptureUnsupported;
   Streams::get().synchronize(Streams::get().everything());
   return cudaSuccess;
 }
@@ -58,6 +63,8 @@ cudaError_t cudaStreamQuery(cudaStream_t stream) {
   const Stream *found = Streams::get().find(stream);
   if (!found)
     return cudaErrorInvalidResourceHandle;
+  if (found->graph)
+    return cudaErrorStreamCaptureUnsupported;
   if (!Streams::get().isDone(found->clock))
     return cudaErrorNotReady;
   Streams::get().learn(found->clock);
@@ -74,7 +81,17 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     return cudaErrorInvalidResourceHandle;
   if (flags != cudaEventWaitDefault)
     return cudaErrorInvalidValue;
-  if (!injectedSkip(__func__))
+  if (waiting->graph && awaited->graph != waiting->graph)
+    return cudaErrorStreamCaptureIsolation;
+  if (awaited->graph && !awaited->graph->isCapturing())
+    return cudaErrorCapturedEvent;
+  if (awaited->graph && !waiting->graph)
+    awaited->graph->join(*waiting);
+  if (injectedSkip(__func__))
+    return cudaSuccess;
+  if (waiting->graph)
+    waiting->graph->wait(*waiting, *awaited);
+  else
     Streams::get().wait(*waiting, *awaited);
   return cudaSuccess;
 }
@@ -103,7 +120,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   Event *found = Streams::get().find(event);
   if (!recorded || !found)
     return cudaErrorInvalidResourceHandle;
-  Streams::get().record(*found, *recorded);
+  if (recorded->graph)
+    recorded->graph->record(*found, *recorded);
+  else
+    Streams::get().record(*found, *recorded);
   return cudaSuccess;
 }
 
@@ -113,6 +133,8 @@ cudaError_t cudaEventQuery(cudaEvent_t event) {
   const Event *found = Streams::get().find(event);
   if (!found)
     return cudaErrorInvalidResourceHandle;
+  if (found->graph)
+    return cudaErrorCapturedEvent;
   if (!Streams::get().isDone(found->clock))
     return cudaErrorNotReady;
   Streams::get().learn(found->clock);
@@ -125,6 +147,8 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   const Event *found = Streams::get().find(event);
   if (!found)
     return cudaErrorInvalidResourceHandle;
+  if (found->graph)
+    return cudaErrorCapturedEvent;
   Streams::get().synchronize(found->clock);
   return cudaSuccess;
 }
@@ -138,7 +162,7 @@ cudaError_t cudaEventElapsedTime(float *milliseconds, cudaEvent_t start,
   if (!milliseconds)
     return cudaErrorInvalidValue;
   for (const Event *event : {first, second})
-    if (!event || !event->timed || !event->recorded)
+    if (!event || !event->timed || !event->recorded || event->graph)
       return cudaErrorInvalidResourceHandle;
   for (const Event *event : {first, second})
     if (!Streams::get().isDone(event->clock))
@@ -167,13 +191,16 @@ cudaError_t cudaMemcpyAsync(void *target, const void *source, size_t bytes,
     ranges.push_back(read);
   if (kind != cudaMemcpyDeviceToHost || memory.find(written.begin))
     ranges.push_back(written);
-  Streams::get().enqueue(*found, "cudaMemcpyAsync", ranges);
   bool toHost = kind == cudaMemcpyDeviceToHost;
   const Allocation *host = memory.find(toHost ? written.begin : read.begin);
-  if (kind != cudaMemcpyDeviceToDevice && host && host->pinned)
-    Streams::get().copyPinned(*found, target, source, bytes, toHost);
-  else if (bytes != 0)
-    std::memmove(target, source, bytes);
+  bool pinned = kind != cudaMemcpyDeviceToDevice && host && host->pinned;
+  submit(*found, "cudaMemcpyAsync", ranges, /*concurrent=*/false,
+         [=](Stream &own, const std::vector<Range> &) {
+           if (pinned)
+             Streams::get().copyPinned(own, target, source, bytes, toHost);
+           else if (bytes != 0)
+             std::memmove(target, source, bytes);
+         });
   return cudaSuccess;
 }
 
@@ -184,10 +211,11 @@ cudaError_t cudaMemsetAsync(void *target, int value, size_t bytes,
   Stream *found = Streams::get().find(stream);
   if (!found)
     return cudaErrorInvalidResourceHandle;
-  Streams::get().enqueue(*found, "cudaMemsetAsync",
-                         {rangeOf(target, bytes, /*writes=*/true)});
-  if (bytes != 0)
-    std::memset(target, value, bytes);
+  submit(*found, "cudaMemsetAsync", {rangeOf(target, bytes, /*writes=*/true)},
+         /*concurrent=*/false, [=](Stream &, const std::vector<Range> &) {
+           if (bytes != 0)
+             std::memset(target, value, bytes);
+         });
   return cudaSuccess;
 }
 } // extern "C"

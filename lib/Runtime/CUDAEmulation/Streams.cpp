@@ -86,6 +86,7 @@ std::vector<Range> Streams::enqueue(Stream &stream, const char *name,
 
 void Streams::record(Event &event, Stream &stream) {
   follow(stream);
+  event.graph = nullptr;
   event.clock = stream.clock;
   event.recorded = true;
   event.time = std::chrono::steady_clock::now();

@@ -25,12 +25,18 @@
 
 namespace shoal::emulation {
 
+class Graph;
+
 struct Stream {
   size_t index;  // 0 is the default stream
   bool blocking; // waits for the default stream and the other way round
   Clock clock;
   /// What the next operation touches, by shoalEmulationAccess.
   std::vector<Range> declared;
+  /// Of each argument of the next launch, by shoalEmulationArguments.
+  std::vector<size_t> argumentBytes = {};
+  /// What it is captured in, if it is.
+  Graph *graph = nullptr;
 };
 
 struct Event {
@@ -38,6 +44,8 @@ struct Event {
   bool recorded = false;
   Clock clock;
   std::chrono::steady_clock::time_point time;
+  /// Its last record is part of this graph; null for others.
+  Graph *graph = nullptr;
 };
 
 /// Of the one device of the process.

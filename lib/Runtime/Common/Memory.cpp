@@ -65,9 +65,11 @@ static void (*abortHandler)() = nullptr;
 
 void setAbortHandler(void (*handler)()) { abortHandler = handler; }
 
-void fatal(const std::string &message) {
+void fatal(const std::string &message, void (*last)()) {
   std::fprintf(stderr, "error: %s\n", message.c_str());
   std::fflush(stderr);
+  if (last)
+    last();
   if (abortHandler)
     abortHandler();
   std::_Exit(1);

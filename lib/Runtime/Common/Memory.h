@@ -67,8 +67,9 @@ private:
 };
 
 /// One line on stderr, then the end of this process, which takes the others
-/// with it. For failures in the middle of a step only.
-[[noreturn]] void fatal(const std::string &message);
+/// with it. For failures in the middle of a step only. `last` is called after
+/// the line is out.
+[[noreturn]] void fatal(const std::string &message, void (*last)() = nullptr);
 
 /// What fatal calls before the process ends; MPI_Abort under MPI.
 void setAbortHandler(void (*handler)());

@@ -84,6 +84,12 @@ static constexpr Flag flags[] = {
        return takeNumber<int64_t>(value, options.collectiveTimeout, 1);
      },
      "cuda"},
+    {"--cuda-graph", "", "capture a step in a CUDA graph and launch that",
+     [](Options &options, std::string_view) -> Status {
+       options.cudaGraph = true;
+       return std::nullopt;
+     },
+     "cuda"},
     {"--describe", "", "print the inputs, the results and the mesh",
      [](Options &options, std::string_view) -> Status {
        options.describe = true;

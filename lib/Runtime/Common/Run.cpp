@@ -42,6 +42,7 @@ static Timing runSteps(World &world, const Options &options, Target &target) {
     target.step();
     target.synchronize();
   }
+  target.prepareSteps();
   Recorder::get().reset(!options.traceFile.empty());
   world.barrier();
   Timing timing{{}, Clock::now()};

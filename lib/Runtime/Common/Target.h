@@ -29,6 +29,9 @@ public:
   using Fill = std::function<Status(void *shard)>;
   virtual Status upload(size_t input, const Fill &fill) = 0;
 
+  /// Makes ready for steps that are timed; may run some before.
+  virtual void prepareSteps() = 0;
+
   /// Starts a step; synchronize waits until its results are there and gives
   /// what was measured on the device to the Recorder.
   virtual void step() = 0;
