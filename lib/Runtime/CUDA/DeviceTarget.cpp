@@ -5,6 +5,7 @@
 #include "../Common/Memory.h"
 #include "Device.h"
 #include "KernelLibrary.h"
+#include "Matmul.h"
 #include "ProgramKernels.h"
 #include "Timeline.h"
 #include "shoal/Runtime/ABI.h"
@@ -24,6 +25,7 @@ Status DeviceTarget::prepare(World &world, const Program &program,
   world.agree(allocateAll(program));
   Timeline::get().setUp(program.collectives,
                         std::chrono::seconds(options.collectiveTimeout));
+  setTF32(program.cuda.tf32);
   copyConstants(program.cuda);
   return std::nullopt;
 }
