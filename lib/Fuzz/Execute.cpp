@@ -4,6 +4,7 @@
 #include "Runs.h"
 #include "shoal/Support/Npy.h"
 #include "shoal/Target/CPU/CPUTarget.h"
+#include "shoal/Target/CUDA/CUDATarget.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -79,20 +80,34 @@ static LogicalResult run(ArrayRef<std::string> command, const Folder &folder,
   return failure();
 }
 
+/// Makes the executable `path`.
+static LogicalResult build(ModuleOp module, StringRef path,
+                           const CheckOptions &options, StageObserver observe) {
+  TargetOptions files;
+  files.runtimeDirectory = options.runtimeDirectory;
+  StageSeconds seconds;
+  if (!options.emulated) {
+    observe("lower to cpu");
+    if (failed(lowerForCPU(module, seconds)))
+      return failure();
+    observe("emit for cpu");
+    return emitForCPU(module, path, files, seconds);
+  }
+  observe("lower to cuda");
+  FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds);
+  if (failed(program))
+    return failure();
+  observe("emit for cuda");
+  return emitForCUDA(module, *program, path, files, {{"emulated"}, ""},
+                     seconds);
+}
+
 FailureOr<Tensors> shoal::fuzz::executeProgram(
     ModuleOp module, const Signature &signature, ArrayRef<Tensor> inputs,
     const CheckOptions &options, StageObserver observe, std::string &message) {
   Folder folder;
-  TargetOptions cpu;
-  cpu.runtimeDirectory = options.runtimeDirectory;
-  StageSeconds seconds;
-  observe("lower to cpu");
-  if (failed(lowerForCPU(module, seconds)))
+  if (failed(build(module, folder.file("program"), options, observe)))
     return failure();
-  observe("emit for cpu");
-  if (failed(emitForCPU(module, folder.file("program"), cpu, seconds)))
-    return failure();
-
   observe("execute");
   SmallVector<std::string> command(options.launcher);
   command.push_back(std::to_string(signature.numDevices));

@@ -23,6 +23,9 @@ cl::opt<unsigned> jobs("jobs", cl::init(1), cl::cat(category),
                        cl::desc("processes at a time"));
 cl::opt<unsigned> execute("execute", cl::value_desc("K"), cl::cat(category),
                           cl::desc("also run the executable of every K-th"));
+cl::opt<bool> emulated("emulated", cl::cat(category),
+                       cl::desc("executables for CUDA on the emulated device, "
+                                "not for the CPU"));
 cl::opt<std::string>
     launcher("launcher", cl::cat(category),
              cl::init("mpirun --allow-run-as-root --oversubscribe -n"),
@@ -53,6 +56,7 @@ std::string runtimeDirectory(const char *argv0) {
   llvm::SmallString<128> path(llvm::sys::fs::getMainExecutable(argv0, &anchor));
   llvm::sys::path::remove_filename(path);
   llvm::sys::path::append(path, "..", "lib");
+  llvm::sys::path::remove_dots(path, /*remove_dot_dot=*/true);
   return path.str().str();
 }
 
@@ -93,6 +97,7 @@ std::optional<ToolOptions> shoal::fuzz::parseOptions(int argc, char **argv) {
   options.maxFailures = maxFailures;
   options.isolation.jobs = std::max(1u, unsigned(jobs));
   options.isolation.secondsPerItem = timeout;
+  options.check.emulated = emulated;
   options.check.runtimeDirectory = runtimeDirectory(argv[0]);
   llvm::SmallVector<StringRef> words;
   StringRef(launcher).split(words, ' ', /*MaxSplit=*/-1, /*KeepEmpty=*/false);

@@ -10,6 +10,7 @@
 #include "shoal/InitShoal.h"
 #include "shoal/Reference/Models.h"
 #include "shoal/Target/CPU/CPUTarget.h"
+#include "shoal/Target/CUDA/CUDATarget.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace shoal::fuzz;
@@ -31,12 +32,13 @@ int main(int argc, char **argv) {
   if (!options)
     return 2;
   mlir::DialectRegistry registry;
-  shoal::registerCPUTarget(registry);
+  shoal::registerCUDATarget(registry);
   shoal::registerShoalDialects(registry);
   shoal::reference::registerReferenceModels(registry);
   mlir::registerTransformsPasses();
   shoal::registerShoalPasses();
   shoal::registerCPUPipelines();
+  shoal::registerCUDAPipelines();
   // Threads do not survive the forks.
   mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
   context.loadAllAvailableDialects();

@@ -7,18 +7,19 @@
 #include "shoal/Conversion/Passes.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Target/CPU/CPUTarget.h"
+#include "shoal/Target/CUDA/CUDATarget.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   shoal::registerShoalDialects(registry);
-  shoal::registerCPUTarget(registry);
-  shoal::registerDeviceImage(registry);
+  shoal::registerCUDATarget(registry);
   mlir::registerAllPasses();
   shoal::registerShoalPasses();
   shoal::registerShoalConversionPasses();
   shoal::registerCPUPipelines();
+  shoal::registerCUDAPipelines();
   shoal::registerDeviceImagePipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Shoal optimizer driver\n", registry));

@@ -16,7 +16,9 @@ struct CheckOptions {
   uint64_t inputSeed = 0;
   /// Also compile the program and run it under MPI.
   bool execute = false;
-  /// Where libshoal_rt_cpu.a is.
+  /// For CUDA on the emulated device instead of the CPU.
+  bool emulated = false;
+  /// Where the runtime libraries are.
   std::string runtimeDirectory;
   /// Starts ranks; the number of them and the executable follow.
   llvm::SmallVector<std::string> launcher;
