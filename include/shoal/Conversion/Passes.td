@@ -239,6 +239,16 @@ def ApproximateMath : Pass<"shoal-approximate-math"> {
                            "::mlir::vector::VectorDialect"];
 }
 
+def ExpandMath : Pass<"shoal-expand-math"> {
+  let summary = "Write out math functions that GPUs' libraries do not have";
+  let description = [{
+    `math.isinf`, `math.clampf` and `math.ipowi` on scalars become `arith`; a
+    power becomes a loop over the bits of its exponent.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def ExpandNarrowFloats : Pass<"shoal-expand-narrow-floats"> {
   let summary = "Write out the conversions of bf16, and round after every operation";
   let description = [{

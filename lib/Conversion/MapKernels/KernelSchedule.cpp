@@ -242,10 +242,11 @@ static void scheduleRows(const LoopNest &nest, unsigned dense,
   int64_t rows = nest.countIterations(false);
   schedule.lanes =
       chooseLanes(nest.countIterations(true) / schedule.vector, rows);
-  // Shuffles need whole warps.
+  // Shuffles need whole warps. A row of several warps has a block of its own.
   int64_t wanted = schedule.lanes * llvm::bit_ceil<uint64_t>(rows);
-  schedule.blockX =
-      std::max(schedule.lanes, std::clamp<int64_t>(wanted, kWarp, kBlock));
+  schedule.blockX = schedule.lanes > kWarp
+                        ? schedule.lanes
+                        : std::clamp<int64_t>(wanted, kWarp, kBlock);
   schedule.blocks = llvm::divideCeil(rows, schedule.blockX / schedule.lanes);
 }
 

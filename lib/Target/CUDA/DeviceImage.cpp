@@ -50,6 +50,7 @@ void shoal::registerDeviceImage(DialectRegistry &registry) {
 /// after every operation. GPUs convert bf16 themselves.
 static void addScalarPasses(OpPassManager &pm, bool convertsBF16) {
   pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(createExpandMath());
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
   emulate.sourceTypeStrs = {"bf16", "f16"};
   emulate.targetTypeStr = "f32";
