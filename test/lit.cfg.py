@@ -9,9 +9,11 @@
 # %shoal_tools_dir.
 #
 # Features: `mpi` where mpirun is at hand; a tool's name where it is built;
+# `cuda` where ptxas is at hand, `cuda-emulation` where the emulated device is;
 # `sanitizers` in a sanitizer build, where measured times and memory say nothing.
 
 import os
+import shutil
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -45,6 +47,18 @@ config.substitutions += [
     ("%shoal_src_root", config.shoal_src_root),
     ("%shoal_tools_dir", config.shoal_tools_dir),
 ]
+
+# What assembles kernels for GPUs, and what runs them without one.
+toolkit = os.environ.get("CUDA_HOME", "/usr/local/cuda")
+if shutil.which("ptxas") or os.path.exists(os.path.join(toolkit, "bin", "ptxas")):
+    config.available_features.add("cuda")
+if os.path.exists(
+    os.path.join(config.shoal_obj_root, "lib", "libshoal_cuda_emulation.so")
+):
+    config.available_features.add("cuda-emulation")
+for variable in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT"):
+    if variable in os.environ:
+        config.environment[variable] = os.environ[variable]
 
 # Programs of a sanitizer build are linked with the sanitizers' runtime. Leaks
 # count in the tools; those of MPI's own are not ours to mend.

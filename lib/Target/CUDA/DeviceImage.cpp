@@ -49,8 +49,8 @@ void shoal::registerDeviceImage(DialectRegistry &registry) {
 /// Values are those of the CPU: narrow floats are computed in f32 and rounded
 /// after every operation. GPUs convert bf16 themselves.
 static void addScalarPasses(OpPassManager &pm, bool convertsBF16) {
-  pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addPass(createExpandMath());
+  pm.addPass(math::createMathExtendToSupportedTypes());
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
   emulate.sourceTypeStrs = {"bf16", "f16"};
   emulate.targetTypeStr = "f32";

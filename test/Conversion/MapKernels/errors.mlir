@@ -1,0 +1,36 @@
+// RUN: shoal-opt %s --shoal-map-kernels --split-input-file --verify-diagnostics
+
+func.func private @scalar(%s: f32, %x: memref<4xf32>) {
+  // expected-error @+1 {{kernel argument 0 is no buffer but 'f32'}}
+  linalg.fill ins(%s : f32) outs(%x : memref<4xf32>)
+  return
+}
+
+// -----
+
+func.func private @dynamic(%x: memref<?xf32>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{loop 0: a kernel's loops have static ranges}}
+  linalg.fill ins(%zero : f32) outs(%x : memref<?xf32>)
+  return
+}
+
+// -----
+
+func.func private @moving(%x: memref<4xf32, strided<[1], offset: ?>>) {
+  %zero = arith.constant 0.0 : f32
+  // expected-error @+1 {{operand 1: a kernel's buffer has a static strided layout and elements of numbers, but got 'memref<4xf32, strided<[1], offset: ?>>'}}
+  linalg.fill ins(%zero : f32) outs(%x : memref<4xf32, strided<[1], offset: ?>>)
+  return
+}
+
+// -----
+
+func.func private @folded(%x: memref<2xf32>, %y: memref<4xf32>) {
+  // expected-error @+1 {{operand 0: a kernel's indexing map is linear, but got affine_map<(d0) -> (d0 floordiv 2)>}}
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0 floordiv 2)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%x : memref<2xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}
