@@ -164,22 +164,15 @@ def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    func.func @main(%x: memref<8x128xf32>) {
-      rt.call "launch" [0, 1, 1, 1, 256, 1, 1, 0, 1, 0, 4096, 2] outs(%x : memref<8x128xf32>)
+    func.func @main(%arg0: memref<8x128xf32>) {
+      rt.call "launch" [0, 1, 1, 1, 256, 1, 1, 0, 1, 0, 4096, 2] outs(%arg0 : memref<8x128xf32>)
       return
     }
     gpu.module @shoal_kernels {
-      gpu.func @main_kernel_0(%x: memref<1024xf32> {llvm.noalias}) kernel
-          attributes {known_block_size = array<i32: 256, 1, 1>,
-                      shoal.schedule = "map vector=4 block=256x1 blocks=1"} {
-        %zero = arith.constant dense<0.0> : vector<4xf32>
-        %four = arith.constant 4 : index
-        %thread = gpu.thread_id x
-        %i = arith.muli %thread, %four : index
-        vector.store %zero, %x[%i] {alignment = 16 : i64} : memref<1024xf32>, vector<4xf32>
-        gpu.return
-      }
-    }
+      gpu.func @main_kernel_0(%arg0: memref<1024xf32> {llvm.noalias}) kernel ...
+        %thread_id_x = gpu.thread_id  x
+        ...
+        vector.store %8, %arg0[%9] {alignment = 16 : i64} : memref<1024xf32>, vector<4xf32>
     ```
   }];
   let options = [
