@@ -39,6 +39,12 @@ check ctest 900 ctest --test-dir "$SHOAL_BUILD" -j "$SHOAL_JOBS" --output-on-fai
 check lit 900 "$lit" -sv -j "$SHOAL_JOBS" --xunit-xml-output "$REPORTS/lit.xml" "$SHOAL_BUILD/test"
 check python 1200 "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider \
   --junitxml "$REPORTS/python.xml" test/python
+# Executables once more, for CUDA on the emulated device; where there is a CUDA
+# toolkit to build that.
+if [ -f "$SHOAL_BUILD/lib/libshoal_cuda_emulation.so" ]; then
+  check cuda 1500 env SHOAL_TEST_TARGET=emulated "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider \
+    --junitxml "$REPORTS/cuda.xml" test/python/test_{control_flow,cpu_ops,cuda,end_to_end,indexing,ordering,ragged,windows}.py
+fi
 
 shoal_step "summary"
 exec "$SHOAL_PYTHON" utils/count-tests.py "$REPORTS" "${outcomes[@]}"

@@ -33,6 +33,7 @@ endforeach()
 # other calls are made of.
 shoal_add_runtime_program(CUDARuntimeTests shoal_rt_cuda
   CUDACopyTest.cpp
+  CUDAGemmTest.cpp
   CUDATestMain.cpp
   EinsumTest.cpp
   NcclReductionsTest.cpp

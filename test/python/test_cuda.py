@@ -143,3 +143,8 @@ def test_hanging_collective_is_named(emulated, monkeypatch):
     assert "2" in ended.stderr
 
 
+def test_tf32_is_asked_for(tmp_path, emulated):
+    program, ended = compile_cuda(tmp_path, "emulated", "--tf32")
+    ended.expect_success()
+    assert b'"tf32":true' in program.read_bytes()
+    assert b'"tf32":false' in emulated.read_bytes()

@@ -44,6 +44,9 @@ struct CommandLine {
       cl::desc(
           "the GPUs that kernels are assembled for (sm_90); newer ones take "
           "PTX; emulated: a device for tests without a GPU")};
+  cl::opt<bool> tf32{"tf32",
+                     cl::desc("compute matrix products of f32 in TF32, whose "
+                              "mantissa has ten bits, on GPUs")};
   cl::opt<Emit> emit{
       "emit", cl::desc("what to write"), cl::init(Emit::Executable),
       cl::values(clEnumValN(Emit::Executable, "exe", "an executable"),
@@ -133,5 +136,6 @@ int main(int argc, char **argv) {
   options.files.linkedFiles = line.link;
   if (!line.cudaArch.empty())
     options.cuda.archs = line.cudaArch;
+  options.cuda.tf32 = line.tf32;
   return failed(shoal::compile(context, options)) ? 1 : 0;
 }

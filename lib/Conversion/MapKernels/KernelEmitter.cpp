@@ -6,7 +6,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -63,9 +62,14 @@ Value KernelEmitter::rem(Value lhs, int64_t rhs) {
   return builder.createOrFold<arith::RemUIOp>(loc, lhs, constant(rhs));
 }
 
-Value KernelEmitter::isLess(Value lhs, Value rhs) {
+Value KernelEmitter::isLess(Value lhs, int64_t rhs) {
   return arith::CmpIOp::create(builder, loc, arith::CmpIPredicate::slt, lhs,
-                               rhs);
+                               constant(rhs));
+}
+
+Value KernelEmitter::select(Value condition, int64_t yes, int64_t no) {
+  return arith::SelectOp::create(builder, loc, condition, constant(yes),
+                                 constant(no));
 }
 
 Value KernelEmitter::toIndex(Value value) {
@@ -128,7 +132,7 @@ void KernelEmitter::forEachItem(int64_t items, Body body) {
     Value item = add(mul(block, schedule.blockX), threadX());
     if (items == schedule.blocks * schedule.blockX)
       return body(item);
-    ifTrue(isLess(item, constant(items)), [&] { body(item); });
+    ifTrue(isLess(item, items), [&] { body(item); });
   });
 }
 
@@ -193,8 +197,7 @@ Type KernelEmitter::elementType(unsigned operand) const {
   return getElementTypeOrSelf(op->getOperand(operand).getType());
 }
 
-/// Between a value's type and the one in memory.
-static Value convert(OpBuilder &builder, Location loc, Value value, Type type) {
+Value KernelEmitter::convert(Value value, Type type) {
   if (value.getType() == type)
     return value;
   if (type.isInteger(1))
@@ -205,69 +208,13 @@ static Value convert(OpBuilder &builder, Location loc, Value value, Type type) {
 Value KernelEmitter::load(unsigned operand, Value address) {
   Value value =
       memref::LoadOp::create(builder, loc, buffers[operand], toIndex(address));
-  return convert(builder, loc, value, elementType(operand));
+  return convert(value, elementType(operand));
 }
 
 void KernelEmitter::store(unsigned operand, Value address, Value value) {
-  value = convert(builder, loc, value, getStorageType(elementType(operand)));
+  value = convert(value, getStorageType(elementType(operand)));
   memref::StoreOp::create(builder, loc, value, buffers[operand],
                           toIndex(address));
-}
-
-static bool isOneAccess(const KernelEmitter &emitter, unsigned operand) {
-  const KernelSchedule &schedule = emitter.schedule;
-  return schedule.vector > 1 &&
-         isVectorAccess(emitter.nest, emitter.nest.accesses[operand],
-                        *schedule.getDenseLoop(), schedule.vector);
-}
-
-Values KernelEmitter::loadVector(unsigned operand, ArrayRef<Value> indices) {
-  const Access &access = nest.accesses[operand];
-  Value first = address(operand, indices);
-  if (isOneAccess(*this, operand)) {
-    Type type = getStorageType(elementType(operand));
-    Value vector = vector::LoadOp::create(
-        builder, loc, VectorType::get(schedule.vector, type), buffers[operand],
-        toIndex(first), /*nontemporal=*/false,
-        llvm::MaybeAlign(schedule.vector * access.elementBytes));
-    Values values;
-    for (int64_t i = 0; i < schedule.vector; ++i)
-      values.push_back(convert(
-          builder, loc, vector::ExtractOp::create(builder, loc, vector, i),
-          elementType(operand)));
-    return values;
-  }
-  std::optional<unsigned> dense = schedule.getDenseLoop();
-  int64_t stride = dense ? access.strides[*dense] : 0;
-  if (stride == 0)
-    return Values(schedule.vector, load(operand, first));
-  Values values;
-  for (int64_t i = 0; i < schedule.vector; ++i)
-    values.push_back(load(operand, add(first, constant(i * stride))));
-  return values;
-}
-
-void KernelEmitter::storeVector(unsigned operand, ArrayRef<Value> indices,
-                                ArrayRef<Value> values) {
-  const Access &access = nest.accesses[operand];
-  Value first = address(operand, indices);
-  if (!isOneAccess(*this, operand)) {
-    std::optional<unsigned> dense = schedule.getDenseLoop();
-    int64_t stride = dense ? access.strides[*dense] : 0;
-    for (auto [i, value] : llvm::enumerate(values))
-      store(operand, add(first, constant(i * stride)), value);
-    return;
-  }
-  Type type = getStorageType(elementType(operand));
-  Values stored;
-  for (Value value : values)
-    stored.push_back(convert(builder, loc, value, type));
-  Value vector = vector::FromElementsOp::create(
-      builder, loc, VectorType::get(schedule.vector, type), stored);
-  vector::StoreOp::create(
-      builder, loc, vector, buffers[operand], toIndex(first),
-      /*nontemporal=*/false,
-      llvm::MaybeAlign(schedule.vector * access.elementBytes));
 }
 
 Values KernelEmitter::withoutMemory(unsigned operand) {
@@ -328,5 +275,12 @@ Values KernelEmitter::neutralElements() {
   for (unsigned result : reducedResults())
     values.push_back(arith::ConstantOp::create(
         builder, loc, getNeutralElement(matchCombiner(op, result))));
+  return values;
+}
+
+Values KernelEmitter::combineSums(ArrayRef<Value> lhs, ArrayRef<Value> rhs) {
+  Values values;
+  for (auto [result, a, b] : llvm::zip_equal(reducedResults(), lhs, rhs))
+    values.push_back(combine(builder, matchCombiner(op, result), a, b));
   return values;
 }

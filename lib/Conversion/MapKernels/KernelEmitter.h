@@ -39,7 +39,8 @@ public:
   mlir::Value mul(mlir::Value lhs, int64_t rhs);
   mlir::Value div(mlir::Value lhs, int64_t rhs);
   mlir::Value rem(mlir::Value lhs, int64_t rhs);
-  mlir::Value isLess(mlir::Value lhs, mlir::Value rhs);
+  mlir::Value isLess(mlir::Value lhs, int64_t rhs);
+  mlir::Value select(mlir::Value condition, int64_t yes, int64_t no);
   mlir::Value threadX();
   mlir::Value threadY();
 
@@ -79,6 +80,11 @@ public:
   /// block; those that it does not use may be null.
   Values runBody(llvm::ArrayRef<mlir::Value> indices,
                  llvm::ArrayRef<mlir::Value> arguments);
+  /// The body for `vector` elements along the dense loop from `indices` on.
+  /// Stores all results but the reduced ones, which go from `sums` to `sums`:
+  /// one set for all elements, or, where they are apart, one after another.
+  void runVector(llvm::ArrayRef<mlir::Value> indices, Values &sums,
+                 bool areApart);
   /// `indices` moved by `elements` along the dense loop.
   Values moved(llvm::ArrayRef<mlir::Value> indices, int64_t elements);
 
@@ -89,6 +95,9 @@ public:
   llvm::SmallVector<unsigned> reducedResults();
   /// The neutral element of each reduced result.
   Values neutralElements();
+  /// Combines values of the reduced results with others.
+  Values combineSums(llvm::ArrayRef<mlir::Value> lhs,
+                     llvm::ArrayRef<mlir::Value> rhs);
 
   // Between threads.
   mlir::Value shuffleXor(mlir::Value value, int64_t lanes);
@@ -103,6 +112,8 @@ private:
   mlir::Value toIndex(mlir::Value value);
   mlir::Value fromIndex(mlir::Value value);
   mlir::Type elementType(unsigned operand) const;
+  /// Between a value's type and the one in memory.
+  mlir::Value convert(mlir::Value value, mlir::Type type);
   /// The body's linalg.index of the op's loop `number`.
   mlir::Value loopIndex(unsigned number, llvm::ArrayRef<mlir::Value> indices);
 
@@ -117,6 +128,9 @@ mlir::Type getStorageType(mlir::Type type);
 
 // One function per shape, each in a file of its own.
 void emitMap(KernelEmitter &emitter);
+void emitTranspose(KernelEmitter &emitter);
+void emitRowReduction(KernelEmitter &emitter);
+void emitColumnReduction(KernelEmitter &emitter);
 void emitSerialReduction(KernelEmitter &emitter);
 
 } // namespace shoal

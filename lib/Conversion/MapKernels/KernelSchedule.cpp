@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KernelSchedule.h"
+#include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -17,6 +18,10 @@ static constexpr int64_t kFullDevice = int64_t(1) << 18;
 /// A thread's code is not unrolled beyond this many operations.
 static constexpr int64_t kMaxUnrolled = 1024;
 static constexpr int64_t kVectorBytes = 16;
+/// Rows of so few elements are a thread's.
+static constexpr int64_t kShortRow = 4;
+/// Shared memory that every GPU has without asking.
+static constexpr int64_t kMaxShared = 48 * 1024;
 
 std::optional<unsigned> KernelSchedule::getDenseLoop() const {
   ArrayRef<unsigned> loops =
@@ -162,10 +167,118 @@ static void scheduleMap(const LoopNest &nest, KernelSchedule &schedule) {
   spread(schedule, nest.countIterations(false) / schedule.vector);
 }
 
+/// The loop along which `access` is dense, while neighbouring threads, which
+/// run along `dense`, would touch elements far apart.
+static std::optional<unsigned>
+findCrossedLoop(const LoopNest &nest, const Access &access, unsigned dense) {
+  auto isLong = [&](unsigned loop) {
+    return nest.loops[loop].range >= KernelSchedule::kTile / 2;
+  };
+  if (!access.isRead || access.isWritten ||
+      std::abs(access.strides[dense]) < 2 || !isLong(dense))
+    return std::nullopt;
+  for (unsigned loop = 0; loop < nest.loops.size(); ++loop)
+    if (access.strides[loop] == 1 && isLong(loop))
+      return loop;
+  return std::nullopt;
+}
+
+/// Makes a Transpose of a Map if that has an operand for a tile.
+static void scheduleTiles(const LoopNest &nest, KernelSchedule &schedule) {
+  if (schedule.parallel.size() < 2)
+    return;
+  unsigned dense = schedule.parallel.back();
+  int64_t most = 0, bytes = 0;
+  for (const Access &access : nest.accesses)
+    if (auto loop = findCrossedLoop(nest, access, dense);
+        loop && countElements(nest, access) > most) {
+      most = countElements(nest, access);
+      schedule.tileLoop = *loop;
+    }
+  if (most == 0)
+    return;
+  constexpr int64_t kElements =
+      KernelSchedule::kTile * (KernelSchedule::kTile + 1);
+  for (auto [operand, access] : llvm::enumerate(nest.accesses)) {
+    if (findCrossedLoop(nest, access, dense) != schedule.tileLoop ||
+        bytes + kElements * access.elementBytes > kMaxShared)
+      continue;
+    bytes += kElements * access.elementBytes;
+    schedule.tileOperands.push_back(operand);
+  }
+  schedule.shape = KernelShape::Transpose;
+  schedule.vector = 1;
+  schedule.blockX = KernelSchedule::kTile;
+  schedule.blockY = KernelSchedule::kTileRows;
+  schedule.blocks = 1;
+  for (unsigned loop : schedule.parallel) {
+    bool isTiled = loop == dense || loop == schedule.tileLoop;
+    schedule.blocks *= llvm::divideCeil(nest.loops[loop].range,
+                                        isTiled ? KernelSchedule::kTile : 1);
+  }
+}
+
 static void scheduleSerial(const LoopNest &nest, KernelSchedule &schedule) {
   schedule.shape = KernelShape::SerialReduction;
   sortByStride(schedule.parallel, findMainResult(nest));
   spread(schedule, nest.countIterations(false));
+}
+
+/// Threads of a row that has `units` vectors, of `rows` rows.
+static int64_t chooseLanes(int64_t units, int64_t rows) {
+  // A block per row where a warp would take long, or where warps are few.
+  if (units >= 1024 || (units >= 256 && rows < kFullDevice / kWarp)) {
+    int64_t lanes = llvm::bit_floor<uint64_t>(units / 4);
+    return std::min(lanes, rows == 1 ? kMaxBlock : kBlock);
+  }
+  return std::min<int64_t>(kWarp, llvm::bit_ceil<uint64_t>(units));
+}
+
+static void scheduleRows(const LoopNest &nest, unsigned dense,
+                         KernelSchedule &schedule) {
+  schedule.shape = KernelShape::RowReduction;
+  moveLast(schedule.reduced, dense);
+  schedule.vector = chooseVector(nest, dense);
+  int64_t rows = nest.countIterations(false);
+  schedule.lanes =
+      chooseLanes(nest.countIterations(true) / schedule.vector, rows);
+  // Shuffles need whole warps.
+  int64_t wanted = schedule.lanes * llvm::bit_ceil<uint64_t>(rows);
+  schedule.blockX =
+      std::max(schedule.lanes, std::clamp<int64_t>(wanted, kWarp, kBlock));
+  schedule.blocks = llvm::divideCeil(rows, schedule.blockX / schedule.lanes);
+}
+
+static void scheduleColumns(const LoopNest &nest, unsigned dense,
+                            KernelSchedule &schedule) {
+  schedule.shape = KernelShape::ColumnReduction;
+  sortByStride(schedule.parallel, findMainResult(nest));
+  moveLast(schedule.parallel, dense);
+  int64_t elements = nest.countIterations(false);
+  int64_t length = nest.countIterations(true);
+  schedule.vector = chooseVector(nest, dense);
+  // Many threads are worth more than wide accesses.
+  int64_t useful = std::min<int64_t>(length, kWarp);
+  while (schedule.vector > 1 &&
+         elements / schedule.vector * useful < kFullDevice)
+    schedule.vector /= 2;
+  int64_t columns = elements / schedule.vector;
+  schedule.blockX = std::min<int64_t>(kWarp, llvm::bit_ceil<uint64_t>(columns));
+  // Each thread of a column combines some elements before it meets others.
+  int64_t sharers = llvm::bit_floor<uint64_t>(std::max<int64_t>(length / 4, 1));
+  int64_t wanted =
+      llvm::bit_ceil<uint64_t>(llvm::divideCeil(kFullDevice, columns));
+  schedule.blockY = std::min({sharers, wanted, 2 * kBlock / schedule.blockX});
+  if (schedule.blockY == 1)
+    schedule.blockX =
+        std::min<int64_t>(kBlock, llvm::bit_ceil<uint64_t>(columns));
+  schedule.blocks = llvm::divideCeil(columns, schedule.blockX);
+}
+
+static bool hasMixedResult(const LoopNest &nest) {
+  return llvm::any_of(nest.accesses, [&](const Access &access) {
+    return access.isWritten && nest.getResultKind(access) == ResultKind::Mixed;
+  });
 }
 
 static KernelSchedule scheduleFor(const LoopNest &nest) {
@@ -174,9 +287,18 @@ static KernelSchedule scheduleFor(const LoopNest &nest) {
     (loop.isReduced ? schedule.reduced : schedule.parallel).push_back(number);
   if (schedule.reduced.empty()) {
     scheduleMap(nest, schedule);
+    scheduleTiles(nest, schedule);
     return schedule;
   }
-  scheduleSerial(nest, schedule);
+  unsigned dense = *findDenseLoop(nest);
+  bool isShort =
+      nest.loops[dense].isReduced && nest.countIterations(true) <= kShortRow;
+  if (!nest.combinesInAnyOrder || hasMixedResult(nest) || isShort)
+    scheduleSerial(nest, schedule);
+  else if (nest.loops[dense].isReduced)
+    scheduleRows(nest, dense, schedule);
+  else
+    scheduleColumns(nest, dense, schedule);
   return schedule;
 }
 

@@ -142,7 +142,13 @@ static void emitShape(KernelEmitter &emitter) {
   switch (emitter.schedule.shape) {
   case KernelShape::Map:
     return emitMap(emitter);
-  default:
+  case KernelShape::Transpose:
+    return emitTranspose(emitter);
+  case KernelShape::RowReduction:
+    return emitRowReduction(emitter);
+  case KernelShape::ColumnReduction:
+    return emitColumnReduction(emitter);
+  case KernelShape::SerialReduction:
     return emitSerialReduction(emitter);
   }
 }

@@ -5,6 +5,7 @@
 #include "../Common/Memory.h"
 #include "Device.h"
 #include "KernelLibrary.h"
+#include "Matmul.h"
 #include "ProgramKernels.h"
 #include "Timeline.h"
 #include "shoal/Runtime/ABI.h"
@@ -25,6 +26,7 @@ Status DeviceTarget::prepare(World &world, const Program &program,
   world.agree(allocateAll(program));
   Timeline::get().setUp(program.collectives,
                         std::chrono::seconds(options.collectiveTimeout));
+  setTF32(program.cuda.tf32);
   copyConstants(program.cuda);
   isRoot = world.isRoot();
   wantsGraph = options.cudaGraph;

@@ -55,29 +55,42 @@ Isolation::Isolation(std::string name, const std::vector<Range> &ranges)
       save(part.begin, part.end, /*hide=*/true);
 }
 
+/// Whether all bytes are poison. At memcmp's speed: each is as the one before.
+static bool isPoison(const unsigned char *bytes, size_t size) {
+  return bytes[0] == poison && std::memcmp(bytes, bytes + 1, size - 1) == 0;
+}
+
 void Isolation::save(uintptr_t begin, uintptr_t end, bool hide) {
   unsigned char *bytes = bytesAt(begin);
-  saved.push_back({begin, {bytes, bytes + (end - begin)}, hide});
+  // Much memory has never been written, as most of a workspace.
+  if (hide && isPoison(bytes, end - begin)) {
+    saved.push_back({begin, end, {}, hide});
+    return;
+  }
+  saved.push_back({begin, end, {bytes, bytes + (end - begin)}, hide});
   if (hide)
     std::memset(bytes, poison, end - begin);
 }
 
 void Isolation::check(const Saved &part) const {
   const unsigned char *bytes = bytesAt(part.begin);
-  for (size_t i = 0; i < part.contents.size(); ++i) {
-    if (bytes[i] == (part.hidden ? poison : part.contents[i]))
-      continue;
-    uintptr_t at = part.begin + i;
-    fail(text("kernel ", kernel, " writes ", Memory::get().describe(at, at + 1),
-              part.hidden ? ", which it does not declare"
-                          : ", which it declares to read alone"));
-  }
+  size_t size = part.end - part.begin;
+  if (part.hidden ? isPoison(bytes, size)
+                  : std::memcmp(bytes, part.contents.data(), size) == 0)
+    return;
+  size_t i = 0;
+  while (bytes[i] == (part.hidden ? poison : part.contents[i]))
+    ++i;
+  uintptr_t at = part.begin + i;
+  fail(text("kernel ", kernel, " writes ", Memory::get().describe(at, at + 1),
+            part.hidden ? ", which it does not declare"
+                        : ", which it declares to read alone"));
 }
 
 Isolation::~Isolation() {
   for (const Saved &part : saved) {
     check(part);
-    if (part.hidden)
+    if (part.hidden && !part.contents.empty())
       std::memcpy(bytesAt(part.begin), part.contents.data(),
                   part.contents.size());
   }

@@ -30,8 +30,9 @@ private:
   /// Bytes that the kernel must not write, with what they hold otherwise.
   struct Saved {
     uintptr_t begin;
-    std::vector<unsigned char> contents;
-    bool hidden; // poisoned now
+    uintptr_t end;
+    std::vector<unsigned char> contents; // none if they are poison anyway
+    bool hidden;                         // poisoned now
   };
 
   void save(uintptr_t begin, uintptr_t end, bool hide);

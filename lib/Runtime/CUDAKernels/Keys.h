@@ -18,7 +18,7 @@ SHOAL_DEVICE uint64_t orderedKey(const void *in, int32_t type, int64_t at) {
   if (!isFloat)
     return static_cast<uint64_t>(loadElement<int64_t>(in, type, at)) ^ sign;
   auto value = loadElement<double>(in, type, at);
-  if (value != value)
+  if (isNaN(value))
     return ~uint64_t(0);
   if (value == 0)
     return sign;

@@ -70,6 +70,12 @@ constexpr To convert(From from) {
   }
 }
 
+/// std::isnan, which is not constexpr.
+template <typename T>
+constexpr bool isNaN(T value) {
+  return value != value; // NOLINT(misc-redundant-expression)
+}
+
 template <Kind kind, typename T>
   requires std::is_floating_point_v<T>
 constexpr T combine(T a, T b) {
@@ -78,9 +84,9 @@ constexpr T combine(T a, T b) {
   else if constexpr (kind == Kind::Prod)
     return a * b;
   else if constexpr (kind == Kind::Max)
-    return a > b || a != a ? a : b; // NaN wins on either side
+    return a > b || isNaN(a) ? a : b; // NaN wins on either side
   else
-    return a < b || a != a ? a : b;
+    return a < b || isNaN(a) ? a : b;
 }
 
 template <Kind kind, typename T>

@@ -59,6 +59,7 @@ static CudaProgram parseCuda(const json &root) {
   cuda.kernels = root.at("kernels");
   cuda.constantsOffset = root.at("constants_offset");
   cuda.constantsBytes = root.at("constants_bytes");
+  cuda.tf32 = root.value("tf32", false);
   if (cuda.isEmulated())
     cuda.emulation = root.at("emulation");
   return cuda;

@@ -55,6 +55,8 @@ struct CudaProgram {
   /// The part of the arena that is filled once.
   size_t constantsOffset = 0;
   size_t constantsBytes = 0;
+  /// Whether products of f32 may be computed in TF32.
+  bool tf32 = false;
 
   bool isEmulated() const { return arch == "emulated"; }
 };

@@ -132,6 +132,7 @@ static llvm::json::Value makeMetadata(const CUDAProgram &program,
   fields["kernels"] = llvm::json::Array(program.kernelNames);
   fields["constants_offset"] = program.program.arenaBytes - constantBytes;
   fields["constants_bytes"] = constantBytes;
+  fields["tf32"] = cuda.tf32;
   if (cuda.archs.front() == kEmulated) {
     llvm::SmallString<128> path(options.runtimeDirectory);
     llvm::sys::path::append(path, "libshoal_cuda_emulation.so");

@@ -19,6 +19,8 @@ struct CUDAOptions {
   std::vector<std::string> archs = {"sm_90"};
   /// The CUDA toolkit; empty to look for it.
   std::string toolkitDirectory;
+  /// Products of f32 in TF32, which has ten bits of mantissa.
+  bool tf32 = false;
 };
 
 struct CUDAProgram {

@@ -1,0 +1,93 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KernelEmitter.h"
+
+using namespace mlir;
+using namespace shoal;
+
+using Values = KernelEmitter::Values;
+
+static constexpr int64_t kWarp = 32;
+
+/// Combines the sums of `lanes` neighbouring threads of a warp, a power of two;
+/// each gets the result.
+static Values combineLanes(KernelEmitter &e, Values sums, int64_t lanes) {
+  for (int64_t distance = lanes / 2; distance > 0; distance /= 2) {
+    Values others;
+    for (Value sum : sums)
+      others.push_back(e.shuffleXor(sum, distance));
+    sums = e.combineSums(sums, others);
+  }
+  return sums;
+}
+
+/// Combines the sums of all warps of the block, each of which has its own in
+/// all lanes.
+static Values combineWarps(KernelEmitter &e, Values sums, Value thread,
+                           int64_t warps, ArrayRef<Value> shared) {
+  e.ifTrue(e.isLess(e.rem(thread, kWarp), 1), [&] {
+    for (auto [sum, buffer] : llvm::zip_equal(sums, shared))
+      e.storeShared(sum, buffer, e.div(thread, kWarp));
+  });
+  e.barrier();
+  Values ofWarps;
+  for (auto [sum, buffer] : llvm::zip_equal(sums, shared))
+    ofWarps.push_back(
+        e.loadShared(buffer, e.rem(thread, warps), sum.getType()));
+  return combineLanes(e, ofWarps, warps);
+}
+
+/// Combines the sums with what the results hold.
+static void storeSums(KernelEmitter &e, ArrayRef<Value> indices,
+                      ArrayRef<Value> sums) {
+  Values addresses, old;
+  for (unsigned result : e.reducedResults()) {
+    addresses.push_back(e.address(e.operandOf(result), indices));
+    old.push_back(e.load(e.operandOf(result), addresses.back()));
+  }
+  Values combined = e.combineSums(old, sums);
+  for (auto [place, result] : llvm::enumerate(e.reducedResults()))
+    e.store(e.operandOf(result), addresses[place], combined[place]);
+}
+
+void shoal::emitRowReduction(KernelEmitter &e) {
+  const KernelSchedule &s = e.schedule;
+  int64_t rows = e.nest.countIterations(false);
+  int64_t rowsOfBlock = s.blockX / s.lanes;
+  int64_t length = e.nest.countIterations(true) / s.vector;
+  int64_t warps = s.lanes / kWarp;
+  Values neutral = e.neutralElements(), shared;
+  if (warps > 1)
+    for (Value element : neutral)
+      shared.push_back(e.allocateShared(warps, element.getType()));
+  e.forEachBlock([&](Value block) {
+    Value thread = e.threadX();
+    Value row = e.add(e.mul(block, rowsOfBlock), e.div(thread, s.lanes));
+    Value lane = e.rem(thread, s.lanes);
+    Values indices = e.zeroIndices();
+    e.setIndices(row, s.parallel, /*lastStep=*/1, indices);
+    // Threads of rows that do not exist take part in shuffles all the same.
+    bool isWhole = rows % rowsOfBlock == 0;
+    Value end =
+        isWhole ? e.constant(length) : e.select(e.isLess(row, rows), length, 0);
+    Values sums = e.forLoop(lane, end, s.lanes, neutral,
+                            [&](Value i, ValueRange carried) {
+                              Values inner = indices, next(carried);
+                              e.setIndices(i, s.reduced, s.vector, inner);
+                              e.runVector(inner, next, /*areApart=*/false);
+                              return next;
+                            });
+    sums = combineLanes(e, sums, std::min(s.lanes, kWarp));
+    if (warps > 1)
+      sums = combineWarps(e, sums, thread, warps, shared);
+    e.ifTrue(e.isLess(lane, 1), [&] {
+      if (isWhole)
+        return storeSums(e, indices, sums);
+      e.ifTrue(e.isLess(row, rows), [&] { storeSums(e, indices, sums); });
+    });
+    // The next row's sums go to the same places.
+    if (warps > 1 && s.grid != s.blocks)
+      e.barrier();
+  });
+}
