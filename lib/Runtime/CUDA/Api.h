@@ -19,14 +19,12 @@
 #include <type_traits>
 
 #define SHOAL_CUDA_FUNCTIONS(X)                                                \
-  X(cudaDriverGetVersion)                                                      \
   X(cudaDeviceGetAttribute)                                                    \
   X(cudaEventCreateWithFlags)                                                  \
   X(cudaEventElapsedTime)                                                      \
   X(cudaEventQuery)                                                            \
   X(cudaEventRecord)                                                           \
   X(cudaFree)                                                                  \
-  X(cudaFreeHost)                                                              \
   X(cudaGetDeviceCount)                                                        \
   X(cudaGetErrorString)                                                        \
   X(cudaKernelSetAttributeForDevice)                                           \
@@ -38,7 +36,6 @@
   X(cudaSetDevice)                                                             \
   X(cudaStreamCreateWithFlags)                                                 \
   X(cudaStreamQuery)                                                           \
-  X(cudaStreamSynchronize)                                                     \
   X(cudaStreamWaitEvent)
 
 /// Those that C++ overloads, with their types in C.
@@ -63,20 +60,17 @@
   X(cublasLtMatmul)                                                            \
   X(cublasLtMatmulAlgoGetHeuristic)                                            \
   X(cublasLtMatmulDescCreate)                                                  \
-  X(cublasLtMatmulDescDestroy)                                                 \
   X(cublasLtMatmulDescSetAttribute)                                            \
   X(cublasLtMatmulPreferenceCreate)                                            \
   X(cublasLtMatmulPreferenceDestroy)                                           \
   X(cublasLtMatmulPreferenceSetAttribute)                                      \
   X(cublasLtMatrixLayoutCreate)                                                \
-  X(cublasLtMatrixLayoutDestroy)                                               \
   X(cublasLtMatrixLayoutSetAttribute)
 
 #define SHOAL_NCCL_FUNCTIONS(X)                                                \
   X(ncclAllGather)                                                             \
   X(ncclAllReduce)                                                             \
   X(ncclCommAbort)                                                             \
-  X(ncclCommDestroy)                                                           \
   X(ncclCommGetAsyncError)                                                     \
   X(ncclCommInitRank)                                                          \
   X(ncclCommSplit)                                                             \
@@ -95,7 +89,8 @@ namespace shoal::rt {
 enum class Access : int { Read = 1, Write = 2, ReadWrite = 3 };
 
 struct Api {
-  // NOLINTBEGIN(readability-identifier-naming): names of C.
+  // NOLINTBEGIN(readability-identifier-naming,bugprone-macro-parentheses):
+  // names of C.
 #define SHOAL_POINTER(name) decltype(&::name) name = nullptr;
   SHOAL_CUDA_FUNCTIONS(SHOAL_POINTER)
 #define SHOAL_TYPED_POINTER(name, ...)                                         \
@@ -116,7 +111,7 @@ struct Api {
   /// the stream, which a graph keeps; NVIDIA's libraries know them.
   void (*shoalEmulationArguments)(void *stream, size_t count,
                                   const size_t *bytes) = nullptr;
-  // NOLINTEND(readability-identifier-naming)
+  // NOLINTEND(readability-identifier-naming,bugprone-macro-parentheses)
 
   bool hasGraphs() const {
     return cudaEventRecordWithFlags && cudaGraphInstantiateWithFlags &&

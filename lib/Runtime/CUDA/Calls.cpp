@@ -41,7 +41,7 @@ extern "C" void shoal_rt_launch(const int64_t *desc, ...) {
   va_start(buffers, desc);
   for (int64_t i = 0; i < numBuffers; ++i) {
     pointers[i] = va_arg(buffers, void *);
-    arguments[i] = &pointers[i];
+    arguments[i] = static_cast<void *>(&pointers[i]);
     int64_t offset = reader.number(), bytes = reader.number();
     auto access = static_cast<Access>(reader.number());
     declareAccess(Device::get().compute(),

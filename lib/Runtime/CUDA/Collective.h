@@ -23,7 +23,7 @@ public:
   Collective(const Collective &) = delete;
   Collective &operator=(const Collective &) = delete;
 
-  const cudaStream_t stream;
+  cudaStream_t stream;
 
   /// Between startGroup and endGroup, sends and receives that go on together.
   /// Ranks are those of the group; of no bytes: nothing.

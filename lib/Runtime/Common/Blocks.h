@@ -37,6 +37,7 @@ struct Blocks {
 
   std::vector<int64_t> shards() const {
     std::vector<int64_t> counts;
+    counts.reserve(dims.size());
     for (const Axes &dim : dims)
       counts.push_back(shardCount(dim));
     return counts;

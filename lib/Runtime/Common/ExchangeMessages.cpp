@@ -12,6 +12,7 @@ namespace shoal::rt {
 static std::vector<int64_t> placeOf(const std::vector<int64_t> &begin,
                                     const std::vector<int64_t> &origin) {
   std::vector<int64_t> place;
+  place.reserve(begin.size());
   for (size_t d = 0; d < begin.size(); ++d)
     place.push_back(begin[d] - origin[d]);
   return place;
