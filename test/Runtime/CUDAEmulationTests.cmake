@@ -7,6 +7,7 @@ set_target_properties(cuda-emulation-kernels PROPERTIES
 add_executable(CUDAEmulationTests
   CUDAEmulationKernelsTest.cpp
   CUDAEmulationMatmulTest.cpp
+  CUDAEmulationMemoryTest.cpp
   CUDAEmulationStreamsTest.cpp
 )
 add_dependencies(CUDAEmulationTests cuda-emulation-kernels)
