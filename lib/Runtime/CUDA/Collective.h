@@ -45,7 +45,12 @@ public:
   void zero(void *to, int64_t bytes);
 
   /// For messages of what follows.
-  void name() const { setActivity("collective", id); }
+  void name() const {
+    if (const char *known = Timeline::get().describe(id))
+      setActivity("collective", known);
+    else
+      setActivity("collective", id);
+  }
 
 private:
   WatchedCall watch() const;

@@ -18,7 +18,11 @@ Timeline &Timeline::get() {
 
 void Timeline::setUp(const std::vector<CollectiveInfo> &infos,
                      std::chrono::seconds timeout) {
-  collectives = infos;
+  descriptions.clear();
+  for (const CollectiveInfo &info : infos)
+    descriptions.push_back(std::to_string(descriptions.size()) + " (" +
+                           info.kind + " over " + info.axes + ", " + info.loc +
+                           ": " + info.reason + ")");
   limit = timeout;
   Watchdog::get().start(timeout);
 }
@@ -130,17 +134,22 @@ void Timeline::record(const Work &work) {
 // Waiting
 //===----------------------------------------------------------------------===//
 
+const char *Timeline::describe(int64_t id) const {
+  return id >= 0 && static_cast<size_t>(id) < descriptions.size()
+             ? descriptions[id].c_str()
+             : nullptr;
+}
+
 std::string Timeline::describeLate(Activity activity, int64_t id,
                                    const Group &group) const {
-  std::string text = "collective " + std::to_string(id) + " (" +
-                     std::string(activityName(activity));
-  if (static_cast<size_t>(id) < collectives.size()) {
-    const CollectiveInfo &info = collectives[id];
-    text += " over " + info.axes + ", " + info.loc + ": " + info.reason;
-  }
-  return text + ") has not ended after " + std::to_string(limit.count()) +
-         " s on rank " + std::to_string(Device::get().rank()) +
-         "; it joins the ranks " + group.describe();
+  const char *known = describe(id);
+  std::string text = known ? known
+                           : std::to_string(id) + " (" +
+                                 std::string(activityName(activity)) + ")";
+  return "collective " + text + " has not ended after " +
+         std::to_string(limit.count()) + " s on rank " +
+         std::to_string(Device::get().rank()) + "; it joins the ranks " +
+         group.describe();
 }
 
 void Timeline::reportTimeout(const Work &work) {

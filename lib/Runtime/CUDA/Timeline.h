@@ -40,6 +40,10 @@ public:
   /// The moment that times of the device count from. The device is idle.
   void beginStep();
 
+  /// "0 (all_reduce over {"x"}, layer.mlir:7:3: why)", as long as the process;
+  /// null where the program says nothing of it.
+  const char *describe(int64_t id) const;
+
   /// What to say of a collective that takes longer than the time-out.
   std::string describeLate(Activity activity, int64_t id,
                            const Group &group) const;
@@ -77,7 +81,7 @@ private:
   void watch();
   [[noreturn]] void reportTimeout(const Work &work);
 
-  std::vector<CollectiveInfo> collectives;
+  std::vector<std::string> descriptions;
   std::chrono::seconds limit = std::chrono::seconds(300);
   std::deque<Work> pending;
   std::vector<Work> graph;
