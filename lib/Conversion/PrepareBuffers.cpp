@@ -43,6 +43,8 @@ static void cloneForEachUse(Operation *op) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : op->getUses())
     uses.push_back(&use);
+  if (uses.empty()) // Of memrefs a fill has no result.
+    return;
   for (OpOperand *use : llvm::drop_begin(uses)) {
     OpBuilder builder(use->getOwner());
     use->set(builder.clone(*op)->getResult(0));

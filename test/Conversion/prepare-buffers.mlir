@@ -78,3 +78,12 @@ func.func @inputs_and_values_read_again_are_not_written_over(%x: tensor<7xf32>) 
   } -> tensor<7xf32>
   return %1, %3 : tensor<7xf32>, tensor<7xf32>
 }
+
+// -----
+
+// CHECK-LABEL: func.func @buffers_stay
+// CHECK: linalg.fill ins(%arg0 : f32) outs(%arg1 : memref<4xf32>)
+func.func @buffers_stay(%s: f32, %x: memref<4xf32>) {
+  linalg.fill ins(%s : f32) outs(%x : memref<4xf32>)
+  return
+}
