@@ -1,0 +1,88 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The programs of test/Execution and examples/, compiled for CUDA.
+
+Each assembles for sm_90, and run on the emulated device gives what the
+interpreter gives on one device.
+"""
+
+import json
+import re
+import shutil
+from collections import namedtuple
+
+import numpy as np
+import pytest
+
+from shoal_testing import BIN, ROOT, load_results, mpirun, relative_difference, run, shoal_run
+
+EMULATION = BIN.parent / "lib" / "libshoal_cuda_emulation.so"
+pytestmark = pytest.mark.skipif(not EMULATION.exists(), reason="built without a CUDA toolkit")
+TOLERANCE = 1e-4
+BF16_TOLERANCE = 2e-2
+
+Program = namedtuple("Program", "name text entry")
+
+
+def pieces(text):
+    """The modules of a file: those between `// -----`, or the .mlir files of split-file."""
+    files = re.split(r"^//--- (\S+)$", text, flags=re.MULTILINE)
+    if len(files) > 1:
+        return [body for name, body in zip(files[1::2], files[2::2]) if name.endswith(".mlir")]
+    return text.split("// -----")
+
+
+def programs():
+    files = sorted((ROOT / "test/Execution").glob("*.mlir")) + sorted((ROOT / "examples").glob("*/*.mlir"))
+    for path in files:
+        for number, text in enumerate(pieces(path.read_text())):
+            # Functions of the user's have no object here.
+            if "custom_call" in text and "expected-" in text or re.search(r'custom_call "(?!identity|Sharding)', text):
+                continue
+            for entry in re.findall(r"^func\.func @(\w+)", text, flags=re.MULTILINE):
+                yield Program(f"{path.stem}-{number}-{entry}", text, entry)
+
+
+PROGRAMS = list(programs())
+
+
+def public_only(program):
+    """The program with its other functions private: what is called remains."""
+    return re.sub(
+        rf"^func\.func @(?!{program.entry}\b)", "func.func private @", program.text, flags=re.MULTILINE
+    )
+
+
+def expect_equal(actual, expected):
+    """Whole numbers to the bit, floats within their tolerance; bf16 has no name in NumPy."""
+    tolerance = TOLERANCE
+    if expected.dtype.kind == "V":
+        tolerance = BF16_TOLERANCE
+        actual, expected = (
+            (np.uint32(array.view(np.uint16)) << 16).view(np.float32) for array in (actual, expected)
+        )
+    if expected.dtype.kind == "f":
+        assert relative_difference(actual, expected) < tolerance
+    else:
+        assert np.array_equal(actual, expected)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=[program.name for program in PROGRAMS])
+def test_program(program, tmp_path):
+    source, executable = tmp_path / "program.mlir", tmp_path / "program"
+    source.write_text(public_only(program))
+    whole = shoal_run(source, "--devices=0", "--random-inputs=1", "--output-dir", tmp_path / "one")
+    if whole.code != 0:
+        pytest.skip("does not run with random inputs")
+    if shutil.which("ptxas"):
+        run(BIN / "shoalc", source, "-o", executable, "--target=cuda").expect_success()
+    stats = tmp_path / "static.json"
+    flags = ("--target=cuda", "--cuda-arch=emulated", "--stats", stats)
+    run(BIN / "shoalc", source, "-o", executable, *flags).expect_success()
+    devices = json.loads(stats.read_text())["devices"]
+    mpirun(devices, executable, "--random-inputs=1", "--output-dir", tmp_path / "all").expect_success()
+    names = [path.stem for path in (tmp_path / "one").glob("*.npy")]
+    assert names
+    expected, actual = load_results(tmp_path / "one", names), load_results(tmp_path / "all", names)
+    for name in names:
+        expect_equal(actual[name], expected[name])
