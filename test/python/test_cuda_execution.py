@@ -37,7 +37,7 @@ def programs():
     for path in files:
         for number, text in enumerate(pieces(path.read_text())):
             # Functions of the user's have no object here.
-            if "custom_call" in text and "expected-" in text or re.search(r'custom_call "(?!identity|Sharding)', text):
+            if re.search(r'custom_call "(?!identity|Sharding)', text):
                 continue
             for entry in re.findall(r"^func\.func @(\w+)", text, flags=re.MULTILINE):
                 yield Program(f"{path.stem}-{number}-{entry}", text, entry)
