@@ -70,6 +70,15 @@ def test_assembles_for_several_gpus(tmp_path):
     assert "x" in described
 
 
+def test_a_folder_that_is_no_toolkit_is_passed_over(tmp_path, monkeypatch):
+    if not shutil.which("ptxas"):
+        pytest.skip("no ptxas")
+    monkeypatch.setenv("CUDA_HOME", str(tmp_path / "nowhere"))
+    _, ended = compile_cuda(tmp_path, "sm_90")
+    ended.expect_success()
+    assert ended.stderr == ""
+
+
 @pytest.mark.skipif(has_driver(), reason="for machines without a GPU")
 def test_without_a_gpu_one_line_says_so(tmp_path):
     if not shutil.which("ptxas"):

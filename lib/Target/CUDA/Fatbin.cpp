@@ -110,8 +110,12 @@ FailureOr<std::string> shoal::translateToPTX(gpu::GPUModuleOp kernels,
       context, /*optLevel=*/3, "nvptx64-nvidia-cuda", arch, getPTXVersion(arch),
       /*targetFlags=*/nullptr,
       ArrayAttr::get(context, StringAttr::get(context, *libdevice)));
+  // Upstream's own search would complain of a CUDA_HOME that leads nowhere.
+  StringRef toolkit = *libdevice;
+  for (int up = 0; up < 3; ++up)
+    toolkit = llvm::sys::path::parent_path(toolkit);
   NVVM::SerializeGPUModuleBase::init();
-  PTXSerializer serializer(*kernels, target);
+  PTXSerializer serializer(*kernels, target, gpu::TargetOptions(toolkit));
   std::optional<SmallVector<char, 0>> ptx = serializer.run();
   if (!ptx)
     return kernels.emitError() << "cannot compile the kernels for " << arch;
