@@ -18,6 +18,8 @@ import shutil
 from pathlib import Path
 
 FOLDER = os.environ.get("SHOAL_PACK_CASES")
+# What GPUs the programs are for; `emulated` to try a pack without one.
+ARCH = os.environ.get("SHOAL_PACK_ARCH", "sm_90")
 _programs = {}
 
 

@@ -83,7 +83,8 @@ def run(*command, timeout=TIMEOUT):
 
 def shoalc(source, output, *flags):
     def compile_for_cuda(path):
-        return run(BIN / "shoalc", source, "-o", path, "--target=cuda", *flags)
+        target = ("--target=cuda", f"--cuda-arch={packing.ARCH}")
+        return run(BIN / "shoalc", source, "-o", path, *target, *flags)
 
     ended = run(BIN / "shoalc", source, "-o", output, *TARGET_FLAGS, *flags)
     packing.keep_program(compile_for_cuda, output)

@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Packs the tests of executables for a machine with a GPU and without network.
 
-    tools/gpu-check/pack.py --output gpu-check.tar.xz [-k EXPRESSION]
+    tools/gpu-check/pack.py --output gpu-check.tar.xz [-k EXPRESSION] [--arch sm_90]
 
 Runs the Python tests here, on the CPU, and keeps what they compile, their inputs
 and results (test/python/packing.py), with MPI and run.py. The archive stays
@@ -57,8 +57,13 @@ def copy_mpi(folder):
             shutil.copytree(share, folder / "share" / "openmpi")
 
 
-def run_tests(folder, expression):
-    environment = {**os.environ, "SHOAL_PACK_CASES": str(folder), "SHOAL_TEST_TARGET": "cpu"}
+def run_tests(folder, expression, arch):
+    environment = {
+        **os.environ,
+        "SHOAL_PACK_CASES": str(folder),
+        "SHOAL_PACK_ARCH": arch,
+        "SHOAL_TEST_TARGET": "cpu",
+    }
     command = [sys.executable, "-m", "pytest", "-q", "test/python"]
     if expression:
         command += ["-k", expression]
@@ -69,11 +74,12 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True)
     parser.add_argument("-k", dest="expression", default="")
+    parser.add_argument("--arch", default="sm_90", help="emulated to try the pack without a GPU")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "gpu-check"
         folder.mkdir()
-        if code := run_tests(folder, options.expression):
+        if code := run_tests(folder, options.expression, options.arch):
             sys.exit(f"the tests failed with exit code {code}: nothing is packed")
         copy_mpi(folder / "mpi")
         shutil.copy(ROOT / "tools/gpu-check/run.py", folder)

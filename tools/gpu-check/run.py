@@ -69,6 +69,8 @@ def run(command, seconds):
         )
     except subprocess.TimeoutExpired as expired:
         return subprocess.CompletedProcess(command, 124, "", f"ran past {expired.timeout:.0f} s")
+    except FileNotFoundError as missing:
+        return subprocess.CompletedProcess(command, 127, "", str(missing))
 
 
 def difference(actual, expected):
@@ -113,7 +115,7 @@ class Check:
     def cases(self, devices, prefix, limit=None):
         """Runs the packed cases of so many devices."""
         result = {"passed": 0, "failed": {}, "not run": 0}
-        for case in sorted((HERE / "cases").iterdir())[:]:
+        for case in sorted((HERE / "cases").iterdir()):
             record = json.loads((case / "case.json").read_text())
             if record["devices"] != devices:
                 continue
