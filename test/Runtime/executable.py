@@ -241,6 +241,10 @@ class Executable(RunsToy):
         self.assertEqual(len(victims), DEVICES)
         os.kill(int(victims[2]), signal.SIGKILL)
         self.check_ends_soon(process)
+        # mpirun does not wait for those that it kills.
+        deadline = time.time() + 10
+        while any(map(is_running, victims)) and time.time() < deadline:
+            time.sleep(0.1)
         self.assertEqual([pid for pid in victims if is_running(pid)], [])
 
 

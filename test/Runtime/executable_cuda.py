@@ -173,7 +173,7 @@ class CUDA(executable.RunsToy):
     def test_calls_that_fail_say_for_what(self):
         for call, what in [
             ("cudaLaunchKernel:2", "cudaLaunchKernel for kernel toy_sum failed: "),
-            ("ncclAllReduce:1", "ncclAllReduce for collective 0 failed: "),
+            ("ncclAllReduce:1", "ncclAllReduce for collective 0 (all_reduce over "),
         ]:
             self.check_fault(what, SHOAL_EMULATION_FAIL=f"{call}@1")
 
