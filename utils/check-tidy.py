@@ -27,11 +27,17 @@ def output_of(*command):
     return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
+def commit_of(name):
+    """Nothing where a checkout has no such branch."""
+    command = ("git", "-C", ROOT, "rev-parse", "--verify", "--quiet", name)
+    return subprocess.run(command, check=False, capture_output=True, text=True).stdout.strip()
+
+
 def changed_since(base):
-    """Files that differ from a commit; the default is main, or its last commit."""
+    """Files that differ from a commit; the default is main, or the one before the last."""
     if not base:
-        heads = output_of("git", "-C", ROOT, "rev-parse", "main", "HEAD").split()
-        base = "main" if heads[0] != heads[1] else "HEAD~1"
+        main, head = commit_of("main"), commit_of("HEAD")
+        base = "main" if main and main != head else "HEAD~1"
     names = output_of("git", "-C", ROOT, "diff", "--name-only", base)
     return {ROOT / name for name in names.splitlines()}
 
