@@ -9,9 +9,10 @@ Needs Python 3.9 with NumPy and the driver. The CUDA runtime, cuBLASLt and NCCL
 come from LD_LIBRARY_PATH, the CUDA toolkit or Python's nvidia-* packages; MPI is
 in the pack. Nothing is fetched.
 
-First the tests' cases on one device, then those of two devices, both ranks on
-one GPU where NCCL is 2.30 or newer, then a subset under compute-sanitizer, then
-the benchmark. What does not fit into the time is listed as not run.
+First the tests' cases of one device, then those of 2, 4 and 8 devices, with all
+ranks on one GPU, where NCCL is 2.30 or newer, then a subset under
+compute-sanitizer, then the benchmark. What does not fit into the time is listed
+as not run.
 """
 
 import argparse
@@ -169,18 +170,18 @@ def main():
         path.write_text(json.dumps(report, indent=2) + "\n")
         print(key, json.dumps(value)[:2000], flush=True)
 
-    check = Check(begin + 0.5 * options.seconds, work)
+    check = Check(begin + 0.4 * options.seconds, work)
     note("one device", check.cases(1, []))
     version = report["machine"]["nccl"]
     mpirun = shutil.which("mpirun", path=environment()["PATH"])
-    if version and version[:2] >= NCCL_OF_SEVERAL_RANKS and mpirun:
-        check.deadline = begin + 0.7 * options.seconds
-        note("two ranks on one GPU", check.cases(2, [mpirun, "-n", "2"]))
-    else:
-        note("two ranks on one GPU", {"not run": f"NCCL {version}, mpirun {mpirun}"})
+    shares = bool(version and version[:2] >= NCCL_OF_SEVERAL_RANKS and mpirun)
+    for turn, ranks in enumerate((2, 4, 8)):
+        check.deadline = begin + (0.6 + 0.1 * turn) * options.seconds
+        unable = {"not run": f"NCCL {version}, mpirun {mpirun}"}
+        note(f"{ranks} ranks on one GPU", check.cases(ranks, [mpirun, "-n", ranks]) if shares else unable)
     sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     for tool in ("memcheck", "racecheck"):
-        check.deadline = begin + 0.85 * options.seconds
+        check.deadline = begin + 0.9 * options.seconds
         prefix = [sanitizer, "--tool", tool, "--error-exitcode", "9"]
         note(tool, check.cases(1, prefix, limit=12) if Path(sanitizer).exists() else {"not run": sanitizer})
     benchmark = HERE / "benchmark.py"
