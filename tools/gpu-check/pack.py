@@ -38,23 +38,22 @@ def dependencies(path):
 def copy_mpi(folder):
     """OpenMPI with what it starts and loads, to be moved by OPAL_PREFIX."""
     mpirun = Path(shutil.which("mpirun")).resolve()
-    plugins = Path("/usr/lib/x86_64-linux-gnu/openmpi/lib/openmpi3")
     (folder / "bin").mkdir(parents=True)
-    (folder / "lib" / "openmpi").mkdir(parents=True)
+    # Where Debian's build looks for them below its prefix.
+    plugins = folder / "lib/x86_64-linux-gnu/openmpi/lib/openmpi3"
+    plugins.mkdir(parents=True)
     wanted = {mpirun, Path(shutil.which("orted")).resolve()}
     for tool in list(wanted):
         shutil.copy(tool, folder / "bin")
     shutil.copy(mpirun, folder / "bin" / "mpirun")
-    for plugin in plugins.glob("*.so"):
+    for plugin in Path("/usr", plugins.relative_to(folder)).glob("*.so"):
         # Fabrics that the machine would need drivers for.
         if not any(word in plugin.name for word in ("ucx", "ofi", "psm", "usnic", "openib", "portals")):
-            shutil.copy(plugin, folder / "lib" / "openmpi")
+            shutil.copy(plugin, plugins)
             wanted.add(plugin)
     for path in {library for file in wanted for library in dependencies(file)}:
         shutil.copy(path, folder / "lib" / path.name)
-    for share in ("/usr/share/openmpi",):
-        if Path(share).is_dir():
-            shutil.copytree(share, folder / "share" / "openmpi")
+    shutil.copytree("/usr/share/openmpi", folder / "share" / "openmpi")
 
 
 def run_tests(folder, expression, arch):
