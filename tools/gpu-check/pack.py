@@ -88,7 +88,7 @@ def main():
         # Programs share most of their bytes: a long window finds them.
         with open(options.output, "wb") as archive:
             tar = subprocess.Popen(["tar", "-C", scratch, "-c", "gpu-check"], stdout=subprocess.PIPE)
-            subprocess.run(["xz", "-T0", "--lzma2=preset=6,dict=256MiB"], stdin=tar.stdout, stdout=archive, check=True)
+            subprocess.run(["xz", "-T0", "--lzma2=preset=3,dict=128MiB"], stdin=tar.stdout, stdout=archive, check=True)
     size = Path(options.output).stat().st_size
     cases = f"{options.output}: {size / (1 << 20):.1f} MiB"
     if size > LIMIT:
