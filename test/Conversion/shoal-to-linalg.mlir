@@ -148,3 +148,15 @@ func.func @nothing_computes_an_empty_tensor(%a: tensor<0x5xf32>, %b: tensor<5x0x
   %1 = shoal.einsum "AB,BC->AC" %b, %0 : (tensor<5x0xf32>, tensor<0x5xf32>) -> tensor<5x5xf32>
   return %0, %1 : tensor<0x5xf32>, tensor<5x5xf32>
 }
+
+// -----
+
+// A scalar's bits as a vector, and back: there is no other dimension.
+// CHECK-LABEL: @bits_of_a_scalar
+// CHECK: linalg.generic {{.*}} iterator_types = ["parallel"]} ins(%arg0 : tensor<i64>)
+// CHECK: linalg.generic {{.*}} iterator_types = ["reduction"]} ins(%arg1 : tensor<4xi8>)
+func.func @bits_of_a_scalar(%a: tensor<i64>, %b: tensor<4xi8>) -> (tensor<2xi32>, tensor<i32>) {
+  %0 = shoal.bitcast_convert %a : tensor<i64> -> tensor<2xi32>
+  %1 = shoal.bitcast_convert %b : tensor<4xi8> -> tensor<i32>
+  return %0, %1 : tensor<2xi32>, tensor<i32>
+}

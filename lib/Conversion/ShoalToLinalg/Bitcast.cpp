@@ -56,14 +56,19 @@ struct LowerBitcastConvert : OpRewritePattern<BitcastConvertOp> {
   }
 
 private:
+  /// (d0, ..., dn) -> (d0, ..., dn-1) for n = `last`, which may be 0.
+  static AffineMap allButLast(unsigned last, MLIRContext *context) {
+    auto whole = AffineMap::getMultiDimIdentityMap(last + 1, context);
+    return AffineMap::get(last + 1, 0, whole.getResults().drop_back(), context);
+  }
+
   static Value narrow(PatternRewriter &rewriter, BitcastConvertOp op,
                       RankedTensorType from, RankedTensorType to) {
     int64_t last = from.getRank();
     IntegerType wide = bitsOf(from.getElementType());
     IntegerType part = bitsOf(to.getElementType());
-    auto map = AffineMap::getMultiDimIdentityMap(last + 1, op.getContext())
-                   .getMajorSubMap(last);
-    return makeParallel(rewriter, op.getLoc(), to, op.getInput(), map,
+    return makeParallel(rewriter, op.getLoc(), to, op.getInput(),
+                        allButLast(last, op.getContext()),
                         [&](OpBuilder &b, ValueRange args) -> Value {
                           Location loc = op.getLoc();
                           Value bits = reinterpret(b, loc, args[0], wide);
@@ -82,7 +87,7 @@ private:
     IntegerType part = bitsOf(from.getElementType());
     IntegerType wide = bitsOf(to.getElementType());
     auto whole = AffineMap::getMultiDimIdentityMap(last + 1, op.getContext());
-    AffineMap maps[] = {whole, whole.getMajorSubMap(last)};
+    AffineMap maps[] = {whole, allButLast(last, op.getContext())};
     SmallVector<utils::IteratorType> iterators(last,
                                                utils::IteratorType::parallel);
     iterators.push_back(utils::IteratorType::reduction);
