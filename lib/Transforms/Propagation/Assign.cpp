@@ -75,6 +75,8 @@ FreeOpCopies::FreeOpCopies(func::FuncOp function) {
   });
   OpBuilder builder(function.getContext());
   for (Operation *op : freeOps) {
+    if (op->use_empty())
+      continue;
     SmallVector<Operation *> copies = {op};
     SmallVector<OpOperand *> operands;
     for (OpOperand &use : op->getUses())

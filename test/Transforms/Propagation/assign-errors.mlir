@@ -61,3 +61,15 @@ func.func @several_blocks(%x: tensor<8xf32>) -> tensor<8xf32> {
 ^next:
   return %x : tensor<8xf32>
 }
+
+// -----
+
+// Nothing reads it: there is nothing to copy it for.
+shoal.mesh @mesh = <["x" = 2, "y" = 4]>
+
+func.func @unread(%x: tensor<4x6xf32>) {
+  %unread = arith.constant dense<1.0> : tensor<4xf32>
+  // expected-error @below {{is written for one device: expected it in a region for one device}}
+  %0 = spmd.axis_index @mesh {"x", "y"} : tensor<i32>
+  return
+}
