@@ -3,13 +3,13 @@
 
 // The pass --shoal-outline-kernels.
 
+#include "Device/BufferRange.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
-#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Conversion/Passes.h"
 #include "llvm/ADT/SetVector.h"
@@ -21,16 +21,7 @@ namespace shoal {
 #include "shoal/Conversion/Passes.h.inc"
 } // namespace shoal
 
-/// The buffer that `view` is a part or another shape of. A view of the arena is
-/// a buffer of its own.
-static Value getBuffer(Value view) {
-  while (auto op = view.getDefiningOp<ViewLikeOpInterface>()) {
-    if (isa<memref::ViewOp>(op))
-      break;
-    view = op.getViewSource();
-  }
-  return view;
-}
+using namespace shoal;
 
 static bool isDense(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
@@ -71,14 +62,14 @@ static void markNoalias(func::FuncOp kernel, ArrayRef<Value> inputs,
   llvm::DenseSet<Value> written;
   for (Value input : inputs)
     if (isa<MemRefType>(input.getType()))
-      ++views[getBuffer(input)];
+      ++views[findBuffer(input)];
   for (Value init : op.getDpsInits())
-    written.insert(getBuffer(init));
+    written.insert(findBuffer(init));
   auto unit = UnitAttr::get(kernel.getContext());
   for (auto [number, input] : llvm::enumerate(inputs)) {
     if (!isa<MemRefType>(input.getType()))
       continue;
-    Value buffer = getBuffer(input);
+    Value buffer = findBuffer(input);
     if (views.lookup(buffer) == 1 || !written.contains(buffer))
       kernel.setArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName(), unit);
     if (!written.contains(buffer))

@@ -19,8 +19,6 @@ namespace shoal {
 
 using namespace shoal;
 
-static constexpr int64_t kAlignment = 64;
-
 namespace {
 
 /// A buffer with the ops (by their place in the block) from which to which it
@@ -73,7 +71,7 @@ static std::optional<Buffer> measure(memref::AllocOp alloc,
                                      const Places &places) {
   Buffer buffer{alloc};
   buffer.bytes = llvm::alignTo(
-      std::max<int64_t>(sizeInBytes(alloc.getType()), 1), kAlignment);
+      std::max<int64_t>(sizeInBytes(alloc.getType()), 1), kArenaAlignment);
   buffer.first = INT64_MAX;
   buffer.last = places[alloc].first;
   for (Value view : views.resolve(alloc))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import packing
 
@@ -26,6 +27,10 @@ TARGET_FLAGS = {
     "emulated": ("--target=cuda", "--cuda-arch=emulated"),
     "cuda": ("--target=cuda",),
 }[TARGET]
+
+
+EMULATION = BIN.parent / "lib" / "libshoal_cuda_emulation.so"
+needs_emulation = pytest.mark.skipif(not EMULATION.exists(), reason="built without a CUDA toolkit")
 
 
 def mpi_environment():

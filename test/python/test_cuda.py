@@ -13,10 +13,9 @@ import shutil
 import numpy as np
 import pytest
 
-from shoal_testing import BIN, load_results, mpirun, run, save_inputs
+from shoal_testing import BIN, load_results, mpirun, needs_emulation, run, save_inputs
 
-EMULATION = BIN.parent / "lib" / "libshoal_cuda_emulation.so"
-pytestmark = pytest.mark.skipif(not EMULATION.exists(), reason="built without a CUDA toolkit")
+pytestmark = needs_emulation
 
 PROGRAM = """
 shoal.mesh @mesh = <["x" = 2]>

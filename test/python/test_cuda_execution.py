@@ -15,10 +15,10 @@ import numpy as np
 import pytest
 
 import packing
-from shoal_testing import BIN, ROOT, load_results, mpirun, relative_difference, run, shoal_run
+from shoal_testing import BIN, ROOT, load_results, mpirun, needs_emulation, relative_difference
+from shoal_testing import run, shoal_run
 
-EMULATION = BIN.parent / "lib" / "libshoal_cuda_emulation.so"
-pytestmark = pytest.mark.skipif(not EMULATION.exists(), reason="built without a CUDA toolkit")
+pytestmark = needs_emulation
 TOLERANCE = 1e-4
 BF16_TOLERANCE = 2e-2
 

@@ -12,6 +12,9 @@
 
 namespace shoal {
 
+/// Buffers begin at multiples of so many bytes of the arena.
+inline constexpr int64_t kArenaAlignment = 64;
+
 /// Attributes that PlanMemory leaves on the function, in bytes.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "shoal.arena_bytes";
 inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";

@@ -42,6 +42,11 @@ struct LoweredProgram {
 /// with places in one arena.
 void buildKernelPipeline(mlir::OpPassManager &pm);
 
+/// Arithmetic of bf16 and f16 in f32, rounded after every operation, so that
+/// values do not depend on the target; divisions that do not trap. With
+/// `keepConversions` the target converts bf16 itself.
+void addExactArithmetic(mlir::OpPassManager &pm, bool keepConversions);
+
 /// From loops and scalars, and calls of the runtime, to LLVM's dialect for the
 /// host.
 void buildHostPipeline(mlir::OpPassManager &pm);

@@ -30,8 +30,7 @@ static std::optional<std::pair<int64_t, int64_t>> spanOf(MemRefType type) {
   return std::pair(first, last + 1);
 }
 
-/// Skips views that keep the base address.
-static Value findBase(Value memref) {
+Value shoal::findBuffer(Value memref) {
   while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
     if (isa<memref::ViewOp>(view))
       break;
@@ -43,10 +42,10 @@ static Value findBase(Value memref) {
 BufferRange BufferRange::of(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   std::optional<std::pair<int64_t, int64_t>> span = spanOf(type);
-  BufferRange range{findBase(memref)};
+  BufferRange range{findBuffer(memref)};
   int64_t base = 0;
   if (auto view = range.root.getDefiningOp<memref::ViewOp>()) {
-    range.root = findBase(view.getSource());
+    range.root = findBuffer(view.getSource());
     APInt offset;
     if (!matchPattern(view.getByteShift(), m_ConstantInt(&offset)))
       span = std::nullopt;

@@ -10,6 +10,10 @@
 
 namespace shoal {
 
+/// The buffer that `memref` is a part or another shape of. A view of the arena
+/// is a buffer of its own.
+mlir::Value findBuffer(mlir::Value memref);
+
 /// The bytes [begin, end) behind the address that `root`, an argument of the
 /// function, points to. They hold all elements of a memref; where it has
 /// strides, also what lies between. Without a root it may be any memory.

@@ -20,8 +20,6 @@ namespace shoal {
 
 using namespace shoal;
 
-static constexpr int64_t kAlignment = 64;
-
 /// A copy between buffers, both dense by now, on the device.
 static void callCopy(memref::CopyOp copy) {
   OpBuilder builder(copy);
@@ -76,7 +74,7 @@ private:
     int64_t place = end;
     global->setAttr(kArenaOffsetAttr,
                     Builder(global.getContext()).getI64IntegerAttr(place));
-    end += llvm::alignTo(sizeInBytes(global.getType()), kAlignment);
+    end += llvm::alignTo(sizeInBytes(global.getType()), kArenaAlignment);
     return place;
   }
 

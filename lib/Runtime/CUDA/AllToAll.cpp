@@ -37,20 +37,6 @@ static void unpack(Collective &collective, const AllToAllPlan &plan,
   }
 }
 
-/// Piece i of `packed` goes to device i, piece i of `received` is its.
-static void swapPieces(Collective &collective, int64_t p, int64_t index,
-                       int64_t bytes, const char *packed, char *received) {
-  collective.copy(packed + index * bytes, received + index * bytes, bytes);
-  collective.startGroup();
-  for (int64_t member = 0; member < p; ++member) {
-    if (member == index)
-      continue;
-    collective.send(packed + member * bytes, bytes, member);
-    collective.receive(received + member * bytes, bytes, member);
-  }
-  collective.endGroup();
-}
-
 extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
                                     void *out) {
   Descriptor reader(desc);
@@ -81,8 +67,9 @@ extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
   }
   bool direct = plan.inOrder(plan.out, &Move::from);
   void *receive = direct ? out : staging.at(DeviceStaging::Receive, p * bytes);
-  swapPieces(collective, p, Device::get().indexOver(mesh, plan.axes), bytes,
-             static_cast<const char *>(send), static_cast<char *>(receive));
+  collective.swapPieces(Device::get().indexOver(mesh, plan.axes), bytes,
+                        static_cast<const char *>(send),
+                        static_cast<char *>(receive));
   if (!direct)
     unpack(collective, plan, type, p, static_cast<const char *>(receive), out);
 }

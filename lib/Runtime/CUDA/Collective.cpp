@@ -65,6 +65,15 @@ void Collective::receive(void *to, int64_t bytes, int64_t rank) {
 
 void Collective::endGroup() { run("ncclGroupEnd", api.ncclGroupEnd); }
 
+void Collective::swapPieces(int64_t index, int64_t bytes, const char *from,
+                            char *to) {
+  copy(from + index * bytes, to + index * bytes, bytes);
+  swapWithOthers(index, [&](int64_t member) {
+    send(from + member * bytes, bytes, member);
+    receive(to + member * bytes, bytes, member);
+  });
+}
+
 WatchedCall Collective::watch() const {
   return WatchedCall([this] {
     return Timeline::get().describeLate(work.activity, id, *group);

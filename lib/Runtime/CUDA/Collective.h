@@ -32,6 +32,21 @@ public:
   void receive(void *to, int64_t bytes, int64_t rank);
   void endGroup();
 
+  /// One group in which `swap(member)` sends to and receives from each member
+  /// of the group but this device, which is the member `index`.
+  template <typename Swap>
+  void swapWithOthers(int64_t index, Swap &&swap) {
+    startGroup();
+    for (int64_t member = 0; member < group->size(); ++member)
+      if (member != index)
+        swap(member);
+    endGroup();
+  }
+
+  /// Pieces of `bytes` bytes one after another: piece i of `from` goes to the
+  /// member i, whose piece comes to the place i of `to`.
+  void swapPieces(int64_t index, int64_t bytes, const char *from, char *to);
+
   /// Enqueues a call of NCCL for the whole group.
   template <typename Call>
   void run(const char *what, Call &&call) {

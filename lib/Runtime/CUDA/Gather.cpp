@@ -54,14 +54,10 @@ static void gatherRows(Collective &collective, const Group &group,
         static_cast<char *>(staging.at(DeviceStaging::Receive, offsets.back()));
   }
   collective.copy(send, receive + offsets[index], bytesFrom(index));
-  collective.startGroup();
-  for (int64_t member = 0; member < p; ++member) {
-    if (member == index)
-      continue;
+  collective.swapWithOthers(index, [&](int64_t member) {
     collective.send(send, bytesFrom(index), member);
     collective.receive(receive + offsets[member], bytesFrom(member), member);
-  }
-  collective.endGroup();
+  });
   for (int64_t member = 0; !direct && member < p; ++member)
     copyRowsToWhole(blocks, type, member, receive + offsets[member], out,
                     collective.stream);

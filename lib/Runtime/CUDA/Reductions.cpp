@@ -102,26 +102,18 @@ static void reduceByKernel(Collective &collective, const Group &group,
   auto *terms = static_cast<char *>(
       DeviceStaging::get().at(DeviceStaging::Terms, p * mine));
   collective.copy(in + parts.offset(index), terms + index * mine, mine);
-  collective.startGroup();
-  for (int64_t member = 0; member < p; ++member) {
-    if (member == index)
-      continue;
+  collective.swapWithOthers(index, [&](int64_t member) {
     collective.send(in + parts.offset(member), parts.bytes(member), member);
     collective.receive(terms + member * mine, mine, member);
-  }
-  collective.endGroup();
+  });
   char *result = out + parts.offset(index);
   if (mine != 0)
     combine(type, kind, parts.elements(index), p, terms, result,
             collective.stream);
-  collective.startGroup();
-  for (int64_t member = 0; member < p; ++member) {
-    if (member == index)
-      continue;
+  collective.swapWithOthers(index, [&](int64_t member) {
     collective.send(result, mine, member);
     collective.receive(out + parts.offset(member), parts.bytes(member), member);
-  }
-  collective.endGroup();
+  });
 }
 
 extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
@@ -173,15 +165,7 @@ static void scatterByKernel(Collective &collective, const Group &group,
   int64_t p = group.size(), bytes = bytesOf(type, blocks.block);
   auto *terms = static_cast<char *>(
       DeviceStaging::get().at(DeviceStaging::Terms, p * bytes));
-  collective.copy(packed + index * bytes, terms + index * bytes, bytes);
-  collective.startGroup();
-  for (int64_t member = 0; member < p; ++member) {
-    if (member == index)
-      continue;
-    collective.send(packed + member * bytes, bytes, member);
-    collective.receive(terms + member * bytes, bytes, member);
-  }
-  collective.endGroup();
+  collective.swapPieces(index, bytes, packed, terms);
   combine(type, kind, shoal::support::numElements(blocks.block), p, terms, out,
           collective.stream);
 }

@@ -24,33 +24,33 @@ static FailureOr<std::string> findLibrary(const TargetOptions &options,
   return path.str().str();
 }
 
-/// Runs the command; its stderr becomes a note of the error.
-static LogicalResult run(StringRef program, ArrayRef<std::string> arguments,
-                         Location loc) {
+LogicalResult shoal::runTool(StringRef what, ArrayRef<std::string> command,
+                             Location loc) {
   llvm::SmallString<128> log;
   if (std::error_code error =
-          llvm::sys::fs::createTemporaryFile("shoal-link", "log", log))
+          llvm::sys::fs::createTemporaryFile("shoal-tool", "log", log))
     return emitError(loc) << "cannot make a temporary file: "
                           << error.message();
   llvm::scope_exit removeLog([&] {
     [[maybe_unused]] std::error_code ignored = llvm::sys::fs::remove(log);
   });
-  SmallVector<StringRef> words(arguments.begin(), arguments.end());
+  SmallVector<StringRef> words(command.begin(), command.end());
   std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
                                           StringRef(log)};
   std::string message;
-  int status = llvm::sys::ExecuteAndWait(program, words, std::nullopt,
+  int status = llvm::sys::ExecuteAndWait(words.front(), words, std::nullopt,
                                          redirects, /*SecondsToWait=*/0,
                                          /*MemoryLimit=*/0, &message);
   if (status == 0)
     return success();
   InFlightDiagnostic error = emitError(loc)
-                             << "linking failed with status " << status;
+                             << what << " failed with status " << status;
   if (!message.empty())
     error << ": " << message;
   if (auto text = llvm::MemoryBuffer::getFile(log);
       text && (*text)->getBufferSize())
-    error.attachNote() << program << " said: " << (*text)->getBuffer().rtrim();
+    error.attachNote() << words.front()
+                       << " said: " << (*text)->getBuffer().rtrim();
   return failure();
 }
 
@@ -78,5 +78,5 @@ LogicalResult shoal::link(StringRef objectPath, StringRef outputPath,
   for (StringRef argument : {"-lm", "-pthread", "-o"})
     arguments.push_back(argument.str());
   arguments.push_back(outputPath.str());
-  return run(*driver, arguments, loc);
+  return runTool("linking", arguments, loc);
 }

@@ -49,17 +49,23 @@ static void addBufferPasses(OpPassManager &pm) {
   pm.addPass(shoal::createOutlineKernels());
 }
 
-/// Narrow floats are computed in f32, transcendental functions by polynomials.
-static void addScalarPasses(OpPassManager &pm) {
-  pm.addPass(math::createMathExtendToSupportedTypes());
-  pm.addPass(shoal::createApproximateMath());
+void shoal::addExactArithmetic(OpPassManager &pm, bool keepConversions) {
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
   emulate.sourceTypeStrs = {"bf16", "f16"};
   emulate.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
-  pm.addPass(shoal::createExpandNarrowFloats());
+  ExpandNarrowFloatsOptions narrow;
+  narrow.keepConversions = keepConversions;
+  pm.addPass(createExpandNarrowFloats(narrow));
   pm.addPass(arith::createArithExpandOpsPass());
-  pm.addPass(shoal::createGuardDivision());
+  pm.addPass(createGuardDivision());
+}
+
+/// Narrow floats are computed in f32, transcendental functions by polynomials.
+static void addScalarPasses(OpPassManager &pm) {
+  pm.addPass(math::createMathExtendToSupportedTypes());
+  pm.addPass(shoal::createApproximateMath());
+  shoal::addExactArithmetic(pm, /*keepConversions=*/false);
 }
 
 static void addLoopPasses(OpPassManager &pm) {

@@ -66,6 +66,11 @@ mlir::LogicalResult writeObject(llvm::Module &module,
                                 llvm::TargetMachine &machine,
                                 llvm::StringRef path, mlir::Location loc);
 
+/// Runs the tool; what it says becomes a note of the error "`what` failed".
+mlir::LogicalResult runTool(llvm::StringRef what,
+                            llvm::ArrayRef<std::string> command,
+                            mlir::Location loc);
+
 /// Objects that a program is linked with.
 struct RuntimeLibrary {
   /// In the runtime's folder, and the target that builds it.

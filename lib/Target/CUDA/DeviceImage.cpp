@@ -46,20 +46,11 @@ void shoal::registerDeviceImage(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-/// Values are those of the CPU: narrow floats are computed in f32 and rounded
-/// after every operation. GPUs convert bf16 themselves.
+/// Values are those of the CPU. GPUs convert bf16 themselves.
 static void addScalarPasses(OpPassManager &pm, bool convertsBF16) {
   pm.addPass(createExpandMath());
   pm.addPass(math::createMathExtendToSupportedTypes());
-  arith::ArithEmulateUnsupportedFloatsOptions emulate;
-  emulate.sourceTypeStrs = {"bf16", "f16"};
-  emulate.targetTypeStr = "f32";
-  pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
-  ExpandNarrowFloatsOptions narrow;
-  narrow.keepConversions = convertsBF16;
-  pm.addPass(createExpandNarrowFloats(narrow));
-  pm.addPass(arith::createArithExpandOpsPass());
-  pm.addPass(createGuardDivision());
+  addExactArithmetic(pm, /*keepConversions=*/convertsBF16);
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
   pm.addPass(createLoopInvariantCodeMotionPass());

@@ -32,11 +32,6 @@ mlir::FailureOr<std::string> buildPTX(mlir::gpu::GPUModuleOp kernels,
 /// Registers --shoal-write-image.
 void registerWriteImagePass();
 
-/// Runs the tool; what it says becomes a note of the error "`what` failed".
-mlir::LogicalResult runTool(llvm::StringRef what,
-                            llvm::ArrayRef<std::string> command,
-                            mlir::Location loc);
-
 /// A folder for files that go away with this object.
 class TemporaryFolder {
 public:

@@ -8,7 +8,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -57,31 +56,4 @@ FailureOr<std::string> shoal::readFile(StringRef path, Location loc) {
     return emitError(loc) << "cannot read " << path << ": "
                           << file.getError().message();
   return (*file)->getBuffer().str();
-}
-
-LogicalResult shoal::runTool(StringRef what, ArrayRef<std::string> command,
-                             Location loc) {
-  FailureOr<std::unique_ptr<TemporaryFolder>> folder =
-      TemporaryFolder::create(loc);
-  if (failed(folder))
-    return failure();
-  std::string log = (*folder)->path("log");
-  SmallVector<StringRef> words(command.begin(), command.end());
-  std::optional<StringRef> redirects[] = {std::nullopt, StringRef(log),
-                                          StringRef(log)};
-  std::string message;
-  int status = llvm::sys::ExecuteAndWait(words.front(), words, std::nullopt,
-                                         redirects, /*SecondsToWait=*/0,
-                                         /*MemoryLimit=*/0, &message);
-  if (status == 0)
-    return success();
-  InFlightDiagnostic error = emitError(loc)
-                             << what << " failed with status " << status;
-  if (!message.empty())
-    error << ": " << message;
-  if (auto text = llvm::MemoryBuffer::getFile(log);
-      text && (*text)->getBufferSize())
-    error.attachNote() << words.front()
-                       << " said: " << (*text)->getBuffer().rtrim();
-  return failure();
 }
