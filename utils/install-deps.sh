@@ -19,7 +19,11 @@ readonly PACKAGES=(
   libgtest-dev libgmock-dev iso-codes procps
   python3 python3-venv python3-pip
 )
-readonly PYTHON_PACKAGES=("numpy>=1.24,<3" "pytest>=7,<9")
+readonly PYTHON_PACKAGES=(
+  "numpy>=1.24,<3" "pytest>=7,<9"
+  # The package `shoal`: what builds it, what it needs, and what it imports from.
+  "scikit-build-core>=1,<2" "nanobind>=3,<4" "optree>=0.17,<1" "mpi4py>=4,<5" "jax==0.10.2"
+)
 
 missing_packages() {
   local package
@@ -63,7 +67,7 @@ create_venv() {
 }
 
 install_python() {
-  "$SHOAL_PYTHON" -c 'import numpy, pytest' 2>/dev/null && return
+  "$SHOAL_PYTHON" -c 'import numpy, pytest, scikit_build_core, nanobind, optree, mpi4py, jax' 2>/dev/null && return
   shoal_step "creating .venv with ${PYTHON_PACKAGES[*]}"
   create_venv
   "$SHOAL_PYTHON" -m pip install -q --disable-pip-version-check "${PYTHON_PACKAGES[@]}" ||

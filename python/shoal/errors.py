@@ -1,0 +1,60 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The exceptions of the package; all derive from ShoalError."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+class ShoalError(Exception):
+    """Anything that Shoal refuses; the message says where, which law and the numbers."""
+
+
+class TraceError(ShoalError, ValueError):
+    """A program that cannot be: shapes, an index, an annotation."""
+
+
+class TraceTypeError(TraceError, TypeError):
+    """A value of a type that an operation does not take."""
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """One message of the compiler.
+
+    severity: "error", "warning", "note" or "remark".
+    location: "file:line:column" or "" where there is none.
+    """
+
+    severity: str
+    location: str
+    message: str
+
+    def __str__(self) -> str:
+        place = f"{self.location}: " if self.location else ""
+        return f"{place}{self.severity}: {self.message}"
+
+
+class CompileError(ShoalError):
+    """The compiler refused a program. `diagnostics` are its messages in their order."""
+
+    def __init__(self, diagnostics: list[Diagnostic] | tuple[Diagnostic, ...] = ()):
+        self.diagnostics = tuple(diagnostics)
+        super().__init__("\n".join(map(str, self.diagnostics)))
+
+
+class UnsupportedError(ShoalError):
+    """An op of an imported program that Shoal has no counterpart of."""
+
+
+class InputError(ShoalError, ValueError):
+    """An array that does not fit the program: shape, type, name or number."""
+
+
+class RunError(ShoalError, RuntimeError):
+    """A program that failed or did not end. `stderr` is what its processes wrote."""
+
+    def __init__(self, message: str, stderr: str = ""):
+        self.stderr = stderr
+        super().__init__(message)

@@ -1,0 +1,107 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Meshes and shardings, as the `shoal` dialect spells them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from shoal.errors import TraceError
+from shoal.ir import quoted
+
+
+class Mesh:
+    """Named axes over the devices: `Mesh(data=2, expert=4)` has 8.
+
+    The device at position (i, j), row-major, is i * 4 + j unless `device_ids`,
+    a permutation of 0 ... devices - 1, lists another order.
+    """
+
+    def __init__(
+        self,
+        axes: Mapping[str, int] | Iterable[tuple[str, int]] = (),
+        *,
+        name: str = "mesh",
+        device_ids: Sequence[int] | None = None,
+        **named: int,
+    ):
+        self.name = name
+        self.axes: dict[str, int] = {**dict(axes), **named}
+        self.device_ids = None if device_ids is None else tuple(int(i) for i in device_ids)
+        for axis, size in self.axes.items():
+            if not axis or isinstance(size, bool) or int(size) != size or size < 1:
+                raise TraceError(f'mesh axis "{axis}": size {size!r} is not a positive integer')
+        if self.device_ids is not None and sorted(self.device_ids) != list(range(self.size)):
+            raise TraceError(
+                f"device_ids is not a permutation of 0 ... {self.size - 1}: {list(self.device_ids)}"
+            )
+
+    @property
+    def size(self) -> int:
+        """The number of devices."""
+        return math.prod(self.axes.values())
+
+    def attribute(self) -> str:
+        axes = ", ".join(f"{quoted(axis)} = {size}" for axis, size in self.axes.items())
+        order = ""
+        if self.device_ids is not None:
+            order = f", device_ids = [{', '.join(map(str, self.device_ids))}]"
+        return f"#shoal.mesh<[{axes}]{order}>"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mesh) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        return hash(self._key())
+
+    def _key(self):
+        return self.name, tuple(self.axes.items()), self.device_ids
+
+    def __repr__(self) -> str:
+        axes = ", ".join(f"{axis}={size}" for axis, size in self.axes.items())
+        return f"Mesh({axes})"
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A mesh axis, or with a `size` the sub-axis behind a more major part of `pre` (Shardy's `"x":(pre)size`)."""
+
+    name: str
+    pre: int = 1
+    size: int = 0
+
+    def __str__(self) -> str:
+        part = f":({self.pre}){self.size}" if self.size else ""
+        return quoted(self.name) + part
+
+
+@dataclass(frozen=True)
+class Dim:
+    """The axes that split one dimension, major to minor. An open one may get more."""
+
+    axes: tuple[Axis, ...] = ()
+    is_open: bool = False
+    priority: int = 0
+
+    def __str__(self) -> str:
+        axes = ", ".join([*map(str, self.axes), *(["?"] if self.is_open else [])])
+        return f"{{{axes}}}" + (f"p{self.priority}" if self.priority else "")
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """How a tensor lies on a mesh: one Dim per dimension; axes not named replicate.
+
+    `replicated` axes must stay so while open dimensions get more.
+    """
+
+    mesh: str
+    dims: tuple[Dim, ...]
+    replicated: tuple[Axis, ...] = ()
+
+    def attribute(self) -> str:
+        dims = ", ".join(map(str, self.dims))
+        stays = f", replicated = {{{', '.join(map(str, self.replicated))}}}" if self.replicated else ""
+        return f"#shoal.sharding<@{self.mesh}, [{dims}]{stays}>"
