@@ -8,8 +8,6 @@ What becomes of an op is said by the importers in `shoal.jax.ops`.
 from __future__ import annotations
 
 import contextlib
-import importlib
-import importlib.util
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -21,6 +19,7 @@ from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
 from shoal.jax.locations import place_of, readable, spelled, unique_names
 from shoal.jax.parse import parse
+from shoal.jax.shardings import ShardingImporter, is_manual
 from shoal.jax.registry import Unsupported, find_importer, load_importers, op_name
 from shoal.jax.types import ScalarType, UnsupportedTypeError, is_unsigned, tensor_type
 
@@ -42,34 +41,6 @@ def import_stablehlo(program: Any) -> str:
         return Importer(module).run()
 
 
-class NoShardings:
-    """The interface of ShardingImporter; everything is replicated."""
-
-    def __init__(self, module: ir.Module):
-        del module
-
-    def declare_meshes(self, builder: Builder) -> None:
-        """Writes the meshes at the module's level."""
-
-    def argument_attributes(self, func: ir.Operation, index: int) -> dict[str, str | None]:
-        """Discardable attributes of an argument."""
-        return {}
-
-    def result_attributes(self, func: ir.Operation, index: int) -> dict[str, str | None]:
-        """Discardable attributes of a result."""
-        return {}
-
-    def constraint(self, op: ir.Operation) -> tuple[str, bool] | None:
-        """The sharding that an op's attributes ask for, and whether it is a hint."""
-        return None
-
-
-def _sharding_importer(module: ir.Module):
-    if importlib.util.find_spec("shoal.jax.shardings") is None:
-        return NoShardings(module)
-    return importlib.import_module("shoal.jax.shardings").ShardingImporter(module)
-
-
 class Importer:
     """Imports one module; importers of ops read and write through it.
 
@@ -82,7 +53,7 @@ class Importer:
         self.module = module
         self.builder = Builder()
         self.arith = Arithmetic(self.builder)
-        self.shardings = _sharding_importer(module)
+        self.shardings = ShardingImporter(module)
         self.values: dict[ir.Value, Any] = {}
         self.functions = {
             string(op.operation, "sym_name"): op.operation
@@ -265,14 +236,16 @@ class Importer:
 
     def _constrained(self, op: ir.Operation, results: list[Any]) -> list[Any]:
         """The results of an op with a sharding of its own, as annotated."""
-        if self.in_combiner or len(results) != 1 or not isinstance(results[0], Value):
+        if self.in_combiner:
             return results
-        constraint = self.shardings.constraint(op)
-        if constraint is None:
-            return results
-        sharding, is_hint = constraint
-        attributes = {"sharding": sharding, **({"hint": None} if is_hint else {})}
-        return self.emit("shoal.sharding_constraint", results, results[0].type, attributes)
+        return [
+            result if sharding is None else self._annotated(result, sharding)
+            for result, sharding in zip(results, self.shardings.constraints(op), strict=True)
+        ]
+
+    def _annotated(self, value: Value, sharding: str) -> Value:
+        attributes = {"sharding": sharding}
+        return self.emit("shoal.sharding_constraint", [value], value.type, attributes)[0]
 
     def _placeholder(self, type: ir.Type) -> Any:
         if isinstance(type, ir.TupleType):
@@ -304,12 +277,14 @@ def _callees(function: ir.Operation) -> list[str]:
     names = []
 
     def visit(op: ir.Operation) -> ir.WalkResult:
+        if is_manual(op):  # what it calls is written where it stands
+            return ir.WalkResult.SKIP
         for key in ("callee", "decomposition"):
             if key in op.attributes:
                 names.append(string(op, key))
         return ir.WalkResult.ADVANCE
 
-    function.walk(visit)
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
     return names
 
 

@@ -10,7 +10,6 @@ values of the Shoal program: a list, or a single value for a single result.
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import pkgutil
 from collections.abc import Callable
 from typing import Any
@@ -61,9 +60,7 @@ def supported_ops() -> list[str]:
 
 
 def load_importers() -> None:
-    """Imports every module of `shoal.jax.ops`, and the shardings' where there is one."""
+    """Imports every module of `shoal.jax.ops`."""
     package = importlib.import_module("shoal.jax.ops")
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"{package.__name__}.{module.name}")
-    if importlib.util.find_spec("shoal.jax.shardings"):
-        importlib.import_module("shoal.jax.shardings")

@@ -11,14 +11,18 @@ from jaxlib.mlir import ir
 
 from shoal.ir import Value
 from shoal.jax.attributes import integer, string
+from shoal.jax.ops.manual import manual_call
 from shoal.jax.registry import imports
+from shoal.jax.shardings import exits_of
 
 
 def call_function(importer, op: ir.Operation, callee: str) -> list[Value]:
-    """A call; in combiners, which have none, what the function computes."""
-    if importer.in_combiner:
-        block = importer.functions[callee].regions[0].blocks[0]
+    """A call; in combiners and manual regions, which have none, what the function computes."""
+    block = importer.functions[callee].regions[0].blocks[0]
+    if importer.in_combiner or importer.shardings.frames:
         return importer.inline(block, importer.operands(op))
+    if exits := exits_of(op):
+        return manual_call(importer, op, block, exits)
     attributes = {"callee": f"@{json.dumps(callee)}"}
     return importer.emit("func.call", importer.operands(op), importer.result_types(op), attributes)
 
