@@ -7,11 +7,9 @@
 #define SHOAL_LIB_TARGET_CPU_STEPS_H
 
 #include "shoal/Target/CPU/CPUTarget.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
-#include <chrono>
 
 namespace shoal {
 
@@ -23,18 +21,6 @@ runPasses(mlir::ModuleOp module,
 
 /// The integer attribute, which goes away.
 int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
-
-/// Records how long `body` takes under `stage`.
-template <typename Body>
-auto timed(StageSeconds &seconds, llvm::StringRef stage, Body body) {
-  auto start = std::chrono::steady_clock::now();
-  llvm::scope_exit record([&] {
-    std::chrono::duration<double> passed =
-        std::chrono::steady_clock::now() - start;
-    seconds.emplace_back(stage.str(), passed.count());
-  });
-  return body();
-}
 
 /// Cleans the per-device program up and describes it: what is dead then has no
 /// number in the metadata.
