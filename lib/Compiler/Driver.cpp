@@ -93,7 +93,8 @@ LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,
 static FailureOr<LoweredProgram>
 build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds) {
   bool makesFile =
-      options.emit == Emit::Executable || options.emit == Emit::Shared;
+      (options.emit == Emit::Executable || options.emit == Emit::Shared) &&
+      !(options.outputPath.empty() && options.files.sharedPath.empty());
   if (options.target == Target::CUDA) {
     FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds);
     if (failed(program) ||

@@ -37,6 +37,9 @@ auto timed(StageSeconds &seconds, llvm::StringRef stage, Body body) {
 struct TargetOptions {
   /// A shared library that exports the program's symbols, without main().
   bool shared = false;
+  /// Where to write a shared library, too, with one made for an executable;
+  /// empty for nowhere.
+  std::string sharedPath;
   /// The folder of the runtime libraries.
   std::string runtimeDirectory;
   /// Where to leave program.mlir (LLVM's dialect), program.ll (optimised) and

@@ -57,6 +57,17 @@ mlir::LogicalResult runTool(llvm::StringRef what,
                             llvm::ArrayRef<std::string> command,
                             mlir::Location loc);
 
+/// A file beside an output, with this process' number in its name, that goes
+/// away with this object.
+struct TemporaryFile {
+  explicit TemporaryFile(llvm::StringRef output, llvm::StringRef suffix = "");
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
+
+  std::string path;
+};
+
 /// Objects that a program is linked with.
 struct RuntimeLibrary {
   /// In the runtime's folder, and the target that builds it.
@@ -65,13 +76,14 @@ struct RuntimeLibrary {
   llvm::SmallVector<llvm::StringRef> flags;
 };
 
+/// Links an executable, or with `shared` a library, and puts it in its place
+/// once it is whole.
 mlir::LogicalResult link(llvm::StringRef objectPath, llvm::StringRef outputPath,
-                         const RuntimeLibrary &runtime,
+                         bool shared, const RuntimeLibrary &runtime,
                          const TargetOptions &options, mlir::Location loc);
 
-/// From a module in LLVM's dialect to the file `outputPath`. A file is written
-/// under a temporary name first, so that a failure leaves nothing half-made
-/// behind.
+/// From a module in LLVM's dialect to the files `outputPath`, if that is not
+/// empty, and `options.sharedPath`. A failure leaves nothing half-made behind.
 mlir::LogicalResult emitForHost(mlir::ModuleOp module,
                                 llvm::StringRef outputPath,
                                 const RuntimeLibrary &runtime,
