@@ -91,18 +91,13 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
 // Files
 //===----------------------------------------------------------------------===//
 
-namespace {
+TemporaryFile::TemporaryFile(StringRef output, StringRef suffix)
+    : path(llvm::formatv("{0}.{1}{2}", output,
+                         llvm::sys::Process::getProcessId(), suffix)) {}
 
-/// A file beside the output that goes away with this object.
-struct TemporaryFile {
-  explicit TemporaryFile(std::string path) : path(std::move(path)) {}
-  ~TemporaryFile() {
-    [[maybe_unused]] std::error_code ignored = llvm::sys::fs::remove(path);
-  }
-  std::string path;
-};
-
-} // namespace
+TemporaryFile::~TemporaryFile() {
+  [[maybe_unused]] std::error_code ignored = llvm::sys::fs::remove(path);
+}
 
 template <typename Printable>
 static LogicalResult save(const TargetOptions &options, StringRef name,
@@ -144,17 +139,21 @@ LogicalResult shoal::emitForHost(ModuleOp module, StringRef outputPath,
           options, "program.ll", [&](auto &os) { os << *llvmModule; }, loc)))
     return failure();
 
-  std::string suffix =
-      llvm::formatv(".{0}", llvm::sys::Process::getProcessId());
-  TemporaryFile object((outputPath + suffix + ".o").str());
-  TemporaryFile linked((outputPath + suffix).str());
+  TemporaryFile object(outputPath.empty() ? options.sharedPath : outputPath,
+                       ".o");
+  auto linkTo = [&](StringRef path, bool shared) {
+    return path.empty()
+               ? success()
+               : link(object.path, path, shared, runtime, options, loc);
+  };
   if (failed(timed(seconds, "codegen",
                    [&] {
                      return writeObject(*llvmModule, **machine, object.path,
                                         loc);
                    })) ||
       failed(timed(seconds, "link", [&] {
-        return link(object.path, linked.path, runtime, options, loc);
+        return success(succeeded(linkTo(outputPath, options.shared)) &&
+                       succeeded(linkTo(options.sharedPath, true)));
       })))
     return failure();
   if (!options.saveTempsDirectory.empty()) {
@@ -163,9 +162,6 @@ LogicalResult shoal::emitForHost(ModuleOp module, StringRef outputPath,
     [[maybe_unused]] std::error_code ignored =
         llvm::sys::fs::copy_file(object.path, copy);
   }
-  if (std::error_code error = llvm::sys::fs::rename(linked.path, outputPath))
-    return emitError(loc) << "cannot write " << outputPath << ": "
-                          << error.message();
   return success();
 }
 

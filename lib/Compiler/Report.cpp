@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Report.h"
+#include "shoal/Compiler/Report.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace shoal;
