@@ -7,6 +7,7 @@
 #define SHOAL_TARGET_TARGET_H
 
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Conversion/MemoryPlan.h"
 #include "shoal/Target/ProgramDescription.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <chrono>
@@ -53,6 +54,9 @@ struct LoweredProgram {
   int64_t arenaBytes = 0;
   /// The most bytes of buffers alive at one time: what any plan needs.
   int64_t liveBytes = 0;
+  /// Where the buffers are in the arena. What a target adds behind them, as
+  /// constants, is not among them.
+  MemoryPlan memory;
 
   int64_t peakBytes() const { return arenaBytes + description.argumentBytes(); }
 };

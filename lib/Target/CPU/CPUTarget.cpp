@@ -57,6 +57,13 @@ int64_t shoal::takeBytes(Operation *op, StringRef name) {
   return cast<IntegerAttr>(op->removeAttr(name)).getInt();
 }
 
+void shoal::takeMemory(Operation *op, LoweredProgram &program) {
+  program.arenaBytes = takeBytes(op, kArenaBytesAttr);
+  program.liveBytes = takeBytes(op, kLiveBytesAttr);
+  program.memory =
+      toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
+}
+
 FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
   if (failed(findProgram(module)) ||
       failed(runPasses(module, [](OpPassManager &pm) {
@@ -79,8 +86,7 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
     auto main = module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
     if (!main)
       return module.emitError("the lowering to LLVM left ops behind");
-    program.arenaBytes = takeBytes(main, kArenaBytesAttr);
-    program.liveBytes = takeBytes(main, kLiveBytesAttr);
+    takeMemory(main, program);
     addEntryPoint(module, program,
                   toMetadata(program.description, "cpu", program.arenaBytes));
     return program;

@@ -100,8 +100,7 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
     LoweredProgram &program = result.program;
     program.description = *description;
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
-    program.arenaBytes = takeBytes(main, kArenaBytesAttr);
-    program.liveBytes = takeBytes(main, kLiveBytesAttr);
+    takeMemory(main, program);
     int64_t constantBytes = takeBytes(main, kConstantBytesAttr);
     result.constants =
         takeConstants(module, program.arenaBytes - constantBytes);
