@@ -61,6 +61,10 @@ struct LoweredProgram {
   int64_t peakBytes() const { return arenaBytes + description.argumentBytes(); }
 };
 
+/// Called with the per-device program as its description was made, before it is
+/// lowered. May change nothing but locations.
+using OnPrepared = llvm::function_ref<void(mlir::ModuleOp)>;
+
 /// The passes that all targets begin with: from a per-device program to calls
 /// of kernels, each one linalg op on memrefs, and of the runtime, on buffers
 /// with places in one arena.

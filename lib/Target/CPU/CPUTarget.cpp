@@ -75,11 +75,15 @@ FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
 }
 
 FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
-                                             StageSeconds &seconds) {
+                                             StageSeconds &seconds,
+                                             OnPrepared onPrepared) {
   return timed(seconds, "lower", [&]() -> FailureOr<LoweredProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
-    if (failed(description) ||
-        failed(runPasses(module, buildCPULoweringPipeline)))
+    if (failed(description))
+      return failure();
+    if (onPrepared)
+      onPrepared(module);
+    if (failed(runPasses(module, buildCPULoweringPipeline)))
       return failure();
     LoweredProgram program;
     program.description = *description;

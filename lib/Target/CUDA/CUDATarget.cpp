@@ -90,11 +90,15 @@ static void takeKernels(ModuleOp module, CUDAProgram &program) {
 }
 
 FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
-                                           StageSeconds &seconds) {
+                                           StageSeconds &seconds,
+                                           OnPrepared onPrepared) {
   return timed(seconds, "lower", [&]() -> FailureOr<CUDAProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
-    if (failed(description) ||
-        failed(runPasses(module, buildCUDALoweringPipeline)))
+    if (failed(description))
+      return failure();
+    if (onPrepared)
+      onPrepared(module);
+    if (failed(runPasses(module, buildCUDALoweringPipeline)))
       return failure();
     CUDAProgram result;
     LoweredProgram &program = result.program;
