@@ -1,3 +1,23 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
+
+from shoal import frontend, random
+from shoal.errors import (
+    CompileError,
+    Diagnostic,
+    InputError,
+    RunError,
+    ShoalError,
+    TraceError,
+    TraceTypeError,
+    UnsupportedError,
+)
+from shoal.frontend import *
+from shoal.mesh import Axis, Dim, Mesh, Sharding
+
+__all__ = [
+    "Axis", "CompileError", "Diagnostic", "Dim", "InputError", "Mesh", "RunError", "Sharding",
+    "ShoalError", "TraceError", "TraceTypeError", "UnsupportedError", "random",
+]  # fmt: skip
+__all__ += frontend.__all__
