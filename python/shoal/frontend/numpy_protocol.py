@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import TraceTypeError
-from shoal.frontend import elementwise, logic
+from shoal.frontend import elementwise, functions, logic
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
 
+_MODULES = (elementwise, functions, logic)
 # Ours that have another name than NumPy's.
 _RENAMED = {
     "absolute": "abs",
-    "logical_not": "logical_not",
     "true_divide": "divide",
     "invert": "bitwise_not",
     "mod": "remainder",
@@ -35,7 +35,7 @@ def ufunc(
 
         return matmul(*inputs)
     name = _RENAMED.get(function.__name__, function.__name__)
-    ours = next((getattr(m, name) for m in (elementwise, logic) if name in m.__all__), None)
+    ours = next((getattr(m, name) for m in _MODULES if name in m.__all__), None)
     if ours is None or method != "__call__" or options:
         how = f".{method}" if method != "__call__" else ""
         given = "".join(f", {option}=" for option in options)

@@ -13,6 +13,7 @@ import numpy as np
 from shoal import ir
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import (
+    conversion,
     elementwise,
     indexing,
     logic,
@@ -97,7 +98,7 @@ class Value:
 
     def astype(self, dtype: Any) -> Value:
         """Floats to integers: towards zero, beyond the range unspecified. To bool: is not zero."""
-        return elementwise.astype(self, dtype)
+        return conversion.astype(self, dtype)
 
     # Parts.
 
