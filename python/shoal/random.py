@@ -20,7 +20,7 @@ from shoal.frontend.conversion import convert
 from shoal.frontend.core import ArrayLike, as_value, constant, emit_one
 from shoal.frontend.elementwise import add, minimum, multiply, subtract
 from shoal.frontend.functions import floor
-from shoal.frontend.logic import less
+from shoal.frontend.logic import bitwise_xor, less
 from shoal.frontend.nn import as_key
 from shoal.frontend.shape import concatenate
 
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["bernoulli", "fold_in", "key", "normal", "randint", "split", "uniform"]
 
 Shape = int | Sequence[int]
+_FOLDED = 0x5BD1E995
 _DISTRIBUTIONS = {"uniform": 0, "normal": 1}
 
 
@@ -91,7 +92,9 @@ def fold_in(key: ArrayLike, number: ArrayLike) -> Value:
     words = as_key(key)
     added = convert(as_value(number), words.dtype)
     check(added.ndim == 0, f"random.fold_in: expected a scalar, got {added!r}")
-    return _words(concatenate([words[:1], words[1:] + added]), (2,))
+    # Other keys than those that `split` and draws of this key hash.
+    apart = bitwise_xor(words[:1], _FOLDED)
+    return _words(concatenate([apart, words[1:] + added]), (2,))
 
 
 def _words(key: ArrayLike, shape: Shape) -> Value:

@@ -125,7 +125,7 @@ def emit(
 
     trace = current(name)
     for operand in operands:
-        _check_visible(operand, trace)
+        check_visible(operand, trace)
     written = trace.builder.op(
         name,
         [operand.ir for operand in operands],
@@ -150,7 +150,8 @@ def emit_one(
     return emit(name, operands, [(tuple(shape), dtype)], attributes, regions)[0]
 
 
-def _check_visible(value: Value, trace: Trace) -> None:
+def check_visible(value: Value, trace: Trace) -> None:
+    """TraceError for a value of another trace or of a region that is not around the next op."""
     if not value.scope.is_open:
         raise TraceError(
             f"a value of {value.scope.name} is used after its end; return it from there instead"

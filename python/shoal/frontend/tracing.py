@@ -23,6 +23,7 @@ from shoal.frontend.core import (
     Trace,
     activate,
     as_value,
+    check_visible,
     current,
     is_internal,
     is_scalar,
@@ -222,6 +223,8 @@ def _outputs(
     check(leaves, f"the function returns no value but {result!r}")
     names = result_names(result)
     values = [as_value(leaf, what=f'result "{name}"') for name, leaf in zip(names, leaves)]
+    for value in values:
+        check_visible(value, current("trace"))
     specs = [
         TensorSpec(value.shape, value.dtype, sharding)
         for value, sharding in zip(values, flatten_shardings(shardings, result, "out_shardings"))
