@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
-from shoal import frontend, random
+from shoal import frontend, moe, random
 from shoal.errors import (
     CompileError,
     Diagnostic,
@@ -18,6 +18,7 @@ from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 __all__ = [
     "Axis", "CompileError", "Diagnostic", "Dim", "InputError", "Mesh", "RunError", "Sharding",
-    "ShoalError", "TraceError", "TraceTypeError", "UnsupportedError", "random",
+    "ShoalError", "TraceError", "TraceTypeError", "UnsupportedError", "moe",
+    "random",
 ]  # fmt: skip
 __all__ += frontend.__all__
