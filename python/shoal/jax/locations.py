@@ -42,7 +42,7 @@ def _file_of(location: ir.Location) -> ir.FileLineColLoc | None:
     return None
 
 
-def spelled(location: ir.Location, outer: Location | None) -> Location | str | None:
+def spelled(location: ir.Location, outer: Location | str | None) -> Location | str | None:
     """The location for the Shoal program.
 
     Ops of JAX's own helper functions have a name and no file: they get the
@@ -52,7 +52,7 @@ def spelled(location: ir.Location, outer: Location | None) -> Location | str | N
     if place:
         return place
     name = name_of(location)
-    if outer:
+    if isinstance(outer, Location):
         return Location(outer.file, outer.line, outer.column, name or outer.name)
     return quoted(name) if name else None
 

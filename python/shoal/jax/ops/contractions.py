@@ -14,6 +14,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from shoal.ir import TensorType, Value, quoted
+from shoal.jax.attributes import string
 from shoal.jax.registry import imports
 from shoal.jax.types import bits, is_bool, is_float, is_unsigned, with_element
 
@@ -93,3 +94,8 @@ def sum_element(operands: str, result: str) -> str:
     if result == "i1" or bits(result) < bits(operands):
         return operands
     return result if result.startswith("i") == operands.startswith("i") else operands
+
+
+@imports("stablehlo.einsum", "stablehlo.unary_einsum")
+def einsum(importer, op: ir.Operation) -> Value:
+    return _einsum(importer, op, string(op, "einsum_config").replace(" ", ""))

@@ -139,3 +139,10 @@ def square(importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     name = "arith.mulf" if is_float(value.type) else "arith.muli"
     return importer.arith.op("arith.andi" if is_bool(value.type) else name, [value, value])
+
+
+@imports("stablehlo.map")
+def map_(importer, op: ir.Operation) -> list[Value]:
+    """Its region, on whole tensors."""
+    with importer.spread(importer.type(op.results[0]).shape):
+        return importer.inline(op.regions[0].blocks[0], importer.operands(op))

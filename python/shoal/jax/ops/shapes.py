@@ -111,3 +111,10 @@ def dynamic_update_slice(importer, op: ir.Operation) -> Value:
         return update
     operands = [value, update, *_starts(importer, op, 2)]
     return importer.arith.op("shoal.dynamic_update_slice", operands, value.type)
+
+
+@imports("stablehlo.get_dimension_size")
+def get_dimension_size(importer, op: ir.Operation) -> Value:
+    """Shapes are static."""
+    size = op.operands[0].type.shape[integer(op, "dimension")]
+    return importer.arith.constant(importer.type(op.results[0]), size)
