@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of JAX as Shoal programs.
 
-    text = shoal.jax.import_stablehlo(jax.jit(f).lower(*args).compiler_ir("stablehlo"))
+text = shoal.jax.import_stablehlo(jax.jit(f).lower(*args).compiler_ir("stablehlo"))
 """
 
 from shoal.jax.importer import import_stablehlo

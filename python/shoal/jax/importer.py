@@ -246,4 +246,3 @@ def _merged(own: list[dict], op: ir.Operation, others: Callable) -> list[dict]:
 
 def _parts(type: ir.TupleType) -> list[ir.Type]:
     return [type.get_type(i) for i in range(type.num_types)]
-

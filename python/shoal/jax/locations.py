@@ -83,6 +83,5 @@ def unique_names(paths: list[str], default: str) -> list[str | None]:
     names = [legal_name(path) for path in paths]
     defaults = {f"{default}{i}" for i in range(len(names))}
     return [
-        name if name and names.count(name) == 1 and name not in defaults else None
-        for name in names
+        name if name and names.count(name) == 1 and name not in defaults else None for name in names
     ]

@@ -53,7 +53,7 @@ def is_identity(kind: str, number: float | int | bool | None, element: str) -> b
 
 
 def places_of_extremum(op: ir.Operation, dims: list[int]) -> str | None:
-    """"max" or "min" where a reduce of a value and its places is JAX's argmax or argmin."""
+    """ "max" or "min" where a reduce of a value and its places is JAX's argmax or argmin."""
     if len(op.results) != 2 or len(dims) != 1:
         return None
     places = op.operands[1]

@@ -116,7 +116,9 @@ def _places(importer, op, values, inits, window: Window) -> list[Value]:
         rows = zip(starts, types[0].shape, window.strides)
         attributes = {
             "starts": i64s(starts),
-            "limits": i64s([start + (size - 1) * step + 1 if size else start for start, size, step in rows]),
+            "limits": i64s(
+                [start + (size - 1) * step + 1 if size else start for start, size, step in rows]
+            ),
             "strides": i64s(window.strides),
         }
         parts = [

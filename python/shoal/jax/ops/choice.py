@@ -53,9 +53,7 @@ def clamp(importer, op: ir.Operation) -> Value:
 @imports("chlo.is_inf")
 def is_inf(importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
-    return importer.arith.compare_to(
-        "oeq", importer.arith.op("math.absf", [value]), float("inf")
-    )
+    return importer.arith.compare_to("oeq", importer.arith.op("math.absf", [value]), float("inf"))
 
 
 @imports("chlo.is_pos_inf", "chlo.is_neg_inf")

@@ -117,9 +117,7 @@ def sign(importer, op: ir.Operation) -> Value:
 
 @imports("stablehlo.is_finite")
 def is_finite(importer, op: ir.Operation) -> Value:
-    return importer.arith.op(
-        "math.isfinite", importer.operands(op), importer.type(op.results[0])
-    )
+    return importer.arith.op("math.isfinite", importer.operands(op), importer.type(op.results[0]))
 
 
 @imports("stablehlo.logistic")

@@ -49,9 +49,7 @@ def scatter(importer, op: ir.Operation) -> list[Value]:
         trees = region_trees(block)
         if trees != [argument(count + i) for i in range(count)]:
             raise Unsupported(f"{count} operands whose updates do not just overwrite")
-        return [
-            _write(importer, op, None, values[i], values[count + 1 + i]) for i in range(count)
-        ]
+        return [_write(importer, op, None, values[i], values[count + 1 + i]) for i in range(count)]
     return [_single(importer, op, block, values[0], values[2])]
 
 

@@ -123,7 +123,9 @@ class _Generator:
         shape = list(halves[0].type.shape)
         shape[dim + 1] = 2
         attributes = {"dim": f"{dim + 1} : i64"}
-        pairs = self.arith.op("shoal.concatenate", halves, TensorType(tuple(shape), "i32"), attributes)
+        pairs = self.arith.op(
+            "shoal.concatenate", halves, TensorType(tuple(shape), "i32"), attributes
+        )
         whole = [*type.shape]
         whole[dim] = 2 * shape[dim]
         merged = self.arith.op("shoal.reshape", [pairs], TensorType(tuple(whole), "i32"))

@@ -41,7 +41,9 @@ def _by_kind(importer, op: ir.Operation, kind: str, dims: list[int]) -> Value:
         return result
     init = importer.arith.broadcast(init, result.type)
     inner = op.regions[0].blocks[0].operations[0].operation
-    return importer.arith.op(op_name(inner) if inner.name in _NAMED else _LOGIC[kind], [init, result])
+    return importer.arith.op(
+        op_name(inner) if inner.name in _NAMED else _LOGIC[kind], [init, result]
+    )
 
 
 _NAMED = tuple(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum"))
@@ -83,4 +85,3 @@ def combiner(importer, block: ir.Block):
     """A region of scalars."""
     with importer.scalars():
         return importer.region(block)
-

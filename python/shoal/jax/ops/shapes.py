@@ -99,9 +99,7 @@ def dynamic_slice(importer, op: ir.Operation) -> Value:
     if len(operands) == 1:
         return operands[0]
     sizes = {"sizes": i64s(integers(op, "slice_sizes"))}
-    return importer.arith.op(
-        "shoal.dynamic_slice", operands, importer.type(op.results[0]), sizes
-    )
+    return importer.arith.op("shoal.dynamic_slice", operands, importer.type(op.results[0]), sizes)
 
 
 @imports("stablehlo.dynamic_update_slice")
