@@ -22,10 +22,11 @@ import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import examine  # noqa: E402
+
+sys.path[1:1] = [str(examine.BIN.parent / "python"), str(examine.ROOT / "python")]
 
 
 def main(words: list[str] | None = None) -> int:

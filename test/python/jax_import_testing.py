@@ -18,14 +18,15 @@ from shoal_testing import load_results, save_inputs, shoal_run
 TOLERANCE = {"float64": 1e-12, "float32": 2e-5, "float16": 2e-3, "bfloat16": 2e-2}
 
 
-def compare_with_jax(program, *arguments):
+def compare_with_jax(program, *arguments, lower=lambda traced: traced.lower()):
     """Asserts that every result of a function is that of JAX on one device.
 
     Integers, infinities and where NaNs are must be the same; so must the sign
     of a zero in results whose name begins with `signed`.
     """
-    lowered = jax.jit(program, keep_unused=True).lower(*arguments)
-    expected = _flat("result", lowered.compile()(*arguments))
+    traced = jax.jit(program, keep_unused=True).trace(*arguments)
+    expected = _flat("result", traced.lower().compile()(*arguments))
+    lowered = lower(traced)
     names = inspect.signature(program).parameters
     inputs = {}
     for name, argument in zip(names, arguments, strict=True):

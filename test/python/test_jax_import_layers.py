@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from jax import lax
 
+import shoal.jax
 from jax_import_testing import compare_with_jax
+from shoal.jax.lowering import lower
 
 RNG = np.random.default_rng(1)
 X = RNG.standard_normal((2, 9, 8, 6)).astype(np.float32)
@@ -127,6 +129,38 @@ LAYERS = [products, convolutions, convolution_gradients, pools]
 @pytest.mark.parametrize("program", LAYERS, ids=lambda p: p.__name__)
 def test_layers(program):
     compare_with_jax(program, X, K, DEPTHWISE)
+
+
+def grouped(x, w, sizes):
+    def loss(x, w):
+        return jnp.sin(lax.ragged_dot(x, w, sizes)).sum()
+
+    bf16 = [x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)]
+    return {
+        "product": lax.ragged_dot(x, w, sizes),
+        "gradients": jax.grad(loss, (0, 1))(x, w),
+        "bf16": lax.ragged_dot(*bf16, sizes, preferred_element_type=jnp.float32),
+    }
+
+
+def batches_of_groups(x, w, sizes):
+    def loss(x, w):
+        return jnp.sin(jax.vmap(lax.ragged_dot)(x, w, sizes)).sum()
+
+    return {
+        "product": jax.vmap(lax.ragged_dot)(x, w, sizes),
+        "gradients": jax.grad(loss, (0, 1))(x, w),
+    }
+
+
+def test_grouped_products():
+    """As shoal.jax.compile lowers them: the groups of lax.ragged_dot are kept."""
+    x, w = (RNG.standard_normal(shape).astype(np.float32) for shape in ((2, 12, 4), (2, 3, 4, 5)))
+    sizes = np.array([[4, 5, 2], [1, 0, 11]], np.int32)
+    lowered = lower(jax.jit(grouped).trace(x[0], w[0], sizes[0]))
+    assert shoal.jax.import_stablehlo(lowered).count("shoal.ragged_dot") == 4
+    compare_with_jax(grouped, x[0], w[0], sizes[0], lower=lower)
+    compare_with_jax(batches_of_groups, x, w, sizes, lower=lower)
 
 
 def loops(x):

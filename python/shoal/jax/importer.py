@@ -23,19 +23,21 @@ from shoal.jax.parse import parse
 from shoal.jax.registry import Unsupported, find_importer, load_importers, op_name
 from shoal.jax.shardings import ShardingImporter
 from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type
+from shoal.mesh import Mesh
 
 
-def import_stablehlo(program: Any) -> str:
+def import_stablehlo(program: Any, *, mesh: Mesh | None = None) -> str:
     """The Shoal program, as MLIR text, of a StableHLO program.
 
     program: what `shoal.jax.parse.parse` takes.
+    mesh: the devices of a program that names none.
     Raises UnsupportedError, which lists all ops that cannot be imported with
     their types and JAX's source lines, and ShoalError for what is no program.
     """
     load_importers()
     module = parse(program)
     with module.context:
-        return Importer(module).run()
+        return Importer(module, mesh).run()
 
 
 class Importer:
@@ -46,11 +48,11 @@ class Importer:
     values: what StableHLO's values have become.
     """
 
-    def __init__(self, module: ir.Module):
+    def __init__(self, module: ir.Module, mesh: Mesh | None = None):
         self.module = module
         self.builder = Builder()
         self.arith = Arithmetic(self.builder)
-        self.shardings = ShardingImporter(module)
+        self.shardings = ShardingImporter(module, mesh)
         self.values: dict[ir.Value, Any] = {}
         self.functions = {
             string(op.operation, "sym_name"): op.operation

@@ -34,9 +34,12 @@ _ANNOTATIONS = ("stablehlo.custom_call", "sdy.sharding_constraint", "sdy.manual_
 
 
 class ShardingImporter:
-    """Meshes and shardings of one module. `meshes` are Shoal's, by their symbols."""
+    """Meshes and shardings of one module. `meshes` are Shoal's, by their symbols.
 
-    def __init__(self, module: ir.Module):
+    mesh: that of a program that names none.
+    """
+
+    def __init__(self, module: ir.Module, mesh: Mesh | None = None):
         self.meshes: dict[str, Mesh] = {}
         # The manual regions that are being imported, the innermost last.
         self.frames: list[Frame] = []
@@ -47,6 +50,8 @@ class ShardingImporter:
             self._collect_meshes(op)
         tilings = [tiling for op in _walk(module.operation) for tiling in _tilings_of(op)]
         self._add_gspmd_mesh(tilings, module)
+        if mesh and not self.meshes:
+            self._add_mesh(Mesh(mesh.axes, device_ids=mesh.device_ids))
         # Those whose order of devices no axes tile need meshes of their own.
         for tiling in tilings:
             self._axes_of_tiling(tiling)

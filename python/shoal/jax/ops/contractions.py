@@ -75,16 +75,16 @@ def converted_operands(importer, op: ir.Operation, type: TensorType) -> list[Val
     element = _operand_element(op, importer, type)
     return [
         importer.arith.convert(value, element, unsigned=is_unsigned(operand.type))
-        for value, operand in zip(importer.operands(op), op.operands)
+        for value, operand in list(zip(importer.operands(op), op.operands))[:2]
     ]
 
 
 def _operand_element(op: ir.Operation, importer, type: TensorType) -> str:
     """What both operands are converted to: one type, as einsum wants it."""
-    elements = [importer.type(operand).element for operand in op.operands]
+    elements = [importer.type(operand).element for operand in list(op.operands)[:2]]
     if "i1" in elements:  # any of all: counted, then compared with 0
         return "i32" if is_bool(type) else type.element
-    if not is_float(type) and any(is_unsigned(operand.type) for operand in op.operands):
+    if not is_float(type) and any(is_unsigned(operand.type) for operand in list(op.operands)[:2]):
         return type.element  # einsum would extend signs
     return max(elements, key=bits) if elements[0] != elements[1] else elements[0]
 

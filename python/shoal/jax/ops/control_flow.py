@@ -12,13 +12,16 @@ from jaxlib.mlir import ir
 from shoal.ir import Value
 from shoal.jax.attributes import integer, string
 from shoal.jax.ops.manual import manual_call
-from shoal.jax.registry import imports
+from shoal.jax.registry import Unsupported, imports
 from shoal.jax.shardings import exits_of
 
 
 def call_function(importer, op: ir.Operation, callee: str) -> list[Value]:
     """A call; in combiners and manual regions, which have none, what the function computes."""
-    block = importer.functions[callee].regions[0].blocks[0]
+    region = importer.functions[callee].regions[0]
+    if not region.blocks:
+        raise Unsupported(f"@{callee} has no body")
+    block = region.blocks[0]
     if importer.in_combiner or importer.shardings.frames:
         return importer.inline(block, importer.operands(op))
     if exits := exits_of(op):
