@@ -16,6 +16,7 @@ from jax import lax
 import conftest
 import shoal.jax
 from jax_import_testing import run
+from shoal.jax.lowering import lower
 from shoal.jax.locations import legal_name, unique_names
 
 
@@ -27,9 +28,12 @@ def model(params, x):
 SHAPES = {"params": {"w": (4, 4), "b": (4,)}, "x": (3, 4)}
 
 
+def arguments():
+    return jax.tree.map(jnp.ones, SHAPES, is_leaf=lambda leaf: isinstance(leaf, tuple))
+
+
 def lowered():
-    arguments = jax.tree.map(jnp.ones, SHAPES, is_leaf=lambda leaf: isinstance(leaf, tuple))
-    return jax.jit(model).lower(**arguments)
+    return jax.jit(model).lower(**arguments())
 
 
 def test_every_form_gives_the_same_program(tmp_path):
@@ -52,12 +56,7 @@ def test_every_form_gives_the_same_program(tmp_path):
 
 def test_exported_programs():
     """A portable artifact has JAX's special functions written out: the same values."""
-    arguments = jax.tree.map(
-        lambda shape: jax.ShapeDtypeStruct(shape, jnp.float32),
-        list(SHAPES.values()),
-        is_leaf=lambda leaf: isinstance(leaf, tuple),
-    )
-    exported = jax.export.export(jax.jit(model))(*arguments)
+    exported = jax.export.export(jax.jit(model))(**arguments())
     rng = np.random.default_rng(0)
     inputs = {
         name: rng.random(shape, np.float32)
@@ -100,6 +99,12 @@ def test_ops_carry_the_line_and_the_name_stack():
     assert re.search(
         rf'"shoal.argmax".*loc\("reduce"\("[^"]*{Path(__file__).name}":{line + 1}:', text
     )
+
+
+def test_places_are_the_users():
+    text = shoal.jax.import_stablehlo(lower(jax.jit(model).trace(**arguments())))
+    files = set(re.findall(r'\("([^"]*)":\d+:\d+\)', text))
+    assert files == {__file__}
 
 
 def command(*words, **options):

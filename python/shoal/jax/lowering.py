@@ -5,14 +5,19 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
+from jax._src import source_info_util
 from jax._src.interpreters import mlir
 from jax._src.lax import lax
 
 # For CPUs JAX masks the operands of a ragged_dot once per group; the rule for
 # TPUs writes chlo.ragged_dot, of which only rows of groups are multiplied.
 _RULES = ((lax.ragged_dot_general_p, partial(lax._ragged_dot_general_lower, platform="tpu")),)
+
+# Locations are those of the caller's lines, not of this package's.
+source_info_util.register_exclusion(str(Path(__file__).parent))
 
 
 def lower(traced: Any) -> Any:
