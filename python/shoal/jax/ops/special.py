@@ -47,7 +47,7 @@ def _expansion(op: ir.Operation) -> ir.Module:
     attributes = ", ".join(f"{name} = {op.attributes[name]}" for name in _names(op))
     text = (
         f"func.func @expansion({operands}) -> {result} {{\n"
-        f'  %r = "{op.name}"({names}) {{{attributes}}} : ({types}) -> {result}\n'
+        f'  %r = "{op.name}"({names}) {{{attributes}}} : ({types}) -> {result} {op.location}\n'
         f"  func.return %r : {result}\n}}"
     )
     stablehlo.register_stablehlo_passes()
