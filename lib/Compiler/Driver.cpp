@@ -8,6 +8,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "shoal/Compiler/Report.h"
 #include "shoal/InitShoal.h"
+#include "shoal/Report/Report.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -90,13 +91,15 @@ LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,
 
 /// Lowers a per-device program for its target and makes the file, if one is
 /// asked for.
-static FailureOr<LoweredProgram>
-build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds) {
+static FailureOr<LoweredProgram> build(ModuleOp module,
+                                       const DriverOptions &options,
+                                       StageSeconds &seconds,
+                                       OnPrepared onPrepared) {
   bool makesFile =
       (options.emit == Emit::Executable || options.emit == Emit::Shared) &&
       !(options.outputPath.empty() && options.files.sharedPath.empty());
   if (options.target == Target::CUDA) {
-    FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds);
+    FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds, onPrepared);
     if (failed(program) ||
         (makesFile &&
          failed(emitForCUDA(module, *program, options.outputPath, options.files,
@@ -104,7 +107,7 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds) {
       return failure();
     return program->program;
   }
-  FailureOr<LoweredProgram> program = lowerForCPU(module, seconds);
+  FailureOr<LoweredProgram> program = lowerForCPU(module, seconds, onPrepared);
   if (failed(program) ||
       (makesFile &&
        failed(emitForCPU(module, options.outputPath, options.files, seconds))))
@@ -112,16 +115,44 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds) {
   return program;
 }
 
+static bool makesPage(const DriverOptions &options) {
+  return options.emit == Emit::Report || options.report;
+}
+
+/// Writes what a reader asked for.
+static LogicalResult writeTexts(MLIRContext &context,
+                                const DriverOptions &options,
+                                const LoweredProgram &program,
+                                llvm::json::Object listing) {
+  if (options.emit == Emit::Summary)
+    return writeFile(context, options.outputPath,
+                     [&](llvm::raw_ostream &os) { printSummary(program, os); });
+  if (!makesPage(options))
+    return success();
+  StringRef target = options.target == Target::CUDA ? "cuda" : "cpu";
+  std::string page;
+  llvm::raw_string_ostream os(page);
+  writePage(makeReport(program, target, std::move(listing)), os);
+  if (options.emit == Emit::Report &&
+      failed(writeFile(context, options.outputPath,
+                       [&](llvm::raw_ostream &file) { file << page; })))
+    return failure();
+  if (options.report)
+    *options.report = std::move(page);
+  return success();
+}
+
 FailureOr<LoweredProgram> shoal::emit(ModuleOp module,
                                       const DriverOptions &options,
                                       StageSeconds &seconds) {
   MLIRContext &context = *module.getContext();
-  FailureOr<LoweredProgram> program = build(module, options, seconds);
+  llvm::json::Object listing;
+  auto list = [&](ModuleOp prepared) { listing = listProgram(prepared); };
+  FailureOr<LoweredProgram> program =
+      build(module, options, seconds,
+            makesPage(options) ? OnPrepared(list) : OnPrepared());
   if (failed(program) ||
-      (options.emit == Emit::Report &&
-       failed(writeFile(
-           context, options.outputPath,
-           [&](llvm::raw_ostream &os) { printReport(*program, os); }))) ||
+      failed(writeTexts(context, options, *program, std::move(listing))) ||
       failed(writeStatistics(context, options.statsPath, *program, seconds)))
     return failure();
   return program;

@@ -86,7 +86,7 @@ static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
   }
 }
 
-void shoal::printReport(const LoweredProgram &program, llvm::raw_ostream &os) {
+void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
   os << llvm::formatv("program {0}: {1} devices\n", description.name,
                       description.devices);

@@ -3,7 +3,6 @@
 
 #include "shoal/Target/ProgramDescription.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
-#include "shoal/Dialect/Shoal/IR/SignatureAttrs.h"
 #include "shoal/Sharding/Mesh.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -199,7 +198,7 @@ static llvm::json::Value toJSON(const MeshDescription &description) {
                             {"device_ids", std::move(ids)}};
 }
 
-static llvm::json::Value toJSON(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
+llvm::json::Array shoal::toMetadata(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
   llvm::json::Array list;
   for (AxisRefAttr axis : axes) {
     const auto *place =
@@ -225,7 +224,7 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
         });
     number = mesh - meshes.begin();
     for (DimShardingAttr dim : tensor.sharding.getDims())
-      dims.push_back(toJSON(dim.getAxes(), mesh->mesh));
+      dims.push_back(toMetadata(dim.getAxes(), mesh->mesh));
     sharding = print(tensor.sharding, "#shoal.sharding");
   } else {
     for (int64_t dim = 0; dim < tensor.globalType.getRank(); ++dim)

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
+from shoal import frontend, moe, random
 from shoal.errors import (
     CompileError,
     CompileWarning,
@@ -14,26 +15,12 @@ from shoal.errors import (
     UnsupportedError,
 )
 from shoal.executable import CompileOptions, Executable, Session, Tensor, compile_text, load
+from shoal.frontend import *
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 __all__ = [
-    "Axis",
-    "CompileError",
-    "CompileOptions",
-    "CompileWarning",
-    "Diagnostic",
-    "Dim",
-    "Executable",
-    "InputError",
-    "Mesh",
-    "RunError",
-    "Session",
-    "Sharding",
-    "ShoalError",
-    "Tensor",
-    "TraceError",
-    "TraceTypeError",
-    "UnsupportedError",
-    "compile_text",
-    "load",
-]
+    "Axis", "CompileError", "CompileOptions", "CompileWarning", "Diagnostic", "Dim", "Executable",
+    "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError",
+    "TraceTypeError", "UnsupportedError", "compile_text", "load", "moe", "random",
+]  # fmt: skip
+__all__ += frontend.__all__

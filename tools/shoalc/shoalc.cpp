@@ -52,6 +52,9 @@ struct CommandLine {
                  clEnumValN(Emit::Shared, "shared", "a shared library"),
                  clEnumValN(Emit::Spmd, "spmd", "the partitioned program"),
                  clEnumValN(Emit::Report, "report",
+                            "an HTML page: the program, its collectives and "
+                            "memory"),
+                 clEnumValN(Emit::Summary, "summary",
                             "collectives, arithmetic and memory, as text"))};
   cl::opt<int64_t> combineBytes{
       "combine-bytes", cl::value_desc("bytes"),

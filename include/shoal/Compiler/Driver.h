@@ -12,7 +12,7 @@
 
 namespace shoal {
 
-enum class Emit { Executable, Shared, Spmd, Report };
+enum class Emit { Executable, Shared, Spmd, Report, Summary };
 enum class Target { CPU, CUDA };
 
 struct DriverOptions {
@@ -24,6 +24,8 @@ struct DriverOptions {
   TargetOptions files;
   CUDAOptions cuda;
   PartitionOptions partition;
+  /// Where to leave the page of Emit::Report, whatever is emitted; may be null.
+  std::string *report = nullptr;
 };
 
 /// Adds what programs and the targets' lowerings consist of.

@@ -19,7 +19,7 @@ llvm::json::Value toStatistics(const LoweredProgram &program,
 
 /// The same for a reader: signature, collectives with bytes and reasons,
 /// arithmetic, memory.
-void printReport(const LoweredProgram &program, llvm::raw_ostream &os);
+void printSummary(const LoweredProgram &program, llvm::raw_ostream &os);
 
 } // namespace shoal
 

@@ -59,6 +59,10 @@ mlir::FailureOr<ProgramDescription> describeProgram(mlir::ModuleOp module);
 llvm::json::Value toMetadata(const ProgramDescription &program,
                              llvm::StringRef target, int64_t arenaBytes);
 
+/// `[{"axis": number in the mesh, "pre": p, "size": s}...]`, for each axis its
+/// part that is meant.
+llvm::json::Array toMetadata(mlir::ArrayRef<AxisRefAttr> axes, MeshAttr mesh);
+
 } // namespace shoal
 
 #endif // SHOAL_TARGET_PROGRAMDESCRIPTION_H

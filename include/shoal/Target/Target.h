@@ -7,6 +7,7 @@
 #define SHOAL_TARGET_TARGET_H
 
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Conversion/MemoryPlan.h"
 #include "shoal/Target/ProgramDescription.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <chrono>
@@ -56,9 +57,16 @@ struct LoweredProgram {
   int64_t arenaBytes = 0;
   /// The most bytes of buffers alive at one time: what any plan needs.
   int64_t liveBytes = 0;
+  /// Where the buffers are in the arena. What a target adds behind them, as
+  /// constants, is not among them.
+  MemoryPlan memory;
 
   int64_t peakBytes() const { return arenaBytes + description.argumentBytes(); }
 };
+
+/// Called with the per-device program as its description was made, before it is
+/// lowered. May change nothing but locations.
+using OnPrepared = llvm::function_ref<void(mlir::ModuleOp)>;
 
 /// The passes that all targets begin with: from a per-device program to calls
 /// of kernels, each one linalg op on memrefs, and of the runtime, on buffers

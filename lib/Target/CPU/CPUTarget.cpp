@@ -57,6 +57,13 @@ int64_t shoal::takeBytes(Operation *op, StringRef name) {
   return cast<IntegerAttr>(op->removeAttr(name)).getInt();
 }
 
+void shoal::takeMemory(Operation *op, LoweredProgram &program) {
+  program.arenaBytes = takeBytes(op, kArenaBytesAttr);
+  program.liveBytes = takeBytes(op, kLiveBytesAttr);
+  program.memory =
+      toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
+}
+
 FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
   if (failed(findProgram(module)) ||
       failed(runPasses(module, [](OpPassManager &pm) {
@@ -68,19 +75,22 @@ FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
 }
 
 FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
-                                             StageSeconds &seconds) {
+                                             StageSeconds &seconds,
+                                             OnPrepared onPrepared) {
   return timed(seconds, "lower", [&]() -> FailureOr<LoweredProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
-    if (failed(description) ||
-        failed(runPasses(module, buildCPULoweringPipeline)))
+    if (failed(description))
+      return failure();
+    if (onPrepared)
+      onPrepared(module);
+    if (failed(runPasses(module, buildCPULoweringPipeline)))
       return failure();
     LoweredProgram program;
     program.description = *description;
     auto main = module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
     if (!main)
       return module.emitError("the lowering to LLVM left ops behind");
-    program.arenaBytes = takeBytes(main, kArenaBytesAttr);
-    program.liveBytes = takeBytes(main, kLiveBytesAttr);
+    takeMemory(main, program);
     addEntryPoint(module, program,
                   toMetadata(program.description, "cpu", program.arenaBytes));
     return program;

@@ -22,6 +22,10 @@ runPasses(mlir::ModuleOp module,
 /// The integer attribute, which goes away.
 int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
 
+/// What PlanMemory left on the lowered function: the sizes and the plan, which
+/// go away.
+void takeMemory(mlir::Operation *op, LoweredProgram &program);
+
 /// Cleans the per-device program up and describes it: what is dead then has no
 /// number in the metadata.
 mlir::FailureOr<ProgramDescription> prepareProgram(mlir::ModuleOp module);

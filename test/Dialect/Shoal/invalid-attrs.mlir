@@ -177,13 +177,8 @@ func.func private @sharding_is_a_string(tensor<4xf32> {shoal.sharding = "x"})
 
 // -----
 
-// expected-error@+1 {{argument 0: expected shoal.unsigned to have no value and stand at a tensor of integers of 8 bits or more but got unit at 'tensor<4xf32>'}}
-func.func private @unsigned_float(tensor<4xf32> {shoal.unsigned})
-
-// -----
-
-// expected-error@+1 {{result 0: expected shoal.unsigned to have no value and stand at a tensor of integers of 8 bits or more but got true at 'tensor<4xi32>'}}
-func.func private @unsigned_with_value() -> (tensor<4xi32> {shoal.unsigned = true})
+// expected-error@+1 {{argument 0: expected shoal.unsigned to be a unit attribute, on integers}}
+func.func private @unsigned_floats(tensor<4xf32> {shoal.unsigned})
 
 // -----
 

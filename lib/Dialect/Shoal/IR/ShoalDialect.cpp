@@ -4,7 +4,6 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
-#include "mlir/IR/TypeUtilities.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
@@ -16,7 +15,6 @@
 #include "shoal/Dialect/Shoal/IR/RaggedOps.h"
 #include "shoal/Dialect/Shoal/IR/RegionOps.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
-#include "shoal/Dialect/Shoal/IR/SignatureAttrs.h"
 #include "shoal/Dialect/Shoal/IR/WindowOps.h"
 
 using namespace mlir;
@@ -125,12 +123,6 @@ static bool isGlobalTypeOf(Attribute value, Type type) {
          global.getElementType() == local.getElementType();
 }
 
-/// One that has an unsigned counterpart.
-static bool isWideInteger(Type type) {
-  Type element = getElementTypeOrSelf(type);
-  return element.isInteger() && !element.isInteger(1);
-}
-
 /// An attribute of argument or result `index` of `op`, as `kind` says.
 static LogicalResult verifyValueAttribute(Operation *op, Type type,
                                           StringRef kind, unsigned index,
@@ -147,12 +139,11 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
                   << type;
   }
   if (attribute.getName() == kUnsignedAttr) {
-    if (isa<UnitAttr>(attribute.getValue()) && isWideInteger(type))
+    if (isa<UnitAttr>(attribute.getValue()) &&
+        getElementTypeOrSelf(type).isInteger())
       return success();
     return fail() << "expected " << kUnsignedAttr
-                  << " to have no value and stand at a tensor of integers of "
-                     "8 bits or more but got "
-                  << attribute.getValue() << " at " << type;
+                  << " to be a unit attribute, on integers";
   }
   if (attribute.getName() != kShardingAttr)
     return fail() << "unknown attribute " << attribute.getName();

@@ -1,0 +1,92 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The same elements as another type."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.frontend import dtypes
+from shoal.frontend.core import ArrayLike, as_value, emit_one
+
+if TYPE_CHECKING:
+    from shoal.frontend.value import Value
+
+__all__ = ["astype", "bitcast"]
+
+
+def astype(operand: ArrayLike, dtype: Any) -> Value:
+    """The elements as another type.
+
+    Floats to integers are cut towards zero; beyond the type's range the result
+    is unspecified. To bool: whether the element is not zero.
+    """
+    return convert(as_value(operand), dtypes.as_dtype(dtype))
+
+
+def convert(value: Value, dtype: np.dtype) -> Value:
+    """`astype`, without checks."""
+    if value.dtype == dtype:
+        return value
+    if dtypes.is_bool(dtype):
+        from shoal.frontend.logic import not_equal
+
+        return not_equal(value, 0)
+    if {value.dtype, dtype} == {dtypes.bfloat16, np.dtype("float16")}:
+        value = convert(value, dtypes.FLOAT32)  # neither holds the other
+    op = _conversion(value.dtype, dtype)
+    if op is None:
+        return type(value)(value.ir, dtype, value.scope)
+    return emit_one(op, [value], value.shape, dtype)
+
+
+def as_float(operand: ArrayLike) -> Value:
+    """Integers and bools as float32."""
+    value = as_value(operand)
+    return convert(value, dtypes.to_float(value.dtype))
+
+
+def bitcast(operand: ArrayLike, dtype: Any) -> Value:
+    """The same bits as elements of another type.
+
+    To a type narrower by r there is a last dimension of size r more, with an
+    element's bits from its low end; to a wider one that dimension goes.
+    TraceError where it has another size, or where one of the types is bool.
+    """
+    from shoal.frontend.checks import check
+
+    value, target = as_value(operand), dtypes.as_dtype(dtype)
+    check(
+        not dtypes.is_bool(value.dtype) and not dtypes.is_bool(target),
+        f"bitcast: {value.dtype} to {target}: a bool has no bits to share",
+    )
+    shape, ratio = value.shape, value.dtype.itemsize / target.itemsize
+    if ratio > 1:
+        shape = (*shape, int(ratio))
+    elif ratio < 1:
+        check(
+            shape and shape[-1] == 1 / ratio,
+            f"bitcast: {value.dtype}{list(shape)} to {target}: expected a last dimension of "
+            f"{int(1 / ratio)}",
+        )
+        shape = shape[:-1]
+    if value.ir.type.element == dtypes.element(target):
+        return type(value)(value.ir, target, value.scope)
+    return emit_one("shoal.bitcast_convert", [value], shape, target)
+
+
+def _conversion(source: np.dtype, target: np.dtype) -> str | None:
+    """The op, or None where integers differ in their sign alone."""
+    has_no_sign = dtypes.is_unsigned(source) or dtypes.is_bool(source)
+    grows = target.itemsize > source.itemsize
+    if dtypes.is_float(source):
+        if dtypes.is_float(target):
+            return "arith.extf" if grows else "arith.truncf"
+        return "arith.fptoui" if dtypes.is_unsigned(target) else "arith.fptosi"
+    if dtypes.is_float(target):
+        return "arith.uitofp" if has_no_sign else "arith.sitofp"
+    if grows or dtypes.is_bool(source):
+        return "arith.extui" if has_no_sign else "arith.extsi"
+    return "arith.trunci" if target.itemsize < source.itemsize else None

@@ -1,0 +1,285 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What is being traced: the program so far, its mesh, where the user's code is.
+
+Every other module of the frontend adds ops by `emit`, and makes values of
+NumPy arrays and Python numbers by `as_value`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import json
+import sys
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Any, TypeAlias, Union
+
+import numpy as np
+
+from shoal import ir
+from shoal.errors import TraceError, TraceTypeError
+from shoal.frontend import dtypes
+from shoal.mesh import Mesh
+
+if TYPE_CHECKING:
+    from shoal.frontend.value import Value
+
+ArrayLike: TypeAlias = Union["Value", np.ndarray, np.generic, bool, int, float]
+Type: TypeAlias = tuple[tuple[int, ...], np.dtype]
+
+_PACKAGE = str(Path(__file__).resolve().parents[1])
+
+
+@dataclass
+class Scope:
+    """A region that is being traced; its values live as long as it is open."""
+
+    name: str
+    is_isolated: bool = False
+    is_open: bool = True
+
+
+class Trace:
+    """One program. `scopes` are the function and the regions open around the next op."""
+
+    def __init__(self, mesh: Mesh | None):
+        self.builder = ir.Builder()
+        self.mesh = mesh
+        self.scopes: list[Scope] = []
+        # The axes of `shoal.manual` around the next op.
+        self.manual_axes: tuple[str, ...] = ()
+
+
+_active = threading.local()
+
+
+def current(what: str) -> Trace:
+    """The trace of this thread; `what` needs one."""
+    trace = getattr(_active, "trace", None)
+    if trace is None:
+        raise TraceError(
+            f"{what}: only inside of a function that shoal.trace or shoal.compile traces"
+        )
+    return trace
+
+
+@contextlib.contextmanager
+def activate(trace: Trace) -> Iterator[None]:
+    """Ops go to this trace meanwhile. One trace at a time in a thread."""
+    if getattr(_active, "trace", None) is not None:
+        raise TraceError("trace: called inside of a function that is being traced")
+    _active.trace = trace
+    try:
+        yield
+    finally:
+        _active.trace = None
+        for scope in trace.scopes:
+            scope.is_open = False
+
+
+def is_internal(frame: FrameType) -> bool:
+    """Whether the frame is of this package, not of its user."""
+    return frame.f_code.co_filename.startswith(_PACKAGE)
+
+
+def user_location() -> ir.Location:
+    """The line, and from Python 3.11 on the column, of the innermost user's frame."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_internal(frame):
+        frame = frame.f_back
+    if frame is None:
+        return ir.Location("<unknown>", 0)
+    return ir.Location(frame.f_code.co_filename, frame.f_lineno, _column(frame))
+
+
+def _column(frame: FrameType) -> int:
+    if sys.version_info < (3, 11):
+        return 0
+    positions = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
+    _, _, column, _ = next(positions, (None,) * 4)
+    return 0 if column is None else column + 1
+
+
+def tensor_type(shape: Sequence[int], dtype: np.dtype) -> ir.TensorType:
+    return ir.TensorType(tuple(int(size) for size in shape), dtypes.element(dtype))
+
+
+def emit(
+    name: str,
+    operands: Sequence[Value],
+    results: Sequence[Type],
+    attributes: Mapping[str, str | None] | None = None,
+    regions: Sequence[ir.Region] = (),
+) -> list[Value]:
+    """Adds an op at the user's line.
+
+    results: shape and type of each; attributes as `ir.Builder.op` takes them.
+    TraceError for an operand that is of another trace or of a region that ended.
+    """
+    from shoal.frontend.value import Value
+
+    trace = current(name)
+    for operand in operands:
+        check_visible(operand, trace)
+    written = trace.builder.op(
+        name,
+        [operand.ir for operand in operands],
+        [tensor_type(*result) for result in results],
+        attributes,
+        regions,
+        user_location(),
+    )
+    scope = trace.scopes[-1]
+    return [Value(value, dtype, scope) for value, (_, dtype) in zip(written, results)]
+
+
+def emit_one(
+    name: str,
+    operands: Sequence[Value],
+    shape: Sequence[int],
+    dtype: np.dtype,
+    attributes: Mapping[str, str | None] | None = None,
+    regions: Sequence[ir.Region] = (),
+) -> Value:
+    """`emit` of an op with one result."""
+    return emit(name, operands, [(tuple(shape), dtype)], attributes, regions)[0]
+
+
+def check_visible(value: Value, trace: Trace) -> None:
+    """TraceError for a value of another trace or of a region that is not around the next op."""
+    if not value.scope.is_open:
+        raise TraceError(
+            f"a value of {value.scope.name} is used after its end; return it from there instead"
+        )
+    inner = list(itertools.takewhile(lambda s: s is not value.scope, reversed(trace.scopes)))
+    if len(inner) == len(trace.scopes):
+        raise TraceError(f"a value of {value.scope.name} is used in another program")
+    for scope in inner:
+        if scope.is_isolated:
+            raise TraceError(f"a value from outside of {scope.name}; pass it as an operand instead")
+
+
+@contextlib.contextmanager
+def region(
+    name: str,
+    arguments: Sequence[Type],
+    is_isolated: bool = False,
+) -> Iterator[tuple[ir.Region, list[Value]]]:
+    """Ops go into a new region meanwhile: yields it and its arguments.
+
+    A region that is given to no op is lost, with all that was written in it.
+    """
+    from shoal.frontend.value import Value
+
+    trace = current(name)
+    result = trace.builder.region([tensor_type(*argument) for argument in arguments])
+    scope = Scope(name, is_isolated)
+    trace.scopes.append(scope)
+    try:
+        with trace.builder.block(result):
+            yield result, [
+                Value(value, dtype, scope)
+                for value, (_, dtype) in zip(result.arguments, arguments)
+            ]
+    finally:
+        scope.is_open = False
+        trace.scopes.pop()
+
+
+def as_value(operand: ArrayLike, dtype: np.dtype | None = None, what: str = "operand") -> Value:
+    """A value of the program; arrays and numbers become constants.
+
+    dtype: the type of a Python number, which has none of its own. Values and
+    arrays keep theirs. TraceTypeError for what is neither.
+    """
+    from shoal.frontend.value import Value
+
+    if isinstance(operand, Value):
+        return operand
+    if is_scalar(operand):
+        return splat(operand, (), dtype or dtypes.of_scalar(operand))
+    return constant(as_array(operand, what))
+
+
+def is_scalar(operand: Any) -> bool:
+    """A Python number, whose type is that of what it is used with."""
+    return isinstance(operand, (bool, int, float))
+
+
+def as_array(operand: Any, what: str = "operand") -> np.ndarray:
+    """A NumPy array of supported elements; a list's numbers are Python's."""
+    if not isinstance(operand, (np.ndarray, np.generic, list, tuple, bool, int, float)):
+        raise TraceTypeError(
+            f"{what}: expected a Value, a NumPy array or a number, got {type(operand).__name__}"
+        )
+    if isinstance(operand, (list, tuple)) and _contains_value(operand):
+        raise TraceTypeError(f"{what}: a list with Values in it; make one by shoal.stack")
+    array = _narrowed(operand) if not isinstance(operand, (np.ndarray, np.generic)) else operand
+    return np.asarray(array, dtypes.as_dtype(np.asarray(array).dtype))
+
+
+def _contains_value(operand: Any) -> bool:
+    from shoal.frontend.value import Value
+
+    if isinstance(operand, (list, tuple)):
+        return any(map(_contains_value, operand))
+    return isinstance(operand, Value)
+
+
+def _narrowed(numbers: Any) -> np.ndarray:
+    """Python's numbers as int32 or float32, not NumPy's 64 bits."""
+    try:
+        array = np.asarray(numbers)
+    except ValueError as error:
+        raise TraceError(f"not an array: {error}") from None
+    if array.dtype == dtypes.INT64:
+        for number in (array.min(initial=0), array.max(initial=0)):
+            dtypes.check_fits(int(number), dtypes.INT32)
+        return array.astype(dtypes.INT32)
+    return array.astype(dtypes.FLOAT32) if array.dtype == dtypes.FLOAT64 else array
+
+
+def splat(number: bool | int | float, shape: Sequence[int], dtype: np.dtype) -> Value:
+    """A constant of one number everywhere."""
+    if isinstance(number, int) and not dtypes.is_float(dtype):
+        dtypes.check_fits(int(number), dtype)
+    return _constant(np.array(number).astype(dtype), tuple(shape))
+
+
+def constant(array: np.ndarray) -> Value:
+    """A constant of the array's shape and type."""
+    # Bits are equal also for NaNs, and differ for zeros of two signs.
+    bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}")
+    is_splat = bits.size > 0 and bool((bits == bits[0]).all())
+    return _constant(array.reshape(-1)[0] if is_splat else array, array.shape)
+
+
+def _constant(array: np.ndarray, shape: tuple[int, ...]) -> Value:
+    array = np.asarray(array)
+    type = tensor_type(shape, array.dtype)
+    attributes = {"value": f"dense<{_literal(array)}> : {type}"}
+    return emit_one("arith.constant", [], shape, array.dtype, attributes)
+
+
+def _literal(array: np.ndarray) -> str:
+    if dtypes.is_bool(array.dtype):  # MLIR packs the bits of i1 in its binary form
+        return json.dumps(array.tolist())
+    if array.size == 0:
+        return ""
+    if array.ndim == 0 and np.isfinite(array):
+        return _number(array)
+    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
+    return f'"0x{little.tobytes().hex().upper()}"'
+
+
+def _number(array: np.ndarray) -> str:
+    if dtypes.is_integer(array.dtype):
+        return str(int(array))
+    mantissa, exponent = f"{float(array)!r}e".split("e")[:2]
+    mantissa += "" if "." in mantissa else ".0"
+    return f"{mantissa}e{exponent}" if exponent else mantissa

@@ -1,0 +1,132 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Tensors made of nothing: constants, ranges, one-hot vectors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from shoal.errors import TraceTypeError
+from shoal.frontend import dtypes
+from shoal.frontend.broadcasting import as_operand
+from shoal.frontend.checks import as_axis, as_int, as_shape, check
+from shoal.frontend.conversion import convert
+from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.elementwise import add, multiply
+from shoal.frontend.logic import greater_equal
+
+if TYPE_CHECKING:
+    from shoal.frontend.value import Value
+
+__all__ = [
+    "arange", "array", "eye", "full", "full_like", "iota", "one_hot", "ones", "ones_like", "tril",
+    "triu", "zeros", "zeros_like",
+]  # fmt: skip
+
+Shape = int | Sequence[int]
+
+
+def array(elements: Any, dtype: Any = None) -> Value:
+    """A constant of a NumPy array, a list or a number; a list's numbers are int32 or float32."""
+    value = as_value(elements) if not isinstance(elements, (list, tuple)) else _constant(elements)
+    return value if dtype is None else convert(value, dtypes.as_dtype(dtype))
+
+
+def _constant(elements: Any) -> Value:
+    from shoal.frontend.core import as_array, constant
+
+    return constant(as_array(elements, "array"))
+
+
+def full(shape: Shape, value: ArrayLike, dtype: Any = None) -> Value:
+    """The value everywhere; its own type where no dtype is given."""
+    sizes = as_shape(shape, "full")
+    target = dtypes.as_dtype(dtype) if dtype is not None else as_value(value).dtype
+    return as_operand(value, sizes, target)
+
+
+def zeros(shape: Shape, dtype: Any = dtypes.FLOAT32) -> Value:
+    return full(shape, 0, dtype)
+
+
+def ones(shape: Shape, dtype: Any = dtypes.FLOAT32) -> Value:
+    return full(shape, 1, dtype)
+
+
+def full_like(like: ArrayLike, value: ArrayLike, dtype: Any = None) -> Value:
+    """`full` with the shape and, without a dtype, the type of `like`."""
+    template = as_value(like)
+    return full(template.shape, value, template.dtype if dtype is None else dtype)
+
+
+def zeros_like(like: ArrayLike, dtype: Any = None) -> Value:
+    return full_like(like, 0, dtype)
+
+
+def ones_like(like: ArrayLike, dtype: Any = None) -> Value:
+    return full_like(like, 1, dtype)
+
+
+def iota(shape: Shape, axis: int = 0, dtype: Any = dtypes.INT32) -> Value:
+    """Each element is its index along one dimension."""
+    sizes, kind = as_shape(shape, "iota"), dtypes.as_dtype(dtype)
+    if dtypes.is_bool(kind):
+        raise TraceTypeError("iota: indices are not bool")
+    dim = as_axis(axis, len(sizes), "iota")
+    return emit_one("shoal.iota", [], sizes, kind, {"dim": f"{dim} : i64"})
+
+
+def arange(start: int, stop: int | None = None, step: int = 1, dtype: Any = None) -> Value:
+    """start, start + step, ... below stop; arange(n) is 0 ... n - 1."""
+    first, end = (0, start) if stop is None else (start, stop)
+    check(step != 0, "arange: step is 0")
+    count = max(0, math.ceil((end - first) / step))
+    kind = dtypes.as_dtype(dtype) if dtype is not None else dtypes.promote(first, end, step)
+    result = iota((count,), 0, kind)
+    result = result if step == 1 else multiply(result, step)
+    return result if first == 0 else add(result, first)
+
+
+def eye(rows: int, columns: int | None = None, dtype: Any = dtypes.FLOAT32) -> Value:
+    """Ones on the diagonal."""
+    shape = (rows, rows if columns is None else columns)
+    return convert(iota(shape, 0) == iota(shape, 1), dtypes.as_dtype(dtype))
+
+
+def one_hot(
+    indices: ArrayLike, size: int, dtype: Any = dtypes.FLOAT32, axis: int = -1
+) -> Value:
+    """A one at each index along a new dimension of the result; out of range: zeros."""
+    value, kind = as_value(indices), dtypes.as_dtype(dtype)
+    if dtypes.is_float(value.dtype):
+        raise TraceTypeError(f"one_hot: expected indices of integers, got {value.dtype}")
+    dim = as_axis(axis, value.ndim + 1, "one_hot")
+    count = as_int(size, "one_hot: size")
+    shape = as_shape([*value.shape[:dim], count, *value.shape[dim:]], "one_hot")
+    if dtypes.is_unsigned(value.dtype):  # 200 of uint8 is not -56
+        value = convert(value, dtypes.INT32 if value.dtype.itemsize < 4 else dtypes.INT64)
+    result = emit_one(
+        "shoal.one_hot", [value], shape, dtypes.FLOAT32 if dtypes.is_bool(kind) else kind,
+        {"dim": f"{dim} : i64"},
+    )
+    return convert(result, kind)
+
+
+def tril(operand: ArrayLike, k: int = 0) -> Value:
+    """Zero above the k-th diagonal of the last two dimensions."""
+    from shoal.frontend.elementwise import where
+
+    value = as_value(operand)
+    check(value.ndim >= 2, f"tril: expected two dimensions or more, got {value.ndim}")
+    rows, columns = iota(value.shape, -2), iota(value.shape, -1)
+    return where(greater_equal(add(rows, k), columns), value, zeros_like(value))
+
+
+def triu(operand: ArrayLike, k: int = 0) -> Value:
+    """Zero below the k-th diagonal of the last two dimensions."""
+    from shoal.frontend.elementwise import where
+
+    value = as_value(operand)
+    return where(as_value(tril(ones_like(value, bool), k - 1)), zeros_like(value), value)

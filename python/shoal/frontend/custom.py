@@ -1,0 +1,55 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions in C, and the barrier that nothing is moved across."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shoal import ir
+from shoal.frontend import pytrees
+from shoal.frontend.checks import check
+from shoal.frontend.core import ArrayLike, as_value, emit
+
+if TYPE_CHECKING:
+    from shoal.frontend.tracing import TensorSpec
+    from shoal.frontend.value import Value
+
+__all__ = ["custom_call", "optimization_barrier"]
+
+
+def custom_call(
+    target: str,
+    operands: Sequence[ArrayLike],
+    results: Sequence[TensorSpec],
+    *,
+    rule: str | None = None,
+    sums: str = "",
+    config: str = "",
+) -> list[Value]:
+    """Calls the C function of this name; shoal/Runtime/CustomCall.h has its type.
+
+    results: shape and type of each.
+    rule: how the call may be split, a letter per dimension, "bi,ij->bj"; a
+      dimension "." and, without a rule, all dimensions are whole on each device.
+    sums: letters whose splits give results to be added up.
+    config: what the function gets as text.
+    """
+    check(results, "custom_call: no results")
+    values = [as_value(operand) for operand in operands]
+    attributes = {"target": ir.quoted(target)}
+    attributes |= {} if rule is None else {"rule": ir.quoted(rule)}
+    attributes |= {"sums": ir.quoted(sums)} if sums else {}
+    attributes |= {"config": ir.quoted(config)} if config else {}
+    types = [(spec.shape, spec.dtype) for spec in results]
+    return emit("shoal.custom_call", values, types, attributes)
+
+
+def optimization_barrier(tree: pytrees.Tree) -> pytrees.Tree:
+    """The values of a tree; nothing is computed across it, and no equal values are merged."""
+    leaves, spec = pytrees.flatten(tree)
+    values = [as_value(leaf) for leaf in leaves]
+    check(values, "optimization_barrier: no values")
+    types = [(value.shape, value.dtype) for value in values]
+    return pytrees.unflatten(spec, emit("shoal.optimization_barrier", values, types))

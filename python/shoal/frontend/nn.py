@@ -1,0 +1,157 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What neural networks are made of."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from shoal.errors import TraceTypeError
+from shoal.frontend import dtypes
+from shoal.frontend.broadcasting import as_operand
+from shoal.frontend.checks import as_axis, as_int, check
+from shoal.frontend.conversion import as_float
+from shoal.frontend.core import ArrayLike, as_value, emit, emit_one
+from shoal.frontend.elementwise import add, divide, maximum, subtract
+from shoal.frontend.functions import exp, log, log1p
+from shoal.frontend.reductions import max, sum
+
+if TYPE_CHECKING:
+    from shoal.frontend.value import Value
+
+__all__ = [
+    "gelu", "layer_norm", "log_softmax", "logsumexp", "relu", "sigmoid", "silu", "softmax",
+    "softplus", "top_k_gating",
+]  # fmt: skip
+
+
+def relu(x: ArrayLike) -> Value:
+    """max(x, 0)."""
+    value = as_value(x)
+    if not dtypes.is_float(value.dtype):
+        return maximum(value, 0)
+    return emit_one("shoal.relu", [value], value.shape, value.dtype)
+
+
+def gelu(x: ArrayLike, *, approximate: bool = False) -> Value:
+    """x * Phi(x), by erf or, approximately, by tanh."""
+    value = as_float(x)
+    attributes = {"approximate": None} if approximate else None
+    return emit_one("shoal.gelu", [value], value.shape, value.dtype, attributes)
+
+
+def silu(x: ArrayLike) -> Value:
+    """x / (1 + exp(-x))."""
+    value = as_float(x)
+    return emit_one("shoal.silu", [value], value.shape, value.dtype)
+
+
+def sigmoid(x: ArrayLike) -> Value:
+    """1 / (1 + exp(-x))."""
+    return divide(1, add(1, exp(-as_float(x))))
+
+
+def softplus(x: ArrayLike) -> Value:
+    """log(1 + exp(x)), without overflow."""
+    value = as_float(x)
+    return add(maximum(value, 0), log1p(exp(-abs(value))))
+
+
+def softmax(x: ArrayLike, axis: int = -1) -> Value:
+    """exp(x - max) / sum along a dimension; bfloat16 and float16 are computed in float32."""
+    value = as_float(x)
+    dim = as_axis(axis, value.ndim, "softmax")
+    attributes = {"axis": f"{dim} : i64"}
+    return emit_one("shoal.softmax", [value], value.shape, value.dtype, attributes)
+
+
+def logsumexp(x: ArrayLike, axis: int = -1, *, keepdims: bool = False) -> Value:
+    """log(sum(exp(x))) along a dimension, without overflow."""
+    value = as_float(x)
+    highest = max(value, axis, keepdims=True)
+    total = log(sum(exp(subtract(value, highest)), axis, keepdims=True))
+    result = add(highest, total)
+    return result if keepdims else result.squeeze(axis)
+
+
+def log_softmax(x: ArrayLike, axis: int = -1) -> Value:
+    """log(softmax(x)), without overflow."""
+    value = as_float(x)
+    return subtract(value, logsumexp(value, axis, keepdims=True))
+
+
+def layer_norm(
+    x: ArrayLike,
+    scale: ArrayLike = 1.0,
+    bias: ArrayLike = 0.0,
+    *,
+    axis: int = -1,
+    epsilon: float = 1e-5,
+) -> Value:
+    """(x - mean) / sqrt(variance + epsilon) * scale + bias along a dimension.
+
+    scale, bias: scalars, or vectors of the dimension's size.
+    """
+    value = as_float(x)
+    dim = as_axis(axis, value.ndim, "layer_norm")
+    size = value.shape[dim]
+    vectors = [as_operand(vector, (size,), value.dtype) for vector in (scale, bias)]
+    attributes = {"axis": f"{dim} : i64", "epsilon": f"{float(epsilon):e} : f64"}
+    return emit_one("shoal.layer_norm", [value, *vectors], value.shape, value.dtype, attributes)
+
+
+def top_k_gating(
+    gates: ArrayLike,
+    k: int,
+    *,
+    capacity: int | None = None,
+    capacity_factor: float | None = None,
+    min_capacity: int = 4,
+    key: ArrayLike | None = None,
+) -> tuple[Value, Value, Value]:
+    """GShard's Algorithm 1 for gates [G, S, E], a softmax over the E experts.
+
+    Gives combine weights and a dispatch mask, both [G, S, E, C], and the
+    auxiliary loss, a scalar; all of the gates' type. C is `capacity` or
+    max(min_capacity, ceil(capacity_factor * k * S / E)). With a key (two
+    integers, shoal.random.key) choices after the first are dropped at random.
+    """
+    value, choices = as_float(gates), as_int(k, "top_k_gating: k")
+    check(value.ndim == 3, f"top_k_gating: expected gates [G, S, E], got {list(value.shape)}")
+    groups, tokens, experts = value.shape
+    check(1 <= choices <= experts, f"top_k_gating: k = {choices} of {experts} experts")
+    check(
+        (capacity is None) != (capacity_factor is None),
+        "top_k_gating: expected one of capacity and capacity_factor",
+    )
+    attributes = {"k": f"{choices} : i64"}
+    if capacity is not None:
+        room = as_int(capacity, "top_k_gating: capacity")
+        attributes["capacity"] = f"{room} : i64"
+    else:
+        factor, least = float(capacity_factor), as_int(min_capacity, "top_k_gating: min_capacity")
+        check(factor > 0 and least > 0, f"top_k_gating: factor {factor}, min_capacity {least}")
+        room = _room(factor, choices, tokens, experts, least)
+        attributes["capacity_factor"] = f"{factor:.17e} : f64"
+        attributes["min_capacity"] = f"{least} : i64"
+    check(room > 0, f"top_k_gating: capacity {room} is not positive")
+    wide = ((groups, tokens, experts, room), value.dtype)
+    types = [wide, wide, ((), value.dtype)]
+    keys = [] if key is None else [as_key(key)]
+    combine, dispatch, loss = emit("shoal.top_k_gating", [value, *keys], types, attributes)
+    return combine, dispatch, loss
+
+
+def _room(factor: float, k: int, tokens: int, experts: int, least: int) -> int:
+    """In the order in which the op computes it."""
+    room = math.ceil(factor * k * tokens / experts)
+    return room if room > least else least
+
+
+def as_key(key: ArrayLike) -> Value:
+    """Two integers; TraceTypeError for anything else."""
+    value = as_value(key)
+    if value.shape != (2,) or not dtypes.is_integer(value.dtype) or value.dtype.itemsize < 4:
+        raise TraceTypeError(f"expected a key, two int32 or int64, got {value!r}")
+    return value

@@ -1,0 +1,112 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Trees of arrays: lists, tuples, dicts and what optree knows in the namespace "shoal"."""
+
+from __future__ import annotations
+
+import re
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import inspect
+import optree
+
+from shoal.errors import TraceError, TraceTypeError
+from shoal.frontend.annotations import P
+from shoal.mesh import Sharding
+
+NAMESPACE = "shoal"
+
+Tree = Any
+
+
+def flatten(tree: Any) -> tuple[list[Any], optree.PyTreeSpec]:
+    return optree.tree_flatten(tree, namespace=NAMESPACE)
+
+
+def unflatten(spec: optree.PyTreeSpec, leaves: Sequence[Any]) -> Any:
+    return optree.tree_unflatten(spec, leaves)
+
+
+def paths(tree: Any) -> list[tuple[Any, ...]]:
+    """The keys and positions that lead to each leaf."""
+    return optree.tree_paths(tree, namespace=NAMESPACE)
+
+
+def place(path: Sequence[Any]) -> str:
+    """["wi"][0], for errors."""
+    return "".join(f"[{key!r}]" for key in path)
+
+
+def argument_names(
+    function: Callable[..., Any], args: Sequence[Any] | Mapping[str, Any]
+) -> list[str]:
+    """What each leaf of `args` is called: x, params.wi, or args.0 of a variadic one."""
+    if isinstance(args, Mapping):
+        _bind(function, (), args)
+        return _names(args, "argument")
+    bound = _bind(function, args, {})
+    if bound is None:
+        return _names(OrderedDict((f"arg{i}", arg) for i, arg in enumerate(args)), "argument")
+    return _names(OrderedDict(bound.arguments), "argument")
+
+
+def result_names(result: Any) -> list[str]:
+    """result0, result1.router, or a dict's keys."""
+    return _names(result, "result")
+
+
+def _bind(function: Callable, args: Sequence, named: Mapping) -> inspect.BoundArguments | None:
+    """TraceTypeError where the function does not take them; None where it does not say."""
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        return None
+    try:
+        return signature.bind(*args, **named)
+    except TypeError as error:
+        title = getattr(function, "__name__", "the function")
+        raise TraceTypeError(f"{title}{signature}: {error}") from None
+
+
+def _names(tree: Any, kind: str) -> list[str]:
+    names: dict[str, tuple] = {}
+    for path in paths(tree):
+        name = ".".join(map(_usable, path))
+        if kind == "result" and (not path or isinstance(path[0], int)):
+            name = f"result{name or 0}"
+        if name in names:
+            raise TraceError(
+                f'{kind}s {place(names[name])} and {place(path)} would both be called "{name}"'
+            )
+        names[name] = path
+    return list(names)
+
+
+def _usable(key: Any) -> str:
+    """A key as part of a name, which stands in NAME=FILE and in a file's name."""
+    return re.sub(r"[\s=/\0]+", ".", str(key)).strip(".") or "_"
+
+
+_ANY = object()
+
+
+def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | None]:
+    """One per leaf of the tree. A leaf of `prefix` stands for all below it."""
+
+    def is_spec(node: Any) -> bool:
+        return node is None or isinstance(node, (P, Sharding))
+
+    leaves, spec = optree.tree_flatten(
+        prefix, is_leaf=is_spec, none_is_leaf=True, namespace=NAMESPACE
+    )
+    for leaf in leaves:
+        if not is_spec(leaf):
+            raise TraceTypeError(f"{what}: expected shoal.P(...), a Sharding or None, got {leaf!r}")
+    marked = optree.tree_unflatten(spec, [_ANY if leaf is None else leaf for leaf in leaves])
+    try:
+        spread = optree.broadcast_prefix(marked, tree, is_leaf=is_spec, namespace=NAMESPACE)
+    except ValueError as error:
+        raise TraceError(f"{what}: {error}") from None
+    return [None if leaf is _ANY else leaf for leaf in spread]

@@ -1,0 +1,132 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reductions over dimensions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal import ir
+from shoal.errors import TraceTypeError
+from shoal.frontend import dtypes
+from shoal.frontend.bits import in_signed_order
+from shoal.frontend.checks import as_axes, check
+from shoal.frontend.conversion import as_float, convert
+from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.elementwise import divide, square, subtract
+from shoal.frontend.shape import reshape
+
+if TYPE_CHECKING:
+    from shoal.frontend.value import Value
+
+__all__ = ["all", "any", "max", "mean", "min", "prod", "std", "sum", "var"]
+
+Axes = int | Sequence[int] | None
+# The numbers of the dialect's ReduceKind.
+KINDS = {"sum": 0, "prod": 1, "max": 2, "min": 3, "and": 4, "or": 5}
+
+
+def kind_attribute(kind: str) -> str:
+    return f"{KINDS[kind]} : i32"
+
+
+def _reduce(kind: str, value: Value, axis: Axes, keepdims: bool) -> Value:
+    dims = as_axes(axis, value.ndim, kind)
+    shape = [size for dim, size in enumerate(value.shape) if dim not in dims]
+    result = value
+    if dims:
+        attributes = {"kind": kind_attribute(kind), "dims": ir.i64s(dims)}
+        result = emit_one("shoal.reduce", [value], shape, value.dtype, attributes)
+    if not keepdims:
+        return result
+    return reshape(result, [1 if dim in dims else size for dim, size in enumerate(value.shape)])
+
+
+def sum(
+    operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False, dtype: Any = None
+) -> Value:
+    """The sum over the dimensions, all for None.
+
+    dtype: the type of the sum; without one that of the elements, but bools and
+    integers of less than 32 bits are added as int32 or uint32.
+    """
+    return _reduce("sum", _addend(as_value(operand), dtype), axis, keepdims)
+
+
+def prod(
+    operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False, dtype: Any = None
+) -> Value:
+    """The product over the dimensions, of the types of `sum`."""
+    return _reduce("prod", _addend(as_value(operand), dtype), axis, keepdims)
+
+
+def _addend(value: Value, dtype: Any) -> Value:
+    if dtype is not None:
+        return convert(value, dtypes.as_dtype(dtype))
+    if dtypes.is_float(value.dtype) or value.dtype.itemsize >= 4:
+        return value
+    return convert(value, np.dtype("uint32" if dtypes.is_unsigned(value.dtype) else "int32"))
+
+
+def max(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
+    """The largest element; NaN where there is one; of bools: or. Of none: the type's lowest."""
+    return _extremum("max", "or", operand, axis, keepdims)
+
+
+def min(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
+    """The smallest element; NaN where there is one; of bools: and. Of none: the type's highest."""
+    return _extremum("min", "and", operand, axis, keepdims)
+
+
+def _extremum(kind: str, of_bools: str, operand: ArrayLike, axis: Axes, keepdims: bool) -> Value:
+    value = as_value(operand)
+    if dtypes.is_bool(value.dtype):
+        return _reduce(of_bools, value, axis, keepdims)
+    return in_signed_order(value, lambda signed: _reduce(kind, signed, axis, keepdims))
+
+
+def any(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
+    """Whether an element is not zero."""
+    return _reduce("or", convert(as_value(operand), dtypes.BOOL), axis, keepdims)
+
+
+def all(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
+    """Whether no element is zero."""
+    return _reduce("and", convert(as_value(operand), dtypes.BOOL), axis, keepdims)
+
+
+def mean(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
+    """The sum over the number of elements; integers as float32. TraceError for none."""
+    value = as_float(operand)
+    dims = as_axes(axis, value.ndim, "mean")
+    count = math.prod(value.shape[dim] for dim in dims)
+    check(count > 0, f"mean: of no elements, {list(value.shape)} over {dims}")
+    return divide(sum(value, dims, keepdims=keepdims), count)
+
+
+def var(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
+    """The mean of the squared distances from the mean; integers as float32."""
+    value = as_float(operand)
+    distance = subtract(value, mean(value, axis, keepdims=True))
+    return mean(square(distance), axis, keepdims=keepdims)
+
+
+def std(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
+    """The square root of `var`."""
+    from shoal.frontend.functions import sqrt
+
+    return sqrt(var(operand, axis, keepdims=keepdims))
+
+
+def check_reducible(kind: str, value: Value, what: str) -> None:
+    """TraceTypeError where the combiner does not take the elements."""
+    if kind not in KINDS:
+        raise TraceTypeError(f"{what}: expected one of {', '.join(KINDS)}, got {kind!r}")
+    if kind in ("and", "or") and dtypes.is_float(value.dtype):
+        raise TraceTypeError(f"{what}: {kind} of {value.dtype}; expected integers or bool")
+    if kind not in ("and", "or") and dtypes.is_bool(value.dtype):
+        raise TraceTypeError(f"{what}: {kind} of bool; convert it with .astype")

@@ -1,0 +1,270 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Convolutions and pooling."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from shoal import ir
+from shoal.errors import TraceTypeError
+from shoal.frontend import dtypes
+from shoal.frontend.bits import in_signed_order, to_signed_order
+from shoal.frontend.broadcasting import as_operand, dtype_of
+from shoal.frontend.checks import as_int, check
+from shoal.frontend.conversion import as_float, convert
+from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.elementwise import divide
+from shoal.frontend.reductions import check_reducible, kind_attribute
+
+if TYPE_CHECKING:
+    from shoal.frontend.value import Value
+
+__all__ = ["avg_pool", "conv", "max_pool", "min_pool", "reduce_window", "sum_pool"]
+
+# "SAME", "VALID", or the rows to add before and behind each dimension.
+Padding = str | Sequence[tuple[int, int]]
+Sizes = int | Sequence[int]
+
+
+def conv(
+    x: ArrayLike,
+    kernel: ArrayLike,
+    spec: str = "b01f,01io->b01f",
+    *,
+    strides: Sizes = 1,
+    padding: Padding = "VALID",
+    base_dilation: Sizes = 1,
+    window_dilation: Sizes = 1,
+    feature_groups: int = 1,
+    batch_groups: int = 1,
+) -> Value:
+    """Products of a kernel with windows of the operand, in one to three spatial dimensions.
+
+    spec: the dimensions of operand, kernel and result. b and f are batch and
+      feature, i and o the kernel's features, digits the spatial dimensions.
+    strides, dilations: an entry per spatial dimension, or one for all.
+    padding: "VALID" has none; "SAME" makes ceil(size / stride) rows; or pairs.
+
+    Sums of bfloat16 and float16 are accumulated in float32.
+    """
+    dtype = dtypes.promote(dtype_of(x), dtype_of(kernel))
+    if dtypes.is_bool(dtype):
+        raise TraceTypeError("conv: the operands are bool; use .astype")
+    values = [convert(as_value(operand), dtype) for operand in (x, kernel)]
+    terms = _terms(spec, [value.ndim for value in values])
+    sizes = [dict(zip(term, value.shape)) for term, value in zip(terms, values)]
+    spatial = sorted(letter for letter in terms[0] if letter.isdigit())
+    groups = _check_groups(spec, sizes, feature_groups, batch_groups)
+    window = _Window(
+        f'conv "{spec}"',
+        [sizes[0][letter] for letter in spatial],
+        [sizes[1][letter] for letter in spatial],
+        strides,
+        padding,
+        base_dilation,
+        window_dilation,
+    )
+    made = dict(zip(spatial, window.results()))
+    made |= {"b": sizes[0]["b"] // batch_groups, "f": sizes[1]["o"]}
+    attributes = {"spec": ir.quoted(spec), **window.attributes(), **groups}
+    shape = [made[letter] for letter in terms[2]]
+    return emit_one("shoal.convolution", values, shape, dtype, attributes)
+
+
+def _terms(spec: str, ranks: Sequence[int]) -> list[str]:
+    operands, _, result = spec.partition("->")
+    terms = [*operands.split(","), result]
+    digits = "".join(sorted(letter for letter in terms[0] if letter.isdigit()))
+    expected = ["bf" + digits, "io" + digits, "bf" + digits]
+    check(
+        len(terms) == 3
+        and digits in ("0", "01", "012")
+        and all(sorted(t) == sorted(e) for t, e in zip(terms, expected)),
+        f'conv "{spec}": expected the letters "b01f,01io->b01f" in any order',
+    )
+    for i, (term, rank) in enumerate(zip(terms, ranks)):
+        check(
+            len(term) == rank,
+            f'conv "{spec}": operand {i} has {rank} dimensions and {len(term)} letters, "{term}"',
+        )
+    return terms
+
+
+def _check_groups(
+    spec: str, sizes: Sequence[dict[str, int]], features: int, batches: int
+) -> dict[str, str]:
+    operand, kernel = sizes
+    features, batches = as_int(features, "feature_groups"), as_int(batches, "batch_groups")
+    check(
+        features >= 1 and batches >= 1 and 1 in (features, batches),
+        f'conv "{spec}": {features} feature groups and {batches} batch groups; one is 1',
+    )
+    check(
+        operand["f"] == kernel["i"] * features,
+        f'conv "{spec}": f is {operand["f"]} in the operand, i is {kernel["i"]} in the kernel, '
+        f"feature groups: {features}",
+    )
+    check(
+        kernel["o"] % (features * batches) == 0 and operand["b"] % batches == 0,
+        f'conv "{spec}": o is {kernel["o"]}, b is {operand["b"]}; {features} feature groups and '
+        f"{batches} batch groups do not divide them",
+    )
+    return {
+        "feature_group_count": f"{features} : i64",
+        "batch_group_count": f"{batches} : i64",
+    }
+
+
+def reduce_window(
+    x: ArrayLike,
+    kind: str,
+    window: Sequence[int],
+    *,
+    strides: Sizes = 1,
+    padding: Padding = "VALID",
+    base_dilation: Sizes = 1,
+    window_dilation: Sizes = 1,
+    init: ArrayLike | None = None,
+) -> Value:
+    """Reduces each window, of a size per dimension, to one element.
+
+    kind: sum, prod, max, min, and, or. Padding counts as absent. init: what is
+    combined with each window, the kind's identity where it is None.
+    """
+    value = as_value(x)
+    check_reducible(kind, value, "reduce_window")
+    check(
+        len(window) == value.ndim,
+        f"reduce_window: a window of {len(window)} dimensions for {value.ndim}",
+    )
+    place = _Window(
+        "reduce_window", value.shape, window, strides, padding, base_dilation, window_dilation
+    )
+    start = _identity(kind, value) if init is None else as_operand(init, (), value.dtype)
+    attributes = {
+        "kind": kind_attribute(kind),
+        "window": ir.i64s(place.window),
+        **place.attributes(),
+    }
+
+    def run(tensor: Value) -> Value:
+        operands = [tensor, start if tensor is value else to_signed_order(start)]
+        shape = place.results()
+        return emit_one("shoal.reduce_window", operands, shape, tensor.dtype, attributes)
+
+    return in_signed_order(value, run) if kind in ("max", "min") else run(value)
+
+
+def _identity(kind: str, value: Value) -> Value:
+    ones = -1 if value.dtype.kind == "i" else dtypes.highest(value.dtype)
+    number = {
+        "sum": 0,
+        "prod": 1,
+        "max": dtypes.lowest(value.dtype),
+        "min": dtypes.highest(value.dtype),
+        "or": 0,
+        "and": ones,
+    }[kind]
+    return as_operand(number, (), value.dtype)
+
+
+def max_pool(
+    x: ArrayLike, window: Sequence[int], strides: Sizes = 1, padding: Padding = "VALID"
+) -> Value:
+    """The largest element of each window, which has a size per dimension."""
+    return reduce_window(x, "max", window, strides=strides, padding=padding)
+
+
+def min_pool(
+    x: ArrayLike, window: Sequence[int], strides: Sizes = 1, padding: Padding = "VALID"
+) -> Value:
+    """The smallest element of each window."""
+    return reduce_window(x, "min", window, strides=strides, padding=padding)
+
+
+def sum_pool(
+    x: ArrayLike, window: Sequence[int], strides: Sizes = 1, padding: Padding = "VALID"
+) -> Value:
+    """The sum of each window."""
+    return reduce_window(x, "sum", window, strides=strides, padding=padding)
+
+
+def avg_pool(
+    x: ArrayLike, window: Sequence[int], strides: Sizes = 1, padding: Padding = "VALID"
+) -> Value:
+    """The mean of each window's elements, not counting padding; integers as float32."""
+    from shoal.frontend.creation import ones_like
+
+    value = as_float(x)
+    counts = sum_pool(ones_like(value), window, strides, padding)
+    return divide(sum_pool(value, window, strides, padding), counts)
+
+
+class _Window:
+    """Where windows lie: an entry per dimension of each list."""
+
+    def __init__(
+        self,
+        what: str,
+        sizes: Sequence[int],
+        window: Sequence[int],
+        strides: Sizes,
+        padding: Padding,
+        base_dilation: Sizes,
+        window_dilation: Sizes,
+    ):
+        self.window = [as_int(size, f"{what}: window") for size in window]
+        rank = len(self.window)
+        self.strides = _spread(strides, rank, f"{what}: strides")
+        self.base_dilation = _spread(base_dilation, rank, f"{what}: base_dilation")
+        self.window_dilation = _spread(window_dilation, rank, f"{what}: window_dilation")
+        check(all(size >= 1 for size in self.window), f"{what}: a window of {self.window}")
+        # Sizes with the holes that dilation makes.
+        self._sizes = [_dilated(n, d) for n, d in zip(sizes, self.base_dilation)]
+        self._reach = [_dilated(n, d) for n, d in zip(self.window, self.window_dilation)]
+        self.low, self.high = self._padding(padding, what)
+
+    def _padding(self, padding: Padding, what: str) -> tuple[list[int], list[int]]:
+        rank = len(self.window)
+        if isinstance(padding, str):
+            check(padding in ("SAME", "VALID"), f'{what}: padding "{padding}"')
+            if padding == "VALID":
+                return [0] * rank, [0] * rank
+            lacking = [
+                max(0, (-(-size // stride) - 1) * stride + reach - size)
+                for size, stride, reach in zip(self._sizes, self.strides, self._reach)
+            ]
+            return [rows // 2 for rows in lacking], [rows - rows // 2 for rows in lacking]
+        check(
+            len(padding) == rank and all(len(pair) == 2 for pair in padding),
+            f"{what}: expected {rank} pairs of padding, got {padding}",
+        )
+        pairs = [[as_int(rows, f"{what}: padding") for rows in pair] for pair in padding]
+        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
+
+    def results(self) -> list[int]:
+        """The number of windows in each dimension."""
+        room = [
+            size + low + high - reach
+            for size, low, high, reach in zip(self._sizes, self.low, self.high, self._reach)
+        ]
+        return [rows // stride + 1 if rows >= 0 else 0 for rows, stride in zip(room, self.strides)]
+
+    def attributes(self) -> dict[str, str]:
+        names = ("strides", "low", "high", "base_dilation", "window_dilation")
+        return {name: ir.i64s(getattr(self, name)) for name in names}
+
+
+def _spread(sizes: Sizes, rank: int, what: str) -> list[int]:
+    listed = [as_int(s, what) for s in (sizes if isinstance(sizes, Sequence) else [sizes] * rank)]
+    check(
+        len(listed) == rank and all(size >= 1 for size in listed),
+        f"{what}: expected {rank} positive integers, got {listed}",
+    )
+    return listed
+
+
+def _dilated(size: int, dilation: int) -> int:
+    return max(0, (size - 1) * dilation + 1)

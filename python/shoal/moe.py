@@ -1,0 +1,184 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layers of Mixture-of-Experts Transformers, with GShard's annotations.
+
+Letters: G groups, S tokens of a group, M model size, E experts, C capacity of an
+expert's buffer in a group, H hidden size; B batch, T tokens, N heads, D head size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import ml_dtypes
+
+from shoal.frontend import (
+    P,
+    constrain,
+    einsum,
+    iota,
+    log_softmax,
+    matmul,
+    mean,
+    one_hot,
+    relu,
+    softmax,
+    sum,
+    top_k,
+    top_k_gating,
+    where,
+)
+from shoal.frontend.checks import check
+from shoal.frontend.core import ArrayLike, as_value, current
+
+if TYPE_CHECKING:
+    from shoal.frontend.value import Value
+
+__all__ = [
+    "MoeOutput", "attention", "cross_entropy", "feed_forward", "moe_layer", "self_attention",
+]  # fmt: skip
+
+Activation = Callable[["Value"], "Value"]
+Axes = str | Sequence[str]
+
+
+class MoeOutput(NamedTuple):
+    """What `moe_layer` gives.
+
+    y [G, S, M]; zero for tokens that no expert had room for: add the input to it.
+    aux: the auxiliary loss that balances the experts, a scalar.
+    routed [G, E]: how many choices of each expert there were.
+    kept [G, E]: how many of these found room.
+    """
+
+    y: Value
+    aux: Value
+    routed: Value
+    kept: Value
+
+
+def moe_layer(
+    x: ArrayLike,
+    wg: ArrayLike,
+    wi: ArrayLike,
+    wo: ArrayLike,
+    *,
+    k: int = 2,
+    capacity: int | None = None,
+    capacity_factor: float | None = None,
+    key: ArrayLike | None = None,
+    activation: Activation = relu,
+    axes: Axes | None = None,
+) -> MoeOutput:
+    """GShard's Mixture-of-Experts layer, Algorithm 2 of the paper (arXiv 2006.16668).
+
+    x [G, S, M] tokens, wg [M, E] of the router, wi [E, M, H] and wo [E, H, M] of
+    the experts. k, capacity, capacity_factor and key: see `shoal.top_k_gating`.
+
+    axes: the mesh axes that groups are spread over and, between dispatch and
+    combine, experts; all of the mesh where it is None. The two changes become
+    all-to-alls. Without a mesh nothing is annotated.
+    """
+    tokens = as_value(x)
+    experts = _check_sizes(tokens, *map(as_value, (wg, wi, wo)))
+    tokens = _spread(tokens, axes)
+    gates = softmax(einsum("GSM,ME->GSE", tokens, wg))
+    combine, dispatch, aux = top_k_gating(
+        gates, k, capacity=capacity, capacity_factor=capacity_factor, key=key
+    )
+    # Each expert's tokens from all groups, and back to their groups.
+    sent = _spread(einsum("GSEC,GSM->EGCM", dispatch, tokens), axes)
+    hidden = activation(einsum("EGCM,EMH->EGCH", sent, wi))
+    made = _spread(einsum("EGCH,EHM->GECM", hidden, wo), axes)
+    y = einsum("GSEC,GECM->GSM", combine, made)
+    routed = sum(one_hot(top_k(gates, k)[1], experts, gates.dtype), (1, 2))
+    return MoeOutput(y, aux, routed, sum(dispatch, (1, 3)))
+
+
+def _check_sizes(x: Value, wg: Value, wi: Value, wo: Value) -> int:
+    """The number of experts."""
+    shapes = f"x {list(x.shape)}, wg {list(wg.shape)}, wi {list(wi.shape)}, wo {list(wo.shape)}"
+    check(
+        (x.ndim, wg.ndim, wi.ndim, wo.ndim) == (3, 2, 3, 3)
+        and wg.shape[0] == x.shape[2]
+        and wi.shape[:2] == wg.shape[::-1]
+        and wo.shape == (wi.shape[0], wi.shape[2], x.shape[2]),
+        f"moe_layer: expected x [G, S, M], wg [M, E], wi [E, M, H], wo [E, H, M], got {shapes}",
+    )
+    return wg.shape[1]
+
+
+def _spread(value: Value, axes: Axes | None) -> Value:
+    """The first dimension over the axes; the others as is best."""
+    mesh = current("moe_layer").mesh
+    if mesh is None:
+        return value
+    chosen = tuple(mesh.axes) if axes is None else (axes,) if isinstance(axes, str) else tuple(axes)
+    return constrain(value, P(chosen, *["?"] * (value.ndim - 1)))
+
+
+def feed_forward(
+    x: ArrayLike,
+    wi: ArrayLike,
+    wo: ArrayLike,
+    *,
+    gate: ArrayLike | None = None,
+    activation: Activation = relu,
+) -> Value:
+    """activation(x wi) wo for x [..., M], wi [M, H], wo [H, M].
+
+    gate [M, H]: activation(x gate) * (x wi) is the hidden layer instead.
+    """
+    hidden = matmul(x, wi)
+    hidden = activation(hidden) if gate is None else activation(matmul(x, gate)) * hidden
+    return matmul(hidden, wo)
+
+
+def attention(
+    q: ArrayLike,
+    k: ArrayLike,
+    v: ArrayLike,
+    *,
+    mask: ArrayLike | None = None,
+    causal: bool = False,
+    scale: float | None = None,
+) -> Value:
+    """softmax(scale q k) v for q [B, S, N, D] and k, v [B, T, N, D]; gives [B, S, N, D].
+
+    mask: bool, broadcasts to [B, N, S, T]; true where a token may look.
+    causal: token s looks at tokens up to s.
+    scale: 1 / sqrt(D) where it is None.
+    """
+    query = as_value(q)
+    check(query.ndim == 4, f"attention: expected q [B, S, N, D], got {list(query.shape)}")
+    scores = einsum("BSND,BTND->BNST", query, k)
+    scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
+    lowest = float(ml_dtypes.finfo(scores.dtype).min)
+    if causal:
+        scores = where(iota(scores.shape, 3) <= iota(scores.shape, 2), scores, lowest)
+    if mask is not None:
+        scores = where(mask, scores, lowest)
+    return einsum("BNST,BTND->BSND", softmax(scores), v)
+
+
+def self_attention(
+    x: ArrayLike,
+    wq: ArrayLike,
+    wk: ArrayLike,
+    wv: ArrayLike,
+    wo: ArrayLike,
+    *,
+    mask: ArrayLike | None = None,
+    causal: bool = False,
+) -> Value:
+    """Multi-head attention of x [B, S, M] to itself; wq, wk, wv [M, N, D], wo [N, D, M]."""
+    q, k, v = (einsum("BSM,MND->BSND", x, weight) for weight in (wq, wk, wv))
+    return einsum("BSND,NDM->BSM", attention(q, k, v, mask=mask, causal=causal), wo)
+
+
+def cross_entropy(logits: ArrayLike, labels: ArrayLike) -> Value:
+    """The mean of -log softmax(logits)[label] for logits [..., V] and labels [...], a scalar."""
+    scores = as_value(logits)
+    chosen = one_hot(labels, scores.shape[-1], scores.dtype)
+    return -mean(sum(log_softmax(scores) * chosen, -1))
