@@ -43,11 +43,11 @@ def changed_since(base):
 
 
 def compiled_sources(build):
-    """{source: object file} of lib/ and tools/, from the compile database."""
+    """{source: object file} of lib/, tools/ and python/, from the compile database."""
     database = build / "compile_commands.json"
     if not database.exists():
         sys.exit(f"error: {database} is missing: build first")
-    places = (ROOT / "lib", ROOT / "tools")
+    places = (ROOT / "lib", ROOT / "tools", ROOT / "python")
     return {
         Path(entry["file"]): re.search(r" -o (\S+)", entry["command"])[1]
         for entry in json.loads(database.read_text())

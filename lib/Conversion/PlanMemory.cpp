@@ -6,9 +6,11 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "shoal/Conversion/MemoryPlan.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "llvm/Support/MathExtras.h"
+#include <map>
 
 using namespace mlir;
 
@@ -46,19 +48,25 @@ public:
   explicit Places(func::FuncOp func) {
     func.walk([&](Operation *op, const WalkStage &stage) {
       if (stage.isBeforeAllRegions())
-        ranges[op].first = count++;
+        ranges[op].first = add(op);
       if (stage.isAfterAllRegions())
-        ranges[op].second = count++;
+        ranges[op].second = add(op);
     });
   }
 
   std::pair<int64_t, int64_t> operator[](Operation *op) const {
     return ranges.lookup(op);
   }
+  Operation *opAt(int64_t place) const { return ops[place]; }
 
 private:
+  int64_t add(Operation *op) {
+    ops.push_back(op);
+    return ops.size() - 1;
+  }
+
   llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> ranges;
-  int64_t count = 0;
+  SmallVector<Operation *> ops;
 };
 
 } // namespace
@@ -88,8 +96,8 @@ static std::optional<Buffer> measure(memref::AllocOp alloc,
 }
 
 /// The buffers of the function in program order.
-static FailureOr<SmallVector<Buffer>> findBuffers(func::FuncOp func) {
-  Places places(func);
+static FailureOr<SmallVector<Buffer>> findBuffers(func::FuncOp func,
+                                                  const Places &places) {
   BufferViewFlowAnalysis views(func);
   SmallVector<Buffer> buffers;
   WalkResult walk = func.walk([&](memref::AllocOp alloc) {
@@ -160,6 +168,30 @@ static int64_t countLiveBytes(ArrayRef<Buffer> buffers) {
   return peak;
 }
 
+/// The plan in steps: the places, of all, where a buffer's life begins or ends.
+/// Those before and behind an op are one if none is between them.
+static MemoryPlan describePlan(ArrayRef<Buffer> buffers, const Places &places) {
+  std::map<int64_t, int64_t> steps;
+  for (const Buffer &buffer : buffers)
+    steps[buffer.first] = steps[buffer.last] = 0;
+  MemoryPlan plan;
+  Operation *previous = nullptr;
+  for (auto &[place, step] : steps) {
+    Operation *op = places.opAt(place);
+    if (op != previous)
+      plan.steps.push_back(op->getLoc());
+    previous = op;
+    step = plan.steps.size() - 1;
+  }
+  for (const Buffer &buffer : buffers) {
+    memref::AllocOp alloc = buffer.alloc;
+    plan.buffers.push_back({buffer.offset, buffer.bytes, steps[buffer.first],
+                            steps[buffer.last], alloc.getType(),
+                            alloc.getLoc()});
+  }
+  return plan;
+}
+
 static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
                            int64_t size) {
   Builder attributes(func.getContext());
@@ -204,10 +236,13 @@ struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
         func.emitOpError("cannot be planned: expected a single block");
         return signalPassFailure();
       }
-      FailureOr<SmallVector<Buffer>> buffers = findBuffers(func);
+      Places places(func);
+      FailureOr<SmallVector<Buffer>> buffers = findBuffers(func, places);
       if (failed(buffers))
         return signalPassFailure();
       int64_t size = place(*buffers);
+      func->setAttr(kMemoryPlanAttr,
+                    toAttribute(describePlan(*buffers, places), &getContext()));
       replaceByViews(func, *buffers, size);
       flattenEmptyArguments(func);
       Builder builder(&getContext());

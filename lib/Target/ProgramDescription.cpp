@@ -80,6 +80,7 @@ static FailureOr<TensorDescription> describe(func::FuncOp func, Type type,
            << "\"" << tensor.name
            << "\": expected a tensor of static shape but got " << type;
   tensor.sharding = attrs.getAs<ShardingAttr>(kShardingAttr);
+  tensor.isUnsigned = attrs.contains(kUnsignedAttr);
   auto global = attrs.getAs<TypeAttr>(kGlobalTypeAttr);
   tensor.globalType = tensor.localType;
   if (global)
@@ -197,7 +198,7 @@ static llvm::json::Value toJSON(const MeshDescription &description) {
                             {"device_ids", std::move(ids)}};
 }
 
-static llvm::json::Value toJSON(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
+llvm::json::Array shoal::toMetadata(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
   llvm::json::Array list;
   for (AxisRefAttr axis : axes) {
     const auto *place =
@@ -223,7 +224,7 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
         });
     number = mesh - meshes.begin();
     for (DimShardingAttr dim : tensor.sharding.getDims())
-      dims.push_back(toJSON(dim.getAxes(), mesh->mesh));
+      dims.push_back(toMetadata(dim.getAxes(), mesh->mesh));
     sharding = print(tensor.sharding, "#shoal.sharding");
   } else {
     for (int64_t dim = 0; dim < tensor.globalType.getRank(); ++dim)
@@ -234,6 +235,7 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
   return llvm::json::Object{
       {"name", tensor.name},
       {"dtype", dtype},
+      {"unsigned", tensor.isUnsigned},
       {"shape", llvm::json::Array(tensor.globalType.getShape())},
       {"local_shape", llvm::json::Array(tensor.localType.getShape())},
       {"mesh", number},

@@ -5,6 +5,7 @@
 from shoal import frontend, moe, random
 from shoal.errors import (
     CompileError,
+    CompileWarning,
     Diagnostic,
     InputError,
     RunError,
@@ -13,12 +14,13 @@ from shoal.errors import (
     TraceTypeError,
     UnsupportedError,
 )
+from shoal.executable import CompileOptions, Executable, Session, Tensor, compile_text, load
 from shoal.frontend import *
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 __all__ = [
-    "Axis", "CompileError", "Diagnostic", "Dim", "InputError", "Mesh", "RunError", "Sharding",
-    "ShoalError", "TraceError", "TraceTypeError", "UnsupportedError", "moe",
-    "random",
+    "Axis", "CompileError", "CompileOptions", "CompileWarning", "Diagnostic", "Dim", "Executable",
+    "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError",
+    "TraceTypeError", "UnsupportedError", "compile_text", "load", "moe", "random",
 ]  # fmt: skip
 __all__ += frontend.__all__

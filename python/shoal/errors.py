@@ -25,15 +25,23 @@ class Diagnostic:
 
     severity: "error", "warning", "note" or "remark".
     location: "file:line:column" or "" where there is none.
+    name: what the place is called, as JAX names its ops, or "".
     """
 
     severity: str
     location: str
     message: str
+    name: str = ""
 
     def __str__(self) -> str:
-        place = f"{self.location}: " if self.location else ""
-        return f"{place}{self.severity}: {self.message}"
+        place = self.location
+        if self.name:
+            place = f"{place} ({self.name})" if place else self.name
+        return f"{place}{': ' if place else ''}{self.severity}: {self.message}"
+
+
+class CompileWarning(UserWarning):
+    """What the compiler warns of."""
 
 
 class CompileError(ShoalError):

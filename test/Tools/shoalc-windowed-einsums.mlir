@@ -1,13 +1,13 @@
 // A windowed einsum sends what the collective sends, and needs less memory: two
 // blocks and a partial result instead of all blocks.
 //
-// RUN: shoalc %s --entry=gather --emit=report | FileCheck %s --check-prefix=GATHER
-// RUN: shoalc %s --entry=gather --emit=report --windowed-einsum-bytes=2097152 | FileCheck %s --check-prefix=GATHER
-// RUN: shoalc %s --entry=gather --emit=report --windowed-einsum-bytes=2097151 | FileCheck %s --check-prefix=GATHER-LOOP
-// RUN: shoalc %s --entry=weights --emit=report | FileCheck %s --check-prefix=WEIGHTS
-// RUN: shoalc %s --entry=weights --emit=report --windowed-einsum-bytes=1000000 | FileCheck %s --check-prefix=WEIGHTS-LOOP
-// RUN: shoalc %s --entry=scatter --emit=report | FileCheck %s --check-prefix=SCATTER
-// RUN: shoalc %s --entry=scatter --emit=report --windowed-einsum-bytes=1000000 | FileCheck %s --check-prefix=SCATTER-LOOP
+// RUN: shoalc %s --entry=gather --emit=summary | FileCheck %s --check-prefix=GATHER
+// RUN: shoalc %s --entry=gather --emit=summary --windowed-einsum-bytes=2097152 | FileCheck %s --check-prefix=GATHER
+// RUN: shoalc %s --entry=gather --emit=summary --windowed-einsum-bytes=2097151 | FileCheck %s --check-prefix=GATHER-LOOP
+// RUN: shoalc %s --entry=weights --emit=summary | FileCheck %s --check-prefix=WEIGHTS
+// RUN: shoalc %s --entry=weights --emit=summary --windowed-einsum-bytes=1000000 | FileCheck %s --check-prefix=WEIGHTS-LOOP
+// RUN: shoalc %s --entry=scatter --emit=summary | FileCheck %s --check-prefix=SCATTER
+// RUN: shoalc %s --entry=scatter --emit=summary --windowed-einsum-bytes=1000000 | FileCheck %s --check-prefix=SCATTER-LOOP
 
 shoal.mesh @mesh = <["x" = 8]>
 #x_ = #shoal.sharding<@mesh, [{"x"}, {}]>

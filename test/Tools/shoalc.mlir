@@ -1,8 +1,8 @@
 // What shoalc writes of a per-device program.
 //
 // RUN: rm -rf %t && mkdir %t
-// RUN: shoalc %s --emit=report | FileCheck %s --check-prefix=REPORT
-// RUN: shoalc %s --emit=spmd -o %t/spmd.mlir && shoalc %t/spmd.mlir --emit=report | FileCheck %s --check-prefix=REPORT
+// RUN: shoalc %s --emit=summary | FileCheck %s --check-prefix=REPORT
+// RUN: shoalc %s --emit=spmd -o %t/spmd.mlir && shoalc %t/spmd.mlir --emit=summary | FileCheck %s --check-prefix=REPORT
 // RUN: shoalc %s -o %t/f --stats %t/stats.json --save-temps %t/temps
 // RUN: FileCheck %s --check-prefix=STATS < %t/stats.json
 // RUN: ls %t/f %t/temps/program.mlir %t/temps/program.ll %t/temps/program.o

@@ -1,7 +1,11 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import os
 import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "python"), str(ROOT / "test" / "python")]
+BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
+# The package with its native module is in the build, the reference in the sources.
+PATHS = [str(BUILD / "python"), str(ROOT / "python"), str(ROOT / "test" / "python")]
+sys.path[:0] = PATHS

@@ -3,12 +3,11 @@
 
 // shoalc: compiles a program to an executable that every device runs.
 
-#include "Driver.h"
 #include "mlir/IR/AsmState.h"
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
-#include "shoal/InitShoal.h"
+#include "shoal/Compiler/Driver.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/InitLLVM.h"
@@ -53,6 +52,9 @@ struct CommandLine {
                  clEnumValN(Emit::Shared, "shared", "a shared library"),
                  clEnumValN(Emit::Spmd, "spmd", "the partitioned program"),
                  clEnumValN(Emit::Report, "report",
+                            "an HTML page: the program, its collectives and "
+                            "memory"),
+                 clEnumValN(Emit::Summary, "summary",
                             "collectives, arithmetic and memory, as text"))};
   cl::opt<int64_t> combineBytes{
       "combine-bytes", cl::value_desc("bytes"),
@@ -119,8 +121,7 @@ int main(int argc, char **argv) {
     return fail("expected the file to write: -o FILE");
 
   mlir::DialectRegistry registry;
-  shoal::registerCUDATarget(registry);
-  shoal::registerShoalDialects(registry);
+  shoal::registerCompiler(registry);
   mlir::MLIRContext context(registry);
   // The source line says it; the op in generic form is for pass authors.
   context.printOpOnDiagnostic(false);

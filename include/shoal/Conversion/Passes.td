@@ -119,7 +119,8 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
 
     The function gets `shoal.arena_bytes`, the arena's size, and
     `shoal.live_bytes`, the largest sum of the buffers live at one time, a lower
-    bound of it.
+    bound of it; and `shoal.memory_plan`, which says of each buffer where it is
+    and from which op to which (shoal/Conversion/MemoryPlan.h), for reports.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }

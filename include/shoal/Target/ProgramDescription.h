@@ -26,6 +26,8 @@ struct TensorDescription {
   mlir::RankedTensorType globalType, localType;
   /// Null where every device holds the whole tensor.
   ShardingAttr sharding;
+  /// The caller sees its integers as unsigned ones.
+  bool isUnsigned = false;
 };
 
 struct ProgramDescription {
@@ -56,6 +58,10 @@ mlir::FailureOr<ProgramDescription> describeProgram(mlir::ModuleOp module);
 /// The metadata of shoal/Runtime/ABI.h.
 llvm::json::Value toMetadata(const ProgramDescription &program,
                              llvm::StringRef target, int64_t arenaBytes);
+
+/// `[{"axis": number in the mesh, "pre": p, "size": s}...]`, for each axis its
+/// part that is meant.
+llvm::json::Array toMetadata(mlir::ArrayRef<AxisRefAttr> axes, MeshAttr mesh);
 
 } // namespace shoal
 

@@ -7,16 +7,40 @@
 #define SHOAL_TARGET_TARGET_H
 
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Conversion/MemoryPlan.h"
 #include "shoal/Target/ProgramDescription.h"
+#include "llvm/ADT/ScopeExit.h"
+#include <chrono>
+#include <functional>
 
 namespace shoal {
 
 /// Seconds of each stage of the compilation, in their order.
-using StageSeconds = std::vector<std::pair<std::string, double>>;
+struct StageSeconds : std::vector<std::pair<std::string, double>> {
+  /// Told of each stage when it begins.
+  std::function<void(llvm::StringRef stage)> onStage;
+};
+
+/// Records how long `body` takes under `stage`.
+template <typename Body>
+auto timed(StageSeconds &seconds, llvm::StringRef stage, Body body) {
+  if (seconds.onStage)
+    seconds.onStage(stage);
+  auto start = std::chrono::steady_clock::now();
+  llvm::scope_exit record([&] {
+    std::chrono::duration<double> passed =
+        std::chrono::steady_clock::now() - start;
+    seconds.emplace_back(stage.str(), passed.count());
+  });
+  return body();
+}
 
 struct TargetOptions {
   /// A shared library that exports the program's symbols, without main().
   bool shared = false;
+  /// Where to write a shared library, too, with one made for an executable;
+  /// empty for nowhere.
+  std::string sharedPath;
   /// The folder of the runtime libraries.
   std::string runtimeDirectory;
   /// Where to leave program.mlir (LLVM's dialect), program.ll (optimised) and
@@ -33,9 +57,16 @@ struct LoweredProgram {
   int64_t arenaBytes = 0;
   /// The most bytes of buffers alive at one time: what any plan needs.
   int64_t liveBytes = 0;
+  /// Where the buffers are in the arena. What a target adds behind them, as
+  /// constants, is not among them.
+  MemoryPlan memory;
 
   int64_t peakBytes() const { return arenaBytes + description.argumentBytes(); }
 };
+
+/// Called with the per-device program as its description was made, before it is
+/// lowered. May change nothing but locations.
+using OnPrepared = llvm::function_ref<void(mlir::ModuleOp)>;
 
 /// The passes that all targets begin with: from a per-device program to calls
 /// of kernels, each one linalg op on memrefs, and of the runtime, on buffers

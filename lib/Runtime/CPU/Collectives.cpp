@@ -73,6 +73,6 @@ extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
   BlockType block(bytes);
   constexpr int tag = 1;
   check(MPI_Sendrecv(in, 1, block, to, tag, out, 1, block, from, tag,
-                     MPI_COMM_WORLD, MPI_STATUS_IGNORE),
+                     worldCommunicator(), MPI_STATUS_IGNORE),
         "MPI_Sendrecv");
 }

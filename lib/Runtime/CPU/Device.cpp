@@ -19,11 +19,17 @@ MPI_Comm Device::group(int64_t mesh, const Axes &axes) {
   if (!fresh)
     return entry->second;
   int64_t base = this->mesh(mesh).groupBase(position(mesh), axes);
-  check(MPI_Comm_split(MPI_COMM_WORLD, static_cast<int>(base),
+  check(MPI_Comm_split(worldCommunicator(), static_cast<int>(base),
                        static_cast<int>(indexOver(mesh, axes)), &entry->second),
         "MPI_Comm_split");
   MPI_Comm_set_errhandler(entry->second, MPI_ERRORS_RETURN);
   return entry->second;
+}
+
+void Device::freeGroups() {
+  for (auto &[key, group] : groups)
+    MPI_Comm_free(&group);
+  groups.clear();
 }
 
 void check(int code, const char *what) {

@@ -7,9 +7,9 @@
 #define SHOAL_LIB_RUNTIME_CPU_DEVICE_H
 
 #include "../Common/Topology.h"
+#include "../Common/World.h"
 
 #include <map>
-#include <mpi.h>
 
 namespace shoal::rt {
 
@@ -21,6 +21,9 @@ public:
   /// The group over the axes, ranked by index. Made at first use: all devices
   /// must ask in the same order.
   MPI_Comm group(int64_t mesh, const Axes &axes);
+
+  /// Gives the groups up. Collective.
+  void freeGroups();
 
 private:
   /// (mesh, axis, pre, size, axis, ...)

@@ -43,7 +43,7 @@ private:
       post(message, [&](MPI_Datatype block, MPI_Request *request) {
         char *to = (message.staged ? received : out) + message.at * width;
         return MPI_Irecv(to, 1, block, static_cast<int>(message.rank), tag,
-                         MPI_COMM_WORLD, request);
+                         worldCommunicator(), request);
       });
   }
 
@@ -57,7 +57,7 @@ private:
       post(message, [&](MPI_Datatype block, MPI_Request *request) {
         const char *from = (message.staged ? packed : in) + message.at * width;
         return MPI_Isend(from, 1, block, static_cast<int>(message.rank), tag,
-                         MPI_COMM_WORLD, request);
+                         worldCommunicator(), request);
       });
   }
 

@@ -5,10 +5,27 @@
 #include "Device.h"
 #include "shoal/Runtime/ABI.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <unistd.h>
 
+// OpenBLAS alone has it; another BLAS keeps its own default.
+// NOLINTNEXTLINE(readability-identifier-naming)
+extern "C" void openblas_set_num_threads(int) __attribute__((weak));
+
 namespace shoal::rt {
+
+/// A rank is a device: it keeps to one core unless its user says otherwise.
+static void limitThreads() {
+  if (openblas_set_num_threads && !std::getenv("OPENBLAS_NUM_THREADS") &&
+      !std::getenv("OMP_NUM_THREADS"))
+    openblas_set_num_threads(1);
+}
+
+std::unique_ptr<Target> makeTarget() {
+  limitThreads();
+  return std::make_unique<HostTarget>();
+}
 
 static bool allocateShards(const std::vector<Tensor> &tensors,
                            std::vector<Buffer> &shards) {
@@ -21,7 +38,8 @@ static bool allocateShards(const std::vector<Tensor> &tensors,
   return true;
 }
 
-Status HostTarget::allocateAll(World &world, const Program &program) {
+Status HostTarget::allocateAll(World &world, const Program &program,
+                               bool hasShards) {
   bytes = program.arenaBytes + totalBytes(program.inputs) +
           totalBytes(program.outputs);
   auto perDevice = static_cast<double>(bytes);
@@ -33,8 +51,8 @@ Status HostTarget::allocateAll(World &world, const Program &program) {
   bool fits = perDevice * neighbours <= memory;
   if (fits) {
     arena = allocate(program.arenaBytes);
-    fits = arena && allocateShards(program.inputs, inputs) &&
-           allocateShards(program.outputs, outputs);
+    fits = arena && (hasShards || (allocateShards(program.inputs, inputs) &&
+                                   allocateShards(program.outputs, outputs)));
   }
   if (!fits)
     return Error{"not enough memory: " + program.name + " needs " +
@@ -53,8 +71,8 @@ static std::vector<void *> pointers(const std::vector<Buffer> &buffers) {
 }
 
 Status HostTarget::prepare(World &world, const Program &program,
-                           const Options &) {
-  if (Status failed = allocateAll(world, program))
+                           const Options &options) {
+  if (Status failed = allocateAll(world, program, options.callerHasShards))
     return failed;
   inputPointers = pointers(inputs);
   outputPointers = pointers(outputs);
@@ -73,6 +91,14 @@ void HostTarget::step() {
 Status HostTarget::download(size_t output, const Use &use) {
   return use(outputs[output].get());
 }
+
+Status HostTarget::stepOn(const Program &, void *const *inputs,
+                          void *const *outputs) {
+  shoal_program_entry(inputs, outputs, arena.get());
+  return std::nullopt;
+}
+
+void HostTarget::release() { Device::get().freeGroups(); }
 
 size_t HostTarget::deviceBytes() const {
   return bytes + Staging::get().bytes();

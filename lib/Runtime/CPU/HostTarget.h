@@ -20,10 +20,13 @@ public:
   void synchronize() override {}
   Status download(size_t output, const Use &use) override;
   size_t deviceBytes() const override;
+  Status stepOn(const Program &program, void *const *inputs,
+                void *const *outputs) override;
+  void release() override;
 
 private:
   /// Fails, naming the sum, if the memory is not there.
-  Status allocateAll(World &world, const Program &program);
+  Status allocateAll(World &world, const Program &program, bool hasShards);
 
   Buffer arena;
   std::vector<Buffer> inputs, outputs;

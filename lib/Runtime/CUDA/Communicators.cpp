@@ -36,15 +36,15 @@ const Group &Communicators::world() {
   if (!fresh)
     return group;
   int rank = 0, size = 1;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_rank(worldCommunicator(), &rank);
+  MPI_Comm_size(worldCommunicator(), &size);
   group.ranks.resize(size);
   std::iota(group.ranks.begin(), group.ranks.end(), 0);
   WatchedCall watched([&group] { return describeMissing(group); });
   ncclUniqueId id;
   if (rank == 0)
     check(api.ncclGetUniqueId(&id), "ncclGetUniqueId");
-  MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
+  MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, worldCommunicator());
   check(api.ncclCommInitRank(&group.communicator, size, id, rank),
         "ncclCommInitRank");
   return group;

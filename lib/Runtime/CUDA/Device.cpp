@@ -28,8 +28,8 @@ using Place = std::array<int, 3>;
 class Machine {
 public:
   Machine() {
-    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
-                        &processes);
+    MPI_Comm_split_type(worldCommunicator(), MPI_COMM_TYPE_SHARED, 0,
+                        MPI_INFO_NULL, &processes);
     MPI_Comm_rank(processes, &rank);
     MPI_Comm_size(processes, &size);
   }

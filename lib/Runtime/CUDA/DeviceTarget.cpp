@@ -15,15 +15,26 @@
 
 namespace shoal::rt {
 
+std::unique_ptr<Target> makeTarget() {
+  return std::make_unique<DeviceTarget>(
+      ProgramData{shoal_program_image, shoal_program_constants});
+}
+
 Status DeviceTarget::prepare(World &world, const Program &program,
                              const Options &options) {
   // All ranks come to each agreement; opening the device is collective.
-  world.agree(loadApi(program.cuda.emulation));
+  if (Status failed = world.agree(loadApi(program.cuda.emulation)))
+    return failed;
   Device::get().setUp(program.meshes, world.rank());
-  world.agree(Device::get().open());
-  world.agree(loadKernelLibrary());
-  world.agree(ProgramKernels::get().load(program.cuda, data.image));
-  world.agree(allocateAll(program));
+  if (Status failed = world.agree(Device::get().open()))
+    return failed;
+  if (Status failed = world.agree(loadKernelLibrary()))
+    return failed;
+  if (Status failed =
+          world.agree(ProgramKernels::get().load(program.cuda, data.image)))
+    return failed;
+  if (Status failed = world.agree(allocateAll(program)))
+    return failed;
   Timeline::get().setUp(program.collectives,
                         std::chrono::seconds(options.collectiveTimeout));
   setTF32(program.cuda.tf32);

@@ -58,14 +58,15 @@ static std::string outputPath(const Options &options, const Tensor &output) {
   return options.outputDir + "/" + output.name + ".npy";
 }
 
-void storeOutputs(World &world, const Program &program, const Options &options,
-                  Target &target) {
+Status storeOutputs(World &world, const Program &program,
+                    const Options &options, Target &target) {
   Status status;
   for (const Tensor &output : program.outputs)
     if (world.isRoot() && !status)
       status = support::createNpy(outputPath(options, output), output.type,
                                   output.shape);
-  world.agree(status);
+  if (Status failed = world.agree(status))
+    return failed;
   for (size_t i = 0; i < program.outputs.size(); ++i) {
     const Tensor &output = program.outputs[i];
     if (status || !ownsBlock(program, output, world.rank()))
@@ -76,7 +77,7 @@ void storeOutputs(World &world, const Program &program, const Options &options,
           blockOf(program, output, world.rank()), output.localShape, shard);
     });
   }
-  world.agree(status);
+  return world.agree(status);
 }
 
 } // namespace shoal::rt

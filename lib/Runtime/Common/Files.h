@@ -19,8 +19,8 @@ Status loadInputs(const Program &program, const Options &options, int rank,
 Status prepareOutputDir(const std::string &dir);
 
 /// Collective: rank 0 makes the files, each rank writes what it owns.
-void storeOutputs(World &world, const Program &program, const Options &options,
-                  Target &target);
+Status storeOutputs(World &world, const Program &program,
+                    const Options &options, Target &target);
 
 } // namespace shoal::rt
 

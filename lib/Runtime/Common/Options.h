@@ -23,6 +23,9 @@ struct Options {
   std::string traceFile;
   int64_t repeat = 1;
   int64_t warmup = 0;
+  /// Shards in host memory come with each step: a target that works on those
+  /// needs none of its own.
+  bool callerHasShards = false;
   /// Of programs for CUDA.
   int64_t collectiveTimeout = 300;
   bool cudaGraph = false;

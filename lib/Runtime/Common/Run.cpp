@@ -10,12 +10,12 @@
 
 namespace shoal::rt {
 
-static Status checkWorld(const World &world, const Program &program) {
-  if (world.size() == program.devices)
+Status checkWorld(int ranks, const Program &program) {
+  if (ranks == program.devices)
     return std::nullopt;
   std::string devices = std::to_string(program.devices);
   return Error{program.name + " is compiled for " + devices +
-               " devices, but runs on " + std::to_string(world.size()) +
+               " devices, but runs on " + std::to_string(ranks) +
                "; start it with mpirun -n " + devices};
 }
 
@@ -60,27 +60,44 @@ static Timing runSteps(World &world, const Options &options, Target &target) {
   return timing;
 }
 
-static void run(World &world, const Program &program, const Options &options,
-                Target &target) {
-  world.agree(checkWorld(world, program));
-  world.agree(checkInputNames(program, options));
-  world.agree(prepareFiles(world, options));
-  world.agree(target.prepare(world, program, options));
-  world.agree(loadInputs(program, options, world.rank(), target));
+/// What has to be in place before the first step.
+static Status prepareRun(World &world, const Program &program,
+                         const Options &options, Target &target) {
+  if (Status failed = world.agree(checkWorld(world.size(), program)))
+    return failed;
+  if (Status failed = world.agree(checkInputNames(program, options)))
+    return failed;
+  if (Status failed = world.agree(prepareFiles(world, options)))
+    return failed;
+  if (Status failed = world.agree(target.prepare(world, program, options)))
+    return failed;
+  return world.agree(loadInputs(program, options, world.rank(), target));
+}
 
+/// Every rank returns the same.
+static Status run(World &world, const Program &program, const Options &options,
+                  Target &target) {
+  if (Status failed = prepareRun(world, program, options, target))
+    return failed;
   Timing timing = runSteps(world, options, target);
   Measurements measurements =
       measure(world, timing.stepSeconds, target.deviceBytes());
-  if (!options.outputDir.empty())
-    storeOutputs(world, program, options, target);
   Status written;
+  if (!options.outputDir.empty())
+    written = storeOutputs(world, program, options, target);
+  if (written)
+    return written;
   if (world.isRoot() && !options.statsFile.empty())
     written = writeStats(program, measurements, options.statsFile);
-  world.agree(written);
+  if (Status failed = world.agree(written))
+    return failed;
   if (!options.traceFile.empty())
-    world.agree(writeTrace(world, program, timing.origin, options.traceFile));
+    if (Status failed = world.agree(
+            writeTrace(world, program, timing.origin, options.traceFile)))
+      return failed;
   if (world.isRoot())
     std::puts(summaryText(program, measurements).c_str());
+  return std::nullopt;
 }
 
 /// --help and --describe, which need no other process.
@@ -105,9 +122,18 @@ int runProgram(int argc, char **argv, Target &target) {
     failed = program.error();
   else if (!options)
     failed = options.error();
-  world.agree(failed);
-  run(world, *program, *options, target);
-  return 0;
+  failed = world.agree(failed);
+  if (!failed)
+    failed = run(world, *program, *options, target);
+  if (!failed)
+    return 0;
+  if (world.isRoot()) {
+    std::fprintf(stderr, "error: %s\n", failed->message.c_str());
+    std::fflush(stderr);
+  }
+  // A launcher may end everyone once the first leaves: rank 0 speaks first.
+  world.barrier();
+  return 1;
 }
 
 } // namespace shoal::rt

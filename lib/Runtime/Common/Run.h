@@ -14,6 +14,9 @@ namespace shoal::rt {
 /// command line asks and returns the exit code.
 int runProgram(int argc, char **argv, Target &target);
 
+/// Fails where so many ranks cannot be the program's devices.
+Status checkWorld(int ranks, const Program &program);
+
 } // namespace shoal::rt
 
 #endif // SHOAL_LIB_RUNTIME_COMMON_RUN_H

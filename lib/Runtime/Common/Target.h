@@ -11,6 +11,7 @@
 #include "World.h"
 
 #include <functional>
+#include <memory>
 
 namespace shoal::rt {
 
@@ -43,7 +44,18 @@ public:
 
   /// The most memory of the device held so far.
   virtual size_t deviceBytes() const = 0;
+
+  /// One step from and to shards in host memory, in the metadata's order, which
+  /// are dense and aligned for their elements.
+  virtual Status stepOn(const Program &program, void *const *inputs,
+                        void *const *outputs);
+
+  /// Gives up what it shares with other ranks. Collective.
+  virtual void release() {}
 };
+
+/// The one for the machine that the program is compiled for.
+std::unique_ptr<Target> makeTarget();
 
 } // namespace shoal::rt
 

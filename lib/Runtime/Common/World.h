@@ -9,14 +9,19 @@
 #include "shoal/Support/Result.h"
 
 #include <cstdint>
+#include <mpi.h>
 #include <vector>
 
 namespace shoal::rt {
 
-/// MPI, from its construction to its end. One for the process.
+/// One for the process.
 class World {
 public:
+  /// MPI, from the construction to the end.
   World(int *argc, char ***argv);
+  /// The processes of a communicator of a program that has MPI running: a
+  /// duplicate. Collective.
+  explicit World(MPI_Comm parent);
   ~World();
   World(const World &) = delete;
   World &operator=(const World &) = delete;
@@ -25,10 +30,9 @@ public:
   int size() const { return numRanks; }
   bool isRoot() const { return myRank == 0; }
 
-  /// Every rank calls this with what it met. Returns if no rank failed.
-  /// Otherwise rank 0 prints the message of the lowest failing rank and every
-  /// process ends with exit code 1.
-  void agree(const support::Status &status);
+  /// Every rank calls this with what it met, and every rank gets what the
+  /// lowest failing rank met.
+  [[nodiscard]] support::Status agree(const support::Status &status);
 
   void barrier();
 
@@ -42,9 +46,15 @@ public:
   int ranksOnNode();
 
 private:
+  void setUp();
+
+  bool ownsMPI;
   int myRank = 0;
   int numRanks = 1;
 };
+
+/// The communicator of the World; MPI_COMM_WORLD where there is none.
+MPI_Comm worldCommunicator();
 
 /// True if the launcher's environment says that this is not rank 0. Works
 /// without MPI; false if nothing is known.

@@ -57,6 +57,13 @@ int64_t shoal::takeBytes(Operation *op, StringRef name) {
   return cast<IntegerAttr>(op->removeAttr(name)).getInt();
 }
 
+void shoal::takeMemory(Operation *op, LoweredProgram &program) {
+  program.arenaBytes = takeBytes(op, kArenaBytesAttr);
+  program.liveBytes = takeBytes(op, kLiveBytesAttr);
+  program.memory =
+      toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
+}
+
 FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
   if (failed(findProgram(module)) ||
       failed(runPasses(module, [](OpPassManager &pm) {
@@ -68,19 +75,22 @@ FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
 }
 
 FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
-                                             StageSeconds &seconds) {
+                                             StageSeconds &seconds,
+                                             OnPrepared onPrepared) {
   return timed(seconds, "lower", [&]() -> FailureOr<LoweredProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
-    if (failed(description) ||
-        failed(runPasses(module, buildCPULoweringPipeline)))
+    if (failed(description))
+      return failure();
+    if (onPrepared)
+      onPrepared(module);
+    if (failed(runPasses(module, buildCPULoweringPipeline)))
       return failure();
     LoweredProgram program;
     program.description = *description;
     auto main = module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
     if (!main)
       return module.emitError("the lowering to LLVM left ops behind");
-    program.arenaBytes = takeBytes(main, kArenaBytesAttr);
-    program.liveBytes = takeBytes(main, kLiveBytesAttr);
+    takeMemory(main, program);
     addEntryPoint(module, program,
                   toMetadata(program.description, "cpu", program.arenaBytes));
     return program;
@@ -91,18 +101,13 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
 // Files
 //===----------------------------------------------------------------------===//
 
-namespace {
+TemporaryFile::TemporaryFile(StringRef output, StringRef suffix)
+    : path(llvm::formatv("{0}.{1}{2}", output,
+                         llvm::sys::Process::getProcessId(), suffix)) {}
 
-/// A file beside the output that goes away with this object.
-struct TemporaryFile {
-  explicit TemporaryFile(std::string path) : path(std::move(path)) {}
-  ~TemporaryFile() {
-    [[maybe_unused]] std::error_code ignored = llvm::sys::fs::remove(path);
-  }
-  std::string path;
-};
-
-} // namespace
+TemporaryFile::~TemporaryFile() {
+  [[maybe_unused]] std::error_code ignored = llvm::sys::fs::remove(path);
+}
 
 template <typename Printable>
 static LogicalResult save(const TargetOptions &options, StringRef name,
@@ -144,17 +149,21 @@ LogicalResult shoal::emitForHost(ModuleOp module, StringRef outputPath,
           options, "program.ll", [&](auto &os) { os << *llvmModule; }, loc)))
     return failure();
 
-  std::string suffix =
-      llvm::formatv(".{0}", llvm::sys::Process::getProcessId());
-  TemporaryFile object((outputPath + suffix + ".o").str());
-  TemporaryFile linked((outputPath + suffix).str());
+  TemporaryFile object(outputPath.empty() ? options.sharedPath : outputPath,
+                       ".o");
+  auto linkTo = [&](StringRef path, bool shared) {
+    return path.empty()
+               ? success()
+               : link(object.path, path, shared, runtime, options, loc);
+  };
   if (failed(timed(seconds, "codegen",
                    [&] {
                      return writeObject(*llvmModule, **machine, object.path,
                                         loc);
                    })) ||
       failed(timed(seconds, "link", [&] {
-        return link(object.path, linked.path, runtime, options, loc);
+        return success(succeeded(linkTo(outputPath, options.shared)) &&
+                       succeeded(linkTo(options.sharedPath, true)));
       })))
     return failure();
   if (!options.saveTempsDirectory.empty()) {
@@ -163,9 +172,6 @@ LogicalResult shoal::emitForHost(ModuleOp module, StringRef outputPath,
     [[maybe_unused]] std::error_code ignored =
         llvm::sys::fs::copy_file(object.path, copy);
   }
-  if (std::error_code error = llvm::sys::fs::rename(linked.path, outputPath))
-    return emitError(loc) << "cannot write " << outputPath << ": "
-                          << error.message();
   return success();
 }
 

@@ -54,8 +54,29 @@ LogicalResult shoal::runTool(StringRef what, ArrayRef<std::string> command,
   return failure();
 }
 
+/// The command that links `object` and the runtime.
+static std::vector<std::string> linkCommand(StringRef driver,
+                                            StringRef objectPath,
+                                            StringRef library, bool shared,
+                                            const RuntimeLibrary &runtime,
+                                            const TargetOptions &options) {
+  std::vector<std::string> command = {driver.str(), objectPath.str()};
+  llvm::append_range(command, options.linkedFiles);
+  // What a process calls that opens the library is in the runtime's archive,
+  // which the program itself does not name. Several programs in one process do
+  // not see each other.
+  if (shared)
+    llvm::append_range(command,
+                       ArrayRef<StringRef>{"-shared", "-Wl,-Bsymbolic",
+                                           "-Wl,-u,shoal_session_open"});
+  command.push_back(library.str());
+  llvm::append_range(command, runtime.flags);
+  llvm::append_range(command, ArrayRef<StringRef>{"-lm", "-pthread", "-o"});
+  return command;
+}
+
 LogicalResult shoal::link(StringRef objectPath, StringRef outputPath,
-                          const RuntimeLibrary &runtime,
+                          bool shared, const RuntimeLibrary &runtime,
                           const TargetOptions &options, Location loc) {
   auto driver = llvm::sys::findProgramByName("mpicxx");
   if (!driver)
@@ -64,19 +85,17 @@ LogicalResult shoal::link(StringRef objectPath, StringRef outputPath,
   auto library = findLibrary(options, runtime.file, runtime.target, loc);
   if (failed(library))
     return failure();
-  std::vector<std::string> arguments = {*driver, objectPath.str()};
-  for (const std::string &file : options.linkedFiles) {
+  for (const std::string &file : options.linkedFiles)
     if (!llvm::sys::fs::exists(file))
       return emitError(loc) << "--link: there is no file " << file;
-    arguments.push_back(file);
-  }
-  arguments.push_back(*library);
-  if (options.shared)
-    arguments.push_back("-shared");
-  for (StringRef flag : runtime.flags)
-    arguments.push_back(flag.str());
-  for (StringRef argument : {"-lm", "-pthread", "-o"})
-    arguments.push_back(argument.str());
-  arguments.push_back(outputPath.str());
-  return runTool("linking", arguments, loc);
+  std::vector<std::string> command =
+      linkCommand(*driver, objectPath, *library, shared, runtime, options);
+  TemporaryFile linked(outputPath);
+  command.push_back(linked.path);
+  if (failed(runTool("linking", command, loc)))
+    return failure();
+  if (std::error_code error = llvm::sys::fs::rename(linked.path, outputPath))
+    return emitError(loc) << "cannot write " << outputPath << ": "
+                          << error.message();
+  return success();
 }

@@ -7,11 +7,9 @@
 #define SHOAL_LIB_TARGET_CPU_STEPS_H
 
 #include "shoal/Target/CPU/CPUTarget.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
-#include <chrono>
 
 namespace shoal {
 
@@ -24,17 +22,9 @@ runPasses(mlir::ModuleOp module,
 /// The integer attribute, which goes away.
 int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
 
-/// Records how long `body` takes under `stage`.
-template <typename Body>
-auto timed(StageSeconds &seconds, llvm::StringRef stage, Body body) {
-  auto start = std::chrono::steady_clock::now();
-  llvm::scope_exit record([&] {
-    std::chrono::duration<double> passed =
-        std::chrono::steady_clock::now() - start;
-    seconds.emplace_back(stage.str(), passed.count());
-  });
-  return body();
-}
+/// What PlanMemory left on the lowered function: the sizes and the plan, which
+/// go away.
+void takeMemory(mlir::Operation *op, LoweredProgram &program);
 
 /// Cleans the per-device program up and describes it: what is dead then has no
 /// number in the metadata.
@@ -71,6 +61,17 @@ mlir::LogicalResult runTool(llvm::StringRef what,
                             llvm::ArrayRef<std::string> command,
                             mlir::Location loc);
 
+/// A file beside an output, with this process' number in its name, that goes
+/// away with this object.
+struct TemporaryFile {
+  explicit TemporaryFile(llvm::StringRef output, llvm::StringRef suffix = "");
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile &) = delete;
+  TemporaryFile &operator=(const TemporaryFile &) = delete;
+
+  std::string path;
+};
+
 /// Objects that a program is linked with.
 struct RuntimeLibrary {
   /// In the runtime's folder, and the target that builds it.
@@ -79,13 +80,14 @@ struct RuntimeLibrary {
   llvm::SmallVector<llvm::StringRef> flags;
 };
 
+/// Links an executable, or with `shared` a library, and puts it in its place
+/// once it is whole.
 mlir::LogicalResult link(llvm::StringRef objectPath, llvm::StringRef outputPath,
-                         const RuntimeLibrary &runtime,
+                         bool shared, const RuntimeLibrary &runtime,
                          const TargetOptions &options, mlir::Location loc);
 
-/// From a module in LLVM's dialect to the file `outputPath`. A file is written
-/// under a temporary name first, so that a failure leaves nothing half-made
-/// behind.
+/// From a module in LLVM's dialect to the files `outputPath`, if that is not
+/// empty, and `options.sharedPath`. A failure leaves nothing half-made behind.
 mlir::LogicalResult emitForHost(mlir::ModuleOp module,
                                 llvm::StringRef outputPath,
                                 const RuntimeLibrary &runtime,

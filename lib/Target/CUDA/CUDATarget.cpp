@@ -90,18 +90,21 @@ static void takeKernels(ModuleOp module, CUDAProgram &program) {
 }
 
 FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
-                                           StageSeconds &seconds) {
+                                           StageSeconds &seconds,
+                                           OnPrepared onPrepared) {
   return timed(seconds, "lower", [&]() -> FailureOr<CUDAProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
-    if (failed(description) ||
-        failed(runPasses(module, buildCUDALoweringPipeline)))
+    if (failed(description))
+      return failure();
+    if (onPrepared)
+      onPrepared(module);
+    if (failed(runPasses(module, buildCUDALoweringPipeline)))
       return failure();
     CUDAProgram result;
     LoweredProgram &program = result.program;
     program.description = *description;
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
-    program.arenaBytes = takeBytes(main, kArenaBytesAttr);
-    program.liveBytes = takeBytes(main, kLiveBytesAttr);
+    takeMemory(main, program);
     int64_t constantBytes = takeBytes(main, kConstantBytesAttr);
     result.constants =
         takeConstants(module, program.arenaBytes - constantBytes);

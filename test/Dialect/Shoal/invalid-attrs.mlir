@@ -177,6 +177,11 @@ func.func private @sharding_is_a_string(tensor<4xf32> {shoal.sharding = "x"})
 
 // -----
 
+// expected-error@+1 {{argument 0: expected shoal.unsigned to be a unit attribute, on integers}}
+func.func private @unsigned_floats(tensor<4xf32> {shoal.unsigned})
+
+// -----
+
 // expected-error@+1 {{argument 0: unknown attribute "shoal.shading"}}
 func.func private @misspelt(tensor<4xf32> {shoal.shading = "x"})
 

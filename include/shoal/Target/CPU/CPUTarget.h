@@ -24,7 +24,8 @@ void registerCPUPipelines();
 /// Lowers `module` in place to LLVM's dialect, with the entry point and the
 /// metadata. Errors are reported at the op they concern.
 mlir::FailureOr<LoweredProgram> lowerForCPU(mlir::ModuleOp module,
-                                            StageSeconds &seconds);
+                                            StageSeconds &seconds,
+                                            OnPrepared onPrepared = {});
 
 /// Makes the executable or shared library `outputPath` of what lowerForCPU
 /// made. A file is written under a temporary name first, so that a failure

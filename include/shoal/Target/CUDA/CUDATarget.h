@@ -44,7 +44,8 @@ void registerCUDAPipelines();
 /// point, and takes the kernels out of it. Errors are reported at the op they
 /// concern.
 mlir::FailureOr<CUDAProgram> lowerForCUDA(mlir::ModuleOp module,
-                                          StageSeconds &seconds);
+                                          StageSeconds &seconds,
+                                          OnPrepared onPrepared = {});
 
 /// Makes the executable or shared library `outputPath` of what lowerForCUDA
 /// made.

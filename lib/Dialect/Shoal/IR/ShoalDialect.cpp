@@ -138,6 +138,13 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
                   << " to be a tensor type with the rank and elements of "
                   << type;
   }
+  if (attribute.getName() == kUnsignedAttr) {
+    if (isa<UnitAttr>(attribute.getValue()) &&
+        getElementTypeOrSelf(type).isInteger())
+      return success();
+    return fail() << "expected " << kUnsignedAttr
+                  << " to be a unit attribute, on integers";
+  }
   if (attribute.getName() != kShardingAttr)
     return fail() << "unknown attribute " << attribute.getName();
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());

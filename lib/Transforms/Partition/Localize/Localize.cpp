@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardPlan.h"
@@ -239,7 +240,28 @@ private:
       results = localizer.cloneLocally()->getResults();
     }
     local.map(op->getResults(), results);
+    noteLayouts(op);
     return success();
+  }
+
+  /// Leaves behind what the local values are shards of. A value that stood
+  /// there before, an operand that is the result, has its own note.
+  void noteLayouts(Operation *op) {
+    auto origins = op->getAttrOfType<ArrayAttr>(kOriginAttr);
+    AxesAttr manual;
+    if (AxisList axes = manualAxesAround(op, mesh); !axes.empty())
+      manual = toAxesAttr(axes, mesh, op->getContext());
+    for (OpResult result : op->getResults()) {
+      auto type = dyn_cast<RankedTensorType>(result.getType());
+      auto made = dyn_cast_or_null<OpResult>(local.lookupOrNull(result));
+      ShardingAttr sharding = getShardingOf(result);
+      if (!type || !made || !sharding)
+        continue;
+      StringAttr origin;
+      if (origins && result.getResultNumber() < origins.size())
+        origin = dyn_cast<StringAttr>(origins[result.getResultNumber()]);
+      noteLayout(made, {type, sharding, manual, origin});
+    }
   }
 
   FailureOr<SmallVector<Type>> localTypes(ValueRange values, Operation *op) {
@@ -274,6 +296,7 @@ private:
       state.addRegion();
     Operation *made = builder.create(state);
     local.map(op->getResults(), made->getResults());
+    noteLayouts(op);
     OpBuilder::InsertionGuard guard(builder);
     for (auto [from, to] :
          llvm::zip_equal(op->getRegions(), made->getRegions()))
@@ -323,6 +346,7 @@ private:
     Value result =
         StepEmitter(builder, mesh, op, local.lookup(op.getInput())).emit();
     local.map(op.getResult(), result);
+    noteLayouts(op);
     return success();
   }
 

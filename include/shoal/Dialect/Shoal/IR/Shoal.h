@@ -36,6 +36,8 @@ namespace shoal {
 /// Names of the discardable attributes of functions' arguments and results.
 inline constexpr llvm::StringLiteral kNameAttr = "shoal.name";
 inline constexpr llvm::StringLiteral kShardingAttr = "shoal.sharding";
+/// A UnitAttr: the integers are unsigned to who calls the program.
+inline constexpr llvm::StringLiteral kUnsignedAttr = "shoal.unsigned";
 /// On arguments and results of a per-device function: the whole tensor's type.
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "shoal.global_type";
 /// On a per-device function.

@@ -23,8 +23,10 @@ def Shoal_Dialect : Dialect {
     collectives of the `spmd` dialect.
 
     Function arguments and results carry the discardable attributes
-    `shoal.name` (a string, the name at the command line) and
-    `shoal.sharding` (a `#shoal.sharding`, a hard annotation).
+    `shoal.name` (a string, the name at the command line),
+    `shoal.sharding` (a `#shoal.sharding`, a hard annotation) and
+    `shoal.unsigned` (a unit attribute: these integers have no sign outside of
+    the program, in whose arrays they are uint32 and so on).
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -1,20 +1,24 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Driver.h"
-#include "Report.h"
+#include "shoal/Compiler/Driver.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
-#include "shoal/Transforms/Pipelines.h"
+#include "shoal/Compiler/Report.h"
+#include "shoal/InitShoal.h"
+#include "shoal/Report/Report.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
-#include <chrono>
 
 using namespace mlir;
 using namespace shoal;
+
+void shoal::registerCompiler(DialectRegistry &registry) {
+  registerCUDATarget(registry);
+  registerShoalDialects(registry);
+}
 
 /// Writes `contents(os)` to a file, "-" being stdout.
 static LogicalResult
@@ -59,20 +63,8 @@ static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
   });
 }
 
-/// Runs `action` and notes how long it took as `stage`.
-static LogicalResult timed(StringRef stage, StageSeconds &seconds,
-                           llvm::function_ref<LogicalResult()> action) {
-  auto start = std::chrono::steady_clock::now();
-  LogicalResult result = action();
-  std::chrono::duration<double> taken =
-      std::chrono::steady_clock::now() - start;
-  seconds.emplace_back(stage.str(), taken.count());
-  return result;
-}
-
-/// Makes the program of one device, where it is not one already.
-static LogicalResult partition(ModuleOp module,
-                               const PartitionOptions &options) {
+static LogicalResult runPartition(ModuleOp module,
+                                  const PartitionOptions &options) {
   PassManager passes(module.getContext());
   bool isPerDevice =
       llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
@@ -89,14 +81,25 @@ static LogicalResult partition(ModuleOp module,
   return passes.run(module);
 }
 
+LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,
+                               StageSeconds &seconds) {
+  if (failed(selectEntry(module, options.entry)))
+    return failure();
+  return timed(seconds, "partition",
+               [&] { return runPartition(module, options.partition); });
+}
+
 /// Lowers a per-device program for its target and makes the file, if one is
 /// asked for.
-static FailureOr<LoweredProgram>
-build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds) {
+static FailureOr<LoweredProgram> build(ModuleOp module,
+                                       const DriverOptions &options,
+                                       StageSeconds &seconds,
+                                       OnPrepared onPrepared) {
   bool makesFile =
-      options.emit == Emit::Executable || options.emit == Emit::Shared;
+      (options.emit == Emit::Executable || options.emit == Emit::Shared) &&
+      !(options.outputPath.empty() && options.files.sharedPath.empty());
   if (options.target == Target::CUDA) {
-    FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds);
+    FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds, onPrepared);
     if (failed(program) ||
         (makesFile &&
          failed(emitForCUDA(module, *program, options.outputPath, options.files,
@@ -104,7 +107,7 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds) {
       return failure();
     return program->program;
   }
-  FailureOr<LoweredProgram> program = lowerForCPU(module, seconds);
+  FailureOr<LoweredProgram> program = lowerForCPU(module, seconds, onPrepared);
   if (failed(program) ||
       (makesFile &&
        failed(emitForCPU(module, options.outputPath, options.files, seconds))))
@@ -112,25 +115,47 @@ build(ModuleOp module, const DriverOptions &options, StageSeconds &seconds) {
   return program;
 }
 
-/// Lowers and emits a per-device program.
-static LogicalResult emit(ModuleOp module, const DriverOptions &options,
-                          StageSeconds &seconds) {
-  MLIRContext &context = *module.getContext();
-  if (options.emit == Emit::Spmd &&
-      failed(writeFile(context, options.outputPath,
-                       [&](llvm::raw_ostream &os) { os << module << '\n'; })))
-    return failure();
-  if (options.emit == Emit::Spmd && options.statsPath.empty())
+static bool makesPage(const DriverOptions &options) {
+  return options.emit == Emit::Report || options.report;
+}
+
+/// Writes what a reader asked for.
+static LogicalResult writeTexts(MLIRContext &context,
+                                const DriverOptions &options,
+                                const LoweredProgram &program,
+                                llvm::json::Object listing) {
+  if (options.emit == Emit::Summary)
+    return writeFile(context, options.outputPath,
+                     [&](llvm::raw_ostream &os) { printSummary(program, os); });
+  if (!makesPage(options))
     return success();
-  FailureOr<LoweredProgram> program = build(module, options, seconds);
-  if (failed(program))
-    return failure();
+  StringRef target = options.target == Target::CUDA ? "cuda" : "cpu";
+  std::string page;
+  llvm::raw_string_ostream os(page);
+  writePage(makeReport(program, target, std::move(listing)), os);
   if (options.emit == Emit::Report &&
-      failed(writeFile(context, options.outputPath, [&](llvm::raw_ostream &os) {
-        printReport(*program, os);
-      })))
+      failed(writeFile(context, options.outputPath,
+                       [&](llvm::raw_ostream &file) { file << page; })))
     return failure();
-  return writeStatistics(context, options.statsPath, *program, seconds);
+  if (options.report)
+    *options.report = std::move(page);
+  return success();
+}
+
+FailureOr<LoweredProgram> shoal::emit(ModuleOp module,
+                                      const DriverOptions &options,
+                                      StageSeconds &seconds) {
+  MLIRContext &context = *module.getContext();
+  llvm::json::Object listing;
+  auto list = [&](ModuleOp prepared) { listing = listProgram(prepared); };
+  FailureOr<LoweredProgram> program =
+      build(module, options, seconds,
+            makesPage(options) ? OnPrepared(list) : OnPrepared());
+  if (failed(program) ||
+      failed(writeTexts(context, options, *program, std::move(listing))) ||
+      failed(writeStatistics(context, options.statsPath, *program, seconds)))
+    return failure();
+  return program;
 }
 
 LogicalResult shoal::compile(MLIRContext &context,
@@ -153,15 +178,18 @@ LogicalResult shoal::compile(MLIRContext &context,
   });
 
   StageSeconds seconds;
-  OwningOpRef<ModuleOp> module;
-  if (failed(timed("parse", seconds,
-                   [&]() {
-                     module = parseSourceFile<ModuleOp>(sources, &context);
-                     return success(static_cast<bool>(module));
-                   })) ||
-      failed(selectEntry(*module, options.entry)) ||
-      failed(timed("partition", seconds,
-                   [&]() { return partition(*module, options.partition); })))
+  OwningOpRef<ModuleOp> module = timed(seconds, "parse", [&] {
+    return parseSourceFile<ModuleOp>(sources, &context);
+  });
+  if (!module || failed(partition(*module, options, seconds)))
     return failure();
+  if (options.emit == Emit::Spmd) {
+    if (failed(
+            writeFile(context, options.outputPath,
+                      [&](llvm::raw_ostream &os) { os << *module << '\n'; })))
+      return failure();
+    if (options.statsPath.empty())
+      return success();
+  }
   return emit(*module, options, seconds);
 }

@@ -3,8 +3,8 @@
 
 // What shoalc tells of a program that it has lowered.
 
-#ifndef SHOAL_TOOLS_SHOALC_REPORT_H
-#define SHOAL_TOOLS_SHOALC_REPORT_H
+#ifndef SHOAL_COMPILER_REPORT_H
+#define SHOAL_COMPILER_REPORT_H
 
 #include "shoal/Target/CPU/CPUTarget.h"
 
@@ -19,8 +19,8 @@ llvm::json::Value toStatistics(const LoweredProgram &program,
 
 /// The same for a reader: signature, collectives with bytes and reasons,
 /// arithmetic, memory.
-void printReport(const LoweredProgram &program, llvm::raw_ostream &os);
+void printSummary(const LoweredProgram &program, llvm::raw_ostream &os);
 
 } // namespace shoal
 
-#endif // SHOAL_TOOLS_SHOALC_REPORT_H
+#endif // SHOAL_COMPILER_REPORT_H

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Report.h"
+#include "shoal/Compiler/Report.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace shoal;
@@ -86,7 +86,7 @@ static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
   }
 }
 
-void shoal::printReport(const LoweredProgram &program, llvm::raw_ostream &os) {
+void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
   os << llvm::formatv("program {0}: {1} devices\n", description.name,
                       description.devices);

@@ -1,0 +1,70 @@
+/* Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+ * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+ *
+ * A program inside a process of an MPI job that is running already: what a
+ * shared library of `shoalc --emit=shared` exports, beside
+ * shoal_program_metadata. Plain C.
+ *
+ * A library that is loaded holds one session at a time. Calls that are marked
+ * collective are made by all ranks of the communicator, in the same order.
+ * Those that can fail return the same on every rank: 0, or 1 and one line of
+ * text in `error`, an array of `size` bytes. A failure in the middle of a step
+ * (an MPI error, no memory for staging, a custom_call) ends the job by
+ * MPI_Abort, as in an executable: other ranks may wait for messages by then.
+ */
+
+#ifndef SHOAL_RUNTIME_SESSION_H
+#define SHOAL_RUNTIME_SESSION_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(readability-identifier-naming,modernize-use-using): C. */
+
+#define SHOAL_EXPORT __attribute__((visibility("default")))
+
+typedef struct shoal_session shoal_session;
+
+/* What MPI_Get_library_version says: a communicator comes from the same library
+ * as the program's MPI, or means nothing to it. */
+SHOAL_EXPORT const char *shoal_session_mpi(void);
+
+/* Collective. `communicator` is Fortran's handle, MPI_Comm_c2f(comm); it is
+ * duplicated. Takes the arena. Fails where MPI does not run, the communicator
+ * has another number of ranks than the program has devices, a rank has another
+ * program, or memory is short. */
+SHOAL_EXPORT int shoal_session_open(int communicator, shoal_session **session,
+                                    char *error, size_t size);
+
+/* The rows of input or output `index` that this rank holds, by dimension. They
+ * are the first of its shard; the tail of an uneven dimension may not exist. */
+SHOAL_EXPORT void shoal_session_block(const shoal_session *session,
+                                      int is_output, int64_t index,
+                                      int64_t *offset, int64_t *extent);
+
+/* Collective: fails if `mine`, which is null for nothing, is text on any rank,
+ * with that of the lowest. */
+SHOAL_EXPORT int shoal_session_agree(shoal_session *session, const char *mine,
+                                     char *error, size_t size);
+
+/* Collective: one step. The shards are dense, of the local shapes, in host
+ * memory, aligned for their elements, and in the metadata's order; outputs
+ * overlap neither inputs nor each other. Inputs are not written to. */
+SHOAL_EXPORT int shoal_session_run(shoal_session *session, void *const *inputs,
+                                   void *const *outputs, char *error,
+                                   size_t size);
+
+/* Collective. */
+SHOAL_EXPORT void shoal_session_close(shoal_session *session);
+
+/* NOLINTEND(readability-identifier-naming,modernize-use-using) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SHOAL_RUNTIME_SESSION_H */

@@ -1,0 +1,118 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
+
+using namespace mlir;
+using namespace shoal;
+
+static constexpr StringLiteral kLayouts = "shoal.layouts";
+static constexpr StringLiteral kNumber = "shoal.number";
+
+/// What stands under `key` in the metadata of `loc` itself, or of locations
+/// that wrap it alone.
+static Attribute findNote(Location loc, StringRef key) {
+  while (auto fused = dyn_cast<FusedLoc>(loc)) {
+    if (auto notes = dyn_cast_or_null<DictionaryAttr>(fused.getMetadata()))
+      if (Attribute note = notes.get(key))
+        return note;
+    if (fused.getLocations().size() != 1)
+      break;
+    loc = fused.getLocations().front();
+  }
+  return {};
+}
+
+static Location withNote(Location loc, StringRef key, Attribute note) {
+  Builder builder(loc.getContext());
+  auto metadata = builder.getDictionaryAttr(builder.getNamedAttr(key, note));
+  return FusedLoc::get(loc.getContext(), {loc}, metadata);
+}
+
+//===----------------------------------------------------------------------===//
+// Layouts: an array with an entry per result, a dictionary or nothing (unit)
+//===----------------------------------------------------------------------===//
+
+static Attribute toAttribute(const LayoutNote &note) {
+  Builder builder(note.sharding.getContext());
+  NamedAttrList entry;
+  entry.set("type", TypeAttr::get(note.globalType));
+  entry.set("sharding", note.sharding);
+  if (note.manualAxes)
+    entry.set("manual", note.manualAxes);
+  if (note.origin)
+    entry.set("origin", note.origin);
+  return entry.getDictionary(builder.getContext());
+}
+
+void shoal::noteLayout(OpResult value, const LayoutNote &note) {
+  Operation *op = value.getOwner();
+  SmallVector<Attribute> entries(op->getNumResults(),
+                                 UnitAttr::get(op->getContext()));
+  Location loc = op->getLoc();
+  if (auto before = dyn_cast_or_null<ArrayAttr>(findNote(loc, kLayouts))) {
+    if (before.size() == entries.size())
+      entries.assign(before.begin(), before.end());
+    loc = cast<FusedLoc>(loc).getLocations().front();
+  }
+  Attribute &entry = entries[value.getResultNumber()];
+  if (!isa<UnitAttr>(entry))
+    return;
+  entry = toAttribute(note);
+  op->setLoc(
+      withNote(loc, kLayouts, ArrayAttr::get(op->getContext(), entries)));
+}
+
+/// Whether `type` is that of a shard.
+static bool isShard(RankedTensorType type, const LayoutNote &note,
+                    MeshOp mesh) {
+  SmallVector<int64_t> shape(note.globalType.getShape());
+  if (shape.size() != note.sharding.getDims().size())
+    return false;
+  for (auto [size, dim] : llvm::zip_equal(shape, note.sharding.getDims()))
+    size = shardSize(size, sizeOf(dim.getAxes(), mesh.getMesh()));
+  return type == note.globalType.clone(shape);
+}
+
+std::optional<LayoutNote> shoal::getLayoutNote(OpResult value) {
+  Operation *op = value.getOwner();
+  auto entries = dyn_cast_or_null<ArrayAttr>(findNote(op->getLoc(), kLayouts));
+  if (!entries || entries.size() != op->getNumResults())
+    return std::nullopt;
+  auto entry = dyn_cast<DictionaryAttr>(entries[value.getResultNumber()]);
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!entry || !type)
+    return std::nullopt;
+  LayoutNote note{
+      cast<RankedTensorType>(entry.getAs<TypeAttr>("type").getValue()),
+      entry.getAs<ShardingAttr>("sharding"), entry.getAs<AxesAttr>("manual"),
+      entry.getAs<StringAttr>("origin")};
+  MeshOp mesh = lookupMesh(op, note.sharding.getMesh());
+  if (!mesh || !isShard(type, note, mesh))
+    return std::nullopt;
+  return note;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers
+//===----------------------------------------------------------------------===//
+
+void shoal::noteNumber(Operation *op, int64_t number) {
+  Builder builder(op->getContext());
+  op->setLoc(
+      withNote(op->getLoc(), kNumber, builder.getI64IntegerAttr(number)));
+}
+
+std::optional<int64_t> shoal::getNumberNote(Location loc) {
+  std::optional<int64_t> largest;
+  loc->walk([&](Location part) {
+    auto fused = dyn_cast<FusedLoc>(part);
+    auto notes = fused ? dyn_cast_or_null<DictionaryAttr>(fused.getMetadata())
+                       : DictionaryAttr();
+    if (auto number = notes ? notes.getAs<IntegerAttr>(kNumber) : IntegerAttr())
+      largest = std::max(largest.value_or(-1), number.getInt());
+    return WalkResult::advance();
+  });
+  return largest;
+}

@@ -1,0 +1,105 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Report/Report.h"
+#include "Page.h"
+#include "SourceLines.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
+
+using namespace mlir;
+using namespace shoal;
+
+/// The collectives of `report`, which has the runtime's metadata, with what the
+/// runtime does not ask for.
+static llvm::json::Array describeCollectives(const LoweredProgram &program,
+                                             llvm::json::Array ops) {
+  llvm::json::Array list;
+  for (auto [collective, op] :
+       llvm::zip_equal(program.description.collectives, ops))
+    list.push_back(llvm::json::Object{{"op", op},
+                                      {"kind", collective.kind},
+                                      {"axes", toUTF8(collective.axes)},
+                                      {"group_size", collective.groupSize},
+                                      {"bytes", collective.bytes},
+                                      {"runs", collective.runs},
+                                      {"reason", toUTF8(collective.reason)}});
+  return list;
+}
+
+/// The op that the location belongs to; null where a pass made one of its own.
+static llvm::json::Value findOp(Location loc) {
+  if (std::optional<int64_t> number = getNumberNote(loc))
+    return *number;
+  return nullptr;
+}
+
+static std::string printMemRef(Type type) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  auto memref = cast<ShapedType>(type);
+  for (int64_t size : memref.getShape())
+    os << size << "×";
+  os << memref.getElementType();
+  return text;
+}
+
+static llvm::json::Object describeMemory(const LoweredProgram &program) {
+  llvm::json::Array steps, buffers;
+  for (Location step : program.memory.steps)
+    steps.push_back(findOp(step));
+  int64_t end = 0;
+  for (const MemoryPlan::Buffer &buffer : program.memory.buffers) {
+    buffers.push_back(llvm::json::Object{{"offset", buffer.offset},
+                                         {"bytes", buffer.bytes},
+                                         {"first", buffer.first},
+                                         {"last", buffer.last},
+                                         {"type", printMemRef(buffer.type)},
+                                         {"op", findOp(buffer.loc)}});
+    end = std::max(end, buffer.offset + buffer.bytes);
+  }
+  return llvm::json::Object{{"peak", program.peakBytes()},
+                            {"arguments", program.description.argumentBytes()},
+                            {"arena", program.arenaBytes},
+                            {"live", program.liveBytes},
+                            {"constants", program.arenaBytes - end},
+                            {"steps", std::move(steps)},
+                            {"buffers", std::move(buffers)}};
+}
+
+llvm::json::Object shoal::makeReport(const LoweredProgram &program,
+                                     StringRef target,
+                                     llvm::json::Object listing) {
+  const ProgramDescription &description = program.description;
+  llvm::json::Object report =
+      *toMetadata(description, target, program.arenaBytes).getAsObject();
+  for (auto &[key, value] : listing)
+    report[key] = std::move(value);
+  auto collectives = report.find("op_of_collective");
+  report["collectives"] = describeCollectives(
+      program, std::move(*collectives->second.getAsArray()));
+  report.erase("op_of_collective");
+  report["flops"] =
+      llvm::json::Object{{"device", description.arithmetic.flops},
+                         {"einsum", description.arithmetic.einsumFlops},
+                         {"global_einsum", description.globalEinsumFlops}};
+  report["memory"] = describeMemory(program);
+  return report;
+}
+
+/// As a script's text: where "<" cannot occur nothing ends the script.
+static void writeEscaped(StringRef json, llvm::raw_ostream &os) {
+  while (!json.empty()) {
+    auto [text, rest] = json.split('<');
+    os << text;
+    if (text.size() < json.size())
+      os << "\\u003c";
+    json = rest;
+  }
+}
+
+void shoal::writePage(llvm::json::Object report, llvm::raw_ostream &os) {
+  std::string json = llvm::formatv("{0}", llvm::json::Value(std::move(report)));
+  os << kPageHead;
+  writeEscaped(json, os);
+  os << kPageTail;
+}

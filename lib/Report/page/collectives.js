@@ -1,0 +1,92 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The list of collectives, which can be sorted, with their reasons.
+
+const MAX_LISTED = 100;
+const collectiveView = { key: "total", descending: true, all: false };
+
+const collectiveColumns = [
+  { title: "Collective", key: "kind", cell: (c) => [showKind(c.kind), c.op === null ? null : linkTo(report.ops[c.op])] },
+  { title: "Axes", key: "axes", cell: (c) => [formatAxes(c.axes), element("span", { class: "muted small" }, `groups of ${c.group_size}`)], className: "stack" },
+  { title: "Sent by a device", key: "total", cell: showSent, className: "number sent" },
+  { title: "Why", key: "reason", cell: showReason, className: "why" },
+  { title: "Source", key: "op", cell: (c) => showSource(c.op === null ? null : report.ops[c.op]), className: "source-cell" },
+];
+
+function sentBytes() {
+  return report.collectives.reduce((sum, collective) => sum + collective.total, 0);
+}
+
+function showSent(collective) {
+  const whole = sentBytes();
+  const runs = collective.runs === 1 ? "" : `${formatCount(collective.runs)} × ${formatBytes(collective.bytes)}, `;
+  return [
+    element("span", { title: `${formatCount(collective.total)} bytes` }, formatBytes(collective.total)),
+    element("span", { class: "muted small" }, runs + formatShare(collective.total, whole)),
+    bar(collective.total, whole),
+  ];
+}
+
+// "operand 0 of f at a.py:1:2: <from> -> <to>": words, then the shardings.
+function showReason(collective) {
+  const change = /^(.*?):? ?(<@[^]*>) -> (<@[^]*>)$/.exec(collective.reason);
+  if (!change) return element("span", {}, collective.reason || "–");
+  const [, words, from, to] = change;
+  return [
+    element("span", {}, words),
+    element("span", { class: "change" }, element("code", {}, shortSharding(from)), " → ", element("code", {}, shortSharding(to))),
+  ];
+}
+
+// Without the mesh, where there is but one.
+function shortSharding(text) {
+  if (report.meshes.length > 1) return text;
+  return text.replace(/^<@[^,]*, /, "").replace(/>$/, "").replace(/"/g, "");
+}
+
+function sortedCollectives() {
+  const { key, descending } = collectiveView;
+  const compare = (a, b) => {
+    if (a[key] === b[key]) return a.index - b.index;
+    const order = a[key] < b[key] ? -1 : 1;
+    return descending ? -order : order;
+  };
+  return [...report.collectives].sort(compare);
+}
+
+function showCollectives() {
+  if (report.collectives.length === 0) return;
+  const sorted = sortedCollectives();
+  const shown = collectiveView.all ? sorted : sorted.slice(0, MAX_LISTED);
+  const table = makeTable(
+    collectiveColumns.map((column) => ({ ...column, title: sortButton(column) })), shown, { class: "collectives" });
+  markSorted(table);
+  const rest = sorted.length - shown.length;
+  replaceContent(byId("collective-list"), table, rest > 0 ? moreButton(rest) : null);
+}
+
+function sortButton(column) {
+  const isKey = collectiveView.key === column.key;
+  const arrow = isKey ? (collectiveView.descending ? " ▼" : " ▲") : "";
+  const sort = () => {
+    collectiveView.descending = isKey ? !collectiveView.descending : column.key === "total";
+    collectiveView.key = column.key;
+    showCollectives();
+  };
+  return element("button", { type: "button", class: "sort", onclick: sort }, column.title + arrow);
+}
+
+function markSorted(table) {
+  const place = collectiveColumns.findIndex((column) => column.key === collectiveView.key);
+  table.querySelectorAll("th")[place].setAttribute(
+    "aria-sort", collectiveView.descending ? "descending" : "ascending");
+}
+
+function moreButton(rest) {
+  const show = () => {
+    collectiveView.all = true;
+    showCollectives();
+  };
+  return element("button", { type: "button", onclick: show }, `Show ${formatCount(rest)} more`);
+}

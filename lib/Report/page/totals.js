@@ -1,0 +1,54 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Bytes sent by a device, by kind of collective and by the axes of its group.
+
+function sumBy(collectives, keyOf) {
+  const sums = new Map();
+  for (const collective of collectives) {
+    const key = keyOf(collective);
+    const sum = sums.get(key) || { bytes: 0, runs: 0 };
+    sums.set(key, { bytes: sum.bytes + collective.total, runs: sum.runs + collective.runs });
+  }
+  return sums;
+}
+
+// The keys, those with the most bytes first.
+function sortedKeys(sums) {
+  return [...sums.keys()].sort((a, b) => sums.get(b).bytes - sums.get(a).bytes);
+}
+
+function showTotals() {
+  const { collectives } = report;
+  if (collectives.length === 0) {
+    replaceContent(
+      byId("totals"), element("p", { class: "muted" }, "No collective: devices send nothing."));
+    return;
+  }
+  const kinds = sumBy(collectives, (collective) => collective.kind);
+  const axes = sumBy(collectives, (collective) => collective.axes);
+  const cells = sumBy(collectives, (collective) => `${collective.kind} ${collective.axes}`);
+  const all = sumBy(collectives, () => "all").get("all");
+  const columns = [
+    { title: "Bytes sent by a device", cell: (row) => row.title },
+    ...sortedKeys(axes).map((name) => ({
+      title: `over ${formatAxes(name)}`, className: "number",
+      cell: (row) => showSum(row.kind ? cells.get(`${row.kind} ${name}`) : axes.get(name), all.bytes),
+    })),
+    { title: "Total", className: "number", cell: (row) => showSum(row.kind ? kinds.get(row.kind) : all, all.bytes) },
+  ];
+  const rows = sortedKeys(kinds).map((kind) => ({ kind, title: showKind(kind) }));
+  rows.push({ kind: null, title: element("strong", {}, "Total") });
+  replaceContent(byId("totals"), makeTable(columns, rows, { class: "totals" }));
+}
+
+function showSum(sum, whole) {
+  if (!sum) return element("span", { class: "muted" }, "–");
+  return element(
+    "span", { title: `${formatCount(sum.bytes)} bytes, ${formatShare(sum.bytes, whole)}` },
+    formatBytes(sum.bytes), element("span", { class: "muted runs" }, `${formatCount(sum.runs)}×`));
+}
+
+function showKind(kind) {
+  return element("span", { class: "kind" }, kind);
+}

@@ -1,0 +1,126 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Runtime/Session.h"
+#include "Run.h"
+#include "shoal/Runtime/ABI.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+using namespace shoal::rt;
+
+// NOLINTNEXTLINE(readability-identifier-naming): a name of C.
+struct shoal_session {
+  shoal_session(MPI_Comm communicator, Program program)
+      : program(std::move(program)), world(communicator), target(makeTarget()) {
+  }
+
+  Program program;
+  World world;
+  std::unique_ptr<Target> target;
+};
+
+static shoal_session *current = nullptr;
+
+static int report(const Status &status, char *error, size_t size) {
+  if (!status)
+    return 0;
+  if (size != 0) {
+    size_t length = std::min(size - 1, status->message.size());
+    std::memcpy(error, status->message.data(), length);
+    error[length] = '\0';
+  }
+  return 1;
+}
+
+/// What is known without a word to other ranks, and is the same for all.
+static Status checkProcess(int communicator, const Result<Program> &program) {
+  int initialized = 0, finalized = 0, ranks = 0;
+  MPI_Initialized(&initialized);
+  MPI_Finalized(&finalized);
+  if (!initialized || finalized)
+    return Error{"MPI does not run in this process"};
+  if (!program)
+    return program.error();
+  if (current)
+    return Error{"a session of this library is open"};
+  MPI_Comm parent = MPI_Comm_f2c(communicator);
+  if (parent == MPI_COMM_NULL)
+    return Error{"the communicator is null"};
+  MPI_Comm_size(parent, &ranks);
+  return checkWorld(ranks, *program);
+}
+
+/// Ranks of different programs would wait for each other forever.
+static Status checkSameProgram(World &world) {
+  auto hash = static_cast<double>(
+      std::hash<std::string_view>()(shoal_program_metadata) >> 12);
+  std::vector<double> extremes = {hash, -hash};
+  world.maximum(extremes);
+  if (extremes[0] == hash && extremes[1] == -hash)
+    return std::nullopt;
+  return Error{"rank " + std::to_string(world.rank()) +
+               " has another program than other ranks"};
+}
+
+static Status prepare(shoal_session &session) {
+  World &world = session.world;
+  if (Status failed = world.agree(checkSameProgram(world)))
+    return failed;
+  Options options;
+  options.callerHasShards = true;
+  return world.agree(session.target->prepare(world, session.program, options));
+}
+
+const char *shoal_session_mpi(void) {
+  static char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;
+}
+
+int shoal_session_open(int communicator, shoal_session **session, char *error,
+                       size_t size) {
+  Result<Program> program = parseProgram(shoal_program_metadata);
+  if (Status failed = checkProcess(communicator, program))
+    return report(failed, error, size);
+  current = new shoal_session(MPI_Comm_f2c(communicator), std::move(*program));
+  Status failed = prepare(*current);
+  if (failed)
+    shoal_session_close(current);
+  else
+    *session = current;
+  return report(failed, error, size);
+}
+
+void shoal_session_block(const shoal_session *session, int isOutput,
+                         int64_t index, int64_t *offset, int64_t *extent) {
+  const Program &program = session->program;
+  const Tensor &tensor =
+      isOutput ? program.outputs[index] : program.inputs[index];
+  Block block = blockOf(program, tensor, session->world.rank());
+  std::copy(block.offset.begin(), block.offset.end(), offset);
+  std::copy(block.extent.begin(), block.extent.end(), extent);
+}
+
+int shoal_session_agree(shoal_session *session, const char *mine, char *error,
+                        size_t size) {
+  Status status;
+  if (mine)
+    status = Error{mine};
+  return report(session->world.agree(status), error, size);
+}
+
+int shoal_session_run(shoal_session *session, void *const *inputs,
+                      void *const *outputs, char *error, size_t size) {
+  return report(session->target->stepOn(session->program, inputs, outputs),
+                error, size);
+}
+
+void shoal_session_close(shoal_session *session) {
+  session->target->release();
+  delete session;
+  current = nullptr;
+}

@@ -1,0 +1,122 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Compile.h"
+#include "mlir/IR/AsmState.h"
+#include "mlir/Parser/Parser.h"
+#include "shoal/Compiler/Report.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/SourceMgr.h"
+
+using namespace mlir;
+
+namespace shoal::python {
+
+namespace {
+
+/// A context of its own for each call: calls do not see each other.
+class Compilation {
+public:
+  explicit Compilation(const OnStage &onStage = {})
+      : context(makeRegistry()), collector(&context) {
+    // The location says it; the op in generic form is for pass authors.
+    context.printOpOnDiagnostic(false);
+    if (onStage)
+      seconds.onStage = [&onStage](StringRef stage) { onStage(stage.str()); };
+  }
+
+  /// Null after an error.
+  OwningOpRef<ModuleOp> parse(const std::string &text,
+                              const std::string &source) {
+    llvm::SourceMgr sources;
+    sources.AddNewSourceBuffer(
+        llvm::MemoryBuffer::getMemBufferCopy(text, source), llvm::SMLoc());
+    return timed(seconds, "parse", [&] {
+      return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
+    });
+  }
+
+  /// What was said so far, with no result.
+  Outcome fail() const { return finish({}, /*succeeded=*/false); }
+
+  Outcome succeed(std::string text) const {
+    Outcome outcome;
+    outcome.text = std::move(text);
+    return finish(std::move(outcome));
+  }
+
+  Outcome finish(Outcome outcome, bool succeeded = true) const {
+    outcome.succeeded = succeeded;
+    outcome.messages = collector.messages();
+    return outcome;
+  }
+
+  StageSeconds seconds;
+
+private:
+  static DialectRegistry makeRegistry() {
+    DialectRegistry registry;
+    registerCompiler(registry);
+    return registry;
+  }
+
+  MLIRContext context;
+  MessageCollector collector;
+};
+
+} // namespace
+
+static std::string print(ModuleOp module, bool withLocations, bool generic) {
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  OpPrintingFlags flags;
+  flags.enableDebugInfo(withLocations).printGenericOpForm(generic);
+  module.print(os, flags);
+  os << '\n';
+  return text;
+}
+
+Outcome format(const std::string &text, const std::string &source,
+               bool withLocations, bool generic) {
+  Compilation compilation;
+  OwningOpRef<ModuleOp> module = compilation.parse(text, source);
+  if (!module)
+    return compilation.fail();
+  return compilation.succeed(print(*module, withLocations, generic));
+}
+
+Outcome partitionText(const std::string &text, const std::string &source,
+                      const DriverOptions &options, bool withLocations,
+                      const OnStage &onStage) {
+  Compilation compilation(onStage);
+  OwningOpRef<ModuleOp> module = compilation.parse(text, source);
+  if (!module || failed(partition(*module, options, compilation.seconds)))
+    return compilation.fail();
+  return compilation.succeed(print(*module, withLocations, /*generic=*/false));
+}
+
+Outcome compileText(const std::string &text, const std::string &source,
+                    DriverOptions options, const std::string &executable,
+                    const std::string &shared, const OnStage &onStage) {
+  Compilation compilation(onStage);
+  options.emit = Emit::Executable;
+  options.outputPath = executable;
+  options.files.sharedPath = shared;
+  OwningOpRef<ModuleOp> module = compilation.parse(text, source);
+  if (!module || failed(partition(*module, options, compilation.seconds)))
+    return compilation.fail();
+  FailureOr<LoweredProgram> program =
+      emit(*module, options, compilation.seconds);
+  if (failed(program))
+    return compilation.fail();
+  StringRef target = options.target == Target::CUDA ? "cuda" : "cpu";
+  Outcome outcome;
+  outcome.description = llvm::formatv(
+      "{0}", toMetadata(program->description, target, program->arenaBytes));
+  outcome.statistics =
+      llvm::formatv("{0}", toStatistics(*program, compilation.seconds));
+  return compilation.finish(std::move(outcome));
+}
+
+} // namespace shoal::python

@@ -1,0 +1,51 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Diagnostics.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/Location.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+
+namespace shoal::python {
+
+static std::string nameOf(DiagnosticSeverity severity) {
+  switch (severity) {
+  case DiagnosticSeverity::Note:
+    return "note";
+  case DiagnosticSeverity::Warning:
+    return "warning";
+  case DiagnosticSeverity::Error:
+    return "error";
+  case DiagnosticSeverity::Remark:
+    return "remark";
+  }
+  llvm_unreachable("a severity without a name");
+}
+
+static std::string placeOf(Location loc) {
+  auto file = loc->findInstanceOf<FileLineColLoc>();
+  if (!file)
+    return "";
+  return llvm::formatv("{0}:{1}:{2}", file.getFilename().getValue(),
+                       file.getLine(), file.getColumn());
+}
+
+MessageCollector::MessageCollector(MLIRContext *context)
+    : ScopedDiagnosticHandler(context) {
+  setHandler([this](Diagnostic &diagnostic) {
+    add(diagnostic);
+    for (const Diagnostic &note : diagnostic.getNotes())
+      add(note);
+  });
+}
+
+void MessageCollector::add(const Diagnostic &diagnostic) {
+  Location loc = diagnostic.getLocation();
+  auto name = loc->findInstanceOf<NameLoc>();
+  collected.push_back({nameOf(diagnostic.getSeverity()), placeOf(loc),
+                       name ? name.getName().str() : "", diagnostic.str()});
+}
+
+} // namespace shoal::python

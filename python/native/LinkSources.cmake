@@ -1,0 +1,16 @@
+# Makes the folder TARGET the package: links to what is in SOURCE, and to lib
+# and bin of BUILD, where a package that is installed has its own.
+file(MAKE_DIRECTORY ${TARGET})
+file(GLOB links ${TARGET}/*)
+foreach(link ${links})
+  if(IS_SYMLINK ${link})
+    file(REMOVE ${link})
+  endif()
+endforeach()
+file(GLOB entries ${SOURCE}/* ${BUILD}/lib ${BUILD}/bin)
+foreach(entry ${entries})
+  get_filename_component(name ${entry} NAME)
+  if(NOT name STREQUAL "__pycache__")
+    file(CREATE_LINK ${entry} ${TARGET}/${name} SYMBOLIC)
+  endif()
+endforeach()

@@ -1,0 +1,162 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The module shoal._native: the compiler in a Python process.
+
+#include "Compile.h"
+#include "mlir/Pass/PassManager.h"
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+using namespace shoal;
+using namespace shoal::python;
+
+/// The messages as shoal.errors.Diagnostic.
+static nb::list toPython(const std::vector<Message> &messages) {
+  nb::object type = nb::module_::import_("shoal.errors").attr("Diagnostic");
+  nb::list list;
+  for (const Message &message : messages)
+    list.append(
+        type(message.severity, message.location, message.text, message.name));
+  return list;
+}
+
+/// Raises shoal.CompileError unless the call succeeded.
+static void raiseOnFailure(const Outcome &outcome) {
+  if (outcome.succeeded)
+    return;
+  nb::object type = nb::module_::import_("shoal.errors").attr("CompileError");
+  PyErr_SetObject(type.ptr(), type(toPython(outcome.messages)).ptr());
+  throw nb::python_error();
+}
+
+/// Calls Python's function at each stage, and lets a Ctrl-C end the compilation
+/// there. The stages are announced by our own code, which may be unwound.
+static OnStage listen(const nb::object &function) {
+  return [&function](const std::string &stage) {
+    nb::gil_scoped_acquire lock;
+    if (PyErr_CheckSignals() != 0)
+      throw nb::python_error();
+    if (!function.is_none())
+      function(stage);
+  };
+}
+
+/// Compiles without the interpreter's lock, so that other threads go on.
+template <typename Call>
+static Outcome runUnlocked(Call call) {
+  Outcome outcome;
+  {
+    nb::gil_scoped_release unlocked;
+    outcome = call();
+  }
+  // A Ctrl-C reaches the linker, too: it is not the linker's failure.
+  if (PyErr_CheckSignals() != 0)
+    throw nb::python_error();
+  raiseOnFailure(outcome);
+  return outcome;
+}
+
+/// A property that stands in a member of DriverOptions.
+template <auto Group, auto Member>
+static void bindNested(nb::class_<DriverOptions> &options, const char *name) {
+  using Value = std::remove_cvref_t<decltype(DriverOptions().*Group.*Member)>;
+  options.def_prop_rw(
+      name, [](const DriverOptions &self) { return self.*Group.*Member; },
+      [](DriverOptions &self, Value value) {
+        self.*Group.*Member = std::move(value);
+      });
+}
+
+static void bindOptions(nb::module_ &m) {
+  nb::enum_<Target>(m, "Target", "What to compile for.")
+      .value("cpu", Target::CPU)
+      .value("cuda", Target::CUDA);
+  constexpr auto partition = &DriverOptions::partition;
+  constexpr auto files = &DriverOptions::files;
+  nb::class_<DriverOptions> options(m, "Options", "shoalc's flags.");
+  options.def(nb::init<>())
+      .def_rw("target", &DriverOptions::target)
+      .def_rw("entry", &DriverOptions::entry);
+  bindNested<partition, &PartitionOptions::combineBytes>(options,
+                                                         "combine_bytes");
+  bindNested<partition, &PartitionOptions::maxReplicatedBytes>(
+      options, "max_replicated_bytes");
+  bindNested<partition, &PartitionOptions::allowReplicated>(options,
+                                                            "allow_replicated");
+  bindNested<partition, &PartitionOptions::windowedEinsumBytes>(
+      options, "windowed_einsum_bytes");
+  bindNested<partition, &PartitionOptions::windowedEinsumOverlap>(
+      options, "windowed_einsum_overlap");
+  bindNested<files, &TargetOptions::runtimeDirectory>(options,
+                                                      "runtime_directory");
+  bindNested<files, &TargetOptions::saveTempsDirectory>(options, "save_temps");
+  bindNested<files, &TargetOptions::linkedFiles>(options, "link");
+  bindNested<&DriverOptions::cuda, &CUDAOptions::archs>(options, "cuda_arch");
+  bindNested<&DriverOptions::cuda, &CUDAOptions::tf32>(options, "tf32");
+}
+
+static nb::object bindCompiled(nb::module_ &m) {
+  return nb::class_<Outcome>(m, "Compiled", "What a compilation tells.")
+      .def_ro("description", &Outcome::description,
+              "JSON: signature, meshes, collectives.")
+      .def_ro("statistics", &Outcome::statistics,
+              "JSON: that of `shoalc --stats`.")
+      .def_prop_ro("diagnostics", [](const Outcome &self) {
+        return nb::tuple(toPython(self.messages));
+      });
+}
+
+NB_MODULE(_native, m) {
+  m.doc() = "The compiler in this process. Texts are MLIR; errors are raised "
+            "as shoal.CompileError.";
+  // The targets' lowerings ask what the command line says of passes: nothing.
+  mlir::registerPassManagerCLOptions();
+  m.attr("__version__") = SHOAL_VERSION;
+  bindOptions(m);
+  bindCompiled(m);
+  m.def(
+      "format",
+      [](const std::string &text, const std::string &source, bool locations,
+         bool generic) {
+        return runUnlocked(
+                   [&] { return format(text, source, locations, generic); })
+            .text;
+      },
+      "text"_a, "source"_a = "<program>", nb::kw_only(), "locations"_a = false,
+      "generic"_a = false,
+      "Parses, verifies and prints a program, on request with locations, or "
+      "in the generic form of ops.");
+  m.def(
+      "partition",
+      [](const std::string &text, const DriverOptions &options,
+         const std::string &source, bool locations, const nb::object &onStage) {
+        return runUnlocked([&] {
+                 return partitionText(text, source, options, locations,
+                                      listen(onStage));
+               })
+            .text;
+      },
+      "text"_a, "options"_a, "source"_a = "<program>", nb::kw_only(),
+      "locations"_a = false, "on_stage"_a = nb::none(),
+      "The program of one device. on_stage(name) is called as each stage "
+      "begins.");
+  m.def(
+      "compile",
+      [](const std::string &text, const DriverOptions &options,
+         const std::string &source, const std::string &executable,
+         const std::string &shared, const nb::object &onStage) {
+        return runUnlocked([&] {
+          return compileText(text, source, options, executable, shared,
+                             listen(onStage));
+        });
+      },
+      "text"_a, "options"_a, "source"_a = "<program>", nb::kw_only(),
+      "executable"_a = "", "shared"_a = "", "on_stage"_a = nb::none(),
+      "Compiles, and writes an executable and a shared library to the paths "
+      "that are not empty.");
+}

@@ -1,0 +1,104 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles texts in this process."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from shoal.errors import CompileWarning, Diagnostic, ShoalError
+from shoal.executable.executable import Executable
+from shoal.executable.options import CompileOptions
+from shoal.executable.progress import Progress
+from shoal.executable.signature import Signature
+from shoal.executable.structure import CallStructure
+
+
+def native() -> ModuleType:
+    """The module shoal._native, or a ShoalError that says how to get it."""
+    try:
+        from shoal import _native
+    except ImportError as error:
+        raise ShoalError(
+            f"the compiler is not there ({error}): `pip install .` in Shoal's source, or "
+            "build it and put the folder python of the build on PYTHONPATH"
+        ) from error
+    return _native
+
+
+def compile_text(
+    text: str,
+    target: str = "cpu",
+    *,
+    source: str = "<program>",
+    structure: CallStructure | None = None,
+    **options: Any,
+) -> Executable:
+    """Compiles a program in Shoal MLIR.
+
+    options: fields of CompileOptions.
+    source: what messages call the text, where its ops have no locations.
+    structure: how the arrays of a call nest; without one `run` takes them by
+    order or name and returns a dict by name.
+
+    Raises CompileError with the compiler's messages; warns CompileWarning. A
+    compilation of more than a second shows its stage where stderr is a terminal.
+    Ctrl-C ends it at the end of a stage.
+    """
+    chosen = CompileOptions(target=target, **options)
+    folder = tempfile.TemporaryDirectory(prefix="shoal-")
+    program, library = Path(folder.name, "program"), Path(folder.name, "program.so")
+    with Progress(source) as progress:
+        compiled = native().compile(
+            text,
+            chosen.to_native(),
+            source,
+            executable=str(program),
+            shared=str(library),
+            on_stage=progress,
+        )
+    _warn(compiled.diagnostics)
+    return Executable(
+        text,
+        Signature.parse(compiled.description),
+        json.loads(compiled.statistics),
+        chosen,
+        folder,
+        source=source,
+        structure=structure,
+    )
+
+
+def format_text(
+    text: str, *, source: str = "<program>", locations: bool = False, generic: bool = False
+) -> str:
+    """Parses, verifies and prints a program; CompileError."""
+    return native().format(text, source, locations=locations, generic=generic)
+
+
+def partition_text(
+    text: str, *, source: str = "<program>", locations: bool = False, **options: Any
+) -> str:
+    """The program of one device, which is what every device runs; CompileError."""
+    chosen = CompileOptions(**options).to_native()
+    return native().partition(text, chosen, source, locations=locations)
+
+
+def statistics_of_text(text: str, *, source: str = "<program>", **options: Any) -> dict[str, Any]:
+    """What `shoalc --stats` writes: devices, collectives, bytes, memory; CompileError."""
+    chosen = CompileOptions(**options).to_native()
+    compiled = native().compile(text, chosen, source)
+    _warn(compiled.diagnostics)
+    return json.loads(compiled.statistics)
+
+
+def _warn(diagnostics: tuple[Diagnostic, ...]) -> None:
+    for diagnostic in diagnostics:
+        if diagnostic.severity == "warning":
+            # At our caller's caller.
+            warnings.warn(str(diagnostic), CompileWarning, stacklevel=3)

@@ -1,0 +1,34 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""NumPy's types of a program's element types."""
+
+from __future__ import annotations
+
+import ml_dtypes
+import numpy as np
+
+_DTYPES = {
+    "f32": np.dtype(np.float32),
+    "f64": np.dtype(np.float64),
+    "bf16": np.dtype(ml_dtypes.bfloat16),
+    "f16": np.dtype(np.float16),
+    "i64": np.dtype(np.int64),
+    "i32": np.dtype(np.int32),
+    "i16": np.dtype(np.int16),
+    "i8": np.dtype(np.int8),
+    "i1": np.dtype(np.bool_),
+}
+
+
+def dtype_of(element: str, unsigned: bool) -> np.dtype:
+    """The NumPy type of MLIR's element type; an integer's bits may be an unsigned one's."""
+    dtype = _DTYPES[element]
+    return np.dtype(f"u{dtype.name}") if unsigned and dtype.kind == "i" else dtype
+
+
+def storage_of(dtype: np.dtype) -> np.dtype:
+    """The type of the same bits that executables' files have: their integers have a sign."""
+    if dtype.kind == "u":
+        return np.dtype(dtype.name[1:])
+    # NumPy's files do not know bfloat16.
+    return np.dtype("V2") if dtype == _DTYPES["bf16"] else dtype

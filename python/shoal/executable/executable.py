@@ -1,0 +1,173 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A compiled program."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.executable import saving
+from shoal.executable.files import run_by_files
+from shoal.executable.options import CompileOptions
+from shoal.executable.session import Session
+from shoal.executable.signature import Signature, Tensor, arrange, check_global
+from shoal.executable.structure import CallStructure
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+class Executable:
+    """A program that a number of processes run, one for each device.
+
+    `compile_text` and the frontends make them; `load` reads one from a file.
+    They pickle, so that one rank may compile and broadcast.
+
+    text: the program as written, in MLIR.
+    options: how it was compiled.
+    stats: what `shoalc --stats` writes: collectives, bytes sent, memory, flops.
+    """
+
+    def __init__(
+        self,
+        text: str,
+        signature: Signature,
+        stats: dict[str, Any],
+        options: CompileOptions,
+        folder: tempfile.TemporaryDirectory[str],
+        *,
+        source: str = "<program>",
+        structure: CallStructure | None = None,
+    ):
+        self.text = text
+        self.stats = stats
+        self.options = options
+        self.source = source
+        self.structure = structure
+        self._signature = signature
+        # `program` and `program.so`; it goes away with this object.
+        self._folder = folder
+
+    @property
+    def name(self) -> str:
+        """The function's."""
+        return self._signature.name
+
+    @property
+    def devices(self) -> int:
+        """How many processes run it."""
+        return self._signature.devices
+
+    @property
+    def inputs(self) -> tuple[Tensor, ...]:
+        return self._signature.inputs
+
+    @property
+    def outputs(self) -> tuple[Tensor, ...]:
+        return self._signature.outputs
+
+    @property
+    def program(self) -> Path:
+        """The executable file, for `mpirun -n {devices}`; see its --help."""
+        return Path(self._folder.name, "program")
+
+    @property
+    def library(self) -> Path:
+        """The shared library, see shoal/Runtime/Session.h."""
+        return Path(self._folder.name, "program.so")
+
+    def run(
+        self,
+        inputs: Any = (),
+        *,
+        timeout: float | None = None,
+        repeat: int = 1,
+        warmup: int = 0,
+        random_inputs: int | None = None,
+        stats: dict[str, Any] | None = None,
+    ) -> Any:
+        """Runs the program on whole arrays, in processes that mpirun starts.
+
+        inputs: a list, tuple or dict of arrays by order or name, or as the
+          call's structure nests them. Numbers of Python do for scalars.
+        timeout: seconds after which all is ended.
+        repeat, warmup: steps that are timed, and steps before those; all have
+          the same inputs.
+        random_inputs: a seed, from which inputs come that a dict leaves out.
+        stats: a dict that is filled with times, bytes sent and memory.
+
+        Returns the whole outputs, as the call's structure nests them, or a dict
+        by name. Raises InputError, and RunError with what processes wrote.
+        """
+        for name, value, least in (("repeat", repeat, 1), ("warmup", warmup, 0)):
+            if value < least:
+                raise InputError(f"{name}: expected at least {least} but got {value}")
+        outputs = run_by_files(
+            self.program,
+            self._signature,
+            self._arrays(inputs, random_inputs is not None),
+            timeout=timeout,
+            repeat=repeat,
+            warmup=warmup,
+            seed=random_inputs,
+            stats=stats,
+        )
+        return self._result(outputs)
+
+    def _arrays(self, inputs: Any, fills_others: bool) -> list[np.ndarray | None]:
+        """One for each input; None for those that a seed fills."""
+        if not fills_others:
+            values = self.flatten(inputs)
+            return [check_global(value, tensor) for value, tensor in zip(values, self.inputs)]
+        if inputs and not isinstance(inputs, Mapping):
+            raise InputError("expected a dict by name beside random_inputs")
+        given = dict(inputs)
+        arrange(given, [tensor for tensor in self.inputs if tensor.name in given])
+        return [
+            check_global(given[tensor.name], tensor) if tensor.name in given else None
+            for tensor in self.inputs
+        ]
+
+    def flatten(self, inputs: Any) -> list[Any]:
+        """A call's inputs in the program's order; InputError."""
+        if self.structure is not None:
+            inputs = self.structure.flatten(inputs)
+        return arrange(inputs, self.inputs)
+
+    def _result(self, outputs: Sequence[np.ndarray]) -> Any:
+        if self.structure is not None:
+            return self.structure.unflatten(outputs)
+        return {tensor.name: array for tensor, array in zip(self.outputs, outputs)}
+
+    def open(self, comm: MPI.Comm | None = None) -> Session:
+        """The program in this process, which is one of an MPI job; collective.
+
+        comm: of mpi4py, with as many ranks as the program has devices; its rank
+        i is device i. By default COMM_WORLD. Raises RunError on every rank.
+        """
+        return Session(self.library, self._signature, comm, self.flatten, self._result)
+
+    def spmd(self, *, locations: bool = False) -> str:
+        """The program of one device, in MLIR."""
+        from shoal.executable.compiler import native
+
+        options = self.options.to_native()
+        return native().partition(self.text, options, self.source, locations=locations)
+
+    def save(self, path: str | Path) -> None:
+        """Writes all of it to one file, for `shoal.load`; see `saving`."""
+        Path(path).write_bytes(saving.to_bytes(self))
+
+    def __reduce__(self) -> Any:
+        return saving.from_bytes, (saving.to_bytes(self),)
+
+    def __repr__(self) -> str:
+        inputs = ", ".join(map(str, self.inputs))
+        outputs = ", ".join(map(str, self.outputs))
+        return f"<Executable {self.name} on {self.devices} devices: ({inputs}) -> ({outputs})>"

@@ -1,0 +1,57 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A run by files: global arrays in, global arrays out."""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shoal.executable.dtypes import storage_of
+from shoal.executable.launch import mpirun
+from shoal.executable.signature import Signature, Tensor
+
+
+def run_by_files(
+    program: Path,
+    signature: Signature,
+    arrays: Sequence[np.ndarray | None],
+    *,
+    timeout: float | None,
+    repeat: int,
+    warmup: int,
+    seed: int | None,
+    stats: dict[str, Any] | None,
+) -> list[np.ndarray]:
+    """Runs the executable on the whole inputs, of which None is made up from the seed."""
+    with tempfile.TemporaryDirectory(prefix="shoal-run-") as name:
+        folder, results = Path(name), Path(name, "results")
+        flags = ["--output-dir", str(results), "--repeat", str(repeat), "--warmup", str(warmup)]
+        if seed is not None:
+            flags.append(f"--random-inputs={seed}")
+        for number, (tensor, array) in enumerate(zip(signature.inputs, arrays)):
+            if array is not None:
+                path = folder / f"input-{number}.npy"
+                _write(path, array, tensor)
+                flags += ["--input", f"{tensor.name}={path}"]
+        measured = folder / "stats.json"
+        if stats is not None:
+            flags += ["--stats", str(measured)]
+        mpirun(signature.devices, program, flags, timeout)
+        if stats is not None:
+            stats.update(json.loads(measured.read_text()))
+        return [_read(results / f"{tensor.name}.npy", tensor) for tensor in signature.outputs]
+
+
+def _write(path: Path, array: np.ndarray, tensor: Tensor) -> None:
+    native = array.astype(tensor.dtype, order="C", copy=False)
+    np.save(path, native.view(storage_of(tensor.dtype)))
+
+
+def _read(path: Path, tensor: Tensor) -> np.ndarray:
+    return np.load(path).view(tensor.dtype)

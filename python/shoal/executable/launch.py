@@ -1,0 +1,127 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Starts programs by mpirun, and ends them."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from shoal.errors import RunError
+
+GRACE = 5.0  # seconds that mpirun has to end its processes
+
+# What many ranks on a small machine need, and containers, where one is root.
+_DEFAULTS = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_rmaps_base_oversubscribe": "1",
+    # Containers often forbid the single-copy system call.
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
+# Waiting ranks give their core to those that compute; no rank owns one.
+_CROWDED = {
+    "OMPI_MCA_mpi_yield_when_idle": "1",
+    "OMPI_MCA_hwloc_base_binding_policy": "none",
+}
+
+
+def environment(devices: int) -> dict[str, str]:
+    """This process' environment and the above, where the user does not say otherwise."""
+    crowded = _CROWDED if devices > len(os.sched_getaffinity(0)) else {}
+    return {**_DEFAULTS, **crowded, **os.environ}
+
+
+def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | None) -> str:
+    """Runs the program on so many processes and returns what it wrote to stdout.
+
+    RunError where it fails or does not end in `timeout` seconds. Nothing is
+    left running, whatever happens to this process.
+    """
+    command = [*_launcher(), "-n", str(devices), str(program), *flags]
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=environment(devices),
+        # A Ctrl-C is ours to handle, and all of them have this session's number.
+        start_new_session=True,
+    )
+    try:
+        stdout, stderr = process.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        stderr = end(process)
+        raise RunError(f"did not end in {timeout:g} s", stderr) from None
+    except BaseException:
+        end(process)
+        raise
+    if process.returncode != 0:
+        raise RunError(_explain(process.returncode, stderr), stderr)
+    return stdout
+
+
+def _launcher() -> list[str]:
+    if "OMPI_COMM_WORLD_SIZE" in os.environ or "PMIX_RANK" in os.environ:
+        raise RunError(
+            "this process is one of an MPI job and cannot start another: "
+            "use Executable.open(comm)"
+        )
+    path = shutil.which("mpirun")
+    if path is None:
+        raise RunError("cannot find mpirun: install openmpi-bin")
+    # Should this process be killed, mpirun hears of it and ends its processes.
+    setpriv = shutil.which("setpriv")
+    return [setpriv, "--pdeathsig", "TERM", path] if setpriv else [path]
+
+
+def _explain(code: int, stderr: str) -> str:
+    """The program's own error, or the end of what there is."""
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    errors = [line.removeprefix("error: ") for line in lines if line.startswith("error: ")]
+    if errors:
+        return errors[0]
+    how = f"signal {-code}" if code < 0 else f"exit code {code}"
+    return "\n".join([f"mpirun ended with {how}", *lines[-10:]])
+
+
+def end(process: subprocess.Popen[str]) -> str:
+    """Ends mpirun and all that it started; returns what was on stderr."""
+    process.terminate()  # mpirun then ends its processes
+    try:
+        return process.communicate(timeout=GRACE)[1]
+    except subprocess.TimeoutExpired:
+        pass
+    finally:
+        for member in _session_members(process.pid):
+            _kill(member)
+    return process.communicate()[1]
+
+
+def _kill(pid: int) -> None:
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def _session_members(session: int) -> list[int]:
+    """The processes of a session: mpirun gives each of its processes a group of its own."""
+    members = []
+    for entry in Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            # The name, in brackets, may have blanks; the session is the fourth behind.
+            fields = (entry / "stat").read_text().rpartition(")")[2].split()
+        except OSError:  # it has ended
+            continue
+        if int(fields[3]) == session:
+            members.append(int(entry.name))
+    return members

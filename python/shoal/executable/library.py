@@ -1,0 +1,114 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The functions of shoal/Runtime/Session.h in a program's shared library."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from shoal.errors import RunError
+
+_ERROR_BYTES = 4096
+
+
+class Library:
+    """One loaded copy of a library, which holds one session.
+
+    Calls release the interpreter's lock.
+    """
+
+    def __init__(self, path: Path):
+        self._handle = _load_copy(path)
+        self._handle.shoal_session_mpi.restype = ctypes.c_char_p
+        self._handle.shoal_session_close.restype = None
+        self._handle.shoal_session_block.restype = None
+        self._session: ctypes.c_void_p | None = None
+
+    def check_mpi(self) -> None:
+        """Fails where mpi4py has another MPI: its communicators mean nothing to this one."""
+        from mpi4py import MPI
+
+        ours = self._handle.shoal_session_mpi().decode(errors="replace").rstrip("\0 \n")
+        theirs = MPI.Get_library_version().rstrip("\0 \n")
+        if ours != theirs:
+            raise RunError(
+                f"the program is linked with {_first_line(ours)}, mpi4py with "
+                f"{_first_line(theirs)}: install an mpi4py for the former"
+            )
+
+    @property
+    def is_closed(self) -> bool:
+        return self._session is None
+
+    def open(self, communicator: int) -> None:
+        """Takes Fortran's handle; RunError on every rank."""
+        session = ctypes.c_void_p()
+        error = ctypes.create_string_buffer(_ERROR_BYTES)
+        if self._handle.shoal_session_open(
+            ctypes.c_int(communicator),
+            ctypes.byref(session),
+            error,
+            ctypes.c_size_t(_ERROR_BYTES),
+        ):
+            raise RunError(_text(error))
+        self._session = session
+
+    def block(self, is_output: bool, number: int, rank: int) -> tuple[slice, ...]:
+        """The rows that this process has of a tensor of so many dimensions."""
+        offset, extent = (ctypes.c_int64 * rank)(), (ctypes.c_int64 * rank)()
+        self._handle.shoal_session_block(
+            self._session, ctypes.c_int(is_output), ctypes.c_int64(number), offset, extent
+        )
+        return tuple(slice(begin, begin + size) for begin, size in zip(offset, extent))
+
+    def agree(self, problem: str | None) -> str | None:
+        """The problem of the lowest rank that has one."""
+        error = ctypes.create_string_buffer(_ERROR_BYTES)
+        mine = None if problem is None else problem.encode()
+        failed = self._handle.shoal_session_agree(
+            self._session, mine, error, ctypes.c_size_t(_ERROR_BYTES)
+        )
+        return _text(error) if failed else None
+
+    def run(
+        self,
+        inputs: ctypes.Array[ctypes.c_void_p],
+        outputs: ctypes.Array[ctypes.c_void_p],
+    ) -> None:
+        error = ctypes.create_string_buffer(_ERROR_BYTES)
+        if self._handle.shoal_session_run(
+            self._session, inputs, outputs, error, ctypes.c_size_t(_ERROR_BYTES)
+        ):
+            raise RunError(_text(error))
+
+    def close(self) -> None:
+        if self._session is not None:
+            session, self._session = self._session, None
+            self._handle.shoal_session_close(session)
+
+
+def _load_copy(path: Path) -> ctypes.CDLL:
+    """Loads the library under a name of its own.
+
+    The loader gives the same library for the same file, and a library is one
+    session: its memory, plans and communicators.
+    """
+    descriptor, copy = tempfile.mkstemp(prefix="shoal-", suffix=".so")
+    os.close(descriptor)
+    try:
+        shutil.copyfile(path, copy)
+        return ctypes.CDLL(copy)
+    finally:
+        os.unlink(copy)
+
+
+def _text(error: ctypes.Array[ctypes.c_char]) -> str:
+    return error.value.decode(errors="replace")
+
+
+def _first_line(text: str) -> str:
+    return text.splitlines()[0] if text else "an unknown MPI"

@@ -1,0 +1,82 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How to compile: the flags of shoalc."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from shoal import _native
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompileOptions:
+    """The fields are shoalc's flags of the same names; see `shoalc --help`.
+
+    target: "cpu" or "cuda".
+    entry: the function to compile; "" for the one public function.
+    combine_bytes: the largest message that small collectives are combined to.
+    max_replicated_bytes: the largest split value that may be gathered whole on
+      every device although no annotation asks for it; negative for any.
+    allow_replicated: names of values that may be gathered however large.
+    windowed_einsum_bytes: larger operands of einsums are gathered in loops; 0 for none.
+    windowed_einsum_overlap: such loops also where they hold no less.
+    cuda_arch: the GPUs to assemble kernels for, or "emulated".
+    tf32: matrix products of f32 in TF32, on GPUs.
+    link: objects, archives and libraries with the functions of custom_call.
+    save_temps: a folder for what is made on the way.
+    """
+
+    target: str = "cpu"
+    entry: str = ""
+    combine_bytes: int | None = None
+    max_replicated_bytes: int | None = None
+    allow_replicated: Sequence[str] = ()
+    windowed_einsum_bytes: int = 0
+    windowed_einsum_overlap: bool = False
+    cuda_arch: Sequence[str] = ("sm_90",)
+    tf32: bool = False
+    link: Sequence[str | Path] = field(default=())
+    save_temps: str | Path = ""
+
+    def __post_init__(self) -> None:
+        if self.target not in ("cpu", "cuda"):
+            raise ValueError(f'target: expected "cpu" or "cuda" but got {self.target!r}')
+        for name in ("allow_replicated", "cuda_arch", "link"):
+            if isinstance(getattr(self, name), (str, Path)):
+                object.__setattr__(self, name, (getattr(self, name),))
+
+    def to_native(self) -> _native.Options:
+        from shoal._native import Options, Target
+
+        options = Options()
+        options.target = Target.cuda if self.target == "cuda" else Target.cpu
+        options.entry = self.entry
+        if self.combine_bytes is not None:
+            options.combine_bytes = self.combine_bytes
+        if self.max_replicated_bytes is not None:
+            options.max_replicated_bytes = self.max_replicated_bytes
+        options.allow_replicated = list(self.allow_replicated)
+        options.windowed_einsum_bytes = self.windowed_einsum_bytes
+        options.windowed_einsum_overlap = self.windowed_einsum_overlap
+        options.cuda_arch = list(self.cuda_arch)
+        options.tf32 = self.tf32
+        options.link = [str(Path(path).absolute()) for path in self.link]
+        options.save_temps = str(self.save_temps)
+        options.runtime_directory = str(RUNTIME_DIRECTORY)
+        return options
+
+
+# Where the runtime's libraries are, beside the package's modules. Of a build,
+# the modules are links, which __file__ does not follow.
+def _find_runtime() -> Path:
+    import shoal
+
+    return Path(shoal.__file__).parent / "lib"
+
+
+RUNTIME_DIRECTORY = _find_runtime()

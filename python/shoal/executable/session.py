@@ -1,0 +1,238 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A program inside a process of an MPI job."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.errors import InputError, RunError, ShoalError
+from shoal.executable.library import Library
+from shoal.executable.signature import Signature, Tensor, arrange, as_array
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+ALIGNMENT = 64  # bytes; of the arrays that are made here
+
+
+@dataclass(frozen=True)
+class Shard:
+    """This rank's part of a tensor.
+
+    slices: its place in the whole tensor. Where an uneven dimension ends there
+    are fewer rows than in `tensor.local_shape`.
+    """
+
+    tensor: Tensor
+    slices: tuple[slice, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(part.stop - part.start for part in self.slices)
+
+
+class Session:
+    """A program that this process runs together with the other ranks.
+
+    `Executable.open` makes it. Every rank makes the same calls in the same
+    order: open, run and close are collective. What is wrong on one rank is an
+    exception on all of them, with the message of the lowest such rank.
+
+    inputs, outputs: what this rank has of them.
+
+        with exe.open(MPI.COMM_WORLD) as session:
+            for _ in range(steps):
+                state = session.run(state)
+    """
+
+    def __init__(
+        self,
+        library: Path,
+        signature: Signature,
+        comm: MPI.Comm | None,
+        flatten: Callable[[Any], Sequence[Any]],
+        result: Callable[[Sequence[np.ndarray]], Any],
+    ):
+        from mpi4py import MPI
+
+        comm = MPI.COMM_WORLD if comm is None else comm
+        if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
+            raise InputError(f"expected a communicator of mpi4py but got {comm!r}")
+        self._flatten = flatten
+        self._result = result
+        self._library = _load(library, comm)
+        self._library.open(comm.py2f())
+        self.rank: int = comm.Get_rank()
+        self.inputs = self._shards(signature.inputs, is_output=False)
+        self.outputs = self._shards(signature.outputs, is_output=True)
+        # Copies of inputs that cannot be used where they lie.
+        self._copies: dict[int, np.ndarray] = {}
+
+    def _shards(self, tensors: Sequence[Tensor], is_output: bool) -> tuple[Shard, ...]:
+        return tuple(
+            Shard(tensor, self._library.block(is_output, number, len(tensor.shape)))
+            for number, tensor in enumerate(tensors)
+        )
+
+    def run(self, inputs: Any = (), *, out: Any = None) -> Any:
+        """One step. Returns this rank's shards of the outputs.
+
+        inputs: as `Executable.run` takes them; of each, a rank gives the whole
+          array or its shard: the shape says which. The program reads a shard, or
+          a part of a whole array, where it lies if it is contiguous, of the
+          machine's byte order, and has the local shape; else it is copied.
+        out: arrays to write the outputs to, by order or name: contiguous, of the
+          outputs' local shapes, overlapping neither each other nor the inputs.
+          By default new ones.
+
+        Returns arrays of the rows that exist, as `Executable.run` nests them.
+        Raises InputError and RunError on every rank. A failure in the middle of
+        a step, as that of a custom call, ends the job.
+        """
+        with self._agreeing():
+            arrays = [
+                self._place(number, value, shard)
+                for number, (value, shard) in enumerate(zip(self._flatten(inputs), self.inputs))
+            ]
+            results = self._results(out, arrays)
+        self._library.run(_addresses(arrays), _addresses(results))
+        return self._result(
+            [
+                array[tuple(slice(size) for size in shard.shape)]
+                for array, shard in zip(results, self.outputs)
+            ]
+        )
+
+    def _place(self, number: int, value: Any, shard: Shard) -> np.ndarray:
+        """The shard as the program reads it."""
+        tensor = shard.tensor
+        array = as_array(value, tensor)
+        if array.shape == tensor.shape and array.shape != tensor.local_shape:
+            array = array[shard.slices]
+        elif array.shape not in (tensor.local_shape, shard.shape):
+            raise InputError(
+                f'input "{tensor.name}": expected the whole, of shape {list(tensor.shape)}, '
+                f"or a shard, of {list(tensor.local_shape)}, but got {list(array.shape)}"
+            )
+        if _is_usable(array, tensor):
+            return array
+        copy = self._copies.get(number)
+        if copy is None:
+            copy = self._copies[number] = _new(tensor)
+        copy[tuple(slice(size) for size in array.shape)] = array
+        return copy
+
+    def _results(self, out: Any, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        tensors = [shard.tensor for shard in self.outputs]
+        if out is None:
+            return [_new(tensor) for tensor in tensors]
+        arrays = arrange(out, tensors, "output")
+        for number, (array, tensor) in enumerate(zip(arrays, tensors)):
+            _check_output(array, tensor)
+            for other in [*inputs, *arrays[:number]]:
+                if np.may_share_memory(array, other):
+                    raise InputError(f'output "{tensor.name}" overlaps another array')
+        return arrays
+
+    def _agreeing(self) -> _Agreement:
+        if self._library.is_closed:
+            raise RunError("the session is closed")
+        return _Agreement(self._library, self.rank)
+
+    def close(self) -> None:
+        """Gives the arena and the communicators up; collective. Once more is nothing."""
+        self._library.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        # Other ranks may be elsewhere if this one alone has failed: closing
+        # would wait for them.
+        if error is None or isinstance(error, ShoalError):
+            self.close()
+
+
+class _Agreement:
+    """All ranks leave the block, or all raise."""
+
+    def __init__(self, library: Library, rank: int):
+        self._library = library
+        self._rank = rank
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        if error is not None and not isinstance(error, Exception):
+            return  # a Ctrl-C ends the job
+        text = None if error is None else f"rank {self._rank}: {error}"
+        agreed = self._library.agree(text)
+        if agreed is not None:
+            raise InputError(agreed) from error
+
+
+def _load(path: Path, comm: MPI.Comm) -> Library:
+    """The library, on every rank or on none."""
+    library, problem = None, None
+    try:
+        library = Library(path)
+        library.check_mpi()
+    except (OSError, RunError) as error:
+        problem = f"rank {comm.Get_rank()}: {error}"
+    problems = [text for text in comm.allgather(problem) if text]
+    if problems or library is None:
+        raise RunError(problems[0])
+    return library
+
+
+def _is_usable(array: np.ndarray, tensor: Tensor) -> bool:
+    return (
+        array.shape == tensor.local_shape
+        and array.dtype.isnative
+        and array.flags.c_contiguous
+        and array.flags.aligned
+    )
+
+
+def _check_output(array: Any, tensor: Tensor) -> None:
+    what = f'output "{tensor.name}"'
+    if not isinstance(array, np.ndarray):
+        raise InputError(f"{what}: expected an array but got {type(array).__name__}")
+    if array.dtype != tensor.dtype or array.shape != tensor.local_shape:
+        raise InputError(
+            f"{what}: expected {tensor.dtype}{list(tensor.local_shape)} "
+            f"but got {array.dtype}{list(array.shape)}"
+        )
+    if not (_is_usable(array, tensor) and array.flags.writeable):
+        raise InputError(f"{what}: expected a contiguous array that can be written to")
+
+
+def _new(tensor: Tensor) -> np.ndarray:
+    """Zeros of the local shape: padding has them, too."""
+    size = int(np.prod(tensor.local_shape, dtype=np.int64)) * tensor.dtype.itemsize
+    memory = np.zeros(size + ALIGNMENT, np.uint8)
+    offset = -memory.ctypes.data % ALIGNMENT
+    return memory[offset : offset + size].view(tensor.dtype).reshape(tensor.local_shape)
+
+
+def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * len(arrays))(*(array.ctypes.data for array in arrays))

@@ -1,0 +1,11 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs of JAX as Shoal programs.
+
+    text = shoal.jax.import_stablehlo(jax.jit(f).lower(*args).compiler_ir("stablehlo"))
+"""
+
+from shoal.jax.importer import import_stablehlo
+from shoal.jax.registry import supported_ops
+
+__all__ = ["import_stablehlo", "supported_ops"]

@@ -1,0 +1,94 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""GSPMD's shardings: the strings of `mhlo.sharding`.
+
+`{devices=[2,4]<=[8]}` tiles a matrix; trailing dimensions of the tile assignment
+may be replicated or manual. jaxlib parses them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from jax._src.lib import xla_client
+
+from shoal.errors import UnsupportedError
+
+_Kind = xla_client.OpSharding.Type
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Which device holds which tile, along some dimensions of the devices' array.
+
+    `devices` has a dimension per dimension of the tensor, then one for the
+    devices of a manual region's group, then one for those that hold the same.
+    """
+
+    devices: np.ndarray
+    rank: int
+
+    @property
+    def manual(self) -> int:
+        """The number of devices in a manual group."""
+        return self.devices.shape[self.rank]
+
+
+@dataclass(frozen=True)
+class Everywhere:
+    """Every device holds the tensor; also said of tensors on one device."""
+
+
+@dataclass(frozen=True)
+class Manual:
+    """The tensor is one device's own, along all axes."""
+
+
+Layout = Tiling | Everywhere | Manual
+
+
+def parse(text: str) -> list[Layout | None]:
+    """The layouts of a sharding, one unless it is a tuple's; None where nothing is said.
+
+    Raises UnsupportedError for text that is no sharding.
+    """
+    try:
+        sharding = xla_client.HloSharding.from_string(text)
+    except Exception as error:
+        raise UnsupportedError(f"mhlo.sharding: {text!r} is no sharding: {error}") from None
+    elements = sharding.tuple_elements() if text.startswith("{{") else [sharding]
+    return [_layout(element, text) for element in elements]
+
+
+def _layout(sharding, text: str) -> Layout | None:
+    if sharding.is_unknown():
+        return None
+    if sharding.is_manual():
+        return Manual()
+    if sharding.is_replicated() or sharding.is_maximal():
+        return Everywhere()
+    if sharding.is_unreduced():
+        raise UnsupportedError(f"mhlo.sharding: {text}: unreduced values have no counterpart")
+    return _tiling(sharding, text)
+
+
+def _tiling(sharding, text: str) -> Tiling:
+    """Sorted into tensor's, manual's and replicated dimensions of the devices.
+
+    Devices that hold the same are listed in any order: ours is ascending.
+    """
+    sizes = sharding.tile_assignment_dimensions()
+    devices = np.array(sharding.tile_assignment_devices(), np.int64).reshape(sizes)
+    kinds = list(sharding.subgroup_types())
+    if sharding.replicate_on_last_tile_dim():
+        kinds = [_Kind.REPLICATED]
+    rank = devices.ndim - len(kinds)
+    others = [kind for kind in kinds if kind not in (_Kind.MANUAL, _Kind.REPLICATED)]
+    if others:
+        raise UnsupportedError(f"mhlo.sharding: {text}: a subgroup of type {others[0]}")
+    manual = [rank + i for i, kind in enumerate(kinds) if kind == _Kind.MANUAL]
+    same = [rank + i for i, kind in enumerate(kinds) if kind == _Kind.REPLICATED]
+    devices = devices.transpose([*range(rank), *manual, *same])
+    groups = int(np.prod([sizes[i] for i in manual], dtype=np.int64))
+    return Tiling(np.sort(devices.reshape([*sizes[:rank], groups, -1]), axis=-1), rank)

@@ -1,0 +1,50 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the StableHLO program says of a value without running it."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+# The number in each element of their result is that of their operand.
+_SPREADS = ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.broadcast")
+
+
+def defining_op(value: ir.Value) -> ir.Operation | None:
+    """The op whose result the value is; None for arguments."""
+    owner = value.owner
+    return None if isinstance(owner, ir.Block) else owner.operation
+
+
+def known_splat(value: ir.Value) -> float | int | bool | None:
+    """The number that all elements have, if the program says it."""
+    op = defining_op(value)
+    while op is not None and op.name in _SPREADS:
+        op = defining_op(op.operands[0])
+    if op is None or op.name != "stablehlo.constant":
+        return None
+    attribute = op.attributes["value"]
+    if not isinstance(attribute, ir.DenseElementsAttr) or not attribute.is_splat:
+        return None
+    number = attribute.get_splat_value()
+    if isinstance(number, ir.BoolAttr):
+        return bool(number.value)
+    if isinstance(number, (ir.IntegerAttr, ir.FloatAttr)):
+        return number.value
+    return None
+
+
+def iota_dim(value: ir.Value) -> int | None:
+    """The dimension along which the value counts 0, 1, ..., if the program says it."""
+    op = defining_op(value)
+    if op is None:
+        return None
+    if op.name == "stablehlo.iota":
+        return ir.IntegerAttr(op.attributes["iota_dimension"]).value
+    if op.name == "stablehlo.broadcast_in_dim":
+        dims = [int(d) for d in op.attributes["broadcast_dimensions"]]
+        inner = iota_dim(op.operands[0])
+        if inner is None or op.operands[0].type.shape[inner] != value.type.shape[dims[inner]]:
+            return None
+        return dims[inner]
+    return None

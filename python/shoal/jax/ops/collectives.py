@@ -1,0 +1,267 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Collectives inside regions that are written for one device."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from jaxlib.mlir import ir
+
+from shoal.ir import TensorType, Value, i64s
+from shoal.jax.attributes import find, integer
+from shoal.jax.devices import Digit, stride_of
+from shoal.jax.manual import Frame, Shift, has_move, shifts_of
+from shoal.jax.ops.manual import axes_attribute
+from shoal.jax.registry import Unsupported, imports
+from shoal.jax.types import is_unsigned
+from shoal.mesh import Axis
+
+_KINDS = {"add": 0, "multiply": 1, "maximum": 2, "minimum": 3, "and": 4, "or": 5}
+
+
+def frame_of(importer) -> Frame:
+    if not importer.shardings.frames:
+        raise Unsupported("outside of a region that is written for one device")
+    return importer.shardings.frames[0]
+
+
+def groups_of(importer, op: ir.Operation, *, ordered: bool) -> tuple[Axis, ...]:
+    """The axes along which the op's replica_groups differ."""
+    frame = frame_of(importer)
+    groups = np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"]))
+    channel = find(op, "channel_handle")
+    if channel is None and groups.size > 1:
+        raise Unsupported("groups of replicas; a channel_handle says that they are partitions")
+    axes = frame.axes_of_groups(groups, ordered=ordered)
+    if axes is None:
+        raise Unsupported(
+            f"replica_groups {groups.tolist()} are no axes of @{frame.mesh.name}"
+            f" {dict(frame.mesh.axes)} along which the region is manual: {list(frame.axes)}"
+        )
+    return axes
+
+
+def per_dim(axes: Sequence[Axis], dim: int, rank: int) -> str:
+    """A list of axes for each dimension, all on one."""
+    lists = [axes_attribute(axes if i == dim else ()) for i in range(rank)]
+    return f"[{', '.join(lists)}]"
+
+
+@imports("stablehlo.partition_id")
+def partition_id(importer, op: ir.Operation) -> Value:
+    """The device's number; from axes that are not manual only its other digits."""
+    frame = frame_of(importer)
+    if frame.mesh.device_ids is not None:
+        raise Unsupported("the mesh has an order of devices of its own")
+    if not frame.is_whole:
+        _check_digits(frame, op.results[0])
+    type = TensorType((), "i32")
+    total = None
+    for name in frame.axes:
+        index = axis_index(importer, frame, [Axis(name)])
+        stride = importer.arith.constant(type, stride_of(Axis(name), frame.mesh))
+        part = importer.arith.op("arith.muli", [index, stride])
+        total = part if total is None else importer.arith.op("arith.addi", [total, part])
+    return total if total is not None else importer.arith.constant(type, 0)
+
+
+@imports("stablehlo.replica_id")
+def replica_id(importer, op: ir.Operation) -> Value:
+    """There is one replica."""
+    return importer.arith.constant(TensorType((), "i32"), 0)
+
+
+def axis_index(importer, frame: Frame, axes: Sequence[Axis]) -> Value:
+    attributes = {"mesh": f"@{frame.mesh.name}", "axes": axes_attribute(axes)}
+    return importer.emit("spmd.axis_index", [], TensorType((), "i32"), attributes)[0]
+
+
+def _check_digits(frame: Frame, value: ir.Value) -> None:
+    """All that is asked of a number is `number / stride % size`, along manual axes."""
+    for use in value.uses:
+        user = use.owner.operation
+        stride = 1
+        if user.name == "stablehlo.divide":
+            stride = _constant(user.operands[1])
+            users = [u.owner.operation for u in user.results[0].uses]
+        else:
+            users = [user]
+        for reader in users:
+            size = _constant(reader.operands[1]) if reader.name == "stablehlo.remainder" else None
+            digit = Digit(stride, size) if stride and size else None
+            if size != 1 and (digit is None or frame.axes_of_digit(digit) is None):
+                raise Unsupported(f"in a region that is manual along {list(frame.axes)} only")
+
+
+def _constant(value: ir.Value) -> int | None:
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.name != "stablehlo.constant":
+        return None
+    return int(np.asarray(ir.DenseElementsAttr(owner.attributes["value"])).ravel()[0])
+
+
+def _reduction(op: ir.Operation) -> str:
+    """The name of the one op of a collective's combiner: `add`."""
+    names = [
+        inner.operation.name
+        for inner in op.regions[0].blocks[0].operations
+        if inner.operation.name not in ("sdy.sharding_constraint", "stablehlo.custom_call")
+    ]
+    kind = names[0].removeprefix("stablehlo.")
+    if len(names) != 2 or kind not in _KINDS:
+        raise Unsupported(f"a combiner of {', '.join(names[:-1])}")
+    return kind
+
+
+def _reduced(importer, op: ir.Operation, name: str, attributes, value, operand, type) -> Value:
+    """A reducing collective on one operand; unsigned integers in the order of signed ones."""
+    kind = _reduction(op)
+    if value.type.element == "i1":
+        kind = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}.get(kind, kind)
+    is_flipped = (
+        kind in ("maximum", "minimum")
+        and is_unsigned(operand.type)
+        and value.type.element != "i1"
+    )
+    value = importer.arith.flip_sign_bit(value) if is_flipped else value
+    spelled = {"kind": f"{_KINDS[kind]} : i32", **attributes}
+    result = importer.emit(name, [value], type, spelled)[0]
+    return importer.arith.flip_sign_bit(result) if is_flipped else result
+
+
+@imports("stablehlo.all_reduce")
+def all_reduce(importer, op: ir.Operation) -> list[Value]:
+    axes = groups_of(importer, op, ordered=False)
+    values = importer.operands(op)
+    if not axes:
+        return values
+    attributes = {"mesh": f"@{frame_of(importer).mesh.name}", "axes": axes_attribute(axes)}
+    return [
+        _reduced(importer, op, "spmd.all_reduce", attributes, value, operand, value.type)
+        for value, operand in zip(values, op.operands)
+    ]
+
+
+@imports("stablehlo.reduce_scatter")
+def reduce_scatter(importer, op: ir.Operation) -> list[Value]:
+    axes = groups_of(importer, op, ordered=True)
+    values = importer.operands(op)
+    if not axes:
+        return values
+    dim = integer(op, "scatter_dimension")
+    mesh = f"@{frame_of(importer).mesh.name}"
+    attributes = [
+        {"mesh": mesh, "axes": per_dim(axes, dim, len(value.type.shape))} for value in values
+    ]
+    return [
+        _reduced(importer, op, "spmd.reduce_scatter", said, value, operand, type)
+        for said, value, operand, type in zip(
+            attributes, values, op.operands, importer.result_types(op)
+        )
+    ]
+
+
+@imports("stablehlo.all_gather")
+def all_gather(importer, op: ir.Operation) -> list[Value]:
+    axes = groups_of(importer, op, ordered=True)
+    values = importer.operands(op)
+    if not axes:
+        return values
+    dim = integer(op, "all_gather_dim")
+    mesh = f"@{frame_of(importer).mesh.name}"
+    results = []
+    for value, type in zip(values, importer.result_types(op)):
+        attributes = {"mesh": mesh, "axes": per_dim(axes, dim, len(type.shape))}
+        results += importer.emit("spmd.all_gather", [value], type, attributes)
+    return results
+
+
+@imports("stablehlo.all_to_all")
+def all_to_all(importer, op: ir.Operation) -> list[Value]:
+    axes = groups_of(importer, op, ordered=True)
+    values = importer.operands(op)
+    if not axes:
+        return values
+    split, concat = integer(op, "split_dimension"), integer(op, "concat_dimension")
+    types = importer.result_types(op)
+    return [
+        _exchanged(importer, value, type, axes, split, concat)
+        for value, type in zip(values, types)
+    ]
+
+
+def _exchanged(importer, value, type, axes, split: int, concat: int) -> Value:
+    frame = frame_of(importer)
+
+    def move(value, type, source, target):
+        moves = f"[#spmd<move {{{', '.join(map(str, axes))}}} : {source} -> {target}>]"
+        attributes = {"mesh": f"@{frame.mesh.name}", "moves": moves}
+        return importer.emit("spmd.all_to_all", [value], type, attributes)[0]
+
+    if split != concat:
+        return move(value, type, concat, split)
+    # Blocks change places along one dimension: a dimension of blocks is split
+    # and another one comes together.
+    shape, count = value.type.shape, frame.size(axes)
+    head, rest = shape[:split], (shape[split] // count, *shape[split + 1 :])
+    before = TensorType((*head, 1, count, *rest), value.type.element)
+    behind = TensorType((*head, count, 1, *rest), value.type.element)
+    blocks = importer.emit("shoal.reshape", [value], before)[0]
+    blocks = move(blocks, behind, split, split + 1)
+    return importer.emit("shoal.reshape", [blocks], type)[0]
+
+
+@imports("stablehlo.collective_permute")
+def collective_permute(importer, op: ir.Operation) -> Value:
+    """Shifts along axes; who gets nothing has zeros."""
+    frame = frame_of(importer)
+    listed = np.asarray(ir.DenseElementsAttr(op.attributes["source_target_pairs"]))
+    pairs = {int(source): int(target) for source, target in listed.reshape(-1, 2)}
+    value = importer.operands(op)[0]
+    found = frame.permutation(pairs)
+    if found is None:
+        raise Unsupported(
+            f"source_target_pairs {listed.tolist()} are not the same for all devices along"
+            f" axes of @{frame.mesh.name} {dict(frame.mesh.axes)}"
+        )
+    axes, moves = found
+    result = importer.arith.constant(value.type, 0)
+    is_first = True
+    for shift in shifts_of(frame, axes, moves):
+        moved = _shifted(importer, frame, value, shift)
+        targets = [t for s, t in moves.items() if has_move(frame, axes, shift, (s, t))]
+        if len(targets) == frame.size(axes) and is_first:
+            return moved
+        receives = _is_one_of(importer, axis_index(importer, frame, axes), targets)
+        result = importer.arith.select(receives, moved, result)
+        is_first = False
+    return result
+
+
+def _shifted(importer, frame: Frame, value: Value, shift: Shift) -> Value:
+    if shift.distance == 0:
+        return value
+    axes, mesh = axes_attribute(shift.axes), f"@{frame.mesh.name}"
+    attributes = {
+        "mesh": mesh,
+        "source_axes": axes,
+        "target_mesh": mesh,
+        "target_axes": axes,
+        "shift": f"{shift.distance} : i64",
+    }
+    return importer.emit("spmd.collective_permute", [value], value.type, attributes)[0]
+
+
+def _is_one_of(importer, index: Value, numbers: Sequence[int]) -> Value:
+    """Whether a device's index is among the numbers: a table, read at the index."""
+    size = max(numbers) + 1
+    table = ", ".join("true" if i in numbers else "false" for i in range(size))
+    type = TensorType((size + 1,), "i1")
+    flags = importer.arith.spelled_constant(type, f"[{table}, false]")
+    last = importer.arith.constant(index.type, size)
+    place = importer.arith.op("arith.minsi", [index, last])
+    attributes = {"sizes": i64s([1])}
+    flag = importer.emit("shoal.dynamic_slice", [flags, place], TensorType((1,), "i1"), attributes)
+    return importer.emit("shoal.reshape", flag, TensorType((), "i1"))[0]

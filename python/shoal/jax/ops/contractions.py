@@ -1,0 +1,106 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""dot_general and dot as einsum."""
+
+from __future__ import annotations
+
+import re
+import string as characters
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from shoal.ir import TensorType, Value, quoted
+from shoal.jax.attributes import find
+from shoal.jax.registry import imports
+from shoal.jax.types import bits, is_bool, is_float, is_unsigned, with_element
+
+_LETTERS = characters.ascii_uppercase + characters.ascii_lowercase
+
+
+@imports("stablehlo.dot_general")
+def dot_general(importer, op: ir.Operation) -> Value:
+    dims = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
+    lhs, rhs = (len(operand.type.shape) for operand in op.operands)
+    spec = einsum_spec(
+        lhs,
+        rhs,
+        list(zip(dims.lhs_batching_dimensions, dims.rhs_batching_dimensions)),
+        list(zip(dims.lhs_contracting_dimensions, dims.rhs_contracting_dimensions)),
+    )
+    return _einsum(importer, op, spec)
+
+
+@imports("stablehlo.dot")
+def dot(importer, op: ir.Operation) -> Value:
+    """Of vectors and matrices: the last dimension by the first."""
+    lhs, rhs = (len(operand.type.shape) for operand in op.operands)
+    return _einsum(importer, op, einsum_spec(lhs, rhs, [], [(lhs - 1, 0)]))
+
+
+def einsum_spec(
+    lhs_rank: int,
+    rhs_rank: int,
+    batch: list[tuple[int, int]],
+    contracting: list[tuple[int, int]],
+) -> str:
+    """The result has batch dimensions, then free ones of lhs, then those of rhs."""
+    letters = iter(_LETTERS)
+    lhs, rhs = [""] * lhs_rank, [""] * rhs_rank
+    for left, right in [*batch, *contracting]:
+        lhs[left] = rhs[right] = next(letters)
+    free = []
+    for side in (lhs, rhs):
+        for dim, letter in enumerate(side):
+            if not letter:
+                side[dim] = next(letters)
+                free.append(side[dim])
+    result = [lhs[left] for left, _ in batch] + free
+    return f"{''.join(lhs)},{''.join(rhs)}->{''.join(result)}"
+
+
+def _einsum(importer, op: ir.Operation, spec: str) -> Value:
+    arith, type = importer.arith, importer.type(op.results[0])
+    operands = converted_operands(importer, op, type)
+    summed = with_element(type, sum_element(operands[0].type.element, type.element))
+    result = arith.op("shoal.einsum", operands, summed, {"spec": quoted(spec)})
+    return arith.convert(result, type.element)
+
+
+def converted_operands(importer, op: ir.Operation, type: TensorType) -> list[Value]:
+    """Both factors, of the one element type that a product for this result takes."""
+    element = _operand_element(op, importer, type)
+    return [
+        importer.arith.convert(value, element, unsigned=is_unsigned(operand.type))
+        for value, operand in zip(importer.operands(op), op.operands)
+    ]
+
+
+def _operand_element(op: ir.Operation, importer, type: TensorType) -> str:
+    """What both operands are converted to: one type, as einsum wants it."""
+    elements = [importer.type(operand).element for operand in op.operands]
+    if "i1" in elements:  # any of all: counted, then compared with 0
+        return "i32" if is_bool(type) else type.element
+    algorithm = _rounded_operands(op)
+    if algorithm:
+        return algorithm
+    if not is_float(type) and any(is_unsigned(operand.type) for operand in op.operands):
+        return type.element  # einsum would extend signs
+    return max(elements, key=bits) if elements[0] != elements[1] else elements[0]
+
+
+def _rounded_operands(op: ir.Operation) -> str | None:
+    """bf16 or f16 where a dot algorithm of one step rounds its operands to them."""
+    algorithm = find(op, "algorithm")
+    if algorithm is None:
+        return None
+    fields = dict(re.findall(r"(\w+) = (\w+)", str(algorithm)))
+    steps, element = fields.get("num_primitive_operations"), fields.get("lhs_precision_type")
+    return element if steps == "1" and element in ("bf16", "f16") else None
+
+
+def sum_element(operands: str, result: str) -> str:
+    """The element type of a sum of products: the result's, or the operands' where that is wider."""
+    if result == "i1" or bits(result) < bits(operands):
+        return operands
+    return result if result.startswith("i") == operands.startswith("i") else operands

@@ -1,0 +1,75 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls, loops, branches, barriers and tuples."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from jaxlib.mlir import ir
+
+from shoal.ir import Value
+from shoal.jax.attributes import integer, string
+from shoal.jax.ops.manual import manual_call
+from shoal.jax.registry import imports
+from shoal.jax.shardings import exits_of
+
+
+def call_function(importer, op: ir.Operation, callee: str) -> list[Value]:
+    """A call; in combiners and manual regions, which have none, what the function computes."""
+    block = importer.functions[callee].regions[0].blocks[0]
+    if importer.in_combiner or importer.shardings.frames:
+        return importer.inline(block, importer.operands(op))
+    if exits := exits_of(op):
+        return manual_call(importer, op, block, exits)
+    attributes = {"callee": f"@{json.dumps(callee)}"}
+    return importer.emit("func.call", importer.operands(op), importer.result_types(op), attributes)
+
+
+@imports("func.call")
+def call(importer, op: ir.Operation) -> list[Value]:
+    return call_function(importer, op, string(op, "callee"))
+
+
+@imports("stablehlo.composite")
+def composite(importer, op: ir.Operation) -> list[Value]:
+    """What its decomposition says."""
+    return call_function(importer, op, string(op, "decomposition"))
+
+
+@imports("stablehlo.while")
+def while_(importer, op: ir.Operation) -> list[Value]:
+    regions = [importer.region(region.blocks[0]) for region in op.regions]
+    return importer.emit(
+        "shoal.while", importer.operands(op), importer.result_types(op), None, regions
+    )
+
+
+@imports("stablehlo.case", "stablehlo.if")
+def branches(importer, op: ir.Operation) -> list[Value]:
+    regions = [importer.region(region.blocks[0]) for region in op.regions]
+    return importer.emit(
+        "shoal.case", importer.operands(op), importer.result_types(op), None, regions
+    )
+
+
+@imports("stablehlo.optimization_barrier")
+def optimization_barrier(importer, op: ir.Operation) -> list[Value]:
+    if not op.results:
+        return []
+    return importer.emit(
+        "shoal.optimization_barrier", importer.operands(op), importer.result_types(op)
+    )
+
+
+@imports("stablehlo.tuple")
+def tuple_(importer, op: ir.Operation) -> list[Any]:
+    """Tuples are kept apart: Shoal has values only."""
+    return [tuple(importer.operands(op))]
+
+
+@imports("stablehlo.get_tuple_element")
+def get_tuple_element(importer, op: ir.Operation) -> Any:
+    element = importer.operands(op)[0][integer(op, "index")]
+    return [element]

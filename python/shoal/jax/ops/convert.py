@@ -1,0 +1,81 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""convert, bitcast_convert, reduce_precision."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from shoal.ir import Value
+from shoal.jax.attributes import integer
+from shoal.jax.registry import Unsupported, imports
+from shoal.jax.types import EXPONENT_BITS, MANTISSA_BITS, is_unsigned
+
+
+@imports("stablehlo.convert")
+def convert(importer, op: ir.Operation) -> Value:
+    return importer.arith.convert(
+        importer.operands(op)[0],
+        importer.type(op.results[0]).element,
+        unsigned=is_unsigned(op.operands[0].type),
+        to_unsigned=is_unsigned(op.results[0].type),
+    )
+
+
+@imports("stablehlo.bitcast_convert")
+def bitcast_convert(importer, op: ir.Operation) -> Value:
+    (value,), type = importer.operands(op), importer.type(op.results[0])
+    if value.type == type:  # from or to unsigned integers
+        return value
+    if "i1" in (value.type.element, type.element):
+        raise Unsupported("an i1 has no bits of its own")
+    if value.type.shape == type.shape:
+        return importer.arith.bitcast(value, type.element)
+    return importer.arith.op("shoal.bitcast_convert", [value], type)
+
+
+@imports("stablehlo.reduce_precision")
+def reduce_precision(importer, op: ir.Operation) -> Value:
+    """Rounds the significand to even, then the exponent: beyond it infinity or zero."""
+    (value,) = importer.operands(op)
+    element = value.type.element
+    mantissa = min(integer(op, "mantissa_bits"), MANTISSA_BITS[element])
+    exponent = min(integer(op, "exponent_bits"), EXPONENT_BITS[element])
+    if (exponent, mantissa) == (EXPONENT_BITS[element], MANTISSA_BITS[element]):
+        return value
+    rounded = _round_significand(importer.arith, value, MANTISSA_BITS[element] - mantissa)
+    if exponent < EXPONENT_BITS[element]:
+        rounded = _limit_exponent(importer.arith, rounded, exponent, mantissa)
+    return importer.arith.select(importer.arith.isnan(value), value, rounded)
+
+
+def _round_significand(arith, value: Value, lost: int) -> Value:
+    """Clears the last `lost` bits, rounding to the nearest, half to even."""
+    if lost == 0:
+        return value
+    number = arith.as_bits(value)
+
+    def constant(n: int) -> Value:
+        return arith.constant(number.type, n)
+
+    last = arith.op("arith.andi", [arith.op("arith.shrui", [number, constant(lost)]), constant(1)])
+    bias = arith.op("arith.addi", [last, constant((1 << (lost - 1)) - 1)])
+    moved = arith.op("arith.addi", [number, bias])
+    kept = arith.op("arith.andi", [moved, constant(-(1 << lost))])
+    return arith.bitcast(kept, value.type.element)
+
+
+def _limit_exponent(arith, value: Value, exponent: int, mantissa: int) -> Value:
+    """Infinity above the largest number of that format, zero below its smallest normal one."""
+    emax = (1 << (exponent - 1)) - 1
+    high = (2 - 2.0**-mantissa) * 2.0**emax
+    low = 2.0 ** (1 - emax)
+    size = arith.op("math.absf", [value])
+
+    def signed(number: float) -> Value:
+        return arith.op("math.copysign", [arith.constant(value.type, number), value])
+
+    is_above = arith.compare_to("ogt", size, high)
+    is_below = arith.compare_to("olt", size, low)
+    limited = arith.select(is_above, signed(float("inf")), value)
+    return arith.select(is_below, signed(0.0), limited)

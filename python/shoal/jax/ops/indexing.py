@@ -1,0 +1,110 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""gather and scatter."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from shoal.ir import Value, i64s
+from shoal.jax.attributes import field, integers
+from shoal.jax.expressions import argument, is_binary, region_trees
+from shoal.jax.reducers import KINDS, reduce_kind, unsigned_extremum
+from shoal.jax.registry import Unsupported, imports
+from shoal.jax.types import is_float, is_unsigned
+
+
+def _indices(importer, op: ir.Operation, index: int) -> Value:
+    operand = op.operands[index]
+    if str(operand.type.element_type) == "i1":
+        raise Unsupported("indices are i1")
+    return importer.arith.to_index(importer.values[operand], is_unsigned(operand.type))
+
+
+@imports("stablehlo.gather")
+def gather(importer, op: ir.Operation) -> Value:
+    numbers = str(op.attributes["dimension_numbers"])
+    attributes = {
+        name: i64s(field(numbers, name))
+        for name in (
+            "offset_dims",
+            "collapsed_slice_dims",
+            "operand_batching_dims",
+            "start_indices_batching_dims",
+            "start_index_map",
+        )
+    }
+    attributes["index_vector_dim"] = f"{field(numbers, 'index_vector_dim', [0])[0]} : i64"
+    attributes["slice_sizes"] = i64s(integers(op, "slice_sizes"))
+    operands = [importer.operands(op)[0], _indices(importer, op, 1)]
+    return importer.arith.op("shoal.gather", operands, importer.type(op.results[0]), attributes)
+
+
+@imports("stablehlo.scatter")
+def scatter(importer, op: ir.Operation) -> list[Value]:
+    """Several operands share the indices; each is combined by itself."""
+    count, block = len(op.results), op.regions[0].blocks[0]
+    values = importer.operands(op)
+    if count > 1:
+        trees = region_trees(block)
+        if trees != [argument(count + i) for i in range(count)]:
+            raise Unsupported(f"{count} operands whose updates do not just overwrite")
+        return [
+            _write(importer, op, None, values[i], values[count + 1 + i]) for i in range(count)
+        ]
+    return [_single(importer, op, block, values[0], values[2])]
+
+
+def _single(importer, op, block: ir.Block, value: Value, updates: Value) -> Value:
+    arith, found = importer.arith, region_trees(block)[0]
+    kind, extremum = reduce_kind(block), unsigned_extremum(block)
+    if found == argument(1):
+        return _write(importer, op, None, value, updates)
+    if kind:
+        return _write(importer, op, kind, value, updates)
+    if extremum:
+        operands = [arith.flip_sign_bit(value), arith.flip_sign_bit(updates)]
+        return arith.flip_sign_bit(_write(importer, op, extremum, *operands))
+    if is_binary(found, "subtract", argument(0), argument(1)):
+        return _write(importer, op, "add", value, _negative(arith, updates))
+    if not _reads_updates(found):
+        return _apply(importer, op, block, value, updates)
+    raise Unsupported("its region is none of: update, sum, product, maximum, minimum, and, or")
+
+
+def _negative(arith, value: Value) -> Value:
+    if is_float(value.type):
+        return arith.op("arith.negf", [value])
+    return arith.op("arith.subi", [arith.constant(value.type, 0), value])
+
+
+def _reads_updates(found) -> bool:
+    if found == argument(1) or found == ("outer",):
+        return True
+    return any(_reads_updates(part) for part in found if isinstance(part, tuple))
+
+
+def _apply(importer, op, block: ir.Block, value: Value, updates: Value) -> Value:
+    """JAX's `x.at[i].apply(f)`: f of the elements that are named, once each."""
+    marks = importer.arith.constant(type(value.type)(value.type.shape, "i1"), 0)
+    ones = importer.arith.constant(type(updates.type)(updates.type.shape, "i1"), 1)
+    named = _write(importer, op, None, marks, ones)
+    with importer.spread(value.type.shape):
+        applied = importer.inline(block, [value, value])[0]
+    return importer.arith.select(named, applied, value)
+
+
+def _write(importer, op, kind: str | None, value: Value, updates: Value) -> Value:
+    numbers = str(op.attributes["scatter_dimension_numbers"])
+    attributes: dict[str, str | None] = {"kind": KINDS[kind]} if kind else {}
+    for name in (
+        "update_window_dims",
+        "inserted_window_dims",
+        "input_batching_dims",
+        "scatter_indices_batching_dims",
+        "scatter_dims_to_operand_dims",
+    ):
+        attributes[name] = i64s(field(numbers, name))
+    attributes["index_vector_dim"] = f"{field(numbers, 'index_vector_dim', [0])[0]} : i64"
+    indices = _indices(importer, op, len(op.results))
+    return importer.arith.op("shoal.scatter", [value, indices, updates], value.type, attributes)

@@ -1,0 +1,189 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Regions for one device: Shardy's manual_computation, and GSPMD's calls between shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+
+from shoal.ir import TensorType, Value
+from shoal.jax import gspmd, shardy
+from shoal.jax.attributes import string
+from shoal.jax.manual import Frame
+from shoal.jax.registry import Unsupported, imports
+from shoal.jax.shardings import FULL_TO_SHARD, GSPMD, SHARD_TO_FULL, unspecified_dims
+from shoal.mesh import Axis, Mesh, Sharding
+
+
+def axes_attribute(axes: Sequence[Axis | str]) -> str:
+    """`#shoal<axes{"x", "y":(1)2}>`."""
+    named = (Axis(axis) if isinstance(axis, str) else axis for axis in axes)
+    return f"#shoal<axes{{{', '.join(map(str, named))}}}>"
+
+
+@imports("sdy.manual_computation")
+def manual_computation(importer, op: ir.Operation) -> list[Value]:
+    names = shardy.manual_axes_of(op.attributes["manual_axes"])
+    inputs = shardy.per_value(op.attributes["in_shardings"])
+    outputs = shardy.per_value(op.attributes["out_shardings"])
+    block = op.regions[0].blocks[0]
+    meshes = {m.name: m for s in (*inputs, *outputs) if (m := importer.shardings.mesh_over(s))}
+    operands = importer.operands(op)
+    if importer.shardings.frames:
+        return _nested(importer, block, operands, names, [*inputs, *outputs])
+    if not names or not meshes:
+        return _inlined(importer, block, operands)
+    mesh = next(iter(meshes.values()))
+    frame = _frame(mesh, names)
+    of_sdy = importer.shardings.of_sdy
+    return _region(
+        importer,
+        frame,
+        operands,
+        [_over(of_sdy(s, "in_shardings"), mesh) for s in inputs],
+        [_over(of_sdy(s, "out_shardings"), mesh) for s in outputs],
+        importer.result_types(op),
+        [importer.type(argument) for argument in block.arguments],
+        lambda arguments: _inlined(importer, block, arguments),
+    )
+
+
+def _frame(mesh: Mesh, names: Sequence[str]) -> Frame:
+    return Frame(mesh, tuple(axis for axis in mesh.axes if axis in names))
+
+
+def _over(sharding: Sharding, mesh: Mesh) -> Sharding:
+    if sharding.mesh == mesh.name:
+        return sharding
+    if any(dim.axes for dim in sharding.dims):
+        raise Unsupported(f"shardings over two meshes, @{mesh.name} and @{sharding.mesh}")
+    return Sharding(mesh.name, sharding.dims)
+
+
+def _inlined(importer, block: ir.Block, operands: Sequence[Value]) -> list[Value]:
+    importer.values.update(zip(block.arguments, operands))
+    return importer.import_block(block)
+
+
+def _nested(importer, block, operands, names: Sequence[str], shardings) -> list[Value]:
+    """A region in a region: its ops, where it splits nothing along its own axes.
+
+    JAX writes axis_index so, in regions that leave some axes to the compiler.
+    """
+    for sharding in shardings:
+        for dim in shardy.dims_of(sdy.TensorShardingAttr(sharding)):
+            for axis in dim.axes:
+                if axis.name in names:
+                    raise Unsupported(
+                        f'nested in another and split over "{axis.name}";'
+                        " one over all these axes says the same"
+                    )
+    return _inlined(importer, block, operands)
+
+
+def _region(
+    importer,
+    frame: Frame,
+    operands: Sequence[Value],
+    inputs: Sequence[Sharding],
+    outputs: Sequence[Sharding],
+    results: Sequence[TensorType],
+    arguments: Sequence[TensorType],
+    write: Callable[[Sequence[Value]], list[Value]],
+) -> list[Value]:
+    """A shoal.manual_computation; `write` makes of the region's arguments what it yields."""
+    builder = importer.builder
+    region = builder.region(arguments)
+    importer.shardings.frames.append(frame)
+    try:
+        with builder.block(region) as values:
+            builder.op("shoal.yield", write(values))
+    finally:
+        importer.shardings.frames.pop()
+    attributes = {
+        "mesh": f"@{frame.mesh.name}",
+        "manual_axes": axes_attribute(frame.axes),
+        "in_shardings": _list(inputs),
+        "out_shardings": _list(outputs),
+    }
+    return importer.emit("shoal.manual_computation", operands, results, attributes, [region])
+
+
+def _list(shardings: Sequence[Sharding]) -> str:
+    return f"[{', '.join(sharding.attribute() for sharding in shardings)}]"
+
+
+# GSPMD: full_to_shard -> call of the body -> shard_to_full.
+
+
+@dataclass(frozen=True)
+class Shard:
+    """What full_to_shard makes of a value, until the call that reads it.
+
+    text: the manual sharding, sharding: that of the whole value.
+    """
+
+    whole: Value
+    text: str
+    sharding: Sharding
+
+
+@imports(f"stablehlo.custom_call @{FULL_TO_SHARD}")
+def full_to_shard(importer, op: ir.Operation) -> Shard:
+    value = importer.operands(op)[0]
+    if importer.shardings.frames:
+        raise Unsupported("regions for one device do not nest")
+    return Shard(value, string(op, GSPMD), _sharding_of_operand(importer, op))
+
+
+def _sharding_of_operand(importer, op: ir.Operation) -> Sharding:
+    operand = op.operands[0]
+    source = operand.owner
+    if not isinstance(source, ir.Block) and string(source, "call_target_name") == "Sharding":
+        return _sharding_of(importer, source, operand)
+    raise Unsupported("its operand has no sharding of its own")
+
+
+def _sharding_of(importer, op: ir.Operation, value: ir.Value) -> Sharding:
+    """What an op's mhlo.sharding says of a value of this rank."""
+    layout = gspmd.parse(string(op, GSPMD))[0]
+    rank = ir.RankedTensorType(value.type).rank
+    sharding = importer.shardings.of_gspmd(layout, rank, unspecified_dims(op.attributes))
+    if sharding is None:
+        raise Unsupported(f"the whole value's sharding is {string(op, GSPMD)}")
+    return sharding
+
+
+@imports(f"stablehlo.custom_call @{SHARD_TO_FULL}")
+def shard_to_full(importer, op: ir.Operation) -> Value:
+    """The region's result, which is whole already, or a value within a region."""
+    value = importer.operands(op)[0]
+    if not isinstance(value, Value):
+        raise Unsupported("its operand is not the result of a call")
+    return value
+
+
+def manual_call(
+    importer, op: ir.Operation, body: ir.Block, exits: Sequence[ir.Operation]
+) -> list[Value]:
+    """The call of a body that is written for one device, as a manual region."""
+    shards = importer.operands(op)
+    if not all(isinstance(shard, Shard) for shard in shards):
+        raise Unsupported("a body for one device that reads whole values")
+    outputs = [_sharding_of(importer, exit, exit.results[0]) for exit in exits]
+    # Without operands nothing says that some axes are not manual.
+    layout = gspmd.parse(shards[0].text)[0] if shards else gspmd.Manual()
+    return _region(
+        importer,
+        _frame(*importer.shardings.manual_axes(layout)),
+        [shard.whole for shard in shards],
+        [shard.sharding for shard in shards],
+        outputs,
+        [importer.type(exit.results[0]) for exit in exits],
+        [importer.type(argument) for argument in body.arguments],
+        lambda arguments: _inlined(importer, body, arguments),
+    )

@@ -1,0 +1,113 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ops that place elements elsewhere."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from shoal.ir import Value, i64s
+from shoal.jax.attributes import integer, integers
+from shoal.jax.registry import imports
+from shoal.jax.types import is_unsigned
+
+
+def _write(importer, op: ir.Operation, name: str, **attributes: str) -> Value:
+    """An op with the same operands and result type."""
+    type = importer.type(op.results[0])
+    return importer.arith.op(name, importer.operands(op), type, attributes)
+
+
+@imports("stablehlo.broadcast_in_dim")
+def broadcast_in_dim(importer, op: ir.Operation) -> Value:
+    (value,), type = importer.operands(op), importer.type(op.results[0])
+    dims = integers(op, "broadcast_dimensions")
+    if value.type == type and dims == sorted(dims):
+        return value
+    return _write(importer, op, "shoal.broadcast_in_dim", dims=i64s(dims))
+
+
+@imports("stablehlo.broadcast")
+def broadcast(importer, op: ir.Operation) -> Value:
+    """New dimensions stand in front."""
+    new = len(integers(op, "broadcast_sizes"))
+    rank = len(importer.operands(op)[0].type.shape)
+    return _write(importer, op, "shoal.broadcast_in_dim", dims=i64s(range(new, new + rank)))
+
+
+@imports("stablehlo.reshape")
+def reshape(importer, op: ir.Operation) -> Value:
+    (value,) = importer.operands(op)
+    if value.type == importer.type(op.results[0]):
+        return value
+    return _write(importer, op, "shoal.reshape")
+
+
+@imports("stablehlo.transpose")
+def transpose(importer, op: ir.Operation) -> Value:
+    permutation = integers(op, "permutation")
+    if permutation == sorted(permutation):
+        return importer.operands(op)[0]
+    return _write(importer, op, "shoal.transpose", permutation=i64s(permutation))
+
+
+@imports("stablehlo.reverse")
+def reverse(importer, op: ir.Operation) -> Value:
+    return _write(importer, op, "shoal.reverse", dims=i64s(sorted(integers(op, "dimensions"))))
+
+
+@imports("stablehlo.concatenate")
+def concatenate(importer, op: ir.Operation) -> Value:
+    return _write(importer, op, "shoal.concatenate", dim=f"{integer(op, 'dimension')} : i64")
+
+
+@imports("stablehlo.slice")
+def slice_(importer, op: ir.Operation) -> Value:
+    return _write(
+        importer,
+        op,
+        "shoal.slice",
+        starts=i64s(integers(op, "start_indices")),
+        limits=i64s(integers(op, "limit_indices")),
+        strides=i64s(integers(op, "strides")),
+    )
+
+
+@imports("stablehlo.pad")
+def pad(importer, op: ir.Operation) -> Value:
+    return _write(
+        importer,
+        op,
+        "shoal.pad",
+        low=i64s(integers(op, "edge_padding_low")),
+        high=i64s(integers(op, "edge_padding_high")),
+        interior=i64s(integers(op, "interior_padding")),
+    )
+
+
+def _starts(importer, op: ir.Operation, first: int) -> list[Value]:
+    """The operands from `first` on as signed indices."""
+    return [
+        importer.arith.to_index(importer.values[operand], is_unsigned(operand.type))
+        for operand in list(op.operands)[first:]
+    ]
+
+
+@imports("stablehlo.dynamic_slice")
+def dynamic_slice(importer, op: ir.Operation) -> Value:
+    operands = [importer.operands(op)[0], *_starts(importer, op, 1)]
+    if len(operands) == 1:
+        return operands[0]
+    sizes = {"sizes": i64s(integers(op, "slice_sizes"))}
+    return importer.arith.op(
+        "shoal.dynamic_slice", operands, importer.type(op.results[0]), sizes
+    )
+
+
+@imports("stablehlo.dynamic_update_slice")
+def dynamic_update_slice(importer, op: ir.Operation) -> Value:
+    value, update, *_ = importer.operands(op)
+    if not value.type.shape:
+        return update
+    operands = [value, update, *_starts(importer, op, 2)]
+    return importer.arith.op("shoal.dynamic_update_slice", operands, value.type)

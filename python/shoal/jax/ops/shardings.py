@@ -1,0 +1,75 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Annotations: ops of Shardy, and the custom calls that GSPMD has for them."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from shoal.ir import Value
+from shoal.jax import gspmd
+from shoal.jax.attributes import string
+from shoal.jax.registry import imports
+from shoal.jax.shardings import GSPMD, unspecified_dims
+from shoal.mesh import Sharding
+
+
+def constrained(importer, value: Value, sharding: Sharding | None) -> Value:
+    """The value, annotated where the sharding says something."""
+    if sharding is None or importer.shardings.is_open(sharding):
+        return value
+    attributes = {"sharding": sharding.attribute()}
+    return importer.emit("shoal.sharding_constraint", [value], value.type, attributes)[0]
+
+
+@imports("sdy.mesh")
+def mesh(importer, op: ir.Operation) -> list[Value]:
+    """The ShardingImporter has declared it."""
+    return []
+
+
+@imports("sdy.sharding_constraint", "sdy.reshard")
+def sharding_constraint(importer, op: ir.Operation) -> Value:
+    value = importer.operands(op)[0]
+    if importer.in_combiner:
+        return value
+    return constrained(importer, value, importer.shardings.of_sdy(op.attributes["sharding"]))
+
+
+@imports(
+    "sdy.all_gather",
+    "sdy.all_slice",
+    "sdy.all_to_all",
+    "sdy.collective_permute",
+    "sdy.reduce_scatter",
+    "sdy.all_reduce",
+    "sdy.sharded_to_unreduced",
+    "sdy.replicated_to_unreduced",
+)
+def change_of_sharding(importer, op: ir.Operation) -> Value:
+    """On whole tensors these are the identity: values that end in another sharding."""
+    value = importer.operands(op)[0]
+    return constrained(importer, value, importer.shardings.of_sdy(op.attributes["out_sharding"]))
+
+
+@imports("sdy.propagation_barrier", "sdy.data_flow_edge", "sdy.func_data_flow_edge")
+def identity(importer, op: ir.Operation) -> Value:
+    """These steer Shardy's propagation and say nothing of values."""
+    return importer.operands(op)[0]
+
+
+@imports("sdy.sharding_group")
+def sharding_group(importer, op: ir.Operation) -> list[Value]:
+    """Which values Shardy is to shard alike: a wish that no result depends on."""
+    return []
+
+
+@imports("stablehlo.custom_call @Sharding")
+def gspmd_constraint(importer, op: ir.Operation) -> Value:
+    value = importer.operands(op)[0]
+    if importer.in_combiner or not isinstance(value, Value) or GSPMD not in op.attributes:
+        return value
+    layout = gspmd.parse(string(op, GSPMD))[0]
+    open_dims = unspecified_dims(op.attributes)
+    rank = len(value.type.shape)
+    return constrained(importer, value, importer.shardings.of_gspmd(layout, rank, open_dims))

@@ -1,0 +1,90 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""sort and top_k."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from shoal.ir import Value
+from shoal.jax.attributes import integer
+from shoal.jax.comparators import Key, sort_keys
+from shoal.jax.registry import Unsupported, imports
+from shoal.jax.types import is_bool, is_float, is_unsigned
+
+
+@imports("stablehlo.sort")
+def sort(importer, op: ir.Operation) -> list[Value]:
+    """Keys go in front, as themselves or as numbers whose order is the one wanted."""
+    keys = sort_keys(op.regions[0].blocks[0])
+    if keys is None:
+        raise Unsupported("its comparator is not an order by one or several of the operands")
+    values, ordered = importer.operands(op), []
+    is_descending = all(key.is_descending for key in keys)
+    plain: dict[int, int] = {}  # which operand is itself which key
+    for key in keys:
+        is_turned = key.is_descending and not is_descending
+        number = _ordered(importer.arith, op, key, values[key.operand], is_turned)
+        if number is values[key.operand]:
+            plain[key.operand] = len(ordered)
+        ordered.append(number)
+    carried = [i for i in range(len(values)) if i not in plain]
+    operands = [*ordered, *(values[i] for i in carried)]
+    attributes: dict[str, str | None] = {
+        "dim": f"{_dimension(op)} : i64",
+        "num_keys": f"{len(keys)} : i64",
+    }
+    if is_descending:
+        attributes["descending"] = None
+    types = [value.type for value in operands]
+    results = importer.emit("shoal.sort", operands, types, attributes)
+    places = {**plain, **{i: len(ordered) + place for place, i in enumerate(carried)}}
+    return [results[places[i]] for i in range(len(values))]
+
+
+def _dimension(op: ir.Operation) -> int:
+    dim = integer(op, "dimension", -1)
+    return dim if dim >= 0 else dim + len(op.operands[0].type.shape)
+
+
+def _ordered(arith, op: ir.Operation, key: Key, value: Value, is_turned: bool) -> Value:
+    """Numbers in the key's order; the value itself where its own order is that."""
+    if is_float(value.type):
+        if not key.is_total and not is_turned:
+            return value
+        if not key.is_total:
+            value = _normal_form(arith, value)
+        value = arith.total_order(value)
+    elif is_unsigned(op.operands[key.operand].type) and not is_bool(value.type):
+        value = arith.flip_sign_bit(value)
+    return arith.flip(value) if is_turned else value
+
+
+def _normal_form(arith, value: Value) -> Value:
+    """One zero and one NaN, the largest number."""
+    zero, nan = arith.constant(value.type, 0), arith.constant(value.type, float("nan"))
+    value = arith.select(arith.compare("oeq", value, zero), zero, value)
+    return arith.select(arith.isnan(value), nan, value)
+
+
+@imports("chlo.top_k")
+def top_k(importer, op: ir.Operation) -> list[Value]:
+    """Of the last dimension."""
+    return largest_along(importer, op, integer(op, "k"))
+
+
+def largest_along(importer, op: ir.Operation, k: int) -> list[Value]:
+    """The k largest elements of operand 0's last dimension, and their places."""
+    arith, value = importer.arith, importer.operands(op)[0]
+    unsigned = is_unsigned(op.operands[0].type)
+    if is_bool(value.type):
+        number = arith.convert(value, "i8")
+    else:
+        number = arith.flip_sign_bit(value) if unsigned else value
+    shape = importer.type(op.results[0]).shape
+    types = [type(number.type)(shape, number.type.element), type(number.type)(shape, "i32")]
+    found, places = importer.emit("shoal.top_k", [number], types, {"k": f"{k} : i64"})
+    places = arith.convert(places, importer.type(op.results[1]).element)
+    if is_bool(value.type):
+        return [arith.convert(found, "i1"), places]
+    return [arith.flip_sign_bit(found) if unsigned else found, places]

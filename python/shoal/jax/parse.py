@@ -1,0 +1,68 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reads StableHLO in any form with the MLIR bindings of jaxlib."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from jax._src.interpreters import mlir as jax_mlir
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import stablehlo
+
+from shoal.errors import ShoalError
+
+_BYTECODE = b"ML\xefR"
+# What the producer of a portable artifact writes behind the magic and version.
+_PORTABLE = b"StableHLO_v"
+
+
+def parse(program: Any) -> ir.Module:
+    """A module from what JAX gives or a file holds.
+
+    program: text in pretty or generic form, bytecode, a portable artifact
+    (`jax.export`'s `mlir_module_serialized`), a module of jaxlib's, or an
+    object with `compiler_ir` (`jax.jit(f).lower(...)`) or `mlir_module`
+    (`jax.export.export(...)(...)`).
+    Raises ShoalError with MLIR's message where it cannot be read.
+    """
+    if hasattr(program, "compiler_ir"):
+        program = program.compiler_ir("stablehlo")
+    elif hasattr(program, "mlir_module_serialized"):
+        program = program.mlir_module_serialized
+    if isinstance(program, ir.Module):
+        return program
+    if isinstance(program, ir.Operation) and program.name == "builtin.module":
+        return ir.Module.parse(_printed(program), program.context)
+    if isinstance(program, (str, bytes, bytearray)):
+        return _parse_text(program)
+    raise ShoalError(f"a StableHLO program is text, bytes or a module but got {type(program)}")
+
+
+def _parse_text(program: str | bytes | bytearray) -> ir.Module:
+    is_bytecode = isinstance(program, (bytes, bytearray)) and program[:4] == _BYTECODE
+    if not is_bytecode and not isinstance(program, str):
+        try:
+            program = bytes(program).decode()
+        except UnicodeDecodeError as error:
+            raise ShoalError(f"neither MLIR bytecode nor UTF-8 text: {error}") from None
+    with jax_mlir.make_ir_context() as context:
+        try:
+            if is_bytecode and _PORTABLE in bytes(program[:64]):
+                return stablehlo.deserialize_portable_artifact(context, bytes(program))
+            return ir.Module.parse(program, context)
+        except ir.MLIRError as error:
+            raise ShoalError(f"not a StableHLO program: {_message(error)}") from None
+        except (ValueError, RuntimeError) as error:
+            raise ShoalError(f"not a StableHLO program: {error}") from None
+
+
+def _message(error: ir.MLIRError) -> str:
+    return "; ".join(
+        f"{str(found.location).removeprefix('loc(').removesuffix(')')}: {found.message}"
+        for found in error.error_diagnostics
+    )
+
+
+def _printed(operation: ir.Operation) -> str:
+    return operation.get_asm(enable_debug_info=True, print_generic_op_form=True)

@@ -1,0 +1,95 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Recognises what the region of a reduction does."""
+
+from __future__ import annotations
+
+import math
+
+from jaxlib.mlir import ir
+
+from shoal.jax.arithmetic import largest
+from shoal.jax.expressions import Tree, argument, binary_kind, region_trees
+from shoal.jax.known import iota_dim, known_splat
+from shoal.jax.types import element_of, is_unsigned
+
+# Shoal's ReduceKind for StableHLO's ops; spelled as attributes.
+_OPS = ("add", "multiply", "maximum", "minimum", "and", "or")
+KINDS = {name: f"{number} : i32" for number, name in enumerate(_OPS)}
+
+_AS_LOGIC = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
+
+
+def reduce_kind(block: ir.Block) -> str | None:
+    """A key of KINDS where the block combines its two arguments so; else None.
+
+    Maxima and minima of unsigned integers are none: `shoal.reduce` has signed
+    ones. Sums and extrema of i1 are logic.
+    """
+    trees = region_trees(block)
+    if len(trees) != 1 or len(block.arguments) != 2:
+        return None
+    kind = binary_kind(trees[0], argument(0), argument(1))
+    if kind not in KINDS:
+        return None
+    type = block.arguments[0].type
+    if element_of(type) == "i1":
+        return _AS_LOGIC.get(kind, kind)
+    return None if kind in ("maximum", "minimum") and is_unsigned(type) else kind
+
+
+def is_identity(kind: str, number: float | int | bool | None, element: str) -> bool:
+    """Whether combining with this number changes nothing."""
+    if number is None:
+        return False
+    if kind in ("maximum", "minimum"):
+        if not element.startswith("i"):
+            return number == (-math.inf if kind == "maximum" else math.inf)
+        most = largest(element)
+        return number == (-most - 1 if kind == "maximum" else most)
+    if kind == "and":
+        return number in (True, -1) if element == "i1" else number == -1
+    return number == (1 if kind == "multiply" else 0)
+
+
+def places_of_extremum(op: ir.Operation, dims: list[int]) -> str | None:
+    """"max" or "min" where a reduce of a value and its places is JAX's argmax or argmin."""
+    if len(op.results) != 2 or len(dims) != 1:
+        return None
+    places = op.operands[1]
+    if iota_dim(places) != dims[0] or known_splat(op.operands[3]) != 0:
+        return None
+    if places.type.shape[dims[0]] == 0:
+        return None
+    is_float = not isinstance(op.operands[0].type.element_type, ir.IntegerType)
+    found = [_typeless(part) for part in region_trees(op.regions[0].blocks[0])]
+    for direction, symbol in (("max", "GT"), ("min", "LT")):
+        if found == _extremum_trees(symbol, is_float):
+            return direction
+    return None
+
+
+def _typeless(found: Tree) -> Tree:
+    """Comparisons without their type: the elements' says it."""
+    parts = tuple(_typeless(part) if isinstance(part, tuple) else part for part in found)
+    is_plain = parts[0] == "compare" and parts[2] in ("FLOAT", "SIGNED", "UNSIGNED")
+    return (*parts[:2], *parts[3:]) if is_plain else parts
+
+
+def _extremum_trees(symbol: str, is_float: bool) -> list[Tree]:
+    """JAX's reducer: (a, i), (b, j) to the larger value and, of equal ones, the first place."""
+    a, b, i, j = argument(0), argument(2), argument(1), argument(3)
+    picks = ("compare", symbol, a, b)
+    if is_float:
+        picks = ("or", picks, ("compare", "NE", a, a))
+    earlier = ("and", ("compare", "EQ", a, b), ("compare", "LT", i, j))
+    return [("select", picks, a, b), ("select", ("or", picks, earlier), i, j)]
+
+
+def unsigned_extremum(block: ir.Block) -> str | None:
+    """ "maximum" or "minimum" where the block is that of unsigned integers."""
+    if len(block.arguments) != 2 or not is_unsigned(block.arguments[0].type):
+        return None
+    trees = region_trees(block)
+    kind = binary_kind(trees[0], argument(0), argument(1)) if len(trees) == 1 else None
+    return kind if kind in ("maximum", "minimum") else None

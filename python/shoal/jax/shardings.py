@@ -1,0 +1,315 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The shardings of a StableHLO module, GSPMD's and Shardy's, as Shoal's.
+
+    shardings = ShardingImporter(module)
+    shardings.declare_meshes(builder)
+    shardings.argument_attributes(function, 0)    # {"shoal.sharding": ...}
+
+What a program says of one device alone (`maximal`) is replicated: the numbers
+are the same, and the other devices have them, too.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+from jaxlib.mlir import ir
+from jaxlib.mlir.dialects import sdy
+
+from shoal.errors import UnsupportedError
+from shoal.ir import Builder
+from shoal.jax import gspmd, shardy
+from shoal.jax.attributes import string
+from shoal.jax.devices import Digit, axes_of, common_sizes, digits_of, order_by_axes
+from shoal.jax.manual import Frame
+from shoal.mesh import Axis, Dim, Mesh, Sharding
+
+GSPMD, SHARDY = "mhlo.sharding", "sdy.sharding"
+# Custom calls around what GSPMD's programs write for one device.
+FULL_TO_SHARD, SHARD_TO_FULL = "SPMDFullToShardShape", "SPMDShardToFullShape"
+_ANNOTATIONS = ("stablehlo.custom_call", "sdy.sharding_constraint", "sdy.manual_computation")
+
+
+class ShardingImporter:
+    """Meshes and shardings of one module. `meshes` are Shoal's, by their symbols."""
+
+    def __init__(self, module: ir.Module):
+        self.meshes: dict[str, Mesh] = {}
+        # The manual regions that are being imported, the innermost last.
+        self.frames: list[Frame] = []
+        # Symbols of meshes without axes: what lies on them is everywhere.
+        self._without_axes: set[str] = set()
+        self._check_replicas(module)
+        for op in _walk(module.operation):
+            self._collect_meshes(op)
+        tilings = [tiling for op in _walk(module.operation) for tiling in _tilings_of(op)]
+        self._add_gspmd_mesh(tilings, module)
+        # Those whose order of devices no axes tile need meshes of their own.
+        for tiling in tilings:
+            self._axes_of_tiling(tiling)
+
+    @property
+    def first(self) -> Mesh | None:
+        """The mesh of what names none."""
+        return next(iter(self.meshes.values()), None)
+
+    def declare_meshes(self, builder: Builder) -> None:
+        for name, mesh in self.meshes.items():
+            builder.mesh(name, mesh.attribute())
+
+    def argument_attributes(self, function: ir.Operation, index: int) -> dict[str, str]:
+        """`shoal.sharding` of an argument, or nothing."""
+        return self._boundary_attributes(function, "arg_attrs", index)
+
+    def result_attributes(self, function: ir.Operation, index: int) -> dict[str, str]:
+        """`shoal.sharding` of a result, or nothing."""
+        return self._boundary_attributes(function, "res_attrs", index)
+
+    def constraints(self, op: ir.Operation) -> list[str | None]:
+        """What an op's attributes say of each of its results: hard annotations.
+
+        Ops that are annotations themselves have importers of their own.
+        """
+        is_annotation = op.name in _ANNOTATIONS
+        if is_annotation or not (SHARDY in op.attributes or GSPMD in op.attributes):
+            return [None] * len(op.results)
+        ranks = [ir.RankedTensorType(result.type).rank for result in op.results]
+        found = self._of_attributes(op.attributes, ranks)
+        return [None if s is None or self.is_open(s) else s.attribute() for s in found]
+
+    def of_sdy(self, attribute: ir.Attribute, what: str = "") -> Sharding | None:
+        """An `#sdy.sharding`; None where its mesh has no axes or a sum is left pending."""
+        sharding = sdy.TensorShardingAttr(attribute)
+        mesh = self._mesh_named_by(sharding)
+        dims = shardy.dims_of(sharding)
+        if len(sharding.unreduced_axes):
+            if what:
+                raise UnsupportedError(f"{what}: unreduced axes in {attribute}")
+            return None
+        if mesh is None:
+            return self.everywhere(len(dims))
+        return Sharding(mesh.name, dims, shardy.replicated_of(sharding))
+
+    def of_gspmd(self, layout: gspmd.Layout | None, rank: int, open_dims=()) -> Sharding | None:
+        """A layout over axes; None where it says nothing or belongs to one device."""
+        if layout is None or isinstance(layout, gspmd.Manual) or not self.meshes:
+            return None
+        if isinstance(layout, gspmd.Everywhere):
+            axes: list[tuple[Axis, ...]] = [()] * rank
+            mesh = self.first.name
+        else:
+            mesh, axes = self._axes_of_tiling(layout)
+        dims = tuple(Dim(axes[i], i in open_dims) for i in range(rank))
+        return Sharding(mesh, dims)
+
+    @staticmethod
+    def is_open(sharding: Sharding) -> bool:
+        """Whether it leaves every dimension to the compiler and so says nothing."""
+        is_open = all(dim.is_open and not dim.axes for dim in sharding.dims)
+        return bool(sharding.dims) and is_open and not sharding.replicated
+
+    def manual_axes(self, layout: gspmd.Layout | None) -> tuple[Mesh, tuple[str, ...]]:
+        """The mesh and axes along which a layout is one device's own."""
+        if self.first is None:
+            raise UnsupportedError("a region for one device in a program without shardings")
+        if not isinstance(layout, gspmd.Tiling):
+            return self.first, tuple(self.first.axes)
+        name, dims = self._axes_of_tiling(layout)
+        axes = dims[layout.rank]
+        parts = [axis.name for axis in axes if axis.size]
+        if parts:
+            raise UnsupportedError(f"a region that is manual along a part of an axis: {parts}")
+        return self.meshes[name], tuple(axis.name for axis in axes)
+
+    def everywhere(self, rank: int) -> Sharding | None:
+        return self.first and Sharding(self.first.name, (Dim(),) * rank)
+
+    def mesh_over(self, attribute: ir.Attribute) -> Mesh | None:
+        """The mesh that an `#sdy.sharding` names."""
+        return self._mesh_named_by(sdy.TensorShardingAttr(attribute))
+
+    def _boundary_attributes(self, function, key: str, index: int) -> dict[str, str]:
+        if key not in function.attributes:
+            return {}
+        attributes = ir.DictAttr(ir.ArrayAttr(function.attributes[key])[index])
+        kind = "inputs" if key == "arg_attrs" else "results"
+        type = getattr(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value), kind)
+        what = f"{'argument' if key == 'arg_attrs' else 'result'} {index}"
+        sharding = self._of_attributes(attributes, [ir.RankedTensorType(type[index]).rank], what)[0]
+        if sharding is None or self.is_open(sharding):
+            return {}
+        return {"shoal.sharding": sharding.attribute()}
+
+    def _of_attributes(self, attributes, ranks: list[int], what="") -> list[Sharding | None]:
+        if SHARDY in attributes:
+            found = shardy.per_value(attributes[SHARDY])
+            return [self.of_sdy(attribute, what) for attribute in found]
+        if GSPMD in attributes:
+            layouts = gspmd.parse(ir.StringAttr(attributes[GSPMD]).value)
+            open_dims = unspecified_dims(attributes)
+            if len(layouts) == 1:
+                layouts = layouts * len(ranks)
+            return [self.of_gspmd(l, rank, open_dims) for l, rank in zip(layouts, ranks)]
+        return [None] * len(ranks)
+
+    def _mesh_named_by(self, sharding: sdy.TensorShardingAttr) -> Mesh | None:
+        reference = sharding.mesh_or_ref
+        if sdy.MeshAttr.isinstance(reference):
+            return self._inlined_mesh(reference)
+        name = ir.FlatSymbolRefAttr(reference).value
+        if name in self._without_axes:
+            return None
+        if name not in self.meshes:
+            raise UnsupportedError(f"sdy.sharding: there is no mesh @{name}")
+        return self.meshes[name]
+
+    def _inlined_mesh(self, attribute: ir.Attribute) -> Mesh | None:
+        mesh = shardy.mesh_of(attribute, "")
+        if mesh is None:
+            return None
+        for other in self.meshes.values():
+            if (other.axes, other.device_ids) == (mesh.axes, mesh.device_ids):
+                return other
+        return self._add_mesh(Mesh(mesh.axes, device_ids=mesh.device_ids))
+
+    def _add_mesh(self, mesh: Mesh) -> Mesh:
+        """Under a name that no other has."""
+        taken = {*self.meshes, *self._without_axes}
+        names = ("mesh", *(f"mesh_{i}" for i in range(len(taken) + 1)))
+        mesh.name = next(name for name in names if name not in taken)
+        self.meshes[mesh.name] = mesh
+        return mesh
+
+    @staticmethod
+    def _check_replicas(module: ir.Module) -> None:
+        attributes = module.operation.attributes
+        if "mhlo.num_replicas" not in attributes:
+            return
+        replicas = ir.IntegerAttr(attributes["mhlo.num_replicas"]).value
+        if replicas != 1:
+            raise UnsupportedError(
+                f"mhlo.num_replicas = {replicas}: programs of replicas (jax.pmap) are not"
+                " supported; partition with jit and a mesh instead"
+            )
+
+    def _collect_meshes(self, op: ir.Operation) -> None:
+        if op.name == "sdy.mesh":
+            name = ir.StringAttr(op.attributes["sym_name"]).value
+            mesh = shardy.mesh_of(op.attributes["mesh"], name)
+            if mesh is None:
+                self._without_axes.add(name)
+            else:
+                self.meshes[name] = mesh
+        for attribute in _sdy_shardings(op):
+            if sdy.MeshAttr.isinstance(attribute.mesh_or_ref):
+                self._inlined_mesh(attribute.mesh_or_ref)
+
+    def _add_gspmd_mesh(self, tilings: list[gspmd.Tiling], module: ir.Module) -> None:
+        if self.meshes:
+            return
+        attributes = module.operation.attributes
+        devices = tilings[0].devices.size if tilings else 1
+        if not tilings and "mhlo.num_partitions" in attributes:
+            devices = ir.IntegerAttr(attributes["mhlo.num_partitions"]).value
+        if not tilings and devices == 1:
+            return
+        digits: list[Digit] = []
+        for tiling in tilings:
+            for dim in digits_of(tiling.devices) or []:
+                digits.extend(dim)
+        sizes = common_sizes(devices, digits)
+        self._add_mesh(Mesh([(f"axis{i}", size) for i, size in enumerate(sizes)]))
+
+    def _axes_of_tiling(self, tiling: gspmd.Tiling) -> tuple[str, list[tuple[Axis, ...]]]:
+        """A mesh and the axes along each dimension of the array of devices."""
+        for mesh in list(self.meshes.values()):
+            axes = _axes_over(tiling, mesh)
+            if axes is not None:
+                return mesh.name, axes
+        first = self.first
+        if tiling.devices.size != first.size:
+            raise UnsupportedError(
+                f"mhlo.sharding over {tiling.devices.size} devices in a program of {first.size}"
+            )
+        axes, ids = order_by_axes(tiling.devices, first)
+        return self._add_mesh(Mesh(first.axes, device_ids=ids)).name, axes
+
+
+def unspecified_dims(attributes) -> tuple[int, ...]:
+    """The dimensions that a custom_call @Sharding leaves open: `unspecified_dims=[0,1]`."""
+    config = attributes["backend_config"] if "backend_config" in attributes else None
+    found = re.search(r"unspecified_dims=\[([\d,\s]*)\]", str(config))
+    return tuple(int(dim) for dim in found[1].split(",")) if found and found[1] else ()
+
+
+def is_manual(op: ir.Operation) -> bool:
+    """Whether an op has or calls a body that is written for one device."""
+    is_call = op.name == "func.call"
+    return op.name == "sdy.manual_computation" or is_call and exits_of(op) is not None
+
+
+def exits_of(op: ir.Operation) -> list[ir.Operation] | None:
+    """The shard_to_full that reads each result of a call; None where one does not."""
+    found = [_exit_of(result) for result in op.results]
+    return found if found and all(found) else None
+
+
+def _exit_of(value: ir.Value) -> ir.Operation | None:
+    for use in value.uses:
+        reader = use.owner.operation
+        target = string(reader, "call_target_name")
+        if target == SHARD_TO_FULL:
+            return reader
+        if target == "Sharding":
+            return _exit_of(reader.results[0])
+    return None
+
+
+def _axes_over(tiling: gspmd.Tiling, mesh: Mesh) -> list[tuple[Axis, ...]] | None:
+    if tiling.devices.size != mesh.size:
+        return None
+    devices = tiling.devices
+    if mesh.device_ids is not None:
+        position = np.argsort(mesh.device_ids)
+        devices = np.sort(position[devices], axis=-1)
+    dims = digits_of(devices)
+    if dims is None:
+        return None
+    axes = [[axes_of(digit, mesh) for digit in digits] for digits in dims]
+    if any(part is None for parts in axes[:-1] for part in parts):
+        return None
+    return [tuple(axis for part in parts for axis in part or ()) for parts in axes]
+
+
+def _walk(op: ir.Operation) -> Iterator[ir.Operation]:
+    yield op
+    for region in op.regions:
+        for block in region.blocks:
+            for nested in block.operations:
+                yield from _walk(nested.operation)
+
+
+def _attributes_of(op: ir.Operation) -> Iterator:
+    """The op's dictionary of attributes, and those of a function's arguments and results."""
+    yield op.attributes
+    for key in ("arg_attrs", "res_attrs"):
+        if key in op.attributes:
+            yield from map(ir.DictAttr, ir.ArrayAttr(op.attributes[key]))
+
+
+def _tilings_of(op: ir.Operation) -> Iterator[gspmd.Tiling]:
+    for attributes in _attributes_of(op):
+        if GSPMD in attributes:
+            for layout in gspmd.parse(ir.StringAttr(attributes[GSPMD]).value):
+                if isinstance(layout, gspmd.Tiling):
+                    yield layout
+
+
+def _sdy_shardings(op: ir.Operation) -> Iterator[sdy.TensorShardingAttr]:
+    for attributes in _attributes_of(op):
+        for key in (SHARDY, "sharding", "in_shardings", "out_shardings"):
+            if key in attributes and str(attributes[key]).startswith("#sdy.sharding"):
+                yield from shardy.per_value(attributes[key])

@@ -1,0 +1,223 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""One program of the conformance run, from JAX to numbers and bytes.
+
+Runs in a process whose JAX has 8 CPU devices (`prepare` before anything else).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+DEVICES = 8
+ROOT = Path(__file__).resolve().parents[2]
+BIN = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release")) / "bin"
+TIMEOUT = 120  # seconds for a tool
+# Differences relative to a result's largest element.
+_TOLERANCES = {"float64": 1e-10, "float32": 2e-5, "bfloat16": 2e-2, "float16": 4e-3}
+
+
+@dataclasses.dataclass
+class Outcome:
+    """How a program fared. status: passed, failed or unsupported; `why` where not passed."""
+
+    name: str
+    family: str
+    devices: int
+    status: str = "passed"
+    why: str = ""
+    difference: float = 0.0
+    ours: dict[str, int] = dataclasses.field(default_factory=dict)
+    xla: dict[str, int] | None = None
+    ran_under_mpi: bool = False
+
+    @property
+    def bytes_ours(self) -> int:
+        return sum(self.ours.values())
+
+    @property
+    def bytes_xla(self) -> int | None:
+        return None if self.xla is None else sum(self.xla.values())
+
+
+class Failure(Exception):
+    """What went wrong, in a line or a few."""
+
+
+def prepare() -> None:
+    """Gives JAX its devices; before JAX is imported."""
+    os.environ["JAX_PLATFORMS"] = "cpu"
+    os.environ["XLA_FLAGS"] = (
+        f"--xla_force_host_platform_device_count={DEVICES} --xla_cpu_multi_thread_eigen=false"
+    )
+
+
+def examine(program, folder: Path, *, xla: bool, mpi: bool) -> Outcome:
+    """Runs a program all ways and compares; exceptions become the outcome."""
+    from shoal.errors import ShoalError, UnsupportedError
+
+    outcome = Outcome(program.name, program.family, int(np.prod(list(program.axes.values()))))
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        with _jax_settings(program):
+            _examine(program, folder, outcome, xla, mpi)
+    except UnsupportedError as error:
+        outcome.status, outcome.why = "unsupported", str(error)
+    except (Failure, ShoalError) as error:
+        outcome.status, outcome.why = "failed", str(error)
+    except Exception as error:  # a bug of the importer's or a program that JAX refuses
+        outcome.status, outcome.why = "failed", f"{type(error).__name__}: {error}"
+    return outcome
+
+
+@contextlib.contextmanager
+def _jax_settings(program) -> Iterator[None]:
+    import jax
+
+    jax.config.update("jax_use_shardy_partitioner", not program.gspmd)
+    try:
+        with jax.enable_x64(program.x64):
+            yield
+    finally:
+        jax.config.update("jax_use_shardy_partitioner", True)
+
+
+def _examine(program, folder: Path, outcome: Outcome, xla: bool, mpi: bool) -> None:
+    from shoal.jax import import_stablehlo
+
+    from xla_bytes import bytes_sent
+
+    expected = program.on_one_device()
+    lowered = program.partitioned(program.mesh())
+    if xla:
+        outcome.xla = bytes_sent(lowered.compile().as_text(), DEVICES)
+    source = folder / "program.mlir"
+    source.write_text(import_stablehlo(lowered))
+    inputs = _save_inputs(program, folder)
+    stats = folder / "stats.json"
+    _run("shoalc", BIN / "shoalc", source, "--emit=spmd", "-o", os.devnull, "--stats", stats)
+    statistics = json.loads(stats.read_text())
+    outcome.ours = {k: int(v) for k, v in statistics["bytes_sent_per_device"].items() if v}
+    if statistics["devices"] != outcome.devices:
+        raise Failure(f"compiled for {statistics['devices']} devices")
+    results = folder / "interpreted"
+    _run(
+        "shoal-run",
+        *(BIN / "shoal-run", source, f"--devices={DEVICES}", *inputs, "--output-dir", results),
+    )
+    outcome.difference = _compare(program, expected, results, "shoal-run")
+    if mpi:
+        _run_under_mpi(program, folder, source, inputs, expected)
+        outcome.ran_under_mpi = True
+
+
+def _run_under_mpi(program, folder: Path, source: Path, inputs, expected) -> None:
+    executable, results = folder / "program", folder / "executed"
+    _run("shoalc", BIN / "shoalc", source, "-o", executable)
+    _run("mpirun", *("mpirun", "-n", DEVICES, executable, *inputs, "--output-dir", results))
+    _compare(program, expected, results, "mpirun")
+
+
+def _save_inputs(program, folder: Path) -> list[str]:
+    """NAME.npy files and the --input flags that name them; integers lose their sign."""
+    flags = []
+    arrays = program.arrays()
+    for name, array in zip(_names("arguments", len(arrays), "arg"), arrays):
+        path = folder / f"{name}.npy"
+        np.save(path, _signless(array))
+        flags += ["--input", f"{name}={path}"]
+    return flags
+
+
+def _names(whole: str, count: int, default: str) -> list[str]:
+    from shoal.jax.locations import unique_names
+
+    found = unique_names([f"{whole}[{i}]" for i in range(count)], default)
+    return [name or f"{default}{i}" for i, name in enumerate(found)]
+
+
+def _signless(array: np.ndarray) -> np.ndarray:
+    is_unsigned = np.issubdtype(array.dtype, np.unsignedinteger)
+    return array.view(f"i{array.dtype.itemsize}") if is_unsigned else array
+
+
+def _compare(program, expected: list[np.ndarray], folder: Path, tool: str) -> float:
+    """The largest difference; Failure past the tolerance."""
+    files = _result_files(program, folder, len(expected))
+    worst = 0.0
+    for i, (path, wanted) in enumerate(zip(files, expected)):
+        got = np.load(path)
+        got = got.view(wanted.dtype) if got.dtype != wanted.dtype else got
+        if got.shape != wanted.shape:
+            raise Failure(f"{tool}: result {i}: shape {got.shape}, JAX has {wanted.shape}")
+        difference = _difference(got, wanted)
+        tolerance = program.tolerance or _TOLERANCES.get(wanted.dtype.name, 0)
+        if not difference <= tolerance:
+            raise Failure(f"{tool}: result {i} of {wanted.dtype}: off by {difference:.3g}")
+        worst = max(worst, difference)
+    return worst
+
+
+def _result_files(program, folder: Path, count: int) -> list[Path]:
+    """In the order of results: named by their paths in JAX's tree."""
+    from shoal.jax.locations import unique_names
+
+    paths = program.result_paths()
+    names = unique_names([f"result{path}" for path in paths], "result")
+    return [folder / f"{name or f'result{i}'}.npy" for i, name in enumerate(names)]
+
+
+def _difference(got: np.ndarray, wanted: np.ndarray) -> float:
+    """Relative to the largest finite element; infinite where NaNs or infinities differ."""
+    if wanted.dtype == bool or np.issubdtype(wanted.dtype, np.integer):
+        return 0.0 if np.array_equal(got, wanted) else float("inf")
+    got, wanted = np.float64(got), np.float64(wanted)
+    finite = np.isfinite(wanted)
+    if not np.array_equal(got[~finite], wanted[~finite], equal_nan=True):
+        return float("inf")
+    scale = max(np.max(np.abs(wanted[finite]), initial=0.0), 1e-30)
+    return float(np.max(np.abs(got[finite] - wanted[finite]), initial=0.0) / scale)
+
+
+def _run(tool: str, *command) -> None:
+    """Runs a command; Failure with what it said, also past the timeout."""
+    process = subprocess.Popen(
+        [str(part) for part in command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        env=_environment(),
+        start_new_session=True,
+    )
+    try:
+        _, stderr = process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+        raise Failure(f"{tool}: no end after {TIMEOUT} s") from None
+    if process.returncode:
+        raise Failure(f"{tool}: exit {process.returncode}: {stderr.strip()[-1500:]}")
+
+
+def _environment() -> dict[str, str]:
+    """What many ranks on a small machine need."""
+    return {
+        **os.environ,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        "OMPI_MCA_rmaps_base_oversubscribe": "1",
+        "OMPI_MCA_hwloc_base_binding_policy": "none",
+        "OMPI_MCA_mpi_yield_when_idle": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+    }
