@@ -55,7 +55,8 @@ function linkTo(op, text) {
 function showSource(op) {
   const source = sourceOf(op);
   if (!source) return element("span", { class: "muted" }, "–");
-  const place = `${baseName(source.name)}:${source.line}`;
+  const file = report.files.length === 1 ? "" : baseName(source.name);
+  const place = `${file}:${source.line}`;
   return element(
     "span", { class: "source", title: `${source.name}:${source.line}:${source.column}` },
     element("span", { class: "place" }, place),
