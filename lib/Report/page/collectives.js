@@ -11,7 +11,7 @@ const collectiveColumns = [
   { title: "Axes", key: "axes", cell: (c) => [formatAxes(c.axes), element("span", { class: "muted small" }, `groups of ${c.group_size}`)], className: "stack" },
   { title: "Sent by a device", key: "total", cell: showSent, className: "number sent" },
   { title: "Why", key: "reason", cell: showReason, className: "why" },
-  { title: "Source", key: "op", cell: (c) => showSource(c.op === null ? null : report.ops[c.op]), className: "source-cell" },
+  { title: sourceTitle(), key: "op", cell: (c) => showSource(c.op === null ? null : report.ops[c.op]), className: "source-cell" },
 ];
 
 function sentBytes() {

@@ -15,7 +15,7 @@ const programColumns = [
   { title: "Global shape", className: "shape-cell", cell: (op) => mainResult(op, showShape) },
   { title: "On a device", className: "shape-cell", cell: (op) => mainResult(op, showLocalShape) },
   { title: "Cost", className: "number cost", cell: showCost },
-  { title: "Source", className: "source-cell", cell: showSource },
+  { title: sourceTitle(), className: "source-cell", cell: showSource },
 ];
 
 // Of several results the largest stands for all.
