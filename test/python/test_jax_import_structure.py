@@ -69,6 +69,7 @@ def orders(x, n):
         "top_k": lax.top_k(x, 3),
         "top_k_u": lax.top_k(u, 2),
         "approximate": lax.approx_max_k(x, 2),
+        "approximate_min": lax.approx_min_k(x[2], 2),
         "unique": jnp.unique(n % 7, size=9),
         "median": jnp.median(n, 1),
         "lexsort": jnp.lexsort((x[0, 0], n[0, 0] % 2)),

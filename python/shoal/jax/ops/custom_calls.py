@@ -9,6 +9,7 @@ from jaxlib.mlir import ir
 from shoal.ir import Value
 from shoal.jax.ops.sorting import largest_along
 from shoal.jax.registry import Unsupported, imports
+from shoal.jax.types import is_float
 
 _CALL = "stablehlo.custom_call @"
 
@@ -38,6 +39,8 @@ def approximate_top_k(importer, op: ir.Operation) -> list[Value]:
     if dim != len(op.operands[0].type.shape) - 1:
         raise Unsupported(f"along dimension {dim}, the last one is")
     called = str(op.attributes["called_computations"])
-    if "top_k_gt_" not in called:
-        raise Unsupported(f"the order {called}")
-    return largest_along(importer, op, k)
+    if "top_k_gt_" in called:
+        return largest_along(importer, op, k)
+    if "top_k_lt_" in called and is_float(importer.operands(op)[0].type):
+        return largest_along(importer, op, k, is_smallest=True)
+    raise Unsupported(f"the order {called}")

@@ -4,9 +4,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from jaxlib.mlir import ir
 
-from shoal.ir import Value
+from shoal.ir import TensorType, Value
 from shoal.jax.attributes import integer
 from shoal.jax.comparators import Key, sort_keys
 from shoal.jax.registry import Unsupported, imports
@@ -73,18 +76,27 @@ def top_k(importer, op: ir.Operation) -> list[Value]:
     return largest_along(importer, op, integer(op, "k"))
 
 
-def largest_along(importer, op: ir.Operation, k: int) -> list[Value]:
-    """The k largest elements of operand 0's last dimension, and their places."""
+def largest_along(importer, op: ir.Operation, k: int, *, is_smallest: bool = False) -> list[Value]:
+    """The k largest, or smallest floats, of operand 0's last dimension, and their places."""
     arith, value = importer.arith, importer.operands(op)[0]
-    unsigned = is_unsigned(op.operands[0].type)
-    if is_bool(value.type):
-        number = arith.convert(value, "i8")
-    else:
-        number = arith.flip_sign_bit(value) if unsigned else value
+    to, back = _as_signed(arith, value, is_unsigned(op.operands[0].type))
+    if is_smallest:
+        to = back = partial(_negated, arith)
+    number = to(value)
     shape = importer.type(op.results[0]).shape
-    types = [type(number.type)(shape, number.type.element), type(number.type)(shape, "i32")]
+    types = [TensorType(shape, number.type.element), TensorType(shape, "i32")]
     found, places = importer.emit("shoal.top_k", [number], types, {"k": f"{k} : i64"})
-    places = arith.convert(places, importer.type(op.results[1]).element)
+    return [back(found), arith.convert(places, importer.type(op.results[1]).element)]
+
+
+def _as_signed(arith, value: Value, unsigned: bool) -> tuple[Callable, Callable]:
+    """To numbers that top_k orders as these elements are, and back."""
     if is_bool(value.type):
-        return [arith.convert(found, "i1"), places]
-    return [arith.flip_sign_bit(found) if unsigned else found, places]
+        return lambda x: arith.convert(x, "i8"), lambda x: arith.convert(x, "i1")
+    if unsigned:
+        return arith.flip_sign_bit, arith.flip_sign_bit
+    return lambda x: x, lambda x: x
+
+
+def _negated(arith, value: Value) -> Value:
+    return arith.op("arith.negf", [value])
