@@ -143,6 +143,16 @@ def shapes(x, i):
     }
 
 
-@pytest.mark.parametrize("program", [gathers, scatters, shapes], ids=lambda p: p.__name__)
+def constants(x, i):
+    """Of every width; long ones are spelled as bytes."""
+    del x
+    numbers = np.arange(300).reshape(30, 10) * 37 % 251
+    types = "bool int8 uint8 int16 int32 uint32 float16 float32 bfloat16".split()
+    return {name: jnp.asarray(numbers % 3 - 1, name)[i] for name in types}
+
+
+@pytest.mark.parametrize(
+    "program", [gathers, scatters, shapes, constants], ids=lambda p: p.__name__
+)
 def test_places(program):
     compare_with_jax(program, X, PLACES)

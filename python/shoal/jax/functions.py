@@ -43,13 +43,18 @@ def callees(function: ir.Operation) -> list[str]:
     return names
 
 
+def entries(functions: dict[str, ir.Operation]) -> list[str]:
+    """`main`, or else what is public."""
+    public = [name for name, op in functions.items() if not is_private(op)]
+    return ["main"] if "main" in public else public
+
+
 def reachable(functions: dict[str, ir.Operation]) -> list[str]:
-    """The entry, `main` or else what is public, and the functions that it calls.
+    """The entries and the functions that they call.
 
     JAX leaves comparators of custom calls behind, which nothing calls.
     """
-    public = [name for name, op in functions.items() if not is_private(op)]
-    found = ["main"] if "main" in public else public
+    found = entries(functions)
     for name in found:
         for callee in callees(functions[name]):
             if callee in functions and callee not in found:

@@ -175,7 +175,7 @@ class Importer:
                 functions.result_attributes(op), op, self.shardings.result_attributes
             ),
             argument_locations=[self._spelled(argument.location) for argument in block.arguments],
-            private=functions.is_private(op),
+            private=name not in functions.entries(self.functions),
             location=self._spelled(op.location),
         ) as values:
             returned = self.inline(block, values)
@@ -198,6 +198,8 @@ class Importer:
         try:
             if importer is None:
                 raise Unsupported()
+            for operand in op.operands:
+                _check_type(operand.type)
             results = importer(self, op)
             results = list(results) if isinstance(results, (list, tuple)) else [results]
             self.values.update(zip(op.results, self._constrained(op, results), strict=True))
@@ -244,6 +246,12 @@ class Importer:
 
 def _merged(own: list[dict], op: ir.Operation, others: Callable) -> list[dict]:
     return [{**attributes, **others(op, i)} for i, attributes in enumerate(own)]
+
+
+def _check_type(type: ir.Type) -> None:
+    """UnsupportedTypeError for what no value of Shoal's has; tuples are taken apart."""
+    for part in _parts(type) if isinstance(type, ir.TupleType) else [type]:
+        tensor_type(part)
 
 
 def _parts(type: ir.TupleType) -> list[ir.Type]:

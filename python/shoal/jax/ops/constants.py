@@ -25,9 +25,24 @@ def constant(importer, op: ir.Operation) -> Value:
 
 def _spelled(attribute: ir.Attribute) -> str:
     if isinstance(attribute, ir.DenseResourceElementsAttr):
-        array = np.ascontiguousarray(np.asarray(attribute))
-        return f'dense<"0x{array.astype(array.dtype.newbyteorder("<")).tobytes().hex().upper()}">'
-    return str(attribute).rsplit(" : ", 1)[0]
+        return _as_bytes(np.asarray(attribute))
+    text = str(attribute).rsplit(" : ", 1)[0]
+    if attribute.type.element_type == ir.IntegerType.get_signless(1) and text.startswith('dense<"'):
+        return _as_bytes(np.asarray(attribute))
+    return text
+
+
+def _as_bytes(array: np.ndarray) -> str:
+    """Elements in row-major order, low bytes first; eight booleans a byte.
+
+    jaxlib's MLIR has a byte for each boolean.
+    """
+    array = np.ascontiguousarray(array)
+    if array.dtype == bool:
+        data = np.packbits(array, bitorder="little").tobytes()
+    else:
+        data = array.astype(array.dtype.newbyteorder("<")).tobytes()
+    return f'dense<"0x{data.hex().upper()}">'
 
 
 @imports("stablehlo.iota")
