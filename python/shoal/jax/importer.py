@@ -15,14 +15,15 @@ from jaxlib.mlir import ir
 
 from shoal.errors import UnsupportedError
 from shoal.ir import Builder, Location, Region, TensorType, Value, quoted
+from shoal.jax.annotations import is_manual
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
 from shoal.jax.locations import place_of, readable, spelled, unique_names
 from shoal.jax.parse import parse
-from shoal.jax.shardings import ShardingImporter, is_manual
 from shoal.jax.registry import Unsupported, find_importer, load_importers, op_name
-from shoal.mesh import Mesh
+from shoal.jax.shardings import ShardingImporter
 from shoal.jax.types import ScalarType, UnsupportedTypeError, is_unsigned, tensor_type
+from shoal.mesh import Mesh
 
 # Attributes of arguments and results whose integers have no sign.
 UNSIGNED = "shoal.unsigned"
