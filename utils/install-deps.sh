@@ -17,7 +17,7 @@ readonly PACKAGES=(
   libboost-context-dev
   # Tests and the example's data.
   libgtest-dev libgmock-dev iso-codes procps
-  python3 python3-venv python3-pip
+  python3 python3-dev python3-venv python3-pip
 )
 readonly PYTHON_PACKAGES=(
   "numpy>=1.24,<3" "pytest>=7,<9"

@@ -80,6 +80,7 @@ static FailureOr<TensorDescription> describe(func::FuncOp func, Type type,
            << "\"" << tensor.name
            << "\": expected a tensor of static shape but got " << type;
   tensor.sharding = attrs.getAs<ShardingAttr>(kShardingAttr);
+  tensor.isUnsigned = attrs.contains(kUnsignedAttr);
   auto global = attrs.getAs<TypeAttr>(kGlobalTypeAttr);
   tensor.globalType = tensor.localType;
   if (global)
@@ -234,6 +235,7 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
   return llvm::json::Object{
       {"name", tensor.name},
       {"dtype", dtype},
+      {"unsigned", tensor.isUnsigned},
       {"shape", llvm::json::Array(tensor.globalType.getShape())},
       {"local_shape", llvm::json::Array(tensor.localType.getShape())},
       {"mesh", number},

@@ -30,7 +30,8 @@ from shoal.frontend import (
     where,
 )
 from shoal.frontend.checks import check
-from shoal.frontend.core import ArrayLike, as_value, current
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, current
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value

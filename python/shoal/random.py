@@ -17,7 +17,8 @@ from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.checks import as_int, as_shape, check
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_value, constant, emit_one
+from shoal.frontend.constants import as_value, constant
+from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.elementwise import add, minimum, multiply, subtract
 from shoal.frontend.functions import floor
 from shoal.frontend.logic import bitwise_xor, less

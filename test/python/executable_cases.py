@@ -55,3 +55,22 @@ func.func @f(%x: tensor<{2 * devices}x{element}> {{{sharding}}})
   return %x : tensor<{2 * devices}x{element}>
 }}
 """
+
+
+# Runs until it is ended: halves of ones never sum up to less than 0.
+ENDLESS = """
+shoal.mesh @mesh = <["d" = 2]>
+func.func @endless(%x: tensor<2xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"d"}]>})
+    -> tensor<2xf32> {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %y = shoal.while (%v = %x) : tensor<2xf32> cond {
+    %s = shoal.reduce sum %v dims = [0] : tensor<2xf32> -> tensor<f32>
+    %more = arith.cmpf oge, %s, %zero : tensor<f32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %w = math.absf %v : tensor<2xf32>
+    shoal.yield %w : tensor<2xf32>
+  }
+  return %y : tensor<2xf32>
+}
+"""

@@ -57,7 +57,9 @@ def assert_cases(tmp_path, cases, *args, tolerance=2e-6):
     as what Shoal makes; `test_promotion` checks the types.
     """
     traced = evaluate(
-        tmp_path, lambda *values: {name: case(shoal, *values) for name, case in cases.items()}, *args
+        tmp_path,
+        lambda *values: {name: case(shoal, *values) for name, case in cases.items()},
+        *args,
     )
     for name, case in cases.items():
         expected = np.asarray(case(np, *args))

@@ -67,7 +67,9 @@ def test_shardings_of_trees():
         {"wi": TensorSpec((8, 4), "float32"), "b": [np.float32(1), np.int64(2)]},
     )
     program = shoal.trace(
-        layer, args, MESH,
+        layer,
+        args,
+        MESH,
         in_shardings=(None, {"wi": P(None, "expert"), "b": P()}),
         out_shardings={"y": P("data"), "aux": None},
     )
@@ -79,7 +81,10 @@ def test_shardings_of_trees():
         ("params.b.1", "[]"),
         ("y", '[{"data"}, {}]'),
     ):
-        assert f'{{shoal.name = "{name}", shoal.sharding = #shoal.sharding<@mesh, {sharding}>}}' in header
+        assert (
+            f'{{shoal.name = "{name}", shoal.sharding = #shoal.sharding<@mesh, {sharding}>}}'
+            in header
+        )
     assert '{shoal.name = "aux"}' in header
     assert "tensor<16x8xf32>, tensor<f32>, tensor<i64>, tensor<8x4xf32>" in header
 
@@ -122,8 +127,12 @@ def test_manual(tmp_path):
 
     def layer(x, w):
         outs = {
-            "index": rows, "total": None, "same": rows, "moved": P("data", "expert"),
-            "shifted": rows, "largest": None,
+            "index": rows,
+            "total": None,
+            "same": rows,
+            "moved": P("data", "expert"),
+            "shifted": rows,
+            "largest": None,
         }
         return shoal.manual(local, (rows, None), outs)(x, w)
 
@@ -154,16 +163,25 @@ def leaks_into_manual(x):
     "function, message",
     [
         (lambda x: shoal.split(x, 2, 4), "split: axis 2 of 2 dimensions"),
-        (lambda x: shoal.split(x, 0, 3), r"split: 3 partitions do not divide the 8 devices of Mesh\("),
+        (
+            lambda x: shoal.split(x, 0, 3),
+            r"split: 3 partitions do not divide the 8 devices of Mesh\(",
+        ),
         (lambda x: shoal.shard(x, np.arange(8)), "shard: 1 dimensions of devices for 2"),
         (lambda x: shoal.shard(x, np.zeros((8, 1), int)), r"each device of 0 \.\.\. 7 once"),
-        (lambda x: shoal.constrain(x, P("model")), r'axis "model" is not one of Mesh\(data=2, expert=4\)'),
+        (
+            lambda x: shoal.constrain(x, P("model")),
+            r'axis "model" is not one of Mesh\(data=2, expert=4\)',
+        ),
         (lambda x: shoal.constrain(x, P("data", "data")), 'axis "data" is used twice'),
         (lambda x: shoal.constrain(x, P(None, None, None)), r"has 3 entries, \[16, 8\] has 2"),
         (lambda x: shoal.constrain(x, "data"), r"expected shoal.P\(...\) or a tuple"),
         (lambda x: shoal.constrain(x, P(3)), "expected an axis's name, got 3"),
         (lambda x: shoal.axis_index("data"), 'axis "data" is not one of a shoal.manual around it'),
-        (lambda x: shoal.manual(lambda x: x, P("data"), P("data"))(x[:3]), "dimension 0 of size 3 is not divisible by 2"),
+        (
+            lambda x: shoal.manual(lambda x: x, P("data"), P("data"))(x[:3]),
+            "dimension 0 of size 3 is not divisible by 2",
+        ),
         (leaks_into_manual, "a value from outside of manual's function; pass it as an operand"),
     ],
 )
@@ -172,7 +190,9 @@ def test_bad_annotations(function, message):
         trace_one(function)
 
 
-@pytest.mark.parametrize("annotate", [lambda x: shoal.split(x, 0, 2), lambda x: shoal.constrain(x, P("a"))])
+@pytest.mark.parametrize(
+    "annotate", [lambda x: shoal.split(x, 0, 2), lambda x: shoal.constrain(x, P("a"))]
+)
 def test_annotations_need_a_mesh(annotate):
     with pytest.raises(shoal.TraceError, match="the program has no mesh; give shoal.trace"):
         shoal.trace(annotate, (X,))

@@ -77,9 +77,9 @@ INDEXING = {
 
 AXES = (None, 0, -1, (0, 2))
 REDUCTIONS = {
-    f"{name} {axis} {keep}": lambda m, x, i, u, b, name=name, axis=axis, keep=keep: getattr(m, name)(
-        x, axis=axis, keepdims=keep
-    )
+    f"{name} {axis} {keep}": lambda m, x, i, u, b, name=name, axis=axis, keep=keep: getattr(
+        m, name
+    )(x, axis=axis, keepdims=keep)
     for name in ("sum", "prod", "max", "min", "mean", "var", "std")
     for axis in AXES
     for keep in (False, True)
@@ -145,7 +145,12 @@ def test_shapes(tmp_path):
 
 def test_indexing(tmp_path):
     traced = evaluate(
-        tmp_path, lambda *args: {name: case(*args) for name, case in INDEXING.items()}, X, I, K, ROWS
+        tmp_path,
+        lambda *args: {name: case(*args) for name, case in INDEXING.items()},
+        X,
+        I,
+        K,
+        ROWS,
     )
     for name, case in INDEXING.items():
         assert_same(name, traced[name], case(X, I, K, ROWS))

@@ -98,7 +98,10 @@ def branches_differ(x):
 @pytest.mark.parametrize(
     "function, message",
     [
-        (changes_type, r"the body's result\[1\]: Value\(float32\[1,4\]\), but Value\(float32\[3,4\]\) in init"),
+        (
+            changes_type,
+            r"the body's result\[1\]: Value\(float32\[1,4\]\), but Value\(float32\[3,4\]\) in init",
+        ),
         (changes_structure, "the body's result has the structure"),
         (branches_on_a_value, r"Value\(bool\[\]\) as bool: .* write shoal.cond"),
         (leaks, "a value of while_loop's body is used after its end"),

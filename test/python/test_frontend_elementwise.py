@@ -215,7 +215,9 @@ def test_python_numbers_take_the_type_of_the_others(type, number, expected):
     kinds = []
 
     def run(x):
-        kinds.append((x + number).dtype if type != "bool" or number is not True else (x & number).dtype)
+        kinds.append(
+            (x + number).dtype if type != "bool" or number is not True else (x & number).dtype
+        )
         return x
 
     shoal.trace(run, (shoal.TensorSpec((2,), type),))

@@ -65,7 +65,11 @@ def test_one_hot(tmp_path):
     u = np.array([200, 255], np.uint8)
 
     def run(i, u):
-        return shoal.one_hot(i, 4), shoal.one_hot(i, 4, "int32", axis=0), shoal.one_hot(u, 256, bool)
+        return (
+            shoal.one_hot(i, 4),
+            shoal.one_hot(i, 4, "int32", axis=0),
+            shoal.one_hot(u, 256, bool),
+        )
 
     last, first, wide = evaluate(tmp_path, run, i, u)
     assert_same("last", last, i[..., None] == np.arange(4), np.float32)
@@ -91,7 +95,7 @@ def test_top_k_gating(tmp_path, key):
 
 
 def conv_by_loops(x, kernel, stride, low):
-    """"b0f,0io->b0f", window by window."""
+    """ "b0f,0io->b0f", window by window."""
     rows = (x.shape[1] + sum(low) - len(kernel)) // stride + 1
     x = np.pad(x, ((0, 0), low, (0, 0)))
     windows = [x[:, r * stride : r * stride + len(kernel)] for r in range(rows)]
@@ -125,11 +129,19 @@ def test_convolution_is_jaxs(tmp_path):
     padding = [(2, 1), (0, 3)]
 
     def run(x, kernel):
-        return shoal.conv(x, kernel, "b01f,01io->b01f", feature_groups=2, padding=padding, **options)
+        return shoal.conv(
+            x, kernel, "b01f,01io->b01f", feature_groups=2, padding=padding, **options
+        )
 
     expected = jax.lax.conv_general_dilated(
-        x, kernel, (2, 1), padding, lhs_dilation=(1, 2), rhs_dilation=(2, 1),
-        dimension_numbers=("NHWC", "HWIO", "NHWC"), feature_group_count=2,
+        x,
+        kernel,
+        (2, 1),
+        padding,
+        lhs_dilation=(1, 2),
+        rhs_dilation=(2, 1),
+        dimension_numbers=("NHWC", "HWIO", "NHWC"),
+        feature_group_count=2,
     )
     assert_same("conv", evaluate(tmp_path, run, x, kernel), expected, np.float32, 1e-5)
 

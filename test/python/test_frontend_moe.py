@@ -17,7 +17,12 @@ def weights(*shape):
     return (RNG.standard_normal(shape) / np.sqrt(shape[-2])).astype(np.float32)
 
 
-ARGS = (RNG.standard_normal((G, S, M)).astype(np.float32), weights(M, E), weights(E, M, H), weights(E, H, M))
+ARGS = (
+    RNG.standard_normal((G, S, M)).astype(np.float32),
+    weights(M, E),
+    weights(E, M, H),
+    weights(E, H, M),
+)
 
 
 def layer(x, wg, wi, wo):
@@ -38,7 +43,9 @@ def test_the_two_changes_of_place_are_two_all_to_alls(tmp_path):
     source = tmp_path / "layer.mlir"
     source.write_text(shoal.trace(layer, ARGS, shoal.Mesh(expert=4)))
     stats = tmp_path / "stats.json"
-    run(BIN / "shoalc", source, "--emit=spmd", "-o", tmp_path / "out", "--stats", stats).expect_success()
+    run(
+        BIN / "shoalc", source, "--emit=spmd", "-o", tmp_path / "out", "--stats", stats
+    ).expect_success()
     collectives = {kind: n for kind, n in load_json(stats)["collectives"].items() if n}
     assert collectives == {"all_to_all": 2, "all_reduce": 1}
 

@@ -26,6 +26,8 @@ struct TensorDescription {
   mlir::RankedTensorType globalType, localType;
   /// Null where every device holds the whole tensor.
   ShardingAttr sharding;
+  /// The caller sees its integers as unsigned ones.
+  bool isUnsigned = false;
 };
 
 struct ProgramDescription {

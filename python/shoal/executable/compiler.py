@@ -91,11 +91,14 @@ def partition_text(
 
 def statistics_of_text(text: str, *, source: str = "<program>", **options: Any) -> dict[str, Any]:
     """What `shoalc --stats` writes: devices, collectives, bytes, memory; CompileError."""
-    return json.loads(native().compile(text, CompileOptions(**options).to_native(), source).statistics)
+    chosen = CompileOptions(**options).to_native()
+    compiled = native().compile(text, chosen, source)
+    _warn(compiled.diagnostics)
+    return json.loads(compiled.statistics)
 
 
 def _warn(diagnostics: tuple[Diagnostic, ...]) -> None:
     for diagnostic in diagnostics:
         if diagnostic.severity == "warning":
-            # At the caller of compile_text.
+            # At our caller's caller.
             warnings.warn(str(diagnostic), CompileWarning, stacklevel=3)

@@ -23,7 +23,7 @@ _DTYPES = {
 def dtype_of(element: str, unsigned: bool) -> np.dtype:
     """The NumPy type of MLIR's element type; an integer's bits may be an unsigned one's."""
     dtype = _DTYPES[element]
-    return np.dtype(f"u{dtype.name}") if unsigned else dtype
+    return np.dtype(f"u{dtype.name}") if unsigned and dtype.kind == "i" else dtype
 
 
 def storage_of(dtype: np.dtype) -> np.dtype:

@@ -11,7 +11,8 @@ import numpy as np
 
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend.checks import as_axis, as_int, check
-from shoal.frontend.core import ArrayLike, as_value, current, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, current, emit_one
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 if TYPE_CHECKING:

@@ -12,25 +12,23 @@ import numpy as np
 from shoal import ir
 from shoal.errors import TraceError
 from shoal.frontend import dtypes
-from shoal.frontend.core import ArrayLike, as_array, as_value, constant, emit_one, is_scalar, splat
+from shoal.frontend.constants import as_array, as_value, constant, is_scalar, splat
+from shoal.frontend.conversion import convert
+from shoal.frontend.core import ArrayLike, emit_one, is_value
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
 
 
 def shape_of(operand: ArrayLike) -> tuple[int, ...]:
-    from shoal.frontend.value import Value
-
-    if isinstance(operand, Value):
+    if is_value(operand):
         return operand.shape
     return () if is_scalar(operand) else as_array(operand).shape
 
 
 def dtype_of(operand: ArrayLike) -> np.dtype | bool | int | float:
     """As `dtypes.promote` takes it: a Python number stands for itself."""
-    from shoal.frontend.value import Value
-
-    if isinstance(operand, Value):
+    if is_value(operand):
         return operand.dtype
     return operand if is_scalar(operand) else as_array(operand).dtype
 
@@ -76,8 +74,6 @@ def broadcast_to(operand: ArrayLike, shape: Sequence[int]) -> Value:
 
 def as_operand(operand: ArrayLike, shape: Sequence[int], dtype: np.dtype) -> Value:
     """The operand converted to the type and repeated to the shape."""
-    from shoal.frontend.conversion import convert
-
     if is_scalar(operand):
         return splat(operand, shape, dtype)
     if isinstance(operand, (np.ndarray, np.generic)) and operand.size == 1:

@@ -14,7 +14,8 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, pytrees
 from shoal.frontend.checks import as_int, check
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, Type, as_value, emit, is_scalar, region
+from shoal.frontend.constants import as_value, is_scalar
+from shoal.frontend.core import ArrayLike, Type, emit, region
 from shoal.frontend.creation import zeros
 from shoal.frontend.elementwise import add, clip, subtract
 from shoal.frontend.logic import less
@@ -81,18 +82,19 @@ def _case(
     names: Sequence[str],
 ) -> Tree:
     regions: list[ir.Region] = []
-    first: list[Value] = []
-    tree = None
+    made: list[tuple[list[Value], optree.PyTreeSpec]] = []
     for branch, name in zip(branches, names):
         with region(f"{what}'s {name}", []) as (body, _):
             result = branch(*operands)
-            if tree is None:
-                first, tree = _flatten_values(result)
-                values = first
-            else:
+            if made:
+                first, tree = made[0]
                 values = _matching(result, tree, first, f"{what}: the result of {name}", names[0])
+            else:
+                made.append(_flatten_values(result))
+                values = made[0][0]
             _yield(values)
         regions.append(body)
+    first, tree = made[0]
     results = emit("shoal.case", [index], [_type(value) for value in first], regions=regions)
     return pytrees.unflatten(tree, results)
 
@@ -152,7 +154,9 @@ def _length(rows: Sequence[Value], length: int | None) -> int:
     if length is not None:
         counts.add(as_int(length, "scan: length"))
     if len(counts) != 1:
-        raise TraceError(f"scan: expected one number of rows in xs and length, got {sorted(counts)}")
+        raise TraceError(
+            f"scan: expected one number of rows in xs and length, got {sorted(counts)}"
+        )
     return counts.pop()
 
 
@@ -202,8 +206,6 @@ def _matching(
         number = is_scalar(leaf) and dtypes.promote(leaf, like.dtype) == like.dtype
         value = as_value(leaf, like.dtype if number else None)
         if _type(value) != _type(like):
-            raise TraceTypeError(
-                f"{what}{pytrees.place(path)}: {value!r}, but {like!r} in {other}"
-            )
+            raise TraceTypeError(f"{what}{pytrees.place(path)}: {value!r}, but {like!r} in {other}")
         values.append(value)
     return values

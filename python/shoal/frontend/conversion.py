@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.frontend import dtypes
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.checks import check
+from shoal.frontend.constants import as_value, splat
+from shoal.frontend.core import ArrayLike, emit_one
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
@@ -31,9 +33,7 @@ def convert(value: Value, dtype: np.dtype) -> Value:
     if value.dtype == dtype:
         return value
     if dtypes.is_bool(dtype):
-        from shoal.frontend.logic import not_equal
-
-        return not_equal(value, 0)
+        return _is_not_zero(value)
     if {value.dtype, dtype} == {dtypes.bfloat16, np.dtype("float16")}:
         value = convert(value, dtypes.FLOAT32)  # neither holds the other
     op = _conversion(value.dtype, dtype)
@@ -55,8 +55,6 @@ def bitcast(operand: ArrayLike, dtype: Any) -> Value:
     element's bits from its low end; to a wider one that dimension goes.
     TraceError where it has another size, or where one of the types is bool.
     """
-    from shoal.frontend.checks import check
-
     value, target = as_value(operand), dtypes.as_dtype(dtype)
     check(
         not dtypes.is_bool(value.dtype) and not dtypes.is_bool(target),
@@ -75,6 +73,15 @@ def bitcast(operand: ArrayLike, dtype: Any) -> Value:
     if value.ir.type.element == dtypes.element(target):
         return type(value)(value.ir, target, value.scope)
     return emit_one("shoal.bitcast_convert", [value], shape, target)
+
+
+def _is_not_zero(value: Value) -> Value:
+    zero = splat(0, value.shape, value.dtype)
+    is_float = dtypes.is_float(value.dtype)
+    # "une" and "ne"
+    op, predicate = ("arith.cmpf", 13) if is_float else ("arith.cmpi", 1)
+    attributes = {"predicate": f"{predicate} : i64"}
+    return emit_one(op, [value, zero], value.shape, dtypes.BOOL, attributes)
 
 
 def _conversion(source: np.dtype, target: np.dtype) -> str | None:

@@ -2,27 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What is being traced: the program so far, its mesh, where the user's code is.
 
-Every other module of the frontend adds ops by `emit`, and makes values of
-NumPy arrays and Python numbers by `as_value`.
+Every other module of the frontend adds ops by `emit`, and values of NumPy
+arrays and Python numbers by `constants.as_value`.
 """
 
 from __future__ import annotations
 
 import contextlib
 import itertools
-import json
 import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Union
 
 import numpy as np
 
 from shoal import ir
-from shoal.errors import TraceError, TraceTypeError
+from shoal.errors import TraceError
 from shoal.frontend import dtypes
 from shoal.mesh import Mesh
 
@@ -150,6 +149,12 @@ def emit_one(
     return emit(name, operands, [(tuple(shape), dtype)], attributes, regions)[0]
 
 
+def is_value(operand: Any) -> TypeGuard[Value]:
+    from shoal.frontend.value import Value
+
+    return isinstance(operand, Value)
+
+
 def check_visible(value: Value, trace: Trace) -> None:
     """TraceError for a value of another trace or of a region that is not around the next op."""
     if not value.scope.is_open:
@@ -183,103 +188,8 @@ def region(
     try:
         with trace.builder.block(result):
             yield result, [
-                Value(value, dtype, scope)
-                for value, (_, dtype) in zip(result.arguments, arguments)
+                Value(value, dtype, scope) for value, (_, dtype) in zip(result.arguments, arguments)
             ]
     finally:
         scope.is_open = False
         trace.scopes.pop()
-
-
-def as_value(operand: ArrayLike, dtype: np.dtype | None = None, what: str = "operand") -> Value:
-    """A value of the program; arrays and numbers become constants.
-
-    dtype: the type of a Python number, which has none of its own. Values and
-    arrays keep theirs. TraceTypeError for what is neither.
-    """
-    from shoal.frontend.value import Value
-
-    if isinstance(operand, Value):
-        return operand
-    if is_scalar(operand):
-        return splat(operand, (), dtype or dtypes.of_scalar(operand))
-    return constant(as_array(operand, what))
-
-
-def is_scalar(operand: Any) -> bool:
-    """A Python number, whose type is that of what it is used with."""
-    return isinstance(operand, (bool, int, float))
-
-
-def as_array(operand: Any, what: str = "operand") -> np.ndarray:
-    """A NumPy array of supported elements; a list's numbers are Python's."""
-    if not isinstance(operand, (np.ndarray, np.generic, list, tuple, bool, int, float)):
-        raise TraceTypeError(
-            f"{what}: expected a Value, a NumPy array or a number, got {type(operand).__name__}"
-        )
-    if isinstance(operand, (list, tuple)) and _contains_value(operand):
-        raise TraceTypeError(f"{what}: a list with Values in it; make one by shoal.stack")
-    array = _narrowed(operand) if not isinstance(operand, (np.ndarray, np.generic)) else operand
-    return np.asarray(array, dtypes.as_dtype(np.asarray(array).dtype))
-
-
-def _contains_value(operand: Any) -> bool:
-    from shoal.frontend.value import Value
-
-    if isinstance(operand, (list, tuple)):
-        return any(map(_contains_value, operand))
-    return isinstance(operand, Value)
-
-
-def _narrowed(numbers: Any) -> np.ndarray:
-    """Python's numbers as int32 or float32, not NumPy's 64 bits."""
-    try:
-        array = np.asarray(numbers)
-    except ValueError as error:
-        raise TraceError(f"not an array: {error}") from None
-    if array.dtype == dtypes.INT64:
-        for number in (array.min(initial=0), array.max(initial=0)):
-            dtypes.check_fits(int(number), dtypes.INT32)
-        return array.astype(dtypes.INT32)
-    return array.astype(dtypes.FLOAT32) if array.dtype == dtypes.FLOAT64 else array
-
-
-def splat(number: bool | int | float, shape: Sequence[int], dtype: np.dtype) -> Value:
-    """A constant of one number everywhere."""
-    if isinstance(number, int) and not dtypes.is_float(dtype):
-        dtypes.check_fits(int(number), dtype)
-    return _constant(np.array(number).astype(dtype), tuple(shape))
-
-
-def constant(array: np.ndarray) -> Value:
-    """A constant of the array's shape and type."""
-    # Bits are equal also for NaNs, and differ for zeros of two signs.
-    bits = np.ascontiguousarray(array).reshape(-1).view(f"u{array.dtype.itemsize}")
-    is_splat = bits.size > 0 and bool((bits == bits[0]).all())
-    return _constant(array.reshape(-1)[0] if is_splat else array, array.shape)
-
-
-def _constant(array: np.ndarray, shape: tuple[int, ...]) -> Value:
-    array = np.asarray(array)
-    type = tensor_type(shape, array.dtype)
-    attributes = {"value": f"dense<{_literal(array)}> : {type}"}
-    return emit_one("arith.constant", [], shape, array.dtype, attributes)
-
-
-def _literal(array: np.ndarray) -> str:
-    if dtypes.is_bool(array.dtype):  # MLIR packs the bits of i1 in its binary form
-        return json.dumps(array.tolist())
-    if array.size == 0:
-        return ""
-    if array.ndim == 0 and np.isfinite(array):
-        return _number(array)
-    little = array.astype(array.dtype.newbyteorder("<"), copy=False)
-    return f'"0x{little.tobytes().hex().upper()}"'
-
-
-def _number(array: np.ndarray) -> str:
-    if dtypes.is_integer(array.dtype):
-        return str(int(array))
-    mantissa, exponent = f"{float(array)!r}e".split("e")[:2]
-    mantissa += "" if "." in mantissa else ".0"
-    return f"{mantissa}e{exponent}" if exponent else mantissa

@@ -13,8 +13,9 @@ from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand
 from shoal.frontend.checks import as_axis, as_int, as_shape, check
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_value, emit_one
-from shoal.frontend.elementwise import add, multiply
+from shoal.frontend.constants import as_array, as_value, constant
+from shoal.frontend.core import ArrayLike, emit_one
+from shoal.frontend.elementwise import add, multiply, where
 from shoal.frontend.logic import greater_equal
 
 if TYPE_CHECKING:
@@ -35,8 +36,6 @@ def array(elements: Any, dtype: Any = None) -> Value:
 
 
 def _constant(elements: Any) -> Value:
-    from shoal.frontend.core import as_array, constant
-
     return constant(as_array(elements, "array"))
 
 
@@ -95,9 +94,7 @@ def eye(rows: int, columns: int | None = None, dtype: Any = dtypes.FLOAT32) -> V
     return convert(iota(shape, 0) == iota(shape, 1), dtypes.as_dtype(dtype))
 
 
-def one_hot(
-    indices: ArrayLike, size: int, dtype: Any = dtypes.FLOAT32, axis: int = -1
-) -> Value:
+def one_hot(indices: ArrayLike, size: int, dtype: Any = dtypes.FLOAT32, axis: int = -1) -> Value:
     """A one at each index along a new dimension of the result; out of range: zeros."""
     value, kind = as_value(indices), dtypes.as_dtype(dtype)
     if dtypes.is_float(value.dtype):
@@ -108,7 +105,10 @@ def one_hot(
     if dtypes.is_unsigned(value.dtype):  # 200 of uint8 is not -56
         value = convert(value, dtypes.INT32 if value.dtype.itemsize < 4 else dtypes.INT64)
     result = emit_one(
-        "shoal.one_hot", [value], shape, dtypes.FLOAT32 if dtypes.is_bool(kind) else kind,
+        "shoal.one_hot",
+        [value],
+        shape,
+        dtypes.FLOAT32 if dtypes.is_bool(kind) else kind,
         {"dim": f"{dim} : i64"},
     )
     return convert(result, kind)
@@ -116,8 +116,6 @@ def one_hot(
 
 def tril(operand: ArrayLike, k: int = 0) -> Value:
     """Zero above the k-th diagonal of the last two dimensions."""
-    from shoal.frontend.elementwise import where
-
     value = as_value(operand)
     check(value.ndim >= 2, f"tril: expected two dimensions or more, got {value.ndim}")
     rows, columns = iota(value.shape, -2), iota(value.shape, -1)
@@ -126,7 +124,5 @@ def tril(operand: ArrayLike, k: int = 0) -> Value:
 
 def triu(operand: ArrayLike, k: int = 0) -> Value:
     """Zero below the k-th diagonal of the last two dimensions."""
-    from shoal.frontend.elementwise import where
-
     value = as_value(operand)
     return where(as_value(tril(ones_like(value, bool), k - 1)), zeros_like(value), value)

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 from shoal import ir
 from shoal.frontend import pytrees
 from shoal.frontend.checks import check
-from shoal.frontend.core import ArrayLike, as_value, emit
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit
 
 if TYPE_CHECKING:
     from shoal.frontend.tracing import TensorSpec

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand, broadcast_shapes, dtype_of, join, shape_of
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.functions import floor
+from shoal.frontend.logic import greater, less, logical_and, not_equal
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
@@ -61,16 +63,12 @@ def multiply(a: ArrayLike, b: ArrayLike) -> Value:
 
 def maximum(a: ArrayLike, b: ArrayLike) -> Value:
     """The larger element; NaN where either is."""
-    return _binary(
-        "maximum", a, b, "arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori"
-    )
+    return _binary("maximum", a, b, "arith.maximumf", "arith.maxsi", "arith.maxui", "arith.ori")
 
 
 def minimum(a: ArrayLike, b: ArrayLike) -> Value:
     """The smaller element; NaN where either is."""
-    return _binary(
-        "minimum", a, b, "arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"
-    )
+    return _binary("minimum", a, b, "arith.minimumf", "arith.minsi", "arith.minui", "arith.andi")
 
 
 def fmod(a: ArrayLike, b: ArrayLike) -> Value:
@@ -93,8 +91,6 @@ def floor_divide(a: ArrayLike, b: ArrayLike) -> Value:
 
 def remainder(a: ArrayLike, b: ArrayLike) -> Value:
     """a - b * floor(a / b), with the sign of b, as Python's %. Integers by zero: unspecified."""
-    from shoal.frontend.logic import less, logical_and, not_equal
-
     lhs, rhs = join("remainder", a, b)
     rest = fmod(lhs, rhs)
     if dtypes.is_unsigned(rest.dtype):
@@ -109,12 +105,12 @@ def power(a: ArrayLike, b: ArrayLike) -> Value:
     An integer to a negative Python integer gives TraceTypeError, to a negative
     element an unspecified result.
     """
-    is_known = isinstance(b, int) and not isinstance(b, bool)
-    if is_known and 0 <= b <= 4:
-        return _product(as_value(a), b)
+    known = b if isinstance(b, int) and not isinstance(b, bool) else None
+    if known is not None and 0 <= known <= 4:
+        return _product(as_value(a), known)
     lhs, rhs = join("power", a, b)
-    if is_known and b < 0 and not dtypes.is_float(lhs.dtype):
-        raise TraceTypeError(f"power: {lhs.dtype} to the power {b} is no integer")
+    if known is not None and known < 0 and not dtypes.is_float(lhs.dtype):
+        raise TraceTypeError(f"power: {lhs.dtype} to the power {known} is no integer")
     return _binary("power", lhs, rhs, "math.powf", "math.ipowi")
 
 
@@ -170,8 +166,6 @@ def abs(a: ArrayLike) -> Value:
 
 def sign(a: ArrayLike) -> Value:
     """-1, 0 or 1; NaN and the zeros of floats stay."""
-    from shoal.frontend.logic import greater, less
-
     value = _number("sign", a)
     result = where(greater(value, 0), as_operand(1, value.shape, value.dtype), value)
     if dtypes.is_unsigned(value.dtype):
@@ -198,7 +192,9 @@ def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Value:
     shape = broadcast_shapes([chosen.shape, shape_of(a), shape_of(b)], "where")
     dtype = dtypes.promote(dtype_of(a), dtype_of(b))
     operands = [as_operand(operand, shape, dtype) for operand in (a, b)]
-    return emit_one("arith.select", [as_operand(chosen, shape, dtypes.BOOL), *operands], shape, dtype)
+    return emit_one(
+        "arith.select", [as_operand(chosen, shape, dtypes.BOOL), *operands], shape, dtype
+    )
 
 
 def _number(name: str, a: ArrayLike) -> Value:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 from shoal.frontend import dtypes
 from shoal.frontend.conversion import as_float
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value

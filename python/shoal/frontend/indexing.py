@@ -4,115 +4,24 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from shoal import ir
-from shoal.errors import TraceError, TraceTypeError
-from shoal.frontend import dtypes
-from shoal.frontend.broadcasting import broadcast_shapes, broadcast_to
+from shoal.errors import TraceError
 from shoal.frontend.checks import as_axis, as_shape, check
-from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_array, as_value, emit_one
-from shoal.frontend.elementwise import where
-from shoal.frontend.logic import less
-from shoal.frontend.shape import concatenate, expand_dims, flip, reshape
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one, is_value
+from shoal.frontend.index_expressions import Index, parse
+from shoal.frontend.run_time_indices import as_starts, index_vectors, start_of
+from shoal.frontend.shape import flip, reshape
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
 
 __all__ = ["dynamic_slice", "take", "take_along_axis"]
-
-
-@dataclass
-class Index:
-    """An index expression, an entry for each dimension of the operand.
-
-    entries: a slice; an int; a Value, scalar or not; or a NumPy array.
-    new_dims: for each None, the number of entries before it.
-    """
-
-    entries: list[Any] = field(default_factory=list)
-    new_dims: list[int] = field(default_factory=list)
-
-    @property
-    def arrays(self) -> list[int]:
-        """The dimensions with entries that have dimensions of their own."""
-        return [d for d, entry in enumerate(self.entries) if getattr(entry, "ndim", 0)]
-
-
-def parse(index: Any, shape: Sequence[int]) -> Index:
-    """The expression with Ellipsis and what is missing written out; checks bounds and types."""
-    parts = list(index) if isinstance(index, tuple) else [index]
-    places = [i for i, part in enumerate(parts) if part is Ellipsis]
-    check(len(places) <= 1, "index: more than one ...")
-    given = sum(part is not None and part is not Ellipsis for part in parts)
-    check(given <= len(shape), f"index: {given} entries for {len(shape)} dimensions, {list(shape)}")
-    rest = [slice(None)] * (len(shape) - given)
-    at = places[0] if places else len(parts)
-    result = Index()
-    for part in [*parts[:at], *rest, *parts[at + 1 :]]:
-        if part is None:
-            result.new_dims.append(len(result.entries))
-        else:
-            dim = len(result.entries)
-            result.entries.append(_entry(part, shape[dim], dim))
-    return result
-
-
-def _entry(part: Any, size: int, dim: int) -> Any:
-    from shoal.frontend.value import Value
-
-    if isinstance(part, slice):
-        return slice(*map(_bound, (part.start, part.stop, part.step)))
-    if isinstance(part, Value):
-        if not dtypes.is_integer(part.dtype):
-            raise TraceTypeError(
-                f"index of dimension {dim}: {part!r}; expected integers (for a mask: shoal.where)"
-            )
-        return part
-    if isinstance(part, (bool, np.bool_)) or getattr(part, "dtype", None) == dtypes.BOOL:
-        raise TraceTypeError(f"index of dimension {dim}: a mask of bool; use shoal.where")
-    if isinstance(part, (list, np.ndarray)) and np.ndim(part):
-        array = as_array(part, f"index of dimension {dim}")
-        if not dtypes.is_integer(array.dtype):
-            raise TraceTypeError(f"index of dimension {dim}: {array.dtype}; expected integers")
-        return _counted_from_front(array, size, dim)
-    try:
-        return int(_counted_from_front(np.array(operator.index(part)), size, dim))
-    except TypeError:
-        raise TraceTypeError(
-            f"index of dimension {dim}: {type(part).__name__}; expected integers, slices, None, ..."
-        ) from None
-
-
-def _bound(bound: Any) -> int | None:
-    from shoal.frontend.value import Value
-
-    if isinstance(bound, Value):
-        raise TraceTypeError(
-            "a bound of a slice is a Value, its size would be known only when the program runs; "
-            "use shoal.dynamic_slice, which has a fixed size"
-        )
-    try:
-        return None if bound is None else operator.index(bound)
-    except TypeError:
-        raise TraceTypeError(
-            f"a bound of a slice: expected an integer, got {type(bound).__name__}"
-        ) from None
-
-
-def _counted_from_front(array: np.ndarray, size: int, dim: int) -> np.ndarray:
-    """What NumPy refuses, too: an index that is known and out of range."""
-    array = array.astype(np.int64)
-    for number in (array.min(initial=0), array.max(initial=-1)):
-        check(-size <= number < size or not array.size,
-              f"index of dimension {dim}: {number} is out of range for size {size}")
-    return np.where(array < 0, array + size, array)
 
 
 def getitem(value: Value, index: Any) -> Value:
@@ -127,9 +36,12 @@ def getitem(value: Value, index: Any) -> Value:
         return _gather(value, parsed)
     value = _slice(value, [_static(entry) for entry in parsed.entries])
     value = _read_at(value, parsed.entries)
-    shape = _with_ones(parsed, value.shape)
-    dropped = [d for d, entry in enumerate(_with_ones(parsed, parsed.entries, slice(None)))
-               if not isinstance(entry, slice)]
+    shape = parsed.with_ones(value.shape)
+    dropped = [
+        d
+        for d, entry in enumerate(parsed.with_ones(parsed.entries, slice(None)))
+        if not isinstance(entry, slice)
+    ]
     return reshape(value, [size for d, size in enumerate(shape) if d not in dropped])
 
 
@@ -137,14 +49,6 @@ def _static(entry: Any) -> slice:
     if isinstance(entry, slice):
         return entry
     return slice(entry, entry + 1) if isinstance(entry, int) else slice(None)
-
-
-def _with_ones(parsed: Index, listed: Sequence[Any], one: Any = 1) -> list[Any]:
-    """What is listed for each dimension, with a one where None stands."""
-    result = list(listed)
-    for dim in reversed(parsed.new_dims):
-        result.insert(dim, one)
-    return result
 
 
 def _slice(value: Value, slices: Sequence[slice]) -> Value:
@@ -178,23 +82,7 @@ def _read_at(value: Value, entries: Sequence[Any]) -> Value:
     return dynamic_slice(value, starts, sizes)
 
 
-def start_of(entry: ArrayLike, size: int) -> Value:
-    """Indices known at run time: signed, negative ones counted from the end."""
-    index = signed_index(as_value(entry))
-    if not dtypes.is_unsigned(as_value(entry).dtype):
-        index = where(less(index, 0), index + size, index)
-    return index
-
-
-def signed_index(index: Value) -> Value:
-    """int32 or int64, of equal numbers."""
-    is_wide = index.dtype.itemsize > 4 or index.dtype == np.dtype("uint32")
-    return convert(index, dtypes.INT64 if is_wide else dtypes.INT32)
-
-
-def dynamic_slice(
-    operand: ArrayLike, starts: Sequence[ArrayLike], sizes: Sequence[int]
-) -> Value:
+def dynamic_slice(operand: ArrayLike, starts: Sequence[ArrayLike], sizes: Sequence[int]) -> Value:
     """The box of these sizes that begins where scalars of the program say.
 
     A start per dimension; clamped so that the box lies inside.
@@ -213,23 +101,12 @@ def dynamic_slice(
     return emit_one("shoal.dynamic_slice", [value, *places], kept, value.dtype, attributes)
 
 
-def as_starts(starts: Sequence[ArrayLike], what: str) -> list[Value]:
-    """Scalars of one signed type."""
-    values = [as_value(start) for start in starts]
-    for i, value in enumerate(values):
-        if value.ndim or not dtypes.is_integer(value.dtype):
-            raise TraceTypeError(f"{what}: start {i} is {value!r}; expected a scalar integer")
-    values = [signed_index(value) for value in values]
-    widest = max((value.dtype for value in values), key=lambda t: t.itemsize, default=dtypes.INT32)
-    return [convert(value, widest) for value in values]
-
-
 def _gather(value: Value, parsed: Index) -> Value:
     """Where an entry is an array. Integers beside it are arrays, too, as in NumPy."""
     whole = slice(None)
     value = _slice(value, [e if isinstance(e, slice) else whole for e in parsed.entries])
-    value = reshape(value, _with_ones(parsed, value.shape))
-    entries = _with_ones(parsed, parsed.entries, whole)
+    value = reshape(value, parsed.with_ones(value.shape))
+    entries = parsed.with_ones(parsed.entries, whole)
     arrays = [d for d, entry in enumerate(entries) if not isinstance(entry, slice)]
     kept = [d for d in range(value.ndim) if d not in arrays]
     indices = index_vectors([entries[d] for d in arrays], [value.shape[d] for d in arrays])
@@ -249,23 +126,6 @@ def _gather(value: Value, parsed: Index) -> Value:
     return emit_one("shoal.gather", [value, indices], shape, value.dtype, attributes)
 
 
-def index_vectors(entries: Sequence[Any], sizes: Sequence[int]) -> Value:
-    """Indices that broadcast, one a dimension, as the last dimension of one tensor."""
-    columns = [
-        start_of(entry, size) if not isinstance(entry, (int, np.ndarray)) else _constant(entry)
-        for entry, size in zip(entries, sizes)
-    ]
-    shape = broadcast_shapes([column.shape for column in columns], "index")
-    widest = max((column.dtype for column in columns), key=lambda dtype: dtype.itemsize)
-    spread = [expand_dims(broadcast_to(convert(c, widest), shape), len(shape)) for c in columns]
-    return concatenate(spread, len(shape))
-
-
-def _constant(entry: int | np.ndarray) -> Value:
-    array = np.asarray(entry)
-    return as_value(array.astype(np.int32 if array.max(initial=0) < 2**31 else np.int64))
-
-
 def take(operand: ArrayLike, indices: ArrayLike, axis: int) -> Value:
     """Rows of a dimension: x[..., indices, ...]. Out of range: the nearest end."""
     value = as_value(operand)
@@ -274,9 +134,7 @@ def take(operand: ArrayLike, indices: ArrayLike, axis: int) -> Value:
 
 
 def as_index(indices: ArrayLike) -> Any:
-    from shoal.frontend.value import Value
-
-    return indices if isinstance(indices, (Value, int)) else np.asarray(indices)
+    return indices if is_value(indices) or isinstance(indices, int) else np.asarray(indices)
 
 
 def take_along_axis(operand: ArrayLike, indices: ArrayLike, axis: int) -> Value:

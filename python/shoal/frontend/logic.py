@@ -11,7 +11,8 @@ from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand, join
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value

@@ -7,12 +7,13 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from shoal.errors import TraceTypeError
+from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand
 from shoal.frontend.checks import as_axis, as_int, check
 from shoal.frontend.conversion import as_float
-from shoal.frontend.core import ArrayLike, as_value, emit, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit, emit_one
 from shoal.frontend.elementwise import add, divide, maximum, subtract
 from shoal.frontend.functions import exp, log, log1p
 from shoal.frontend.reductions import max, sum
@@ -121,21 +122,8 @@ def top_k_gating(
     check(value.ndim == 3, f"top_k_gating: expected gates [G, S, E], got {list(value.shape)}")
     groups, tokens, experts = value.shape
     check(1 <= choices <= experts, f"top_k_gating: k = {choices} of {experts} experts")
-    check(
-        (capacity is None) != (capacity_factor is None),
-        "top_k_gating: expected one of capacity and capacity_factor",
-    )
-    attributes = {"k": f"{choices} : i64"}
-    if capacity is not None:
-        room = as_int(capacity, "top_k_gating: capacity")
-        attributes["capacity"] = f"{room} : i64"
-    else:
-        factor, least = float(capacity_factor), as_int(min_capacity, "top_k_gating: min_capacity")
-        check(factor > 0 and least > 0, f"top_k_gating: factor {factor}, min_capacity {least}")
-        room = _room(factor, choices, tokens, experts, least)
-        attributes["capacity_factor"] = f"{factor:.17e} : f64"
-        attributes["min_capacity"] = f"{least} : i64"
-    check(room > 0, f"top_k_gating: capacity {room} is not positive")
+    room, attributes = _room(capacity, capacity_factor, min_capacity, (choices, tokens, experts))
+    attributes["k"] = f"{choices} : i64"
     wide = ((groups, tokens, experts, room), value.dtype)
     types = [wide, wide, ((), value.dtype)]
     keys = [] if key is None else [as_key(key)]
@@ -143,10 +131,31 @@ def top_k_gating(
     return combine, dispatch, loss
 
 
-def _room(factor: float, k: int, tokens: int, experts: int, least: int) -> int:
-    """In the order in which the op computes it."""
-    room = math.ceil(factor * k * tokens / experts)
-    return room if room > least else least
+def _room(
+    capacity: int | None, factor: float | None, least: int, sizes: tuple[int, int, int]
+) -> tuple[int, dict[str, str]]:
+    """The capacity of an expert's buffer, and the attributes that give it. sizes: k, S, E."""
+    if capacity is not None and factor is None:
+        room = as_int(capacity, "top_k_gating: capacity")
+        attributes = {"capacity": f"{room} : i64"}
+    elif factor is not None and capacity is None:
+        k, tokens, experts = sizes
+        # In the order in which the op computes it.
+        room = math.ceil(float(factor) * k * tokens / experts)
+        minimum = as_int(least, "top_k_gating: min_capacity")
+        check(
+            float(factor) > 0 and minimum > 0,
+            f"top_k_gating: capacity_factor {factor} or min_capacity {minimum} is not positive",
+        )
+        room = minimum if room < minimum else room
+        attributes = {
+            "capacity_factor": f"{float(factor):.17e} : f64",
+            "min_capacity": f"{minimum} : i64",
+        }
+    else:
+        raise TraceError("top_k_gating: expected one of capacity and capacity_factor")
+    check(room > 0, f"top_k_gating: capacity {room} is not positive")
+    return room, attributes
 
 
 def as_key(key: ArrayLike) -> Value:

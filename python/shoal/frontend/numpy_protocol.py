@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import TraceTypeError
-from shoal.frontend import elementwise, functions, logic
+from shoal.frontend import elementwise, functions, logic, products
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
@@ -31,9 +31,7 @@ def ufunc(
 ) -> Value:
     """The function of the same name in this package; TraceTypeError where there is none."""
     if function is np.matmul and method == "__call__" and not options:
-        from shoal.frontend.products import matmul
-
-        return matmul(*inputs)
+        return products.matmul(*inputs)
     name = _RENAMED.get(function.__name__, function.__name__)
     ours = next((getattr(m, name) for m in _MODULES if name in m.__all__), None)
     if ours is None or method != "__call__" or options:

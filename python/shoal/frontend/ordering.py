@@ -11,7 +11,8 @@ from shoal.frontend import dtypes
 from shoal.frontend.bits import from_signed_order, in_signed_order, to_signed_order
 from shoal.frontend.checks import as_axis, as_int, check
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_value, emit, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit, emit_one
 from shoal.frontend.creation import iota
 from shoal.frontend.reductions import check_reducible, kind_attribute
 from shoal.frontend.shape import reshape
@@ -71,7 +72,9 @@ def sort_by(
     if descending:
         attributes["descending"] = None
     signed = [to_signed_order(value) for value in values]
-    results = emit("shoal.sort", signed, [(value.shape, value.dtype) for value in signed], attributes)
+    results = emit(
+        "shoal.sort", signed, [(value.shape, value.dtype) for value in signed], attributes
+    )
     return [from_signed_order(result, value.dtype) for result, value in zip(results, values)]
 
 
@@ -105,9 +108,7 @@ def top_k(operand: ArrayLike, k: int) -> tuple[Value, Value]:
     return from_signed_order(best, value.dtype), places
 
 
-def _cumulative(
-    kind: str, operand: ArrayLike, axis: int, exclusive: bool, reverse: bool
-) -> Value:
+def _cumulative(kind: str, operand: ArrayLike, axis: int, exclusive: bool, reverse: bool) -> Value:
     value = as_value(operand)
     check_reducible(kind, value, f"cum{kind}")
     dim = as_axis(axis, value.ndim, f"cum{kind}")

@@ -13,10 +13,11 @@ import numpy as np
 from shoal import ir
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
-from shoal.frontend.broadcasting import dtype_of
-from shoal.frontend.checks import check
+from shoal.frontend.broadcasting import broadcast_shapes, broadcast_to, dtype_of
+from shoal.frontend.checks import as_axis, check
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
@@ -121,8 +122,6 @@ def _multiply_until_two(
 
 def matmul(a: ArrayLike, b: ArrayLike) -> Value:
     """NumPy's @: matrix products over the last two dimensions, the others broadcast."""
-    from shoal.frontend.broadcasting import broadcast_shapes, broadcast_to
-
     lhs, rhs = as_value(a), as_value(b)
     check(lhs.ndim and rhs.ndim, "matmul: an operand is a scalar; use *")
     inner = (lhs.shape[-1], rhs.shape[-2] if rhs.ndim > 1 else rhs.shape[0])
@@ -160,8 +159,6 @@ def tensordot(
     a: ArrayLike, b: ArrayLike, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Value:
     """NumPy's tensordot: sums over axes[0] of a with axes[1] of b, or the last and first n."""
-    from shoal.frontend.checks import as_axis
-
     lhs, rhs = as_value(a), as_value(b)
     if isinstance(axes, int):
         check(0 <= axes <= min(lhs.ndim, rhs.ndim), f"tensordot: {axes} axes of {lhs} and {rhs}")

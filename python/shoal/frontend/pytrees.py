@@ -89,9 +89,6 @@ def _usable(key: Any) -> str:
     return re.sub(r"[\s=/\0]+", ".", str(key)).strip(".") or "_"
 
 
-_ANY = object()
-
-
 def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | None]:
     """One per leaf of the tree. A leaf of `prefix` stands for all below it."""
 
@@ -104,9 +101,10 @@ def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | 
     for leaf in leaves:
         if not is_spec(leaf):
             raise TraceTypeError(f"{what}: expected shoal.P(...), a Sharding or None, got {leaf!r}")
-    marked = optree.tree_unflatten(spec, [_ANY if leaf is None else leaf for leaf in leaves])
+    any_sharding = P()
+    marked = optree.tree_unflatten(spec, [any_sharding if s is None else s for s in leaves])
     try:
         spread = optree.broadcast_prefix(marked, tree, is_leaf=is_spec, namespace=NAMESPACE)
     except ValueError as error:
         raise TraceError(f"{what}: {error}") from None
-    return [None if leaf is _ANY else leaf for leaf in spread]
+    return [None if leaf is any_sharding else leaf for leaf in spread]

@@ -13,7 +13,8 @@ from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import dtype_of
 from shoal.frontend.checks import check
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.products import sizes_of
 
 if TYPE_CHECKING:

@@ -16,8 +16,10 @@ from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order
 from shoal.frontend.checks import as_axes, check
 from shoal.frontend.conversion import as_float, convert
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.elementwise import divide, square, subtract
+from shoal.frontend.functions import sqrt
 from shoal.frontend.shape import reshape
 
 if TYPE_CHECKING:
@@ -117,8 +119,6 @@ def var(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Val
 
 def std(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """The square root of `var`."""
-    from shoal.frontend.functions import sqrt
-
     return sqrt(var(operand, axis, keepdims=keepdims))
 
 

@@ -14,7 +14,8 @@ from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand, broadcast_in_dim, broadcast_to, dtype_of
 from shoal.frontend.checks import as_axes, as_axis, as_int, as_shape, check
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
@@ -151,11 +152,11 @@ def pad(
         f"pad: expected widths for {tensor.ndim} dimensions, got {len(widths)}",
     )
     low, high, interior = zip(*(_width(width) for width in widths)) if widths else ((),) * 3
-    shape = [
+    sizes = [
         before + size + behind + between * max(size - 1, 0)
         for size, before, behind, between in zip(tensor.shape, low, high, interior)
     ]
-    shape = as_shape(shape, f"pad: {list(tensor.shape)} by {list(widths)}")
+    shape = as_shape(sizes, f"pad: {list(tensor.shape)} by {list(widths)}")
     attributes = {"low": ir.i64s(low), "high": ir.i64s(high), "interior": ir.i64s(interior)}
     filling = as_operand(value, (), tensor.dtype)
     return emit_one("shoal.pad", [tensor, filling], shape, tensor.dtype, attributes)
@@ -188,7 +189,9 @@ def roll(operand: ArrayLike, shift: int, axis: int) -> Value:
     if not places:
         return value
     head = (slice(None),) * dim
-    return concatenate([value[(*head, slice(size - places, None))], value[(*head, slice(size - places))]], dim)
+    return concatenate(
+        [value[(*head, slice(size - places, None))], value[(*head, slice(size - places))]], dim
+    )
 
 
 def repeat(operand: ArrayLike, count: int, axis: int) -> Value:

@@ -18,15 +18,14 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.annotations import P, as_sharding
 from shoal.frontend.checks import as_shape, check
+from shoal.frontend.constants import as_value, is_scalar
 from shoal.frontend.core import (
     Scope,
     Trace,
     activate,
-    as_value,
     check_visible,
     current,
     is_internal,
-    is_scalar,
     tensor_type,
     user_location,
 )
@@ -49,7 +48,9 @@ class TensorSpec:
     sharding: how it will lie on the mesh, P("data", None); None: as is best.
     """
 
-    def __init__(self, shape: int | Sequence[int], dtype: Any, sharding: P | Sharding | None = None):
+    def __init__(
+        self, shape: int | Sequence[int], dtype: Any, sharding: P | Sharding | None = None
+    ):
         self.shape = as_shape(shape, "TensorSpec")
         self.dtype = dtypes.as_dtype(dtype)
         self.sharding = sharding
@@ -160,18 +161,16 @@ def _trace(
     inputs, in_tree = _inputs(function, args, in_shardings)
     tracing = Trace(mesh)
     builder = tracing.builder
+    builder.location = _location(function)
     if mesh is not None:
         builder.mesh(mesh.name, mesh.attribute())
-    title = name or getattr(function, "__name__", "main")
-    where = _location(function)
+    title = str(name or getattr(function, "__name__", "main"))
     with (
         activate(tracing),
         builder.function(
             re.sub(r"\W", "_", title),
             [tensor_type(spec.shape, spec.dtype) for spec in inputs.values()],
             argument_attributes=_attributes(inputs, mesh, "argument"),
-            argument_locations=[where] * len(inputs),
-            location=where,
         ) as arguments,
     ):
         tracing.scopes.append(Scope(title))
@@ -179,7 +178,7 @@ def _trace(
         values, outputs, out_tree = _outputs(result, out_shardings)
         builder.results = [value.ir.type for value in values]
         builder.result_attributes = _attributes(outputs, mesh, "result")
-        builder.op("func.return", [value.ir for value in values], location=where)
+        builder.op("func.return", [value.ir for value in values])
     return Program(builder.module(), mesh, inputs, outputs, in_tree, out_tree)
 
 
@@ -194,7 +193,9 @@ def _inputs(
     names = argument_names(function, args)
     leaves, in_tree = flatten(args)
     inputs = {}
-    for name, leaf, sharding in zip(names, leaves, flatten_shardings(shardings, args, "in_shardings")):
+    for name, leaf, sharding in zip(
+        names, leaves, flatten_shardings(shardings, args, "in_shardings")
+    ):
         spec = TensorSpec.of(leaf, f'argument "{name}"')
         inputs[name] = TensorSpec(spec.shape, spec.dtype, sharding or spec.sharding)
     return inputs, in_tree

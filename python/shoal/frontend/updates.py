@@ -12,11 +12,14 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order, to_signed_order
 from shoal.frontend.broadcasting import as_operand
-from shoal.frontend.checks import check
+from shoal.frontend.checks import as_axis, check
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.elementwise import add, maximum, minimum, multiply, where
-from shoal.frontend.indexing import Index, as_starts, getitem, index_vectors, parse, start_of
+from shoal.frontend.index_expressions import Index, parse
+from shoal.frontend.indexing import as_index, getitem
+from shoal.frontend.run_time_indices import as_starts, index_vectors, start_of
 from shoal.frontend.reductions import check_reducible, kind_attribute
 from shoal.frontend.shape import broadcast_to, flip, pad, reshape
 
@@ -106,8 +109,11 @@ def _replace(value: Value, parsed: Index, new: Value) -> Value:
     if any(len(rows) > 1 and rows.step > 1 for rows in ranges):
         return _replace_rows(value, parsed, ranges, new)
     starts = [
-        rows.start if isinstance(entry, slice) else entry if isinstance(entry, int)
-        else start_of(entry, size)
+        (
+            rows.start
+            if isinstance(entry, slice)
+            else entry if isinstance(entry, int) else start_of(entry, size)
+        )
         for entry, rows, size in zip(parsed.entries, ranges, value.shape)
     ]
     return dynamic_update_slice(value, new, starts) if new.size else value
@@ -152,9 +158,6 @@ def scatter_add(operand: ArrayLike, indices: ArrayLike, updates: ArrayLike, axis
 
     updates: the operand's shape with that of the indices in place of `axis`.
     """
-    from shoal.frontend.checks import as_axis
-    from shoal.frontend.indexing import as_index
-
     value = as_value(operand)
     dim = as_axis(axis, value.ndim, "scatter_add")
     return At(value)[(*[slice(None)] * dim, as_index(indices))].add(updates)
@@ -165,7 +168,8 @@ def _scatter(value: Value, parsed: Index, kind: str | None, updates: ArrayLike) 
     entries = parsed.entries
     for dim, entry in enumerate(entries):
         check(
-            not isinstance(entry, slice) or entry.indices(value.shape[dim]) == (0, value.shape[dim], 1),
+            not isinstance(entry, slice)
+            or entry.indices(value.shape[dim]) == (0, value.shape[dim], 1),
             f"at: a slice of dimension {dim} beside arrays of indices; only : can stand there",
         )
     check(not parsed.new_dims, "at: None beside arrays of indices")

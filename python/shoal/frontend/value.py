@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -275,7 +274,9 @@ class Value:
         raise _unknown(self, "float", "write .astype")
 
     def __index__(self) -> int:
-        raise _unknown(self, "an index", "x[i] with a Value i reads at run time; sizes are Python's")
+        raise _unknown(
+            self, "an index", "x[i] with a Value i reads at run time; sizes are Python's"
+        )
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
         raise _unknown(self, "a NumPy array", "use functions of shoal")
@@ -291,7 +292,7 @@ def _unpacked(sizes: tuple) -> tuple[int, ...]:
     """(2, 3), ((2, 3),) and ([2, 3],) are (2, 3)."""
     if len(sizes) == 1 and isinstance(sizes[0], (tuple, list)):
         return tuple(sizes[0])
-    return tuple(operator.index(size) for size in sizes)
+    return sizes
 
 
 def _unknown(value: Value, kind: str, advice: str) -> TraceError:

@@ -14,18 +14,17 @@ from shoal.frontend.bits import in_signed_order, to_signed_order
 from shoal.frontend.broadcasting import as_operand, dtype_of
 from shoal.frontend.checks import as_int, check
 from shoal.frontend.conversion import as_float, convert
-from shoal.frontend.core import ArrayLike, as_value, emit_one
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, emit_one
+from shoal.frontend.creation import ones_like
 from shoal.frontend.elementwise import divide
 from shoal.frontend.reductions import check_reducible, kind_attribute
+from shoal.frontend.window_geometry import Padding, Sizes, Window
 
 if TYPE_CHECKING:
     from shoal.frontend.value import Value
 
 __all__ = ["avg_pool", "conv", "max_pool", "min_pool", "reduce_window", "sum_pool"]
-
-# "SAME", "VALID", or the rows to add before and behind each dimension.
-Padding = str | Sequence[tuple[int, int]]
-Sizes = int | Sequence[int]
 
 
 def conv(
@@ -57,7 +56,7 @@ def conv(
     sizes = [dict(zip(term, value.shape)) for term, value in zip(terms, values)]
     spatial = sorted(letter for letter in terms[0] if letter.isdigit())
     groups = _check_groups(spec, sizes, feature_groups, batch_groups)
-    window = _Window(
+    window = Window(
         f'conv "{spec}"',
         [sizes[0][letter] for letter in spatial],
         [sizes[1][letter] for letter in spatial],
@@ -139,7 +138,7 @@ def reduce_window(
         len(window) == value.ndim,
         f"reduce_window: a window of {len(window)} dimensions for {value.ndim}",
     )
-    place = _Window(
+    place = Window(
         "reduce_window", value.shape, window, strides, padding, base_dilation, window_dilation
     )
     start = _identity(kind, value) if init is None else as_operand(init, (), value.dtype)
@@ -195,76 +194,6 @@ def avg_pool(
     x: ArrayLike, window: Sequence[int], strides: Sizes = 1, padding: Padding = "VALID"
 ) -> Value:
     """The mean of each window's elements, not counting padding; integers as float32."""
-    from shoal.frontend.creation import ones_like
-
     value = as_float(x)
     counts = sum_pool(ones_like(value), window, strides, padding)
     return divide(sum_pool(value, window, strides, padding), counts)
-
-
-class _Window:
-    """Where windows lie: an entry per dimension of each list."""
-
-    def __init__(
-        self,
-        what: str,
-        sizes: Sequence[int],
-        window: Sequence[int],
-        strides: Sizes,
-        padding: Padding,
-        base_dilation: Sizes,
-        window_dilation: Sizes,
-    ):
-        self.window = [as_int(size, f"{what}: window") for size in window]
-        rank = len(self.window)
-        self.strides = _spread(strides, rank, f"{what}: strides")
-        self.base_dilation = _spread(base_dilation, rank, f"{what}: base_dilation")
-        self.window_dilation = _spread(window_dilation, rank, f"{what}: window_dilation")
-        check(all(size >= 1 for size in self.window), f"{what}: a window of {self.window}")
-        # Sizes with the holes that dilation makes.
-        self._sizes = [_dilated(n, d) for n, d in zip(sizes, self.base_dilation)]
-        self._reach = [_dilated(n, d) for n, d in zip(self.window, self.window_dilation)]
-        self.low, self.high = self._padding(padding, what)
-
-    def _padding(self, padding: Padding, what: str) -> tuple[list[int], list[int]]:
-        rank = len(self.window)
-        if isinstance(padding, str):
-            check(padding in ("SAME", "VALID"), f'{what}: padding "{padding}"')
-            if padding == "VALID":
-                return [0] * rank, [0] * rank
-            lacking = [
-                max(0, (-(-size // stride) - 1) * stride + reach - size)
-                for size, stride, reach in zip(self._sizes, self.strides, self._reach)
-            ]
-            return [rows // 2 for rows in lacking], [rows - rows // 2 for rows in lacking]
-        check(
-            len(padding) == rank and all(len(pair) == 2 for pair in padding),
-            f"{what}: expected {rank} pairs of padding, got {padding}",
-        )
-        pairs = [[as_int(rows, f"{what}: padding") for rows in pair] for pair in padding]
-        return [pair[0] for pair in pairs], [pair[1] for pair in pairs]
-
-    def results(self) -> list[int]:
-        """The number of windows in each dimension."""
-        room = [
-            size + low + high - reach
-            for size, low, high, reach in zip(self._sizes, self.low, self.high, self._reach)
-        ]
-        return [rows // stride + 1 if rows >= 0 else 0 for rows, stride in zip(room, self.strides)]
-
-    def attributes(self) -> dict[str, str]:
-        names = ("strides", "low", "high", "base_dilation", "window_dilation")
-        return {name: ir.i64s(getattr(self, name)) for name in names}
-
-
-def _spread(sizes: Sizes, rank: int, what: str) -> list[int]:
-    listed = [as_int(s, what) for s in (sizes if isinstance(sizes, Sequence) else [sizes] * rank)]
-    check(
-        len(listed) == rank and all(size >= 1 for size in listed),
-        f"{what}: expected {rank} positive integers, got {listed}",
-    )
-    return listed
-
-
-def _dilated(size: int, dilation: int) -> int:
-    return max(0, (size - 1) * dilation + 1)

@@ -1,0 +1,82 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""`python -m shoal`: the version, and whether all is there that programs need."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Callable
+
+from shoal.errors import ShoalError
+
+PROGRAM = """
+func.func @probe(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %y = arith.addf %x, %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+
+
+def find(tool: str, package: str) -> str:
+    path = shutil.which(tool)
+    if path is None:
+        raise ShoalError(f"not in PATH: install {package}")
+    return path
+
+
+def compile_and_run() -> str:
+    import numpy as np
+
+    import shoal
+
+    result = shoal.compile_text(PROGRAM).run([np.ones(4, np.float32)], timeout=60)["result0"]
+    if result.tolist() != [2.0] * 4:
+        raise ShoalError(f"expected 2.0 four times but got {result}")
+    return "right"
+
+
+def find_mpi4py() -> str:
+    from mpi4py import MPI
+
+    return MPI.Get_library_version().splitlines()[0].rstrip("\0")
+
+
+CHECKS: dict[str, Callable[[], str]] = {
+    "mpirun": lambda: find("mpirun", "openmpi-bin"),
+    "mpicxx": lambda: find("mpicxx", "libopenmpi-dev"),
+    "a program, compiled and run": compile_and_run,
+    "mpi4py (for Executable.open)": find_mpi4py,
+}
+
+
+def version() -> str:
+    from shoal.executable.compiler import native
+
+    return native().__version__
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m shoal", description=__doc__)
+    parser.add_argument("--version", action="store_true", help="print the version alone")
+    wants_version = parser.parse_args().version
+    try:
+        print(f"shoal {version()}")
+    except ShoalError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    if wants_version:
+        return 0
+    is_well = True
+    for what, check in CHECKS.items():
+        try:
+            print(f"{what}: {check()}")
+        except (ShoalError, ImportError) as error:
+            print(f"{what}: {error}")
+            is_well = False
+    return 0 if is_well else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
