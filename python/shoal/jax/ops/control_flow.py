@@ -10,10 +10,10 @@ from typing import Any
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
+from shoal.jax.annotations import exits_of
 from shoal.jax.attributes import integer, string
 from shoal.jax.ops.manual import manual_call
 from shoal.jax.registry import Unsupported, imports
-from shoal.jax.shardings import exits_of
 
 
 def call_function(importer, op: ir.Operation, callee: str) -> list[Value]:
