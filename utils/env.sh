@@ -36,6 +36,7 @@ shoal_build() {
   shoal_step "building in $SHOAL_BUILD with $SHOAL_JOBS jobs"
   mkdir -p "$SHOAL_ROOT/build"
   cmake --preset release -S "$SHOAL_ROOT" -B "$SHOAL_BUILD" -DPython3_EXECUTABLE="$SHOAL_PYTHON" \
+    -DSHOAL_PYTHON_REQUIRED=ON \
     >"$SHOAL_ROOT/build/configure.log" 2>&1 || {
     cat "$SHOAL_ROOT/build/configure.log" >&2
     shoal_die "configuring failed"

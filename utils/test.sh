@@ -39,6 +39,8 @@ check ctest 900 ctest --test-dir "$SHOAL_BUILD" -j "$SHOAL_JOBS" --output-on-fai
 check lit 900 "$lit" -sv -j "$SHOAL_JOBS" --xunit-xml-output "$REPORTS/lit.xml" "$SHOAL_BUILD/test"
 check python 1200 "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider \
   --junitxml "$REPORTS/python.xml" test/python
+# A wheel of this build, in an environment of its own: under a minute.
+check package 600 utils/check-package.sh
 # Executables once more, for CUDA on the emulated device; where there is a CUDA
 # toolkit to build that.
 if [ -f "$SHOAL_BUILD/lib/libshoal_cuda_emulation.so" ]; then

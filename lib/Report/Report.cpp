@@ -37,9 +37,8 @@ static std::string printMemRef(Type type) {
   std::string text;
   llvm::raw_string_ostream os(text);
   auto memref = cast<ShapedType>(type);
-  for (int64_t size : memref.getShape())
-    os << size << "×";
-  os << memref.getElementType();
+  llvm::interleave(memref.getShape(), os, "×");
+  os << (memref.getRank() > 0 ? " " : "") << memref.getElementType();
   return text;
 }
 

@@ -98,11 +98,14 @@ Outcome partitionText(const std::string &text, const std::string &source,
 
 Outcome compileText(const std::string &text, const std::string &source,
                     DriverOptions options, const std::string &executable,
-                    const std::string &shared, const OnStage &onStage) {
+                    const std::string &shared, bool withReport,
+                    const OnStage &onStage) {
   Compilation compilation(onStage);
   options.emit = Emit::Executable;
   options.outputPath = executable;
   options.files.sharedPath = shared;
+  Outcome outcome;
+  options.report = withReport ? &outcome.report : nullptr;
   OwningOpRef<ModuleOp> module = compilation.parse(text, source);
   if (!module || failed(partition(*module, options, compilation.seconds)))
     return compilation.fail();
@@ -111,7 +114,6 @@ Outcome compileText(const std::string &text, const std::string &source,
   if (failed(program))
     return compilation.fail();
   StringRef target = options.target == Target::CUDA ? "cuda" : "cpu";
-  Outcome outcome;
   outcome.description = llvm::formatv(
       "{0}", toMetadata(program->description, target, program->arenaBytes));
   outcome.statistics =

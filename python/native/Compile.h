@@ -23,6 +23,8 @@ struct Outcome {
   std::string text;
   /// JSON: the metadata of shoal/Runtime/ABI.h, and that of `shoalc --stats`.
   std::string description, statistics;
+  /// A page of HTML.
+  std::string report;
 };
 
 /// Parses, verifies and prints. `source` is what messages call the text.
@@ -35,10 +37,12 @@ Outcome partitionText(const std::string &text, const std::string &source,
                       const OnStage &onStage);
 
 /// Compiles and writes an executable to `executable` and a shared library to
-/// `shared`, each unless it is empty; then describes the program.
+/// `shared`, each unless it is empty; then describes the program, on request
+/// with the report's page.
 Outcome compileText(const std::string &text, const std::string &source,
                     DriverOptions options, const std::string &executable,
-                    const std::string &shared, const OnStage &onStage);
+                    const std::string &shared, bool withReport,
+                    const OnStage &onStage);
 
 } // namespace shoal::python
 

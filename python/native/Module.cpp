@@ -106,6 +106,7 @@ static nb::object bindCompiled(nb::module_ &m) {
               "JSON: signature, meshes, collectives.")
       .def_ro("statistics", &Outcome::statistics,
               "JSON: that of `shoalc --stats`.")
+      .def_ro("report", &Outcome::report, "HTML, or \"\".")
       .def_prop_ro("diagnostics", [](const Outcome &self) {
         return nb::tuple(toPython(self.messages));
       });
@@ -149,14 +150,15 @@ NB_MODULE(_native, m) {
       "compile",
       [](const std::string &text, const DriverOptions &options,
          const std::string &source, const std::string &executable,
-         const std::string &shared, const nb::object &onStage) {
+         const std::string &shared, bool report, const nb::object &onStage) {
         return runUnlocked([&] {
-          return compileText(text, source, options, executable, shared,
+          return compileText(text, source, options, executable, shared, report,
                              listen(onStage));
         });
       },
       "text"_a, "options"_a, "source"_a = "<program>", nb::kw_only(),
-      "executable"_a = "", "shared"_a = "", "on_stage"_a = nb::none(),
+      "executable"_a = "", "shared"_a = "", "report"_a = false,
+      "on_stage"_a = nb::none(),
       "Compiles, and writes an executable and a shared library to the paths "
-      "that are not empty.");
+      "that are not empty; on request makes the report's page.");
 }

@@ -11,7 +11,7 @@ const collectiveColumns = [
   { title: "Axes", key: "axes", cell: (c) => [formatAxes(c.axes), element("span", { class: "muted small" }, `groups of ${c.group_size}`)], className: "stack" },
   { title: "Sent by a device", key: "total", cell: showSent, className: "number sent" },
   { title: "Why", key: "reason", cell: showReason, className: "why" },
-  { title: "Source", key: "op", cell: (c) => showSource(c.op === null ? null : report.ops[c.op]), className: "source-cell" },
+  { title: sourceTitle(), key: "op", cell: (c) => showSource(c.op === null ? null : report.ops[c.op]), className: "source-cell" },
 ];
 
 function sentBytes() {
@@ -28,10 +28,18 @@ function showSent(collective) {
   ];
 }
 
-// "operand 0 of f at a.py:1:2: <from> -> <to>": words, then the shardings.
+// A combined collective has a reason for each that went into it.
 function showReason(collective) {
-  const change = /^(.*?):? ?(<@[^]*>) -> (<@[^]*>)$/.exec(collective.reason);
-  if (!change) return element("span", {}, collective.reason || "–");
+  const combined = /^(\d+ combined): ([^]*)$/.exec(collective.reason);
+  if (!combined) return showChange(collective.reason);
+  const reasons = combined[2].split(/(?<=>); /).map((reason) => element("li", {}, showChange(reason)));
+  return [element("span", {}, combined[1]), element("ul", {}, reasons)];
+}
+
+// "operand 0 of f at a.py:1:2: <from> -> <to>": words, then the shardings.
+function showChange(reason) {
+  const change = /^(.*?):? ?(<@[^]*>) -> (<@[^]*>)$/.exec(reason);
+  if (!change) return element("span", {}, reason || "–");
   const [, words, from, to] = change;
   return [
     element("span", {}, words),

@@ -7,8 +7,7 @@ function showDetails(op) {
   replaceContent(
     byId("details"),
     element("h3", {}, `#${op.index} `, element("code", {}, op.name)),
-    showCollectiveFacts(op),
-    showSourceFacts(op),
+    facts([...costFacts(op), ...sourceFacts(op)]),
     op.results.length ? element("h4", {}, op.results.length === 1 ? "Result" : "Results") : null,
     op.results.map((value) => showValue(report.values[value], true)),
     op.operands.length ? element("h4", {}, op.operands.length === 1 ? "Operand" : "Operands") : null,
@@ -31,27 +30,25 @@ function facts(pairs) {
   ]));
 }
 
-function showCollectiveFacts(op) {
+function costFacts(op) {
   const { collective } = op;
-  if (!collective) return op.flops ? facts([["arithmetic", formatFlops(op.flops * (op.runs || 1))], runsFact(op)]) : facts([runsFact(op)]);
-  return facts([
+  const runs = op.runs ? ["runs", `${formatCount(op.runs)} times`] : null;
+  if (!collective) return [op.flops ? ["arithmetic", formatFlops(op.flops * (op.runs || 1))] : null, runs];
+  const once = collective.runs === 1 ? "" : ` (${formatCount(collective.runs)} × ${formatBytes(collective.bytes)})`;
+  return [
     ["axes", `${formatAxes(collective.axes)}, groups of ${collective.group_size}`],
-    ["sent", `${formatBytes(collective.total)} by a device${collective.runs === 1 ? "" : ` (${collective.runs} × ${formatBytes(collective.bytes)})`}`],
+    ["sent", `${formatBytes(collective.total)} by a device${once}`],
     ["why", showReason(collective)],
-  ]);
+  ];
 }
 
-function runsFact(op) {
-  return op.runs ? ["runs", `${formatCount(op.runs)} times`] : null;
-}
-
-function showSourceFacts(op) {
+function sourceFacts(op) {
   const source = sourceOf(op);
-  return facts([
+  return [
     source ? ["source", `${source.name}:${source.line}:${source.column}`] : null,
-    op.from ? ["from", op.from] : null,
     source && source.text ? ["line", element("code", {}, source.text)] : null,
-  ]);
+    op.from ? ["from", op.from] : null,
+  ];
 }
 
 //===----------------------------------------------------------------------===//

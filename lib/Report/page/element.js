@@ -52,10 +52,16 @@ function linkTo(op, text) {
   return element("a", { href: `#op-${op.index}` }, text || `#${op.index}`);
 }
 
+// The file's name stands in the title where all lines are of one file.
+function sourceTitle() {
+  return report.files.length === 1 ? `Source (${baseName(report.files[0].name)})` : "Source";
+}
+
 function showSource(op) {
   const source = sourceOf(op);
   if (!source) return element("span", { class: "muted" }, "–");
-  const place = `${baseName(source.name)}:${source.line}`;
+  const file = report.files.length === 1 ? "" : baseName(source.name);
+  const place = `${file}:${source.line}`;
   return element(
     "span", { class: "source", title: `${source.name}:${source.line}:${source.column}` },
     element("span", { class: "place" }, place),

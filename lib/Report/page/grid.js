@@ -41,6 +41,23 @@ function showIcon(value) {
     shape("title", {}, text), shape("use", { href: `#layout-${value.layout}` }));
 }
 
+// What the icons' signs mean; those alone that occur.
+function showKey() {
+  const signs = [
+    [(layout) => splitDims(layout).length > 0, "a block for each shard, in the color of the axis that splits it"],
+    [(layout) => splitDims(layout).length === 0 && !layout.partial.length && !layout.manual.length, "every device holds all of it"],
+    [(layout) => layout.partial.length > 0, "every device holds addends of a sum"],
+    [(layout) => layout.manual.length > 0, "written for one device"],
+  ];
+  const entries = signs.map(([has, text]) => {
+    const layout = report.layouts.findIndex(has);
+    return layout < 0 ? null : [{ layout }, text];
+  });
+  if (report.values.some((value) => value.layout === undefined)) entries.push([{}, "of one device alone: no shard of a value of the program"]);
+  replaceContent(byId("key"), entries.filter(Boolean).map(([value, text]) =>
+    element("span", { class: "entry" }, showIcon(value), text)));
+}
+
 function drawIcon(layout) {
   const { down, across, more } = drawnDims(layout);
   const inner = { x: 1, y: 1, width: ICON.width - 2, height: ICON.height - 2 };
@@ -80,6 +97,7 @@ function drawCells(layout, down, across, box) {
   const columns = across === null ? 1 : partsOf(layout.dims[across]);
   if (rows === 1 && columns === 1)
     return [shape("rect", { class: "whole", ...box })];
+  const isDense = rows > 4 || columns > 4;
   const drawnRows = Math.min(rows, MAX_ICON_CELLS);
   const drawnColumns = Math.min(columns, MAX_ICON_CELLS);
   const cells = [];
@@ -87,7 +105,7 @@ function drawCells(layout, down, across, box) {
     for (let column = 0; column < drawnColumns; column += 1)
       cells.push(...drawCell(layout, { down, across, row, column, drawnRows, drawnColumns }, box));
   cells.push(...labelCells(layout, { down, across, rows, columns }, box));
-  return cells;
+  return [shape("g", { class: isDense ? "dense" : null }, cells)];
 }
 
 function drawCell(layout, at, box) {
@@ -98,37 +116,35 @@ function drawCell(layout, at, box) {
   if (at.down !== null)
     cell.push(paint(place, layout.dims[at.down][0].axis, shade(at.row, at.drawnRows)));
   if (at.across !== null)
-    cell.push(paint(place, layout.dims[at.across][0].axis, shade(at.column, at.drawnColumns)));
+    cell.push(paint(place, layout.dims[at.across][0].axis, shade(at.column, at.drawnColumns) * (at.down === null ? 1 : 0.7)));
   return cell;
 }
 
 function paint(place, axis, opacity) {
-  const half = opacity.toFixed(2);
-  return shape("rect", { ...place, class: "paint", style: `fill:${axisColor(axis)};fill-opacity:${half}` });
+  const style = `fill:${axisColor(axis)};fill-opacity:${opacity.toFixed(2)}`;
+  return shape("rect", { ...place, class: "paint", style });
 }
 
 // Devices in the cells, where there is room for them.
-function labelCells(layout, { down, across, rows, columns }, box) {
-  if (rows * columns > 8 || rows > 4 || columns > 4 || report.devices > MAX_LABELLED_DEVICES) return [];
+function labelCells(layout, at, box) {
+  const { rows, columns } = at;
+  if (rows > 4 || columns > 4 || (rows > 2 && columns > 1) || report.devices > MAX_LABELLED_DEVICES) return [];
   if (layout.partial.length || layout.manual.length) return [];
   const holders = findHolders(layout);
   const labels = [];
   for (let row = 0; row < rows; row += 1)
     for (let column = 0; column < columns; column += 1) {
-      const devices = holders.get(blockKey(layout, { down, across, row, column }, [])) || [];
-      if (devices.length === 1 && (rows <= 2 || columns > 1 || rows <= 4))
-        labels.push(labelCell(devices[0], row, column, rows, columns, box));
+      const devices = holders.get(blockKey(layout, { ...at, row, column }, [])) || [];
+      if (devices.length === 1) labels.push(labelCell(devices[0], row, column, at, box));
     }
   return labels;
 }
 
-function labelCell(device, row, column, rows, columns, box) {
-  return shape(
-    "text", {
-      class: rows > 2 ? "device tiny" : "device",
-      x: box.x + ((column + 0.5) * box.width) / columns,
-      y: box.y + ((row + 0.5) * box.height) / rows,
-    }, `${device}`);
+// Of many rows, which are lower than a digit, the labels go down as stairs.
+function labelCell(device, row, column, { rows, columns }, box) {
+  const across = rows > 2 ? (row + 0.5) / rows : (column + 0.5) / columns;
+  const place = { x: box.x + across * box.width, y: box.y + ((row + 0.5) * box.height) / rows };
+  return shape("text", { class: "device", ...place }, `${device}`);
 }
 
 //===----------------------------------------------------------------------===//

@@ -44,7 +44,7 @@ function rowsOf(size, parts, index) {
 
 function formatRows([begin, end]) {
   if (begin === end) return "none";
-  return end === begin + 1 ? `${begin}` : `${begin}…${end - 1}`;
+  return end === begin + 1 ? `${begin}` : `${begin}–${end - 1}`;
 }
 
 function splitDims(layout) {
@@ -89,7 +89,8 @@ function showShape(value) {
   const joined = dims.flatMap((dim, index) =>
     index === 0 ? [dim] : [element("span", { class: "times" }, "×"), dim]);
   const scalar = dims.length === 0 ? [element("span", { class: "muted" }, "scalar")] : joined;
-  return element("span", { class: "shape" }, scalar, element("span", { class: "dtype" }, value.dtype));
+  const title = layout ? describeLayout(layout) : null;
+  return element("span", { class: "shape", title }, scalar, element("span", { class: "dtype" }, value.dtype));
 }
 
 function showDim(size, axes, layout) {

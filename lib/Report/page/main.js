@@ -38,6 +38,7 @@ function main() {
   showCollectives();
   showMemory();
   showFilter();
+  showKey();
   applyFilter();
   showNothing();
   window.addEventListener("hashchange", followHash);

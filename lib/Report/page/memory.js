@@ -170,7 +170,7 @@ function showAtPeak(memory, peak, colored) {
     { title: "Type", cell: (b) => element("code", {}, b.type) },
     { title: "Made by", cell: (b) => (b.op === null ? "the lowering" : linkTo(report.ops[b.op], `#${b.op} ${report.ops[b.op].shortName}`)) },
     { title: "Alive", className: "number", cell: (b) => `steps ${b.first}–${b.last}` },
-    { title: "Source", className: "source-cell", cell: (b) => showSource(b.op === null ? null : report.ops[b.op]) },
+    { title: sourceTitle(), className: "source-cell", cell: (b) => showSource(b.op === null ? null : report.ops[b.op]) },
   ];
   const shown = alive.slice(0, 12);
   const rest = alive.slice(12).reduce((sum, buffer) => sum + buffer.bytes, 0);

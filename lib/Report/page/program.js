@@ -11,27 +11,37 @@ const programView = { shown: [], chunks: [], observer: null, selected: null };
 const programColumns = [
   { title: "#", className: "number index", cell: (op) => linkTo(op, `${op.index}`) },
   { title: "Op", className: "op", cell: showOpText },
-  { title: "Blocks", className: "blocks-cell", cell: (op) => firstResult(op, showIcon) },
-  { title: "Global shape", className: "shape-cell", cell: (op) => firstResult(op, showShape) },
-  { title: "On a device", className: "shape-cell", cell: (op) => firstResult(op, showLocalShape) },
+  { title: "Blocks", className: "blocks-cell", cell: (op) => mainResult(op, showIcon) },
+  { title: "Global shape", className: "shape-cell", cell: (op) => mainResult(op, showShape) },
+  { title: "On a device", className: "shape-cell", cell: (op) => mainResult(op, showLocalShape) },
   { title: "Cost", className: "number cost", cell: showCost },
-  { title: "Source", className: "source-cell", cell: showSource },
+  { title: sourceTitle(), className: "source-cell", cell: showSource },
 ];
 
-function firstResult(op, show) {
+// Of several results the largest stands for all.
+function mainResult(op, show) {
   if (op.results.length === 0) return null;
-  const more = op.results.length > 1 && show === showShape
-    ? element("span", { class: "muted" }, ` +${op.results.length - 1}`)
+  const results = op.results.map((value) => report.values[value]);
+  const largest = results.reduce((best, value) => ((value.bytes || 0) > (best.bytes || 0) ? value : best));
+  const more = results.length > 1 && show === showShape
+    ? element("span", { class: "muted" }, ` +${results.length - 1}`)
     : null;
-  return [show(report.values[op.results[0]]), more];
+  return [show(largest), more];
+}
+
+// The op without types, which stand beside it; of a collective without its name.
+function shortText(op) {
+  const text = op.text.replace(/ : \(?tensor<[^]*$/, "").replace(/ ?:? -> tensor<[^]*$/, "");
+  if (!op.collective) return text;
+  const named = text.replace(`${op.name} `, "").replace(/"/g, "");
+  return report.meshes.length === 1 ? named.replace(`@${report.meshes[0].name} `, "") : named;
 }
 
 function showOpText(op) {
-  const text = op.text.replace(/ : \(?tensor<[^]*$/, "").replace(/ ?:? -> tensor<[^]*$/, "");
   const kind = op.collective ? element("span", { class: "badge" }, op.collective.kind) : null;
   return element(
     "span", { class: "text", style: op.depth ? `padding-left:${op.depth * 1.2}em` : null, title: op.text.slice(0, 400) },
-    kind, element("code", {}, text));
+    kind, element("code", {}, shortText(op)));
 }
 
 function showCost(op) {

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Bytes sent by a device, by kind of collective and by the axes of its group.
+// Bytes sent by a device, by the axes of the collective's group and by its kind.
 
 function sumBy(collectives, keyOf) {
   const sums = new Map();
@@ -30,15 +30,15 @@ function showTotals() {
   const cells = sumBy(collectives, (collective) => `${collective.kind} ${collective.axes}`);
   const all = sumBy(collectives, () => "all").get("all");
   const columns = [
-    { title: "Bytes sent by a device", cell: (row) => row.title },
-    ...sortedKeys(axes).map((name) => ({
-      title: `over ${formatAxes(name)}`, className: "number",
-      cell: (row) => showSum(row.kind ? cells.get(`${row.kind} ${name}`) : axes.get(name), all.bytes),
+    { title: "Sent by a device", cell: (row) => row.title },
+    { title: "Total", className: "number", cell: (row) => showSum(row.axes === null ? all : axes.get(row.axes), all.bytes) },
+    ...sortedKeys(kinds).map((kind) => ({
+      title: showKind(kind), className: "number",
+      cell: (row) => showSum(row.axes === null ? kinds.get(kind) : cells.get(`${kind} ${row.axes}`), all.bytes),
     })),
-    { title: "Total", className: "number", cell: (row) => showSum(row.kind ? kinds.get(row.kind) : all, all.bytes) },
   ];
-  const rows = sortedKeys(kinds).map((kind) => ({ kind, title: showKind(kind) }));
-  rows.push({ kind: null, title: element("strong", {}, "Total") });
+  const rows = sortedKeys(axes).map((name) => ({ axes: name, title: `over ${formatAxes(name)}` }));
+  rows.push({ axes: null, title: element("strong", {}, "in all") });
   replaceContent(byId("totals"), makeTable(columns, rows, { class: "totals" }));
 }
 

@@ -3,6 +3,7 @@
 
 #include "Communicators.h"
 #include "../Common/Memory.h"
+#include "../Common/World.h"
 #include "Device.h"
 #include "Timeline.h"
 #include "Watchdog.h"

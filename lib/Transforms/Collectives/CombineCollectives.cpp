@@ -4,6 +4,7 @@
 #include "Packing.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -101,8 +102,10 @@ void BlockCombiner::moveUsersBehind(ArrayRef<Operation *> ops,
 
 void BlockCombiner::combine(ArrayRef<Operation *> ops) {
   moveUsersBehind(ops, ops.back());
-  for (auto [op, value] : llvm::zip_equal(ops, pack(ops)))
+  for (auto [op, value] : llvm::zip_equal(ops, pack(ops))) {
+    copyLayoutNote(op->getResult(0), value);
     op->replaceAllUsesWith(ValueRange(value));
+  }
   for (Operation *op : ops)
     op->erase();
 }

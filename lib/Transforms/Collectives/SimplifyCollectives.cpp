@@ -3,6 +3,7 @@
 
 #include "SimplifyPatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Collectives/Uniformity.h"
@@ -61,6 +62,7 @@ void cancelSliceAndGather(spmd::AllGatherOp gather,
     value = spmd::AllSliceOp::create(
         builder, gather.getLoc(), gather.getType(), gather.getMeshAttr(),
         toAttr(*left, gather.getContext()), value, slice.getWhyAttr());
+  copyLayoutNote(gather.getResult(), value);
   gather.replaceAllUsesWith(value);
 }
 

@@ -4,6 +4,7 @@
 // What an all_slice reads is often more than it needs.
 
 #include "SimplifyPatterns.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -88,6 +89,7 @@ struct CancelGatherAndSlice : OpRewritePattern<AllSliceOp> {
       value = AllSliceOp::create(rewriter, op.getLoc(), op.getType(),
                                  op.getMeshAttr(), toAttr(sliced, getContext()),
                                  value, op.getWhyAttr());
+    copyLayoutNote(op.getResult(), value);
     rewriter.replaceOp(op, value);
     return success();
   }
@@ -152,7 +154,9 @@ struct SliceOfAllReduce : OpRewritePattern<AllSliceOp> {
     for (auto [d, axes] : llvm::enumerate(toLists(op.getAxes())))
       if (failed(place(axes, left, scattered[d], sliced[d], meshOf(op))))
         return failure();
-    rewriter.replaceOp(op, emit(op, reduce, scattered, sliced, left, rewriter));
+    Value value = emit(op, reduce, scattered, sliced, left, rewriter);
+    copyLayoutNote(op.getResult(), value);
+    rewriter.replaceOp(op, value);
     return success();
   }
 

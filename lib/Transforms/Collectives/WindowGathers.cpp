@@ -8,6 +8,7 @@
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
@@ -200,6 +201,11 @@ static Value finish(OpBuilder &builder, const BlockedEinsum &einsum,
 
 void GatherWindow::rewrite() {
   SmallVector<BlockedEinsum> all = einsums();
+  // The steps of the loop are not the values that the ops are known for.
+  takeLayoutNote(cast<OpResult>(op.getResult()));
+  SmallVector<std::optional<LayoutNote>> notes;
+  for (const BlockedEinsum &einsum : all)
+    notes.push_back(takeLayoutNote(cast<OpResult>(einsum.getOp().getResult())));
   Operation *first = all.front().getOp();
   FailureOr<SmallVector<Operation *>> lateOps = findLateOperands(all);
   for (Operation *late : *lateOps)
@@ -236,7 +242,9 @@ void GatherWindow::rewrite() {
   // All of them before any einsum goes: the builder stands at the first.
   for (auto [einsum, result] : llvm::zip_equal(all, results))
     result = finish(builder, einsum, result);
-  for (auto [einsum, result] : llvm::zip_equal(all, results)) {
+  for (auto [einsum, result, note] : llvm::zip_equal(all, results, notes)) {
+    if (note)
+      noteLayout(cast<OpResult>(result), *note);
     einsum.getOp().replaceAllUsesWith(result);
     einsum.getOp().erase();
   }

@@ -6,6 +6,7 @@
 
 #include "WindowedEinsum.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
@@ -54,6 +55,10 @@ int64_t ScatterWindow::heldBytes() {
 void ScatterWindow::rewrite() {
   BlockedEinsum blocked = einsum();
   EinsumOp source = blocked.getOp();
+  // The steps of the loop are not the values that the ops are known for.
+  std::optional<LayoutNote> note =
+      takeLayoutNote(cast<OpResult>(op.getResult()));
+  takeLayoutNote(cast<OpResult>(source.getResult()));
   OpBuilder builder(op);
   Type element = tensorTypeOf(op.getResult()).getElementType();
   Type wide = accumulatorOf(element);
@@ -73,6 +78,8 @@ void ScatterWindow::rewrite() {
             convert(builder, source.getLoc(), come, wide), partAt(step));
     return SmallVector<Value>{convert(builder, source.getLoc(), all, element)};
   })[0];
+  if (note)
+    noteLayout(cast<OpResult>(sum), *note);
   op.replaceAllUsesWith(sum);
   op.erase();
   source.erase();

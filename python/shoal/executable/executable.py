@@ -160,6 +160,19 @@ class Executable:
         options = self.options.to_native()
         return native().partition(self.text, options, self.source, locations=locations)
 
+    def report(self, path: str | Path | None = None) -> str:
+        """A page of HTML that shows the partitioned program: each value's sharding,
+        collectives with their reasons and bytes, memory over time. Also written to
+        the path, if there is one. It stands alone, for any browser.
+        """
+        from shoal.executable.compiler import native
+
+        options = self.options.to_native()
+        page = native().compile(self.text, options, self.source, report=True).report
+        if path is not None:
+            Path(path).write_text(page, encoding="utf-8")
+        return page
+
     def save(self, path: str | Path) -> None:
         """Writes all of it to one file, for `shoal.load`; see `saving`."""
         Path(path).write_bytes(saving.to_bytes(self))

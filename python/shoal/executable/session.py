@@ -64,8 +64,10 @@ class Session:
         from mpi4py import MPI
 
         comm = MPI.COMM_WORLD if comm is None else comm
-        if not isinstance(comm, MPI.Comm) or comm == MPI.COMM_NULL:
-            raise InputError(f"expected a communicator of mpi4py but got {comm!r}")
+        if not isinstance(comm, MPI.Comm):
+            raise InputError(f"expected a communicator of mpi4py but got {type(comm).__name__}")
+        if comm == MPI.COMM_NULL:
+            raise InputError("expected a communicator but got COMM_NULL")
         self._flatten = flatten
         self._result = result
         self._library = _load(library, comm)

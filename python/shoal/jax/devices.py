@@ -48,6 +48,8 @@ def _digits_along(devices: np.ndarray, dim: int) -> list[Digit] | None:
     first = [0] * devices.ndim
     first[dim] = slice(None)
     numbers = devices[tuple(first)]
+    if numbers[0] != 0:
+        return None
     digits: list[Digit] = []
     done = 1
     while done < len(numbers):

@@ -3,11 +3,14 @@
 """GSPMD's shardings: the strings of `mhlo.sharding`.
 
 `{devices=[2,4]<=[8]}` tiles a matrix; trailing dimensions of the tile assignment
-may be replicated or manual. jaxlib parses them.
+may be replicated or manual. jaxlib parses them, but ends the process where the
+numbers do not add up; so that is checked before.
 """
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +19,8 @@ from jax._src.lib import xla_client
 from shoal.errors import UnsupportedError
 
 _Kind = xla_client.OpSharding.Type
+_LIST = r"([\d,\s]+)"
+_TILES = re.compile(rf"devices=\[{_LIST}\]\s*(?:<=\s*\[{_LIST}\]\s*(?:T\({_LIST}\))?|{_LIST})")
 
 
 @dataclass(frozen=True)
@@ -53,12 +58,31 @@ def parse(text: str) -> list[Layout | None]:
 
     Raises UnsupportedError for text that is no sharding.
     """
+    for tiles in _TILES.finditer(text):
+        if problem := _problem(*(_numbers(group) for group in tiles.groups())):
+            raise UnsupportedError(f"mhlo.sharding: {text!r} is no sharding: {problem}")
     try:
         sharding = xla_client.HloSharding.from_string(text)
     except Exception as error:
         raise UnsupportedError(f"mhlo.sharding: {text!r} is no sharding: {error}") from None
     elements = sharding.tuple_elements() if text.startswith("{{") else [sharding]
     return [_layout(element, text) for element in elements]
+
+
+def _numbers(text: str | None) -> list[int] | None:
+    return None if text is None else [int(number) for number in text.split(",") if number.strip()]
+
+
+def _problem(tiles, reshape, transpose, listed) -> str | None:
+    """What is wrong with a tile assignment: `tiles`, and either an iota's or listed devices."""
+    devices = math.prod(tiles)
+    if listed is not None and sorted(listed) != list(range(devices)):
+        return f"{devices} tiles but devices {listed}"
+    if reshape is not None and math.prod(reshape) != devices:
+        return f"{devices} tiles but {math.prod(reshape)} devices"
+    if transpose is not None and sorted(transpose) != list(range(len(reshape))):
+        return f"{transpose} is no permutation of {len(reshape)} dimensions"
+    return None if devices else "no devices"
 
 
 def _layout(sharding, text: str) -> Layout | None:

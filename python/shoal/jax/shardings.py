@@ -80,8 +80,12 @@ class ShardingImporter:
         found = self._of_attributes(op.attributes, ranks)
         return [None if s is None or self.is_open(s) else s.attribute() for s in found]
 
-    def of_sdy(self, attribute: ir.Attribute, what: str = "") -> Sharding | None:
-        """An `#sdy.sharding`; None where its mesh has no axes or a sum is left pending."""
+    def of_sdy(self, attribute: ir.Attribute, rank: int, what: str = "") -> Sharding | None:
+        """An `#sdy.sharding` of a value; None where a sum is left pending.
+
+        That is an error where `what` names a place that cannot have one. On a
+        mesh without axes shardings have no dimensions.
+        """
         sharding = sdy.TensorShardingAttr(attribute)
         mesh = self._mesh_named_by(sharding)
         dims = shardy.dims_of(sharding)
@@ -90,7 +94,7 @@ class ShardingImporter:
                 raise UnsupportedError(f"{what}: unreduced axes in {attribute}")
             return None
         if mesh is None:
-            return self.everywhere(len(dims))
+            return self.everywhere(rank)
         return Sharding(mesh.name, dims, shardy.replicated_of(sharding))
 
     def of_gspmd(self, layout: gspmd.Layout | None, rank: int, open_dims=()) -> Sharding | None:
@@ -101,6 +105,10 @@ class ShardingImporter:
             axes: list[tuple[Axis, ...]] = [()] * rank
             mesh = self.first.name
         else:
+            if layout.rank != rank:
+                raise UnsupportedError(
+                    f"mhlo.sharding: tiles of rank {layout.rank} of a tensor of rank {rank}"
+                )
             mesh, axes = self._axes_of_tiling(layout)
         dims = tuple(Dim(axes[i], i in open_dims) for i in range(rank))
         return Sharding(mesh, dims)
@@ -146,7 +154,7 @@ class ShardingImporter:
     def _of_attributes(self, attributes, ranks: list[int], what="") -> list[Sharding | None]:
         if SHARDY in attributes:
             found = shardy.per_value(attributes[SHARDY])
-            return [self.of_sdy(attribute, what) for attribute in found]
+            return [self.of_sdy(attribute, rank, what) for attribute, rank in zip(found, ranks)]
         if GSPMD in attributes:
             layouts = gspmd.parse(ir.StringAttr(attributes[GSPMD]).value)
             open_dims = unspecified_dims(attributes)

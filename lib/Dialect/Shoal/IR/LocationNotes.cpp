@@ -46,24 +46,6 @@ static Attribute toAttribute(const LayoutNote &note) {
   return entry.getDictionary(builder.getContext());
 }
 
-void shoal::noteLayout(OpResult value, const LayoutNote &note) {
-  Operation *op = value.getOwner();
-  SmallVector<Attribute> entries(op->getNumResults(),
-                                 UnitAttr::get(op->getContext()));
-  Location loc = op->getLoc();
-  if (auto before = dyn_cast_or_null<ArrayAttr>(findNote(loc, kLayouts))) {
-    if (before.size() == entries.size())
-      entries.assign(before.begin(), before.end());
-    loc = cast<FusedLoc>(loc).getLocations().front();
-  }
-  Attribute &entry = entries[value.getResultNumber()];
-  if (!isa<UnitAttr>(entry))
-    return;
-  entry = toAttribute(note);
-  op->setLoc(
-      withNote(loc, kLayouts, ArrayAttr::get(op->getContext(), entries)));
-}
-
 /// Whether `type` is that of a shard.
 static bool isShard(RankedTensorType type, const LayoutNote &note,
                     MeshOp mesh) {
@@ -92,6 +74,49 @@ std::optional<LayoutNote> shoal::getLayoutNote(OpResult value) {
   if (!mesh || !isShard(type, note, mesh))
     return std::nullopt;
   return note;
+}
+
+/// `loc` without the layouts that it notes.
+static Location withoutLayouts(Location loc) {
+  if (!findNote(loc, kLayouts))
+    return loc;
+  auto fused = cast<FusedLoc>(loc);
+  auto notes = dyn_cast_or_null<DictionaryAttr>(fused.getMetadata());
+  Location inner = withoutLayouts(fused.getLocations().front());
+  if (notes && notes.get(kLayouts))
+    return inner;
+  return FusedLoc::get(loc.getContext(), {inner}, fused.getMetadata());
+}
+
+void shoal::noteLayout(OpResult value, const LayoutNote &note) {
+  if (getLayoutNote(value))
+    return;
+  Operation *op = value.getOwner();
+  SmallVector<Attribute> entries(op->getNumResults(),
+                                 UnitAttr::get(op->getContext()));
+  if (auto before =
+          dyn_cast_or_null<ArrayAttr>(findNote(op->getLoc(), kLayouts));
+      before && before.size() == entries.size())
+    entries.assign(before.begin(), before.end());
+  entries[value.getResultNumber()] = toAttribute(note);
+  op->setLoc(withNote(withoutLayouts(op->getLoc()), kLayouts,
+                      ArrayAttr::get(op->getContext(), entries)));
+}
+
+std::optional<LayoutNote> shoal::takeLayoutNote(OpResult value) {
+  std::optional<LayoutNote> note = getLayoutNote(value);
+  Operation *op = value.getOwner();
+  op->setLoc(withoutLayouts(op->getLoc()));
+  return note;
+}
+
+void shoal::copyLayoutNote(Value from, Value to) {
+  auto source = dyn_cast<OpResult>(from);
+  auto target = dyn_cast<OpResult>(to);
+  if (!source || !target)
+    return;
+  if (std::optional<LayoutNote> note = getLayoutNote(source))
+    noteLayout(target, *note);
 }
 
 //===----------------------------------------------------------------------===//

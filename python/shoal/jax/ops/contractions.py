@@ -1,17 +1,19 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""dot_general and dot as einsum."""
+"""dot_general and dot as einsum.
+
+Dot algorithms and precisions allow less accurate products, as of operands
+rounded to bf16. The operands' own type is used, as XLA does on CPUs.
+"""
 
 from __future__ import annotations
 
-import re
 import string as characters
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
 from shoal.ir import TensorType, Value, quoted
-from shoal.jax.attributes import find
 from shoal.jax.registry import imports
 from shoal.jax.types import bits, is_bool, is_float, is_unsigned, with_element
 
@@ -81,22 +83,9 @@ def _operand_element(op: ir.Operation, importer, type: TensorType) -> str:
     elements = [importer.type(operand).element for operand in op.operands]
     if "i1" in elements:  # any of all: counted, then compared with 0
         return "i32" if is_bool(type) else type.element
-    algorithm = _rounded_operands(op)
-    if algorithm:
-        return algorithm
     if not is_float(type) and any(is_unsigned(operand.type) for operand in op.operands):
         return type.element  # einsum would extend signs
     return max(elements, key=bits) if elements[0] != elements[1] else elements[0]
-
-
-def _rounded_operands(op: ir.Operation) -> str | None:
-    """bf16 or f16 where a dot algorithm of one step rounds its operands to them."""
-    algorithm = find(op, "algorithm")
-    if algorithm is None:
-        return None
-    fields = dict(re.findall(r"(\w+) = (\w+)", str(algorithm)))
-    steps, element = fields.get("num_primitive_operations"), fields.get("lhs_precision_type")
-    return element if steps == "1" and element in ("bf16", "f16") else None
 
 
 def sum_element(operands: str, result: str) -> str:

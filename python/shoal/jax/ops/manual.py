@@ -39,14 +39,21 @@ def manual_computation(importer, op: ir.Operation) -> list[Value]:
         return _inlined(importer, block, operands)
     mesh = next(iter(meshes.values()))
     frame = _frame(mesh, names)
-    of_sdy = importer.shardings.of_sdy
+
+    def of_sdy(shardings, types: Sequence[TensorType], what: str) -> list[Sharding]:
+        return [
+            _over(importer.shardings.of_sdy(sharding, len(type.shape), what), mesh)
+            for sharding, type in zip(shardings, types)
+        ]
+
+    results = importer.result_types(op)
     return _region(
         importer,
         frame,
         operands,
-        [_over(of_sdy(s, "in_shardings"), mesh) for s in inputs],
-        [_over(of_sdy(s, "out_shardings"), mesh) for s in outputs],
-        importer.result_types(op),
+        of_sdy(inputs, [operand.type for operand in operands], "in_shardings"),
+        of_sdy(outputs, results, "out_shardings"),
+        results,
         [importer.type(argument) for argument in block.arguments],
         lambda arguments: _inlined(importer, block, arguments),
     )

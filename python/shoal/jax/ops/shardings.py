@@ -22,6 +22,12 @@ def constrained(importer, value: Value, sharding: Sharding | None) -> Value:
     return importer.emit("shoal.sharding_constraint", [value], value.type, attributes)[0]
 
 
+def constrained_by(importer, value: Value, attribute: ir.Attribute) -> Value:
+    """As `constrained`, by an `#sdy.sharding`."""
+    sharding = importer.shardings.of_sdy(attribute, len(value.type.shape))
+    return constrained(importer, value, sharding)
+
+
 @imports("sdy.mesh")
 def mesh(importer, op: ir.Operation) -> list[Value]:
     """The ShardingImporter has declared it."""
@@ -33,7 +39,7 @@ def sharding_constraint(importer, op: ir.Operation) -> Value:
     value = importer.operands(op)[0]
     if importer.in_combiner:
         return value
-    return constrained(importer, value, importer.shardings.of_sdy(op.attributes["sharding"]))
+    return constrained_by(importer, value, op.attributes["sharding"])
 
 
 @imports(
@@ -48,8 +54,7 @@ def sharding_constraint(importer, op: ir.Operation) -> Value:
 )
 def change_of_sharding(importer, op: ir.Operation) -> Value:
     """On whole tensors these are the identity: values that end in another sharding."""
-    value = importer.operands(op)[0]
-    return constrained(importer, value, importer.shardings.of_sdy(op.attributes["out_sharding"]))
+    return constrained_by(importer, importer.operands(op)[0], op.attributes["out_sharding"])
 
 
 @imports("sdy.propagation_barrier", "sdy.data_flow_edge", "sdy.func_data_flow_edge")

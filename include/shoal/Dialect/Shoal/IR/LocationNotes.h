@@ -26,12 +26,20 @@ struct LayoutNote {
   mlir::StringAttr origin;
 };
 
-/// Notes what `value`, a result of an op, is a shard of; the first note stays.
+/// Notes what `value`, a result of an op, is a shard of; a note that is there
+/// stays.
 void noteLayout(mlir::OpResult value, const LayoutNote &note);
 
 /// The note on `value`. Nothing where there is none, or where a pass has made
 /// another op with the location: one whose type is not the shard's.
 std::optional<LayoutNote> getLayoutNote(mlir::OpResult value);
+
+/// The same, and removes the notes on the results of the op: for a pass that
+/// makes ops with its location that compute parts of the value.
+std::optional<LayoutNote> takeLayoutNote(mlir::OpResult value);
+
+/// Notes on `to`, which takes the place of `from`, what is noted there.
+void copyLayoutNote(mlir::Value from, mlir::Value to);
 
 /// Numbers the op for those that meet its location after lowering.
 void noteNumber(mlir::Operation *op, int64_t number);
