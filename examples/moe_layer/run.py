@@ -21,7 +21,8 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-sys.path.insert(0, str(ROOT / "python"))
+sys.path[:0] = [str(ROOT / "python"), str(ROOT / "examples")]
+from sentences import make_batch, make_inputs  # noqa: E402
 from shoal_reference import moe_layer  # noqa: E402
 
 DEVICES, REPEAT, TOLERANCE = 4, 5, 1e-5
@@ -33,44 +34,6 @@ MPI_SETTINGS = {
     "OMPI_MCA_rmaps_base_oversubscribe": "1",
     "OPENBLAS_NUM_THREADS": "1",
 }
-
-
-def read_sentences():
-    lines = (ROOT / "examples/data/sentences.tsv").read_text("utf-8").splitlines()
-    return [tuple(line.split("\t", 1)) for line in lines]
-
-
-def make_batch(rng):
-    """Sentences in random order as bytes, cut to GROUPS * TOKENS of them.
-
-    Returns (tokens [G, S], number of sentences, number of languages).
-    """
-    sentences = read_sentences()
-    text, used = bytearray(), []
-    for index in rng.permutation(len(sentences)):
-        if len(text) >= GROUPS * TOKENS:
-            break
-        language, sentence = sentences[index]
-        text += sentence.encode() + b"\n"
-        used.append(language)
-    tokens = np.frombuffer(bytes(text), np.uint8)[: GROUPS * TOKENS]
-    return tokens.reshape(GROUPS, TOKENS), len(used), len(set(used))
-
-
-def make_inputs(rng, tokens):
-    """A token's vector is its byte's, plus half of the byte's before it."""
-
-    def normal(*shape, scale):
-        return (rng.standard_normal(shape) * scale).astype(np.float32)
-
-    table = normal(256, MODEL, scale=1.0)
-    before = np.roll(tokens, 1, axis=1)
-    return {
-        "x": table[tokens] + np.float32(0.5) * table[before],
-        "wg": normal(MODEL, EXPERTS, scale=MODEL**-0.5),
-        "wi": normal(EXPERTS, MODEL, HIDDEN, scale=MODEL**-0.5),
-        "wo": normal(EXPERTS, HIDDEN, MODEL, scale=HIDDEN**-0.5),
-    }
 
 
 def run(*command):
@@ -166,8 +129,8 @@ def main():
     out.mkdir(parents=True, exist_ok=True)
 
     rng = np.random.default_rng(2020)
-    tokens, sentences, languages = make_batch(rng)
-    inputs = make_inputs(rng, tokens)
+    tokens, sentences, languages = make_batch(rng, GROUPS, TOKENS)
+    inputs = make_inputs(rng, tokens, MODEL, EXPERTS, HIDDEN)
     arguments = []
     for name, array in inputs.items():
         np.save(out / f"{name}.npy", array)

@@ -16,11 +16,12 @@ from shoal.errors import (
 )
 from shoal.executable import CompileOptions, Executable, Session, Tensor, compile_text, load
 from shoal.frontend import *
+from shoal.frontend.compiling import compile
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 __all__ = [
     "Axis", "CompileError", "CompileOptions", "CompileWarning", "Diagnostic", "Dim", "Executable",
     "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError",
-    "TraceTypeError", "UnsupportedError", "compile_text", "load", "moe", "random",
+    "TraceTypeError", "UnsupportedError", "compile", "compile_text", "load", "moe", "random",
 ]  # fmt: skip
 __all__ += frontend.__all__

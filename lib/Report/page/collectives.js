@@ -3,7 +3,7 @@
 
 // The list of collectives, which can be sorted, with their reasons.
 
-const MAX_LISTED = 100;
+const MAX_LISTED = 20;
 const collectiveView = { key: "total", descending: true, all: false };
 
 const collectiveColumns = [

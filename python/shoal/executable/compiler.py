@@ -17,6 +17,7 @@ from shoal.executable.options import CompileOptions
 from shoal.executable.progress import Progress
 from shoal.executable.signature import Signature
 from shoal.executable.structure import CallStructure
+from shoal.frames import user_stacklevel
 
 
 def native() -> ModuleType:
@@ -100,5 +101,4 @@ def statistics_of_text(text: str, *, source: str = "<program>", **options: Any) 
 def _warn(diagnostics: tuple[Diagnostic, ...]) -> None:
     for diagnostic in diagnostics:
         if diagnostic.severity == "warning":
-            # At our caller's caller.
-            warnings.warn(str(diagnostic), CompileWarning, stacklevel=3)
+            warnings.warn(str(diagnostic), CompileWarning, stacklevel=user_stacklevel())

@@ -142,7 +142,7 @@ def scan(
         place = subtract(count - 1, i) if reverse else i
         carry, new = body(carry, pytrees.unflatten(xs_tree, [row[place] for row in rows]))
         leaves, tree = _flatten_values(new)
-        check(tree == ys_tree, f"scan: ys of another structure: {tree} and {ys_tree}")
+        check(tree == ys_tree, f"scan: ys of two structures: {tree} and {ys_tree}")
         return carry, [y.at[place].set(leaf) for y, leaf in zip(ys, leaves)]
 
     carry, ys = fori_loop(0, count, step, (init, outputs))
@@ -200,7 +200,10 @@ def _matching(
     """The leaves of a tree that must be like another; Python's numbers take its types."""
     leaves, actual = pytrees.flatten(tree)
     if actual != spec:
-        raise TraceError(f"{what} has the structure {actual}, {other} has {spec}")
+        raise TraceError(
+            f"{what} has the structure {pytrees.describe(actual)}, "
+            f"{other} has {pytrees.describe(spec)}"
+        )
     values = []
     for path, leaf, like in zip(pytrees.paths(tree), leaves, expected):
         number = is_scalar(leaf) and dtypes.promote(leaf, like.dtype) == like.dtype

@@ -10,17 +10,14 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Union
 
 import numpy as np
 
-from shoal import ir
+from shoal import frames, ir
 from shoal.errors import TraceError
 from shoal.frontend import dtypes
 from shoal.mesh import Mesh
@@ -30,8 +27,6 @@ if TYPE_CHECKING:
 
 ArrayLike: TypeAlias = Union["Value", np.ndarray, np.generic, bool, int, float]
 Type: TypeAlias = tuple[tuple[int, ...], np.dtype]
-
-_PACKAGE = str(Path(__file__).resolve().parents[1])
 
 
 @dataclass
@@ -81,27 +76,12 @@ def activate(trace: Trace) -> Iterator[None]:
             scope.is_open = False
 
 
-def is_internal(frame: FrameType) -> bool:
-    """Whether the frame is of this package, not of its user."""
-    return frame.f_code.co_filename.startswith(_PACKAGE)
-
-
 def user_location() -> ir.Location:
     """The line, and from Python 3.11 on the column, of the innermost user's frame."""
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None and is_internal(frame):
-        frame = frame.f_back
+    frame = frames.user_frame()
     if frame is None:
         return ir.Location("<unknown>", 0)
-    return ir.Location(frame.f_code.co_filename, frame.f_lineno, _column(frame))
-
-
-def _column(frame: FrameType) -> int:
-    if sys.version_info < (3, 11):
-        return 0
-    positions = itertools.islice(frame.f_code.co_positions(), frame.f_lasti // 2, None)
-    _, _, column, _ = next(positions, (None,) * 4)
-    return 0 if column is None else column + 1
+    return ir.Location(frame.f_code.co_filename, frame.f_lineno, frames.column(frame))
 
 
 def tensor_type(shape: Sequence[int], dtype: np.dtype) -> ir.TensorType:

@@ -29,6 +29,11 @@ def unflatten(spec: optree.PyTreeSpec, leaves: Sequence[Any]) -> Any:
     return optree.tree_unflatten(spec, leaves)
 
 
+def describe(spec: optree.PyTreeSpec) -> str:
+    """As Python writes it, with * for each array: (*, {'wi': *})."""
+    return re.sub(r"^PyTreeSpec\((.*?)(, namespace='\w*')?\)$", r"\1", str(spec))
+
+
 def paths(tree: Any) -> list[tuple[Any, ...]]:
     """The keys and positions that lead to each leaf."""
     return optree.tree_paths(tree, namespace=NAMESPACE)

@@ -13,7 +13,7 @@ from typing import Any
 
 import optree
 
-from shoal import ir
+from shoal import frames, ir
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.annotations import P, as_sharding
@@ -25,7 +25,6 @@ from shoal.frontend.core import (
     activate,
     check_visible,
     current,
-    is_internal,
     tensor_type,
     user_location,
 )
@@ -79,10 +78,12 @@ class TensorSpec:
 class Program:
     """A traced program: its text, and how arguments and results are put together.
 
+    name: the function's.
     inputs, outputs: name to TensorSpec, in the program's order.
     in_tree, out_tree: optree's structures of `args` and of what the function returns.
     """
 
+    name: str
     text: str
     mesh: Mesh | None
     inputs: Mapping[str, TensorSpec]
@@ -137,13 +138,13 @@ def trace_program(
 
 def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
     """The traceback without this package's frames."""
-    frames = []
+    kept = []
     while traceback is not None:
-        if not is_internal(traceback.tb_frame):
-            frames.append(traceback)
+        if not frames.is_internal(traceback.tb_frame):
+            kept.append(traceback)
         traceback = traceback.tb_next
     result = None
-    for entry in reversed(frames):
+    for entry in reversed(kept):
         result = types.TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
 
@@ -179,7 +180,7 @@ def _trace(
         builder.results = [value.ir.type for value in values]
         builder.result_attributes = _attributes(outputs, mesh, "result")
         builder.op("func.return", [value.ir for value in values])
-    return Program(builder.module(), mesh, inputs, outputs, in_tree, out_tree)
+    return Program(title, builder.module(), mesh, inputs, outputs, in_tree, out_tree)
 
 
 def _inputs(
@@ -236,10 +237,12 @@ def _outputs(
 def _attributes(
     specs: Mapping[str, TensorSpec], mesh: Mesh | None, kind: str
 ) -> list[dict[str, str | None]]:
-    """`shoal.name` and, where there is one, `shoal.sharding`."""
+    """What the runtime calls them, whether they are unsigned, their shardings."""
     result: list[dict[str, str | None]] = []
     for name, spec in specs.items():
         result.append({"shoal.name": ir.quoted(name)})
+        if dtypes.is_unsigned(spec.dtype):
+            result[-1]["shoal.unsigned"] = None
         if spec.sharding is not None:
             sharding = as_sharding(spec.sharding, spec.shape, mesh, f'{kind} "{name}"')
             result[-1]["shoal.sharding"] = sharding.attribute()
