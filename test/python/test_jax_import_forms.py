@@ -107,6 +107,21 @@ def test_places_are_the_users():
     assert files == {__file__}
 
 
+def test_places_in_installed_packages_are_their_callers():
+    """What Flax writes for a layer has the line of the layer."""
+    text = """
+func.func @main(%x: tensor<f32>) -> tensor<f32> {
+  %0 = stablehlo.sine %x : tensor<f32> loc(#sine)
+  return %0 : tensor<f32>
+}
+#inner = loc("/usr/lib/python3/site-packages/flax/linen.py":7:2)
+#sine = loc("jit(f)/sin"(callsite("dense"(#inner) at "f"("model.py":3:4))))
+"""
+    assert 'loc("jit(f)/sin"("model.py":3:4))' in shoal.jax.import_stablehlo(text)
+    alone = text.replace(' at "f"("model.py":3:4)', ' at "f"(#inner)')
+    assert '"/usr/lib/python3/site-packages/flax/linen.py":7:2' in shoal.jax.import_stablehlo(alone)
+
+
 def command(*words, **options):
     environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(conftest.PATHS)}
     return subprocess.run(

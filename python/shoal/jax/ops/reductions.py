@@ -10,7 +10,13 @@ from shoal.ir import Value, i64s
 from shoal.jax.attributes import integers
 from shoal.jax.known import known_splat
 from shoal.jax.ops.elementwise import op_name
-from shoal.jax.reducers import KINDS, is_identity, places_of_extremum, reduce_kind
+from shoal.jax.reducers import (
+    KINDS,
+    is_identity,
+    places_of_extremum,
+    reduce_kind,
+    unsigned_extremum,
+)
 from shoal.jax.registry import imports
 from shoal.jax.types import is_unsigned, with_element
 
@@ -23,6 +29,9 @@ def reduce(importer, op: ir.Operation) -> list[Value]:
         kind = reduce_kind(block)
         if kind:
             return [_by_kind(importer, op, kind, dims)]
+        extremum = unsigned_extremum(block)
+        if extremum:
+            return [_of_unsigned(importer, op, extremum, dims)]
     direction = places_of_extremum(op, dims)
     if direction:
         return _extremum(importer, op, direction, dims[0])
@@ -44,6 +53,16 @@ def _by_kind(importer, op: ir.Operation, kind: str, dims: list[int]) -> Value:
     return importer.arith.op(
         op_name(inner) if inner.name in _NAMED else _LOGIC[kind], [init, result]
     )
+
+
+def _of_unsigned(importer, op: ir.Operation, kind: str, dims: list[int]) -> Value:
+    """An extremum of unsigned integers, in the order of signed ones."""
+    arith = importer.arith
+    value, init = map(arith.flip_sign_bit, importer.operands(op))
+    type, attributes = importer.type(op.results[0]), {"kind": KINDS[kind], "dims": i64s(dims)}
+    result = arith.op("shoal.reduce", [value], type, attributes)
+    name = "arith.maxsi" if kind == "maximum" else "arith.minsi"
+    return arith.flip_sign_bit(arith.op(name, [arith.broadcast(init, type), result]))
 
 
 _NAMED = tuple(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum"))
