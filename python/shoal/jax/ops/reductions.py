@@ -9,45 +9,50 @@ from jaxlib.mlir import ir
 from shoal.ir import Value, i64s
 from shoal.jax.attributes import integers
 from shoal.jax.known import known_splat
-from shoal.jax.ops.elementwise import op_name
-from shoal.jax.reducers import KINDS, is_identity, places_of_extremum, reduce_kind
+from shoal.jax.reducers import (
+    KINDS,
+    is_identity,
+    places_of_extremum,
+    reduce_kind,
+    unsigned_extremum,
+)
 from shoal.jax.registry import imports
 from shoal.jax.types import is_unsigned, with_element
 
 
 @imports("stablehlo.reduce")
 def reduce(importer, op: ir.Operation) -> list[Value]:
-    block = op.regions[0].blocks[0]
+    block, arith = op.regions[0].blocks[0], importer.arith
     dims = sorted(integers(op, "dimensions"))
     if len(op.results) == 1:
-        kind = reduce_kind(block)
-        if kind:
-            return [_by_kind(importer, op, kind, dims)]
+        value = importer.operands(op)[0]
+        if kind := reduce_kind(block):
+            result = _by_kind(importer, op, kind, value, dims)
+            return _with_init(importer, op, kind, result)
+        if kind := unsigned_extremum(block):
+            flipped = _by_kind(importer, op, kind, arith.flip_sign_bit(value), dims)
+            return _with_init(importer, op, kind, arith.flip_sign_bit(flipped))
     direction = places_of_extremum(op, dims)
     if direction:
         return _extremum(importer, op, direction, dims[0])
     return _by_combiner(importer, op, dims)
 
 
-def _by_kind(importer, op: ir.Operation, kind: str, dims: list[int]) -> Value:
-    value, init = importer.operands(op)
-    result = importer.arith.op(
-        "shoal.reduce",
-        [value],
-        importer.type(op.results[0]),
-        {"kind": KINDS[kind], "dims": i64s(dims)},
-    )
-    if is_identity(kind, known_splat(op.operands[1]), value.type.element):
-        return result
-    init = importer.arith.broadcast(init, result.type)
-    inner = op.regions[0].blocks[0].operations[0].operation
-    return importer.arith.op(
-        op_name(inner) if inner.name in _NAMED else _LOGIC[kind], [init, result]
-    )
+def _by_kind(importer, op: ir.Operation, kind: str, value: Value, dims: list[int]) -> Value:
+    type = importer.type(op.results[0])
+    attributes = {"kind": KINDS[kind], "dims": i64s(dims)}
+    return importer.arith.op("shoal.reduce", [value], type, attributes)
 
 
-_NAMED = tuple(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum"))
-_LOGIC = {"and": "arith.andi", "or": "arith.ori"}
+def _with_init(importer, op: ir.Operation, kind: str, result: Value) -> list[Value]:
+    """The initial value, too, where it is not the identity."""
+    unsigned = is_unsigned(op.operands[0].type)
+    number = known_splat(op.operands[1])
+    if is_identity(kind, number, result.type.element, unsigned=unsigned):
+        return [result]
+    init = importer.arith.broadcast(importer.operands(op)[1], result.type)
+    with importer.spread(result.type.shape):
+        return importer.inline(op.regions[0].blocks[0], [init, result])
 
 
 def _extremum(importer, op: ir.Operation, direction: str, dim: int) -> list[Value]:

@@ -46,7 +46,8 @@ def reduce_window(importer, op: ir.Operation) -> list[Value]:
 def _by_kind(importer, op, kind: str, operands: list[Value], window: Window) -> Value:
     value, init = operands
     dim = window.scanned_dim(value.type.shape)
-    is_neutral = is_identity(kind, known_splat(op.operands[1]), value.type.element)
+    number, unsigned = known_splat(op.operands[1]), is_unsigned(op.operands[0].type)
+    is_neutral = is_identity(kind, number, value.type.element, unsigned=unsigned)
     if dim is not None and is_neutral:
         attributes: dict[str, str | None] = {"kind": KINDS[kind], "dim": f"{dim} : i64"}
         if window.high[dim]:
