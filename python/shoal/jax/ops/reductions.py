@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
@@ -19,9 +21,12 @@ from shoal.jax.reducers import (
 from shoal.jax.registry import imports
 from shoal.jax.types import is_unsigned, with_element
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.reduce")
-def reduce(importer, op: ir.Operation) -> list[Value]:
+def reduce(importer: Importer, op: ir.Operation) -> list[Value]:
     block, arith = op.regions[0].blocks[0], importer.arith
     dims = sorted(integers(op, "dimensions"))
     if len(op.results) == 1:
@@ -38,13 +43,15 @@ def reduce(importer, op: ir.Operation) -> list[Value]:
     return _by_combiner(importer, op, dims)
 
 
-def _by_kind(importer, op: ir.Operation, kind: str, value: Value, dims: list[int]) -> Value:
+def _by_kind(
+    importer: Importer, op: ir.Operation, kind: str, value: Value, dims: list[int]
+) -> Value:
     type = importer.type(op.results[0])
     attributes = {"kind": KINDS[kind], "dims": i64s(dims)}
     return importer.arith.op("shoal.reduce", [value], type, attributes)
 
 
-def _with_init(importer, op: ir.Operation, kind: str, result: Value) -> list[Value]:
+def _with_init(importer: Importer, op: ir.Operation, kind: str, result: Value) -> list[Value]:
     """The initial value, too, where it is not the identity."""
     unsigned = is_unsigned(op.operands[0].type)
     number = known_splat(op.operands[1])
@@ -55,7 +62,7 @@ def _with_init(importer, op: ir.Operation, kind: str, result: Value) -> list[Val
         return importer.inline(op.regions[0].blocks[0], [init, result])
 
 
-def _extremum(importer, op: ir.Operation, direction: str, dim: int) -> list[Value]:
+def _extremum(importer: Importer, op: ir.Operation, direction: str, dim: int) -> list[Value]:
     """The pair of JAX's argmax: the extreme value, where it is used, and its place."""
     arith, value = importer.arith, importer.operands(op)[0]
     place = importer.type(op.results[1])
@@ -75,7 +82,7 @@ def _extremum(importer, op: ir.Operation, direction: str, dim: int) -> list[Valu
     return [extreme if signed is value else arith.flip_sign_bit(extreme), places]
 
 
-def _by_combiner(importer, op: ir.Operation, dims: list[int]) -> list[Value]:
+def _by_combiner(importer: Importer, op: ir.Operation, dims: list[int]) -> list[Value]:
     region = combiner(importer, op.regions[0].blocks[0])
     return importer.emit(
         "shoal.reduce_region",
@@ -86,7 +93,7 @@ def _by_combiner(importer, op: ir.Operation, dims: list[int]) -> list[Value]:
     )
 
 
-def combiner(importer, block: ir.Block):
+def combiner(importer: Importer, block: ir.Block):
     """A region of scalars."""
     with importer.scalars():
         return importer.region(block)
