@@ -59,18 +59,23 @@ class Part:
         self._index = index
 
     def set(self, updates: ArrayLike) -> Value:
+        """The updates in place of the part."""
         return self._update(None, updates)
 
     def add(self, updates: ArrayLike) -> Value:
+        """The updates added to the part."""
         return self._update("sum", updates)
 
     def multiply(self, updates: ArrayLike) -> Value:
+        """The part times the updates."""
         return self._update("prod", updates)
 
     def max(self, updates: ArrayLike) -> Value:
+        """The larger of part and updates."""
         return self._update("max", updates)
 
     def min(self, updates: ArrayLike) -> Value:
+        """The smaller of part and updates."""
         return self._update("min", updates)
 
     def _update(self, kind: str | None, updates: ArrayLike) -> Value:
