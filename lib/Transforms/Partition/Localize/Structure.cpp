@@ -24,7 +24,8 @@ class LocalSlice {
 public:
   LocalSlice(SliceOp op, Localizer &l)
       : op(op), l(l), type(l.localResultType()), starts(op.getStarts()),
-        limits(op.getLimits()), shape(type.getShape()) {}
+        limits(op.getLimits()), strides(op.getStrides()),
+        shape(type.getShape()) {}
 
   Value emit() {
     Value value = l.operands[0];
@@ -32,7 +33,7 @@ public:
       if (!axes.empty())
         value = cut(value, dim, axes);
     value = SliceOp::create(l.builder, l.getLoc(), type.clone(shape), value,
-                            starts, limits, op.getStrides());
+                            starts, limits, strides);
     return rows.empty() ? value : keepRows(value);
   }
 
@@ -49,7 +50,7 @@ private:
     starts[dim] = 0;
     limits[dim] = shapeOf(value)[dim];
     if (isRow)
-      shape[dim] = limits[dim];
+      shape[dim] = limits[dim], strides[dim] = 1;
     return value;
   }
 
@@ -80,7 +81,7 @@ private:
   SliceOp op;
   Localizer &l;
   RankedTensorType type;
-  SmallVector<int64_t> starts, limits, shape;
+  SmallVector<int64_t> starts, limits, strides, shape;
   /// Split dimensions of which one row is kept.
   SmallVector<int64_t> rows;
 };
