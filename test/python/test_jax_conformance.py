@@ -43,7 +43,7 @@ def test_sample(tmp_path):
     command += ["--json", tmp_path / "outcomes.json", "--mpi", str(len(SAMPLE))]
     environment = {**os.environ, "SHOAL_BUILD": str(BIN.parent)}
     ended = subprocess.run(
-        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=300
+        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=600
     )
     assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
     outcomes = json.loads((tmp_path / "outcomes.json").read_text())

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
-from shoal.jax.registry import imports
+from shoal.jax.registry import imports, op_name
 from shoal.jax.types import is_bool, is_float, is_unsigned
 
 if TYPE_CHECKING:
@@ -51,6 +51,13 @@ _FLOAT_OPS = {
     "stablehlo.xor": "arith.xori",
 }
 
+# How programs that older versions of JAX exported call those of CHLO.
+_FLOAT_OPS |= {
+    f"stablehlo.custom_call @mhlo.{name.removeprefix('chlo.')}": op
+    for name, op in _FLOAT_OPS.items()
+    if name.startswith("chlo.")
+}
+
 # For floats, signed integers, unsigned integers, i1 (as logic).
 _BY_KIND = {
     "stablehlo.add": ("arith.addf", "arith.addi", "arith.addi", "arith.ori"),
@@ -62,7 +69,7 @@ _BY_KIND = {
 }
 
 
-def op_name(op: ir.Operation) -> str:
+def _name_by_kind(op: ir.Operation) -> str:
     """The op of arith or math for one of `_BY_KIND` on these elements."""
     type = op.operands[0].type
     floats, signed, unsigned, logic = _BY_KIND[op.name]
@@ -75,12 +82,12 @@ def op_name(op: ir.Operation) -> str:
 
 @imports(*_FLOAT_OPS)
 def same_for_all(importer: Importer, op: ir.Operation) -> Value:
-    return importer.arith.op(_FLOAT_OPS[op.name], importer.operands(op))
+    return importer.arith.op(_FLOAT_OPS[op_name(op)], importer.operands(op))
 
 
 @imports(*_BY_KIND)
 def by_kind(importer: Importer, op: ir.Operation) -> Value:
-    return importer.arith.op(op_name(op), importer.operands(op))
+    return importer.arith.op(_name_by_kind(op), importer.operands(op))
 
 
 @imports("stablehlo.abs")
