@@ -17,10 +17,12 @@ readonly PACKAGES=(
   libboost-context-dev
   # Tests and the example's data.
   libgtest-dev libgmock-dev iso-codes procps
+  # Tests of the report's page.
+  chromium chromium-driver
   python3 python3-dev python3-venv python3-pip
 )
 readonly PYTHON_PACKAGES=(
-  "numpy>=1.24,<3" "pytest>=7,<9"
+  "numpy>=1.24,<3" "pytest>=7,<9" "selenium>=4,<5"
   # The package `shoal`: what builds it, what it needs, and what it imports from.
   "scikit-build-core>=1,<2" "nanobind>=3,<4" "optree>=0.17,<1" "mpi4py>=4,<5" "jax==0.10.2"
 )
@@ -67,7 +69,7 @@ create_venv() {
 }
 
 install_python() {
-  "$SHOAL_PYTHON" -c 'import numpy, pytest, scikit_build_core, nanobind, optree, mpi4py, jax' 2>/dev/null && return
+  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, scikit_build_core, nanobind, optree, mpi4py, jax' 2>/dev/null && return
   shoal_step "creating .venv with ${PYTHON_PACKAGES[*]}"
   create_venv
   "$SHOAL_PYTHON" -m pip install -q --disable-pip-version-check "${PYTHON_PACKAGES[@]}" ||

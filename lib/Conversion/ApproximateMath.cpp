@@ -25,10 +25,24 @@ static bool isAccurate(StringRef name) {
                             name);
 }
 
+/// The polynomial of erf has 0.0 for -0.0. The function is odd, so that its
+/// operand's sign is its own.
+static void keepSign(math::ErfOp erf) {
+  OpBuilder builder(erf->getContext());
+  builder.setInsertionPointAfter(erf);
+  auto sameSign = math::CopySignOp::create(builder, erf.getLoc(),
+                                           erf.getResult(), erf.getOperand());
+  erf.getResult().replaceAllUsesExcept(sameSign, sameSign);
+}
+
 namespace {
 
 struct ApproximateMath : shoal::impl::ApproximateMathBase<ApproximateMath> {
   void runOnOperation() override {
+    getOperation()->walk([](math::ErfOp erf) {
+      if (getElementTypeOrSelf(erf.getType()).getIntOrFloatBitWidth() <= 32)
+        keepSign(erf);
+    });
     RewritePatternSet patterns(&getContext());
     populateMathF32ExpansionPatterns(patterns, isAccurate);
     populateMathPolynomialApproximationPatterns(patterns, isAccurate);

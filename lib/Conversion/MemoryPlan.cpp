@@ -20,7 +20,7 @@ DictionaryAttr shoal::toAttribute(const MemoryPlan &plan,
     buffers.push_back(builder.getArrayAttr(
         {builder.getDenseI64ArrayAttr(
              {buffer.offset, buffer.bytes, buffer.first, buffer.last}),
-         TypeAttr::get(buffer.type), LocationAttr(buffer.loc)}));
+         TypeAttr::get(buffer.type)}));
   return builder.getDictionaryAttr(
       {builder.getNamedAttr(kSteps, builder.getArrayAttr(steps)),
        builder.getNamedAttr(kBuffers, builder.getArrayAttr(buffers))});
@@ -34,8 +34,7 @@ MemoryPlan shoal::toMemoryPlan(DictionaryAttr attr) {
     auto parts = cast<ArrayAttr>(entry);
     ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(parts[0]).asArrayRef();
     plan.buffers.push_back({numbers[0], numbers[1], numbers[2], numbers[3],
-                            cast<TypeAttr>(parts[1]).getValue(),
-                            cast<LocationAttr>(parts[2])});
+                            cast<TypeAttr>(parts[1]).getValue()});
   }
   return plan;
 }

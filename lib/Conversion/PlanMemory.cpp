@@ -186,8 +186,7 @@ static MemoryPlan describePlan(ArrayRef<Buffer> buffers, const Places &places) {
   for (const Buffer &buffer : buffers) {
     memref::AllocOp alloc = buffer.alloc;
     plan.buffers.push_back({buffer.offset, buffer.bytes, steps[buffer.first],
-                            steps[buffer.last], alloc.getType(),
-                            alloc.getLoc()});
+                            steps[buffer.last], alloc.getType()});
   }
   return plan;
 }

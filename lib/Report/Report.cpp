@@ -53,7 +53,7 @@ static llvm::json::Object describeMemory(const LoweredProgram &program) {
                                          {"first", buffer.first},
                                          {"last", buffer.last},
                                          {"type", printMemRef(buffer.type)},
-                                         {"op", findOp(buffer.loc)}});
+                                         {"op", steps[buffer.first]}});
     end = std::max(end, buffer.offset + buffer.bytes);
   }
   return llvm::json::Object{{"peak", program.peakBytes()},

@@ -263,8 +263,10 @@ double ExchangePrice::windows(unsigned operand,
     if (shards == 1)
       continue;
     int64_t unit = window.operandUnit, own = block[window.dim] * unit;
-    RowWindow rows =
-        windowOf(window.map, shardSize(window.size, shards) * window.unit);
+    // Axes of minor factors cut each row of the major one in even parts.
+    int64_t major = mesh.sizeOf(choice.axes[dims[window.dim].front()]);
+    RowWindow rows = windowOf(window.map, shardSize(window.size, major) *
+                                              window.unit / (shards / major));
     int64_t size =
         window.operandUnit == 1 ? tensor.shape[window.dim] : own * shards;
     double rest = product(block) / std::max<int64_t>(own, 1);

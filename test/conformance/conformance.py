@@ -22,10 +22,11 @@ import tempfile
 import time
 from pathlib import Path
 
-HERE = Path(__file__).resolve().parent
-sys.path[:0] = [str(HERE), str(HERE.parents[1] / "python")]
+sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import examine  # noqa: E402
+
+sys.path[1:1] = [str(examine.BIN.parent / "python"), str(examine.ROOT / "python")]
 
 
 def main(words: list[str] | None = None) -> int:
@@ -34,19 +35,22 @@ def main(words: list[str] | None = None) -> int:
     began = time.monotonic()
     outcomes = run_all(arguments)
     _print_summary(outcomes, time.monotonic() - began)
+    measured = _with_earlier(outcomes, arguments.json) if arguments.json else outcomes
     if arguments.json:
-        Path(arguments.json).write_text(json.dumps([dataclasses.asdict(o) for o in outcomes]))
+        Path(arguments.json).write_text(json.dumps([dataclasses.asdict(o) for o in measured]))
     if arguments.write_docs:
         import write_docs
 
-        write_docs.write(outcomes)
+        write_docs.write(measured)
     return 0 if outcomes and all(o.status == "passed" for o in outcomes) else 1
 
 
 def _arguments(words: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--filter", default="", help="a regular expression on FAMILY/NAME")
-    parser.add_argument("--json", help="write what was measured to this file")
+    parser.add_argument(
+        "--json", help="write what was measured to this file; other programs in it stay"
+    )
     parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
     parser.add_argument(
         "--mpi", type=int, default=10, metavar="N", help="run each N-th program under mpirun, too"
@@ -72,6 +76,14 @@ def run_all(arguments: argparse.Namespace) -> list[examine.Outcome]:
             outcomes.append(outcome)
             _print_outcome(outcome)
     return sorted(outcomes, key=lambda o: (o.family, o.name))
+
+
+def _with_earlier(outcomes: list[examine.Outcome], file: str) -> list[examine.Outcome]:
+    """With those of a file of programs that there are and that this run left out."""
+    names = {outcome.name for outcome in outcomes}
+    earlier = json.loads(Path(file).read_text()) if Path(file).exists() else []
+    kept = [examine.Outcome(**o) for o in earlier if o["name"] in set(_names("")) - names]
+    return sorted([*outcomes, *kept], key=lambda o: (o.family, o.name))
 
 
 def _names(pattern: str) -> list[str]:

@@ -96,9 +96,8 @@ def _bytes_of(text: str, collective: re.Match, devices: int) -> int:
     p = _group_size(text, devices)
     if kind == "reduce-scatter":
         return (p - 1) * size
-    if kind == "all-reduce":
-        return 2 * (p - 1) * size // p
-    return (p - 1) * size // p
+    times = 2 if kind == "all-reduce" else 1
+    return -(-times * (p - 1) * size // p)  # rounded up
 
 
 def _results_of_start(kind: str, result: str) -> list[int]:

@@ -21,10 +21,10 @@ inline constexpr llvm::StringLiteral kMemoryPlanAttr = "shoal.memory_plan";
 struct MemoryPlan {
   struct Buffer {
     int64_t offset = 0, bytes = 0;
-    /// The steps from which to which it holds a value, both included.
+    /// The steps from which to which it holds a value, both included. The op
+    /// of the first one makes the value.
     int64_t first = 0, last = 0;
     mlir::Type type;
-    mlir::Location loc;
   };
 
   llvm::SmallVector<mlir::Location> steps;

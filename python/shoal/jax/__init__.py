@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Programs of JAX as Shoal programs.
 
+    exe = shoal.jax.compile(f, x, w, in_shardings=(rows, None))
     text = shoal.jax.import_stablehlo(jax.jit(f).lower(*args).compiler_ir("stablehlo"))
 """
 
+from shoal.jax.compiler import Compiled, compile
 from shoal.jax.importer import import_stablehlo
 from shoal.jax.registry import supported_ops
 
-__all__ = ["import_stablehlo", "supported_ops"]
+__all__ = ["Compiled", "compile", "import_stablehlo", "supported_ops"]

@@ -35,12 +35,8 @@ def main(words: list[str] | None = None) -> int:
         print("\n".join(supported_ops()))
         return 0
     try:
-        data = (
-            sys.stdin.buffer.read()
-            if arguments.input == "-"
-            else Path(arguments.input).read_bytes()
-        )
-        text = import_stablehlo(data)
+        is_piped = arguments.input == "-"
+        text = import_stablehlo(sys.stdin.buffer.read() if is_piped else Path(arguments.input))
         if arguments.output == "-":
             sys.stdout.write(text)
         else:

@@ -63,8 +63,6 @@ def flags(op: ir.Operation, name: str, default: list[bool]) -> list[bool]:
 def padding(op: ir.Operation, rank: int) -> tuple[list[int], list[int]]:
     """What `padding` adds before and behind each of `rank` dimensions."""
     pairs = integers(op, "padding", [0] * (2 * rank))
-    if len(pairs) == 2 and rank > 1:  # a splat prints all, np.asarray may not
-        pairs = pairs * rank
     return pairs[0::2], pairs[1::2]
 
 

@@ -63,7 +63,12 @@ def _stripped(side: Tree) -> tuple[Tree, bool]:
     """An argument without JAX's normal form of zeros and NaNs, and whether it had none."""
     for index in _arguments(side):
         value = argument(index)
-        zeroed = ("select", ("compare", "EQ", "FLOAT", value, ("constant", 0.0)), ("constant", 0.0), value)
+        zeroed = (
+            "select",
+            ("compare", "EQ", "FLOAT", value, ("constant", 0.0)),
+            ("constant", 0.0),
+            value,
+        )
         is_nan = ("compare", "NE", "FLOAT", value, value)
         if side == ("select", is_nan, ("constant", "nan"), zeroed):
             return value, False

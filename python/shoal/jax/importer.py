@@ -13,32 +13,31 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from shoal.errors import UnsupportedError
-from shoal.ir import Builder, Location, Region, TensorType, Value, quoted
+from shoal.errors import ShoalError, UnsupportedError
+from shoal.ir import Builder, Location, Region, TensorType, Value
+from shoal.jax import functions
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
-from shoal.jax.locations import place_of, readable, spelled, unique_names
+from shoal.jax.locations import place_of, readable, spelled
 from shoal.jax.parse import parse
-from shoal.jax.shardings import ShardingImporter, is_manual
 from shoal.jax.registry import Unsupported, find_importer, load_importers, op_name
-from shoal.jax.types import ScalarType, UnsupportedTypeError, is_unsigned, tensor_type
-
-# Attributes of arguments and results whose integers have no sign.
-UNSIGNED = "shoal.unsigned"
-NAME = "shoal.name"
+from shoal.jax.shardings import ShardingImporter
+from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type
+from shoal.mesh import Mesh
 
 
-def import_stablehlo(program: Any) -> str:
+def import_stablehlo(program: Any, *, mesh: Mesh | None = None) -> str:
     """The Shoal program, as MLIR text, of a StableHLO program.
 
     program: what `shoal.jax.parse.parse` takes.
+    mesh: the devices of a program that names none.
     Raises UnsupportedError, which lists all ops that cannot be imported with
     their types and JAX's source lines, and ShoalError for what is no program.
     """
     load_importers()
     module = parse(program)
     with module.context:
-        return Importer(module).run()
+        return Importer(module, mesh).run()
 
 
 class Importer:
@@ -49,11 +48,11 @@ class Importer:
     values: what StableHLO's values have become.
     """
 
-    def __init__(self, module: ir.Module):
+    def __init__(self, module: ir.Module, mesh: Mesh | None = None):
         self.module = module
         self.builder = Builder()
         self.arith = Arithmetic(self.builder)
-        self.shardings = ShardingImporter(module)
+        self.shardings = ShardingImporter(module, mesh)
         self.values: dict[ir.Value, Any] = {}
         self.functions = {
             string(op.operation, "sym_name"): op.operation
@@ -65,29 +64,21 @@ class Importer:
         self._problems: dict[str, None] = {}
         # What a tensor of rank 0 becomes; None: itself.
         self._scalars: Callable[[TensorType], TensorType] | None = None
-        self._place: Location | None = None
+        self._place: Location | str | None = None
+        # Where each function is called first.
+        self._call_places: dict[str, Location | str | None] = {}
 
     def run(self) -> str:
         """The text of the Shoal program; UnsupportedError with all that is in the way."""
         self.shardings.declare_meshes(self.builder)
-        for name in self._reachable():
-            self._import_function(self.functions[name])
+        names = functions.reachable(self.functions)
+        if not names:
+            raise ShoalError("the program has no public function")
+        for name in names:
+            self._import_function(name)
         if self._problems:
             raise UnsupportedError("\n".join(self._problems))
         return self.builder.module()
-
-    def _reachable(self) -> list[str]:
-        """The entry, `main` or else what is public, and the functions that it calls.
-
-        JAX leaves comparators of custom calls behind, which nothing calls.
-        """
-        public = [name for name, op in self.functions.items() if not _is_private(op)]
-        found = ["main"] if "main" in public else public
-        for name in found:
-            for callee in _callees(self.functions[name]):
-                if callee in self.functions and callee not in found:
-                    found.append(callee)
-        return found
 
     # Values and types
 
@@ -160,76 +151,61 @@ class Importer:
 
     # Functions and ops
 
-    def _import_function(self, op: ir.Operation) -> None:
-        name = string(op, "sym_name")
-        block = op.regions[0].blocks[0]
-        self._place = place_of(op.location)
-        types = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-        is_entry = not _is_private(op)
+    def _import_function(self, name: str) -> None:
+        op = self.functions[name]
+        if not op.regions[0].blocks:
+            self._report(op, "it has no body")
+            return
+        self._place = place_of(op.location) or self._call_places.get(name)
+        block, types = op.regions[0].blocks[0], functions.type_of(op)
         try:
             arguments = [self.type(type) for type in types.inputs]
             results = [self.type(type) for type in types.results]
         except UnsupportedTypeError as error:
-            self._report(op, str(error))
+            self._import_for_problems(op, str(error))
             return
         with self.builder.function(
             name,
             arguments,
             results,
-            argument_attributes=self._argument_attributes(op, block, is_entry),
-            result_attributes=self._result_attributes(op, types, is_entry),
+            argument_attributes=_merged(
+                functions.argument_attributes(op), op, self.shardings.argument_attributes
+            ),
+            result_attributes=_merged(
+                functions.result_attributes(op), op, self.shardings.result_attributes
+            ),
             argument_locations=[self._spelled(argument.location) for argument in block.arguments],
-            private=not is_entry,
+            private=name not in functions.entries(self.functions),
             location=self._spelled(op.location),
         ) as values:
-            self.values.update(zip(block.arguments, values))
-            returned = self.import_block(block)
-            terminator = block.operations[len(block.operations) - 1]
-            self.builder.op(
-                "func.return", returned, location=self._spelled(terminator.operation.location)
-            )
+            returned = self.inline(block, values)
+            end = self._spelled(block.operations[len(block.operations) - 1].operation.location)
+            self.builder.op("func.return", returned, location=end)
 
-    def _argument_attributes(
-        self, op: ir.Operation, block: ir.Block, is_entry: bool
-    ) -> list[dict[str, str | None]]:
-        paths = [
-            argument.location.name_str if isinstance(argument.location, ir.NameLoc) else ""
-            for argument in block.arguments
-        ]
-        names = unique_names(paths, "arg") if is_entry else [None] * len(paths)
-        return [
-            {**_port(name, argument.type, is_entry), **self.shardings.argument_attributes(op, i)}
-            for i, (name, argument) in enumerate(zip(names, block.arguments))
-        ]
-
-    def _result_attributes(
-        self, op: ir.Operation, types: ir.FunctionType, is_entry: bool
-    ) -> list[dict[str, str | None]]:
-        names: list[str | None] = [None] * len(types.results)
-        if is_entry and "res_attrs" in op.attributes:
-            names = unique_names(
-                [
-                    attributes["jax.result_info"].value if "jax.result_info" in attributes else ""
-                    for attributes in map(ir.DictAttr, op.attributes["res_attrs"])
-                ],
-                "result",
-            )
-        return [
-            {**_port(name, type, is_entry), **self.shardings.result_attributes(op, i)}
-            for i, (name, type) in enumerate(zip(names, types.results))
-        ]
+    def _import_for_problems(self, op: ir.Operation, reason: str) -> None:
+        """Of a function with types that have no counterpart: the text is not used."""
+        known, block = len(self._problems), op.regions[0].blocks[0]
+        with self.builder.block(self.builder.region()):
+            self.inline(block, [self._placeholder(argument.type) for argument in block.arguments])
+        if len(self._problems) == known or not functions.is_private(op):
+            self._report(op, reason)
 
     def _import_op(self, op: ir.Operation) -> None:
         self.builder.location = self._spelled(op.location)
+        if op.name == "func.call":
+            self._call_places.setdefault(string(op, "callee"), self.builder.location)
         importer = find_importer(op)
         try:
             if importer is None:
                 raise Unsupported()
+            for operand in op.operands:
+                _check_type(operand.type)
             results = importer(self, op)
             results = list(results) if isinstance(results, (list, tuple)) else [results]
             self.values.update(zip(op.results, self._constrained(op, results), strict=True))
         except (Unsupported, UnsupportedTypeError) as reason:
-            self._report(op, str(reason))
+            if op.name != "func.call":  # the function called is reported
+                self._report(op, str(reason))
             # What follows is imported for its own problems; the text is not used.
             for result in op.results:
                 self.values[result] = self._placeholder(result.type)
@@ -268,34 +244,15 @@ class Importer:
         return spelled(location, self._place)
 
 
-def _is_private(function: ir.Operation) -> bool:
-    return string(function, "sym_visibility") == "private"
+def _merged(own: list[dict], op: ir.Operation, others: Callable) -> list[dict]:
+    return [{**attributes, **others(op, i)} for i, attributes in enumerate(own)]
 
 
-def _callees(function: ir.Operation) -> list[str]:
-    """The functions that an op's regions call, in their order."""
-    names = []
-
-    def visit(op: ir.Operation) -> ir.WalkResult:
-        if is_manual(op):  # what it calls is written where it stands
-            return ir.WalkResult.SKIP
-        for key in ("callee", "decomposition"):
-            if key in op.attributes:
-                names.append(string(op, key))
-        return ir.WalkResult.ADVANCE
-
-    function.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return names
+def _check_type(type: ir.Type) -> None:
+    """UnsupportedTypeError for what no value of Shoal's has; tuples are taken apart."""
+    for part in _parts(type) if isinstance(type, ir.TupleType) else [type]:
+        tensor_type(part)
 
 
 def _parts(type: ir.TupleType) -> list[ir.Type]:
     return [type.get_type(i) for i in range(type.num_types)]
-
-
-def _port(name: str | None, type: ir.Type, is_entry: bool) -> dict[str, str | None]:
-    attributes: dict[str, str | None] = {}
-    if name:
-        attributes[NAME] = quoted(name)
-    if is_entry and is_unsigned(type) and tensor_type(type).element != "i1":
-        attributes[UNSIGNED] = None
-    return attributes

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 from jaxlib.mlir import ir
 
@@ -12,11 +13,21 @@ from shoal.ir import Location, quoted
 
 
 def place_of(location: ir.Location) -> Location | None:
-    """The innermost place in a file, named by JAX's name stack; None without a file."""
-    file = _file_of(location)
-    if file is None:
+    """The innermost place in a file of the user's, named by JAX's name stack.
+
+    Files of packages that are installed, as Flax, are the user's only where
+    nothing else is on the stack. None without a file.
+    """
+    files = list(_files_of(location))
+    if not files:
         return None
+    own = (file for file in files if not _is_installed(file.filename))
+    file = next(own, files[0])
     return Location(file.filename, file.start_line, file.start_col, name_of(location))
+
+
+def _is_installed(filename: str) -> bool:
+    return any(f"/{folder}/" in filename for folder in ("site-packages", "dist-packages"))
 
 
 def name_of(location: ir.Location) -> str:
@@ -30,19 +41,21 @@ def name_of(location: ir.Location) -> str:
     return ""
 
 
-def _file_of(location: ir.Location) -> ir.FileLineColLoc | None:
+def _files_of(location: ir.Location) -> Iterator[ir.FileLineColLoc]:
+    """The places of a call stack, the innermost first."""
     if isinstance(location, ir.FileLineColLoc):
-        return location
-    if isinstance(location, ir.NameLoc):
-        return _file_of(location.child_loc)
-    if isinstance(location, ir.CallSiteLoc):
-        return _file_of(location.callee) or _file_of(location.caller)
-    if isinstance(location, ir.FusedLoc):
-        return next(filter(None, map(_file_of, location.locations)), None)
-    return None
+        yield location
+    elif isinstance(location, ir.NameLoc):
+        yield from _files_of(location.child_loc)
+    elif isinstance(location, ir.CallSiteLoc):
+        yield from _files_of(location.callee)
+        yield from _files_of(location.caller)
+    elif isinstance(location, ir.FusedLoc):
+        for part in location.locations:
+            yield from _files_of(part)
 
 
-def spelled(location: ir.Location, outer: Location | None) -> Location | str | None:
+def spelled(location: ir.Location, outer: Location | str | None) -> Location | str | None:
     """The location for the Shoal program.
 
     Ops of JAX's own helper functions have a name and no file: they get the
@@ -52,7 +65,7 @@ def spelled(location: ir.Location, outer: Location | None) -> Location | str | N
     if place:
         return place
     name = name_of(location)
-    if outer:
+    if isinstance(outer, Location):
         return Location(outer.file, outer.line, outer.column, name or outer.name)
     return quoted(name) if name else None
 
@@ -83,6 +96,5 @@ def unique_names(paths: list[str], default: str) -> list[str | None]:
     names = [legal_name(path) for path in paths]
     defaults = {f"{default}{i}" for i in range(len(names))}
     return [
-        name if name and names.count(name) == 1 and name not in defaults else None
-        for name in names
+        name if name and names.count(name) == 1 and name not in defaults else None for name in names
     ]

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from jax._src.interpreters import mlir as jax_mlir
@@ -21,9 +22,9 @@ def parse(program: Any) -> ir.Module:
     """A module from what JAX gives or a file holds.
 
     program: text in pretty or generic form, bytecode, a portable artifact
-    (`jax.export`'s `mlir_module_serialized`), a module of jaxlib's, or an
-    object with `compiler_ir` (`jax.jit(f).lower(...)`) or `mlir_module`
-    (`jax.export.export(...)(...)`).
+    (`jax.export`'s `mlir_module_serialized`), the path of a file with one of
+    these, a module of jaxlib's, `jax.jit(f).lower(...)` or
+    `jax.export.export(...)(...)`.
     Raises ShoalError with MLIR's message where it cannot be read.
     """
     if hasattr(program, "compiler_ir"):
@@ -34,23 +35,26 @@ def parse(program: Any) -> ir.Module:
         return program
     if isinstance(program, ir.Operation) and program.name == "builtin.module":
         return ir.Module.parse(_printed(program), program.context)
-    if isinstance(program, (str, bytes, bytearray)):
-        return _parse_text(program)
+    if isinstance(program, (str, bytes, bytearray, Path)):
+        return _parse_data(program)
     raise ShoalError(f"a StableHLO program is text, bytes or a module but got {type(program)}")
 
 
-def _parse_text(program: str | bytes | bytearray) -> ir.Module:
-    is_bytecode = isinstance(program, (bytes, bytearray)) and program[:4] == _BYTECODE
-    if not is_bytecode and not isinstance(program, str):
+def _parse_data(program: str | bytes | bytearray | Path) -> ir.Module:
+    data = program.read_bytes() if isinstance(program, Path) else program
+    is_bytecode = not isinstance(data, str) and bytes(data[:4]) == _BYTECODE
+    if not is_bytecode and not isinstance(data, str):
         try:
-            program = bytes(program).decode()
+            data = bytes(data).decode()
         except UnicodeDecodeError as error:
             raise ShoalError(f"neither MLIR bytecode nor UTF-8 text: {error}") from None
     with jax_mlir.make_ir_context() as context:
         try:
-            if is_bytecode and _PORTABLE in bytes(program[:64]):
-                return stablehlo.deserialize_portable_artifact(context, bytes(program))
-            return ir.Module.parse(program, context)
+            if is_bytecode and _PORTABLE in bytes(data[:64]):
+                return stablehlo.deserialize_portable_artifact(context, bytes(data))
+            if isinstance(program, Path):  # so that locations name the file
+                return ir.Module.parseFile(str(program), context)
+            return ir.Module.parse(data, context)
         except ir.MLIRError as error:
             raise ShoalError(f"not a StableHLO program: {_message(error)}") from None
         except (ValueError, RuntimeError) as error:

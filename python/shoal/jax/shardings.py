@@ -12,9 +12,6 @@ are the same, and the other devices have them, too.
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-
 import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
@@ -22,31 +19,39 @@ from jaxlib.mlir.dialects import sdy
 from shoal.errors import UnsupportedError
 from shoal.ir import Builder
 from shoal.jax import gspmd, shardy
-from shoal.jax.attributes import string
+from shoal.jax.annotations import (
+    ANNOTATIONS,
+    GSPMD,
+    SHARDY,
+    sdy_shardings,
+    tilings_of,
+    unspecified_dims,
+    walk,
+)
 from shoal.jax.devices import Digit, axes_of, common_sizes, digits_of, order_by_axes
 from shoal.jax.manual import Frame
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
-GSPMD, SHARDY = "mhlo.sharding", "sdy.sharding"
-# Custom calls around what GSPMD's programs write for one device.
-FULL_TO_SHARD, SHARD_TO_FULL = "SPMDFullToShardShape", "SPMDShardToFullShape"
-_ANNOTATIONS = ("stablehlo.custom_call", "sdy.sharding_constraint", "sdy.manual_computation")
-
 
 class ShardingImporter:
-    """Meshes and shardings of one module. `meshes` are Shoal's, by their symbols."""
+    """Meshes and shardings of one module. `meshes` are Shoal's, by their symbols.
 
-    def __init__(self, module: ir.Module):
+    mesh: that of a program that names none.
+    """
+
+    def __init__(self, module: ir.Module, mesh: Mesh | None = None):
         self.meshes: dict[str, Mesh] = {}
         # The manual regions that are being imported, the innermost last.
         self.frames: list[Frame] = []
         # Symbols of meshes without axes: what lies on them is everywhere.
         self._without_axes: set[str] = set()
         self._check_replicas(module)
-        for op in _walk(module.operation):
+        for op in walk(module.operation):
             self._collect_meshes(op)
-        tilings = [tiling for op in _walk(module.operation) for tiling in _tilings_of(op)]
+        tilings = [tiling for op in walk(module.operation) for tiling in tilings_of(op)]
         self._add_gspmd_mesh(tilings, module)
+        if mesh and not self.meshes:
+            self._add_mesh(Mesh(mesh.axes, device_ids=mesh.device_ids))
         # Those whose order of devices no axes tile need meshes of their own.
         for tiling in tilings:
             self._axes_of_tiling(tiling)
@@ -73,7 +78,7 @@ class ShardingImporter:
 
         Ops that are annotations themselves have importers of their own.
         """
-        is_annotation = op.name in _ANNOTATIONS
+        is_annotation = op.name in ANNOTATIONS
         if is_annotation or not (SHARDY in op.attributes or GSPMD in op.attributes):
             return [None] * len(op.results)
         ranks = [ir.RankedTensorType(result.type).rank for result in op.results]
@@ -211,7 +216,7 @@ class ShardingImporter:
                 self._without_axes.add(name)
             else:
                 self.meshes[name] = mesh
-        for attribute in _sdy_shardings(op):
+        for attribute in sdy_shardings(op):
             if sdy.MeshAttr.isinstance(attribute.mesh_or_ref):
                 self._inlined_mesh(attribute.mesh_or_ref)
 
@@ -246,36 +251,6 @@ class ShardingImporter:
         return self._add_mesh(Mesh(first.axes, device_ids=ids)).name, axes
 
 
-def unspecified_dims(attributes) -> tuple[int, ...]:
-    """The dimensions that a custom_call @Sharding leaves open: `unspecified_dims=[0,1]`."""
-    config = attributes["backend_config"] if "backend_config" in attributes else None
-    found = re.search(r"unspecified_dims=\[([\d,\s]*)\]", str(config))
-    return tuple(int(dim) for dim in found[1].split(",")) if found and found[1] else ()
-
-
-def is_manual(op: ir.Operation) -> bool:
-    """Whether an op has or calls a body that is written for one device."""
-    is_call = op.name == "func.call"
-    return op.name == "sdy.manual_computation" or is_call and exits_of(op) is not None
-
-
-def exits_of(op: ir.Operation) -> list[ir.Operation] | None:
-    """The shard_to_full that reads each result of a call; None where one does not."""
-    found = [_exit_of(result) for result in op.results]
-    return found if found and all(found) else None
-
-
-def _exit_of(value: ir.Value) -> ir.Operation | None:
-    for use in value.uses:
-        reader = use.owner.operation
-        target = string(reader, "call_target_name")
-        if target == SHARD_TO_FULL:
-            return reader
-        if target == "Sharding":
-            return _exit_of(reader.results[0])
-    return None
-
-
 def _axes_over(tiling: gspmd.Tiling, mesh: Mesh) -> list[tuple[Axis, ...]] | None:
     if tiling.devices.size != mesh.size:
         return None
@@ -290,34 +265,3 @@ def _axes_over(tiling: gspmd.Tiling, mesh: Mesh) -> list[tuple[Axis, ...]] | Non
     if any(part is None for parts in axes[:-1] for part in parts):
         return None
     return [tuple(axis for part in parts for axis in part or ()) for parts in axes]
-
-
-def _walk(op: ir.Operation) -> Iterator[ir.Operation]:
-    yield op
-    for region in op.regions:
-        for block in region.blocks:
-            for nested in block.operations:
-                yield from _walk(nested.operation)
-
-
-def _attributes_of(op: ir.Operation) -> Iterator:
-    """The op's dictionary of attributes, and those of a function's arguments and results."""
-    yield op.attributes
-    for key in ("arg_attrs", "res_attrs"):
-        if key in op.attributes:
-            yield from map(ir.DictAttr, ir.ArrayAttr(op.attributes[key]))
-
-
-def _tilings_of(op: ir.Operation) -> Iterator[gspmd.Tiling]:
-    for attributes in _attributes_of(op):
-        if GSPMD in attributes:
-            for layout in gspmd.parse(ir.StringAttr(attributes[GSPMD]).value):
-                if isinstance(layout, gspmd.Tiling):
-                    yield layout
-
-
-def _sdy_shardings(op: ir.Operation) -> Iterator[sdy.TensorShardingAttr]:
-    for attributes in _attributes_of(op):
-        for key in (SHARDY, "sharding", "in_shardings", "out_shardings"):
-            if key in attributes and str(attributes[key]).startswith("#sdy.sharding"):
-                yield from shardy.per_value(attributes[key])

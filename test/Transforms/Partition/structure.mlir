@@ -7,6 +7,9 @@
 // RUN: shoal-run %s --entry=slice_short --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=slice_strided --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=slice_fewer_rows_than_devices --random-inputs=1 --compare
+// RUN: shoal-run %s --entry=slice_one_row --random-inputs=1 --compare
+// RUN: shoal-run %s --entry=slice_one_row_and_part --random-inputs=1 --compare
+// RUN: shoal-run %s --entry=slice_one_boolean --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=pad_low --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=pad_high --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=pad_interior --random-inputs=1 --compare
@@ -21,6 +24,7 @@
 // RUN: shoal-run %s --entry=reshape_merge_uneven --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=reshape_split_uneven --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=reshape_regroup --random-inputs=1 --compare
+// RUN: shoal-run %s --entry=reshape_split_in_halves --random-inputs=1 --compare
 
 shoal.mesh @mesh = <["x" = 4]>
 
@@ -67,6 +71,33 @@ func.func @slice_fewer_rows_than_devices(%0: tensor<3x6xf32> {shoal.sharding = #
     -> (tensor<2x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
   %y = shoal.slice %0 starts = [1, 0] limits = [3, 6] strides = [1, 1] : tensor<3x6xf32> -> tensor<2x6xf32>
   return %y : tensor<2x6xf32>
+}
+
+// The device that has the row adds it to nothing from the others.
+// CHECK-LABEL: @slice_one_row
+// CHECK-NOT: spmd.{{all_gather|all_to_all|exchange|halo}}
+// CHECK: spmd.all_reduce sum @mesh {"x"} %{{.*}} : tensor<1x64xf32>
+// CHECK-NOT: spmd.{{all_|reduce_|exchange|halo|collective}}
+func.func @slice_one_row(%0: tensor<15x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<1x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>}) {
+  %y = shoal.slice %0 starts = [13, 0] limits = [14, 64] strides = [1, 1] : tensor<15x64xf32> -> tensor<1x64xf32>
+  return %y : tensor<1x64xf32>
+}
+
+// CHECK-LABEL: @slice_one_row_and_part
+// CHECK: spmd.all_reduce sum @mesh {"x"} %{{.*}} : tensor<1x3xf32>
+func.func @slice_one_row_and_part(%0: tensor<16x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<1x3xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}]>}) {
+  %y = shoal.slice %0 starts = [5, 2] limits = [7, 8] strides = [3, 2] : tensor<16x64xf32> -> tensor<1x3xf32>
+  return %y : tensor<1x3xf32>
+}
+
+// CHECK-LABEL: @slice_one_boolean
+// CHECK: spmd.all_reduce or @mesh {"x"} %{{.*}} : tensor<1xi1>
+func.func @slice_one_boolean(%0: tensor<64xi1> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>})
+    -> (tensor<1xi1> {shoal.sharding = #shoal.sharding<@mesh, [{}]>}) {
+  %y = shoal.slice %0 starts = [60] limits = [61] strides = [1] : tensor<64xi1> -> tensor<1xi1>
+  return %y : tensor<1xi1>
 }
 
 // The rows before belong to the first device.
@@ -201,4 +232,14 @@ func.func @pad_interior_to_nothing(%0: tensor<1x6xf32> {shoal.sharding = #shoal.
     -> (tensor<0x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
   %y = shoal.pad %0, %1 low = [0, 0] high = [-1, 0] interior = [1, 0] : tensor<1x6xf32>, tensor<f32> -> tensor<0x6xf32>
   return %y : tensor<0x6xf32>
+}
+
+// An axis of 4 goes on along the second dimension: 8 rows are 2 x 4.
+// CHECK-LABEL: @reshape_split_in_halves
+// CHECK-SAME: -> (tensor<6x1x2xf32> {{.*}}shoal.sharding = #shoal.sharding<@mesh, [{}, {"x":(1)2}, {"x":(2)2}]>
+// CHECK-NOT: spmd.{{all_|reduce_|exchange|halo|collective}}
+func.func @reshape_split_in_halves(%0: tensor<6x8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}]>})
+    -> tensor<6x2x4xf32> {
+  %y = shoal.reshape %0 : tensor<6x8xf32> -> tensor<6x2x4xf32>
+  return %y : tensor<6x2x4xf32>
 }

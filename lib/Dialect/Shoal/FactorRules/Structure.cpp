@@ -72,22 +72,36 @@ FactorRule windowedRule(RankedTensorType from, RankedTensorType to,
   return builder.build();
 }
 
+/// Whether a slice keeps one row of a dimension of several.
+bool keepsOneRow(SliceOp op, int64_t d) {
+  return tensorTypeOf(op.getResult()).getDimSize(d) == 1 &&
+         tensorTypeOf(op.getInput()).getDimSize(d) > 1;
+}
+
 /// A strided slice fetches the rows between those it keeps too: which rows of a
-/// neighbour are kept differs from device to device.
+/// neighbour are kept differs from device to device. A single row comes from
+/// the device that holds it, by a sum to which the others add nothing.
 struct Slice : FactorRuleOpInterface::ExternalModel<Slice, SliceOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<SliceOp>(operation);
     RankedTensorType from = tensorTypeOf(op.getInput());
     RankedTensorType to = tensorTypeOf(op.getResult());
-    FactorRule rule = windowedRule(
-        from, to, /*numScalars=*/0, [&](int64_t d) -> std::optional<RowMap> {
-          int64_t start = op.getStarts()[d];
-          if (from.getDimSize(d) == to.getDimSize(d))
-            return std::nullopt;
-          return RowMap{op.getStrides()[d], start, start, 1};
-        });
-    rule.linearIn.push_back({0});
-    return rule;
+    bool isBoolean = from.getElementType().isInteger(1);
+    FactorRuleBuilder builder({from.getRank()}, {to.getRank()});
+    for (int64_t d = 0; d < from.getRank(); ++d) {
+      if (keepsOneRow(op, d)) {
+        builder.addFactor(from.getDimSize(d), {d}, {-1}, FactorKind::Reduction,
+                          isBoolean ? ReduceKind::Or : ReduceKind::Sum);
+        continue;
+      }
+      builder.addFactor(to.getDimSize(d), {d}, {d});
+      int64_t start = op.getStarts()[d];
+      if (from.getDimSize(d) != to.getDimSize(d))
+        builder.window(0, d, RowMap{op.getStrides()[d], start, start, 1});
+    }
+    if (!isBoolean)
+      builder.linearIn({0});
+    return builder.build();
   }
 };
 

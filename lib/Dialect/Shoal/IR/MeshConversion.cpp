@@ -4,7 +4,9 @@
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Sharding/MergeAxes.h"
+#include "shoal/Sharding/ReshapeGroups.h"
 #include "llvm/ADT/MapVector.h"
 #include <map>
 #include <set>
@@ -32,6 +34,32 @@ static LogicalResult checkCuts(MeshOp meshOp, StringRef axis,
     last = cut;
   }
   return success();
+}
+
+/// Where a reshape makes of a dimension of 8 rows 2 x 4, an axis of 4 goes on
+/// along the second one behind its first half: the axis is read as 2 x 2. No
+/// cut is made that has no common atoms with those there are.
+static void addReshapeCuts(ReshapeOp op, MeshAttr mesh, Cuts &cuts) {
+  ArrayRef<int64_t> from = cast<ShapedType>(op.getInput().getType()).getShape();
+  ArrayRef<int64_t> to = op.getResult().getType().getShape();
+  if (llvm::is_contained(from, 0))
+    return;
+  for (const ReshapeGroup &group : groupDims(from, to)) {
+    int64_t small = std::min(from[group.fromBegin], to[group.toBegin]);
+    int64_t large = std::max(from[group.fromBegin], to[group.toBegin]);
+    if (small == 1 || large % small != 0)
+      continue;
+    for (MeshAxisAttr axis : mesh.getAxes()) {
+      std::set<int64_t> &own = cuts[axis.getName().str()];
+      bool isOfUse = axis.getSize() > small && axis.getSize() % small == 0 &&
+                     large % axis.getSize() == 0;
+      bool fits = llvm::all_of(own, [&](int64_t cut) {
+        return cut % small == 0 || small % cut == 0;
+      });
+      if (isOfUse && fits)
+        own.insert(small);
+    }
+  }
 }
 
 static bool sameAxes(MeshOp a, MeshOp b) {
@@ -66,6 +94,8 @@ FailureOr<Mesh> shoal::collectMesh(ModuleOp module) {
       own.insert(axis.getPreSize() * axis.getSize());
     });
   });
+  module->walk(
+      [&](ReshapeOp op) { addReshapeCuts(op, first.getMesh(), cuts); });
 
   Mesh mesh;
   mesh.name = first.getSymName();

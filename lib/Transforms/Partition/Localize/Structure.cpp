@@ -4,6 +4,7 @@
 // slice, pad, reverse and concatenate on split dimensions: fetch the rows that
 // the device's block of the result reads, then the op on what is there.
 
+#include "IndexMath.h"
 #include "Models.h"
 #include "Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -17,26 +18,78 @@ using namespace shoal;
 
 namespace {
 
+/// Dimensions of which one row is kept stay as they are until the others are
+/// cut; then the device that holds the row has it, and the others nothing.
+class LocalSlice {
+public:
+  LocalSlice(SliceOp op, Localizer &l)
+      : op(op), l(l), type(l.localResultType()), starts(op.getStarts()),
+        limits(op.getLimits()), strides(op.getStrides()),
+        shape(type.getShape()) {}
+
+  Value emit() {
+    Value value = l.operands[0];
+    for (auto [dim, axes] : llvm::enumerate(l.operandShardings[0].dims))
+      if (!axes.empty())
+        value = cut(value, dim, axes);
+    value = SliceOp::create(l.builder, l.getLoc(), type.clone(shape), value,
+                            starts, limits, strides);
+    return rows.empty() ? value : keepRows(value);
+  }
+
+private:
+  Value cut(Value value, int64_t dim, ArrayRef<AxisId> axes) {
+    int64_t size = shapeOf(op.getInput())[dim], start = starts[dim];
+    bool isRow = size > 1 && shapeOf(op.getResult())[dim] == 1;
+    if (isRow)
+      rows.push_back(dim);
+    else if (size != shapeOf(op.getResult())[dim])
+      value = l.fetchRows(value, dim, size, axes,
+                          windowOf({op.getStrides()[dim], start, start, 1},
+                                   type.getDimSize(dim)));
+    starts[dim] = 0;
+    limits[dim] = shapeOf(value)[dim];
+    if (isRow)
+      shape[dim] = limits[dim], strides[dim] = 1;
+    return value;
+  }
+
+  Value keepRows(Value value) {
+    IndexMath math(l);
+    SmallVector<Value> places(shape.size(), math.constant(0));
+    Value isHeld;
+    AxisList axes;
+    for (int64_t dim : rows) {
+      ArrayRef<AxisId> own = l.operandShardings[0].dims[dim];
+      Value first = math.firstRow(own, shape[dim]);
+      places[dim] = math.subtract(math.constant(op.getStarts()[dim]), first);
+      Value here = math.isBelow(places[dim], shape[dim]);
+      isHeld = isHeld ? Value(arith::AndIOp::create(l.builder, l.getLoc(),
+                                                    isHeld, here))
+                      : here;
+      llvm::append_range(axes, own);
+    }
+    Value row = DynamicSliceOp::create(l.builder, l.getLoc(), type, value,
+                                       places, type.getShape());
+    bool isBoolean = type.getElementType().isInteger(1);
+    ReduceKind kind = isBoolean ? ReduceKind::Or : ReduceKind::Sum;
+    Value kept = keepWhere(l, isHeld, row, {},
+                           neutralElement(kind, type.getElementType()));
+    return isBoolean ? reduceOver(l, kept, kind, axes) : kept;
+  }
+
+  SliceOp op;
+  Localizer &l;
+  RankedTensorType type;
+  SmallVector<int64_t> starts, limits, strides, shape;
+  /// Split dimensions of which one row is kept.
+  SmallVector<int64_t> rows;
+};
+
 struct Slice : LocalizeOpInterface::ExternalModel<Slice, SliceOp> {
   LogicalResult localize(Operation *operation, Localizer &l,
                          SmallVectorImpl<Value> &results) const {
-    auto op = cast<SliceOp>(operation);
-    RankedTensorType type = l.localResultType();
-    Value value = l.operands[0];
-    SmallVector<int64_t> starts(op.getStarts()), limits(op.getLimits());
-    for (auto [dim, axes] : llvm::enumerate(l.operandShardings[0].dims)) {
-      if (axes.empty())
-        continue;
-      int64_t size = shapeOf(op.getInput())[dim], start = starts[dim];
-      if (size != shapeOf(op.getResult())[dim])
-        value = l.fetchRows(value, dim, size, axes,
-                            windowOf({op.getStrides()[dim], start, start, 1},
-                                     type.getDimSize(dim)));
-      starts[dim] = 0;
-      limits[dim] = shapeOf(value)[dim];
-    }
-    results.push_back(SliceOp::create(l.builder, l.getLoc(), type, value,
-                                      starts, limits, op.getStrides()));
+    results.push_back(LocalSlice(cast<SliceOp>(operation), l).emit());
     return success();
   }
 };

@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
 from shoal.jax.registry import imports
 from shoal.jax.types import is_bool, is_float, is_unsigned
+
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
 
 # The same for all kinds of elements that StableHLO allows.
 _FLOAT_OPS = {
@@ -69,17 +74,17 @@ def op_name(op: ir.Operation) -> str:
 
 
 @imports(*_FLOAT_OPS)
-def same_for_all(importer, op: ir.Operation) -> Value:
+def same_for_all(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op(_FLOAT_OPS[op.name], importer.operands(op))
 
 
 @imports(*_BY_KIND)
-def by_kind(importer, op: ir.Operation) -> Value:
+def by_kind(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op(op_name(op), importer.operands(op))
 
 
 @imports("stablehlo.abs")
-def absolute(importer, op: ir.Operation) -> Value:
+def absolute(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     if is_unsigned(op.operands[0].type):
         return value
@@ -87,7 +92,7 @@ def absolute(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.negate")
-def negate(importer, op: ir.Operation) -> Value:
+def negate(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     if is_float(value.type):
         return importer.arith.op("arith.negf", [value])
@@ -96,12 +101,12 @@ def negate(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.not")
-def inverted(importer, op: ir.Operation) -> Value:
+def inverted(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.flip(importer.operands(op)[0])
 
 
 @imports("stablehlo.sign")
-def sign(importer, op: ir.Operation) -> Value:
+def sign(importer: Importer, op: ir.Operation) -> Value:
     """-1, 0 or 1; of floats -0.0, 0.0 and NaN are themselves."""
     arith, (value,) = importer.arith, importer.operands(op)
     one, zero = arith.constant(value.type, 1), arith.constant(value.type, 0)
@@ -116,14 +121,12 @@ def sign(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.is_finite")
-def is_finite(importer, op: ir.Operation) -> Value:
-    return importer.arith.op(
-        "math.isfinite", importer.operands(op), importer.type(op.results[0])
-    )
+def is_finite(importer: Importer, op: ir.Operation) -> Value:
+    return importer.arith.op("math.isfinite", importer.operands(op), importer.type(op.results[0]))
 
 
 @imports("stablehlo.logistic")
-def logistic(importer, op: ir.Operation) -> Value:
+def logistic(importer: Importer, op: ir.Operation) -> Value:
     """1 / (1 + exp(-x)); types of 16 bits are computed in f32 and rounded once."""
     arith, (value,) = importer.arith, importer.operands(op)
     element = value.type.element
@@ -135,7 +138,14 @@ def logistic(importer, op: ir.Operation) -> Value:
 
 
 @imports("chlo.square")
-def square(importer, op: ir.Operation) -> Value:
+def square(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     name = "arith.mulf" if is_float(value.type) else "arith.muli"
     return importer.arith.op("arith.andi" if is_bool(value.type) else name, [value, value])
+
+
+@imports("stablehlo.map")
+def map_(importer: Importer, op: ir.Operation) -> list[Value]:
+    """Its region, on whole tensors."""
+    with importer.spread(importer.type(op.results[0]).shape):
+        return importer.inline(op.regions[0].blocks[0], importer.operands(op))

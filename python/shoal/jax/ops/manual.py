@@ -12,10 +12,10 @@ from jaxlib.mlir.dialects import sdy
 
 from shoal.ir import TensorType, Value
 from shoal.jax import gspmd, shardy
+from shoal.jax.annotations import FULL_TO_SHARD, GSPMD, SHARD_TO_FULL, unspecified_dims
 from shoal.jax.attributes import string
 from shoal.jax.manual import Frame
 from shoal.jax.registry import Unsupported, imports
-from shoal.jax.shardings import FULL_TO_SHARD, GSPMD, SHARD_TO_FULL, unspecified_dims
 from shoal.mesh import Axis, Mesh, Sharding
 
 

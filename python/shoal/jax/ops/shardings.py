@@ -8,9 +8,9 @@ from jaxlib.mlir import ir
 
 from shoal.ir import Value
 from shoal.jax import gspmd
+from shoal.jax.annotations import GSPMD, unspecified_dims
 from shoal.jax.attributes import string
 from shoal.jax.registry import imports
-from shoal.jax.shardings import GSPMD, unspecified_dims
 from shoal.mesh import Sharding
 
 

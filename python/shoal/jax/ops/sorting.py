@@ -4,17 +4,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
-from shoal.ir import Value
+from shoal.ir import TensorType, Value
 from shoal.jax.attributes import integer
 from shoal.jax.comparators import Key, sort_keys
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_bool, is_float, is_unsigned
 
+if TYPE_CHECKING:
+    from shoal.jax.arithmetic import Arithmetic
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.sort")
-def sort(importer, op: ir.Operation) -> list[Value]:
+def sort(importer: Importer, op: ir.Operation) -> list[Value]:
     """Keys go in front, as themselves or as numbers whose order is the one wanted."""
     keys = sort_keys(op.regions[0].blocks[0])
     if keys is None:
@@ -47,7 +55,7 @@ def _dimension(op: ir.Operation) -> int:
     return dim if dim >= 0 else dim + len(op.operands[0].type.shape)
 
 
-def _ordered(arith, op: ir.Operation, key: Key, value: Value, is_turned: bool) -> Value:
+def _ordered(arith: Arithmetic, op: ir.Operation, key: Key, value: Value, is_turned: bool) -> Value:
     """Numbers in the key's order; the value itself where its own order is that."""
     if is_float(value.type):
         if not key.is_total and not is_turned:
@@ -60,7 +68,7 @@ def _ordered(arith, op: ir.Operation, key: Key, value: Value, is_turned: bool) -
     return arith.flip(value) if is_turned else value
 
 
-def _normal_form(arith, value: Value) -> Value:
+def _normal_form(arith: Arithmetic, value: Value) -> Value:
     """One zero and one NaN, the largest number."""
     zero, nan = arith.constant(value.type, 0), arith.constant(value.type, float("nan"))
     value = arith.select(arith.compare("oeq", value, zero), zero, value)
@@ -68,23 +76,34 @@ def _normal_form(arith, value: Value) -> Value:
 
 
 @imports("chlo.top_k")
-def top_k(importer, op: ir.Operation) -> list[Value]:
+def top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """Of the last dimension."""
     return largest_along(importer, op, integer(op, "k"))
 
 
-def largest_along(importer, op: ir.Operation, k: int) -> list[Value]:
-    """The k largest elements of operand 0's last dimension, and their places."""
+def largest_along(
+    importer: Importer, op: ir.Operation, k: int, *, is_smallest: bool = False
+) -> list[Value]:
+    """The k largest, or smallest floats, of operand 0's last dimension, and their places."""
     arith, value = importer.arith, importer.operands(op)[0]
-    unsigned = is_unsigned(op.operands[0].type)
-    if is_bool(value.type):
-        number = arith.convert(value, "i8")
-    else:
-        number = arith.flip_sign_bit(value) if unsigned else value
+    to, back = _as_signed(arith, value, is_unsigned(op.operands[0].type))
+    if is_smallest:
+        to = back = partial(_negated, arith)
+    number = to(value)
     shape = importer.type(op.results[0]).shape
-    types = [type(number.type)(shape, number.type.element), type(number.type)(shape, "i32")]
+    types = [TensorType(shape, number.type.element), TensorType(shape, "i32")]
     found, places = importer.emit("shoal.top_k", [number], types, {"k": f"{k} : i64"})
-    places = arith.convert(places, importer.type(op.results[1]).element)
+    return [back(found), arith.convert(places, importer.type(op.results[1]).element)]
+
+
+def _as_signed(arith: Arithmetic, value: Value, unsigned: bool) -> tuple[Callable, Callable]:
+    """To numbers that top_k orders as these elements are, and back."""
     if is_bool(value.type):
-        return [arith.convert(found, "i1"), places]
-    return [arith.flip_sign_bit(found) if unsigned else found, places]
+        return lambda x: arith.convert(x, "i8"), lambda x: arith.convert(x, "i1")
+    if unsigned:
+        return arith.flip_sign_bit, arith.flip_sign_bit
+    return lambda x: x, lambda x: x
+
+
+def _negated(arith: Arithmetic, value: Value) -> Value:
+    return arith.op("arith.negf", [value])

@@ -14,16 +14,22 @@ XLA_FLAGS=--xla_force_host_platform_device_count=8 before importing it.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import numpy as np
+from jax._src import source_info_util
 from jax.sharding import NamedSharding, PartitionSpec
 
-from shoal.errors import InputError, ShoalError, TraceError
+from shoal.errors import InputError, TraceError
 from shoal.executable import CallStructure, Executable, Session, compile_text
 from shoal.jax.importer import import_stablehlo
+from shoal.jax.lowering import lower
+from shoal.mesh import Mesh
+
+# What JAX says of a function's place is the caller's of this file.
+source_info_util.register_exclusion(__file__)
 
 
 class Compiled:
@@ -44,7 +50,7 @@ class Compiled:
         function's, with NumPy's arrays.
         Raises InputError, and RunError with what processes wrote.
         """
-        return self.executable.run((arguments, keywords))
+        return self.executable.run((arguments, keywords) if keywords else arguments)
 
     __call__ = run
 
@@ -86,7 +92,7 @@ class JaxStructure(CallStructure):
     """Pytrees, also of containers that files do not know."""
 
     def __init__(self, in_tree: Any, out_tree: Any, out_keys: Sequence[Any]):
-        super().__init__(_plain(in_tree), _plain(out_tree))
+        super().__init__(_arguments(_plain(in_tree)), _plain(out_tree))
         self._in_tree = in_tree
         self._out_tree = out_tree
         # The implementation of each result that is an array of PRNG keys.
@@ -106,6 +112,12 @@ class JaxStructure(CallStructure):
             for array, key in zip(outputs, self._out_keys)
         ]
         return jax.tree.unflatten(self._out_tree, leaves)
+
+
+def _arguments(call: Any) -> Any:
+    """Of the pair (arguments, keywords) that JAX's calls are, the first alone where that is all."""
+    arguments, keywords = call["tuple"]
+    return call if keywords["dict"] else arguments
 
 
 def compile(
@@ -144,10 +156,13 @@ def compile(
         "donate_argnums": donate_argnums,
     }
     with _ambient(mesh):
-        traced = _jitted(function, jit_options).trace(*example)
-        lowered = traced.lower(lowering_platforms=("cpu",))
-    text = import_stablehlo(lowered, mesh=mesh)
-    if "shoal.mesh" not in text:
+        traced = _jitted(function, jit_options).trace(*jax.tree.map(_shape_of, example))
+        # Arguments that nothing reads stay: a call has them, too.
+        traced._params["keep_unused"] = True  # pylint: disable=protected-access
+        lowered = lower(traced)
+    devices = None if mesh is None else Mesh(dict(mesh.shape))
+    text = import_stablehlo(lowered, mesh=devices)
+    if '"shoal.mesh"' not in text:
         raise TraceError(
             "no mesh: pass in_shardings of NamedSharding, or mesh=, for instance"
             ' jax.sharding.AbstractMesh((8,), ("x",))'
@@ -158,24 +173,31 @@ def compile(
 
 
 def _jitted(function: Callable, jit_options: dict[str, Any]) -> Any:
+    given = {name: value for name, value in jit_options.items() if value not in (None, ())}
     if not hasattr(function, "trace"):
-        given = {name: value for name, value in jit_options.items() if value not in (None, ())}
-        # Arguments that nothing reads stay: a call has them, too.
-        return jax.jit(function, keep_unused=True, **given)
-    given = [name for name, value in jit_options.items() if value not in (None, ())]
+        return jax.jit(function, **given)
     if given:
         raise TraceError(f"the function is jitted already: give {', '.join(given)} to jax.jit")
     return function
 
 
-@contextlib.contextmanager
-def _ambient(mesh: Any) -> Iterator[None]:
+def _shape_of(leaf: Any) -> Any:
+    """Arrays as their types, so that no device need hold them."""
+    if isinstance(leaf, np.ndarray):
+        return jax.ShapeDtypeStruct(leaf.shape, jax.dtypes.canonicalize_dtype(leaf.dtype))
+    if isinstance(leaf, jax.Array):
+        sharding = leaf.sharding if isinstance(leaf.sharding, NamedSharding) else None
+        return jax.ShapeDtypeStruct(
+            leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.aval.weak_type
+        )
+    return leaf
+
+
+def _ambient(mesh: Any) -> contextlib.AbstractContextManager[Any]:
     """The mesh that PartitionSpecs inside of the function mean."""
     if mesh is None:
-        yield
-        return
-    with jax.sharding.use_abstract_mesh(getattr(mesh, "abstract_mesh", mesh)):
-        yield
+        return contextlib.nullcontext()
+    return jax.sharding.use_abstract_mesh(getattr(mesh, "abstract_mesh", mesh))
 
 
 def _over(mesh: Any, shardings: Any) -> Any:
@@ -188,7 +210,9 @@ def _over(mesh: Any, shardings: Any) -> Any:
             raise TraceError(f"{sharding}: a PartitionSpec needs mesh=, or use a NamedSharding")
         return NamedSharding(mesh, sharding)
 
-    is_leaf = lambda leaf: leaf is None or isinstance(leaf, PartitionSpec)  # noqa: E731
+    def is_leaf(leaf: Any) -> bool:
+        return leaf is None or isinstance(leaf, PartitionSpec)
+
     return None if shardings is None else jax.tree.map(named, shardings, is_leaf=is_leaf)
 
 
@@ -226,8 +250,10 @@ def _plain(tree: Any) -> Any:
     """A pytree's structure as CallStructure spells it; other containers are lists."""
     data = tree.node_data()
     if data is None:
-        return "*" if tree.num_leaves else None
+        return "*"
     kind, keys = data
+    if kind is type(None):
+        return None
     children = [_plain(child) for child in tree.children()]
     if kind is dict and all(isinstance(key, str) for key in keys):
         return {"dict": dict(zip(keys, children))}

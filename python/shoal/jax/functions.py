@@ -1,0 +1,98 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a StableHLO function says of itself: names, callees, its arguments and results."""
+
+from __future__ import annotations
+
+from jaxlib.mlir import ir
+
+from shoal.ir import quoted
+from shoal.jax.attributes import string
+from shoal.jax.locations import unique_names
+from shoal.jax.annotations import is_manual
+from shoal.jax.types import element_of
+
+Attributes = dict[str, str | None]
+
+NAME = "shoal.name"
+# Arguments and results whose integers have no sign to who calls the program.
+UNSIGNED = "shoal.unsigned"
+
+
+def is_private(function: ir.Operation) -> bool:
+    return string(function, "sym_visibility") == "private"
+
+
+def type_of(function: ir.Operation) -> ir.FunctionType:
+    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+
+
+def callees(function: ir.Operation) -> list[str]:
+    """The functions that an op's regions call, in their order."""
+    names = []
+
+    def visit(op: ir.Operation) -> ir.WalkResult:
+        if is_manual(op):  # what it calls is written where it stands
+            return ir.WalkResult.SKIP
+        for key in ("callee", "decomposition"):
+            if key in op.attributes:
+                names.append(string(op, key))
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit, ir.WalkOrder.PRE_ORDER)
+    return names
+
+
+def entries(functions: dict[str, ir.Operation]) -> list[str]:
+    """`main`, or else what is public."""
+    public = [name for name, op in functions.items() if not is_private(op)]
+    return ["main"] if "main" in public else public
+
+
+def reachable(functions: dict[str, ir.Operation]) -> list[str]:
+    """The entries and the functions that they call.
+
+    JAX leaves comparators of custom calls behind, which nothing calls.
+    """
+    found = entries(functions)
+    for name in found:
+        for callee in callees(functions[name]):
+            if callee in functions and callee not in found:
+                found.append(callee)
+    return found
+
+
+def argument_attributes(function: ir.Operation) -> list[Attributes]:
+    """Names, from JAX's locations, and signs of the entry's arguments."""
+    types = type_of(function).inputs
+    if is_private(function):
+        return [{} for _ in types]
+    locations = [argument.location for argument in function.regions[0].blocks[0].arguments]
+    paths = [
+        location.name_str if isinstance(location, ir.NameLoc) else "" for location in locations
+    ]
+    return [_port(*port) for port in zip(unique_names(paths, "arg"), types)]
+
+
+def result_attributes(function: ir.Operation) -> list[Attributes]:
+    """Names, from `jax.result_info`, and signs of the entry's results."""
+    types = type_of(function).results
+    if is_private(function):
+        return [{} for _ in types]
+    paths = [""] * len(types)
+    if "res_attrs" in function.attributes:
+        found = map(ir.DictAttr, ir.ArrayAttr(function.attributes["res_attrs"]))
+        paths = [
+            attributes["jax.result_info"].value if "jax.result_info" in attributes else ""
+            for attributes in found
+        ]
+    return [_port(*port) for port in zip(unique_names(paths, "result"), types)]
+
+
+def _port(name: str | None, type: ir.Type) -> Attributes:
+    attributes: Attributes = {}
+    if name:
+        attributes[NAME] = quoted(name)
+    if element_of(type).startswith("ui"):
+        attributes[UNSIGNED] = None
+    return attributes

@@ -1,0 +1,78 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""chlo.ragged_dot: what JAX lowers lax.ragged_dot to where it keeps the groups.
+
+For CPUs JAX masks the operands for every group instead, which multiplies as
+often as there are groups; lowered for TPUs the groups stay.
+"""
+
+from __future__ import annotations
+
+import string as characters
+from typing import TYPE_CHECKING
+
+from jaxlib.mlir import ir
+
+from shoal.ir import Value, quoted
+from shoal.jax.attributes import field
+from shoal.jax.ops.contractions import converted_operands, sum_element
+from shoal.jax.registry import Unsupported, imports
+from shoal.jax.types import is_unsigned, with_element
+
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
+_GROUP, _LETTERS = "Z", characters.ascii_uppercase[:-1] + characters.ascii_lowercase
+
+
+@imports("chlo.ragged_dot")
+def ragged_dot(importer: Importer, op: ir.Operation) -> Value:
+    numbers = str(op.attributes["ragged_dot_dimension_numbers"])
+    ranks = [len(operand.type.shape) for operand in op.operands]
+    spec, rows = ragged_spec(numbers, *ranks)
+    arith, type = importer.arith, importer.type(op.results[0])
+    operands = converted_operands(importer, op, type)
+    sizes = importer.operands(op)[2]
+    if sizes.type.element not in ("i32", "i64"):
+        sizes = arith.convert(sizes, "i32", unsigned=is_unsigned(op.operands[2].type))
+    summed = with_element(type, sum_element(operands[0].type.element, type.element))
+    attributes = {"spec": quoted(spec), "rows": quoted(rows)}
+    result = arith.op("shoal.ragged_dot", [*operands, sizes], summed, attributes)
+    return arith.convert(result, type.element)
+
+
+def ragged_spec(numbers: str, lhs_rank: int, rhs_rank: int, sizes_rank: int) -> tuple[str, str]:
+    """Spec and ragged letter, from CHLO's dimension numbers and the operands' ranks."""
+    (ragged,) = field(numbers, "lhs_ragged_dimensions")
+    groups = field(numbers, "rhs_group_dimensions")
+    batch, contracting = _pairs(numbers, "batching"), _pairs(numbers, "contracting")
+    if ragged in [left for left, _ in batch]:
+        raise Unsupported("its ragged dimension is a batching one")
+    letters = iter(_LETTERS)
+    lhs, rhs = [""] * lhs_rank, [""] * rhs_rank
+    for left, right in [*batch, *contracting]:
+        lhs[left] = rhs[right] = next(letters)
+    for dim in groups:
+        rhs[dim] = _GROUP
+    free = []
+    for side in (lhs, rhs):
+        for dim, letter in enumerate(side):
+            if not letter:
+                side[dim] = next(letters)
+                free.append(side[dim])
+    batch_letters = [lhs[left] for left, _ in batch]
+    summed = [lhs[left] for left, _ in contracting]
+    # Sizes may differ between batches, and between what stands before the rows.
+    kind = summed if lhs[ragged] in summed else free
+    prefix = [*batch_letters, *(letter for letter in lhs[:ragged] if letter in kind)]
+    sizes = [*(prefix if sizes_rank > 1 else []), _GROUP]
+    if len(sizes) != sizes_rank:
+        raise Unsupported(f"sizes of groups of rank {sizes_rank}")
+    result = [*([] if groups else [_GROUP]), *batch_letters, *free]
+    terms = ",".join("".join(term) for term in (lhs, rhs, sizes))
+    return f"{terms}->{''.join(result)}", lhs[ragged]
+
+
+def _pairs(numbers: str, kind: str) -> list[tuple[int, int]]:
+    sides = (field(numbers, f"{side}_{kind}_dimensions") for side in ("lhs", "rhs"))
+    return list(zip(*sides, strict=True))

@@ -1,0 +1,16 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""docs/JAX.md lists what can be imported, and nothing else."""
+
+import re
+
+import shoal.jax
+from shoal_testing import ROOT
+
+
+def test_page_lists_every_op():
+    page = (ROOT / "docs/JAX.md").read_text()
+    rows = [row.split("|")[1] for row in page.splitlines() if row.startswith("| `")]
+    names = [name for row in rows for name in re.findall(r"`([^`]*\.[^`]*)`", row)]
+    assert len(names) == len(set(names))
+    assert sorted(names) == shoal.jax.supported_ops()

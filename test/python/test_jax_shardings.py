@@ -1,0 +1,174 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Forms of shardings that JAX's programs of the conformance run lack, imported and run."""
+
+import pytest
+from shoal_testing import shoal_run
+
+pytest.importorskip("jax")
+
+from shoal import UnsupportedError
+from shoal.jax import import_stablehlo
+
+T = "tensor<8x8xf32>"
+M = 'sdy.mesh @m = <["x"=2, "y"=4]>\n'
+
+
+def function(body, arguments=f"%a: {T}", results=T):
+    return f"func.func public @main({arguments}) -> ({results}) {{\n{body}\n}}"
+
+
+def of_op(sharding):
+    return function(f"%0 = stablehlo.add %a, %a {{{sharding}}} : {T}\nreturn %0 : {T}")
+
+
+PROGRAMS = {
+    "two_meshes_over_the_same_devices": M
+    + 'sdy.mesh @n = <["e"=4, "t"=2]>\n'
+    + function(
+        f"""%0 = sdy.sharding_constraint %a <@m, [{{"x"}}, {{"y"}}]> : {T}
+        %1 = sdy.sharding_constraint %0 <@n, [{{"e"}}, {{"t"}}]> : {T}
+        return %1 : {T}"""
+    ),
+    "another_order_of_devices": M
+    + 'sdy.mesh @n = <["x"=2, "y"=4], device_ids=[7,6,5,4,3,2,1,0]>\n'
+    + function(
+        f"""%0 = sdy.sharding_constraint %a <@m, [{{"x"}}, {{"y"}}]> : {T}
+        %1 = sdy.sharding_constraint %0 <@n, [{{"x"}}, {{"y"}}]> : {T}
+        return %1 : {T}"""
+    ),
+    "an_inlined_mesh": of_op(
+        'sdy.sharding = #sdy.sharding_per_value<[<mesh<["z"=8]>, [{"z"}, {}]>]>'
+    ),
+    "sub_axes_and_reshard": M
+    + function(
+        f"""%0 = sdy.sharding_constraint %a <@m, [{{"y":(1)2}}, {{"y":(2)2}}]> : {T}
+        %1 = sdy.reshard %0 <@m, [{{"y":(2)2}}, {{"x"}}]> : {T}
+        return %1 : {T}"""
+    ),
+    "what_steers_propagation_alone": M
+    + function(
+        f"""%0 = sdy.sharding_constraint %a <@m, [{{"x", ?}}p1, {{?}}], replicated={{"y"}}> : {T}
+        sdy.sharding_group %0 group_id=3 : {T}
+        %1 = sdy.propagation_barrier %0 allowed_direction=NONE : {T}
+        %2 = sdy.sharding_constraint %1 <@m, [{{}}, {{}}], unreduced={{"x"}}> : {T}
+        return %2 : {T}"""
+    ),
+    "listed_tiles_in_any_order": of_op('mhlo.sharding = "{devices=[4,2]5,1,0,2,3,4,7,6}"'),
+    "a_tuple_of_tilings": function(
+        f"""%0:2 = stablehlo.optimization_barrier
+          {{mhlo.sharding = "{{{{devices=[8,1]<=[8]}}, {{devices=[2,1,4]<=[8] last_tile_dim_replicate}}}}"}}
+          %a, %a : {T}, {T}
+        %1 = stablehlo.add %0#0, %0#1 : {T}
+        return %1 : {T}"""
+    ),
+    "gspmd_beside_shardy": M
+    + function(
+        f"""%0 = sdy.sharding_constraint %a <@m, [{{"x"}}, {{"y"}}]> : {T}
+        %1 = stablehlo.custom_call @Sharding(%0) {{backend_config = "unspecified_dims=[1]",
+          mhlo.sharding = "{{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dim_replicate}}"}} : ({T}) -> {T}
+        return %1 : {T}"""
+    ),
+    "manual_over_a_mesh_in_its_own_order": 'sdy.mesh @m = <["x"=4], device_ids=[3,1,2,0]>\n'
+    + function(
+        f"""%0 = sdy.manual_computation(%a) in_shardings=[<@m, [{{"x"}}, {{}}]>]
+          out_shardings=[<@m, [{{}}, {{}}]>] manual_axes={{"x"}} (%p: tensor<2x8xf32>) {{
+          %g = "stablehlo.all_gather"(%p) <{{all_gather_dim = 0 : i64,
+            channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+            replica_groups = dense<[[3, 1, 2, 0]]> : tensor<1x4xi64>, use_global_device_ids}}>
+            : (tensor<2x8xf32>) -> {T}
+          sdy.return %g : {T}
+        }} : ({T}) -> {T}
+        return %0 : {T}"""
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_values_stay(name, tmp_path):
+    path = tmp_path / "program.mlir"
+    path.write_text(import_stablehlo(PROGRAMS[name]))
+    devices = 4 if "in_its_own_order" in name else 8
+    flags = (f"--devices={devices}", "--random-inputs=1", "--compare")
+    shoal_run(path, *flags).expect_success()
+
+
+def manual(body, axes='"x"', arguments="(%p: tensor<4x8xf32>)"):
+    return M + function(
+        f"""%0 = sdy.manual_computation(%a) in_shardings=[<@m, [{{"x"}}, {{}}]>]
+          out_shardings=[<@m, [{{"x"}}, {{}}]>] manual_axes={{{axes}}} {arguments} {{
+          {body}
+        }} : ({T}) -> {T}
+        return %0 : {T}"""
+    )
+
+
+def permute(pairs):
+    return f"""%r = "stablehlo.collective_permute"(%p) <{{
+        channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>,
+        source_target_pairs = dense<{pairs}> : tensor<{len(pairs)}x2xi64>}}>
+        : (tensor<4x8xf32>) -> tensor<4x8xf32>
+      sdy.return %r : tensor<4x8xf32>"""
+
+
+REDUCE = """%r = "stablehlo.all_reduce"(%p) <{replica_groups = dense<GROUPS> : tensor<SIZExi64>CHANNEL}> ({
+    ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+      %d = stablehlo.COMBINER %b, %c : tensor<f32>
+      stablehlo.return %d : tensor<f32>
+    }) : (tensor<4x8xf32>) -> tensor<4x8xf32>
+    sdy.return %r : tensor<4x8xf32>"""
+CHANNEL = ", channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids"
+
+
+def reduce(groups, combiner="add", channel=CHANNEL):
+    size = f"{len(groups)}x{len(groups[0])}"
+    text = REDUCE.replace("GROUPS", str(groups)).replace("SIZE", size)
+    return text.replace("COMBINER", combiner).replace("CHANNEL", channel)
+
+
+@pytest.mark.parametrize(
+    "program, message",
+    [
+        (manual(reduce([[0, 1, 2, 3], [4, 5, 6, 7]])), r"replica_groups .* are no axes of @m"),
+        (manual(reduce([[0, 5], [1, 4], [2, 6], [3, 7]])), r"replica_groups .* are no axes of @m"),
+        (manual(reduce([[0, 4], [1, 5], [2, 6], [3, 7]], "power")), "a combiner of stablehlo.power"),
+        (manual(reduce([[0, 4], [1, 5], [2, 6], [3, 7]], channel="")), "groups of replicas"),
+        (manual(permute([[0, 4], [1, 2]])), "not the same for all devices"),
+        (
+            manual(
+                """%i = stablehlo.partition_id : tensor<ui32>
+                %f = stablehlo.convert %i : (tensor<ui32>) -> tensor<f32>
+                %r = stablehlo.broadcast_in_dim %f, dims = [] : (tensor<f32>) -> tensor<4x8xf32>
+                sdy.return %r : tensor<4x8xf32>"""
+            ),
+            r"partition_id .* is manual along \['x'\] only",
+        ),
+        (
+            manual(
+                """%r = sdy.manual_computation(%p) in_shardings=[<@m, [{"y"}, {}]>]
+                  out_shardings=[<@m, [{"y"}, {}]>] manual_axes={"y"} (%q: tensor<1x8xf32>) {
+                  sdy.return %q : tensor<1x8xf32>
+                } : (tensor<4x8xf32>) -> tensor<4x8xf32>
+                sdy.return %r : tensor<4x8xf32>"""
+            ),
+            'nested in another and split over "y"',
+        ),
+        (
+            "module attributes {mhlo.num_replicas = 2 : i32} {" + function(f"return %a : {T}") + "}",
+            "mhlo.num_replicas = 2",
+        ),
+        (
+            function(
+                f'%0 = "stablehlo.all_reduce"(%a) <{{replica_groups = dense<0> : tensor<1x1xi64>}}> ({{\n'
+                "^bb0(%b: tensor<f32>, %c: tensor<f32>):\n"
+                "  %d = stablehlo.add %b, %c : tensor<f32>\n  stablehlo.return %d : tensor<f32>\n"
+                f"}}) : ({T}) -> {T}\nreturn %0 : {T}"
+            ),
+            "outside of a region",
+        ),
+        (of_op('mhlo.sharding = "{devices=[4]<=[4]}"'), "tiles of rank 1 of a tensor of rank 2"),
+    ],
+)
+def test_refused(program, message):
+    with pytest.raises(UnsupportedError, match=message):
+        import_stablehlo(program)
