@@ -140,7 +140,7 @@ def adam(parameters, state, gradients, rate, b1=0.9, b2=0.99, eps=1e-8):
 
 def initial_state(parameters):
     zeros = jax.tree.map(jnp.zeros_like, parameters)
-    return jnp.float32(0), zeros, zeros
+    return jnp.zeros_like(parameters["norm"][0]), zeros, zeros
 
 
 def training_step(config, constrain, parameters, state, tokens):

@@ -3,13 +3,16 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains a JAX Mixture-of-Experts Transformer on 4 processes, beside JAX on one device.
 
-Usage: mpirun -n 4 python examples/jax_moe_training/train.py [--steps N] [--losses FILE]
+Usage: mpirun -n 4 python examples/jax_moe_training/train.py [--steps N] [--x64] [--losses FILE]
 
 Rank 0 imports the training step (value_and_grad and Adam) from JAX, compiles it
 and gives it to the others. Every rank keeps its shards of parameters and of
 Adam's moments from step to step. The sentences, in the languages of the world,
-are Debian's iso-codes. Exits 1 where a loss differs from JAX's by more than 1e-3
-of it, or does not fall.
+are Debian's iso-codes. Exits 1 where the losses differ from JAX's or do not fall.
+
+Sums in another order round otherwise. In float32 such a difference at last sends
+a token to another expert than in JAX (after some 50 steps), and the curves part
+by a few thousandths; in float64 (--x64) they are the same to the end.
 """
 
 import argparse
@@ -36,7 +39,8 @@ import shoal.jax
 
 ROOT = Path(__file__).resolve().parents[2]
 MESH = AbstractMesh((2, 2), ("data", "expert"))
-TOLERANCE = 1e-3  # relative; rounding differences grow from step to step
+# Relative, of every loss and of the first 20.
+TOLERANCES = {"float32": (2e-2, 1e-5), "float64": (1e-8, 1e-12)}
 
 
 def batches(config, steps, seed=0):
@@ -92,23 +96,30 @@ def train_in_jax(config, parameters, state, data):
     return losses
 
 
-def report(losses, expected):
+def report(losses, expected, dtype):
     """Prints both curves; whether they agree and fall."""
     print("step  4 processes  JAX, one device")
     for step in range(0, len(losses), max(1, len(losses) // 10)):
         print(f"{step:4}  {losses[step]:11.5f}  {expected[step]:15.5f}")
-    worst = np.max(np.abs(np.subtract(losses, expected)) / np.abs(expected))
-    print(f"largest relative difference of a loss: {worst:.1e}, allowed {TOLERANCE:.0e}")
+    differences = np.abs(np.subtract(losses, expected)) / np.abs(expected)
+    worst, worst_early = np.max(differences), np.max(differences[:20])
+    allowed, allowed_early = TOLERANCES[dtype]
+    print(
+        f"largest relative difference of a loss: {worst:.1e}, allowed {allowed:.0e};"
+        f" of the first 20: {worst_early:.1e}, allowed {allowed_early:.0e}"
+    )
     falls = len(losses) < 50 or np.mean(losses[-10:]) < 0.75 * losses[0]
-    return worst <= TOLERANCE and falls
+    return worst <= allowed and worst_early <= allowed_early and falls
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--steps", type=int, default=100)
+    parser.add_argument("--x64", action="store_true", help="compute in float64")
     parser.add_argument("--losses", type=Path, help="write both curves here, as JSON")
     options = parser.parse_args()
 
+    jax.config.update("jax_enable_x64", options.x64)
     config, comm = Config(), MPI.COMM_WORLD
     parameters = initial_parameters(config, jax.random.key(0))
     state, data = initial_state(parameters), batches(config, options.steps)
@@ -121,7 +132,7 @@ def main():
     well = True
     if comm.rank == 0:
         expected = train_in_jax(config, parameters, state, data)
-        well = report(losses, expected)
+        well = report(losses, expected, "float64" if options.x64 else "float32")
         if options.losses:
             curves = {"processes": losses, "jax": expected}
             options.losses.write_text(json.dumps(curves))

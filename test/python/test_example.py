@@ -32,10 +32,10 @@ def test_a_jax_transformer_trains_as_in_jax(tmp_path, monkeypatch):
     paths = [str(BIN.parent / "python"), os.environ.get("PYTHONPATH", "")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
     script, curves = ROOT / "examples/jax_moe_training/train.py", tmp_path / "losses.json"
-    command = ["mpirun", "-n", "4", sys.executable, script, "--steps", "100", "--losses", curves]
+    command = ["mpirun", "-n", "4", sys.executable, script, "--x64", "--losses", curves]
     run(*command, timeout=300).expect_success()
     losses = load_json(curves)
     ours, expected = losses["processes"], losses["jax"]
     assert len(ours) == 100
-    np.testing.assert_allclose(ours, expected, rtol=1e-3)
+    np.testing.assert_allclose(ours, expected, rtol=1e-8)
     assert np.mean(ours[-10:]) < 0.75 * ours[0]
