@@ -77,7 +77,7 @@ def train(executable, comm, parameters, state, data):
     losses = []
     with executable.open(comm) as session:
         for tokens in data:
-            parameters, state, loss = session.run(parameters, state, tokens)
+            parameters, state, loss = session.run((parameters, state, tokens))
             losses.append(float(loss))
     return losses
 

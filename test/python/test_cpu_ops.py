@@ -292,6 +292,10 @@ def add_float_ops(p):
     for op in "addf subf mulf divf remf maximumf minimumf maxnumf minnumf".split():
         p.unary(f"arith.{op}", "%a", "%c")
     p.unary("arith.negf", "%a")
+    beyond = p.unary("arith.divf", "%a", p.unary("arith.subf", "%c", "%c"))
+    for op in ("isinf", "isnan", "isfinite"):
+        for operand in (beyond, "%a"):
+            p.add(f"math.{op} {operand} : {a}", p.type(7, 5, element="i1"))
     for predicate in ("olt", "oeq", "une", "uge", "ord"):
         less = p.add(
             f"arith.cmpf {predicate}, %a, %c : {a}", p.type(7, 5, element="i1")

@@ -5,7 +5,8 @@
 import os
 import sys
 
-from shoal_testing import BIN, ROOT, run
+import numpy as np
+from shoal_testing import BIN, ROOT, load_json, run
 
 
 def test_the_moe_layer_example_runs_and_checks_itself(tmp_path):
@@ -25,3 +26,16 @@ def test_the_layer_in_python_runs_and_checks_itself(monkeypatch):
     assert "byte tokens" in output
     assert "'all_to_all': " in output
     assert "largest relative difference from NumPy" in output
+
+
+def test_a_jax_transformer_trains_as_in_jax(tmp_path, monkeypatch):
+    paths = [str(BIN.parent / "python"), os.environ.get("PYTHONPATH", "")]
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+    script, curves = ROOT / "examples/jax_moe_training/train.py", tmp_path / "losses.json"
+    command = ["mpirun", "-n", "4", sys.executable, script, "--steps", "100", "--losses", curves]
+    run(*command, timeout=300).expect_success()
+    losses = load_json(curves)
+    ours, expected = losses["processes"], losses["jax"]
+    assert len(ours) == 100
+    np.testing.assert_allclose(ours, expected, rtol=1e-3)
+    assert np.mean(ours[-10:]) < 0.75 * ours[0]

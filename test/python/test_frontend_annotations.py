@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Annotations, manual regions, names and shardings of arguments and results."""
 
+import functools
+
 import numpy as np
 import pytest
 
@@ -103,6 +105,30 @@ def test_names(tmp_path):
     assert list(program.inputs) == ["scale", "x"]
     assert program.inputs["scale"].dtype == np.float32
     assert list(program.outputs) == ["result0"]
+
+
+class Scale:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __call__(self, x):
+        return x * self.factor
+
+
+@pytest.mark.parametrize(
+    "function", [Scale(2), functools.partial(lambda x, n: x * n, n=2), lambda x, n=2: x * n]
+)
+def test_what_is_called_like_a_function(tmp_path, function):
+    assert_same("x", evaluate(tmp_path, function, X), X * 2)
+
+
+def test_all_that_is_exported_says_what_it_is():
+    for owner, names in ((shoal, shoal.__all__), (shoal.Value, vars(shoal.Value))):
+        for name in names:
+            thing = getattr(owner, name)
+            if callable(thing) and not name.startswith("_"):
+                assert thing.__doc__, name
+    assert len(set(shoal.__all__)) == len(shoal.__all__)
 
 
 def test_manual(tmp_path):

@@ -133,21 +133,21 @@ def test_the_compilers_errors_have_the_users_line():
 def test_the_compilers_warnings_are_at_the_users_line():
     def called(x):
         y = shoal.constrain(x, P("x"))
-        return shoal.custom_call("identity", [y], [TensorSpec((4, 6), "float32")])[0]
+        return shoal.custom_call("anything", [y], [TensorSpec((4, 6), "float32")])[0]
 
-    with pytest.warns(shoal.CompileWarning) as warned:
-        shoal.compile(called, (X,), MESH)
+    text = shoal.trace(called, (X,), MESH)
+    with pytest.warns(
+        shoal.CompileWarning, match=f"{__file__}:{called.__code__.co_firstlineno + 2}:"
+    ) as warned:
+        shoal.executable.statistics_of_text(text)
     assert {warning.filename for warning in warned} == {__file__}
 
 
-def test_arguments_by_keyword():
-    exe = shoal.compile(lambda x, scale: x * scale, {"x": X, "scale": 2.0})
-    assert_same("y", exe.run({"x": X, "scale": 3.0}), X * 3)
-
-
-def test_names_and_options():
-    exe = shoal.compile(lambda x: x + 1, (X,), MESH, name="plus_one", out_shardings=P("x"))
-    assert exe.name == "plus_one" and exe.devices == 2
+def test_arguments_by_keyword_names_and_options():
+    args = {"x": X, "scale": 2.0}
+    exe = shoal.compile(lambda x, scale: x * scale, args, MESH, name="scaled", out_shardings=P("x"))
+    assert exe.name == "scaled" and exe.devices == 2
     assert exe.outputs[0].local_shape == (2, 6)
+    assert_same("y", exe.run({"x": X, "scale": 3.0}), X * 3)
     with pytest.raises(TypeError, match="no_such_option"):
         shoal.compile(lambda x: x, (X,), no_such_option=1)

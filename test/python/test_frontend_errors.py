@@ -177,6 +177,11 @@ def iterates_over_a_scalar(x):
         (lambda x: x & 1, "&: expected bools or integers, got float32"),
         (lambda x: -(x > 0), "negative: the operand is bool; use ~"),
         (lambda x: (x > 0) - (x > 1), "subtract: the operands are bool"),
+        (lambda x: x.astype("int32").at[0].set(0.5), "at: an update: float for elements of int32"),
+        (
+            lambda x: shoal.pad(x > 0, [(1, 0), (0, 0)], 2),
+            "pad: the value: int for elements of bool",
+        ),
         (lambda x: x.astype("int32") ** -1, "int32 to the power -1 is no integer"),
         (lambda x: shoal.where(x, 1, 0), "expected a condition of bool, got float32"),
         (lambda x: x[x > 0], "expected integers .for a mask: shoal.where."),

@@ -92,8 +92,9 @@ def test_updates_broadcast_and_take_the_operands_type(tmp_path):
     "index, update, message",
     [
         (np.s_[1], np.ones(3), r"update of shape \[3\] for a part of shape \[4, 5\]"),
-        (np.s_[1], np.float64(np.ones(5)), "update of float64 for elements of float32"),
+        (np.s_[1], np.float64(np.ones(5)), "an update: float64 for elements of float32"),
         (np.s_[1:, [0, 1]], 1.0, "slice of dimension 0 beside arrays"),
+        (np.s_[0], 1 + 1j, "got complex"),
         (np.s_[3], 1.0, "index of dimension 0: 3 is out of range for size 3"),
     ],
 )

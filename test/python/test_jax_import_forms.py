@@ -69,6 +69,15 @@ def test_exported_programs():
         np.testing.assert_allclose(portable[name], direct[name], rtol=1e-5, atol=1e-6)
 
 
+def test_special_functions_of_older_exports():
+    text = """
+func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %0 = stablehlo.custom_call @mhlo.erf(%x) {mhlo.attributes = {}} : (tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}"""
+    assert '"math.erf"(%0) : (tensor<2xf32>)' in shoal.jax.import_stablehlo(text)
+
+
 def test_names_of_arguments_and_results():
     text = shoal.jax.import_stablehlo(lowered())
     names = re.findall(r'shoal.name = "([^"]*)"', text)

@@ -36,6 +36,7 @@ def reductions(x, n):
         "argmax_u8": lax.argmax(x, 1, jnp.uint8),
         "initial": jnp.max(x, 1, initial=0.5),
         "initial_sum": jnp.sum(n, initial=7),
+        "initial_unsigned": jnp.max(u, 1, initial=jnp.uint32(2**31)),
         "bits": lax.reduce(n, jnp.int32(-8), lax.bitwise_and, (0,)),
         "xor": lax.reduce(n, jnp.int32(3), lax.bitwise_xor, (0,)),
         "pairs": lax.reduce(
@@ -52,7 +53,12 @@ def scans(x, n):
     for kind in ("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp"):
         scan = getattr(lax, kind)
         results |= {kind: scan(x, 1), f"{kind}_reverse": scan(x, 2, reverse=True)}
-    return results | {"integers": lax.cumsum(n, 0), "associative": lax.associative_scan(jnp.add, n)}
+    u = lax.bitcast_convert_type(n, jnp.uint32)
+    return results | {
+        "unsigned": lax.cummax(u, 1),
+        "integers": lax.cumsum(n, 0),
+        "associative": lax.associative_scan(jnp.add, n),
+    }
 
 
 def orders(x, n):
@@ -80,6 +86,15 @@ def orders(x, n):
 @pytest.mark.parametrize("program", [reductions, scans, orders], ids=lambda p: p.__name__)
 def test_along_dimensions(program):
     compare_with_jax(program, WITH_NAN, N)
+
+
+def test_general_forms_are_recognised():
+    """Regions of JAX's are ops of Shoal's, that split at less cost."""
+    text = shoal.jax.import_stablehlo(jax.jit(reductions).lower(WITH_NAN, N))
+    assert text.count('"shoal.argmax"') == 9 and text.count('"shoal.argmin"') == 8
+    assert text.count('"shoal.reduce_region"') == 2  # the exclusive or and the pairs
+    text = shoal.jax.import_stablehlo(jax.jit(scans).lower(WITH_NAN, N))
+    assert text.count('"shoal.cumulative"') == 10 and '"shoal.reduce_window"' not in text
 
 
 PLACES = np.array([0, 2, -1, 7], np.int32)

@@ -175,7 +175,8 @@ def test_data_do_not_grow_with_the_devices(pages, tmp_path):
     lengths = []
     for data, model in ((2, 2), (128, 16)):
         source, page = tmp_path / f"{data}.mlir", tmp_path / f"{data}.html"
-        source.write_text(text.replace('"data" = 128, "model" = 16', f'"data" = {data}, "model" = {model}'))
+        sizes = f'"data" = {data}, "model" = {model}'
+        source.write_text(text.replace('"data" = 128, "model" = 16', sizes))
         run(BIN / "shoalc", source, "--emit=report", "-o", page).expect_success()
         lengths.append(len(page.read_text()))
     assert abs(lengths[1] - lengths[0]) < 4000

@@ -10,7 +10,7 @@ from unittest import mock
 import pytest
 from conftest import PATHS
 from executable_cases import SCALED, UNEVEN
-from shoal_testing import ROOT, run
+from shoal_testing import ROOT, needs_emulation, run
 
 import shoal
 
@@ -78,3 +78,15 @@ def test_a_step_that_fails_ends_the_job(tmp_path):
     ended = run_ranks(f"a_step_fails:{path}")
     assert ended.code != 0 and "ended after" not in ended.stderr
     assert 'custom_call "fail_on_zero"' in ended.stderr and "42" in ended.stderr
+
+
+@needs_emulation
+def test_sessions_of_programs_for_cuda(tmp_path, monkeypatch):
+    """On the emulated device; host arrays are copied there and back."""
+    path = tmp_path / "scaled"
+    shoal.compile_text(SCALED, "cuda", cuda_arch="emulated").save(path)
+    # Its libraries want this one's thread-local storage in the static block.
+    library = run("cc", "-print-file-name=libstdc++.so.6").stdout.strip()
+    monkeypatch.setenv("LD_PRELOAD", library)
+    ended = run_ranks(f"whole_and_local:{path}", f"one_rank_is_wrong:{path}").expect_success()
+    assert ended.stdout.count("one_rank_is_wrong") == 4

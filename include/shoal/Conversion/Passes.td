@@ -234,7 +234,7 @@ def ApproximateMath : Pass<"shoal-approximate-math"> {
 }
 
 def ExpandMath : Pass<"shoal-expand-math"> {
-  let summary = "Write out math functions that GPUs' libraries do not have";
+  let summary = "Write out math functions that libraries do not have";
   let description = [{
     `math.isinf`, `math.clampf` and `math.ipowi` on scalars become `arith`; a
     power becomes a loop over the bits of its exponent.

@@ -7,12 +7,17 @@ const MAX_LISTED = 20;
 const collectiveView = { key: "total", descending: true, all: false };
 
 const collectiveColumns = [
-  { title: "Collective", key: "kind", cell: (c) => [showKind(c.kind), c.op === null ? null : linkTo(report.ops[c.op])] },
-  { title: "Axes", key: "axes", cell: (c) => [formatAxes(c.axes), element("span", { class: "muted small" }, `groups of ${c.group_size}`)], className: "stack" },
+  { title: "Collective", key: "kind", cell: (c) => [showKind(c.kind), c.op === null ? null : linkTo(opOf(c))] },
+  { title: "Axes", key: "axes", cell: showAxes, className: "stack" },
   { title: "Sent by a device", key: "total", cell: showSent, className: "number sent" },
   { title: "Why", key: "reason", cell: showReason, className: "why" },
-  { title: sourceTitle(), key: "op", cell: (c) => showSource(c.op === null ? null : report.ops[c.op]), className: "source-cell" },
+  { title: sourceTitle(), key: "op", cell: (c) => showSource(opOf(c)), className: "source-cell" },
 ];
+
+function showAxes(collective) {
+  const group = element("span", { class: "muted small" }, `groups of ${collective.group_size}`);
+  return [formatAxes(collective.axes), group];
+}
 
 function sentBytes() {
   return report.collectives.reduce((sum, collective) => sum + collective.total, 0);
@@ -41,9 +46,10 @@ function showChange(reason) {
   const change = /^(.*?):? ?(<@[^]*>) -> (<@[^]*>)$/.exec(reason);
   if (!change) return element("span", {}, reason || "–");
   const [, words, from, to] = change;
+  const sharding = (text) => element("code", {}, shortSharding(text));
   return [
     element("span", {}, words),
-    element("span", { class: "change" }, element("code", {}, shortSharding(from)), " → ", element("code", {}, shortSharding(to))),
+    element("span", { class: "change" }, sharding(from), " → ", sharding(to)),
   ];
 }
 

@@ -31,6 +31,11 @@ function linkBuffer(report, buffer, index) {
   if (buffer.op !== null) report.ops[buffer.op].buffers.push(buffer);
 }
 
+// The op of a collective or buffer; null where a pass made one of its own.
+function opOf(part) {
+  return part.op === null ? null : report.ops[part.op];
+}
+
 function layoutOf(value) {
   return value.layout === undefined ? null : report.layouts[value.layout];
 }

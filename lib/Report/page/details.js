@@ -19,9 +19,12 @@ function showDetails(op) {
 function showNothing() {
   replaceContent(
     byId("details"),
-    element("p", { class: "muted" }, "Choose an op to see which device holds which block of its result, why, and where it comes from."),
-    element("p", { class: "muted" }, element("kbd", {}, "/"), " search, ", element("kbd", {}, "↑"), element("kbd", {}, "↓"), " other ops, ",
-      element("kbd", {}, "Esc"), " close"));
+    element(
+      "p", { class: "muted" },
+      "Choose an op to see which device holds which block of its result, why, and where it comes from."),
+    element(
+      "p", { class: "muted" }, element("kbd", {}, "/"), " search, ",
+      element("kbd", {}, "↑"), element("kbd", {}, "↓"), " other ops, ", element("kbd", {}, "Esc"), " close"));
 }
 
 function facts(pairs) {
@@ -63,30 +66,29 @@ function showValue(value, isResult) {
     facts([
       ["on a device", showLocalShape(value), value.bytes === undefined ? null : ` ${formatBytes(value.bytes)}`],
       layout && isResult ? ["layout", describeLayout(layout)] : null,
-      value.origin && isResult ? ["chosen", showOrigin(value.origin)] : null,
-      isResult ? null : ["made by", value.def ? linkTo(value.def, `#${value.def.index} ${value.def.shortName}`) : "an argument"],
+      value.origin && isResult ? ["chosen", value.origin] : null,
+      isResult ? null : ["made by", value.def ? nameLink(value.def) : "an argument"],
       isResult && value.users.length ? ["used by", showUsers(value.users)] : null,
       isResult && value.def ? buffersFact(value.def) : null,
     ]),
     isResult && layout ? [showBlocks(value), showDeviceProbe(value, layout)] : null,
     isResult && !layout && value.shape
-      ? element("p", { class: "muted" }, "An intermediate value of one device: it is no shard of a value of the global program.")
+      ? element("p", { class: "muted" }, "Of one device alone: no shard of a value of the global program.")
       : null);
 }
 
-function showOrigin(text) {
-  return element("span", {}, text);
-}
-
 function showUsers(users) {
-  const shown = users.slice(0, 12).flatMap((op, index) => [index ? ", " : "", linkTo(op, `#${op.index} ${op.shortName}`)]);
+  const shown = users.slice(0, 12).flatMap((op, index) => [index ? ", " : "", nameLink(op)]);
   if (users.length > 12) shown.push(` and ${users.length - 12} more`);
   return element("span", {}, shown);
 }
 
 function buffersFact(op) {
   if (op.buffers.length === 0) return null;
-  const texts = op.buffers.map((buffer) => `${formatBytes(buffer.bytes)} in the arena at ${formatCount(buffer.offset)}, steps ${buffer.first}–${buffer.last}`);
+  const texts = op.buffers.map((buffer) => {
+    const place = `in the arena at ${formatCount(buffer.offset)}`;
+    return `${formatBytes(buffer.bytes)} ${place}, steps ${buffer.first}–${buffer.last}`;
+  });
   return ["memory", texts.slice(0, 3).join("; ")];
 }
 

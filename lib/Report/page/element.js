@@ -52,6 +52,10 @@ function linkTo(op, text) {
   return element("a", { href: `#op-${op.index}` }, text || `#${op.index}`);
 }
 
+function nameLink(op) {
+  return linkTo(op, `#${op.index} ${op.shortName}`);
+}
+
 // The file's name stands in the title where all lines are of one file.
 function sourceTitle() {
   return report.files.length === 1 ? `Source (${baseName(report.files[0].name)})` : "Source";

@@ -11,7 +11,8 @@ function showFilter() {
     oninput: (event) => changeFilter({ text: event.target.value }),
   });
   const only = element("input", {
-    type: "checkbox", id: "collectives-only", onchange: (event) => changeFilter({ collectivesOnly: event.target.checked }),
+    type: "checkbox", id: "collectives-only",
+    onchange: (event) => changeFilter({ collectivesOnly: event.target.checked }),
   });
   const form = byId("filter");
   replaceContent(
@@ -25,8 +26,9 @@ function kindMenu() {
   for (const op of report.ops) counts.set(op.name, (counts.get(op.name) || 0) + 1);
   const names = [...counts.keys()].sort();
   const options = names.map((name) => element("option", { value: name }, `${name} (${counts.get(name)})`));
+  const choose = (event) => changeFilter({ kind: event.target.value });
   return element(
-    "select", { id: "kind", "aria-label": "Kind of op", onchange: (event) => changeFilter({ kind: event.target.value }) },
+    "select", { id: "kind", "aria-label": "Kind of op", onchange: choose },
     element("option", { value: "" }, "all ops"), options);
 }
 

@@ -45,7 +45,7 @@ function showIcon(value) {
 function showKey() {
   const signs = [
     [(layout) => splitDims(layout).length > 0, "a block for each shard, in the color of the axis that splits it"],
-    [(layout) => splitDims(layout).length === 0 && !layout.partial.length && !layout.manual.length, "every device holds all of it"],
+    [isReplicated, "every device holds all of it"],
     [(layout) => layout.partial.length > 0, "every device holds addends of a sum"],
     [(layout) => layout.manual.length > 0, "written for one device"],
   ];
@@ -53,7 +53,8 @@ function showKey() {
     const layout = report.layouts.findIndex(has);
     return layout < 0 ? null : [{ layout }, text];
   });
-  if (report.values.some((value) => value.layout === undefined)) entries.push([{}, "of one device alone: no shard of a value of the program"]);
+  if (report.values.some((value) => value.layout === undefined))
+    entries.push([{}, "of one device alone: no shard of a value of the program"]);
   replaceContent(byId("key"), entries.filter(Boolean).map(([value, text]) =>
     element("span", { class: "entry" }, showIcon(value), text)));
 }
@@ -112,11 +113,12 @@ function drawCell(layout, at, box) {
   const width = box.width / at.drawnColumns;
   const height = box.height / at.drawnRows;
   const place = { x: box.x + at.column * width, y: box.y + at.row * height, width, height };
+  const over = at.down === null ? 1 : 0.7; // so that what is below shows
   const cell = [shape("rect", { class: "cell", ...place })];
   if (at.down !== null)
     cell.push(paint(place, layout.dims[at.down][0].axis, shade(at.row, at.drawnRows)));
   if (at.across !== null)
-    cell.push(paint(place, layout.dims[at.across][0].axis, shade(at.column, at.drawnColumns) * (at.down === null ? 1 : 0.7)));
+    cell.push(paint(place, layout.dims[at.across][0].axis, over * shade(at.column, at.drawnColumns)));
   return cell;
 }
 
@@ -202,7 +204,8 @@ function showBlockTitle(value, layout, down, across, more) {
   for (const dim of more)
     texts.push(`block 0 of ${partsOf(layout.dims[dim])} of dimension ${dim}`);
   if (isUneven(value, layout)) texts.push("the last shards are padded");
-  return element("p", { class: "muted" }, `Rows and the devices that hold them${texts.length ? " – " : ""}${texts.join(", ")}`);
+  const title = ["Rows and the devices that hold them", texts.join(", ")].filter(Boolean).join(" – ");
+  return element("p", { class: "muted" }, title);
 }
 
 function showRange(value, layout, dim, index) {
@@ -215,14 +218,17 @@ function showRange(value, layout, dim, index) {
 function showBlock({ layout, down, across, chosen }, row, column) {
   if (row === null || column === null) return element("td", { class: "gap" }, "⋯");
   const devices = findHolders(layout).get(blockKey(layout, { down, across, row, column }, chosen)) || [];
-  const strength = (dim, index) =>
-    dim === null ? null : [axisColor(layout.dims[dim][0].axis), 70 * shade(index, Math.min(partsOf(layout.dims[dim]), 8))];
-  const colors = [strength(down, row), strength(across, column)].filter(Boolean);
+  const strength = (dim, index) => {
+    const axes = layout.dims[dim];
+    return [axisColor(axes[0].axis), 70 * shade(index, Math.min(partsOf(axes), MAX_TABLE_CELLS))];
+  };
+  const colors = [];
+  if (down !== null) colors.push(strength(down, row));
+  if (across !== null) colors.push(strength(across, column));
   const layers = colors.map(([color, percent]) => {
     const mixed = `color-mix(in srgb, ${color} ${Math.min(percent, 60)}%, transparent)`;
     return `linear-gradient(${mixed}, ${mixed})`;
   });
-  return element(
-    "td", { style: layers.length ? `background:${layers.join(",")}` : null, title: `devices ${formatDevices(devices, 64)}` },
-    formatDevices(devices, 3));
+  const style = layers.length ? `background:${layers.join(",")}` : null;
+  return element("td", { style, title: `devices ${formatDevices(devices, 64)}` }, formatDevices(devices, 3));
 }

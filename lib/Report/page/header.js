@@ -13,7 +13,9 @@ function showHeader() {
 }
 
 function showLinks() {
-  const links = [["overview", "Signature"], ["collectives", "Collectives"], ["memory", "Memory"], ["program", "Program"]];
+  const links = [
+    ["overview", "Signature"], ["collectives", "Collectives"], ["memory", "Memory"], ["program", "Program"],
+  ];
   return element("nav", { "aria-label": "Sections" }, links.map(([id, text]) =>
     element("a", { href: `#${id}` }, text)));
 }

@@ -51,6 +51,10 @@ function splitDims(layout) {
   return layout.dims.map((axes, dim) => dim).filter((dim) => partsOf(layout.dims[dim]) > 1);
 }
 
+function isReplicated(layout) {
+  return splitDims(layout).length === 0 && !layout.partial.length && !layout.manual.length;
+}
+
 // Whether some device holds fewer rows than others.
 function isUneven(value, layout) {
   return splitDims(layout).some((dim) => value.global[dim] % partsOf(layout.dims[dim]) !== 0);

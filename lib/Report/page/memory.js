@@ -59,9 +59,11 @@ function chartHint() {
 }
 
 function showMemoryLegend() {
-  const entry = (className, text) => element("span", { class: "entry" }, element("span", { class: `swatch ${className}` }), text);
+  const entry = (className, text) =>
+    element("span", { class: "entry" }, element("span", { class: `swatch ${className}` }), text);
   return element(
-    "p", { class: "legend" }, entry("arguments", "inputs and outputs"), entry("buffer", "buffers, at their place in the arena"),
+    "p", { class: "legend" },
+    entry("arguments", "inputs and outputs"), entry("buffer", "buffers, at their place in the arena"),
     report.memory.constants ? entry("constants", "constants") : null,
     entry("alive", "bytes alive"), entry("peak", "the most bytes alive"));
 }
@@ -86,25 +88,28 @@ function drawAxes(memory, { x, y }) {
   const parts = [];
   const step = tickBytes(memory.peak);
   for (let bytes = 0; bytes <= memory.peak; bytes += step) {
-    parts.push(shape("line", { class: "tick", x1: CHART.left, x2: CHART.width - CHART.right, y1: y(bytes), y2: y(bytes) }));
+    const ends = { x1: CHART.left, x2: CHART.width - CHART.right, y1: y(bytes), y2: y(bytes) };
+    parts.push(shape("line", { class: "tick", ...ends }));
     parts.push(shape("text", { class: "y-label", x: CHART.left - 8, y: y(bytes) }, formatBytes(bytes)));
   }
   const middle = (CHART.left + CHART.width - CHART.right) / 2;
   const bottom = CHART.height - 10;
-  parts.push(shape("text", { class: "x-label", x: middle, y: bottom }, `program order (${plural(memory.steps.length, "step")})`));
+  const label = `program order (${plural(memory.steps.length, "step")})`;
+  parts.push(shape("text", { class: "x-label", x: middle, y: bottom }, label));
   return shape("g", { "aria-hidden": "true" }, parts);
 }
 
 // What is there all the time: arguments below the arena, constants above.
 function drawFixed(memory, { x, y }) {
   const width = CHART.width - CHART.left - CHART.right;
-  const band = (className, from, to, text) => shape(
-    "g", {},
-    shape("rect", { class: `band ${className}`, x: CHART.left, width, y: y(to), height: Math.max(0, y(from) - y(to)) },
-      shape("title", {}, `${text}: ${formatBytes(to - from)}`)),
-    y(from) - y(to) > 16
-      ? shape("text", { class: "band-label", x: CHART.left + 8, y: (y(from) + y(to)) / 2 }, `${text} ${formatBytes(to - from)}`)
-      : null);
+  const band = (className, from, to, name) => {
+    const text = `${name} ${formatBytes(to - from)}`;
+    const height = Math.max(0, y(from) - y(to));
+    const rect = { class: `band ${className}`, x: CHART.left, width, y: y(to), height };
+    const label = { class: "band-label", x: CHART.left + 8, y: (y(from) + y(to)) / 2 };
+    return shape(
+      "g", {}, shape("rect", rect, shape("title", {}, text)), height > 16 ? shape("text", label, text) : null);
+  };
   const bands = [band("arguments", 0, memory.arguments, "inputs and outputs")];
   if (memory.constants) bands.push(band("constants", memory.peak - memory.constants, memory.peak, "constants"));
   return shape("g", {}, bands);
@@ -118,11 +123,10 @@ function drawBuffers(memory, scales, colored) {
 
 function drawBuffer(memory, { x, y }, buffer, colored) {
   const base = memory.arguments + buffer.offset;
-  const color = colored.get(buffer.index);
   const tell = () => replaceContent(byId("memory-hover"), element("span", {}, describeBuffer(buffer)));
   return shape(
     "rect", {
-      class: `buffer${color === undefined ? "" : ` color-${color}`}`,
+      class: colorClass(buffer, colored),
       x: x(buffer.first), width: Math.max(1.5, x(buffer.last + 1) - x(buffer.first) - 0.5),
       y: y(base + buffer.bytes), height: Math.max(1, y(base) - y(base + buffer.bytes) - 0.5),
       onpointerenter: tell,
@@ -131,8 +135,12 @@ function drawBuffer(memory, { x, y }, buffer, colored) {
     shape("title", {}, describeBuffer(buffer)));
 }
 
+function colorClass(buffer, colored) {
+  return colored.has(buffer.index) ? `buffer color-${colored.get(buffer.index)}` : "buffer";
+}
+
 function describeBuffer(buffer) {
-  const op = buffer.op === null ? null : report.ops[buffer.op];
+  const op = opOf(buffer);
   const source = sourceOf(op);
   const parts = [
     formatBytes(buffer.bytes), buffer.type, op ? `#${op.index} ${op.shortName}` : "made by the lowering",
@@ -144,15 +152,18 @@ function describeBuffer(buffer) {
 
 function drawAlive(memory, { x, y }, alive, peak) {
   const base = memory.arguments;
-  const points = alive.flatMap((bytes, step) => [`${x(step)},${y(base + bytes)}`, `${x(step + 1)},${y(base + bytes)}`]);
+  const points = alive.flatMap((bytes, step) =>
+    [`${x(step)},${y(base + bytes)}`, `${x(step + 1)},${y(base + bytes)}`]);
   const middle = (x(peak) + x(peak + 1)) / 2;
   const atRight = middle > CHART.width / 2;
+  const label = {
+    class: "peak-label", x: middle + (atRight ? -6 : 6), y: CHART.top - 5, "text-anchor": atRight ? "end" : "start",
+  };
   return shape(
     "g", { class: "alive-group" },
     shape("polyline", { class: "alive", points: points.join(" ") }),
     shape("line", { class: "peak", x1: middle, x2: middle, y1: CHART.top - 4, y2: CHART.height - CHART.bottom }),
-    shape("text", { class: "peak-label", x: middle + (atRight ? -6 : 6), y: CHART.top - 5, "text-anchor": atRight ? "end" : "start" },
-      `step ${peak}: ${formatBytes(base + alive[peak])} alive`));
+    shape("text", label, `step ${peak}: ${formatBytes(base + alive[peak])} alive`));
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,25 +171,25 @@ function drawAlive(memory, { x, y }, alive, peak) {
 //===----------------------------------------------------------------------===//
 
 function showAtPeak(memory, peak, colored) {
-  const alive = largestFirst(memory.buffers.filter((buffer) => buffer.first <= peak && peak <= buffer.last));
+  const alive = largestFirst(memory.buffers.filter(({ first, last }) => first <= peak && peak <= last));
   if (alive.length === 0) return element("span", {});
   const op = memory.steps[peak] === null ? null : report.ops[memory.steps[peak]];
   const columns = [
-    { title: "", cell: (b) => element("span", { class: `swatch buffer${colored.has(b.index) ? ` color-${colored.get(b.index)}` : ""}` }) },
+    { title: "", cell: (b) => element("span", { class: `swatch ${colorClass(b, colored)}` }) },
     { title: "Bytes", className: "number", cell: (b) => formatBytes(b.bytes) },
     { title: "Of the peak", className: "number", cell: (b) => formatShare(b.bytes, memory.peak) },
     { title: "Type", cell: (b) => element("code", {}, b.type) },
-    { title: "Made by", cell: (b) => (b.op === null ? "the lowering" : linkTo(report.ops[b.op], `#${b.op} ${report.ops[b.op].shortName}`)) },
+    { title: "Made by", cell: (b) => (b.op === null ? "the lowering" : nameLink(opOf(b))) },
     { title: "Alive", className: "number", cell: (b) => `steps ${b.first}–${b.last}` },
-    { title: sourceTitle(), className: "source-cell", cell: (b) => showSource(b.op === null ? null : report.ops[b.op]) },
+    { title: sourceTitle(), className: "source-cell", cell: (b) => showSource(opOf(b)) },
   ];
   const shown = alive.slice(0, 12);
   const rest = alive.slice(12).reduce((sum, buffer) => sum + buffer.bytes, 0);
   return element(
     "div", {},
-    element("h3", {}, `Buffers alive at step ${peak}`, op ? [", ", linkTo(op, `#${op.index} ${op.shortName}`)] : null),
+    element("h3", {}, `Buffers alive at step ${peak}`, op ? [", ", nameLink(op)] : null),
     makeTable(columns, shown, { class: "at-peak" }),
     alive.length > shown.length
-      ? element("p", { class: "muted" }, `and ${plural(alive.length - shown.length, "smaller buffer")} of ${formatBytes(rest)} in all`)
+      ? element("p", { class: "muted" }, `and ${alive.length - shown.length} smaller ones of ${formatBytes(rest)}`)
       : null);
 }

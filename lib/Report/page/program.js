@@ -39,9 +39,9 @@ function shortText(op) {
 
 function showOpText(op) {
   const kind = op.collective ? element("span", { class: "badge" }, op.collective.kind) : null;
+  const style = op.depth ? `padding-left:${op.depth * 1.2}em` : null;
   return element(
-    "span", { class: "text", style: op.depth ? `padding-left:${op.depth * 1.2}em` : null, title: op.text.slice(0, 400) },
-    kind, element("code", {}, shortText(op)));
+    "span", { class: "text", style, title: op.text.slice(0, 400) }, kind, element("code", {}, shortText(op)));
 }
 
 function showCost(op) {
@@ -54,9 +54,10 @@ function showCost(op) {
 function showProgram(ops) {
   programView.shown = ops;
   if (programView.observer) programView.observer.disconnect();
-  programView.observer = new IntersectionObserver(
-    (entries) => entries.filter((entry) => entry.isIntersecting).forEach((entry) => fillChunk(Number(entry.target.dataset.chunk))),
-    { rootMargin: "600px" });
+  const fillVisible = (entries) => entries
+    .filter((entry) => entry.isIntersecting)
+    .forEach((entry) => fillChunk(Number(entry.target.dataset.chunk)));
+  programView.observer = new IntersectionObserver(fillVisible, { rootMargin: "600px" });
   programView.chunks = [];
   for (let begin = 0; begin < ops.length; begin += CHUNK) programView.chunks.push(makeChunk(begin));
   const table = makeTable(programColumns, [], { class: "program", onkeydown: moveInProgram });

@@ -31,7 +31,10 @@ function showTotals() {
   const all = sumBy(collectives, () => "all").get("all");
   const columns = [
     { title: "Sent by a device", cell: (row) => row.title },
-    { title: "Total", className: "number", cell: (row) => showSum(row.axes === null ? all : axes.get(row.axes), all.bytes) },
+    {
+      title: "Total", className: "number",
+      cell: (row) => showSum(row.axes === null ? all : axes.get(row.axes), all.bytes),
+    },
     ...sortedKeys(kinds).map((kind) => ({
       title: showKind(kind), className: "number",
       cell: (row) => showSum(row.axes === null ? kinds.get(kind) : cells.get(`${kind} ${row.axes}`), all.bytes),

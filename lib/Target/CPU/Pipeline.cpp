@@ -63,6 +63,7 @@ void shoal::addExactArithmetic(OpPassManager &pm, bool keepConversions) {
 
 /// Narrow floats are computed in f32, transcendental functions by polynomials.
 static void addScalarPasses(OpPassManager &pm) {
+  pm.addPass(shoal::createExpandMath());
   pm.addPass(math::createMathExtendToSupportedTypes());
   pm.addPass(shoal::createApproximateMath());
   shoal::addExactArithmetic(pm, /*keepConversions=*/false);

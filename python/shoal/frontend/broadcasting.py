@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shoal import ir
-from shoal.errors import TraceError
+from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.constants import as_array, as_value, constant, is_scalar, splat
 from shoal.frontend.conversion import convert
@@ -79,6 +79,15 @@ def as_operand(operand: ArrayLike, shape: Sequence[int], dtype: np.dtype) -> Val
     if isinstance(operand, (np.ndarray, np.generic)) and operand.size == 1:
         return constant(np.broadcast_to(as_array(operand).astype(dtype), shape))
     return broadcast_to(convert(as_value(operand), dtype), shape)
+
+
+def as_elements(operand: ArrayLike, dtype: np.dtype, what: str) -> Value:
+    """The operand as elements of a type that must hold them all; else TraceTypeError."""
+    given = dtype_of(operand)
+    if dtypes.promote(given, dtype) != dtype:
+        name = given if isinstance(given, np.dtype) else type(given).__name__
+        raise TraceTypeError(f"{what}: {name} for elements of {dtype}; use .astype")
+    return convert(as_value(operand, dtype), dtype)
 
 
 def join(what: str, *operands: ArrayLike, dtype: np.dtype | None = None) -> list[Value]:

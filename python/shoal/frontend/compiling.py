@@ -55,9 +55,8 @@ class TracedCall(CallStructure):
         self._in_tree, self._out_tree = program.in_tree, program.out_tree
 
     def flatten(self, inputs: Any) -> Any:
-        takes_names = not issubclass(self._in_tree.type, Mapping)
-        if takes_names and isinstance(inputs, Mapping):
-            return inputs
+        if isinstance(inputs, Mapping) and self._in_tree.type in (tuple, list):
+            return inputs  # arrays by name
         if isinstance(inputs, list) and self._in_tree.type is tuple:
             inputs = tuple(inputs)
         leaves, tree = pytrees.flatten(inputs)
@@ -74,7 +73,7 @@ class TracedCall(CallStructure):
 
 def _portable(tree: optree.PyTreeSpec) -> Any:
     """As files hold it: kinds of trees that only optree knows become tuples."""
-    if tree.is_leaf():
+    if tree.is_leaf() or tree.type is None:
         return "*"
     if tree.type is type(None):
         return None

@@ -47,10 +47,12 @@ def full(shape: Shape, value: ArrayLike, dtype: Any = None) -> Value:
 
 
 def zeros(shape: Shape, dtype: Any = dtypes.FLOAT32) -> Value:
+    """Zeros everywhere."""
     return full(shape, 0, dtype)
 
 
 def ones(shape: Shape, dtype: Any = dtypes.FLOAT32) -> Value:
+    """Ones everywhere."""
     return full(shape, 1, dtype)
 
 
@@ -61,10 +63,12 @@ def full_like(like: ArrayLike, value: ArrayLike, dtype: Any = None) -> Value:
 
 
 def zeros_like(like: ArrayLike, dtype: Any = None) -> Value:
+    """Zeros of the shape and, without a dtype, the type of `like`."""
     return full_like(like, 0, dtype)
 
 
 def ones_like(like: ArrayLike, dtype: Any = None) -> Value:
+    """Ones of the shape and, without a dtype, the type of `like`."""
     return full_like(like, 1, dtype)
 
 

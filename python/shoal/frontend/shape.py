@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from shoal import ir
 from shoal.errors import TraceError
 from shoal.frontend import dtypes
-from shoal.frontend.broadcasting import as_operand, broadcast_in_dim, broadcast_to, dtype_of
+from shoal.frontend.broadcasting import as_elements, broadcast_in_dim, broadcast_to, dtype_of
 from shoal.frontend.checks import as_axes, as_axis, as_int, as_shape, check
 from shoal.frontend.conversion import convert
 from shoal.frontend.constants import as_value
@@ -139,9 +139,9 @@ def stack(operands: Sequence[ArrayLike], axis: int = 0) -> Value:
 def pad(
     operand: ArrayLike,
     widths: Sequence[tuple[int, ...]],
-    value: ArrayLike = 0,
+    value: ArrayLike | None = None,
 ) -> Value:
-    """Surrounded by a value.
+    """Surrounded by a value, zero or False where it is None.
 
     widths: for each dimension (before, behind) or (before, behind, between),
     the elements added there; negative ones before and behind take away.
@@ -158,7 +158,8 @@ def pad(
     ]
     shape = as_shape(sizes, f"pad: {list(tensor.shape)} by {list(widths)}")
     attributes = {"low": ir.i64s(low), "high": ir.i64s(high), "interior": ir.i64s(interior)}
-    filling = as_operand(value, (), tensor.dtype)
+    filling = as_elements(False if value is None else value, tensor.dtype, "pad: the value")
+    check(filling.ndim == 0, f"pad: the value is {filling!r}; expected a scalar")
     return emit_one("shoal.pad", [tensor, filling], shape, tensor.dtype, attributes)
 
 

@@ -104,7 +104,8 @@ def trace(
     """The Shoal program of a Python function, as MLIR.
 
     args: its arguments, a tuple of positional or a mapping of named ones; each
-      a tree (lists, tuples, dicts) of arrays, numbers or TensorSpecs.
+      a tree (lists, tuples, dicts) of arrays, numbers or TensorSpecs. Numbers
+      are read when the program runs, too: bind others by functools.partial.
     mesh: the devices; annotations need it.
     in_shardings, out_shardings: trees like args and the result whose leaves
       are P(...), a Sharding or None (as is best); one leaf may stand for a

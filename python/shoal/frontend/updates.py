@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal import ir
-from shoal.errors import TraceError, TraceTypeError
+from shoal.errors import TraceError
 from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order, to_signed_order
-from shoal.frontend.broadcasting import as_operand
+from shoal.frontend.broadcasting import as_elements, as_operand
 from shoal.frontend.checks import as_axis, check
-from shoal.frontend.conversion import convert
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.elementwise import add, maximum, minimum, multiply, where
@@ -60,18 +59,23 @@ class Part:
         self._index = index
 
     def set(self, updates: ArrayLike) -> Value:
+        """The updates in place of the part."""
         return self._update(None, updates)
 
     def add(self, updates: ArrayLike) -> Value:
+        """The updates added to the part."""
         return self._update("sum", updates)
 
     def multiply(self, updates: ArrayLike) -> Value:
+        """The part times the updates."""
         return self._update("prod", updates)
 
     def max(self, updates: ArrayLike) -> Value:
+        """The larger of part and updates."""
         return self._update("max", updates)
 
     def min(self, updates: ArrayLike) -> Value:
+        """The smaller of part and updates."""
         return self._update("min", updates)
 
     def _update(self, kind: str | None, updates: ArrayLike) -> Value:
@@ -86,11 +90,9 @@ class Part:
 
 
 def _as_update(updates: ArrayLike, shape: Sequence[int], dtype: Any) -> Value:
-    value = as_value(updates, dtype)
-    if dtypes.promote(value.dtype, dtype) != dtype:
-        raise TraceTypeError(f"at: an update of {value.dtype} for elements of {dtype}; use .astype")
+    value = as_elements(updates, dtype, "at: an update")
     try:
-        return broadcast_to(convert(value, dtype), shape)
+        return broadcast_to(value, shape)
     except TraceError:
         raise TraceError(
             f"at: an update of shape {list(value.shape)} for a part of shape {list(shape)}"
@@ -109,14 +111,15 @@ def _replace(value: Value, parsed: Index, new: Value) -> Value:
     if any(len(rows) > 1 and rows.step > 1 for rows in ranges):
         return _replace_rows(value, parsed, ranges, new)
     starts = [
-        (
-            rows.start
-            if isinstance(entry, slice)
-            else entry if isinstance(entry, int) else start_of(entry, size)
-        )
-        for entry, rows, size in zip(parsed.entries, ranges, value.shape)
+        _begin(entry, rows, size) for entry, rows, size in zip(parsed.entries, ranges, value.shape)
     ]
     return dynamic_update_slice(value, new, starts) if new.size else value
+
+
+def _begin(entry: Any, rows: range, size: int) -> ArrayLike:
+    if isinstance(entry, slice):
+        return rows.start
+    return entry if isinstance(entry, int) else start_of(entry, size)
 
 
 def _replace_rows(value: Value, parsed: Index, ranges: list[range], new: Value) -> Value:
@@ -143,13 +146,14 @@ def dynamic_update_slice(
 
     A start per dimension; clamped so that the box lies inside.
     """
-    value, new = as_value(operand), as_value(update)
+    value = as_value(operand)
+    new = as_elements(update, value.dtype, "dynamic_update_slice: an update")
     check(
         len(starts) == value.ndim == new.ndim
         and all(part <= size for part, size in zip(new.shape, value.shape)),
         f"dynamic_update_slice: {list(new.shape)} into {list(value.shape)}, {len(starts)} starts",
     )
-    operands = [value, convert(new, value.dtype), *as_starts(starts, "dynamic_update_slice")]
+    operands = [value, new, *as_starts(starts, "dynamic_update_slice")]
     return emit_one("shoal.dynamic_update_slice", operands, value.shape, value.dtype)
 
 

@@ -50,10 +50,12 @@ class Value:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """The sizes of the dimensions."""
         return self.ir.type.shape
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.shape)
 
     @property
@@ -85,14 +87,17 @@ class Value:
         return shape.transpose(self, _unpacked(permutation) or None)
 
     def swapaxes(self, first: int, second: int) -> Value:
+        """Two dimensions in each other's place."""
         return shape.swapaxes(self, first, second)
 
     def ravel(self) -> Value:
+        """All elements in one dimension, row-major."""
         return shape.reshape(self, (-1,))
 
     flatten = ravel
 
     def squeeze(self, axis: Axes = None) -> Value:
+        """Without the dimensions of size 1, or those of `axis`."""
         return shape.squeeze(self, axis)
 
     def astype(self, dtype: Any) -> Value:
@@ -118,36 +123,47 @@ class Value:
     # Reductions.
 
     def sum(self, axis: Axes = None, *, keepdims: bool = False, dtype: Any = None) -> Value:
+        """See `shoal.sum`; axis: a dimension, several, or None for all."""
         return reductions.sum(self, axis, keepdims=keepdims, dtype=dtype)
 
     def prod(self, axis: Axes = None, *, keepdims: bool = False, dtype: Any = None) -> Value:
+        """See `shoal.prod`."""
         return reductions.prod(self, axis, keepdims=keepdims, dtype=dtype)
 
     def max(self, axis: Axes = None, *, keepdims: bool = False) -> Value:
+        """See `shoal.max`."""
         return reductions.max(self, axis, keepdims=keepdims)
 
     def min(self, axis: Axes = None, *, keepdims: bool = False) -> Value:
+        """See `shoal.min`."""
         return reductions.min(self, axis, keepdims=keepdims)
 
     def mean(self, axis: Axes = None, *, keepdims: bool = False) -> Value:
+        """See `shoal.mean`."""
         return reductions.mean(self, axis, keepdims=keepdims)
 
     def var(self, axis: Axes = None, *, keepdims: bool = False) -> Value:
+        """See `shoal.var`."""
         return reductions.var(self, axis, keepdims=keepdims)
 
     def any(self, axis: Axes = None, *, keepdims: bool = False) -> Value:
+        """Whether an element is not zero."""
         return reductions.any(self, axis, keepdims=keepdims)
 
     def all(self, axis: Axes = None, *, keepdims: bool = False) -> Value:
+        """Whether no element is zero."""
         return reductions.all(self, axis, keepdims=keepdims)
 
     def argmax(self, axis: int | None = None) -> Value:
+        """See `shoal.argmax`."""
         return ordering.argmax(self, axis)
 
     def argmin(self, axis: int | None = None) -> Value:
+        """See `shoal.argmin`."""
         return ordering.argmin(self, axis)
 
     def cumsum(self, axis: int) -> Value:
+        """See `shoal.cumsum`."""
         return ordering.cumsum(self, axis)
 
     # Arithmetic.

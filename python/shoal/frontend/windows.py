@@ -11,7 +11,7 @@ from shoal import ir
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order, to_signed_order
-from shoal.frontend.broadcasting import as_operand, dtype_of
+from shoal.frontend.broadcasting import as_elements, as_operand, dtype_of
 from shoal.frontend.checks import as_int, check
 from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.constants import as_value
@@ -141,7 +141,7 @@ def reduce_window(
     place = Window(
         "reduce_window", value.shape, window, strides, padding, base_dilation, window_dilation
     )
-    start = _identity(kind, value) if init is None else as_operand(init, (), value.dtype)
+    start = _start(kind, value, init)
     attributes = {
         "kind": kind_attribute(kind),
         "window": ir.i64s(place.window),
@@ -154,6 +154,14 @@ def reduce_window(
         return emit_one("shoal.reduce_window", operands, shape, tensor.dtype, attributes)
 
     return in_signed_order(value, run) if kind in ("max", "min") else run(value)
+
+
+def _start(kind: str, value: Value, init: ArrayLike | None) -> Value:
+    if init is None:
+        return _identity(kind, value)
+    start = as_elements(init, value.dtype, "reduce_window: init")
+    check(start.ndim == 0, f"reduce_window: init is {start!r}; expected a scalar")
+    return start
 
 
 def _identity(kind: str, value: Value) -> Value:

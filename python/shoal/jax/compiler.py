@@ -50,7 +50,7 @@ class Compiled:
         function's, with NumPy's arrays.
         Raises InputError, and RunError with what processes wrote.
         """
-        return self.executable.run((arguments, keywords))
+        return self.executable.run((arguments, keywords) if keywords else arguments)
 
     __call__ = run
 
@@ -92,7 +92,7 @@ class JaxStructure(CallStructure):
     """Pytrees, also of containers that files do not know."""
 
     def __init__(self, in_tree: Any, out_tree: Any, out_keys: Sequence[Any]):
-        super().__init__(_plain(in_tree), _plain(out_tree))
+        super().__init__(_arguments(_plain(in_tree)), _plain(out_tree))
         self._in_tree = in_tree
         self._out_tree = out_tree
         # The implementation of each result that is an array of PRNG keys.
@@ -112,6 +112,12 @@ class JaxStructure(CallStructure):
             for array, key in zip(outputs, self._out_keys)
         ]
         return jax.tree.unflatten(self._out_tree, leaves)
+
+
+def _arguments(call: Any) -> Any:
+    """Of the pair (arguments, keywords) that JAX's calls are, the first alone where that is all."""
+    arguments, keywords = call["tuple"]
+    return call if keywords["dict"] else arguments
 
 
 def compile(

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shoal.ir import Value
+from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.types import with_element
 
 _THREEFRY_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
@@ -23,7 +24,7 @@ _PHILOX_FACTORS = (0xD2511F53, 0xCD9E8D57)
 class Words:
     """Arithmetic on words of 32 bits."""
 
-    def __init__(self, arith):
+    def __init__(self, arith: Arithmetic):
         self.arith = arith
 
     def add(self, left: Value, right: Value | int) -> Value:

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from shoal.jax.arithmetic import largest
 from shoal.jax.expressions import Tree, argument, binary_kind, region_trees
 from shoal.jax.known import iota_dim, known_splat
-from shoal.jax.types import element_of, is_unsigned
+from shoal.jax.types import bits, element_of, is_unsigned
 
 # Shoal's ReduceKind for StableHLO's ops; spelled as attributes.
 _OPS = ("add", "multiply", "maximum", "minimum", "and", "or")
@@ -23,8 +23,8 @@ _AS_LOGIC = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
 def reduce_kind(block: ir.Block) -> str | None:
     """A key of KINDS where the block combines its two arguments so; else None.
 
-    Maxima and minima of unsigned integers are none: `shoal.reduce` has signed
-    ones. Sums and extrema of i1 are logic.
+    Maxima and minima of unsigned integers are none: Shoal's ops have signed
+    ones (see `unsigned_extremum`). Sums and extrema of i1 are logic.
     """
     trees = region_trees(block)
     if len(trees) != 1 or len(block.arguments) != 2:
@@ -38,18 +38,28 @@ def reduce_kind(block: ir.Block) -> str | None:
     return None if kind in ("maximum", "minimum") and is_unsigned(type) else kind
 
 
-def is_identity(kind: str, number: float | int | bool | None, element: str) -> bool:
+def is_identity(
+    kind: str, number: float | int | bool | None, element: str, *, unsigned: bool = False
+) -> bool:
     """Whether combining with this number changes nothing."""
     if number is None:
         return False
     if kind in ("maximum", "minimum"):
-        if not element.startswith("i"):
-            return number == (-math.inf if kind == "maximum" else math.inf)
-        most = largest(element)
-        return number == (-most - 1 if kind == "maximum" else most)
-    if kind == "and":
-        return number in (True, -1) if element == "i1" else number == -1
+        lowest, most = _range(element, unsigned)
+        return number == (lowest if kind == "maximum" else most)
+    if kind == "and":  # all bits, as a number with or without a sign
+        return number in (True, -1) if element == "i1" else number in (-1, (1 << bits(element)) - 1)
     return number == (1 if kind == "multiply" else 0)
+
+
+def _range(element: str, unsigned: bool) -> tuple[float | int, float | int]:
+    """The smallest and the largest number."""
+    if not element.startswith("i"):
+        return -math.inf, math.inf
+    if unsigned:
+        return 0, (1 << bits(element)) - 1
+    most = largest(element)
+    return -most - 1, most
 
 
 def places_of_extremum(op: ir.Operation, dims: list[int]) -> str | None:
@@ -61,10 +71,15 @@ def places_of_extremum(op: ir.Operation, dims: list[int]) -> str | None:
         return None
     if places.type.shape[dims[0]] == 0:
         return None
-    is_float = not isinstance(op.operands[0].type.element_type, ir.IntegerType)
+    element, unsigned = element_of(op.operands[0].type), is_unsigned(op.operands[0].type)
     found = [_typeless(part) for part in region_trees(op.regions[0].blocks[0])]
     for direction, symbol in (("max", "GT"), ("min", "LT")):
-        if found == _extremum_trees(symbol, is_float):
+        is_jax = found == _extremum_trees(symbol, has_nan=True)
+        # Where there are no NaNs, others do not ask for them.
+        is_other = "i" in element and found == _extremum_trees(symbol, has_nan=False)
+        init = known_splat(op.operands[2])
+        lowest = is_identity(f"{direction}imum", init, element.lstrip("u"), unsigned=unsigned)
+        if (is_jax or is_other) and lowest:
             return direction
     return None
 
@@ -76,11 +91,11 @@ def _typeless(found: Tree) -> Tree:
     return (*parts[:2], *parts[3:]) if is_plain else parts
 
 
-def _extremum_trees(symbol: str, is_float: bool) -> list[Tree]:
+def _extremum_trees(symbol: str, *, has_nan: bool) -> list[Tree]:
     """JAX's reducer: (a, i), (b, j) to the larger value and, of equal ones, the first place."""
     a, b, i, j = argument(0), argument(2), argument(1), argument(3)
     picks = ("compare", symbol, a, b)
-    if is_float:
+    if has_nan:
         picks = ("or", picks, ("compare", "NE", a, a))
     earlier = ("and", ("compare", "EQ", a, b), ("compare", "LT", i, j))
     return [("select", picks, a, b), ("select", ("or", picks, earlier), i, j)]

@@ -8,12 +8,16 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
 from shoal.jax.registry import Unsupported
 from shoal.jax.types import with_shape
+
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
 
 # More places than these in a window are not written out.
 _MOST_PLACES = 256
@@ -53,7 +57,7 @@ class Window:
         return dim if is_scan and padded == [dim] and size == shape[dim] else None
 
 
-def combine_windows(importer, op: ir.Operation, window: Window) -> list[Value]:
+def combine_windows(importer: Importer, op: ir.Operation, window: Window) -> list[Value]:
     """reduce_window with the region of `op`, applied to whole tensors.
 
     A scan takes log2(size) steps, each combining with what lies twice as far
@@ -72,12 +76,14 @@ def combine_windows(importer, op: ir.Operation, window: Window) -> list[Value]:
     return _places(importer, op, values, inits, window)
 
 
-def _combine(importer, op: ir.Operation, left: list[Value], right: list[Value]) -> list[Value]:
+def _combine(
+    importer: Importer, op: ir.Operation, left: list[Value], right: list[Value]
+) -> list[Value]:
     with importer.spread(left[0].type.shape):
         return importer.inline(op.regions[0].blocks[0], [*left, *right])
 
 
-def _pad(importer, value: Value, init: Value, low, high, interior) -> Value:
+def _pad(importer: Importer, value: Value, init: Value, low, high, interior) -> Value:
     sizes = [
         before + size + behind + gap * max(size - 1, 0)
         for size, before, behind, gap in zip(value.type.shape, low, high, interior)
@@ -87,7 +93,9 @@ def _pad(importer, value: Value, init: Value, low, high, interior) -> Value:
     return importer.arith.op("shoal.pad", [value, init], type, attributes)
 
 
-def _scan(importer, op, values, inits, dim: int, *, is_reverse: bool) -> list[Value]:
+def _scan(
+    importer: Importer, op: ir.Operation, values, inits, dim: int, *, is_reverse: bool
+) -> list[Value]:
     shape, step = values[0].type.shape, 1
     while step < shape[dim]:
         shift = [step if d == dim else 0 for d in range(len(shape))]
@@ -103,7 +111,7 @@ def _scan(importer, op, values, inits, dim: int, *, is_reverse: bool) -> list[Va
     return values
 
 
-def _places(importer, op, values, inits, window: Window) -> list[Value]:
+def _places(importer: Importer, op: ir.Operation, values, inits, window: Window) -> list[Value]:
     interior = [dilation - 1 for dilation in window.base_dilation]
     padded = [
         _pad(importer, value, init, window.low, window.high, interior)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
@@ -11,11 +13,14 @@ from shoal.jax.attributes import case
 from shoal.jax.registry import imports
 from shoal.jax.types import is_float, is_unsigned
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 _FLOATS = {"EQ": "oeq", "NE": "une", "GE": "oge", "GT": "ogt", "LE": "ole", "LT": "olt"}
 
 
 @imports("stablehlo.compare")
-def compare(importer, op: ir.Operation) -> Value:
+def compare(importer: Importer, op: ir.Operation) -> Value:
     left, right = importer.operands(op)
     direction = case(op, "comparison_direction")
     if is_float(left.type):
@@ -35,12 +40,12 @@ def _signed(direction: str) -> str:
 
 
 @imports("stablehlo.select")
-def select(importer, op: ir.Operation) -> Value:
+def select(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.select(*importer.operands(op))
 
 
 @imports("stablehlo.clamp")
-def clamp(importer, op: ir.Operation) -> Value:
+def clamp(importer: Importer, op: ir.Operation) -> Value:
     """min(max(x, low), high); bounds are scalars or have the operand's shape."""
     arith, (low, value, high) = importer.arith, importer.operands(op)
     if not is_unsigned(op.operands[1].type) and value.type.shape:
@@ -51,12 +56,12 @@ def clamp(importer, op: ir.Operation) -> Value:
 
 
 @imports("chlo.is_inf")
-def is_inf(importer, op: ir.Operation) -> Value:
+def is_inf(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     return importer.arith.compare_to("oeq", importer.arith.op("math.absf", [value]), float("inf"))
 
 
 @imports("chlo.is_pos_inf", "chlo.is_neg_inf")
-def is_signed_inf(importer, op: ir.Operation) -> Value:
+def is_signed_inf(importer: Importer, op: ir.Operation) -> Value:
     number = float("inf") if op.name == "chlo.is_pos_inf" else float("-inf")
     return importer.arith.compare_to("oeq", importer.operands(op)[0], number)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 from jaxlib.mlir import ir
 
@@ -12,9 +14,12 @@ from shoal.jax.attributes import integer
 from shoal.jax.registry import imports
 from shoal.jax.types import ScalarType
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.constant")
-def constant(importer, op: ir.Operation) -> Value:
+def constant(importer: Importer, op: ir.Operation) -> Value:
     type = importer.type(op.results[0])
     # MLIR's own spelling, exact for every element type; the type's sign goes.
     value = _spelled(op.attributes["value"])
@@ -46,7 +51,7 @@ def _as_bytes(array: np.ndarray) -> str:
 
 
 @imports("stablehlo.iota")
-def iota(importer, op: ir.Operation) -> Value:
+def iota(importer: Importer, op: ir.Operation) -> Value:
     type = importer.type(op.results[0])
     dim = {"dim": f"{integer(op, 'iota_dimension')} : i64"}
     return importer.arith.op("shoal.iota", [], type, dim)

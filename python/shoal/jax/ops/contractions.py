@@ -9,6 +9,7 @@ rounded to bf16. The operands' own type is used, as XLA does on CPUs.
 from __future__ import annotations
 
 import string as characters
+from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
@@ -18,11 +19,14 @@ from shoal.jax.attributes import string
 from shoal.jax.registry import imports
 from shoal.jax.types import bits, is_bool, is_float, is_unsigned, with_element
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 _LETTERS = characters.ascii_uppercase + characters.ascii_lowercase
 
 
 @imports("stablehlo.dot_general")
-def dot_general(importer, op: ir.Operation) -> Value:
+def dot_general(importer: Importer, op: ir.Operation) -> Value:
     dims = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     lhs, rhs = (len(operand.type.shape) for operand in op.operands)
     spec = einsum_spec(
@@ -35,7 +39,7 @@ def dot_general(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.dot")
-def dot(importer, op: ir.Operation) -> Value:
+def dot(importer: Importer, op: ir.Operation) -> Value:
     """Of vectors and matrices: the last dimension by the first."""
     lhs, rhs = (len(operand.type.shape) for operand in op.operands)
     return _einsum(importer, op, einsum_spec(lhs, rhs, [], [(lhs - 1, 0)]))
@@ -62,7 +66,7 @@ def einsum_spec(
     return f"{''.join(lhs)},{''.join(rhs)}->{''.join(result)}"
 
 
-def _einsum(importer, op: ir.Operation, spec: str) -> Value:
+def _einsum(importer: Importer, op: ir.Operation, spec: str) -> Value:
     arith, type = importer.arith, importer.type(op.results[0])
     operands = converted_operands(importer, op, type)
     summed = with_element(type, sum_element(operands[0].type.element, type.element))
@@ -70,7 +74,7 @@ def _einsum(importer, op: ir.Operation, spec: str) -> Value:
     return arith.convert(result, type.element)
 
 
-def converted_operands(importer, op: ir.Operation, type: TensorType) -> list[Value]:
+def converted_operands(importer: Importer, op: ir.Operation, type: TensorType) -> list[Value]:
     """Both factors, of the one element type that a product for this result takes."""
     element = _operand_element(op, importer, type)
     return [
@@ -79,7 +83,7 @@ def converted_operands(importer, op: ir.Operation, type: TensorType) -> list[Val
     ]
 
 
-def _operand_element(op: ir.Operation, importer, type: TensorType) -> str:
+def _operand_element(op: ir.Operation, importer: Importer, type: TensorType) -> str:
     """What both operands are converted to: one type, as einsum wants it."""
     elements = [importer.type(operand).element for operand in list(op.operands)[:2]]
     if "i1" in elements:  # any of all: counted, then compared with 0
@@ -97,5 +101,5 @@ def sum_element(operands: str, result: str) -> str:
 
 
 @imports("stablehlo.einsum", "stablehlo.unary_einsum")
-def einsum(importer, op: ir.Operation) -> Value:
+def einsum(importer: Importer, op: ir.Operation) -> Value:
     return _einsum(importer, op, string(op, "einsum_config").replace(" ", ""))

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -15,8 +15,11 @@ from shoal.jax.attributes import integer, string
 from shoal.jax.ops.manual import manual_call
 from shoal.jax.registry import Unsupported, imports
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
 
-def call_function(importer, op: ir.Operation, callee: str) -> list[Value]:
+
+def call_function(importer: Importer, op: ir.Operation, callee: str) -> list[Value]:
     """A call; in combiners and manual regions, which have none, what the function computes."""
     region = importer.functions[callee].regions[0]
     if not region.blocks:
@@ -31,18 +34,18 @@ def call_function(importer, op: ir.Operation, callee: str) -> list[Value]:
 
 
 @imports("func.call")
-def call(importer, op: ir.Operation) -> list[Value]:
+def call(importer: Importer, op: ir.Operation) -> list[Value]:
     return call_function(importer, op, string(op, "callee"))
 
 
 @imports("stablehlo.composite")
-def composite(importer, op: ir.Operation) -> list[Value]:
+def composite(importer: Importer, op: ir.Operation) -> list[Value]:
     """What its decomposition says."""
     return call_function(importer, op, string(op, "decomposition"))
 
 
 @imports("stablehlo.while")
-def while_(importer, op: ir.Operation) -> list[Value]:
+def while_(importer: Importer, op: ir.Operation) -> list[Value]:
     regions = [importer.region(region.blocks[0]) for region in op.regions]
     return importer.emit(
         "shoal.while", importer.operands(op), importer.result_types(op), None, regions
@@ -50,7 +53,7 @@ def while_(importer, op: ir.Operation) -> list[Value]:
 
 
 @imports("stablehlo.case", "stablehlo.if")
-def branches(importer, op: ir.Operation) -> list[Value]:
+def branches(importer: Importer, op: ir.Operation) -> list[Value]:
     regions = [importer.region(region.blocks[0]) for region in op.regions]
     return importer.emit(
         "shoal.case", importer.operands(op), importer.result_types(op), None, regions
@@ -58,7 +61,7 @@ def branches(importer, op: ir.Operation) -> list[Value]:
 
 
 @imports("stablehlo.optimization_barrier")
-def optimization_barrier(importer, op: ir.Operation) -> list[Value]:
+def optimization_barrier(importer: Importer, op: ir.Operation) -> list[Value]:
     if not op.results:
         return []
     return importer.emit(
@@ -67,12 +70,12 @@ def optimization_barrier(importer, op: ir.Operation) -> list[Value]:
 
 
 @imports("stablehlo.tuple")
-def tuple_(importer, op: ir.Operation) -> list[Any]:
+def tuple_(importer: Importer, op: ir.Operation) -> list[Any]:
     """Tuples are kept apart: Shoal has values only."""
     return [tuple(importer.operands(op))]
 
 
 @imports("stablehlo.get_tuple_element")
-def get_tuple_element(importer, op: ir.Operation) -> Any:
+def get_tuple_element(importer: Importer, op: ir.Operation) -> Any:
     element = importer.operands(op)[0][integer(op, "index")]
     return [element]

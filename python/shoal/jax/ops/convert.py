@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
@@ -11,9 +13,13 @@ from shoal.jax.attributes import integer
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import EXPONENT_BITS, MANTISSA_BITS, is_unsigned
 
+if TYPE_CHECKING:
+    from shoal.jax.arithmetic import Arithmetic
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.convert")
-def convert(importer, op: ir.Operation) -> Value:
+def convert(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.convert(
         importer.operands(op)[0],
         importer.type(op.results[0]).element,
@@ -23,7 +29,7 @@ def convert(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.bitcast_convert")
-def bitcast_convert(importer, op: ir.Operation) -> Value:
+def bitcast_convert(importer: Importer, op: ir.Operation) -> Value:
     (value,), type = importer.operands(op), importer.type(op.results[0])
     if value.type == type:  # from or to unsigned integers
         return value
@@ -35,7 +41,7 @@ def bitcast_convert(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.reduce_precision")
-def reduce_precision(importer, op: ir.Operation) -> Value:
+def reduce_precision(importer: Importer, op: ir.Operation) -> Value:
     """Rounds the significand to even, then the exponent: beyond it infinity or zero."""
     (value,) = importer.operands(op)
     element = value.type.element
@@ -49,7 +55,7 @@ def reduce_precision(importer, op: ir.Operation) -> Value:
     return importer.arith.select(importer.arith.isnan(value), value, rounded)
 
 
-def _round_significand(arith, value: Value, lost: int) -> Value:
+def _round_significand(arith: Arithmetic, value: Value, lost: int) -> Value:
     """Clears the last `lost` bits, rounding to the nearest, half to even."""
     if lost == 0:
         return value
@@ -65,7 +71,7 @@ def _round_significand(arith, value: Value, lost: int) -> Value:
     return arith.bitcast(kept, value.type.element)
 
 
-def _limit_exponent(arith, value: Value, exponent: int, mantissa: int) -> Value:
+def _limit_exponent(arith: Arithmetic, value: Value, exponent: int, mantissa: int) -> Value:
     """Infinity above the largest number of that format, zero below its smallest normal one."""
     emax = (1 << (exponent - 1)) - 1
     high = (2 - 2.0**-mantissa) * 2.0**emax

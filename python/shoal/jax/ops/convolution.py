@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 
@@ -13,9 +15,12 @@ from shoal.jax.ops.contractions import converted_operands, sum_element
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import with_element
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.convolution")
-def convolution(importer, op: ir.Operation) -> Value:
+def convolution(importer: Importer, op: ir.Operation) -> Value:
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     rank = len(numbers.input_spatial_dimensions)
     if not 1 <= rank <= 3:

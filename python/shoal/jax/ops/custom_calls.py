@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
@@ -11,17 +13,20 @@ from shoal.jax.ops.sorting import largest_along
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_float
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 _CALL = "stablehlo.custom_call @"
 
 
 @imports(f"{_CALL}annotate_device_placement", f"{_CALL}LayoutConstraint")
-def identity(importer, op: ir.Operation) -> list[Value]:
+def identity(importer: Importer, op: ir.Operation) -> list[Value]:
     """Where a tensor is kept, or how, does not change it."""
     return importer.operands(op)
 
 
 @imports(f"{_CALL}mhlo.topk")
-def top_k(importer, op: ir.Operation) -> list[Value]:
+def top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """What chlo.top_k was before."""
     attributes = ir.DictAttr(op.attributes["mhlo.attributes"])
     if "largest" in attributes and not attributes["largest"].value:
@@ -30,7 +35,7 @@ def top_k(importer, op: ir.Operation) -> list[Value]:
 
 
 @imports(f"{_CALL}ApproxTopK")
-def approximate_top_k(importer, op: ir.Operation) -> list[Value]:
+def approximate_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """The exact ones, which every recall target allows."""
     config = ir.DictAttr(op.attributes["mhlo.backend_config"])
     dim, k = config["reduction_dim"].value, config["top_k"].value

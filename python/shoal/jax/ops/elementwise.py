@@ -4,11 +4,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
-from shoal.jax.registry import imports
+from shoal.jax.registry import imports, op_name
 from shoal.jax.types import is_bool, is_float, is_unsigned
+
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
 
 # The same for all kinds of elements that StableHLO allows.
 _FLOAT_OPS = {
@@ -46,6 +51,13 @@ _FLOAT_OPS = {
     "stablehlo.xor": "arith.xori",
 }
 
+# How programs that older versions of JAX exported call those of CHLO.
+_FLOAT_OPS |= {
+    f"stablehlo.custom_call @mhlo.{name.removeprefix('chlo.')}": op
+    for name, op in _FLOAT_OPS.items()
+    if name.startswith("chlo.")
+}
+
 # For floats, signed integers, unsigned integers, i1 (as logic).
 _BY_KIND = {
     "stablehlo.add": ("arith.addf", "arith.addi", "arith.addi", "arith.ori"),
@@ -57,7 +69,7 @@ _BY_KIND = {
 }
 
 
-def op_name(op: ir.Operation) -> str:
+def _name_by_kind(op: ir.Operation) -> str:
     """The op of arith or math for one of `_BY_KIND` on these elements."""
     type = op.operands[0].type
     floats, signed, unsigned, logic = _BY_KIND[op.name]
@@ -69,17 +81,17 @@ def op_name(op: ir.Operation) -> str:
 
 
 @imports(*_FLOAT_OPS)
-def same_for_all(importer, op: ir.Operation) -> Value:
-    return importer.arith.op(_FLOAT_OPS[op.name], importer.operands(op))
+def same_for_all(importer: Importer, op: ir.Operation) -> Value:
+    return importer.arith.op(_FLOAT_OPS[op_name(op)], importer.operands(op))
 
 
 @imports(*_BY_KIND)
-def by_kind(importer, op: ir.Operation) -> Value:
-    return importer.arith.op(op_name(op), importer.operands(op))
+def by_kind(importer: Importer, op: ir.Operation) -> Value:
+    return importer.arith.op(_name_by_kind(op), importer.operands(op))
 
 
 @imports("stablehlo.abs")
-def absolute(importer, op: ir.Operation) -> Value:
+def absolute(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     if is_unsigned(op.operands[0].type):
         return value
@@ -87,7 +99,7 @@ def absolute(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.negate")
-def negate(importer, op: ir.Operation) -> Value:
+def negate(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     if is_float(value.type):
         return importer.arith.op("arith.negf", [value])
@@ -96,12 +108,12 @@ def negate(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.not")
-def inverted(importer, op: ir.Operation) -> Value:
+def inverted(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.flip(importer.operands(op)[0])
 
 
 @imports("stablehlo.sign")
-def sign(importer, op: ir.Operation) -> Value:
+def sign(importer: Importer, op: ir.Operation) -> Value:
     """-1, 0 or 1; of floats -0.0, 0.0 and NaN are themselves."""
     arith, (value,) = importer.arith, importer.operands(op)
     one, zero = arith.constant(value.type, 1), arith.constant(value.type, 0)
@@ -116,12 +128,12 @@ def sign(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.is_finite")
-def is_finite(importer, op: ir.Operation) -> Value:
+def is_finite(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op("math.isfinite", importer.operands(op), importer.type(op.results[0]))
 
 
 @imports("stablehlo.logistic")
-def logistic(importer, op: ir.Operation) -> Value:
+def logistic(importer: Importer, op: ir.Operation) -> Value:
     """1 / (1 + exp(-x)); types of 16 bits are computed in f32 and rounded once."""
     arith, (value,) = importer.arith, importer.operands(op)
     element = value.type.element
@@ -133,14 +145,14 @@ def logistic(importer, op: ir.Operation) -> Value:
 
 
 @imports("chlo.square")
-def square(importer, op: ir.Operation) -> Value:
+def square(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     name = "arith.mulf" if is_float(value.type) else "arith.muli"
     return importer.arith.op("arith.andi" if is_bool(value.type) else name, [value, value])
 
 
 @imports("stablehlo.map")
-def map_(importer, op: ir.Operation) -> list[Value]:
+def map_(importer: Importer, op: ir.Operation) -> list[Value]:
     """Its region, on whole tensors."""
     with importer.spread(importer.type(op.results[0]).shape):
         return importer.inline(op.regions[0].blocks[0], importer.operands(op))

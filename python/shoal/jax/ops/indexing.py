@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
@@ -13,8 +15,12 @@ from shoal.jax.reducers import KINDS, reduce_kind, unsigned_extremum
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_float, is_unsigned
 
+if TYPE_CHECKING:
+    from shoal.jax.arithmetic import Arithmetic
+    from shoal.jax.importer import Importer
 
-def _indices(importer, op: ir.Operation, index: int) -> Value:
+
+def _indices(importer: Importer, op: ir.Operation, index: int) -> Value:
     operand = op.operands[index]
     if str(operand.type.element_type) == "i1":
         raise Unsupported("indices are i1")
@@ -22,7 +28,7 @@ def _indices(importer, op: ir.Operation, index: int) -> Value:
 
 
 @imports("stablehlo.gather")
-def gather(importer, op: ir.Operation) -> Value:
+def gather(importer: Importer, op: ir.Operation) -> Value:
     numbers = str(op.attributes["dimension_numbers"])
     attributes = {
         name: i64s(field(numbers, name))
@@ -41,7 +47,7 @@ def gather(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.scatter")
-def scatter(importer, op: ir.Operation) -> list[Value]:
+def scatter(importer: Importer, op: ir.Operation) -> list[Value]:
     """Several operands share the indices; each is combined by itself."""
     count, block = len(op.results), op.regions[0].blocks[0]
     values = importer.operands(op)
@@ -53,7 +59,9 @@ def scatter(importer, op: ir.Operation) -> list[Value]:
     return [_single(importer, op, block, values[0], values[2])]
 
 
-def _single(importer, op, block: ir.Block, value: Value, updates: Value) -> Value:
+def _single(
+    importer: Importer, op: ir.Operation, block: ir.Block, value: Value, updates: Value
+) -> Value:
     arith, found = importer.arith, region_trees(block)[0]
     kind, extremum = reduce_kind(block), unsigned_extremum(block)
     if found == argument(1):
@@ -70,7 +78,7 @@ def _single(importer, op, block: ir.Block, value: Value, updates: Value) -> Valu
     raise Unsupported("its region is none of: update, sum, product, maximum, minimum, and, or")
 
 
-def _negative(arith, value: Value) -> Value:
+def _negative(arith: Arithmetic, value: Value) -> Value:
     if is_float(value.type):
         return arith.op("arith.negf", [value])
     return arith.op("arith.subi", [arith.constant(value.type, 0), value])
@@ -82,7 +90,9 @@ def _reads_updates(found) -> bool:
     return any(_reads_updates(part) for part in found if isinstance(part, tuple))
 
 
-def _apply(importer, op, block: ir.Block, value: Value, updates: Value) -> Value:
+def _apply(
+    importer: Importer, op: ir.Operation, block: ir.Block, value: Value, updates: Value
+) -> Value:
     """JAX's `x.at[i].apply(f)`: f of the elements that are named, once each."""
     marks = importer.arith.constant(type(value.type)(value.type.shape, "i1"), 0)
     ones = importer.arith.constant(type(updates.type)(updates.type.shape, "i1"), 1)
@@ -92,7 +102,9 @@ def _apply(importer, op, block: ir.Block, value: Value, updates: Value) -> Value
     return importer.arith.select(named, applied, value)
 
 
-def _write(importer, op, kind: str | None, value: Value, updates: Value) -> Value:
+def _write(
+    importer: Importer, op: ir.Operation, kind: str | None, value: Value, updates: Value
+) -> Value:
     numbers = str(op.attributes["scatter_dimension_numbers"])
     attributes: dict[str, str | None] = {"kind": KINDS[kind]} if kind else {}
     for name in (

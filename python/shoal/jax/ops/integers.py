@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
@@ -11,9 +13,12 @@ from shoal.jax.known import known_splat
 from shoal.jax.registry import imports
 from shoal.jax.types import bits, is_float, is_unsigned
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.divide")
-def divide(importer, op: ir.Operation) -> Value:
+def divide(importer: Importer, op: ir.Operation) -> Value:
     """Integers towards zero; a quotient by zero has all bits set, as XLA's."""
     left, right = importer.operands(op)
     if is_float(left.type):
@@ -24,7 +29,7 @@ def divide(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.remainder")
-def remainder(importer, op: ir.Operation) -> Value:
+def remainder(importer: Importer, op: ir.Operation) -> Value:
     """With the dividend's sign; the remainder by zero is the dividend, as XLA's."""
     left, right = importer.operands(op)
     if is_float(left.type):
@@ -33,7 +38,9 @@ def remainder(importer, op: ir.Operation) -> Value:
     return _unless_zero(importer, op, name, left, right, left)
 
 
-def _unless_zero(importer, op, name: str, left: Value, right: Value, none: Value) -> Value:
+def _unless_zero(
+    importer: Importer, op: ir.Operation, name: str, left: Value, right: Value, none: Value
+) -> Value:
     arith = importer.arith
     if known_splat(op.operands[1]):
         return arith.op(name, [left, right])
@@ -43,7 +50,7 @@ def _unless_zero(importer, op, name: str, left: Value, right: Value, none: Value
 
 
 @imports("stablehlo.shift_left", "stablehlo.shift_right_logical")
-def shift(importer, op: ir.Operation) -> Value:
+def shift(importer: Importer, op: ir.Operation) -> Value:
     """By the width or more (the amount has no sign): 0."""
     arith, (value, amount) = importer.arith, importer.operands(op)
     name = "arith.shli" if op.name == "stablehlo.shift_left" else "arith.shrui"
@@ -57,7 +64,7 @@ def shift(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.shift_right_arithmetic")
-def shift_arithmetic(importer, op: ir.Operation) -> Value:
+def shift_arithmetic(importer: Importer, op: ir.Operation) -> Value:
     """By the width or more: the sign in every bit."""
     arith, (value, amount) = importer.arith, importer.operands(op)
     width = bits(value.type.element)

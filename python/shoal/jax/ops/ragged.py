@@ -9,6 +9,7 @@ often as there are groups; lowered for TPUs the groups stay.
 from __future__ import annotations
 
 import string as characters
+from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -18,11 +19,14 @@ from shoal.jax.ops.contractions import converted_operands, sum_element
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_unsigned, with_element
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 _GROUP, _LETTERS = "Z", characters.ascii_uppercase[:-1] + characters.ascii_lowercase
 
 
 @imports("chlo.ragged_dot")
-def ragged_dot(importer, op: ir.Operation) -> Value:
+def ragged_dot(importer: Importer, op: ir.Operation) -> Value:
     numbers = str(op.attributes["ragged_dot_dimension_numbers"])
     ranks = [len(operand.type.shape) for operand in op.operands]
     spec, rows = ragged_spec(numbers, *ranks)

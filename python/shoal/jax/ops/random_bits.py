@@ -8,6 +8,7 @@ JAX's `rbg` keys use it; its threefry keys are ordinary arithmetic.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -17,9 +18,13 @@ from shoal.jax.generators import Words, philox, threefry
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import bits
 
+if TYPE_CHECKING:
+    from shoal.jax.arithmetic import Arithmetic
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.rng_bit_generator")
-def rng_bit_generator(importer, op: ir.Operation) -> list[Value]:
+def rng_bit_generator(importer: Importer, op: ir.Operation) -> list[Value]:
     """DEFAULT is Philox, as XLA has it on CPUs and GPUs."""
     (state,), type = importer.operands(op), importer.type(op.results[1])
     if state.type not in (TensorType((2,), "i64"), TensorType((3,), "i64")):
@@ -37,7 +42,7 @@ def rng_bit_generator(importer, op: ir.Operation) -> list[Value]:
 class _Generator:
     """Bits from a state: the key in its first word, the counter behind it."""
 
-    def __init__(self, arith, state: Value):
+    def __init__(self, arith: Arithmetic, state: Value):
         self.arith, self.words, self.state = arith, Words(arith), state
         self.key = self._word(0)
 

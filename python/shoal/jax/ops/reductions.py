@@ -4,12 +4,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
 from shoal.jax.attributes import integers
 from shoal.jax.known import known_splat
-from shoal.jax.ops.elementwise import op_name
 from shoal.jax.reducers import (
     KINDS,
     is_identity,
@@ -20,56 +21,48 @@ from shoal.jax.reducers import (
 from shoal.jax.registry import imports
 from shoal.jax.types import is_unsigned, with_element
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.reduce")
-def reduce(importer, op: ir.Operation) -> list[Value]:
-    block = op.regions[0].blocks[0]
+def reduce(importer: Importer, op: ir.Operation) -> list[Value]:
+    block, arith = op.regions[0].blocks[0], importer.arith
     dims = sorted(integers(op, "dimensions"))
     if len(op.results) == 1:
-        kind = reduce_kind(block)
-        if kind:
-            return [_by_kind(importer, op, kind, dims)]
-        extremum = unsigned_extremum(block)
-        if extremum:
-            return [_of_unsigned(importer, op, extremum, dims)]
+        value = importer.operands(op)[0]
+        if kind := reduce_kind(block):
+            result = _by_kind(importer, op, kind, value, dims)
+            return _with_init(importer, op, kind, result)
+        if kind := unsigned_extremum(block):
+            flipped = _by_kind(importer, op, kind, arith.flip_sign_bit(value), dims)
+            return _with_init(importer, op, kind, arith.flip_sign_bit(flipped))
     direction = places_of_extremum(op, dims)
     if direction:
         return _extremum(importer, op, direction, dims[0])
     return _by_combiner(importer, op, dims)
 
 
-def _by_kind(importer, op: ir.Operation, kind: str, dims: list[int]) -> Value:
-    value, init = importer.operands(op)
-    result = importer.arith.op(
-        "shoal.reduce",
-        [value],
-        importer.type(op.results[0]),
-        {"kind": KINDS[kind], "dims": i64s(dims)},
-    )
-    if is_identity(kind, known_splat(op.operands[1]), value.type.element):
-        return result
-    init = importer.arith.broadcast(init, result.type)
-    inner = op.regions[0].blocks[0].operations[0].operation
-    return importer.arith.op(
-        op_name(inner) if inner.name in _NAMED else _LOGIC[kind], [init, result]
-    )
+def _by_kind(
+    importer: Importer, op: ir.Operation, kind: str, value: Value, dims: list[int]
+) -> Value:
+    type = importer.type(op.results[0])
+    attributes = {"kind": KINDS[kind], "dims": i64s(dims)}
+    return importer.arith.op("shoal.reduce", [value], type, attributes)
 
 
-def _of_unsigned(importer, op: ir.Operation, kind: str, dims: list[int]) -> Value:
-    """An extremum of unsigned integers, in the order of signed ones."""
-    arith = importer.arith
-    value, init = map(arith.flip_sign_bit, importer.operands(op))
-    type, attributes = importer.type(op.results[0]), {"kind": KINDS[kind], "dims": i64s(dims)}
-    result = arith.op("shoal.reduce", [value], type, attributes)
-    name = "arith.maxsi" if kind == "maximum" else "arith.minsi"
-    return arith.flip_sign_bit(arith.op(name, [arith.broadcast(init, type), result]))
+def _with_init(importer: Importer, op: ir.Operation, kind: str, result: Value) -> list[Value]:
+    """The initial value, too, where it is not the identity."""
+    unsigned = is_unsigned(op.operands[0].type)
+    number = known_splat(op.operands[1])
+    if is_identity(kind, number, result.type.element, unsigned=unsigned):
+        return [result]
+    init = importer.arith.broadcast(importer.operands(op)[1], result.type)
+    with importer.spread(result.type.shape):
+        return importer.inline(op.regions[0].blocks[0], [init, result])
 
 
-_NAMED = tuple(f"stablehlo.{name}" for name in ("add", "multiply", "maximum", "minimum"))
-_LOGIC = {"and": "arith.andi", "or": "arith.ori"}
-
-
-def _extremum(importer, op: ir.Operation, direction: str, dim: int) -> list[Value]:
+def _extremum(importer: Importer, op: ir.Operation, direction: str, dim: int) -> list[Value]:
     """The pair of JAX's argmax: the extreme value, where it is used, and its place."""
     arith, value = importer.arith, importer.operands(op)[0]
     place = importer.type(op.results[1])
@@ -89,7 +82,7 @@ def _extremum(importer, op: ir.Operation, direction: str, dim: int) -> list[Valu
     return [extreme if signed is value else arith.flip_sign_bit(extreme), places]
 
 
-def _by_combiner(importer, op: ir.Operation, dims: list[int]) -> list[Value]:
+def _by_combiner(importer: Importer, op: ir.Operation, dims: list[int]) -> list[Value]:
     region = combiner(importer, op.regions[0].blocks[0])
     return importer.emit(
         "shoal.reduce_region",
@@ -100,7 +93,7 @@ def _by_combiner(importer, op: ir.Operation, dims: list[int]) -> list[Value]:
     )
 
 
-def combiner(importer, block: ir.Block):
+def combiner(importer: Importer, block: ir.Block):
     """A region of scalars."""
     with importer.scalars():
         return importer.region(block)

@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
@@ -11,15 +13,18 @@ from shoal.jax.attributes import integer, integers
 from shoal.jax.registry import imports
 from shoal.jax.types import is_unsigned
 
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
 
-def _write(importer, op: ir.Operation, name: str, **attributes: str) -> Value:
+
+def _write(importer: Importer, op: ir.Operation, name: str, **attributes: str) -> Value:
     """An op with the same operands and result type."""
     type = importer.type(op.results[0])
     return importer.arith.op(name, importer.operands(op), type, attributes)
 
 
 @imports("stablehlo.broadcast_in_dim")
-def broadcast_in_dim(importer, op: ir.Operation) -> Value:
+def broadcast_in_dim(importer: Importer, op: ir.Operation) -> Value:
     (value,), type = importer.operands(op), importer.type(op.results[0])
     dims = integers(op, "broadcast_dimensions")
     if value.type == type and dims == sorted(dims):
@@ -28,7 +33,7 @@ def broadcast_in_dim(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.broadcast")
-def broadcast(importer, op: ir.Operation) -> Value:
+def broadcast(importer: Importer, op: ir.Operation) -> Value:
     """New dimensions stand in front."""
     new = len(integers(op, "broadcast_sizes"))
     rank = len(importer.operands(op)[0].type.shape)
@@ -36,7 +41,7 @@ def broadcast(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.reshape")
-def reshape(importer, op: ir.Operation) -> Value:
+def reshape(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     if value.type == importer.type(op.results[0]):
         return value
@@ -44,7 +49,7 @@ def reshape(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.transpose")
-def transpose(importer, op: ir.Operation) -> Value:
+def transpose(importer: Importer, op: ir.Operation) -> Value:
     permutation = integers(op, "permutation")
     if permutation == sorted(permutation):
         return importer.operands(op)[0]
@@ -52,17 +57,17 @@ def transpose(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.reverse")
-def reverse(importer, op: ir.Operation) -> Value:
+def reverse(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.reverse", dims=i64s(sorted(integers(op, "dimensions"))))
 
 
 @imports("stablehlo.concatenate")
-def concatenate(importer, op: ir.Operation) -> Value:
+def concatenate(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.concatenate", dim=f"{integer(op, 'dimension')} : i64")
 
 
 @imports("stablehlo.slice")
-def slice_(importer, op: ir.Operation) -> Value:
+def slice_(importer: Importer, op: ir.Operation) -> Value:
     return _write(
         importer,
         op,
@@ -74,7 +79,7 @@ def slice_(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.pad")
-def pad(importer, op: ir.Operation) -> Value:
+def pad(importer: Importer, op: ir.Operation) -> Value:
     return _write(
         importer,
         op,
@@ -85,7 +90,7 @@ def pad(importer, op: ir.Operation) -> Value:
     )
 
 
-def _starts(importer, op: ir.Operation, first: int) -> list[Value]:
+def _starts(importer: Importer, op: ir.Operation, first: int) -> list[Value]:
     """The operands from `first` on as signed indices."""
     return [
         importer.arith.to_index(importer.values[operand], is_unsigned(operand.type))
@@ -94,7 +99,7 @@ def _starts(importer, op: ir.Operation, first: int) -> list[Value]:
 
 
 @imports("stablehlo.dynamic_slice")
-def dynamic_slice(importer, op: ir.Operation) -> Value:
+def dynamic_slice(importer: Importer, op: ir.Operation) -> Value:
     operands = [importer.operands(op)[0], *_starts(importer, op, 1)]
     if len(operands) == 1:
         return operands[0]
@@ -103,7 +108,7 @@ def dynamic_slice(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.dynamic_update_slice")
-def dynamic_update_slice(importer, op: ir.Operation) -> Value:
+def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
     value, update, *_ = importer.operands(op)
     if not value.type.shape:
         return update
@@ -112,7 +117,7 @@ def dynamic_update_slice(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.get_dimension_size")
-def get_dimension_size(importer, op: ir.Operation) -> Value:
+def get_dimension_size(importer: Importer, op: ir.Operation) -> Value:
     """Shapes are static."""
     size = op.operands[0].type.shape[integer(op, "dimension")]
     return importer.arith.constant(importer.type(op.results[0]), size)

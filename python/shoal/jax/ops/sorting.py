@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
@@ -15,9 +16,13 @@ from shoal.jax.comparators import Key, sort_keys
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_bool, is_float, is_unsigned
 
+if TYPE_CHECKING:
+    from shoal.jax.arithmetic import Arithmetic
+    from shoal.jax.importer import Importer
+
 
 @imports("stablehlo.sort")
-def sort(importer, op: ir.Operation) -> list[Value]:
+def sort(importer: Importer, op: ir.Operation) -> list[Value]:
     """Keys go in front, as themselves or as numbers whose order is the one wanted."""
     keys = sort_keys(op.regions[0].blocks[0])
     if keys is None:
@@ -50,7 +55,7 @@ def _dimension(op: ir.Operation) -> int:
     return dim if dim >= 0 else dim + len(op.operands[0].type.shape)
 
 
-def _ordered(arith, op: ir.Operation, key: Key, value: Value, is_turned: bool) -> Value:
+def _ordered(arith: Arithmetic, op: ir.Operation, key: Key, value: Value, is_turned: bool) -> Value:
     """Numbers in the key's order; the value itself where its own order is that."""
     if is_float(value.type):
         if not key.is_total and not is_turned:
@@ -63,7 +68,7 @@ def _ordered(arith, op: ir.Operation, key: Key, value: Value, is_turned: bool) -
     return arith.flip(value) if is_turned else value
 
 
-def _normal_form(arith, value: Value) -> Value:
+def _normal_form(arith: Arithmetic, value: Value) -> Value:
     """One zero and one NaN, the largest number."""
     zero, nan = arith.constant(value.type, 0), arith.constant(value.type, float("nan"))
     value = arith.select(arith.compare("oeq", value, zero), zero, value)
@@ -71,12 +76,14 @@ def _normal_form(arith, value: Value) -> Value:
 
 
 @imports("chlo.top_k")
-def top_k(importer, op: ir.Operation) -> list[Value]:
+def top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """Of the last dimension."""
     return largest_along(importer, op, integer(op, "k"))
 
 
-def largest_along(importer, op: ir.Operation, k: int, *, is_smallest: bool = False) -> list[Value]:
+def largest_along(
+    importer: Importer, op: ir.Operation, k: int, *, is_smallest: bool = False
+) -> list[Value]:
     """The k largest, or smallest floats, of operand 0's last dimension, and their places."""
     arith, value = importer.arith, importer.operands(op)[0]
     to, back = _as_signed(arith, value, is_unsigned(op.operands[0].type))
@@ -89,7 +96,7 @@ def largest_along(importer, op: ir.Operation, k: int, *, is_smallest: bool = Fal
     return [back(found), arith.convert(places, importer.type(op.results[1]).element)]
 
 
-def _as_signed(arith, value: Value, unsigned: bool) -> tuple[Callable, Callable]:
+def _as_signed(arith: Arithmetic, value: Value, unsigned: bool) -> tuple[Callable, Callable]:
     """To numbers that top_k orders as these elements are, and back."""
     if is_bool(value.type):
         return lambda x: arith.convert(x, "i8"), lambda x: arith.convert(x, "i1")
@@ -98,5 +105,5 @@ def _as_signed(arith, value: Value, unsigned: bool) -> tuple[Callable, Callable]
     return lambda x: x, lambda x: x
 
 
-def _negated(arith, value: Value) -> Value:
+def _negated(arith: Arithmetic, value: Value) -> Value:
     return arith.op("arith.negf", [value])

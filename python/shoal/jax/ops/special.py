@@ -4,13 +4,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TYPE_CHECKING
 
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import stablehlo
 
 from shoal.ir import Value
 from shoal.jax.registry import imports
+
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
 
 _EXPANDED = (
     "asin_acos_kernel",
@@ -29,7 +32,7 @@ _PASS = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
 
 
 @imports(*(f"chlo.{name}" for name in _EXPANDED))
-def expanded(importer, op: ir.Operation) -> list[Value]:
+def expanded(importer: Importer, op: ir.Operation) -> list[Value]:
     """Imports the StableHLO that XLA, too, computes for it."""
     # The module must outlive the values that importing it notes.
     module = _expansion(op)

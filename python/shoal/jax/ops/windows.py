@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
@@ -14,6 +16,9 @@ from shoal.jax.reducers import KINDS, is_identity, reduce_kind, unsigned_extremu
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_unsigned
 from shoal.jax.window_steps import Window, combine_windows
+
+if TYPE_CHECKING:
+    from shoal.jax.importer import Importer
 
 
 def _window(op: ir.Operation) -> Window:
@@ -30,7 +35,7 @@ def _window(op: ir.Operation) -> Window:
 
 
 @imports("stablehlo.reduce_window")
-def reduce_window(importer, op: ir.Operation) -> list[Value]:
+def reduce_window(importer: Importer, op: ir.Operation) -> list[Value]:
     block, window = op.regions[0].blocks[0], _window(op)
     kind = reduce_kind(block) if len(op.results) == 1 else None
     if kind:
@@ -43,10 +48,13 @@ def reduce_window(importer, op: ir.Operation) -> list[Value]:
     return combine_windows(importer, op, window)
 
 
-def _by_kind(importer, op, kind: str, operands: list[Value], window: Window) -> Value:
+def _by_kind(
+    importer: Importer, op: ir.Operation, kind: str, operands: list[Value], window: Window
+) -> Value:
     value, init = operands
     dim = window.scanned_dim(value.type.shape)
-    is_neutral = is_identity(kind, known_splat(op.operands[1]), value.type.element)
+    number, unsigned = known_splat(op.operands[1]), is_unsigned(op.operands[0].type)
+    is_neutral = is_identity(kind, number, value.type.element, unsigned=unsigned)
     if dim is not None and is_neutral:
         attributes: dict[str, str | None] = {"kind": KINDS[kind], "dim": f"{dim} : i64"}
         if window.high[dim]:
@@ -58,7 +66,7 @@ def _by_kind(importer, op, kind: str, operands: list[Value], window: Window) -> 
 
 
 @imports("stablehlo.select_and_scatter")
-def select_and_scatter(importer, op: ir.Operation) -> Value:
+def select_and_scatter(importer: Importer, op: ir.Operation) -> Value:
     """The gradient of pooling: `add` where the window has its extremum."""
     select, scatter = (region.blocks[0] for region in op.regions)
     found = region_trees(select)[0]
