@@ -12,8 +12,8 @@ PATH = ROOT / "docs/JAX-conformance.md"
 
 # Why a program sends more than XLA's does, for those that do.
 REASONS = {
-    "while_of_data": "How often the loop runs is unknown, and counts once: XLA sends 7 bytes in each trip. Shoal takes it to"
-    " run often: it gathers 56 bytes before the loop and nothing in it.",
+    "while_of_data": "How often the loop runs is unknown, and counts once: XLA sends 7 bytes each time it looks whether to go"
+    " on. Shoal guesses 10 trips: it gathers 56 bytes before the loop and sends nothing in it.",
     "manual_reversal": "Shoal's permutes inside manual regions are shifts along an axis; a reversal takes one for each of the"
     " four distances, XLA's permute lists pairs.",
 }
@@ -30,7 +30,8 @@ sums say more in their files). Unsupported ops: {unsupported}.
 reduce_scatter that of its input, an all_reduce twice as much, an all_to_all (p - 1) / p of what a device holds, a
 collective_permute all of it); for XLA the same, of the collectives in the optimised HLO of
 `jax.jit(...).lower(...).compile()` on 8 CPU devices with the same mesh. A loop counts as often as its trip count says, once where
-that is unknown.
+that is unknown. Where a program says nothing of a result's sharding, each partitioner chooses; XLA's CPU backend reduces bf16 as
+f32, which doubles its bytes.
 
 On {fewer} programs Shoal sends less than XLA, on {equal} the same, on {more} more:
 """

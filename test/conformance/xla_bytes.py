@@ -10,6 +10,7 @@ collective_permute all of it. Loops count as often as their trip count says.
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
 from dataclasses import dataclass, field
@@ -72,7 +73,7 @@ def _read(computation: _Computation, text: str, devices: int) -> None:
         body = re.search(r"\bbody=%?([\w.\-]+)", text)[1]
         condition = re.search(r"\bcondition=%?([\w.\-]+)", text)[1]
         count = int(trips[1]) if trips else 1
-        computation.calls += [(body, count), (condition, count)]
+        computation.calls += [(body, count), (condition, count + 1)]
         return
     # A reduction's to_apply has no collectives; a call's may.
     for callee in re.findall(
@@ -118,9 +119,16 @@ def _size(element: str, dims: str) -> int:
 
 
 def _group_size(text: str, devices: int) -> int:
-    """Of `{{0,4},{1,5}}`, of iota groups `[4,2]<=[2,4]T(1,0)`, or of all devices."""
+    """Of groups that are listed, `{{0,4},{1,5}}`, of iota's, `[4,2]<=[2,4]T(1,0)`, of those
+    along axes, `mesh['a'=2,'b'=4] {'b'}`, or of all devices."""
     if iota := re.search(r"replica_groups=\[(\d+),(\d+)\]<=", text):
         return int(iota[2])
     if listed := re.search(r"replica_groups=\{\{([\d,]*)\}", text):
         return len(listed[1].split(","))
+    if mesh := re.search(r"replica_groups=mesh\[([^\]]*)\][^{]*\{([^}]*)\}", text):
+        sizes = {name: int(size) for name, size in re.findall(r"'([^']+)'=(\d+)", mesh[1])}
+        axes = re.findall(r"'([^']+)'(?::\(\d+\)(\d+))?", mesh[2])
+        return math.prod(int(part) if part else sizes[name] for name, part in axes)
+    if "replica_groups=" in text and "replica_groups={}" not in text:
+        raise ValueError(f"replica_groups of an unknown form: {text}")
     return devices

@@ -63,6 +63,8 @@ import xla_bytes  # noqa: E402
         ("f32[16]{0} all-gather(f32[4]{0} %a), replica_groups={{0,1,2,3},{4,5,6,7}}", 48),
         ("f32[16]{0} all-gather(f32[2]{0} %a), replica_groups=[1,8]<=[8]", 56),
         ("f32[2,8]{1,0} all-reduce(%a), replica_groups=[4,2]<=[2,4]T(1,0), to_apply=%add", 64),
+        ("f32[4] all-reduce(%a), replica_groups=mesh['a'=2,'b'=4] {'b'}, to_apply=%add", 24),
+        ("f32[4] all-reduce(%a), replica_groups=mesh['a'=2,'b'=4] {'a','b':(1)2}, to_apply=%f", 24),
         ("f32[4]{0} all-reduce(%a), replica_groups={}, to_apply=%add", 28),
         ("(f32[4]{0}, bf16[8]{0}) all-reduce(%a, %b), replica_groups={{0,1}}", 32),
         ("f32[4]{0} reduce-scatter(%a), replica_groups=[2,4]<=[8], dimensions={0}", 48),
@@ -91,6 +93,7 @@ def test_bytes_of_loops():
 }
 
 %condition (p: f32[4]) -> pred[] {
+  %s = f32[1] collective-permute(%p), source_target_pairs={{0,1}}
   ROOT %r = pred[] constant(true)
 }
 
@@ -99,4 +102,4 @@ ENTRY %main (a: f32[4]) -> f32[4] {
   ROOT %w = f32[4] while(%a), condition=%condition, body=%body, backend_config={"known_trip_count":{"n":"5"}}
 }
 """
-    assert xla_bytes.bytes_sent(hlo, 8) == {"collective_permute": 80}
+    assert xla_bytes.bytes_sent(hlo, 8) == {"collective_permute": 5 * 16 + 6 * 4}
