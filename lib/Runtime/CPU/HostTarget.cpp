@@ -13,6 +13,10 @@ namespace shoal::rt {
 static bool allocateShards(const std::vector<Tensor> &tensors,
                            std::vector<Buffer> &shards) {
   for (const Tensor &tensor : tensors) {
+    if (tensor.donor) {
+      shards.emplace_back();
+      continue;
+    }
     shards.push_back(allocate(tensor.localBytes()));
     if (!shards.back())
       return false;
@@ -58,6 +62,9 @@ Status HostTarget::prepare(World &world, const Program &program,
     return failed;
   inputPointers = pointers(inputs);
   outputPointers = pointers(outputs);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (std::optional<size_t> donor = program.outputs[i].donor)
+      outputPointers[i] = inputPointers[*donor];
   Device::get().setUp(program.meshes, world.rank());
   return std::nullopt;
 }
@@ -66,12 +73,37 @@ Status HostTarget::upload(size_t input, const Fill &fill) {
   return fill(inputs[input].get());
 }
 
+Status HostTarget::keepDonated(const Program &program) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!program.inputs[i].donated)
+      continue;
+    size_t count = program.inputs[i].localBytes();
+    Buffer copy = allocate(count);
+    if (!copy)
+      return Error{"not enough memory: a copy of the donated input \"" +
+                   program.inputs[i].name + "\", which is kept for the next " +
+                   "step, needs " + formatBytes(static_cast<double>(count))};
+    std::memcpy(copy.get(), inputs[i].get(), count);
+    donated.push_back({i, count, std::move(copy)});
+    bytes += count;
+  }
+  return std::nullopt;
+}
+
+void HostTarget::restoreDonated() {
+  if (consumed)
+    for (const Kept &kept : donated)
+      std::memcpy(inputs[kept.input].get(), kept.copy.get(), kept.bytes);
+  consumed = false;
+}
+
 void HostTarget::step() {
+  consumed = true;
   shoal_program_entry(inputPointers.data(), outputPointers.data(), arena.get());
 }
 
 Status HostTarget::download(size_t output, const Use &use) {
-  return use(outputs[output].get());
+  return use(outputPointers[output]);
 }
 
 size_t HostTarget::deviceBytes() const {

@@ -39,6 +39,7 @@ struct Timing {
 
 static Timing runSteps(World &world, const Options &options, Target &target) {
   for (int64_t step = 0; step < options.warmup; ++step) {
+    target.restoreDonated();
     target.step();
     target.synchronize();
   }
@@ -47,6 +48,7 @@ static Timing runSteps(World &world, const Options &options, Target &target) {
   world.barrier();
   Timing timing{{}, Clock::now()};
   for (int64_t step = 0; step < options.repeat; ++step) {
+    target.restoreDonated();
     world.barrier();
     Clock::time_point begin = Clock::now();
     {
@@ -67,6 +69,9 @@ static void run(World &world, const Program &program, const Options &options,
   world.agree(prepareFiles(world, options));
   world.agree(target.prepare(world, program, options));
   world.agree(loadInputs(program, options, world.rank(), target));
+  // Every step begins with the inputs that were given.
+  if (options.repeat + options.warmup > 1 || options.cudaGraph)
+    world.agree(target.keepDonated(program));
 
   Timing timing = runSteps(world, options, target);
   Measurements measurements =
