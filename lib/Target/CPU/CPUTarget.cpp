@@ -81,6 +81,7 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
       return module.emitError("the lowering to LLVM left ops behind");
     program.arenaBytes = takeBytes(main, kArenaBytesAttr);
     program.liveBytes = takeBytes(main, kLiveBytesAttr);
+    takeDonors(main, program.description);
     addEntryPoint(module, program,
                   toMetadata(program.description, "cpu", program.arenaBytes));
     return program;

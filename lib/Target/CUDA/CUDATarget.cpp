@@ -24,7 +24,7 @@ void shoal::registerCUDATarget(DialectRegistry &registry) {
 }
 
 void shoal::buildCUDALoweringPipeline(OpPassManager &pm) {
-  buildKernelPipeline(pm);
+  buildKernelPipeline(pm, /*isDevice=*/true);
   pm.addPass(createUseDeviceMemory());
   pm.addPass(createMapKernels());
   pm.addNestedPass<func::FuncOp>(createInsertWaits());
@@ -102,6 +102,7 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
     program.arenaBytes = takeBytes(main, kArenaBytesAttr);
     program.liveBytes = takeBytes(main, kLiveBytesAttr);
+    takeDonors(main, program.description);
     int64_t constantBytes = takeBytes(main, kConstantBytesAttr);
     result.constants =
         takeConstants(module, program.arenaBytes - constantBytes);

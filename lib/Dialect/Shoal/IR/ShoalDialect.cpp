@@ -8,6 +8,7 @@
 #include "mlir/Transforms/InliningUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
+#include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/ElementOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
@@ -137,6 +138,11 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
     return fail() << "expected " << kGlobalTypeAttr
                   << " to be a tensor type with the rank and elements of "
                   << type;
+  }
+  if (attribute.getName() == kDonatedAttr) {
+    if (kind == "argument" && isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return fail() << kDonatedAttr << " is a unit attribute of arguments";
   }
   if (attribute.getName() != kShardingAttr)
     return fail() << "unknown attribute " << attribute.getName();
