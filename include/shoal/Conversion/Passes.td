@@ -210,18 +210,18 @@ def SplitReductions : Pass<"shoal-split-reductions", "::mlir::func::FuncOp"> {
     ```
     becomes
     ```mlir
-    func.func @sum(%x: memref<4194304xf32>, %s: memref<f32>) {
-      %parts = memref.expand_shape %x [[0, 1]] output_shape [1024, 4096]
-                 : memref<4194304xf32> into memref<1024x4096xf32>
-      %sums = memref.alloc() : memref<1024xf32>
+    func.func @sum(%arg0: memref<4194304xf32>, %arg1: memref<f32>) {
+      %expand_shape = memref.expand_shape %arg0 [[0, 1]] output_shape [1024, 4096]
+        : memref<4194304xf32> into memref<1024x4096xf32>
+      %alloc = memref.alloc() : memref<1024xf32>
       %cst = arith.constant -0.000000e+00 : f32
-      linalg.fill ins(%cst : f32) outs(%sums : memref<1024xf32>)
-      linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>],
-                      iterator_types = ["parallel", "reduction"]}
-          ins(%parts : memref<1024x4096xf32>) outs(%sums : memref<1024xf32>) ...
-      linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>],
-                      iterator_types = ["reduction"]}
-          ins(%sums : memref<1024xf32>) outs(%s : memref<f32>) ...
+      linalg.fill ins(%cst : f32) outs(%alloc : memref<1024xf32>)
+      linalg.generic ... iterator_types = ["parallel", "reduction"]}
+        ins(%expand_shape : memref<1024x4096xf32>) outs(%alloc : memref<1024xf32>) {
+      ...
+      linalg.generic ... iterator_types = ["reduction"]}
+        ins(%alloc : memref<1024xf32>) outs(%arg1 : memref<f32>) {
+      ...
     ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
