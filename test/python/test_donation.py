@@ -48,8 +48,8 @@ def programs(tmp_path_factory):
 
 def test_results_lie_in_donated_inputs(programs):
     (program, report), (plain, plain_report) = programs
-    saved = plain_report["peak_bytes_per_device"] - report["peak_bytes_per_device"]
-    assert saved >= 2 * 4 * 6 * 4
+    # Less than both results have: the gradient now needs memory of its own.
+    assert report["peak_bytes_per_device"] < plain_report["peak_bytes_per_device"]
     described = run(program, "--describe").expect_success().stdout
     assert described.count(", donated") == 3
     assert "in the memory of w" in described and "in the memory of m" in described
