@@ -43,11 +43,13 @@ def library_folders():
 
 def environment():
     paths = library_folders() + [os.environ.get("LD_LIBRARY_PATH", "")]
+    # Outside of a pack the system's MPI is taken.
+    packed = {"OPAL_PREFIX": str(HERE / "mpi")} if (HERE / "mpi").exists() else {}
     return {
         **os.environ,
+        **packed,
         "LD_LIBRARY_PATH": ":".join(paths),
         "PATH": f"{HERE / 'mpi' / 'bin'}:{os.environ['PATH']}",
-        "OPAL_PREFIX": str(HERE / "mpi"),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
