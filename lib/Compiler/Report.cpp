@@ -55,12 +55,17 @@ llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
 
 static void printTensors(llvm::StringRef title,
                          llvm::ArrayRef<TensorDescription> tensors,
+                         llvm::ArrayRef<TensorDescription> inputs,
                          llvm::raw_ostream &os) {
   for (const TensorDescription &tensor : tensors) {
     os << llvm::formatv("  {0} {1} : {2}", title, tensor.name,
                         mlir::Type(tensor.globalType));
     if (tensor.globalType != tensor.localType)
       os << ", on a device " << mlir::Type(tensor.localType);
+    if (tensor.isDonated)
+      os << ", donated";
+    if (tensor.donor >= 0)
+      os << ", in the memory of " << inputs[tensor.donor].name;
     os << '\n';
   }
 }
@@ -90,8 +95,8 @@ void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
   os << llvm::formatv("program {0}: {1} devices\n", description.name,
                       description.devices);
-  printTensors("input", description.inputs, os);
-  printTensors("output", description.outputs, os);
+  printTensors("input", description.inputs, description.inputs, os);
+  printTensors("output", description.outputs, description.inputs, os);
   printCollectives(description.collectives, os);
   os << llvm::formatv("arithmetic: {0:N} operations on a device, {1:N} of them "
                       "in einsums",

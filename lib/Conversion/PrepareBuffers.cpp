@@ -14,6 +14,7 @@
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/Donation.h"
 
 using namespace mlir;
 
@@ -58,6 +59,30 @@ static void removeUnusedInputs(func::FuncOp func) {
   walkAndApplyPatterns(func, std::move(patterns));
 }
 
+/// Whether nothing in the block reads `value` behind `op`, but for `last`.
+static bool isLastReader(Operation *op, Value value, Operation *last) {
+  return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    Operation *around = op->getBlock()->findAncestorOpInBlock(*user);
+    return around == op || user == last ||
+           (around && around->isBeforeInBlock(op));
+  });
+}
+
+/// Whether `input` is a donated argument, read for the last time, in whose
+/// memory `result` is to be made.
+static bool donates(OpOperand &input, OpResult result) {
+  auto func = dyn_cast<func::FuncOp>(input.getOwner()->getParentOp());
+  auto argument = dyn_cast<BlockArgument>(input.get());
+  if (!func || !argument || argument.getOwner() != &func.front())
+    return false;
+  auto donors = func->getAttrOfType<DenseI64ArrayAttr>(shoal::kDonorsAttr);
+  return donors && isLastReader(input.getOwner(), argument, nullptr) &&
+         llvm::any_of(result.getUses(), [&](OpOperand &use) {
+           return isa<func::ReturnOp>(use.getOwner()) &&
+                  donors[use.getOperandNumber()] == argument.getArgNumber();
+         });
+}
+
 /// Whether `op` may write over the value that `input` reads: nothing else reads
 /// it, and it was computed here, not outside of a loop around the op.
 static bool diesIn(OpOperand &input) {
@@ -66,15 +91,6 @@ static bool diesIn(OpOperand &input) {
          value.getParentBlock() == input.getOwner()->getBlock() &&
          isa_and_present<linalg::LinalgOp, shoal::rt::CallOp, scf::WhileOp>(
              value.getDefiningOp());
-}
-
-/// Whether nothing in the block reads `value` behind `op`, but for `last`.
-static bool isLastReader(Operation *op, Value value, Operation *last) {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    Operation *around = op->getBlock()->findAncestorOpInBlock(*user);
-    return around == op || user == last ||
-           (around && around->isBeforeInBlock(op));
-  });
 }
 
 /// What is computed from a carried value element by element, and copied over
@@ -110,7 +126,8 @@ static void updateInPlace(linalg::CopyOp copy) {
 }
 
 /// An op whose loops are all parallel writes its result over an input that it
-/// reads element by element in the same order and that dies here.
+/// reads element by element in the same order and that dies here: best over the
+/// argument that is donated for it.
 static void reuseInput(linalg::GenericOp op) {
   if (op.getNumParallelLoops() != op.getNumLoops())
     return;
@@ -119,16 +136,30 @@ static void reuseInput(linalg::GenericOp op) {
         op.payloadUsesValueFromOperand(&init) ||
         !op.getMatchingIndexingMap(&init).isPermutation())
       continue;
-    for (OpOperand *input : op.getDpsInputOperands()) {
-      if (input->get().getType() != init.get().getType() || !diesIn(*input) ||
-          op.getMatchingIndexingMap(input) != op.getMatchingIndexingMap(&init))
-        continue;
-      init.set(input->get());
-      op.getMatchingBlockArgument(input).replaceAllUsesWith(
-          op.getMatchingBlockArgument(&init));
-      break;
-    }
+    auto suits = [&](OpOperand *input) {
+      return input->get().getType() == init.get().getType() &&
+             op.getMatchingIndexingMap(input) ==
+                 op.getMatchingIndexingMap(&init);
+    };
+    SmallVector<OpOperand *> inputs = op.getDpsInputOperands();
+    auto *found = llvm::find_if(inputs, [&](OpOperand *input) {
+      return suits(input) && donates(*input, op.getTiedOpResult(&init));
+    });
+    if (found == inputs.end())
+      found = llvm::find_if(inputs, [&](OpOperand *input) {
+        return suits(input) && diesIn(*input);
+      });
+    if (found == inputs.end())
+      continue;
+    init.set((*found)->get());
+    op.getMatchingBlockArgument(*found).replaceAllUsesWith(
+        op.getMatchingBlockArgument(&init));
   }
+}
+
+static bool isDonated(BlockArgument argument) {
+  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
+  return bool(func.getArgAttr(argument.getArgNumber(), shoal::kDonatedAttr));
 }
 
 namespace {
@@ -151,7 +182,7 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
       if (isa<TensorType>(argument.getType()))
         func.setArgAttr(argument.getArgNumber(),
                         bufferization::BufferizationDialect::kWritableAttrName,
-                        BoolAttr::get(&getContext(), false));
+                        BoolAttr::get(&getContext(), isDonated(argument)));
   }
 };
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/ProgramDescription.h"
+#include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Sharding/Mesh.h"
 #include "llvm/ADT/StringSet.h"
@@ -16,8 +17,18 @@ int64_t ProgramDescription::argumentBytes() const {
   int64_t bytes = 0;
   for (const TensorDescription &tensor :
        llvm::concat<const TensorDescription>(inputs, outputs))
-    bytes += sizeInBytes(tensor.localType);
+    if (tensor.donor < 0)
+      bytes += sizeInBytes(tensor.localType);
   return bytes;
+}
+
+void shoal::takeDonors(Operation *function, ProgramDescription &program) {
+  auto donors =
+      dyn_cast_if_present<DenseI64ArrayAttr>(function->removeAttr(kDonorsAttr));
+  if (donors)
+    for (auto [output, donor] :
+         llvm::zip_equal(program.outputs, donors.asArrayRef()))
+      output.donor = donor;
 }
 
 FailureOr<func::FuncOp> shoal::findProgram(ModuleOp module) {
@@ -74,6 +85,7 @@ static FailureOr<TensorDescription> describe(func::FuncOp func, Type type,
   TensorDescription tensor;
   auto name = attrs.getAs<StringAttr>(kNameAttr);
   tensor.name = name ? name.str() : std::move(defaultName);
+  tensor.isDonated = bool(attrs.get(kDonatedAttr));
   tensor.localType = dyn_cast<RankedTensorType>(type);
   if (!tensor.localType || !tensor.localType.hasStaticShape())
     return func.emitError()
@@ -232,7 +244,7 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
   }
   std::string dtype;
   llvm::raw_string_ostream(dtype) << tensor.globalType.getElementType();
-  return llvm::json::Object{
+  llvm::json::Object object{
       {"name", tensor.name},
       {"dtype", dtype},
       {"unsigned", tensor.isUnsigned},
@@ -241,6 +253,11 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
       {"mesh", number},
       {"dims", std::move(dims)},
       {"sharding", sharding}};
+  if (tensor.isDonated)
+    object["donated"] = true;
+  if (tensor.donor >= 0)
+    object["donor"] = tensor.donor;
+  return object;
 }
 
 llvm::json::Value shoal::toMetadata(const ProgramDescription &program,

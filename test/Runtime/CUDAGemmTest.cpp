@@ -39,6 +39,22 @@ TEST(Gemm, tf32_only_if_asked_for) {
   EXPECT_EQ(product(), n * value);
 }
 
+/// A launch costs what it costs in both cases.
+TEST(Gemm, all_but_tiny_products_are_cublas) {
+  auto takesProduct = [](int64_t m, int64_t n, int64_t k) {
+    Contraction contraction;
+    contraction.rows = {{m, {k, 0, n}}};
+    contraction.columns = {{n, {0, 1, 1}}};
+    contraction.summed = {{k, {1, n, 0}}};
+    return planGemm(contraction, {}, 4, deviceModel)->cost <=
+           loopCost(contraction, deviceModel);
+  };
+  EXPECT_TRUE(takesProduct(64, 64, 128));
+  EXPECT_TRUE(takesProduct(512, 512, 16));
+  EXPECT_FALSE(takesProduct(4, 4, 4));
+  EXPECT_FALSE(takesProduct(32, 32, 8));
+}
+
 /// cuBLASLt has no products of f64 with a result of f32.
 TEST(Gemm, goes_by_loops_where_there_is_no_product) {
   constexpr int64_t n = 5;

@@ -33,7 +33,9 @@ endforeach()
 # other calls are made of.
 shoal_add_runtime_program(CUDARuntimeTests shoal_rt_cuda
   CUDACopyTest.cpp
+  CUDAEpilogueTest.cpp
   CUDAGemmTest.cpp
+  CUDARaggedTest.cpp
   CUDATestMain.cpp
   EinsumTest.cpp
   NcclReductionsTest.cpp

@@ -6,19 +6,22 @@
     tools/gpu-check/pack.py --output gpu-check.tar.xz [-k EXPRESSION] [--arch sm_90]
 
 Runs the Python tests here, on the CPU, and keeps what they compile, their inputs
-and results (test/python/packing.py), with MPI and run.py. The archive stays
-below 64 MiB. There:
+and results (test/python/packing.py), with the benchmark's programs (layers.py),
+MPI and run.py. The archive stays below 64 MiB. There:
 
     tar xf gpu-check.tar.xz && python3 gpu-check/run.py --output gpu-check.json
 """
 
 import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
+
+import layers
 
 ROOT = Path(__file__).resolve().parents[2]
 LIMIT = 64 << 20
@@ -69,6 +72,20 @@ def run_tests(folder, expression, arch):
     return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
 
 
+def compile_benchmark(folder, arch, tiny=False):
+    """The programs of layers.py and, in index.json, what each of them is."""
+    folder.mkdir(parents=True)
+    shoalc = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release")) / "bin/shoalc"
+    index = {}
+    for name, (text, record) in layers.programs(tiny).items():
+        source = folder / f"{name}.mlir"
+        source.write_text(text)
+        command = [shoalc, source, "-o", folder / name, "--target=cuda", f"--cuda-arch={arch}"]
+        subprocess.run(command, stdin=subprocess.DEVNULL, check=True)
+        index[name] = record
+    (folder / "index.json").write_text(json.dumps(index, indent=2) + "\n")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True)
@@ -81,10 +98,9 @@ def main():
         if code := run_tests(folder, options.expression, options.arch):
             sys.exit(f"the tests failed with exit code {code}: nothing is packed")
         copy_mpi(folder / "mpi")
-        shutil.copy(ROOT / "tools/gpu-check/run.py", folder)
-        for extra in ("benchmark.py",):
-            if (ROOT / "tools/gpu-check" / extra).exists():
-                shutil.copy(ROOT / "tools/gpu-check" / extra, folder)
+        compile_benchmark(folder / "benchmark", options.arch, tiny=options.arch == "emulated")
+        for script in ("run.py", "benchmark.py", "frameworks.py"):
+            shutil.copy(ROOT / "tools/gpu-check" / script, folder)
         # Programs share most of their bytes: a long window finds them.
         with open(options.output, "wb") as archive:
             tar = subprocess.Popen(["tar", "-C", scratch, "-c", "gpu-check"], stdout=subprocess.PIPE)

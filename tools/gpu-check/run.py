@@ -43,11 +43,13 @@ def library_folders():
 
 def environment():
     paths = library_folders() + [os.environ.get("LD_LIBRARY_PATH", "")]
+    # Outside of a pack the system's MPI is taken.
+    packed = {"OPAL_PREFIX": str(HERE / "mpi")} if (HERE / "mpi").exists() else {}
     return {
         **os.environ,
+        **packed,
         "LD_LIBRARY_PATH": ":".join(paths),
         "PATH": f"{HERE / 'mpi' / 'bin'}:{os.environ['PATH']}",
-        "OPAL_PREFIX": str(HERE / "mpi"),
         "OMPI_ALLOW_RUN_AS_ROOT": "1",
         "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
         "OMPI_MCA_rmaps_base_oversubscribe": "1",
@@ -157,6 +159,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", default="gpu-check.json")
     parser.add_argument("--seconds", type=float, default=540)
+    parser.add_argument("--emulated", action="store_true", help="of a pack for the emulated device")
     options = parser.parse_args()
     work = Path(options.output).resolve().parent / "gpu-check-work"
     work.mkdir(parents=True, exist_ok=True)
@@ -170,26 +173,27 @@ def main():
         path.write_text(json.dumps(report, indent=2) + "\n")
         print(key, json.dumps(value)[:2000], flush=True)
 
-    check = Check(begin + 0.4 * options.seconds, work)
+    check = Check(begin + 0.25 * options.seconds, work)
     note("one device", check.cases(1, []))
     version = report["machine"]["nccl"]
     mpirun = shutil.which("mpirun", path=environment()["PATH"])
     shares = bool(version and version[:2] >= NCCL_OF_SEVERAL_RANKS and mpirun)
     for turn, ranks in enumerate((2, 4, 8)):
-        check.deadline = begin + (0.6 + 0.1 * turn) * options.seconds
+        check.deadline = begin + (0.35 + 0.05 * turn) * options.seconds
         unable = {"not run": f"NCCL {version}, mpirun {mpirun}"}
         note(f"{ranks} ranks on one GPU", check.cases(ranks, [mpirun, "-n", ranks]) if shares else unable)
     sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
     for tool in ("memcheck", "racecheck"):
-        check.deadline = begin + 0.9 * options.seconds
+        check.deadline = begin + 0.55 * options.seconds
         prefix = [sanitizer, "--tool", tool, "--error-exitcode", "9"]
         note(tool, check.cases(1, prefix, limit=12) if Path(sanitizer).exists() else {"not run": sanitizer})
-    benchmark = HERE / "benchmark.py"
-    if benchmark.exists():
-        left = options.seconds - (time.monotonic() - begin)
-        ended = run(["python3", benchmark, "--output", work / "benchmark.json"], max(left, 60))
-        failed = {"failed": ended.stderr[-2000:]}
-        note("benchmark", failed if ended.returncode else json.loads((work / "benchmark.json").read_text()))
+    left = max(options.seconds - (time.monotonic() - begin), 60)
+    output = work / "benchmark.json"
+    emulated = ["--emulated"] if options.emulated else []
+    command = ["python3", HERE / "benchmark.py", "--output", output, "--seconds", left - 10, *emulated]
+    ended = run(command, left)
+    failed = {"failed": ended.stderr[-2000:]}
+    note("benchmark", failed if ended.returncode else json.loads(output.read_text()))
 
 
 if __name__ == "__main__":

@@ -24,6 +24,10 @@ inline constexpr llvm::StringLiteral kConstantBytesAttr =
     "shoal.constant_bytes";
 inline constexpr llvm::StringLiteral kArenaOffsetAttr = "shoal.arena_offset";
 
+/// What FuseFills leaves on a linalg op: for each result the constant that it
+/// begins with, whatever its buffer holds, or unit.
+inline constexpr llvm::StringLiteral kInitialAttr = "shoal.initial";
+
 #define GEN_PASS_DECL
 #include "shoal/Conversion/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

@@ -55,6 +55,51 @@ def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def FuseEpilogues : Pass<"shoal-fuse-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "Let matrix products add biases and apply activations";
+  let description = [{
+    Of targets whose matrix products have epilogues. What the only user of an
+    einsum does first with each of its elements becomes part of the call: the
+    addition of a bias, a tensor of the result's last and some other dimensions
+    but not of all, then a relu or a gelu, or one of these. The user keeps what
+    is left.
+
+    The gelu is the one by tanh, in any form that rounding aside equals
+    0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))); one by erf stays. The sum
+    is then rounded once, behind the activation. Results of f64 stay.
+
+    ```mlir
+    func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x12xf32>, %b: tensor<12xf32>) -> tensor<8x12xf32> {
+      %zero = arith.constant 0.0 : f32
+      %0 = tensor.empty() : tensor<8x12xf32>
+      %1 = rt.call "einsum" [0, 0, 3, 8, 12, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+             ins(%x, %w : tensor<8x16xf32>, tensor<16x12xf32>) outs(%0 : tensor<8x12xf32>) -> tensor<8x12xf32>
+      %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>,
+                                            affine_map<(d0, d1) -> (d0, d1)>],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%1, %b : tensor<8x12xf32>, tensor<12xf32>) outs(%0 : tensor<8x12xf32>) {
+      ^bb0(%element: f32, %bias: f32, %out: f32):
+        %sum = arith.addf %element, %bias : f32
+        %relu = arith.maximumf %sum, %zero : f32
+        linalg.yield %relu : f32
+      } -> tensor<8x12xf32>
+      return %2 : tensor<8x12xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x12xf32>, %b: tensor<12xf32>) -> tensor<8x12xf32> {
+      %0 = tensor.empty() : tensor<8x12xf32>
+      %1 = rt.call "einsum_bias" [1, 1, 1, 0, 0, 3, 8, 12, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+             ins(%x, %w, %b : tensor<8x16xf32>, tensor<16x12xf32>, tensor<12xf32>)
+             outs(%0 : tensor<8x12xf32>) -> tensor<8x12xf32>
+      return %1 : tensor<8x12xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::shoal::rt::RtDialect"];
+}
+
 def GuardDivision : Pass<"shoal-guard-division"> {
   let summary = "Integer divisions never trap";
   let description = [{
@@ -91,8 +136,9 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
     bufferization copy it. Each of its uses gets its own, and constants that are
     one value everywhere become fills rather than arrays in the object file.
     An op that reads a value element by element and is its only reader writes
-    its result over it. Arguments are marked read-only: no op may write into an
-    input.
+    its result over it, as does the last reader of a donated argument for the
+    result that goes there. Arguments are marked read-only, but for those that
+    are donated: no op may write into an input.
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::bufferization::BufferizationDialect"];
@@ -104,6 +150,11 @@ def ResultsToOutParams : Pass<"shoal-results-to-out-params", "::mlir::func::Func
     Each result becomes a new last argument. A buffer that the function
     allocates and returns, also in another shape, is replaced by that argument;
     anything else (an input, a constant, a buffer returned twice) is copied.
+
+    A result with a donated argument in `shoal.donors` is left where it is if
+    that is the argument, or is made there if nothing touches the argument any
+    more when the result's buffer begins; its new argument is then not written,
+    and `shoal.donors` keeps the number. All others become -1.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
@@ -134,6 +185,60 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
     copies become kernels, too; dense ones stay `memref.copy`.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
+}
+
+def SplitReductions : Pass<"shoal-split-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Cut long reductions to few results into parts";
+  let description = [{
+    Of targets with many processors. Assumes linalg on memrefs. A reduction
+    whose kernel would have few blocks for many iterations is cut along one of
+    its reduced loops: each part is combined into a buffer of its own, then the
+    parts with what the result held. A sum of 64 Mi numbers takes the whole
+    device so. What is left over behind equal parts is reduced as before.
+    Reductions whose order matters stay.
+
+    ```mlir
+    func.func @sum(%x: memref<4194304xf32>, %s: memref<f32>) {
+      linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>],
+                      iterator_types = ["reduction"]}
+          ins(%x : memref<4194304xf32>) outs(%s : memref<f32>) {
+      ^bb0(%in: f32, %sum: f32):
+        %0 = arith.addf %sum, %in : f32
+        linalg.yield %0 : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @sum(%arg0: memref<4194304xf32>, %arg1: memref<f32>) {
+      %expand_shape = memref.expand_shape %arg0 [[0, 1]] output_shape [1024, 4096]
+        : memref<4194304xf32> into memref<1024x4096xf32>
+      %alloc = memref.alloc() : memref<1024xf32>
+      %cst = arith.constant -0.000000e+00 : f32
+      linalg.fill ins(%cst : f32) outs(%alloc : memref<1024xf32>)
+      linalg.generic ... iterator_types = ["parallel", "reduction"]}
+        ins(%expand_shape : memref<1024x4096xf32>) outs(%alloc : memref<1024xf32>) {
+      ...
+      linalg.generic ... iterator_types = ["reduction"]}
+        ins(%alloc : memref<1024xf32>) outs(%arg1 : memref<f32>) {
+      ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def FuseFills : Pass<"shoal-fuse-fills", "::mlir::func::FuncOp"> {
+  let summary = "Let reductions begin with constants instead of with filled buffers";
+  let description = [{
+    Assumes linalg on memrefs. Where a reduction is the next to touch a buffer
+    that was filled with a constant, and combines into it, the fill goes away
+    and `shoal.initial` on the reduction says what it begins with, for each
+    result a constant or unit: a launch and a trip through memory less. For
+    `--shoal-map-kernels`, which knows the attribute.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
 def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {

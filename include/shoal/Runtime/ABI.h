@@ -72,6 +72,12 @@ enum shoal_rt_kind {
   SHOAL_RT_OR = 5
 };
 
+enum shoal_rt_activation {
+  SHOAL_RT_NO_ACTIVATION = 0,
+  SHOAL_RT_RELU = 1, /* the maximum of 0 and x */
+  SHOAL_RT_GELU = 2  /* 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
+};
+
 /* --- What a program exports. ---------------------------------------------- */
 
 /* JSON, NUL-terminated:
@@ -86,12 +92,15 @@ enum shoal_rt_kind {
  *  "outputs": [the same form],
  *  "collectives": [{"id": 0, "kind": "all_to_all", "axes": "{\"expert\"}",
  *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}]}
+ * An input that a step writes over has "donated": true, an output that lies in
+ * an input's memory "donor": the number of that input.
  * device_ids null: position i of the mesh (row-major over its axes) is rank i;
  * otherwise device_ids[i] is the rank at position i. */
 extern const char shoal_program_metadata[];
 
 /* Runs one step. inputs and outputs are local shards in the metadata's order;
- * the arena has arena_bytes and no meaning between steps. */
+ * the arena has arena_bytes and no meaning between steps. An output with a
+ * donor is made in that input's memory; its own pointer is not used. */
 void shoal_program_entry(void *const *inputs, void *const *outputs,
                          void *arena);
 
@@ -129,6 +138,19 @@ int64_t shoal_rt_read_scalar(const int64_t *desc, const void *in);
 /* desc = [id]. The compute stream waits for the last collective with this id;
  * nothing if there was none. */
 void shoal_rt_wait(const int64_t *desc);
+
+/* desc = [shoal_rt_activation, then as of shoal_rt_einsum with two operands of
+ * floats]. The einsum, then the activation of each element, before it is
+ * rounded. */
+void shoal_rt_einsum_activation(const int64_t *desc, const void *in0,
+                                const void *in1, void *out);
+
+/* desc = [shoal_rt_activation, rank and letters of the bias, then as of
+ * shoal_rt_einsum with two operands of floats]. The same, with the bias, a
+ * tensor of the result's type whose letters are some of the result's, added
+ * before the activation. */
+void shoal_rt_einsum_bias(const int64_t *desc, const void *in0, const void *in1,
+                          const void *bias, void *out);
 
 /* --- Communication. --------------------------------------------------------
  */

@@ -28,6 +28,11 @@ struct TensorDescription {
   ShardingAttr sharding;
   /// The caller sees its integers as unsigned ones.
   bool isUnsigned = false;
+  /// Of an input: the program may write over it.
+  bool isDonated = false;
+  /// Of an output: the number of the input in whose memory it is made, or -1.
+  /// Known once the program has been lowered.
+  int64_t donor = -1;
 };
 
 struct ProgramDescription {
@@ -54,6 +59,10 @@ mlir::FailureOr<mlir::func::FuncOp> findProgram(mlir::ModuleOp module);
 /// no `shoal.global_type`, where a local shape is not the shard's or a name
 /// occurs twice, and where meshes differ in their number of devices.
 mlir::FailureOr<ProgramDescription> describeProgram(mlir::ModuleOp module);
+
+/// Takes note of the outputs' donors from the lowered function; its attribute
+/// goes away.
+void takeDonors(mlir::Operation *function, ProgramDescription &program);
 
 /// The metadata of shoal/Runtime/ABI.h.
 llvm::json::Value toMetadata(const ProgramDescription &program,

@@ -70,8 +70,10 @@ using OnPrepared = llvm::function_ref<void(mlir::ModuleOp)>;
 
 /// The passes that all targets begin with: from a per-device program to calls
 /// of kernels, each one linalg op on memrefs, and of the runtime, on buffers
-/// with places in one arena.
-void buildKernelPipeline(mlir::OpPassManager &pm);
+/// with places in one arena. For a device, where each call is a launch and
+/// needs many threads, matrix products take biases and activations, reductions
+/// their initial values, and long reductions are split.
+void buildKernelPipeline(mlir::OpPassManager &pm, bool isDevice);
 
 /// Arithmetic of bf16 and f16 in f32, rounded after every operation, so that
 /// values do not depend on the target; divisions that do not trap. With

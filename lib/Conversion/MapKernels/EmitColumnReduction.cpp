@@ -68,7 +68,7 @@ static void storeSums(KernelEmitter &e, ArrayRef<Value> indices,
   SmallVector<unsigned> results = e.reducedResults();
   SmallVector<Values> old;
   for (unsigned result : results)
-    old.push_back(e.loadVector(e.operandOf(result), indices));
+    old.push_back(e.loadInitialVector(result, indices));
   Values flat;
   for (int64_t i = 0; i < e.schedule.vector; ++i)
     for (const Values &values : old)

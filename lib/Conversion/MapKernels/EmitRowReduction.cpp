@@ -44,7 +44,7 @@ static void storeSums(KernelEmitter &e, ArrayRef<Value> indices,
   Values addresses, old;
   for (unsigned result : e.reducedResults()) {
     addresses.push_back(e.address(e.operandOf(result), indices));
-    old.push_back(e.load(e.operandOf(result), addresses.back()));
+    old.push_back(e.loadInitial(result, indices));
   }
   Values combined = e.combineSums(old, sums);
   for (auto [place, result] : llvm::enumerate(e.reducedResults()))

@@ -55,10 +55,8 @@ void shoal::emitSerialReduction(KernelEmitter &e) {
     Values indices = e.zeroIndices();
     e.setIndices(item, e.schedule.parallel, /*lastStep=*/1, indices);
     Values sums;
-    for (unsigned result : e.reducedResults()) {
-      unsigned operand = e.operandOf(result);
-      sums.push_back(e.load(operand, e.address(operand, indices)));
-    }
+    for (unsigned result : e.reducedResults())
+      sums.push_back(e.loadInitial(result, indices));
     sums = runLoops(e, indices, sums, 0);
     for (auto [result, sum] : llvm::zip_equal(e.reducedResults(), sums)) {
       unsigned operand = e.operandOf(result);

@@ -95,6 +95,12 @@ public:
   llvm::SmallVector<unsigned> reducedResults();
   /// The neutral element of each reduced result.
   Values neutralElements();
+  /// What a reduced result begins with, at `indices` or for the schedule's
+  /// `vector` from there on: the constant of `shoal.initial`, or what its
+  /// buffer holds.
+  mlir::Value loadInitial(unsigned result, llvm::ArrayRef<mlir::Value> indices);
+  Values loadInitialVector(unsigned result,
+                           llvm::ArrayRef<mlir::Value> indices);
   /// Combines values of the reduced results with others.
   Values combineSums(llvm::ArrayRef<mlir::Value> lhs,
                      llvm::ArrayRef<mlir::Value> rhs);
@@ -122,6 +128,10 @@ private:
   const mlir::IRMapping &mapping;
   mlir::Type integer;
 };
+
+/// The constant that the op's result begins with; null if its buffer holds
+/// that.
+mlir::TypedAttr getInitial(mlir::linalg::GenericOp op, unsigned result);
 
 /// The type in which memory holds values of `type`: bools take bytes.
 mlir::Type getStorageType(mlir::Type type);

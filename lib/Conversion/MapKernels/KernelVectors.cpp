@@ -5,7 +5,9 @@
 
 #include "Combiner.h"
 #include "KernelEmitter.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "shoal/Conversion/Passes.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -66,6 +68,25 @@ void KernelEmitter::storeVector(unsigned operand, ArrayRef<Value> indices,
       builder, loc, vector, buffers[operand], toIndex(first),
       /*nontemporal=*/false,
       llvm::MaybeAlign(schedule.vector * access.elementBytes));
+}
+
+TypedAttr shoal::getInitial(linalg::GenericOp op, unsigned result) {
+  auto initial = op->getAttrOfType<ArrayAttr>(kInitialAttr);
+  return initial ? dyn_cast<TypedAttr>(initial[result]) : TypedAttr();
+}
+
+Value KernelEmitter::loadInitial(unsigned result, ArrayRef<Value> indices) {
+  if (TypedAttr value = getInitial(op, result))
+    return arith::ConstantOp::create(builder, loc, value);
+  unsigned operand = operandOf(result);
+  return load(operand, address(operand, indices));
+}
+
+Values KernelEmitter::loadInitialVector(unsigned result,
+                                        ArrayRef<Value> indices) {
+  if (getInitial(op, result))
+    return Values(schedule.vector, loadInitial(result, indices));
+  return loadVector(operandOf(result), indices);
 }
 
 /// The arguments of the body for element `i` of the vector: what is in memory

@@ -253,6 +253,9 @@ private:
     FailureOr<LoopNest> nest = analyzeLoops(*generic);
     if (failed(nest))
       return failure();
+    for (unsigned result = 0; result < generic->getNumDpsInits(); ++result)
+      if (getInitial(*generic, result))
+        nest->accesses[generic->getNumDpsInputs() + result].isRead = false;
     Launch launch;
     if (nest->isEmpty())
       return launch;

@@ -9,6 +9,7 @@
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
@@ -71,11 +72,24 @@ static void replaceEmptyTensors(ModuleOp module) {
   });
 }
 
+/// Notes which results may be made in the memory of arguments.
+static void noteDonors(ModuleOp module) {
+  for (auto func : module.getOps<func::FuncOp>()) {
+    if (func.isExternal())
+      continue;
+    SmallVector<int64_t> donors = findDonors(func);
+    if (llvm::any_of(donors, [](int64_t donor) { return donor >= 0; }))
+      func->setAttr(kDonorsAttr,
+                    DenseI64ArrayAttr::get(module.getContext(), donors));
+  }
+}
+
 /// What describes the program's arguments and devices has been read by now, and
-/// would mean nothing on buffers.
+/// would mean nothing on buffers; but for what may be done with these.
 static void dropDescription(ModuleOp module) {
   auto isOurs = [](NamedAttribute attr) {
-    return attr.getName().strref().starts_with("shoal.");
+    return attr.getName().strref().starts_with("shoal.") &&
+           attr.getName() != kDonatedAttr;
   };
   auto keep = [&](DictionaryAttr attrs) {
     SmallVector<NamedAttribute> kept;
@@ -118,6 +132,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     lowerControlFlow(getOperation());
     if (failed(verifyLowered(getOperation())))
       return signalPassFailure();
+    noteDonors(getOperation());
     dropDescription(getOperation());
   }
 };

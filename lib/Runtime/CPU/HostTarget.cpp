@@ -5,6 +5,7 @@
 #include "Device.h"
 #include "shoal/Runtime/ABI.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <unistd.h>
@@ -30,6 +31,10 @@ std::unique_ptr<Target> makeTarget() {
 static bool allocateShards(const std::vector<Tensor> &tensors,
                            std::vector<Buffer> &shards) {
   for (const Tensor &tensor : tensors) {
+    if (tensor.donor) {
+      shards.emplace_back();
+      continue;
+    }
     shards.push_back(allocate(tensor.localBytes()));
     if (!shards.back())
       return false;
@@ -70,12 +75,22 @@ static std::vector<void *> pointers(const std::vector<Buffer> &buffers) {
   return pointers;
 }
 
+/// Such a program writes over inputs, which a caller's arrays must not suffer.
+static bool donates(const Program &program) {
+  return std::any_of(program.inputs.begin(), program.inputs.end(),
+                     [](const Tensor &input) { return input.donated; });
+}
+
 Status HostTarget::prepare(World &world, const Program &program,
                            const Options &options) {
-  if (Status failed = allocateAll(world, program, options.callerHasShards))
+  bool hasShards = options.callerHasShards && !donates(program);
+  if (Status failed = allocateAll(world, program, hasShards))
     return failed;
   inputPointers = pointers(inputs);
   outputPointers = pointers(outputs);
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (std::optional<size_t> donor = program.outputs[i].donor)
+      outputPointers[i] = inputPointers[*donor];
   Device::get().setUp(program.meshes, world.rank());
   return std::nullopt;
 }
@@ -84,16 +99,43 @@ Status HostTarget::upload(size_t input, const Fill &fill) {
   return fill(inputs[input].get());
 }
 
+Status HostTarget::keepDonated(const Program &program) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (!program.inputs[i].donated)
+      continue;
+    size_t count = program.inputs[i].localBytes();
+    Buffer copy = allocate(count);
+    if (!copy)
+      return Error{"not enough memory: a copy of the donated input \"" +
+                   program.inputs[i].name + "\", which is kept for the next " +
+                   "step, needs " + formatBytes(static_cast<double>(count))};
+    std::memcpy(copy.get(), inputs[i].get(), count);
+    donated.push_back({i, count, std::move(copy)});
+    bytes += count;
+  }
+  return std::nullopt;
+}
+
+void HostTarget::restoreDonated() {
+  if (consumed)
+    for (const Kept &kept : donated)
+      std::memcpy(inputs[kept.input].get(), kept.copy.get(), kept.bytes);
+  consumed = false;
+}
+
 void HostTarget::step() {
+  consumed = true;
   shoal_program_entry(inputPointers.data(), outputPointers.data(), arena.get());
 }
 
 Status HostTarget::download(size_t output, const Use &use) {
-  return use(outputs[output].get());
+  return use(outputPointers[output]);
 }
 
-Status HostTarget::stepOn(const Program &, void *const *inputs,
+Status HostTarget::stepOn(const Program &program, void *const *inputs,
                           void *const *outputs) {
+  if (donates(program))
+    return Target::stepOn(program, inputs, outputs);
   shoal_program_entry(inputs, outputs, arena.get());
   return std::nullopt;
 }

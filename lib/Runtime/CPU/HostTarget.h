@@ -15,6 +15,8 @@ public:
   Status prepare(World &world, const Program &program,
                  const Options &options) override;
   Status upload(size_t input, const Fill &fill) override;
+  Status keepDonated(const Program &program) override;
+  void restoreDonated() override;
   void prepareSteps() override {}
   void step() override;
   void synchronize() override {}
@@ -28,7 +30,15 @@ private:
   /// Fails, naming the sum, if the memory is not there.
   Status allocateAll(World &world, const Program &program, bool hasShards);
 
+  /// A donated input as it was given.
+  struct Kept {
+    size_t input, bytes;
+    Buffer copy;
+  };
+
   Buffer arena;
+  std::vector<Kept> donated;
+  bool consumed = false;
   std::vector<Buffer> inputs, outputs;
   std::vector<void *> inputPointers, outputPointers;
   size_t bytes = 0;

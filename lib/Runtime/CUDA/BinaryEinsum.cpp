@@ -9,8 +9,8 @@
 
 namespace shoal::rt {
 
-void runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
-               void *result) {
+bool runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
+               void *result, const Epilogue *epilogue) {
   cudaStream_t stream = Device::get().compute();
   std::array<const void *, 2> operands = {a, b};
   std::array<ElementType, 2> types = {einsum.typeIn, einsum.typeIn};
@@ -27,11 +27,12 @@ void runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
     types[i] = einsum.compute;
   }
   if (einsum.gemm)
-    runGemm(
+    return runGemm(
         *einsum.gemm, einsum.compute,
-        {operands[0], types[0], operands[1], types[1], result, einsum.typeOut});
-  else
-    runLoops(einsum.loops, operands[0], operands[1], result, stream);
+        {operands[0], types[0], operands[1], types[1], result, einsum.typeOut},
+        epilogue);
+  runLoops(einsum.loops, operands[0], operands[1], result, stream);
+  return false;
 }
 
 } // namespace shoal::rt

@@ -5,12 +5,14 @@
 #define SHOAL_LIB_RUNTIME_CUDA_BINARYEINSUM_H
 
 #include "../Common/BinaryEinsum.h"
+#include "Epilogue.h"
 
 namespace shoal::rt {
 
-/// Enqueues the einsum on the compute stream.
-void runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
-               void *result);
+/// Enqueues the einsum on the compute stream. Whether the epilogue, if there is
+/// one, is part of it; else it is still to be applied.
+bool runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
+               void *result, const Epilogue *epilogue = nullptr);
 
 } // namespace shoal::rt
 

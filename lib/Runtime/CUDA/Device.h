@@ -28,7 +28,14 @@ public:
   /// All collectives, in the order of the program.
   cudaStream_t collectives() const { return collectiveStream; }
 
+  /// Whether a call may wait for the device to choose how it goes on. With
+  /// --cuda-graph those that need not do not, which may take longer: a step
+  /// that waits is no graph.
+  bool mayWait() const { return waits; }
+  void setMayWait(bool may) { waits = may; }
+
 private:
+  bool waits = true;
   int gpu = 0;
   cudaStream_t computeStream = nullptr;
   cudaStream_t collectiveStream = nullptr;

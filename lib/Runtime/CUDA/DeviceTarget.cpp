@@ -41,12 +41,19 @@ Status DeviceTarget::prepare(World &world, const Program &program,
   copyConstants(program.cuda);
   isRoot = world.isRoot();
   wantsGraph = options.cudaGraph;
+  Device::get().setMayWait(!wantsGraph);
   return std::nullopt;
 }
 
 bool DeviceTarget::allocateShards(const std::vector<Tensor> &tensors,
                                   Shards &shards) {
   for (const Tensor &tensor : tensors) {
+    if (tensor.donor) {
+      shards.pointers.push_back(inputs.pointers[*tensor.donor]);
+      shards.bytes.push_back(tensor.localBytes());
+      shards.buffers.emplace_back();
+      continue;
+    }
     DeviceBuffer buffer = allocateOnDevice(tensor.localBytes());
     if (!buffer)
       return false;
@@ -72,7 +79,7 @@ Status DeviceTarget::allocateAll(const Program &program) {
                  formatBytes(static_cast<double>(bytes)) + ", device has " +
                  formatBytes(static_cast<double>(left))};
   for (size_t i = 0; i < outputs.pointers.size(); ++i)
-    if (outputs.bytes[i] != 0)
+    if (outputs.bytes[i] != 0 && outputs.buffers[i])
       check(api.cudaMemsetAsync(outputs.pointers[i], 0, outputs.bytes[i],
                                 Device::get().compute()),
             "cudaMemsetAsync");
@@ -100,13 +107,49 @@ Status DeviceTarget::upload(size_t input, const Fill &fill) {
   std::memset(shard.get(), 0, count);
   if (Status failed = fill(shard.get()))
     return failed;
+  toDevice(input, shard.get());
+  return std::nullopt;
+}
+
+void DeviceTarget::toDevice(size_t input, const void *shard) {
   setActivity("input", static_cast<int64_t>(input));
-  if (count != 0)
-    check(api.cudaMemcpyAsync(inputs.pointers[input], shard.get(), count,
-                              cudaMemcpyHostToDevice, Device::get().compute()),
+  if (inputs.bytes[input] != 0)
+    check(api.cudaMemcpyAsync(inputs.pointers[input], shard,
+                              inputs.bytes[input], cudaMemcpyHostToDevice,
+                              Device::get().compute()),
           "cudaMemcpyAsync");
   waitForDevice();
+}
+
+Status DeviceTarget::keepDonated(const Program &program) {
+  for (size_t i = 0; i < program.inputs.size(); ++i) {
+    if (!program.inputs[i].donated)
+      continue;
+    size_t count = inputs.bytes[i];
+    Buffer copy = allocate(count);
+    if (!copy)
+      return Error{"not enough memory of the host: a copy of the donated "
+                   "input \"" +
+                   program.inputs[i].name +
+                   "\", which is kept for the next step, needs " +
+                   formatBytes(static_cast<double>(count))};
+    setActivity("input", static_cast<int64_t>(i));
+    if (count != 0)
+      check(api.cudaMemcpyAsync(copy.get(), inputs.pointers[i], count,
+                                cudaMemcpyDeviceToHost,
+                                Device::get().compute()),
+            "cudaMemcpyAsync");
+    waitForDevice();
+    donated.emplace_back(i, std::move(copy));
+  }
   return std::nullopt;
+}
+
+void DeviceTarget::restoreDonated() {
+  if (consumed)
+    for (const auto &[input, copy] : donated)
+      toDevice(input, copy.get());
+  consumed = false;
 }
 
 void DeviceTarget::enterProgram() {
@@ -120,6 +163,7 @@ void DeviceTarget::prepareSteps() {
   // It makes communicators, staging and plans, and shows what the step waits
   // for: none of that can be captured.
   if (!hasStepped) {
+    restoreDonated();
     step();
     synchronize();
   }
@@ -133,6 +177,7 @@ void DeviceTarget::prepareSteps() {
 
 void DeviceTarget::step() {
   hasStepped = true;
+  consumed = true;
   Timeline::get().beginStep();
   if (graph.isCaptured())
     graph.launch();

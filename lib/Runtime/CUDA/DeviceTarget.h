@@ -4,6 +4,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_DEVICETARGET_H
 #define SHOAL_LIB_RUNTIME_CUDA_DEVICETARGET_H
 
+#include "../Common/Memory.h"
 #include "../Common/Target.h"
 #include "DeviceMemory.h"
 #include "StepGraph.h"
@@ -25,6 +26,8 @@ public:
   Status prepare(World &world, const Program &program,
                  const Options &options) override;
   Status upload(size_t input, const Fill &fill) override;
+  Status keepDonated(const Program &program) override;
+  void restoreDonated() override;
   void prepareSteps() override;
   void step() override;
   void synchronize() override;
@@ -43,12 +46,16 @@ private:
   /// Fails, naming the sum, if the memory is not there.
   Status allocateAll(const Program &program);
   bool allocateShards(const std::vector<Tensor> &tensors, Shards &shards);
+  void toDevice(size_t input, const void *shard);
   void copyConstants(const CudaProgram &program);
   void enterProgram();
 
   ProgramData data;
   DeviceBuffer arena;
   Shards inputs, outputs;
+  /// Donated inputs as they were given, by number.
+  std::vector<std::pair<size_t, Buffer>> donated;
+  bool consumed = false;
   size_t bytes = 0;
   bool isRoot = false;
   bool wantsGraph = false;

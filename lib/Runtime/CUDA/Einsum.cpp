@@ -1,10 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// shoal_rt_einsum: from a descriptor to copies, kernels and matrix products on
-// the compute stream.
+// shoal_rt_einsum and those with an epilogue: from a descriptor to copies,
+// kernels and matrix products on the compute stream.
 
-#include "../Common/PreparedEinsum.h"
+#include "../Common/Descriptor.h"
+#include "../Common/RunEinsum.h"
 #include "BinaryEinsum.h"
 #include "Device.h"
 #include "DeviceMemory.h"
@@ -14,71 +15,82 @@
 
 namespace shoal::rt {
 
-static void runTyped(const PreparedEinsum &prepared, const void *in0,
-                     const void *in1, void *out) {
-  const EinsumSpec &spec = prepared.spec;
-  cudaStream_t stream = Device::get().compute();
-  if (spec.operands.size() == 2)
-    runBinary(prepared.product, in0, in1, out);
-  else if (prepared.isCopy)
-    copyStrided(prepared.copy, spec.typeIn, in0, spec.typeOut, out, stream);
-  else
-    runLoops(prepared.sum, in0, nullptr, out, stream);
-}
+namespace {
 
-/// Through whole converted copies, for the rare mixtures of types.
-static void runConverted(const PreparedEinsum &prepared, const void *in0,
-                         const void *in1, void *out) {
-  const EinsumSpec &spec = prepared.spec;
-  auto [typeIn, typeOut] = *prepared.declaredTypes;
-  ElementType compute = spec.typeIn;
+struct DeviceEinsum {
+  /// Null for none.
+  const Epilogue *epilogue = nullptr;
+  bool appliedEpilogue = false;
   cudaStream_t stream = Device::get().compute();
-  std::array<const void *, 2> operands = {in0, in1};
-  constexpr DeviceStaging::Slot slots[] = {DeviceStaging::Wide0,
-                                           DeviceStaging::Wide1};
-  for (size_t i = 0; i < spec.operands.size() && typeIn != compute; ++i) {
-    int64_t count = elementsOf(spec, spec.operands[i]);
-    void *wide = DeviceStaging::get().at(slots[i],
-                                         count * support::elementSize(compute));
-    copyStrided({{count, {1, 1}}}, typeIn, operands[i], compute, wide, stream);
-    operands[i] = wide;
+
+  static void *wide(size_t which, size_t bytes) {
+    constexpr DeviceStaging::Slot slots[] = {
+        DeviceStaging::Wide0, DeviceStaging::Wide1, DeviceStaging::WideResult};
+    return DeviceStaging::get().at(slots[which], bytes);
   }
-  if (typeOut == compute)
-    return runTyped(prepared, operands[0], operands[1], out);
-  int64_t count = prepared.resultElements;
-  void *result = DeviceStaging::get().at(DeviceStaging::WideResult,
-                                         count * support::elementSize(compute));
-  runTyped(prepared, operands[0], operands[1], result);
-  copyStrided({{count, {1, 1}}}, compute, result, typeOut, out, stream);
-}
 
-static void runEinsum(const PreparedEinsum &prepared, const void *in0,
-                      const void *in1, void *out) {
-  if (prepared.resultElements == 0)
-    return;
-  ElementType declared = prepared.declaredTypes ? prepared.declaredTypes->second
-                                                : prepared.spec.typeOut;
-  cudaStream_t stream = Device::get().compute();
-  if (prepared.emptySum)
-    check(api.cudaMemsetAsync(
-              out, 0, prepared.resultElements * support::elementSize(declared),
-              stream),
-          "cudaMemsetAsync");
-  else if (prepared.declaredTypes)
-    runConverted(prepared, in0, in1, out);
-  else
-    runTyped(prepared, in0, in1, out);
+  void zero(void *out, size_t bytes) const {
+    check(api.cudaMemsetAsync(out, 0, bytes, stream), "cudaMemsetAsync");
+  }
+
+  void convert(int64_t count, ElementType from, const void *in, ElementType to,
+               void *out) const {
+    copyStrided({{count, {1, 1}}}, from, in, to, out, stream);
+  }
+
+  /// A bias has the type of the program's result.
+  void runTyped(const PreparedEinsum &prepared, const void *in0,
+                const void *in1, void *out) {
+    const EinsumSpec &spec = prepared.spec;
+    if (spec.operands.size() == 2)
+      appliedEpilogue = runBinary(prepared.product, in0, in1, out,
+                                  prepared.declaredTypes ? nullptr : epilogue);
+    else if (prepared.isCopy)
+      copyStrided(prepared.copy, spec.typeIn, in0, spec.typeOut, out, stream);
+    else
+      runLoops(prepared.sum, in0, nullptr, out, stream);
+  }
+};
+
+} // namespace
+
+static void runWithEpilogue(const int64_t *desc, int64_t activation,
+                            const Letters &letters, const void *in0,
+                            const void *in1, const void *bias, void *out) {
+  DeviceTimed timed(Device::get().compute(), Activity::Einsum);
+  const PreparedEinsum &prepared = lookUpEinsum(desc, deviceModel);
+  Epilogue epilogue = makeEpilogue(prepared.spec, activation, bias, letters);
+  DeviceEinsum device{&epilogue};
+  runEinsum(prepared, in0, in1, out, device);
+  if (!device.appliedEpilogue && prepared.resultElements != 0)
+    applyEpilogue(epilogue, prepared.declaredResult(), out, device.stream);
 }
 
 } // namespace shoal::rt
 
+using namespace shoal::rt;
+
 extern "C" void shoal_rt_einsum(const int64_t *desc, const void *in0,
                                 const void *in1OrOut, void *out) {
-  using namespace shoal::rt;
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
   const PreparedEinsum &prepared = lookUpEinsum(desc, deviceModel);
+  DeviceEinsum device;
   if (prepared.spec.operands.size() == 1)
-    runEinsum(prepared, in0, nullptr, const_cast<void *>(in1OrOut));
+    runEinsum(prepared, in0, nullptr, const_cast<void *>(in1OrOut), device);
   else
-    runEinsum(prepared, in0, in1OrOut, out);
+    runEinsum(prepared, in0, in1OrOut, out, device);
+}
+
+extern "C" void shoal_rt_einsum_activation(const int64_t *desc, const void *in0,
+                                           const void *in1, void *out) {
+  runWithEpilogue(desc + 1, *desc, /*letters=*/{}, in0, in1, nullptr, out);
+}
+
+extern "C" void shoal_rt_einsum_bias(const int64_t *desc, const void *in0,
+                                     const void *in1, const void *bias,
+                                     void *out) {
+  Descriptor reader(desc);
+  int64_t activation = reader.number();
+  Letters letters = reader.numbers(reader.number());
+  runWithEpilogue(reader.position(), activation, letters, in0, in1, bias, out);
 }

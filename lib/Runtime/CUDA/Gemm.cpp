@@ -79,9 +79,50 @@ Loop<3> takeBatches(Loops<3> &loops) {
   return batches;
 }
 
-/// False if cuBLASLt has no such product: then nothing was done.
-bool runMatmuls(const GemmPlan &plan, const Products &products,
-                cudaStream_t stream) {
+/// The epilogue of products whose batches and calls run through the result like
+/// this; none where cuBLASLt has no such one: it adds a dense vector to each
+/// column, as it sees columns, and knows no sum of several products.
+std::optional<MatmulEpilogue> fitEpilogue(const GemmPlan &plan,
+                                          const Products &products,
+                                          const Loop<3> &batches,
+                                          const Loops<3> &calls,
+                                          const Epilogue &epilogue) {
+  if (!plan.summed.empty() || plan.packing[C].packed ||
+      products.type[C] == ElementType::F64)
+    return std::nullopt;
+  bool rowMajor = StoredMatrix(plan.m, plan.n, plan.c).rowMajor;
+  auto rows = epilogue.biasStride(plan.m, plan.c.row);
+  auto columns = epilogue.biasStride(plan.n, plan.c.column);
+  auto batch = epilogue.biasStride(batches.size, batches.strides[C]);
+  if (rowMajor)
+    std::swap(rows, columns);
+  int64_t dense = rowMajor ? plan.n : plan.m;
+  bool isVector = rows && (*rows == 1 || dense == 1) && columns == 0 && batch;
+  for (const Loop<3> &call : calls)
+    isVector = isVector && epilogue.biasStride(call.size, call.strides[C]);
+  if (epilogue.bias && !isVector)
+    return std::nullopt;
+  return MatmulEpilogue{epilogue.activation, epilogue.bias, dense,
+                        batch.value_or(0)};
+}
+
+/// The loops with the bias as another operand.
+Loops<4> withBias(const Loops<3> &calls, const Epilogue *epilogue) {
+  Loops<4> all;
+  for (const Loop<3> &call : calls) {
+    const Offsets<3> &at = call.strides;
+    int64_t bias =
+        epilogue ? epilogue->biasStride(call.size, at[C]).value_or(0) : 0;
+    all.push_back({call.size, {at[0], at[1], at[C], bias}});
+  }
+  return all;
+}
+
+enum class Ran { Nothing, Product, ProductAndEpilogue };
+
+/// Nothing if cuBLASLt has no such product, with or without the epilogue.
+Ran runMatmuls(const GemmPlan &plan, const Products &products,
+               const Epilogue *epilogue, cudaStream_t stream) {
   Loops<3> calls = products.outer;
   Loop<3> batches = takeBatches(calls);
   auto matrix = [&](size_t operand, int64_t rows, int64_t columns,
@@ -96,22 +137,33 @@ bool runMatmuls(const GemmPlan &plan, const Products &products,
                     batches.size,
                     matrix(0, plan.m, plan.k, plan.a),
                     matrix(1, plan.k, plan.n, plan.b),
-                    matrix(C, plan.m, plan.n, plan.c)};
-  const Matmul *matmul = Matmul::get(shape);
-  if (!matmul)
-    return false;
+                    matrix(C, plan.m, plan.n, plan.c),
+                    /*epilogue=*/std::nullopt};
+  const Matmul *matmul = nullptr;
+  if (epilogue)
+    shape.epilogue = fitEpilogue(plan, products, batches, calls, *epilogue);
+  if (shape.epilogue && !(matmul = Matmul::get(shape)))
+    shape.epilogue.reset();
+  if (!matmul && !(matmul = Matmul::get(shape)))
+    return Ran::Nothing;
   auto at = [&](size_t operand, int64_t offset) {
     return products.data[operand] + offset * sizeOf(products.type[operand]);
   };
-  forEach<3>(calls, [&](const Offsets<3> &call) {
-    bool adds = false;
-    forEach<3>(plan.summed, [&](const Offsets<3> &term) {
-      matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
-                  at(C, call[C]), adds, stream);
-      adds = true;
-    });
-  });
-  return true;
+  const char *bias = nullptr;
+  if (shape.epilogue)
+    bias = static_cast<const char *>(shape.epilogue->bias);
+  forEach<4>(withBias(calls, bias ? epilogue : nullptr),
+             [&](const Offsets<4> &call) {
+               bool adds = false;
+               const void *added =
+                   bias ? bias + call[3] * sizeOf(products.type[C]) : nullptr;
+               forEach<3>(plan.summed, [&](const Offsets<3> &term) {
+                 matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
+                             at(C, call[C]), added, adds, stream);
+                 adds = true;
+               });
+             });
+  return shape.epilogue ? Ran::ProductAndEpilogue : Ran::Product;
 }
 
 void runAsLoops(const GemmPlan &plan, const Products &products,
@@ -126,7 +178,8 @@ void runAsLoops(const GemmPlan &plan, const Products &products,
 
 } // namespace
 
-void runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t) {
+bool runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
+             const Epilogue *epilogue) {
   cudaStream_t stream = Device::get().compute();
   constexpr DeviceStaging::Slot slots[] = {
       DeviceStaging::Operand0, DeviceStaging::Operand1, DeviceStaging::Result};
@@ -154,11 +207,13 @@ void runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t) {
   products.outer.insert(products.outer.end(), plan.outer.begin(),
                         plan.outer.end());
   products.outer = simplify(std::move(products.outer), /*leader=*/C);
-  if (!runMatmuls(plan, products, stream))
+  Ran ran = runMatmuls(plan, products, epilogue, stream);
+  if (ran == Ran::Nothing)
     runAsLoops(plan, products, stream);
   if (plan.packing[C].packed)
     copyStrided(reversed(copies[C]), compute, products.data[C], t.typeC,
                 tensors[C], stream);
+  return ran == Ran::ProductAndEpilogue;
 }
 
 } // namespace shoal::rt

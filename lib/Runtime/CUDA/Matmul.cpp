@@ -108,10 +108,42 @@ static bool chooseAlgorithm(cublasLtMatmulDesc_t descriptor,
   return found > 0 && result.state == CUBLAS_STATUS_SUCCESS;
 }
 
+cublasLtEpilogue_t MatmulEpilogue::kind() const {
+  switch (activation) {
+  case SHOAL_RT_NO_ACTIVATION:
+    return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+  case SHOAL_RT_RELU:
+    return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+  case SHOAL_RT_GELU:
+    return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+  }
+  fatal("einsum: no activation has the number " + std::to_string(activation));
+}
+
+template <typename T>
+void Matmul::set(cublasLtMatmulDescAttributes_t attribute, T value) const {
+  check(api.cublasLtMatmulDescSetAttribute(descriptor, attribute, &value,
+                                           sizeof value),
+        "cublasLtMatmulDescSetAttribute");
+}
+
+/// The bias' address, too: an algorithm may be chosen by whether there is one.
+void Matmul::setEpilogue(const MatmulEpilogue &epilogue,
+                         const MatmulShape &shape) {
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue.kind());
+  if (!epilogue.bias)
+    return;
+  set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, epilogue.bias);
+  set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, epilogue.biasBatchStride);
+  biasBytes =
+      ((shape.batches - 1) * epilogue.biasBatchStride + epilogue.biasElements) *
+      static_cast<int64_t>(support::elementSize(shape.c.type));
+}
+
 /// Row-major C is computed as C^T = B^T A^T. A matrix that is row-major counts
 /// as transposed already.
 bool Matmul::make(const MatmulShape &shape) {
-  const auto &[m, n, k, batches, a, b, c] = shape;
+  const auto &[m, n, k, batches, a, b, c, epilogue] = shape;
   if (batches > INT32_MAX)
     return false;
   isDouble = a.type == ElementType::F64;
@@ -121,14 +153,15 @@ bool Matmul::make(const MatmulShape &shape) {
         "cublasLtMatmulDescCreate");
   bool transposesA = a.stored.rowMajor != swaps;
   bool transposesB = b.stored.rowMajor != swaps;
-  auto transpose = [&](cublasLtMatmulDescAttributes_t attribute, bool does) {
-    int32_t operation = does ? CUBLAS_OP_T : CUBLAS_OP_N;
-    check(api.cublasLtMatmulDescSetAttribute(descriptor, attribute, &operation,
-                                             sizeof operation),
-          "cublasLtMatmulDescSetAttribute");
+  auto operation = [](bool transposes) -> int32_t {
+    return transposes ? CUBLAS_OP_T : CUBLAS_OP_N;
   };
-  transpose(CUBLASLT_MATMUL_DESC_TRANSA, swaps ? transposesB : transposesA);
-  transpose(CUBLASLT_MATMUL_DESC_TRANSB, swaps ? transposesA : transposesB);
+  set(CUBLASLT_MATMUL_DESC_TRANSA,
+      operation(swaps ? transposesB : transposesA));
+  set(CUBLASLT_MATMUL_DESC_TRANSB,
+      operation(swaps ? transposesA : transposesB));
+  if (epilogue)
+    setEpilogue(*epilogue, shape);
   bytes[0] = extent(a, m, k, batches);
   bytes[1] = extent(b, k, n, batches);
   bytes[2] = extent(c, m, n, batches);
@@ -156,6 +189,9 @@ static std::vector<int64_t> keyOf(const MatmulShape &shape) {
     key.insert(key.end(),
                {static_cast<int64_t>(matrix->type), matrix->stored.rowMajor,
                 matrix->stored.leading, matrix->stride, matrix->alignment});
+  if (shape.epilogue)
+    key.insert(key.end(),
+               {shape.epilogue->kind(), shape.epilogue->biasBatchStride});
   return key;
 }
 
@@ -170,8 +206,8 @@ const Matmul *Matmul::get(const MatmulShape &shape) {
   return entry->second.get();
 }
 
-void Matmul::run(const void *a, const void *b, void *c, bool adds,
-                 cudaStream_t stream) const {
+void Matmul::run(const void *a, const void *b, void *c, const void *bias,
+                 bool adds, cudaStream_t stream) const {
   if (swaps)
     std::swap(a, b);
   void *workspace =
@@ -180,6 +216,10 @@ void Matmul::run(const void *a, const void *b, void *c, bool adds,
   declareAccess(stream, b, bytes[1], Access::Read);
   declareAccess(stream, c, bytes[2], adds ? Access::ReadWrite : Access::Write);
   declareAccess(stream, workspace, workspaceBytes, Access::ReadWrite);
+  if (biasBytes != 0) {
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
+    declareAccess(stream, bias, biasBytes, Access::Read);
+  }
   const float floatOne = 1, floatBeta = adds ? 1 : 0;
   const double doubleOne = 1, doubleBeta = adds ? 1 : 0;
   const void *alpha =

@@ -8,6 +8,7 @@
 
 #include "../Common/EinsumPlan.h"
 #include "Api.h"
+#include "Epilogue.h"
 
 namespace shoal::rt {
 
@@ -20,12 +21,25 @@ struct MatrixBatch {
   int64_t alignment;
 };
 
+/// An epilogue as cuBLASLt has it: a vector of C's type is added to each of C's
+/// columns, or rows if it is row-major, then the activation applied.
+struct MatmulEpilogue {
+  shoal_rt_activation activation;
+  /// Null for none.
+  const void *bias;
+  int64_t biasElements;
+  int64_t biasBatchStride;
+
+  cublasLtEpilogue_t kind() const;
+};
+
 /// C[m, n] = A[m, k] B[k, n] for each of `batches`. A and B have the same type,
 /// C that type or, for bf16 and f16, f32.
 struct MatmulShape {
   int64_t m, n, k;
   int64_t batches;
   MatrixBatch a, b, c;
+  std::optional<MatmulEpilogue> epilogue;
 };
 
 /// A product that cuBLASLt has an algorithm for, chosen by its heuristic when
@@ -37,12 +51,16 @@ public:
   /// cuBLASLt has none, which is for the caller to do otherwise.
   static const Matmul *get(const MatmulShape &shape);
 
-  /// C (+)= A B. Memory must be aligned as the shape says.
-  void run(const void *a, const void *b, void *c, bool adds,
+  /// C (+)= A B, with the shape's epilogue, whose bias is now at `bias`. Memory
+  /// must be aligned as the shape says.
+  void run(const void *a, const void *b, void *c, const void *bias, bool adds,
            cudaStream_t stream) const;
 
 private:
   Matmul() = default;
+  template <typename T>
+  void set(cublasLtMatmulDescAttributes_t attribute, T value) const;
+  void setEpilogue(const MatmulEpilogue &epilogue, const MatmulShape &shape);
   bool make(const MatmulShape &shape);
   /// Bytes from the first to the last element of all batches.
   static int64_t extent(const MatrixBatch &matrix, int64_t rows,
@@ -56,6 +74,7 @@ private:
   bool swaps = false;
   bool isDouble = false;
   int64_t bytes[3] = {};
+  int64_t biasBytes = 0;
 };
 
 /// f32 products in TF32, ten bits of mantissa, from here on. Off at first.

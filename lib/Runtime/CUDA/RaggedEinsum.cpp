@@ -1,15 +1,17 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// shoal_rt_ragged_einsum. The bounds are on the device. A product worth a call
-// of cuBLASLt for each group needs them on the host: the call then waits for
-// the compute stream, once, and cannot be part of a CUDA graph. Other products
-// go to a kernel that reads the bounds itself.
+// shoal_rt_ragged_einsum. The bounds are on the device, and a kernel that reads
+// them there needs no wait. Of cuBLASLt a product for each group is faster
+// where products are long, but takes the bounds on the host: the call then
+// waits for the compute stream, once, and cannot be part of a CUDA graph.
 
+#include "RaggedEinsum.h"
 #include "../Common/RaggedPlan.h"
 #include "BinaryEinsum.h"
 #include "Combine.h"
 #include "Device.h"
+#include "GroupedProduct.h"
 #include "KernelLibrary.h"
 #include "Timeline.h"
 
@@ -20,23 +22,31 @@ namespace {
 class RaggedEinsum : public RaggedPlan {
 public:
   explicit RaggedEinsum(const int64_t *desc)
-      : RaggedPlan(desc, deviceModel), stream(Device::get().compute()) {}
+      : RaggedPlan(desc, deviceModel), stream(Device::get().compute()) {
+    if (!isEmpty())
+      grouped = planGrouped(*this);
+  }
 
-  void run(const void *in0, const void *in1, const void *begins,
-           const void *ends, void *out);
+  bool isEmpty() const { return contains(sizes, 0); }
+  void zero(void *out) const;
+  RaggedWay choose() const;
+  bool runGroups(const RaggedTensors &t);
+  bool runGrouped(const RaggedTensors &t) const;
+  void runLoops(const RaggedTensors &t) const;
 
 private:
   int64_t numBounds() const;
-  bool isWorthCalls() const;
-  bool runGroups(const void *in0, const void *in1, const void *begins,
-                 const void *ends, void *out);
   RaggedParameters describe() const;
-  void runLoops(const void *in0, const void *in1, const void *begins,
-                const void *ends, void *out) const;
   /// From the first to the last element of a tensor.
   int64_t bytesOf(Tensor tensor) const;
 
+  std::optional<GroupedProduct> grouped;
   cudaStream_t stream;
+};
+
+/// Of a Hopper GPU, about; only ratios matter.
+struct GroupRates {
+  double cublas, grouped;
 };
 
 } // namespace
@@ -50,27 +60,37 @@ int64_t RaggedEinsum::numBounds() const {
 
 /// If the groups share the rows, as they mostly do, there is one term for each
 /// index of the letters that are not the bounds'.
-bool RaggedEinsum::isWorthCalls() const {
+RaggedWay RaggedEinsum::choose() const {
   if (!support::isFloat(part.typeIn))
-    return false;
-  double rowTerms = 1;
+    return RaggedWay::Loops;
+  RaggedWay withoutWait = grouped ? RaggedWay::Grouped : RaggedWay::Loops;
+  if (!Device::get().mayWait())
+    return withoutWait;
+  double flops = 2;
   for (size_t l = 0; l < sizes.size(); ++l)
     if (!isInBounds(static_cast<int64_t>(l)))
-      rowTerms *= static_cast<double>(sizes[l]);
+      flops *= static_cast<double>(sizes[l]);
+  constexpr GroupRates small = {7e14, 2.5e14}, wide = {5e13, 2e13};
   constexpr double secondsToWait = 2e-5;
-  return rowTerms / deviceModel.loopTermsPerSecond >
-         secondsToWait +
-             static_cast<double>(numBounds()) * deviceModel.secondsPerCall;
+  bool isSmall =
+      part.typeIn == ElementType::BF16 || part.typeIn == ElementType::F16;
+  const GroupRates &rates = isSmall ? small : wide;
+  double calls = secondsToWait +
+                 static_cast<double>(numBounds()) * deviceModel.secondsPerCall +
+                 flops / rates.cublas;
+  double kernel =
+      deviceModel.secondsPerLoopCall +
+      flops / (grouped ? rates.grouped : 2 * deviceModel.loopTermsPerSecond);
+  return calls < kernel ? RaggedWay::Calls : withoutWait;
 }
 
 /// False if the parts of groups are not dense or share elements; then nothing
 /// was done.
-bool RaggedEinsum::runGroups(const void *in0, const void *in1,
-                             const void *begins, const void *ends, void *out) {
+bool RaggedEinsum::runGroups(const RaggedTensors &t) {
   auto bytes =
       numBounds() * static_cast<int64_t>(support::elementSize(boundType));
   std::vector<char> bounds(2 * bytes);
-  const void *sources[] = {begins, ends};
+  const void *sources[] = {t.begins, t.ends};
   for (int i = 0; i < 2; ++i)
     check(api.cudaMemcpyAsync(bounds.data() + i * bytes, sources[i], bytes,
                               cudaMemcpyDeviceToHost, stream),
@@ -86,18 +106,16 @@ bool RaggedEinsum::runGroups(const void *in0, const void *in1,
   }
   if (!mayWrite)
     return false;
-  check(api.cudaMemsetAsync(out, 0,
-                            resultElements * support::elementSize(part.typeOut),
-                            stream),
-        "cudaMemsetAsync");
+  zero(t.out);
   auto at = [](const void *tensor, ElementType type, int64_t offset) {
     return static_cast<char *>(const_cast<void *>(tensor)) +
            offset * static_cast<int64_t>(support::elementSize(type));
   };
   for (const Group &group : groups)
-    runBinary(productOf(group.count), at(in0, part.typeIn, group.offsets[In0]),
-              at(in1, part.typeIn, group.offsets[In1]),
-              at(out, part.typeOut, group.offsets[Out]));
+    runBinary(productOf(group.count),
+              at(t.in0, part.typeIn, group.offsets[In0]),
+              at(t.in1, part.typeIn, group.offsets[In1]),
+              at(t.out, part.typeOut, group.offsets[Out]));
   return true;
 }
 
@@ -146,39 +164,47 @@ RaggedParameters RaggedEinsum::describe() const {
   return p;
 }
 
-void RaggedEinsum::runLoops(const void *in0, const void *in1,
-                            const void *begins, const void *ends,
-                            void *out) const {
+void RaggedEinsum::runLoops(const RaggedTensors &t) const {
   RaggedParameters p = describe();
   p.typeIn = static_cast<int32_t>(part.typeIn);
   p.typeOut = static_cast<int32_t>(part.typeOut);
   p.boundType = static_cast<int32_t>(boundType);
   p.sum = static_cast<int32_t>(kindOn(part.typeIn, Kind::Sum));
   p.product = static_cast<int32_t>(kindOn(part.typeIn, Kind::Prod));
-  p.in0 = in0;
-  p.in1 = in1;
-  p.begins = begins;
-  p.ends = ends;
-  p.out = out;
+  p.in0 = t.in0;
+  p.in1 = t.in1;
+  p.begins = t.begins;
+  p.ends = t.ends;
+  p.out = t.out;
   launch(stream, SHOAL_WIDE_NAMES("shoal_ragged").of(part.typeIn),
          blocksFor(p.outer.count, blockThreads), p,
-         {{in0, bytesOf(In0), Access::Read},
-          {in1, bytesOf(In1), Access::Read},
-          {begins, bytesOf(Bounds), Access::Read},
-          {ends, bytesOf(Bounds), Access::Read},
-          {out, bytesOf(Out), Access::Write}});
+         {{t.in0, bytesOf(In0), Access::Read},
+          {t.in1, bytesOf(In1), Access::Read},
+          {t.begins, bytesOf(Bounds), Access::Read},
+          {t.ends, bytesOf(Bounds), Access::Read},
+          {t.out, bytesOf(Out), Access::Write}});
 }
 
-void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
-                       const void *ends, void *out) {
-  if (resultElements == 0)
-    return;
-  if (contains(sizes, 0)) {
-    check(api.cudaMemsetAsync(out, 0, bytesOf(Out), stream), "cudaMemsetAsync");
-    return;
-  }
-  if (!isWorthCalls() || !runGroups(in0, in1, begins, ends, out))
-    runLoops(in0, in1, begins, ends, out);
+bool RaggedEinsum::runGrouped(const RaggedTensors &t) const {
+  if (!grouped)
+    return false;
+  GroupedParameters p = grouped->parameters;
+  p.a = grouped->swaps ? t.in1 : t.in0;
+  p.b = grouped->swaps ? t.in0 : t.in1;
+  p.begins = t.begins;
+  p.ends = t.ends;
+  p.out = t.out;
+  launch(stream, grouped->kernel, grouped->blocks, p,
+         {{t.in0, bytesOf(In0), Access::Read},
+          {t.in1, bytesOf(In1), Access::Read},
+          {t.begins, bytesOf(Bounds), Access::Read},
+          {t.ends, bytesOf(Bounds), Access::Read},
+          {t.out, bytesOf(Out), Access::ReadWrite}});
+  return true;
+}
+
+void RaggedEinsum::zero(void *out) const {
+  check(api.cudaMemsetAsync(out, 0, bytesOf(Out), stream), "cudaMemsetAsync");
 }
 
 static RaggedEinsum &lookUp(const int64_t *desc) {
@@ -190,6 +216,28 @@ static RaggedEinsum &lookUp(const int64_t *desc) {
   return entry->second;
 }
 
+RaggedWay chooseRaggedWay(const int64_t *desc) { return lookUp(desc).choose(); }
+
+bool runRagged(const int64_t *desc, const RaggedTensors &tensors,
+               RaggedWay way) {
+  RaggedEinsum &einsum = lookUp(desc);
+  if (einsum.resultElements == 0)
+    return true;
+  if (einsum.isEmpty()) {
+    einsum.zero(tensors.out);
+    return true;
+  }
+  switch (way) {
+  case RaggedWay::Calls:
+    return einsum.runGroups(tensors);
+  case RaggedWay::Grouped:
+    return einsum.runGrouped(tensors);
+  case RaggedWay::Loops:
+    einsum.runLoops(tensors);
+  }
+  return true;
+}
+
 } // namespace shoal::rt
 
 extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
@@ -197,5 +245,11 @@ extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                                        const void *ends, void *out) {
   using namespace shoal::rt;
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
-  lookUp(desc).run(in0, in1, begins, ends, out);
+  RaggedTensors tensors = {in0, in1, begins, ends, out};
+  RaggedWay way = chooseRaggedWay(desc);
+  // Groups that overlap are no products of cuBLASLt.
+  if (!runRagged(desc, tensors, way) &&
+      (way == RaggedWay::Grouped ||
+       !runRagged(desc, tensors, RaggedWay::Grouped)))
+    runRagged(desc, tensors, RaggedWay::Loops);
 }

@@ -5,6 +5,8 @@
 
 #include "Elements.h"
 
+#include <cmath>
+
 using namespace shoal::rt;
 
 template <typename Word>
@@ -38,4 +40,34 @@ SHOAL_KERNEL(shoal_combine_double, CombineParameters) {
 }
 SHOAL_KERNEL(shoal_combine_integer, CombineParameters) {
   combineParts<int64_t>(p);
+}
+
+/// NaN stays NaN. gelu is the one by tanh, as cuBLASLt's.
+template <typename Wide>
+static SHOAL_DEVICE Wide activate(int32_t activation, Wide x) {
+  if (activation == SHOAL_RT_RELU)
+    return combine<Kind::Max>(x, Wide(0));
+  if (activation != SHOAL_RT_GELU)
+    return x;
+  constexpr Wide scale = Wide(0.7978845608028654), cubic = Wide(0.044715);
+  return Wide(0.5) * x * (1 + tanh(scale * (x + cubic * x * x * x)));
+}
+
+template <typename Wide>
+static SHOAL_DEVICE void runEpilogue(const EpilogueParameters &p) {
+  for (int64_t i = threadInGrid(); i < p.nest.count; i += threadsInGrid()) {
+    int64_t at[2];
+    locate(p.nest, i, at);
+    Wide value = loadElement<Wide>(p.result, p.type, at[0]);
+    if (p.bias)
+      value += loadElement<Wide>(p.bias, p.type, at[1]);
+    storeElement(p.result, p.type, at[0], activate(p.activation, value));
+  }
+}
+
+SHOAL_KERNEL(shoal_epilogue_float, EpilogueParameters) {
+  runEpilogue<float>(p);
+}
+SHOAL_KERNEL(shoal_epilogue_double, EpilogueParameters) {
+  runEpilogue<double>(p);
 }

@@ -29,6 +29,9 @@
 /// An array that the threads of a block share.
 #define SHOAL_SHARED(type, name, count) __shared__ type name[count]
 
+/// In front of a loop over a thread's own array, which is then in registers.
+#define SHOAL_UNROLL _Pragma("unroll")
+
 #else
 
 #include "shoal/Runtime/EmulatedKernel.h"
@@ -36,6 +39,7 @@
 #include <bit>
 
 #define SHOAL_DEVICE inline
+#define SHOAL_UNROLL
 
 #define SHOAL_KERNEL(name, Parameters)                                         \
   static void name##Body(const Parameters &p);                                 \
@@ -60,6 +64,7 @@ SHOAL_DEVICE int threadInBlock() { return static_cast<int>(threadIdx.x); }
 SHOAL_DEVICE int64_t blockInGrid() { return blockIdx.x; }
 SHOAL_DEVICE int64_t blocksInGrid() { return gridDim.x; }
 SHOAL_DEVICE void barrier() { __syncthreads(); }
+SHOAL_DEVICE void warpBarrier() { __syncwarp(); }
 
 /// The value of the lane `distance` below; the own where there is none.
 template <typename T>
@@ -84,6 +89,12 @@ SHOAL_DEVICE int64_t blocksInGrid() { return emulated->grid_dim[0]; }
 SHOAL_DEVICE void barrier() {
   const shoal_emulated_thread *self = emulated;
   shoal_emu_barrier();
+  emulated = self;
+}
+
+SHOAL_DEVICE void warpBarrier() {
+  const shoal_emulated_thread *self = emulated;
+  shoal_emu_warp_barrier();
   emulated = self;
 }
 

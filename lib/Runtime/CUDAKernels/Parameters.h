@@ -63,6 +63,17 @@ struct FillParameters {
   void *target;
 };
 
+/// shoal_epilogue_{float,double}: result = activation(result + bias), see
+/// Epilogue.h. Operand 0 of the nest is the result, operand 1 the bias, which
+/// may be null.
+struct EpilogueParameters {
+  Nest<2> nest;
+  int32_t type;
+  int32_t activation;
+  const void *bias;
+  void *result;
+};
+
 /// shoal_combine_{float,double,integer}: see Combine.h.
 struct CombineParameters {
   int64_t count;
@@ -257,6 +268,30 @@ struct RaggedParameters {
   int32_t product;
   const void *in0;
   const void *in1;
+  const void *begins;
+  const void *ends;
+  void *out;
+};
+
+/// shoal_grouped_{bf16,f16}_{kk,kn,mk,mn}, the loops along which a and b are
+/// dense, and shoal_grouped_{float,double}: for each iteration of the batch,
+/// the products of its groups, C[m, n] = A[m, k] B[k, n] of the group's rows.
+/// These are rows of C or, with rowsAreTerms, terms.
+struct GroupedParameters {
+  /// Strides in a, b, the bounds, c.
+  Nest<4> batch;
+  /// Strides in a, b, the bounds.
+  Nest<3> groups;
+  int64_t m, n, k;
+  int64_t aStrides[2];
+  int64_t bStrides[2];
+  int64_t cStrides[2];
+  int32_t rowsAreTerms;
+  int32_t typeIn;
+  int32_t typeOut;
+  int32_t boundType;
+  const void *a;
+  const void *b;
   const void *begins;
   const void *ends;
   void *out;

@@ -18,8 +18,9 @@ static double iterations(const Loops<3> &loops) {
 
 double loopCost(const Contraction &contraction, const ProductModel &model) {
   return iterations(contraction.batch) * iterations(contraction.rows) *
-         iterations(contraction.columns) * iterations(contraction.summed) /
-         model.loopTermsPerSecond;
+             iterations(contraction.columns) * iterations(contraction.summed) /
+             model.loopTermsPerSecond +
+         model.secondsPerLoopCall;
 }
 
 static void sortBy(Loops<3> &loops, size_t operand) {

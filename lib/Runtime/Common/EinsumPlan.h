@@ -63,14 +63,17 @@ struct ProductModel {
   double bytesPerSecond;
   double secondsPerCall;
   double loopTermsPerSecond;
+  double secondsPerLoopCall;
   /// One call does all batches and outer loops, on bf16 and f16 too.
   bool isDevice;
 };
 
 /// A core of today.
-inline constexpr ProductModel hostModel = {6e10, 8e9, 3e-7, 3e9, false};
-/// A GPU of today, f32; calls are launches.
-inline constexpr ProductModel deviceModel = {5e13, 3e12, 5e-6, 3e11, true};
+inline constexpr ProductModel hostModel = {6e10, 8e9, 3e-7, 3e9, 0, false};
+/// A GPU of today, f32; calls are launches, behind which cuBLASLt does a little
+/// more on the host than one of a kernel.
+inline constexpr ProductModel deviceModel = {5e13, 3e12, 5e-6,
+                                             3e11, 4e-6, true};
 
 /// The cheapest plan in which every operand of `mustPack` is packed; none if
 /// no choice of loops has dense enough matrices. Loops have sizes above 1.

@@ -184,11 +184,17 @@ std::string helpText(const Program &program) {
   return text;
 }
 
-static void describeTensor(std::string &text, const Tensor &tensor) {
+static void describeTensor(std::string &text, const Program &program,
+                           const Tensor &tensor) {
   text += "  " + tensor.name + ": " +
           support::formatTensor(tensor.type, tensor.shape) + ", " +
           tensor.sharding + ", per device " +
-          support::formatShape(tensor.localShape) + "\n";
+          support::formatShape(tensor.localShape);
+  if (tensor.donated)
+    text += ", donated";
+  if (tensor.donor)
+    text += ", in the memory of " + program.inputs[*tensor.donor].name;
+  text += "\n";
 }
 
 static void describeMesh(std::string &text, const Mesh &mesh) {
@@ -210,10 +216,10 @@ std::string describeText(const Program &program) {
     describeMesh(text, mesh);
   text += "inputs:\n";
   for (const Tensor &input : program.inputs)
-    describeTensor(text, input);
+    describeTensor(text, program, input);
   text += "results:\n";
   for (const Tensor &output : program.outputs)
-    describeTensor(text, output);
+    describeTensor(text, program, output);
   return text;
 }
 

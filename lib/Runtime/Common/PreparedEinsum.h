@@ -23,6 +23,11 @@ struct PreparedEinsum {
   LoopProduct sum;
   /// For two.
   BinaryEinsum product;
+
+  /// The result's type in memory.
+  ElementType declaredResult() const {
+    return declaredTypes ? declaredTypes->second : spec.typeOut;
+  }
 };
 
 PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model);

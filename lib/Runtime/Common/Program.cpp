@@ -16,7 +16,8 @@ size_t Tensor::localBytes() const {
 size_t totalBytes(const std::vector<Tensor> &tensors) {
   size_t bytes = 0;
   for (const Tensor &tensor : tensors)
-    bytes += tensor.localBytes();
+    if (!tensor.donor)
+      bytes += tensor.localBytes();
   return bytes;
 }
 
@@ -31,9 +32,17 @@ static Mesh parseMesh(const json &value) {
 }
 
 static Tensor parseTensor(const json &value) {
-  Tensor tensor{
-      value.at("name"), {}, value.at("shape"),   value.at("local_shape"),
-      value.at("mesh"), {}, value.at("sharding")};
+  Tensor tensor{value.at("name"),
+                {},
+                value.at("shape"),
+                value.at("local_shape"),
+                value.at("mesh"),
+                {},
+                value.at("sharding"),
+                value.value("donated", false),
+                {}};
+  if (value.contains("donor"))
+    tensor.donor = value.at("donor").get<size_t>();
   std::string dtype = value.at("dtype");
   std::optional<ElementType> type = support::parseElementType(dtype);
   if (!type)

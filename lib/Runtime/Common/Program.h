@@ -32,6 +32,10 @@ struct Tensor {
   std::vector<Axes> dims;
   /// As the compiler prints it.
   std::string sharding;
+  /// Of an input: a step writes over it.
+  bool donated = false;
+  /// Of an output: the input in whose memory it is made.
+  std::optional<size_t> donor;
 
   size_t localBytes() const;
 };
@@ -73,7 +77,7 @@ struct Program {
   CudaProgram cuda;
 };
 
-/// The sum over the shards of one device.
+/// The sum over the shards of one device, without outputs that have a donor.
 size_t totalBytes(const std::vector<Tensor> &tensors);
 
 Result<Program> parseProgram(const char *metadata);

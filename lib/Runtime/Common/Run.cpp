@@ -39,6 +39,7 @@ struct Timing {
 
 static Timing runSteps(World &world, const Options &options, Target &target) {
   for (int64_t step = 0; step < options.warmup; ++step) {
+    target.restoreDonated();
     target.step();
     target.synchronize();
   }
@@ -47,6 +48,7 @@ static Timing runSteps(World &world, const Options &options, Target &target) {
   world.barrier();
   Timing timing{{}, Clock::now()};
   for (int64_t step = 0; step < options.repeat; ++step) {
+    target.restoreDonated();
     world.barrier();
     Clock::time_point begin = Clock::now();
     {
@@ -71,7 +73,13 @@ static Status prepareRun(World &world, const Program &program,
     return failed;
   if (Status failed = world.agree(target.prepare(world, program, options)))
     return failed;
-  return world.agree(loadInputs(program, options, world.rank(), target));
+  if (Status failed =
+          world.agree(loadInputs(program, options, world.rank(), target)))
+    return failed;
+  // Every step begins with the inputs that were given.
+  if (options.repeat + options.warmup > 1 || options.cudaGraph)
+    return world.agree(target.keepDonated(program));
+  return std::nullopt;
 }
 
 /// Every rank returns the same.

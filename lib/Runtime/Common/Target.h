@@ -30,6 +30,12 @@ public:
   using Fill = std::function<Status(void *shard)>;
   virtual Status upload(size_t input, const Fill &fill) = 0;
 
+  /// Donated inputs are to be restored before each step but the first: keeps
+  /// copies of them in the host's memory. After all uploads.
+  virtual Status keepDonated(const Program &program) = 0;
+  /// Nothing if no step has consumed them.
+  virtual void restoreDonated() = 0;
+
   /// Makes ready for steps that are timed; may run some before.
   virtual void prepareSteps() = 0;
 

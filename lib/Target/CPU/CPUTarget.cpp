@@ -91,6 +91,7 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
     if (!main)
       return module.emitError("the lowering to LLVM left ops behind");
     takeMemory(main, program);
+    takeDonors(main, program.description);
     addEntryPoint(module, program,
                   toMetadata(program.description, "cpu", program.arenaBytes));
     return program;

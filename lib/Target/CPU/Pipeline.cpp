@@ -22,17 +22,21 @@ static void addCleanup(OpPassManager &pm) {
 }
 
 /// Tensors: everything becomes linalg or a runtime call, then fuses.
-static void addTensorPasses(OpPassManager &pm) {
+static void addTensorPasses(OpPassManager &pm, bool isDevice) {
   pm.addPass(shoal::createShoalToLinalg());
   OpPassManager &func = pm.nest<func::FuncOp>();
   func.addPass(createConvertElementwiseToLinalgPass());
   addCleanup(func);
   func.addPass(shoal::createFuseElementwise());
   addCleanup(func);
+  if (isDevice) {
+    func.addPass(shoal::createFuseEpilogues());
+    addCleanup(func);
+  }
 }
 
 /// Tensors become buffers, buffers get their places, loops their functions.
-static void addBufferPasses(OpPassManager &pm) {
+static void addBufferPasses(OpPassManager &pm, bool isDevice) {
   pm.addNestedPass<func::FuncOp>(shoal::createPrepareBuffers());
   pm.addNestedPass<func::FuncOp>(
       bufferization::createEmptyTensorToAllocTensorPass());
@@ -45,6 +49,10 @@ static void addBufferPasses(OpPassManager &pm) {
   addCleanup(pm);
   pm.addNestedPass<func::FuncOp>(shoal::createResultsToOutParams());
   addCleanup(pm);
+  if (isDevice) {
+    pm.addNestedPass<func::FuncOp>(shoal::createSplitReductions());
+    pm.addNestedPass<func::FuncOp>(shoal::createFuseFills());
+  }
   pm.addPass(shoal::createPlanMemory());
   pm.addPass(shoal::createOutlineKernels());
 }
@@ -80,9 +88,9 @@ static void addLoopPasses(OpPassManager &pm) {
   addCleanup(func);
 }
 
-void shoal::buildKernelPipeline(OpPassManager &pm) {
-  addTensorPasses(pm);
-  addBufferPasses(pm);
+void shoal::buildKernelPipeline(OpPassManager &pm, bool isDevice) {
+  addTensorPasses(pm, isDevice);
+  addBufferPasses(pm, isDevice);
 }
 
 void shoal::buildHostPipeline(OpPassManager &pm) {
@@ -109,7 +117,7 @@ void shoal::buildHostPipeline(OpPassManager &pm) {
 }
 
 void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
-  buildKernelPipeline(pm);
+  buildKernelPipeline(pm, /*isDevice=*/false);
   addLoopPasses(pm);
   buildHostPipeline(pm);
 }

@@ -24,7 +24,7 @@ void shoal::registerCUDATarget(DialectRegistry &registry) {
 }
 
 void shoal::buildCUDALoweringPipeline(OpPassManager &pm) {
-  buildKernelPipeline(pm);
+  buildKernelPipeline(pm, /*isDevice=*/true);
   pm.addPass(createUseDeviceMemory());
   pm.addPass(createMapKernels());
   pm.addNestedPass<func::FuncOp>(createInsertWaits());
@@ -105,6 +105,7 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
     program.description = *description;
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
     takeMemory(main, program);
+    takeDonors(main, program.description);
     int64_t constantBytes = takeBytes(main, kConstantBytesAttr);
     result.constants =
         takeConstants(module, program.arenaBytes - constantBytes);

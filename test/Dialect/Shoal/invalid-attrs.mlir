@@ -209,3 +209,17 @@ func.func @shardings_fit_the_result(%x: tensor<4xf32>) {
   %0 = math.exp %x {shoal.shardings = [#shoal.sharding<@mesh, [{"x"}, {}]>]} : tensor<4xf32>
   return
 }
+
+// -----
+
+// expected-error@+1 {{argument 0: shoal.donated is a unit attribute of arguments}}
+func.func @a_donation_of_a_number(%x: tensor<8xf32> {shoal.donated = 1 : i64}) {
+  return
+}
+
+// -----
+
+// expected-error@+1 {{result 0: shoal.donated is a unit attribute of arguments}}
+func.func @a_donated_result(%x: tensor<8xf32>) -> (tensor<8xf32> {shoal.donated}) {
+  return %x : tensor<8xf32>
+}

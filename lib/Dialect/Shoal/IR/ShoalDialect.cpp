@@ -8,6 +8,7 @@
 #include "mlir/Transforms/InliningUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
+#include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/ElementOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
@@ -144,6 +145,11 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
       return success();
     return fail() << "expected " << kUnsignedAttr
                   << " to be a unit attribute, on integers";
+  }
+  if (attribute.getName() == kDonatedAttr) {
+    if (kind == "argument" && isa<UnitAttr>(attribute.getValue()))
+      return success();
+    return fail() << kDonatedAttr << " is a unit attribute of arguments";
   }
   if (attribute.getName() != kShardingAttr)
     return fail() << "unknown attribute " << attribute.getName();

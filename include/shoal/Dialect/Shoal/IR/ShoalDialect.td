@@ -26,7 +26,16 @@ def Shoal_Dialect : Dialect {
     `shoal.name` (a string, the name at the command line),
     `shoal.sharding` (a `#shoal.sharding`, a hard annotation) and
     `shoal.unsigned` (a unit attribute: these integers have no sign outside of
-    the program, in whose arrays they are uint32 and so on).
+    the program, in whose arrays they are uint32 and so on). An argument
+    marked `shoal.donated` is given away: the program may write over it, and a
+    result with the same type and sharding on each device is made in its memory
+    where the order of the program allows.
+    ```mlir
+    func.func @step(%w: tensor<64x64xf32> {shoal.donated}, %g: tensor<64x64xf32>) -> tensor<64x64xf32> {
+      %new = arith.subf %w, %g : tensor<64x64xf32>
+      return %new : tensor<64x64xf32>
+    }
+    ```
   }];
   let useDefaultAttributePrinterParser = 1;
   let hasConstantMaterializer = 1;

@@ -1,0 +1,98 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-fuse-fills.
+
+#include "../MapKernels/LoopNest.h"
+#include "BufferRange.h"
+#include "mlir/IR/Matchers.h"
+#include "shoal/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_FUSEFILLS
+#include "shoal/Conversion/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+static bool touches(Operation *op, Value buffer) {
+  return llvm::any_of(op->getOperands(), [&](Value operand) {
+    return isa<MemRefType>(operand.getType()) && findBuffer(operand) == buffer;
+  });
+}
+
+/// The op that touches the filled buffer next; null if another may in between.
+static linalg::GenericOp findNext(linalg::FillOp fill) {
+  Value buffer = findBuffer(fill.getOutputs()[0]);
+  for (Operation *op = fill->getNextNode(); op; op = op->getNextNode()) {
+    if (touches(op, buffer))
+      // Another view of it is a value that this one knows nothing of.
+      if (!isa<ViewLikeOpInterface>(op))
+        return dyn_cast<linalg::GenericOp>(op);
+    if (op->getNumRegions() > 0 && !isa<linalg::LinalgOp>(op))
+      return nullptr;
+  }
+  return nullptr;
+}
+
+/// The result of `op` that is the filled buffer and that it reduces into.
+static std::optional<unsigned> findResult(linalg::GenericOp op,
+                                          linalg::FillOp fill) {
+  if (!op.hasPureBufferSemantics() || op.hasDynamicShape() ||
+      op.getNumReductionLoops() == 0)
+    return std::nullopt;
+  Value filled = fill.getOutputs()[0];
+  std::optional<unsigned> result;
+  for (OpOperand &operand : op->getOpOperands()) {
+    if (!isa<MemRefType>(operand.get().getType()) ||
+        findBuffer(operand.get()) != findBuffer(filled))
+      continue;
+    if (result || operand.get() != filled || !op.isDpsInit(&operand))
+      return std::nullopt;
+    result = operand.getOperandNumber() - op.getNumDpsInputs();
+  }
+  if (!result)
+    return std::nullopt;
+  FailureOr<LoopNest> nest = analyzeLoops(op);
+  if (failed(nest) || nest->isEmpty())
+    return std::nullopt;
+  const Access &access = nest->accesses[op.getNumDpsInputs() + *result];
+  if (nest->getResultKind(access) != ResultKind::Reduced)
+    return std::nullopt;
+  return result;
+}
+
+static void fuse(linalg::FillOp fill) {
+  TypedAttr value;
+  linalg::GenericOp op = findNext(fill);
+  if (!op || !matchPattern(fill.getInputs()[0], m_Constant(&value)))
+    return;
+  std::optional<unsigned> result = findResult(op, fill);
+  if (!result)
+    return;
+  Builder builder(op);
+  SmallVector<Attribute> initial(op.getNumDpsInits(), builder.getUnitAttr());
+  if (auto before = op->getAttrOfType<ArrayAttr>(kInitialAttr))
+    initial = llvm::to_vector(before);
+  initial[*result] = value;
+  op->setAttr(kInitialAttr, builder.getArrayAttr(initial));
+  fill.erase();
+}
+
+namespace {
+
+struct FuseFills : shoal::impl::FuseFillsBase<FuseFills> {
+  void runOnOperation() override {
+    SmallVector<linalg::FillOp> fills;
+    getOperation().walk([&](linalg::FillOp fill) {
+      if (fill.hasPureBufferSemantics())
+        fills.push_back(fill);
+    });
+    for (linalg::FillOp fill : fills)
+      fuse(fill);
+  }
+};
+
+} // namespace

@@ -1,0 +1,306 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-split-reductions.
+
+#include "../MapKernels/Combiner.h"
+#include "../MapKernels/KernelSchedule.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "shoal/Conversion/Passes.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_SPLITREDUCTIONS
+#include "shoal/Conversion/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+/// Fewer blocks than this leave most of a large GPU idle; so many are wanted.
+static constexpr int64_t kFewBlocks = 128;
+static constexpr int64_t kWantedBlocks = 1024;
+/// What makes a second launch worth its start, and a part worth a block.
+static constexpr int64_t kManyIterations = int64_t(1) << 17;
+static constexpr int64_t kPartIterations = int64_t(1) << 12;
+/// Parts of a dense loop begin where whole blocks may load 16 bytes a thread.
+static constexpr int64_t kDenseStep = 2048;
+
+namespace {
+
+/// The reduced loop that is cut, into `parts` of `chunk` iterations; those
+/// behind the last part are left over.
+struct Split {
+  unsigned loop;
+  int64_t range, parts, chunk;
+
+  int64_t covered() const { return parts * chunk; }
+  int64_t rest() const { return range - covered(); }
+};
+
+} // namespace
+
+static bool isReduced(linalg::GenericOp op, unsigned result) {
+  AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray()))
+    if (kind == utils::IteratorType::reduction && map.isFunctionOfDim(loop))
+      return false;
+  return true;
+}
+
+/// Whether the loop is a dimension of its own wherever it occurs.
+static bool isPlain(linalg::GenericOp op, unsigned loop) {
+  return llvm::all_of(op.getIndexingMapsArray(), [&](AffineMap map) {
+    return llvm::all_of(map.getResults(), [&](AffineExpr expr) {
+      return isa<AffineDimExpr>(expr) || !expr.isFunctionOfDim(loop);
+    });
+  });
+}
+
+/// How many parts the op should have so that it fills the device; 1 where it
+/// does, or where its order is the program's.
+static int64_t countParts(linalg::GenericOp op) {
+  if (!op.hasPureBufferSemantics() || op.hasDynamicShape() ||
+      op.getNumReductionLoops() == 0)
+    return 1;
+  FailureOr<LoopNest> nest = analyzeLoops(op);
+  if (failed(nest) || nest->isEmpty() || !nest->combinesInAnyOrder)
+    return 1;
+  for (const Access &access : nest->accesses)
+    if (access.isWritten && nest->getResultKind(access) == ResultKind::Mixed)
+      return 1;
+  KernelSchedule schedule = chooseSchedule(*nest, {});
+  bool isShared = schedule.shape == KernelShape::RowReduction ||
+                  schedule.shape == KernelShape::ColumnReduction;
+  int64_t reduced = nest->countIterations(true);
+  int64_t iterations = nest->countIterations(false) * reduced;
+  if (!isShared || schedule.blocks >= kFewBlocks ||
+      iterations < kManyIterations)
+    return 1;
+  return std::min(kWantedBlocks / schedule.blocks,
+                  iterations / schedule.blocks / kPartIterations);
+}
+
+/// The outermost of the reduced loops that give most parts.
+static std::optional<Split> chooseSplit(linalg::GenericOp op) {
+  int64_t parts = countParts(op);
+  if (parts < 2)
+    return std::nullopt;
+  std::optional<Split> best;
+  SmallVector<int64_t> ranges = op.getStaticLoopRanges();
+  for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
+    if (kind != utils::IteratorType::reduction || !isPlain(op, loop))
+      continue;
+    int64_t chunk = llvm::divideCeil(ranges[loop], parts);
+    if (loop + 1 == ranges.size())
+      chunk = llvm::alignTo(chunk, kDenseStep);
+    Split split{static_cast<unsigned>(loop), ranges[loop], ranges[loop] / chunk,
+                chunk};
+    if (split.parts >= 2 && (!best || split.parts > best->parts))
+      best = split;
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Views
+//===----------------------------------------------------------------------===//
+
+/// The iterations [begin, begin + count) of the loop, of a buffer that is read
+/// or written through `map`.
+static Value slice(OpBuilder &builder, Location loc, Value buffer,
+                   AffineMap map, unsigned loop, int64_t begin, int64_t count) {
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
+      strides(type.getRank(), builder.getIndexAttr(1)), sizes;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    bool isCut = expr == builder.getAffineDimExpr(loop);
+    if (isCut)
+      offsets[dim] = builder.getIndexAttr(begin);
+    sizes.push_back(builder.getIndexAttr(isCut ? count : type.getDimSize(dim)));
+  }
+  if (!map.isFunctionOfDim(loop))
+    return buffer;
+  return memref::SubViewOp::create(builder, loc, buffer, offsets, sizes,
+                                   strides);
+}
+
+/// The covered iterations as two dimensions, part and place in it.
+static Value cutIntoParts(OpBuilder &builder, Location loc, Value buffer,
+                          AffineMap map, const Split &split) {
+  if (!map.isFunctionOfDim(split.loop))
+    return buffer;
+  if (split.rest() != 0)
+    buffer = slice(builder, loc, buffer, map, split.loop, 0, split.covered());
+  auto type = cast<MemRefType>(buffer.getType());
+  SmallVector<int64_t> shape;
+  SmallVector<ReassociationIndices> groups;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    bool isCut = expr == builder.getAffineDimExpr(split.loop);
+    groups.emplace_back();
+    for (int64_t size : isCut ? SmallVector<int64_t>{split.parts, split.chunk}
+                              : SmallVector<int64_t>{type.getDimSize(dim)}) {
+      groups.back().push_back(shape.size());
+      shape.push_back(size);
+    }
+  }
+  return memref::ExpandShapeOp::create(builder, loc, shape, buffer, groups);
+}
+
+/// The same elements by the loops with `part` in front of the cut one.
+static AffineMap cutIntoParts(AffineMap map, const Split &split) {
+  MLIRContext *context = map.getContext();
+  SmallVector<AffineExpr> moved, results;
+  for (unsigned loop = 0; loop < map.getNumDims(); ++loop)
+    moved.push_back(getAffineDimExpr(loop + (loop >= split.loop), context));
+  for (AffineExpr expr : map.getResults()) {
+    if (expr == getAffineDimExpr(split.loop, context))
+      results.push_back(expr);
+    results.push_back(expr.replaceDims(moved));
+  }
+  return AffineMap::get(map.getNumDims() + 1, 0, results, context);
+}
+
+//===----------------------------------------------------------------------===//
+// The ops
+//===----------------------------------------------------------------------===//
+
+/// Adds `begin`, and what `part` stands for, to the body's index of the loop.
+static void moveIndices(linalg::GenericOp op, const Split &split, bool hasParts,
+                        int64_t begin) {
+  SmallVector<linalg::IndexOp> indices(op.getBody()->getOps<linalg::IndexOp>());
+  for (linalg::IndexOp index : indices) {
+    OpBuilder builder(index);
+    Location loc = index.getLoc();
+    auto loop = static_cast<unsigned>(index.getDim());
+    if (hasParts && loop >= split.loop)
+      index.setDim(loop + 1);
+    if (loop != split.loop)
+      continue;
+    builder.setInsertionPointAfter(index);
+    Value first;
+    if (hasParts) {
+      Value part = linalg::IndexOp::create(builder, loc, split.loop);
+      Value chunk = arith::ConstantIndexOp::create(builder, loc, split.chunk);
+      first = arith::MulIOp::create(builder, loc, part, chunk);
+    } else {
+      first = arith::ConstantIndexOp::create(builder, loc, begin);
+    }
+    auto moved = arith::AddIOp::create(builder, loc, index, first);
+    index.getResult().replaceAllUsesExcept(moved, moved);
+  }
+}
+
+static linalg::GenericOp cloneWith(OpBuilder &builder, linalg::GenericOp op,
+                                   ValueRange operands,
+                                   ArrayRef<AffineMap> maps,
+                                   ArrayRef<utils::IteratorType> iterators) {
+  size_t inputs = op.getNumDpsInputs();
+  auto clone = linalg::GenericOp::create(
+      builder, op.getLoc(), operands.take_front(inputs),
+      operands.drop_front(inputs), maps, iterators);
+  IRMapping mapping;
+  op.getRegion().cloneInto(&clone.getRegion(), mapping);
+  return clone;
+}
+
+/// Combines each part by itself; the buffers of the reduced results by number.
+static llvm::MapVector<unsigned, Value>
+reduceParts(OpBuilder &builder, linalg::GenericOp op, const Split &split) {
+  Location loc = op.getLoc();
+  llvm::MapVector<unsigned, Value> partial;
+  SmallVector<Value> operands;
+  SmallVector<AffineMap> maps;
+  for (OpOperand &operand : op->getOpOperands()) {
+    AffineMap map = op.getMatchingIndexingMap(&operand);
+    int64_t result =
+        static_cast<int64_t>(operand.getOperandNumber()) - op.getNumDpsInputs();
+    maps.push_back(cutIntoParts(map, split));
+    if (result < 0 || !isReduced(op, result)) {
+      operands.push_back(
+          isa<MemRefType>(operand.get().getType())
+              ? cutIntoParts(builder, loc, operand.get(), map, split)
+              : operand.get());
+      continue;
+    }
+    auto type = cast<MemRefType>(operand.get().getType());
+    SmallVector<int64_t> shape = {split.parts};
+    llvm::append_range(shape, type.getShape());
+    Value buffer = memref::AllocOp::create(
+        builder, loc, MemRefType::get(shape, type.getElementType()));
+    TypedAttr neutral = getNeutralElement(matchCombiner(op, result));
+    linalg::FillOp::create(
+        builder, loc,
+        ValueRange(arith::ConstantOp::create(builder, loc, neutral)), buffer);
+    SmallVector<AffineExpr> places = {builder.getAffineDimExpr(split.loop)};
+    llvm::append_range(places, maps.back().getResults());
+    maps.back() = AffineMap::get(maps.back().getNumDims(), 0, places,
+                                 builder.getContext());
+    operands.push_back(buffer);
+    partial[result] = buffer;
+  }
+  auto iterators = op.getIteratorTypesArray();
+  iterators.insert(iterators.begin() + split.loop,
+                   utils::IteratorType::parallel);
+  auto parts = cloneWith(builder, op, operands, maps, iterators);
+  moveIndices(parts, split, /*hasParts=*/true, 0);
+  return partial;
+}
+
+/// What no part covers, as the op did all.
+static void reduceRest(OpBuilder &builder, linalg::GenericOp op,
+                       const Split &split) {
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(isa<MemRefType>(operand.get().getType())
+                           ? slice(builder, op.getLoc(), operand.get(),
+                                   op.getMatchingIndexingMap(&operand),
+                                   split.loop, split.covered(), split.rest())
+                           : operand.get());
+  auto rest = cloneWith(builder, op, operands, op.getIndexingMapsArray(),
+                        op.getIteratorTypesArray());
+  moveIndices(rest, split, /*hasParts=*/false, split.covered());
+}
+
+/// Combines the parts with what the result holds.
+static void combineParts(OpBuilder &builder, linalg::GenericOp op,
+                         unsigned result, Value partial) {
+  Value target = op.getDpsInitOperand(result)->get();
+  int64_t rank = cast<MemRefType>(target.getType()).getRank();
+  Operation *combiner = matchCombiner(op, result);
+  AffineMap whole = builder.getMultiDimIdentityMap(rank + 1);
+  SmallVector<utils::IteratorType> iterators(rank + 1,
+                                             utils::IteratorType::parallel);
+  iterators[0] = utils::IteratorType::reduction;
+  linalg::GenericOp::create(
+      builder, op.getLoc(), partial, target, {whole, whole.dropResult(0)},
+      iterators, [&](OpBuilder &nested, Location loc, ValueRange args) {
+        linalg::YieldOp::create(nested, loc,
+                                combine(nested, combiner, args[1], args[0]));
+      });
+}
+
+namespace {
+
+struct SplitReductions : shoal::impl::SplitReductionsBase<SplitReductions> {
+  void runOnOperation() override {
+    SmallVector<linalg::GenericOp> ops;
+    getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
+    for (linalg::GenericOp op : ops) {
+      std::optional<Split> split = chooseSplit(op);
+      if (!split)
+        continue;
+      OpBuilder builder(op);
+      auto partial = reduceParts(builder, op, *split);
+      if (split->rest() != 0)
+        reduceRest(builder, op, *split);
+      for (auto [result, buffer] : partial)
+        combineParts(builder, op, result, buffer);
+      op.erase();
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,58 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Epilogue.h"
+#include "KernelLibrary.h"
+
+namespace shoal::rt {
+
+Epilogue makeEpilogue(const EinsumSpec &spec, int64_t activation,
+                      const void *bias, const Letters &letters) {
+  Epilogue epilogue{static_cast<shoal_rt_activation>(activation), bias,
+                    /*loops=*/{}};
+  std::vector<int64_t> result = letterStrides(spec, spec.result);
+  std::vector<int64_t> strides = letterStrides(spec, letters);
+  for (int64_t letter : spec.result)
+    epilogue.loops.push_back(
+        {spec.sizes[letter], {result[letter], strides[letter]}});
+  return epilogue;
+}
+
+std::optional<int64_t> Epilogue::biasStride(int64_t size,
+                                            int64_t stride) const {
+  std::optional<int64_t> step;
+  if (size == 1 || !bias)
+    return 0;
+  // Letters run from the slowest to the fastest, so that the last one that the
+  // loop runs through has its step.
+  Loops<2> covered;
+  for (const Loop<2> &letter : loops)
+    if (letter.size > 1 && letter.strides[0] >= stride &&
+        letter.strides[0] < stride * size)
+      covered.push_back(letter);
+  if (covered.empty() || covered.back().strides[0] != stride)
+    return std::nullopt;
+  step = covered.back().strides[1];
+  for (const Loop<2> &letter : covered)
+    if (letter.strides[1] != *step * (letter.strides[0] / stride))
+      return std::nullopt;
+  return step;
+}
+
+void applyEpilogue(const Epilogue &epilogue, ElementType type, void *result,
+                   cudaStream_t stream) {
+  Loops<2> loops = simplify(epilogue.loops, /*leader=*/0);
+  EpilogueParameters p{nestOf(loops), static_cast<int32_t>(type),
+                       static_cast<int32_t>(epilogue.activation), epilogue.bias,
+                       result};
+  auto bytes = [&](size_t operand) {
+    return extentOf(loops, operand) *
+           static_cast<int64_t>(support::elementSize(type));
+  };
+  launch(stream, SHOAL_WIDE_NAMES("shoal_epilogue").of(type),
+         blocksFor(p.nest.count, blockThreads), p,
+         {{epilogue.bias, epilogue.bias ? bytes(1) : 0, Access::Read},
+          {result, bytes(0), Access::ReadWrite}});
+}
+
+} // namespace shoal::rt
