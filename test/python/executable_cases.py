@@ -45,6 +45,10 @@ func.func @uneven(
 """
 
 
+# The same, which may write over x.
+DONATED = SCALED.replace('{shoal.name = "x",', '{shoal.donated, shoal.name = "x",')
+
+
 def identity(element, devices=2, attribute=""):
     """A program that gives back a vector of these elements, split over the devices."""
     sharding = f'shoal.sharding = #shoal.sharding<@mesh, [{{"d"}}]>{attribute}'

@@ -54,6 +54,16 @@ def whole_and_local(path):
         np.testing.assert_array_equal(inputs["x"], scaled_inputs()["x"])
 
 
+def a_donated_input(path):
+    """A session's arrays are the caller's: they are left as they were."""
+    inputs = scaled_inputs()
+    x = inputs["x"][2 * RANK : 2 * RANK + 2].copy()
+    x.flags.writeable = False
+    with shoal.load(path).open(COMM) as session:
+        for _ in range(2):
+            expect_shards(session, session.run({"x": x, "w": inputs["w"]}), inputs)
+
+
 def results_in_place(path):
     inputs = scaled_inputs()
     with shoal.load(path).open(COMM) as session:

@@ -9,7 +9,7 @@ from unittest import mock
 
 import pytest
 from conftest import PATHS
-from executable_cases import SCALED, UNEVEN
+from executable_cases import DONATED, SCALED, UNEVEN
 from shoal_testing import ROOT, needs_emulation, run
 
 import shoal
@@ -21,6 +21,7 @@ CASES = {
     "whole_and_local": ["scaled"],
     "results_in_place": ["scaled"],
     "no_copies": ["scaled"],
+    "a_donated_input": ["donated"],
     "one_rank_is_wrong": ["scaled"],
     "bad_communicators": ["scaled"],
     "other_programs": ["scaled", "uneven"],
@@ -42,6 +43,7 @@ def job(tmp_path_factory):
     folder = tmp_path_factory.mktemp("executables")
     shoal.compile_text(SCALED).save(folder / "scaled")
     shoal.compile_text(UNEVEN).save(folder / "uneven")
+    shoal.compile_text(DONATED).save(folder / "donated")
     return run_ranks(
         *(":".join([case, *(str(folder / name) for name in names)]) for case, names in CASES.items())
     )
