@@ -51,6 +51,17 @@ def test_named_shardings():
     assert "shoal.mesh" in compiled.text
 
 
+def test_donated_arguments_save_memory():
+    def step(x, g):
+        return x - 0.5 * g, g.sum()
+
+    arguments, shardings = (array(64, 64), array(64, 64, seed=1)), (ROWS, ROWS)
+    options = {"in_shardings": shardings, "out_shardings": (ROWS, None)}
+    kept = check(step, *arguments, **options).stats["peak_bytes_per_device"]
+    donated = check(step, *arguments, donate_argnums=0, **options).stats["peak_bytes_per_device"]
+    assert kept - donated == 32 * 64 * 4  # one shard
+
+
 def test_trees_and_arguments_that_nothing_reads():
     def step(state, batch):
         weights = jax.tree.map(lambda w: w * 0.5, state["weights"])

@@ -140,7 +140,8 @@ def compile(
       ShapeDtypeStructs; their NamedShardings count where in_shardings has None.
     in_shardings, out_shardings: as in jax.jit; with `mesh`, also PartitionSpecs.
     mesh: JAX's, Mesh or AbstractMesh; needed where no sharding names one.
-    donate_argnums: accepted, and of no effect: a run keeps its inputs.
+    donate_argnums: the program makes results in these arguments' memory; a
+      caller's arrays are left as they are.
     options: fields of shoal.CompileOptions.
 
     Raises TraceError where there is no mesh or a shape is not static,

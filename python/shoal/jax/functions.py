@@ -17,6 +17,10 @@ Attributes = dict[str, str | None]
 NAME = "shoal.name"
 # Arguments and results whose integers have no sign to who calls the program.
 UNSIGNED = "shoal.unsigned"
+# Arguments that the program may write over, and JAX's words for them: given
+# away, and given for a result, which the compiler finds itself.
+DONATED = "shoal.donated"
+DONATIONS = ("jax.buffer_donor", "tf.aliasing_output")
 
 
 def is_private(function: ir.Operation) -> bool:
@@ -63,7 +67,7 @@ def reachable(functions: dict[str, ir.Operation]) -> list[str]:
 
 
 def argument_attributes(function: ir.Operation) -> list[Attributes]:
-    """Names, from JAX's locations, and signs of the entry's arguments."""
+    """Names, from JAX's locations, signs and donations of the entry's arguments."""
     types = type_of(function).inputs
     if is_private(function):
         return [{} for _ in types]
@@ -71,7 +75,12 @@ def argument_attributes(function: ir.Operation) -> list[Attributes]:
     paths = [
         location.name_str if isinstance(location, ir.NameLoc) else "" for location in locations
     ]
-    return [_port(*port) for port in zip(unique_names(paths, "arg"), types)]
+    ports = [_port(*port) for port in zip(unique_names(paths, "arg"), types)]
+    if "arg_attrs" in function.attributes:
+        for port, given in zip(ports, ir.ArrayAttr(function.attributes["arg_attrs"])):
+            if any(name in ir.DictAttr(given) for name in DONATIONS):
+                port[DONATED] = None
+    return ports
 
 
 def result_attributes(function: ir.Operation) -> list[Attributes]:
