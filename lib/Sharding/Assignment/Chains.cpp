@@ -83,7 +83,11 @@ void Chain::addNeighbours(unsigned op) {
     int location =
         locationsOf(plan.getTables(), op, plan.resolved(op), value, axis)
             .front();
-    for (unsigned other : plan.opsOf(value)) {
+    // No chain moves all users of a value that more ops read, such as weights
+    // that all layers share; looking at each of them from each would make the
+    // search quadratic.
+    for (unsigned other :
+         plan.opsNear(value, op, plan.getTables().options.maxMovesPerChain)) {
       if (done.contains(other) ||
           plan.getTables().classOf(other).numLabels(axis) == 1)
         continue;

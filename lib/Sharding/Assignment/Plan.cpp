@@ -104,6 +104,17 @@ Plan::Plan(CostTables &tables, std::vector<ChoiceIndex> start)
     values[value].cost = computeCost(value);
 }
 
+llvm::ArrayRef<unsigned> Plan::opsNear(unsigned value, unsigned op,
+                                       size_t limit) const {
+  llvm::ArrayRef<unsigned> all = neighbours[value];
+  if (all.size() <= limit)
+    return all;
+  size_t place = llvm::lower_bound(all, op) - all.begin();
+  size_t first =
+      std::min(place - std::min(place, limit / 2), all.size() - limit);
+  return all.slice(first, limit);
+}
+
 void Plan::addUse(unsigned value, LayoutId layout, int count) {
   auto &needed = values[value].needed;
   auto *it = llvm::lower_bound(needed, layout, [](auto &entry, LayoutId id) {

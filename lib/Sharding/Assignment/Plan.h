@@ -51,6 +51,10 @@ public:
   llvm::ArrayRef<unsigned> opsOf(unsigned value) const {
     return neighbours[value];
   }
+  /// Of those, where there are more than `limit`, the ones next to `op`, which
+  /// is one of them, in the order of ops.
+  llvm::ArrayRef<unsigned> opsNear(unsigned value, unsigned op,
+                                   size_t limit) const;
 
 private:
   struct ValueState {
