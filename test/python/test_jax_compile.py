@@ -125,7 +125,7 @@ def test_saved_programs(tmp_path):
     )
     compiled.save(tmp_path / "program")
     loaded = shoal.load(tmp_path / "program")
-    result = loaded.run((({"a": array(8), "b": [array(8, seed=1)]},), {}))
+    result = loaded.run(({"a": array(8), "b": [array(8, seed=1)]},))
     np.testing.assert_allclose(result["sum"], array(8) + array(8, seed=1))
 
 
