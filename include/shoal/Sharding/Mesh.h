@@ -57,8 +57,10 @@ struct Mesh {
   bool operator==(const Mesh &) const = default;
 };
 
-/// ceil(n / p), the rows of a shard; p >= 1.
-inline int64_t shardSize(int64_t n, int64_t p) { return (n + p - 1) / p; }
+/// ceil(n / p), the rows of a shard, for any n >= 0 and p >= 1.
+inline int64_t shardSize(int64_t n, int64_t p) {
+  return n / p + (n % p != 0 ? 1 : 0);
+}
 
 /// The rows of the whole dimension that shard `index` of `p` holds:
 /// [begin, end), empty for a shard past the end.

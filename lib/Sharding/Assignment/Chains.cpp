@@ -9,6 +9,9 @@
 using namespace shoal;
 using namespace shoal::assignment;
 
+/// From how many users of a value a chain chooses its next move.
+static constexpr size_t kMostUsers = 16;
+
 namespace {
 
 /// One chain: a forced change on one axis and the moves that follow it.

@@ -90,6 +90,10 @@ Extractor::addValue(Value value, function_ref<InFlightDiagnostic()> emitError) {
     return emitError() << "expected a ranked tensor of static shape, of "
                           "integers or floats, but got "
                        << value.getType();
+  // Ops of arith take any tensor.
+  if (!isCountable(type))
+    return emitError()
+           << "expected a tensor of less than 2^56 elements, but got " << type;
   unsigned id = result.values.size();
   ids[value] = id;
   result.values.push_back(value);
