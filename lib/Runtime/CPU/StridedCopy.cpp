@@ -135,6 +135,8 @@ void copyStrided(Loops<2> loops, ElementType from, const void *source,
 void copyBox(const BoxCopy &box, ElementType type, const void *source,
              void *target) {
   auto [loops, begin] = loopsOf(box);
+  if (isEmpty(loops)) // there may be no memory either
+    return;
   auto bytes = static_cast<int64_t>(support::elementSize(type));
   copyStrided(std::move(loops), type,
               static_cast<const char *>(source) + begin[0] * bytes, type,
