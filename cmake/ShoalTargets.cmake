@@ -2,18 +2,6 @@
 # shared libMLIR / libLLVM, one precompiled header for everything that sees
 # MLIR.
 
-if(SHOAL_PRECOMPILE_HEADERS)
-  file(WRITE ${PROJECT_BINARY_DIR}/pch.cpp "")
-  add_library(ShoalPCH OBJECT ${PROJECT_BINARY_DIR}/pch.cpp)
-  target_precompile_headers(ShoalPCH PRIVATE ${PROJECT_SOURCE_DIR}/cmake/pch.h)
-  target_include_directories(ShoalPCH SYSTEM PRIVATE ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS})
-  target_compile_options(ShoalPCH PRIVATE -Wall -Wextra -Wno-unused-parameter)
-  if(CMAKE_CXX_COMPILER_ID MATCHES Clang)
-    # Lets ccache reuse objects across a rebuild of the same header.
-    target_compile_options(ShoalPCH PRIVATE "SHELL:-Xclang -fno-pch-timestamp")
-  endif()
-endif()
-
 function(shoal_use_pch target)
   if(SHOAL_PRECOMPILE_HEADERS)
     target_precompile_headers(${target} REUSE_FROM ShoalPCH)

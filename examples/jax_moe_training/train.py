@@ -37,7 +37,9 @@ from model import (
 
 import shoal.jax
 
-ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+from sentences import read_sentences  # noqa: E402
+
 MESH = AbstractMesh((2, 2), ("data", "expert"))
 # Relative, of every loss and of the first 20.
 TOLERANCES = {"float32": (2e-2, 1e-5), "float64": (1e-8, 1e-12)}
@@ -45,9 +47,8 @@ TOLERANCES = {"float32": (2e-2, 1e-5), "float64": (1e-8, 1e-12)}
 
 def batches(config, steps, seed=0):
     """i32 [steps, G, S + 1]: pieces of the text of all sentences, as bytes."""
-    lines = (ROOT / "examples/data/sentences.tsv").read_text("utf-8").splitlines()
-    rng = np.random.default_rng(seed)
-    text = "\n".join(lines[i].split("\t", 1)[1] for i in rng.permutation(len(lines)))
+    sentences, rng = read_sentences(), np.random.default_rng(seed)
+    text = "\n".join(sentences[i][1] for i in rng.permutation(len(sentences)))
     data = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
     starts = rng.integers(len(data) - config.length, size=(steps, config.groups))
     return data[starts[..., None] + np.arange(config.length + 1)]

@@ -17,7 +17,6 @@ import argparse
 import pathlib
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 
 S, M, H = 256, 128, 512
@@ -130,8 +129,6 @@ def layer(mesh: Mesh, variant: str, reversed_loss: bool = False) -> str:
 
     x, e_ = "x", "{}"
     # All tokens of the expert group come to each of its devices.
-    gathered = variant == "agep"
-    tokens = data if gathered else groups
     x = constrain("x", "GSM", "agep", data, e_, e_)
     einsum("logits", "GSM,ME->GSE", x, "wg")
     logits = constrain("logits", "GSE", "full", groups, e_, e_)

@@ -11,7 +11,6 @@ import contextlib
 import dataclasses
 import json
 import os
-import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -190,6 +189,8 @@ def _difference(got: np.ndarray, wanted: np.ndarray) -> float:
 
 def _run(tool: str, *command) -> None:
     """Runs a command; Failure with what it said, also past the timeout."""
+    from shoal.executable import launch
+
     process = subprocess.Popen(
         [str(part) for part in command],
         stdin=subprocess.DEVNULL,
@@ -197,27 +198,13 @@ def _run(tool: str, *command) -> None:
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        env=_environment(),
+        env={**launch.environment(DEVICES), "OPENBLAS_NUM_THREADS": "1"},
         start_new_session=True,
     )
     try:
         _, stderr = process.communicate(timeout=TIMEOUT)
     except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
+        launch.end(process)
         raise Failure(f"{tool}: no end after {TIMEOUT} s") from None
     if process.returncode:
         raise Failure(f"{tool}: exit {process.returncode}: {stderr.strip()[-1500:]}")
-
-
-def _environment() -> dict[str, str]:
-    """What many ranks on a small machine need."""
-    return {
-        **os.environ,
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_hwloc_base_binding_policy": "none",
-        "OMPI_MCA_mpi_yield_when_idle": "1",
-        "OPENBLAS_NUM_THREADS": "1",
-    }

@@ -6,7 +6,15 @@ import os
 import sys
 
 import numpy as np
+import pytest
+from conftest import PATHS
 from shoal_testing import BIN, ROOT, load_json, run
+
+
+@pytest.fixture
+def shoal_in_processes(monkeypatch):
+    """Processes that a test starts find the package."""
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([PATHS[0], os.environ.get("PYTHONPATH", "")]))
 
 
 def test_the_moe_layer_example_runs_and_checks_itself(tmp_path):
@@ -18,9 +26,7 @@ def test_the_moe_layer_example_runs_and_checks_itself(tmp_path):
     assert "from NumPy" in output
 
 
-def test_the_layer_in_python_runs_and_checks_itself(monkeypatch):
-    paths = [str(BIN.parent / "python"), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+def test_the_layer_in_python_runs_and_checks_itself(shoal_in_processes):
     ended = run(sys.executable, ROOT / "examples/python_moe/moe_layer.py", timeout=120)
     output = ended.expect_success().stdout
     assert "byte tokens" in output
@@ -28,9 +34,7 @@ def test_the_layer_in_python_runs_and_checks_itself(monkeypatch):
     assert "largest relative difference from NumPy" in output
 
 
-def test_a_jax_transformer_trains_as_in_jax(tmp_path, monkeypatch):
-    paths = [str(BIN.parent / "python"), os.environ.get("PYTHONPATH", "")]
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(paths))
+def test_a_jax_transformer_trains_as_in_jax(tmp_path, shoal_in_processes):
     script, curves = ROOT / "examples/jax_moe_training/train.py", tmp_path / "losses.json"
     command = ["mpirun", "-n", "4", sys.executable, script, "--x64", "--losses", curves]
     run(*command, timeout=300).expect_success()

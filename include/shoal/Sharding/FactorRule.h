@@ -13,7 +13,9 @@
 
 namespace shoal {
 
+/// Of the dialect, which this library does not see but for one case.
 enum class ReduceKind : uint32_t;
+inline constexpr auto kSumReduction = static_cast<ReduceKind>(0);
 
 /// What splitting a factor means.
 enum class FactorKind {

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.enums import comparison
 from shoal.frontend import dtypes
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value, splat
@@ -78,9 +79,7 @@ def bitcast(operand: ArrayLike, dtype: Any) -> Value:
 def _is_not_zero(value: Value) -> Value:
     zero = splat(0, value.shape, value.dtype)
     is_float = dtypes.is_float(value.dtype)
-    # "une" and "ne"
-    op, predicate = ("arith.cmpf", 13) if is_float else ("arith.cmpi", 1)
-    attributes = {"predicate": f"{predicate} : i64"}
+    op, attributes = comparison("une" if is_float else "ne", is_float=is_float)
     return emit_one(op, [value, zero], value.shape, dtypes.BOOL, attributes)
 
 

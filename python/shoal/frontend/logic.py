@@ -7,6 +7,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from shoal.enums import comparison
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand, join
@@ -23,28 +26,21 @@ __all__ = [
     "not_equal", "right_shift",
 ]  # fmt: skip
 
-# The number that arith calls each predicate by: of signed and unsigned integers.
-_INTEGER_PREDICATES = {
-    "eq": (0, 0),
-    "ne": (1, 1),
-    "lt": (2, 6),
-    "le": (3, 7),
-    "gt": (4, 8),
-    "ge": (5, 9),
-}
-# Ordered ones are false for NaN; "not equal" is the unordered one.
-_FLOAT_PREDICATES = {"eq": 1, "ne": 13, "lt": 4, "le": 5, "gt": 2, "ge": 3}
+
+def _predicate(name: str, dtype: np.dtype) -> str:
+    """Arith's word. Ordered ones are false for NaN; "not equal" is the unordered one."""
+    if dtypes.is_float(dtype):
+        return "une" if name == "ne" else f"o{name}"
+    if name in ("eq", "ne"):
+        return name
+    return f"{'s' if dtype.kind == 'i' else 'u'}{name}"
 
 
 def _comparison(predicate: str, meaning: str) -> Callable[[ArrayLike, ArrayLike], Value]:
     def function(a: ArrayLike, b: ArrayLike) -> Value:
         lhs, rhs = join(meaning, a, b)
-        if dtypes.is_float(lhs.dtype):
-            op, number = "arith.cmpf", _FLOAT_PREDICATES[predicate]
-        else:
-            has_sign = lhs.dtype.kind == "i"
-            op, number = "arith.cmpi", _INTEGER_PREDICATES[predicate][0 if has_sign else 1]
-        attributes = {"predicate": f"{number} : i64"}
+        is_float = dtypes.is_float(lhs.dtype)
+        op, attributes = comparison(_predicate(predicate, lhs.dtype), is_float=is_float)
         return emit_one(op, [lhs, rhs], lhs.shape, dtypes.BOOL, attributes)
 
     function.__doc__ = f"a {meaning} b, as bool; false where either is NaN, but for !=."

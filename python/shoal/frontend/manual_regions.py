@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal import ir
+from shoal.enums import kind_attribute
 from shoal.errors import TraceError
 from shoal.frontend import dtypes, pytrees
 from shoal.frontend.annotations import as_sharding, mesh_of
 from shoal.frontend.checks import as_axis, as_int, check
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, Trace, Type, current, emit, emit_one, region
-from shoal.frontend.reductions import check_reducible, kind_attribute
+from shoal.frontend.reductions import check_reducible
 from shoal.mesh import Mesh, Sharding
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from shoal.enums import kind_attribute
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.bits import from_signed_order, in_signed_order, to_signed_order
@@ -14,7 +15,7 @@ from shoal.frontend.conversion import convert
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, emit, emit_one
 from shoal.frontend.creation import iota
-from shoal.frontend.reductions import check_reducible, kind_attribute
+from shoal.frontend.reductions import check_reducible
 from shoal.frontend.shape import reshape
 
 if TYPE_CHECKING:

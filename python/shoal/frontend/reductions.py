@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal import ir
+from shoal.enums import REDUCE_KINDS, kind_attribute
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order
@@ -28,12 +29,6 @@ if TYPE_CHECKING:
 __all__ = ["all", "any", "max", "mean", "min", "prod", "std", "sum", "var"]
 
 Axes = int | Sequence[int] | None
-# The numbers of the dialect's ReduceKind.
-KINDS = {"sum": 0, "prod": 1, "max": 2, "min": 3, "and": 4, "or": 5}
-
-
-def kind_attribute(kind: str) -> str:
-    return f"{KINDS[kind]} : i32"
 
 
 def _reduce(kind: str, value: Value, axis: Axes, keepdims: bool) -> Value:
@@ -124,8 +119,8 @@ def std(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Val
 
 def check_reducible(kind: str, value: Value, what: str) -> None:
     """TraceTypeError where the combiner does not take the elements."""
-    if kind not in KINDS:
-        raise TraceTypeError(f"{what}: expected one of {', '.join(KINDS)}, got {kind!r}")
+    if kind not in REDUCE_KINDS:
+        raise TraceTypeError(f"{what}: expected one of {', '.join(REDUCE_KINDS)}, got {kind!r}")
     if kind in ("and", "or") and dtypes.is_float(value.dtype):
         raise TraceTypeError(f"{what}: {kind} of {value.dtype}; expected integers or bool")
     if kind not in ("and", "or") and dtypes.is_bool(value.dtype):

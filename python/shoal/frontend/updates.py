@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shoal import ir
+from shoal.enums import kind_attribute
 from shoal.errors import TraceError
 from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order, to_signed_order
@@ -19,7 +20,7 @@ from shoal.frontend.elementwise import add, maximum, minimum, multiply, where
 from shoal.frontend.index_expressions import Index, parse
 from shoal.frontend.indexing import as_index, getitem
 from shoal.frontend.run_time_indices import as_starts, index_vectors, start_of
-from shoal.frontend.reductions import check_reducible, kind_attribute
+from shoal.frontend.reductions import check_reducible
 from shoal.frontend.shape import broadcast_to, flip, pad, reshape
 
 if TYPE_CHECKING:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal import ir
+from shoal.enums import kind_attribute
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order, to_signed_order
@@ -18,7 +19,7 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.creation import ones_like
 from shoal.frontend.elementwise import divide
-from shoal.frontend.reductions import check_reducible, kind_attribute
+from shoal.frontend.reductions import check_reducible
 from shoal.frontend.window_geometry import Padding, Sizes, Window
 
 if TYPE_CHECKING:

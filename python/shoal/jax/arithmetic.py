@@ -11,6 +11,7 @@ import math
 import struct
 from collections.abc import Sequence
 
+from shoal.enums import comparison
 from shoal.ir import Builder, TensorType, Value, i64s
 from shoal.jax.types import (
     MANTISSA_BITS,
@@ -22,10 +23,6 @@ from shoal.jax.types import (
     with_element,
     with_shape,
 )
-
-_CMPI = {"eq": 0, "ne": 1, "slt": 2, "sle": 3, "sgt": 4, "sge": 5}
-_CMPI |= {"ult": 6, "ule": 7, "ugt": 8, "uge": 9}
-_CMPF = {"oeq": 1, "ogt": 2, "oge": 3, "olt": 4, "ole": 5, "one": 6, "ord": 7, "uno": 14, "une": 13}
 
 
 def literal(element: str, number: float | int | bool) -> str:
@@ -99,9 +96,8 @@ class Arithmetic:
 
     def compare(self, predicate: str, left: Value, right: Value) -> Value:
         """i1 by a predicate of arith: `slt`, `ult`, `olt`, `une`, ..."""
-        numbers, name = (_CMPF, "cmpf") if is_float(left.type) else (_CMPI, "cmpi")
-        attributes = {"predicate": f"{numbers[predicate]} : i64"}
-        return self.op(f"arith.{name}", [left, right], with_element(left.type, "i1"), attributes)
+        name, attributes = comparison(predicate, is_float=is_float(left.type))
+        return self.op(name, [left, right], with_element(left.type, "i1"), attributes)
 
     def compare_to(self, predicate: str, left: Value, number: float | int) -> Value:
         return self.compare(predicate, left, self.constant(left.type, number))

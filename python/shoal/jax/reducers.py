@@ -8,16 +8,23 @@ import math
 
 from jaxlib.mlir import ir
 
+from shoal.enums import kind_attribute
 from shoal.jax.arithmetic import largest
 from shoal.jax.expressions import Tree, argument, binary_kind, region_trees
 from shoal.jax.known import iota_dim, known_splat
 from shoal.jax.types import bits, element_of, is_unsigned
 
 # Shoal's ReduceKind for StableHLO's ops; spelled as attributes.
-_OPS = ("add", "multiply", "maximum", "minimum", "and", "or")
-KINDS = {name: f"{number} : i32" for number, name in enumerate(_OPS)}
-
-_AS_LOGIC = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
+KINDS = {
+    "add": kind_attribute("sum"),
+    "multiply": kind_attribute("prod"),
+    "maximum": kind_attribute("max"),
+    "minimum": kind_attribute("min"),
+    "and": kind_attribute("and"),
+    "or": kind_attribute("or"),
+}
+# What sums and extrema of i1 are.
+AS_LOGIC = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
 
 
 def reduce_kind(block: ir.Block) -> str | None:
@@ -34,7 +41,7 @@ def reduce_kind(block: ir.Block) -> str | None:
         return None
     type = block.arguments[0].type
     if element_of(type) == "i1":
-        return _AS_LOGIC.get(kind, kind)
+        return AS_LOGIC.get(kind, kind)
     return None if kind in ("maximum", "minimum") and is_unsigned(type) else kind
 
 

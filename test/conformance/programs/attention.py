@@ -4,7 +4,7 @@
 
 import jax
 import jax.numpy as jnp
-from catalogue import P, at, program
+from catalogue import P, program
 
 HEADS = "f32[4@x,16,4@y,8] f32[4@x,16,4@y,8] f32[4@x,16,4@y,8]"
 

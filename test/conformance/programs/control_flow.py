@@ -4,7 +4,7 @@
 
 import jax
 import jax.numpy as jnp
-from catalogue import P, at, program
+from catalogue import at, program
 
 
 @program("x=2 y=4", "f32[8@x,16] f32[3,16,16@y]")

@@ -4,7 +4,7 @@
 
 import jax
 import jax.numpy as jnp
-from catalogue import P, at, on_devices, program
+from catalogue import P, on_devices, program
 
 
 @program("x=8", "f32[16@x,4]")

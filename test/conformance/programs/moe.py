@@ -4,7 +4,7 @@
 
 import jax
 import jax.numpy as jnp
-from catalogue import P, at, program
+from catalogue import at, program
 
 
 def top_2_gating(gates, capacity):

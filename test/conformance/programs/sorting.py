@@ -4,7 +4,7 @@
 
 import jax
 import jax.numpy as jnp
-from catalogue import P, at, program
+from catalogue import program
 
 
 @program("x=8", "f32[16@x,12]")

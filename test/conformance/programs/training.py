@@ -4,7 +4,7 @@
 
 import jax
 import jax.numpy as jnp
-from catalogue import P, at, program
+from catalogue import P, program
 
 MLP = "f32[16@x,8] f32[16@x,4] f32[8,32@y] f32[32@y,4]"
 SHARDED = (P(None, "y"), P("y", None))

@@ -4,7 +4,7 @@
 
 import jax
 import jax.numpy as jnp
-from catalogue import P, at, program
+from catalogue import program
 
 NHWC = ("NHWC", "HWIO", "NHWC")
 

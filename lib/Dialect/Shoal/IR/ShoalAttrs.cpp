@@ -1,18 +1,15 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "AxisSyntax.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallSet.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static constexpr int64_t kMaxDevices = int64_t(1) << 31;
 
 /// `["data" = 2, "expert" = 4]`
 static ParseResult parseMeshAxes(AsmParser &parser,
@@ -102,157 +99,6 @@ std::optional<int64_t> MeshAttr::getAxisSize(StringRef name) const {
 }
 
 //===----------------------------------------------------------------------===//
-// AxisRefAttr and lists of them
-//===----------------------------------------------------------------------===//
-
-int64_t AxisRefAttr::getSizeIn(MeshAttr mesh) const {
-  return isWhole() ? *mesh.getAxisSize(getName()) : getSize();
-}
-
-LogicalResult AxisRefAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                                  StringRef name, int64_t preSize,
-                                  int64_t size) {
-  if (name.empty()) // (X1)
-    return emitError() << "axis has an empty name";
-  bool isWhole = preSize == 1 && size == 0;
-  int64_t end;
-  if (!isWhole && (preSize < 1 || size < 2 ||
-                   llvm::MulOverflow(preSize, size, end) || end > kMaxDevices))
-    return emitError() << "sub-axis of \"" << name
-                       << "\": expected a size of at least 2 behind a major "
-                          "part of at least 1 and a product of at most 2^31 "
-                          "but got ("
-                       << preSize << ")" << size;
-  return success();
-}
-
-/// `"x"` or `"x":(2)4`.
-static FailureOr<AxisRefAttr> parseAxisRef(AsmParser &parser) {
-  std::string name;
-  int64_t preSize = 1, size = 0;
-  SMLoc loc = parser.getCurrentLocation();
-  if (parser.parseString(&name))
-    return failure();
-  if (succeeded(parser.parseOptionalColon())) {
-    if (parser.parseLParen() || parser.parseInteger(preSize) ||
-        parser.parseRParen() || parser.parseInteger(size))
-      return failure();
-    // In memory a size of 0 is a whole axis; in text it is none.
-    if (size == 0)
-      size = -1;
-  }
-  AxisRefAttr axis =
-      AxisRefAttr::getChecked([&]() { return parser.emitError(loc); },
-                              parser.getContext(), name, preSize, size);
-  if (!axis)
-    return failure();
-  return axis;
-}
-
-static void printEscaped(AsmPrinter &printer, StringRef text) {
-  llvm::printEscapedString(text, printer.getStream());
-}
-static void printEscaped(raw_ostream &os, StringRef text) {
-  llvm::printEscapedString(text, os);
-}
-
-/// To an AsmPrinter or a raw_ostream.
-template <typename Stream>
-static void printAxisRef(Stream &os, AxisRefAttr axis) {
-  os << '"';
-  printEscaped(os, axis.getName());
-  os << '"';
-  if (!axis.isWhole())
-    os << ":(" << axis.getPreSize() << ')' << axis.getSize();
-}
-
-Attribute AxisRefAttr::parse(AsmParser &parser, Type) {
-  if (parser.parseLess())
-    return {};
-  FailureOr<AxisRefAttr> axis = parseAxisRef(parser);
-  if (failed(axis) || parser.parseGreater())
-    return {};
-  return *axis;
-}
-
-void AxisRefAttr::print(AsmPrinter &printer) const {
-  printer << '<';
-  printAxisRef(printer, *this);
-  printer << '>';
-}
-
-/// The inside of braces. A `?` at the end sets `isOpen`, where that is asked.
-static ParseResult parseAxes(AsmParser &parser,
-                             SmallVectorImpl<AxisRefAttr> &axes,
-                             bool *isOpen = nullptr) {
-  if (parser.parseLBrace())
-    return failure();
-  if (succeeded(parser.parseOptionalRBrace()))
-    return success();
-  do {
-    if (isOpen && succeeded(parser.parseOptionalQuestion())) {
-      *isOpen = true;
-      break;
-    }
-    FailureOr<AxisRefAttr> axis = parseAxisRef(parser);
-    if (failed(axis))
-      return failure();
-    axes.push_back(*axis);
-  } while (succeeded(parser.parseOptionalComma()));
-  return parser.parseRBrace();
-}
-
-template <typename Stream>
-static void printAxes(Stream &os, ArrayRef<AxisRefAttr> axes,
-                      bool isOpen = false) {
-  os << '{';
-  llvm::interleaveComma(axes, os,
-                        [&](AxisRefAttr axis) { printAxisRef(os, axis); });
-  if (isOpen)
-    os << (axes.empty() ? "?" : ", ?");
-  os << '}';
-}
-
-std::string shoal::toString(AxesAttr axes) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  printAxes(os, axes.getAxes());
-  return text;
-}
-
-Attribute AxesAttr::parse(AsmParser &parser, Type) {
-  SmallVector<AxisRefAttr> axes;
-  if (parseAxes(parser, axes))
-    return {};
-  return AxesAttr::get(parser.getContext(), axes);
-}
-
-void AxesAttr::print(AsmPrinter &printer) const {
-  printAxes(printer, getAxes());
-}
-
-ParseResult shoal::parseAxesPerDim(AsmParser &parser, ArrayAttr &axes) {
-  SmallVector<Attribute> lists;
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
-        SmallVector<AxisRefAttr> list;
-        if (parseAxes(parser, list))
-          return failure();
-        lists.push_back(AxesAttr::get(parser.getContext(), list));
-        return success();
-      }))
-    return failure();
-  axes = ArrayAttr::get(parser.getContext(), lists);
-  return success();
-}
-
-void shoal::printAxesPerDim(AsmPrinter &printer, Operation *, ArrayAttr axes) {
-  printer << '[';
-  llvm::interleaveComma(axes.getAsRange<AxesAttr>(), printer,
-                        [&](AxesAttr list) { list.print(printer); });
-  printer << ']';
-}
-
-//===----------------------------------------------------------------------===//
 // DimShardingAttr and ShardingAttr
 //===----------------------------------------------------------------------===//
 
@@ -283,7 +129,7 @@ Attribute DimShardingAttr::parse(AsmParser &parser, Type) {
 }
 
 void DimShardingAttr::print(AsmPrinter &printer) const {
-  printAxes(printer, getAxes(), getIsOpen());
+  printAxes(printer.getStream(), getAxes(), getIsOpen());
   if (getPriority() != 0)
     printer << 'p' << getPriority();
 }
@@ -334,11 +180,11 @@ void ShardingAttr::print(AsmPrinter &printer) const {
   printer << ']';
   if (!getReplicated().empty()) {
     printer << ", replicated = ";
-    printAxes(printer, getReplicated());
+    printAxes(printer.getStream(), getReplicated());
   }
   if (!getPartial().empty()) {
     printer << ", partial = ";
-    printAxes(printer, getPartial());
+    printAxes(printer.getStream(), getPartial());
   }
   printer << '>';
 }

@@ -14,11 +14,10 @@ from shoal.jax.attributes import find, integer
 from shoal.jax.devices import Digit, stride_of
 from shoal.jax.manual import Frame, Shift, has_move, shifts_of
 from shoal.jax.ops.manual import axes_attribute
+from shoal.jax.reducers import AS_LOGIC, KINDS
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_unsigned
 from shoal.mesh import Axis
-
-_KINDS = {"add": 0, "multiply": 1, "maximum": 2, "minimum": 3, "and": 4, "or": 5}
 
 
 def frame_of(importer) -> Frame:
@@ -110,86 +109,77 @@ def _reduction(op: ir.Operation) -> str:
         if inner.operation.name not in ("sdy.sharding_constraint", "stablehlo.custom_call")
     ]
     kind = names[0].removeprefix("stablehlo.")
-    if len(names) != 2 or kind not in _KINDS:
+    if len(names) != 2 or kind not in KINDS:
         raise Unsupported(f"a combiner of {', '.join(names[:-1])}")
     return kind
 
 
-def _reduced(importer, op: ir.Operation, name: str, attributes, value, operand, type) -> Value:
+def _each_operand(importer, op: ir.Operation, emit, *, ordered: bool = True) -> list[Value]:
+    """emit(value, result type, axes, the operand in JAX) of every operand; for groups of one
+    device the operands as they are.
+
+    ordered: whether the place in a group matters.
+    """
+    axes = groups_of(importer, op, ordered=ordered)
+    values = importer.operands(op)
+    if not axes:
+        return values
+    types = importer.result_types(op)
+    return [emit(value, type, axes, of) for value, type, of in zip(values, types, op.operands)]
+
+
+def _reduced(importer, op: ir.Operation, name: str, value, type, axes: str, operand) -> Value:
     """A reducing collective on one operand; unsigned integers in the order of signed ones."""
     kind = _reduction(op)
     if value.type.element == "i1":
-        kind = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}.get(kind, kind)
-    is_flipped = (
-        kind in ("maximum", "minimum")
-        and is_unsigned(operand.type)
-        and value.type.element != "i1"
-    )
-    value = importer.arith.flip_sign_bit(value) if is_flipped else value
-    spelled = {"kind": f"{_KINDS[kind]} : i32", **attributes}
-    result = importer.emit(name, [value], type, spelled)[0]
-    return importer.arith.flip_sign_bit(result) if is_flipped else result
+        kind = AS_LOGIC.get(kind, kind)
+    is_unsigned_order = kind in ("maximum", "minimum") and is_unsigned(operand.type)
+    value = importer.arith.flip_sign_bit(value) if is_unsigned_order else value
+    mesh = f"@{frame_of(importer).mesh.name}"
+    attributes = {"kind": KINDS[kind], "mesh": mesh, "axes": axes}
+    result = importer.emit(name, [value], type, attributes)[0]
+    return importer.arith.flip_sign_bit(result) if is_unsigned_order else result
 
 
 @imports("stablehlo.all_reduce")
 def all_reduce(importer, op: ir.Operation) -> list[Value]:
-    axes = groups_of(importer, op, ordered=False)
-    values = importer.operands(op)
-    if not axes:
-        return values
-    attributes = {"mesh": f"@{frame_of(importer).mesh.name}", "axes": axes_attribute(axes)}
-    return [
-        _reduced(importer, op, "spmd.all_reduce", attributes, value, operand, value.type)
-        for value, operand in zip(values, op.operands)
-    ]
+    def emit(value, type, axes, operand):
+        spelled = axes_attribute(axes)
+        return _reduced(importer, op, "spmd.all_reduce", value, type, spelled, operand)
+
+    return _each_operand(importer, op, emit, ordered=False)
 
 
 @imports("stablehlo.reduce_scatter")
 def reduce_scatter(importer, op: ir.Operation) -> list[Value]:
-    axes = groups_of(importer, op, ordered=True)
-    values = importer.operands(op)
-    if not axes:
-        return values
     dim = integer(op, "scatter_dimension")
-    mesh = f"@{frame_of(importer).mesh.name}"
-    attributes = [
-        {"mesh": mesh, "axes": per_dim(axes, dim, len(value.type.shape))} for value in values
-    ]
-    return [
-        _reduced(importer, op, "spmd.reduce_scatter", said, value, operand, type)
-        for said, value, operand, type in zip(
-            attributes, values, op.operands, importer.result_types(op)
-        )
-    ]
+
+    def emit(value, type, axes, operand):
+        spelled = per_dim(axes, dim, len(type.shape))
+        return _reduced(importer, op, "spmd.reduce_scatter", value, type, spelled, operand)
+
+    return _each_operand(importer, op, emit)
 
 
 @imports("stablehlo.all_gather")
 def all_gather(importer, op: ir.Operation) -> list[Value]:
-    axes = groups_of(importer, op, ordered=True)
-    values = importer.operands(op)
-    if not axes:
-        return values
-    dim = integer(op, "all_gather_dim")
-    mesh = f"@{frame_of(importer).mesh.name}"
-    results = []
-    for value, type in zip(values, importer.result_types(op)):
+    dim, mesh = integer(op, "all_gather_dim"), f"@{frame_of(importer).mesh.name}"
+
+    def emit(value, type, axes, operand):
         attributes = {"mesh": mesh, "axes": per_dim(axes, dim, len(type.shape))}
-        results += importer.emit("spmd.all_gather", [value], type, attributes)
-    return results
+        return importer.emit("spmd.all_gather", [value], type, attributes)[0]
+
+    return _each_operand(importer, op, emit)
 
 
 @imports("stablehlo.all_to_all")
 def all_to_all(importer, op: ir.Operation) -> list[Value]:
-    axes = groups_of(importer, op, ordered=True)
-    values = importer.operands(op)
-    if not axes:
-        return values
     split, concat = integer(op, "split_dimension"), integer(op, "concat_dimension")
-    types = importer.result_types(op)
-    return [
-        _exchanged(importer, value, type, axes, split, concat)
-        for value, type in zip(values, types)
-    ]
+
+    def emit(value, type, axes, operand):
+        return _exchanged(importer, value, type, axes, split, concat)
+
+    return _each_operand(importer, op, emit)
 
 
 def _exchanged(importer, value, type, axes, split: int, concat: int) -> Value:

@@ -9,6 +9,8 @@ rounded to bf16. The operands' own type is used, as XLA does on CPUs.
 from __future__ import annotations
 
 import string as characters
+from collections.abc import Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
@@ -52,9 +54,25 @@ def einsum_spec(
     contracting: list[tuple[int, int]],
 ) -> str:
     """The result has batch dimensions, then free ones of lhs, then those of rhs."""
-    letters = iter(_LETTERS)
-    lhs, rhs = [""] * lhs_rank, [""] * rhs_rank
-    for left, right in [*batch, *contracting]:
+    lhs, rhs, free = lettered(lhs_rank, rhs_rank, [*batch, *contracting])
+    result = [lhs[left] for left, _ in batch] + free
+    return f"{''.join(lhs)},{''.join(rhs)}->{''.join(result)}"
+
+
+def lettered(
+    lhs_rank: int,
+    rhs_rank: int,
+    pairs: Iterable[tuple[int, int]],
+    given: Mapping[int, str] = MappingProxyType({}),
+) -> tuple[list[str], list[str], list[str]]:
+    """Letters of lhs, of rhs and of the free dimensions, first of lhs, then of rhs.
+
+    pairs: dimensions that have a letter in common. given: letters of rhs' dimensions that are
+    not to count as free ones.
+    """
+    letters = (letter for letter in _LETTERS if letter not in given.values())
+    lhs, rhs = [""] * lhs_rank, [given.get(dim, "") for dim in range(rhs_rank)]
+    for left, right in pairs:
         lhs[left] = rhs[right] = next(letters)
     free = []
     for side in (lhs, rhs):
@@ -62,19 +80,28 @@ def einsum_spec(
             if not letter:
                 side[dim] = next(letters)
                 free.append(side[dim])
-    result = [lhs[left] for left, _ in batch] + free
-    return f"{''.join(lhs)},{''.join(rhs)}->{''.join(result)}"
+    return lhs, rhs, free
 
 
 def _einsum(importer: Importer, op: ir.Operation, spec: str) -> Value:
+    return product(importer, op, "shoal.einsum", {"spec": quoted(spec)})
+
+
+def product(
+    importer: Importer,
+    op: ir.Operation,
+    name: str,
+    attributes: dict[str, str | None],
+    more: Sequence[Value] = (),
+) -> Value:
+    """Shoal's op on both factors and more, of the element type that JAX's has."""
     arith, type = importer.arith, importer.type(op.results[0])
-    operands = converted_operands(importer, op, type)
-    summed = with_element(type, sum_element(operands[0].type.element, type.element))
-    result = arith.op("shoal.einsum", operands, summed, {"spec": quoted(spec)})
-    return arith.convert(result, type.element)
+    operands = _converted_operands(importer, op, type)
+    summed = with_element(type, _sum_element(operands[0].type.element, type.element))
+    return arith.convert(arith.op(name, [*operands, *more], summed, attributes), type.element)
 
 
-def converted_operands(importer: Importer, op: ir.Operation, type: TensorType) -> list[Value]:
+def _converted_operands(importer: Importer, op: ir.Operation, type: TensorType) -> list[Value]:
     """Both factors, of the one element type that a product for this result takes."""
     element = _operand_element(op, importer, type)
     return [
@@ -93,7 +120,7 @@ def _operand_element(op: ir.Operation, importer: Importer, type: TensorType) -> 
     return max(elements, key=bits) if elements[0] != elements[1] else elements[0]
 
 
-def sum_element(operands: str, result: str) -> str:
+def _sum_element(operands: str, result: str) -> str:
     """The element type of a sum of products: the result's, or the operands' where that is wider."""
     if result == "i1" or bits(result) < bits(operands):
         return operands

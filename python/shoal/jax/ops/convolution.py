@@ -11,9 +11,8 @@ from jaxlib.mlir.dialects import stablehlo
 
 from shoal.ir import Value, i64s, quoted
 from shoal.jax.attributes import flags, integer, integers, padding
-from shoal.jax.ops.contractions import converted_operands, sum_element
+from shoal.jax.ops.contractions import product
 from shoal.jax.registry import Unsupported, imports
-from shoal.jax.types import with_element
 
 if TYPE_CHECKING:
     from shoal.jax.importer import Importer
@@ -38,11 +37,7 @@ def convolution(importer: Importer, op: ir.Operation) -> Value:
         "feature_group_count": f"{integer(op, 'feature_group_count', 1)} : i64",
         "batch_group_count": f"{integer(op, 'batch_group_count', 1)} : i64",
     }
-    type = importer.type(op.results[0])
-    operands = converted_operands(importer, op, type)
-    summed = with_element(type, sum_element(operands[0].type.element, type.element))
-    result = importer.arith.op("shoal.convolution", operands, summed, attributes)
-    return importer.arith.convert(result, type.element)
+    return product(importer, op, "shoal.convolution", attributes)
 
 
 def conv_spec(numbers: stablehlo.ConvDimensionNumbers) -> str:

@@ -8,21 +8,20 @@ often as there are groups; lowered for TPUs the groups stay.
 
 from __future__ import annotations
 
-import string as characters
 from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, quoted
 from shoal.jax.attributes import field
-from shoal.jax.ops.contractions import converted_operands, sum_element
+from shoal.jax.ops.contractions import lettered, product
 from shoal.jax.registry import Unsupported, imports
-from shoal.jax.types import is_unsigned, with_element
+from shoal.jax.types import is_unsigned
 
 if TYPE_CHECKING:
     from shoal.jax.importer import Importer
 
-_GROUP, _LETTERS = "Z", characters.ascii_uppercase[:-1] + characters.ascii_lowercase
+_GROUP = "Z"
 
 
 @imports("chlo.ragged_dot")
@@ -30,15 +29,11 @@ def ragged_dot(importer: Importer, op: ir.Operation) -> Value:
     numbers = str(op.attributes["ragged_dot_dimension_numbers"])
     ranks = [len(operand.type.shape) for operand in op.operands]
     spec, rows = ragged_spec(numbers, *ranks)
-    arith, type = importer.arith, importer.type(op.results[0])
-    operands = converted_operands(importer, op, type)
     sizes = importer.operands(op)[2]
     if sizes.type.element not in ("i32", "i64"):
-        sizes = arith.convert(sizes, "i32", unsigned=is_unsigned(op.operands[2].type))
-    summed = with_element(type, sum_element(operands[0].type.element, type.element))
+        sizes = importer.arith.convert(sizes, "i32", unsigned=is_unsigned(op.operands[2].type))
     attributes = {"spec": quoted(spec), "rows": quoted(rows)}
-    result = arith.op("shoal.ragged_dot", [*operands, sizes], summed, attributes)
-    return arith.convert(result, type.element)
+    return product(importer, op, "shoal.ragged_dot", attributes, [sizes])
 
 
 def ragged_spec(numbers: str, lhs_rank: int, rhs_rank: int, sizes_rank: int) -> tuple[str, str]:
@@ -48,18 +43,8 @@ def ragged_spec(numbers: str, lhs_rank: int, rhs_rank: int, sizes_rank: int) -> 
     batch, contracting = _pairs(numbers, "batching"), _pairs(numbers, "contracting")
     if ragged in [left for left, _ in batch]:
         raise Unsupported("its ragged dimension is a batching one")
-    letters = iter(_LETTERS)
-    lhs, rhs = [""] * lhs_rank, [""] * rhs_rank
-    for left, right in [*batch, *contracting]:
-        lhs[left] = rhs[right] = next(letters)
-    for dim in groups:
-        rhs[dim] = _GROUP
-    free = []
-    for side in (lhs, rhs):
-        for dim, letter in enumerate(side):
-            if not letter:
-                side[dim] = next(letters)
-                free.append(side[dim])
+    given = dict.fromkeys(groups, _GROUP)
+    lhs, rhs, free = lettered(lhs_rank, rhs_rank, [*batch, *contracting], given)
     batch_letters = [lhs[left] for left, _ in batch]
     summed = [lhs[left] for left, _ in contracting]
     # Sizes may differ between batches, and between what stands before the rows.
