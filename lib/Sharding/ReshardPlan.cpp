@@ -4,6 +4,7 @@
 #include "shoal/Sharding/ReshardPlan.h"
 #include "CollectivePlan.h"
 #include "ScatterPlacement.h"
+#include "StridedPlan.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
@@ -46,7 +47,8 @@ public:
       best = std::move(plan);
       least = elements;
     });
-    return best;
+    std::optional<ReshardPlan> strided = planStridedBelow(least);
+    return strided ? *strided : best;
   }
 
   double price() const {
@@ -55,7 +57,8 @@ public:
     double least = std::numeric_limits<double>::infinity();
     visitReductions(
         [&](double elements, auto) { least = std::min(least, elements); });
-    return least;
+    std::optional<ReshardPlan> strided = planStridedBelow(least);
+    return strided ? elementsOfPlan(problem, source, *strided) : least;
   }
 
 private:
@@ -63,7 +66,8 @@ private:
     int64_t limit =
         std::max(localElements(problem, from), localElements(problem, target));
     return llvm::all_of(plan, [&](const PlannedStep &step) {
-      return localElements(problem, step.result) <= limit;
+      return localElements({step.shapeOr(problem.shape), problem.mesh},
+                           step.result) <= limit;
     });
   }
 
@@ -223,6 +227,18 @@ private:
       llvm::append_range(plan, move(placed.reduced));
       return plan;
     });
+  }
+
+  /// With strided blocks on the way, where that sends less than `elements`.
+  std::optional<ReshardPlan> planStridedBelow(double elements) const {
+    double bound = reshardBytes(problem.shape, 1, source, target, problem.mesh);
+    if (problem.targetMesh || !isLess(bound, elements))
+      return std::nullopt;
+    std::optional<ReshardPlan> plan = planStrided(problem, source, target);
+    if (!plan || !fits(source, *plan) ||
+        !isLess(elementsOfPlan(problem, source, *plan), elements))
+      return std::nullopt;
+    return plan;
   }
 
   /// Those that split the target first, as they stand there.

@@ -27,6 +27,8 @@ llvm::StringRef shoal::nameOf(StepKind kind) {
     return "exchange";
   case StepKind::Relabel:
     return "relabel";
+  case StepKind::Reshape:
+    return "reshape";
   }
   llvm_unreachable("all kinds are listed");
 }

@@ -73,6 +73,7 @@ double shoal::elementsOfStep(const ReshardProblem &problem, StepKind step,
   case StepKind::Slice:
   case StepKind::ToPartial:
   case StepKind::Relabel:
+  case StepKind::Reshape:
     return 0;
   case StepKind::CollectivePermute:
     return localElements(problem, before);
@@ -105,8 +106,9 @@ double shoal::elementsOfPlan(const ReshardProblem &problem,
   const Sharding *at = &source;
   bool inTargetOrder = false;
   for (const PlannedStep &step : plan) {
-    elements += elementsOfStep(problem, step.step, *at, step.result,
-                               step.inTargetOrder != inTargetOrder);
+    elements += elementsOfStep(
+        {step.shapeOr(problem.shape), problem.mesh, problem.targetMesh},
+        step.step, *at, step.result, step.inTargetOrder != inTargetOrder);
     at = &step.result;
     inTargetOrder = step.inTargetOrder;
   }

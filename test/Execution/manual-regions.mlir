@@ -5,6 +5,8 @@
 // RUN: shoal-opt %t/exchange.mlir --shoal-partition | FileCheck %s --check-prefix=EXCHANGE
 // RUN: shoal-run %t/sums.mlir --random-inputs=3 --compare | FileCheck %s
 // RUN: shoal-opt %t/sums.mlir --shoal-partition | FileCheck %s --check-prefix=SUMS
+// RUN: shoal-run %t/strided.mlir --random-inputs=3 --compare | FileCheck %s
+// RUN: shoal-opt %t/strided.mlir --shoal-partition | FileCheck %s --check-prefix=STRIDED
 // RUN: shoal-run %t/control.mlir --random-inputs=3 --compare | FileCheck %s
 // RUN: shoal-run %t/order.mlir --random-inputs=3 --compare | FileCheck %s
 // RUN: shoal-run %t/order-of-some.mlir --random-inputs=3 --compare | FileCheck %s
@@ -83,6 +85,24 @@ func.func @main(%x: tensor<16x32xf32>, %w: tensor<32x16xf32>) -> tensor<16x16xf3
     shoal.yield %p : tensor<8x16xf32>
   } : (tensor<16x32xf32>, tensor<32x16xf32>) -> tensor<16x16xf32>
   return %y : tensor<16x16xf32>
+}
+
+// One that ends in front of an axis that is idle here keeps its blocks apart.
+// STRIDED: spmd.all_slice @mesh [{}, {"b"}, {}] {{.*}} tensor<2x4x10xf32> -> tensor<2x2x10xf32>
+// STRIDED-NEXT: spmd.reduce_scatter sum @mesh [{"a"}, {}, {}] {{.*}} -> tensor<1x2x10xf32>
+
+//--- strided.mlir
+
+shoal.mesh @mesh = <["m" = 2, "a" = 2, "b" = 2]>
+func.func @main(%x: tensor<16x8xf32>, %w: tensor<8x10xf32>) -> tensor<16x10xf32> {
+  %y = shoal.manual_computation @mesh {"m"} (%x, %w)
+      in [#shoal.sharding<@mesh, [{"m"}, {"a"}]>, #shoal.sharding<@mesh, [{"a"}, {}]>]
+      out [#shoal.sharding<@mesh, [{"m", "a", "b"}, {}]>] {
+  ^bb0(%xl: tensor<8x8xf32>, %wl: tensor<8x10xf32>):
+    %p = shoal.einsum "IK,KJ->IJ" %xl, %wl : (tensor<8x8xf32>, tensor<8x10xf32>) -> tensor<8x10xf32>
+    shoal.yield %p : tensor<8x10xf32>
+  } : (tensor<16x8xf32>, tensor<8x10xf32>) -> tensor<16x10xf32>
+  return %y : tensor<16x10xf32>
 }
 
 // Functions in the region and around it, a choice in it, a loop around it.

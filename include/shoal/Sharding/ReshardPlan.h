@@ -23,7 +23,10 @@ enum class StepKind {
   /// From any sharding to any other, each device receiving what it lacks.
   Exchange,
   /// Every device has its block of the other device order already.
-  Relabel
+  Relabel,
+  /// The tensor has another shape with the same elements in the same order, and
+  /// every device has its block of that already.
+  Reshape
 };
 
 /// "all_to_all"
@@ -36,6 +39,12 @@ struct PlannedStep {
   Sharding result;
   /// The result is over the target's device order, not the source's.
   bool inTargetOrder = false;
+  /// The shape that the result splits; empty for the tensor's own.
+  llvm::SmallVector<int64_t, 0> shape = {};
+
+  llvm::ArrayRef<int64_t> shapeOr(llvm::ArrayRef<int64_t> own) const {
+    return shape.empty() ? own : llvm::ArrayRef<int64_t>(shape);
+  }
 };
 using ReshardPlan = llvm::SmallVector<PlannedStep>;
 
@@ -50,7 +59,9 @@ using ReshardPlan = llvm::SmallVector<PlannedStep>;
 ///
 /// Sums are reduced by an all_reduce, or by a reduce_scatter before which axes
 /// that would be idle are sliced and after which follows a plan as above;
-/// whatever is cheapest.
+/// whatever is cheapest. Where the slice stands behind what is reduced, blocks
+/// are strided in between: blocks of a tensor in another shape, see Reshape.
+/// Even splits take the least bytes that any order of steps does.
 ///
 /// Under another device order a value that is whole, or whose blocks are where
 /// they are needed, is relabelled; else the reordering is part of the exchange.

@@ -45,8 +45,12 @@ public:
                      isReordered ? &targetMesh : nullptr)) {
       FlatSymbolRefAttr symbol =
           (step.inTargetOrder ? op.getTarget() : op.getSource()).getMesh();
-      addStep(toStepAttr(step.step),
-              toAttr(withoutManualDim(step.result, manual), mesh, symbol));
+      ShardingAttr result =
+          toAttr(withoutManualDim(step.result, manual), mesh, symbol);
+      if (step.step == StepKind::Reshape)
+        addReshape(shapeBehind(step, manual), result);
+      else
+        addStep(toStepAttr(step.step), result);
     }
     // Two meshes of one order, or the same order written in two ways.
     if (at.getMesh() != op.getTarget().getMesh())
@@ -57,23 +61,55 @@ public:
   }
 
 private:
+  /// The shape of the tensor behind a step, in a region one device's along the
+  /// manual axes.
+  ArrayRef<int64_t> shapeBehind(const PlannedStep &step,
+                                ArrayRef<AxisId> manual) {
+    if (step.shape.empty())
+      return op.getType().getShape();
+    return ArrayRef(step.shape).drop_front(manual.empty() ? 0 : 1);
+  }
+
   void addStep(ReshardStep step, ShardingAttr result) {
-    value = findStep(step, result);
+    auto isSame = [&](ReshardOp other) { return other.getStep() == step; };
+    Value made = findUser<ReshardOp>(result, isSame);
+    if (!made)
+      made = mark(ReshardOp::create(
+                      builder, op.getLoc(), value.getType(), value, at, result,
+                      ReshardStepAttr::get(builder.getContext(), step), why()),
+                  result);
+    value = made;
     at = result;
   }
 
-  Value findStep(ReshardStep step, ShardingAttr result) {
+  void addReshape(ArrayRef<int64_t> shape, ShardingAttr result) {
+    RankedTensorType type = op.getType().clone(shape);
+    if (type == value.getType() && at == result)
+      return;
+    auto isSame = [&](ReshapeOp other) { return other.getType() == type; };
+    Value made = findUser<ReshapeOp>(result, isSame);
+    if (!made)
+      made = mark(ReshapeOp::create(builder, op.getLoc(), type, value), result);
+    value = made;
+    at = result;
+  }
+
+  /// What an earlier op has made already of the value; none where null.
+  template <typename OpTy, typename Predicate>
+  Value findUser(ShardingAttr result, Predicate isSame) {
     for (Operation *user : value.getUsers()) {
-      auto other = dyn_cast<ReshardOp>(user);
-      if (other && other.getStep() == step && other.getTarget() == result &&
-          other->getBlock() == op->getBlock() && other->isBeforeInBlock(op))
+      auto other = dyn_cast<OpTy>(user);
+      if (other && getShardingOf(other.getResult()) == result &&
+          isSame(other) && other->getBlock() == op->getBlock() &&
+          other->isBeforeInBlock(op))
         return other;
     }
-    auto stepOp = ReshardOp::create(
-        builder, op.getLoc(), op.getType(), value, at, result,
-        ReshardStepAttr::get(builder.getContext(), step), why());
-    stepOp->setAttr(kShardingsAttr, builder.getArrayAttr({result}));
-    return stepOp;
+    return {};
+  }
+
+  Value mark(Operation *made, ShardingAttr sharding) {
+    made->setAttr(kShardingsAttr, builder.getArrayAttr({sharding}));
+    return made->getResult(0);
   }
 
   /// Who asked, and the whole change of which the step is a part.

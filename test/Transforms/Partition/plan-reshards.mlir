@@ -45,3 +45,16 @@ func.func @dimensions_swap_their_axes(%a: tensor<24x48xf32> {shoal.sharding = #s
   %0 = shoal.reshard %a <@mesh, [{"x"}, {"y"}]> -> <@reversed, [{"y"}, {"x"}]> : tensor<24x48xf32>
   return %0 : tensor<24x48xf32>
 }
+
+// Device y keeps a quarter of each half of the rows; then the halves are summed.
+// CHECK-LABEL: @sums_in_front_of_a_slice_pass_through_strided_blocks
+func.func @sums_in_front_of_a_slice_pass_through_strided_blocks(%a: tensor<24x48xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {}], partial = {"x"}>}) -> (tensor<24x48xf32>, tensor<24x48xf32>) {
+  // CHECK: %[[R:.*]] = shoal.reshape %arg0 {shoal.shardings = [#shoal.sharding<@mesh, [{}, {}, {}], partial = {"x"}>]} : tensor<24x48xf32> -> tensor<2x12x48xf32>
+  // CHECK: %[[S:.*]] = shoal.reshard %[[R]] {{.*}} -> <@mesh, [{}, {"y"}, {}], partial = {"x"}> by slice
+  // CHECK: %[[T:.*]] = shoal.reshard %[[S]] {{.*}} -> <@mesh, [{"x"}, {"y"}, {}]> by reduce_scatter
+  // CHECK: %[[U:.*]] = shoal.reshape %[[T]] {shoal.shardings = [#shoal.sharding<@mesh, [{"x", "y"}, {}]>]} : tensor<2x12x48xf32> -> tensor<24x48xf32>
+  // CHECK: return %[[U]], %[[U]]
+  %0 = shoal.reshard %a <@mesh, [{}, {}], partial = {"x"}> -> <@mesh, [{"x", "y"}, {}]> : tensor<24x48xf32>
+  %1 = shoal.reshard %a <@mesh, [{}, {}], partial = {"x"}> -> <@mesh, [{"x", "y"}, {}]> : tensor<24x48xf32>
+  return %0, %1 : tensor<24x48xf32>, tensor<24x48xf32>
+}

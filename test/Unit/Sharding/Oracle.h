@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The cheapest way from one sharding to another by standard collectives, found
-// by search over all of them: what a planner is measured by. For even splits
-// and axes whose sizes are powers of two.
+// The cheapest way from one sharding to another, found by search over all of
+// them: what a planner is measured by. For even splits and axes whose sizes are
+// powers of two.
 
 #ifndef SHOAL_TEST_UNIT_SHARDING_ORACLE_H
 #define SHOAL_TEST_UNIT_SHARDING_ORACLE_H
@@ -22,11 +22,16 @@ namespace shoal::testing {
 ///
 /// Moves: slice, all_gather, all_to_all, reduce_scatter and all_reduce of any
 /// set of atoms at once, and collective_permute, which puts any atoms on the
-/// digits that are fixed. No state is larger on a device than both ends.
+/// digits that are fixed. Unless only standard collectives are looked for, also
+/// an exchange between any two states, in which addends stay on their devices.
+/// No state is larger on a device than both ends.
 class Oracle {
 public:
+  enum class Moves { Standard, All };
+
   /// `maySum`: states may be partial sums.
-  Oracle(llvm::ArrayRef<int64_t> shape, const Mesh &mesh, bool maySum)
+  Oracle(llvm::ArrayRef<int64_t> shape, const Mesh &mesh, bool maySum,
+         Moves moves)
       : mesh(mesh) {
     for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
       for (int64_t n = mesh.axes[axis].size; n > 1; n /= 2)
@@ -40,7 +45,9 @@ public:
     addStates({}, maySum);
     for (const State &from : states)
       for (const State &to : states)
-        costs.push_back(costOf(from, to));
+        costs.push_back(moves == Moves::All
+                            ? std::min(costOf(from, to), exchangeCost(from, to))
+                            : costOf(from, to));
   }
 
   /// Elements that the busiest device sends on the cheapest way.
@@ -56,7 +63,7 @@ public:
 private:
   /// A digit, or one of these, for each atom.
   using State = std::vector<int>;
-  static constexpr int kReplicated = -1, kPartial = -2;
+  static constexpr int kReplicated = -1, kPartial = -2, kNobody = -1;
   static constexpr int64_t kNever = int64_t(1) << 60;
 
   void addStates(State begun, bool maySum) {
@@ -126,6 +133,26 @@ private:
     llvm::sort(before);
     llvm::sort(after);
     return before == after ? size : kNever;
+  }
+
+  /// What the device lacks that lacks most: all of its block where two atoms
+  /// fix one digit, as some device has other values of them.
+  int64_t exchangeCost(const State &from, const State &to) const {
+    std::vector<int> atomOf(numDigits, kNobody);
+    int fixed = 0;
+    bool isDisputed = false;
+    for (const State *state : {&from, &to})
+      for (int atom = 0; atom < numAtoms; ++atom) {
+        int digit = (*state)[atom];
+        if ((from[atom] == kPartial) != (to[atom] == kPartial))
+          return kNever;
+        if (digit < 0)
+          continue;
+        fixed += atomOf[digit] == kNobody;
+        isDisputed |= atomOf[digit] != kNobody && atomOf[digit] != atom;
+        atomOf[digit] = atom;
+      }
+    return sizeOf(to) - (isDisputed ? 0 : volume >> fixed);
   }
 
   /// Dijkstra's algorithm over states of at most `limit` elements.

@@ -212,6 +212,15 @@ std::optional<std::vector<Block>> Replay::exchange(const Sharding &after) {
   return next;
 }
 
+/// Elements keep their order, in the whole and on every device.
+std::vector<Block> Replay::reshape(const PlannedStep &step) {
+  shape.assign(step.shapeOr(whole).begin(), step.shapeOr(whole).end());
+  std::vector<Block> next = blocks;
+  for (Block &block : next)
+    block.shape.assign(localShape(shape, step.result, mesh));
+  return next;
+}
+
 int64_t Replay::mostReceived(const std::vector<Block> &next) const {
   int64_t most = 0;
   for (auto [before, after] : llvm::zip_equal(blocks, next)) {
@@ -229,7 +238,7 @@ int64_t Replay::mostReceived(const std::vector<Block> &next) const {
 std::optional<int64_t> Replay::run(const PlannedStep &step) {
   ShardingDelta delta;
   if (step.step != StepKind::CollectivePermute &&
-      step.step != StepKind::Exchange)
+      step.step != StepKind::Exchange && step.step != StepKind::Reshape)
     delta = describeStep(state, step.result);
   std::optional<std::vector<Block>> next;
   switch (step.step) {
@@ -260,6 +269,9 @@ std::optional<int64_t> Replay::run(const PlannedStep &step) {
     break;
   case StepKind::Exchange:
     next = exchange(step.result);
+    break;
+  case StepKind::Reshape:
+    next = reshape(step);
     break;
   case StepKind::Relabel:
     error = "the devices have one order";

@@ -21,7 +21,7 @@ public:
   /// partial over each has an addend of its own.
   Replay(llvm::ArrayRef<int64_t> shape, const Sharding &sharding,
          const Mesh &mesh)
-      : shape(shape), mesh(mesh), state(sharding),
+      : whole(shape), shape(shape), mesh(mesh), state(sharding),
         initial(sharding.partial.begin(), sharding.partial.end()) {
     for (int64_t p = 0; p < mesh.numDevices(); ++p)
       blocks.push_back(blockOf(sharding, p, bitOf(p)));
@@ -63,9 +63,12 @@ private:
   std::optional<std::vector<Block>> reduce(const ShardingDelta &delta);
   std::vector<Block> toPartial(const ShardingDelta &delta) const;
   std::optional<std::vector<Block>> exchange(const Sharding &after);
+  std::vector<Block> reshape(const PlannedStep &step);
   int64_t mostReceived(const std::vector<Block> &next) const;
 
-  llvm::ArrayRef<int64_t> shape;
+  /// The tensor's own shape, and the one that blocks are cut from now.
+  llvm::ArrayRef<int64_t> whole;
+  llvm::SmallVector<int64_t> shape;
   const Mesh &mesh;
   Sharding state;
   AxisList initial;

@@ -63,6 +63,22 @@ TEST(ReshardPlan, NamesTheCollectives) {
   EXPECT_EQ(text(make({{}, {}}), make({{}, {}}, {x})), "to_partial");
 }
 
+TEST(ReshardPlan, SumsAreScatteredInFrontOfASlice) {
+  Mesh mesh = makeMesh({2, 4});
+  ReshardPlan plan =
+      planReshard({24, 48}, make({{}, {}}, {y}), make({{y, x}, {}}), mesh);
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const PlannedStep &step : plan)
+    names.push_back(nameOf(step.step));
+  EXPECT_EQ(names, (llvm::SmallVector<llvm::StringRef>{
+                       "reshape", "slice", "reduce_scatter", "reshape"}));
+  // Every second block of 3 rows, then one of them.
+  EXPECT_EQ(plan[0].shape, (llvm::SmallVector<int64_t, 0>{4, 6, 48}));
+  EXPECT_EQ(plan[1].result, make({{}, {x}, {}}, {y}));
+  EXPECT_EQ(plan[2].result, make({{y}, {x}, {}}));
+  EXPECT_TRUE(plan[3].shape.empty());
+}
+
 TEST(ReshardPlan, MovesFromTwoDimensionsShareOneExchange) {
   Mesh mesh = makeMesh({2, 2, 2});
   auto plan = planReshard({8, 24, 16}, make({{x}, {y}, {}}),
@@ -82,11 +98,23 @@ TEST(ReshardPlan, UnevenBlocksWithoutCommonBoundariesAreExchanged) {
             "slice");
 }
 
+AxisList axesOf(const Sharding &sharding) {
+  AxisList all;
+  for (const AxisList &axes : sharding.dims)
+    all.append(axes);
+  return all;
+}
+
 /// Every step changes the sharding as its collective can, and blocks nest
 /// wherever axes are added to or taken from a dimension.
-void checkStep(llvm::ArrayRef<int64_t> shape, const Sharding &before,
+void checkStep(llvm::ArrayRef<int64_t> whole, const Sharding &before,
                const PlannedStep &step, const Mesh &mesh) {
   const Sharding &after = step.result;
+  llvm::ArrayRef<int64_t> shape = step.shapeOr(whole);
+  if (step.step == StepKind::Reshape) { // Blocks keep their elements.
+    EXPECT_EQ(mesh.sizeOf(axesOf(before)), mesh.sizeOf(axesOf(after)));
+    return;
+  }
   auto isPrefix = [](llvm::ArrayRef<AxisId> a, llvm::ArrayRef<AxisId> b) {
     return a.size() <= b.size() && b.take_front(a.size()) == a;
   };
@@ -103,6 +131,7 @@ void checkStep(llvm::ArrayRef<int64_t> shape, const Sharding &before,
     switch (step.step) {
     case StepKind::Exchange: // can do all
     case StepKind::Relabel:
+    case StepKind::Reshape:
       break;
     case StepKind::CollectivePermute:
       EXPECT_EQ(mesh.sizeOf(from), mesh.sizeOf(to));

@@ -22,8 +22,9 @@ def PlanReshards : Pass<"shoal-plan-reshards", "::mlir::ModuleOp"> {
   let description = [{
     Assumes what `--shoal-assign` leaves. Each `shoal.reshard` becomes a chain
     of reshards with a step: a collective or a local operation. Chains of one
-    value share what they have in common. The program is still a global one and
-    means the same.
+    value share what they have in common. A partial sum may pass through a
+    `shoal.reshape`, between which and another one back its blocks are strided
+    ones of the tensor. The program is still a global one and means the same.
 
     ```mlir
     %1 = shoal.reshard %0 <@mesh, [{"x", "y"}, {} ]> -> <@mesh, [{"x"}, {"y"} ]> : tensor<16x8xf32>

@@ -1,0 +1,279 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "StridedPlan.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace shoal;
+using llvm::ArrayRef;
+using llvm::SmallVector;
+
+namespace {
+
+bool contains(ArrayRef<AxisId> list, AxisId axis) {
+  return llvm::is_contained(list, axis);
+}
+
+bool isPrefix(ArrayRef<AxisId> list, ArrayRef<AxisId> whole) {
+  return list.size() <= whole.size() && whole.take_front(list.size()) == list;
+}
+
+/// `sharding` without axes of one device, which split nothing and sum nothing,
+/// where `other` differs from it.
+Sharding withoutTrivial(Sharding sharding, const Sharding &other,
+                        const Mesh &mesh) {
+  auto isTrivial = [&](AxisId axis) { return mesh.axes[axis].size == 1; };
+  for (auto [axes, others] : llvm::zip_equal(sharding.dims, other.dims))
+    if (axes != others)
+      llvm::erase_if(axes, isTrivial);
+  llvm::erase_if(sharding.partial, isTrivial);
+  return sharding;
+}
+
+class StridedPlanner {
+public:
+  StridedPlanner(const ReshardProblem &problem, const Sharding &source,
+                 const Sharding &target)
+      : problem(problem), mesh(problem.mesh), givenSource(source),
+        givenTarget(target), source(withoutTrivial(source, target, mesh)),
+        target(withoutTrivial(target, source, mesh)) {}
+
+  std::optional<ReshardPlan> run() {
+    if (!cutDims())
+      return std::nullopt;
+    from.partial = source.partial;
+    to.partial = target.partial;
+    state = from;
+    slice();
+    reduceScatter();
+    allReduce();
+    allToAll();
+    emit(StepKind::AllGather, gathered());
+    emit(StepKind::ToPartial, to);
+    joinDigits();
+    return describe();
+  }
+
+private:
+  /// A dimension of the shape in digits.
+  struct Digit {
+    /// The dimension that it is a part of.
+    size_t dim;
+    int64_t size;
+    /// Whether axes may stand here that neither end puts here.
+    bool isRest;
+  };
+
+  //===--------------------------------------------------------------------===//
+  // Digits
+  //===--------------------------------------------------------------------===//
+
+  void addDigit(Digit digit, AxisList before, AxisList after) {
+    digits.push_back(digit);
+    from.dims.push_back(std::move(before));
+    to.dims.push_back(std::move(after));
+  }
+
+  bool cutDims() {
+    for (auto [d, n] : llvm::enumerate(problem.shape)) {
+      const AxisList &before = source.dims[d], &after = target.dims[d];
+      const AxisList &longer = before.size() > after.size() ? before : after;
+      if (n == 0 || n % mesh.sizeOf(longer) != 0) {
+        if (before != after)
+          return false;
+        addDigit({d, n, /*isRest=*/false}, before, after);
+        continue;
+      }
+      if (!isPrefix(before, longer) || !isPrefix(after, longer))
+        return false;
+      auto only = [&](const AxisList &axes, size_t i) {
+        return i < axes.size() ? AxisList{axes[i]} : AxisList{};
+      };
+      for (auto [i, axis] : llvm::enumerate(longer))
+        addDigit({d, mesh.axes[axis].size, /*isRest=*/false}, only(before, i),
+                 only(after, i));
+      if (int64_t rest = n / mesh.sizeOf(longer); rest > 1 || longer.empty())
+        addDigit({d, rest, /*isRest=*/true}, {}, {});
+    }
+    return true;
+  }
+
+  /// Makes one of neighbouring digits whose axes need not be apart.
+  void joinDigits() {
+    for (size_t i = 0; i + 1 < digits.size();) {
+      if (!canJoin(i)) {
+        ++i;
+        continue;
+      }
+      digits[i].size *= digits[i + 1].size;
+      digits.erase(digits.begin() + i + 1);
+      for (Sharding *sharding : allStates()) {
+        sharding->dims[i].append(sharding->dims[i + 1]);
+        sharding->dims.erase(sharding->dims.begin() + i + 1);
+      }
+    }
+  }
+
+  /// Blocks of digit i and the next as one must be contiguous, and every step
+  /// must either add minor axes to them or take some away.
+  bool canJoin(size_t i) {
+    if (digits[i].dim != digits[i + 1].dim)
+      return false;
+    AxisList last;
+    for (const Sharding *sharding : allStates()) {
+      AxisList joined = sharding->dims[i];
+      bool isFull = mesh.sizeOf(joined) == digits[i].size;
+      if (!isFull && !sharding->dims[i + 1].empty())
+        return false;
+      joined.append(sharding->dims[i + 1]);
+      if (sharding != &from && !isPrefix(joined, last) &&
+          !isPrefix(last, joined))
+        return false;
+      last = std::move(joined);
+    }
+    return true;
+  }
+
+  SmallVector<Sharding *> allStates() {
+    SmallVector<Sharding *> states = {&from};
+    for (PlannedStep &step : plan)
+      states.push_back(&step.result);
+    return states;
+  }
+
+  //===--------------------------------------------------------------------===//
+  // Steps
+  //===--------------------------------------------------------------------===//
+
+  void emit(StepKind step, Sharding next) {
+    if (next == state)
+      return;
+    state = std::move(next);
+    plan.push_back({step, state});
+  }
+
+  bool isReduced(AxisId axis) const {
+    return contains(source.partial, axis) && !contains(target.partial, axis);
+  }
+
+  /// Puts `axis` on a digit that both ends leave free and that it divides.
+  bool placeOnRest(Sharding &next, AxisId axis) const {
+    for (auto [digit, axes] : llvm::zip_equal(digits, next.dims)) {
+      if (!digit.isRest ||
+          digit.size % (mesh.sizeOf(axes) * mesh.axes[axis].size) != 0)
+        continue;
+      axes.push_back(axis);
+      return true;
+    }
+    return false;
+  }
+
+  /// Over idle axes that the target does not use either, less is reduced on
+  /// each device and more gathered at the end. The sum of both is less if more
+  /// than two addends meet, or if some of what is gathered travels anyway.
+  bool doIdleAxesHelp() const {
+    int64_t addends = 1;
+    for (AxisId axis : source.partial)
+      if (isReduced(axis))
+        addends *= mesh.axes[axis].size;
+    return addends > 2 ||
+           llvm::any_of(llvm::zip_equal(from.dims, to.dims), [&](auto pair) {
+             auto &[before, after] = pair;
+             return llvm::any_of(after, [&](AxisId axis) {
+               return !contains(before, axis) &&
+                      !contains(source.partial, axis) && source.uses(axis);
+             });
+           });
+  }
+
+  void slice() {
+    Sharding next = state;
+    for (auto [axes, wanted] : llvm::zip_equal(next.dims, to.dims))
+      for (AxisId axis : wanted)
+        if (!source.uses(axis))
+          axes.push_back(axis);
+    if (doIdleAxesHelp())
+      for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
+        if (!source.uses(axis) && !target.uses(axis) &&
+            mesh.axes[axis].size > 1)
+          placeOnRest(next, axis);
+    emit(StepKind::Slice, std::move(next));
+  }
+
+  void reduceScatter() {
+    Sharding next = state;
+    AxisList scattered;
+    for (auto [axes, wanted] : llvm::zip_equal(next.dims, to.dims))
+      for (AxisId axis : wanted)
+        if (isReduced(axis)) {
+          axes.push_back(axis);
+          scattered.push_back(axis);
+        }
+    for (AxisId axis : source.partial)
+      if (isReduced(axis) && !contains(scattered, axis) &&
+          placeOnRest(next, axis))
+        scattered.push_back(axis);
+    llvm::erase_if(next.partial,
+                   [&](AxisId axis) { return contains(scattered, axis); });
+    emit(StepKind::ReduceScatter, std::move(next));
+  }
+
+  void allReduce() {
+    Sharding next = state;
+    llvm::erase_if(next.partial, [&](AxisId axis) { return isReduced(axis); });
+    emit(StepKind::AllReduce, std::move(next));
+  }
+
+  /// Axes that stand elsewhere go to their places, which are free: all that
+  /// were not in the source have theirs.
+  void allToAll() {
+    Sharding next = state;
+    for (auto [d, wanted] : llvm::enumerate(to.dims))
+      for (AxisId axis : wanted) {
+        if (contains(next.dims[d], axis))
+          continue;
+        for (AxisList &axes : next.dims)
+          llvm::erase(axes, axis);
+        next.dims[d].push_back(axis);
+      }
+    emit(StepKind::AllToAll, std::move(next));
+  }
+
+  Sharding gathered() const {
+    Sharding next = to;
+    next.partial = state.partial;
+    return next;
+  }
+
+  /// The steps, between the two changes of shape where there is another one.
+  ReshardPlan describe() {
+    SmallVector<int64_t, 0> shape;
+    for (const Digit &digit : digits)
+      shape.push_back(digit.size);
+    if (ArrayRef(shape) == problem.shape && from == givenSource &&
+        to == givenTarget)
+      return plan;
+    for (PlannedStep &step : plan)
+      step.shape = shape;
+    plan.insert(plan.begin(), {StepKind::Reshape, from, false, shape});
+    plan.push_back({StepKind::Reshape, givenTarget});
+    return plan;
+  }
+
+  const ReshardProblem &problem;
+  const Mesh &mesh;
+  const Sharding &givenSource, &givenTarget;
+  const Sharding source, target;
+  SmallVector<Digit> digits;
+  /// The two ends, and where the value is so far, on the digits.
+  Sharding from, to, state;
+  ReshardPlan plan;
+};
+
+} // namespace
+
+std::optional<ReshardPlan> shoal::planStrided(const ReshardProblem &problem,
+                                              const Sharding &source,
+                                              const Sharding &target) {
+  return StridedPlanner(problem, source, target).run();
+}
