@@ -6,136 +6,131 @@
     python3 benchmark.py --output benchmark.json [--seconds 240]
 
 Runs the programs of layers.py, which pack.py compiled: each layer and its parts,
-an 8192^3 matrix product and a copy on the device to compare with; and the same
-layers in JAX and PyTorch where they are installed with a GPU. What does not fit
-into the time is listed as not run. --emulated takes frameworks on the CPU: to
-try all of this without a GPU, whose times mean nothing.
+its training step, an 8192^3 matrix product and a copy on the device to compare
+with; and the same layers in JAX and PyTorch where they are installed with a GPU.
+A step's time is the least of 20, from before its first call until the device has
+ended. The first two layers are measured everywhere before the others. What does
+not fit into the time is listed as not run. --emulated takes frameworks on the
+CPU: to try all of this without a GPU, whose times mean nothing.
 """
 
 import argparse
 import importlib.util
 import json
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-from run import environment
+import machine
 
-HERE = Path(__file__).resolve().parent
-FRAMEWORKS = ("jax", "torch")
-
-
-def measure(program, work, seconds, repeat):
-    """The median of a step's seconds, or why there is none."""
-    stats = work / "stats.json"
-    command = [program, "--random-inputs=1", "--warmup=2", f"--repeat={repeat}", f"--stats={stats}"]
-    ended = call(command, seconds)
-    if isinstance(ended, str):
-        return ended
-    return json.loads(stats.read_text())["step_seconds"]["median"]
+FRAMEWORKS = ("torch", "jax")
+# Layers that are measured first, in Shoal and in the frameworks.
+FIRST = 2
 
 
-def call(command, seconds):
-    """What a command printed on stdout's last line; a string that begins with `failed` if it did."""
-    try:
-        ended = subprocess.run(
-            [str(part) for part in command],
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=max(seconds, 1),
-        )
-    except subprocess.TimeoutExpired:
-        return f"failed: ran past {seconds:.0f} s"
-    if ended.returncode != 0:
-        return f"failed: exit {ended.returncode}: {(ended.stderr or ended.stdout).strip()[-500:]}"
-    return {"line": ended.stdout.strip().splitlines()[-1:]}
-
-
-def rates(record, seconds, report):
+def rates(record, times, report):
     """A part's times and rates, with the shares of what the machine does at best."""
-    result = {"seconds": seconds}
+    result = {"seconds": times["min"], "median": times["median"]}
     if "flops" in record:
-        result["tflops"] = record["flops"] / seconds / 1e12
+        result["tflops"] = record["flops"] / times["min"] / 1e12
         if "tflops" in report.get("product", {}) and record["part"] != "product":
             result["of_product"] = result["tflops"] / report["product"]["tflops"]
     if "bytes" in record:
-        result["gigabytes_per_second"] = record["bytes"] / seconds / 1e9
+        result["gigabytes_per_second"] = record["bytes"] / times["min"] / 1e9
         if "gigabytes_per_second" in report.get("copy", {}) and record["part"] != "copy":
             result["of_copy"] = result["gigabytes_per_second"] / report["copy"]["gigabytes_per_second"]
     return result
 
 
 class Benchmark:
-    def __init__(self, folder, output, seconds, emulated):
-        self.folder = folder
-        self.output = output
-        self.end = time.monotonic() + seconds
-        self.emulated = emulated
+    def __init__(self, options):
+        self.folder = options.programs
+        self.output = options.output.resolve()
+        self.end = time.monotonic() + options.seconds
+        self.emulated = options.emulated
         self.report = {"layers": {}, "not run": []}
-        self.work = output.resolve().parent
 
     def left(self):
         return self.end - time.monotonic()
 
     def save(self):
-        self.output.write_text(json.dumps(self.report, indent=2) + "\n")
+        machine.save(self.output, self.report)
+
+    def layer(self, record):
+        """The report's entry of a layer, which is there from its first part on."""
+        empty = {"sizes": record["sizes"], "parts": {}}
+        return self.report["layers"].setdefault(record["layer"], empty)
 
     def run_program(self, file, record):
         if self.left() <= 0:
             self.report["not run"].append(file)
-            return
+            return self.save()
+        stats = self.output.with_suffix(".stats")
         repeat = 2 if self.emulated else 20
-        seconds = measure(self.folder / file, self.work, self.left(), repeat)
-        result = {"failed": seconds} if isinstance(seconds, str) else rates(record, seconds, self.report)
+        command = [self.folder / file, "--random-inputs=1", "--warmup=3", f"--repeat={repeat}"]
+        ended = machine.run([*command, f"--stats={stats}"], self.left())
+        if ended.code == 0:
+            result = rates(record, json.loads(stats.read_text())["step_seconds"], self.report)
+        else:
+            result = {"failed": ended.why()}
         if "layer" in record:
-            layer = self.report["layers"].setdefault(record["layer"], {"sizes": record["sizes"], "parts": {}})
-            layer["parts"][record["part"]] = result
+            self.layer(record)["parts"][record["part"]] = result
         else:
             self.report[record["part"]] = result
         self.save()
 
-    def run_framework(self, framework, record):
-        """The same layer, in a process of its own."""
-        name = f"{record['layer']} in {framework}"
-        if self.left() <= 0:
-            self.report["not run"].append(name)
-            return
+    def run_framework(self, framework, records):
+        """The layers in a framework, one process for all of them."""
+        missing = None
         if importlib.util.find_spec(framework) is None:
-            result = {"not run": f"{framework} is not installed"}
-        else:
-            command = [sys.executable, HERE / "frameworks.py", framework, record["kind"]]
-            command += [json.dumps(record["sizes"]), *(["--emulated"] if self.emulated else [])]
-            ended = call(command, self.left())
-            result = {"failed": ended} if isinstance(ended, str) else json.loads(ended["line"][0])
-        layer = self.report["layers"][record["layer"]]
-        layer[framework] = result
-        ours = layer["parts"].get("layer", {}).get("seconds")
+            missing = {"not run": f"{framework} is not installed"}
+        elif self.left() <= 0:
+            missing = {"not run": "no time was left"}
+        if missing:
+            for record in records:
+                self.layer(record)[framework] = missing
+            return self.save()
+        command = [sys.executable, machine.HERE / "frameworks.py", framework, json.dumps(records)]
+        ended = machine.run([*command, *(["--emulated"] if self.emulated else [])], self.left())
+        for line in ended.stdout.splitlines():
+            if line.startswith("{") and line.endswith("}"):
+                self.add_framework(framework, json.loads(line))
+        if ended.code != 0:
+            for record in records:
+                self.layer(record).setdefault(framework, {})["failed"] = ended.why()
+        self.save()
+
+    def add_framework(self, framework, result):
+        """A line of frameworks.py's."""
+        layer = self.report["layers"][result.pop("layer")]
+        part = result.pop("part")
+        ours = layer["parts"].get(part, {}).get("seconds")
         if ours and "seconds" in result:
             result["times_ours"] = result["seconds"] / ours
-        self.save()
+        layer.setdefault(framework, {})[part] = result
 
     def run(self):
         index = json.loads((self.folder / "index.json").read_text())
-        for file, record in index.items():
-            self.run_program(file, record)
-            # Behind a layer's last part: the first layers are worth most.
-            if record["part"] == "combine":
-                for framework in FRAMEWORKS:
-                    self.run_framework(framework, record)
-        self.save()
+        # One record of each layer: what frameworks need to know of it.
+        layers = {record["layer"]: record for record in index.values() if "layer" in record}
+        first = list(layers)[:FIRST]
+        for names in (first, [name for name in layers if name not in first]):
+            for file, record in index.items():
+                if record.get("layer", first[0]) in names:
+                    self.run_program(file, record)
+            for framework in FRAMEWORKS if names else ():
+                self.run_framework(framework, [layers[name] for name in names])
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--output", required=True, type=Path)
-    parser.add_argument("--programs", default=HERE / "benchmark", type=Path)
+    parser.add_argument("--programs", default=machine.HERE / "benchmark", type=Path)
     parser.add_argument("--seconds", type=float, default=240)
     parser.add_argument("--emulated", action="store_true")
     options = parser.parse_args()
-    Benchmark(options.programs, options.output, options.seconds, options.emulated).run()
+    machine.end_on_sigterm()
+    Benchmark(options).run()
 
 
 if __name__ == "__main__":

@@ -4,10 +4,13 @@
 """Packs the tests of executables for a machine with a GPU and without network.
 
     tools/gpu-check/pack.py --output gpu-check.tar.xz [-k EXPRESSION] [--arch sm_90]
+        [--nccl libnccl.so.2]
 
-Runs the Python tests here, on the CPU, and keeps what they compile, their inputs
-and results (test/python/packing.py), with the benchmark's programs (layers.py),
-MPI and run.py. The archive stays below 64 MiB. There:
+Runs the Python tests of executables here, on the CPU, and keeps what they
+compile, their inputs and results (test/python/packing.py), with the benchmark's
+programs (layers.py), MPI, the CUDA runtime, NCCL and run.py. NCCL is that of
+Python's nvidia-nccl-cu13 (2.30 or newer, for several ranks on one GPU) where it
+is installed. The archive stays below 64 MiB. There:
 
     tar xf gpu-check.tar.xz && python3 gpu-check/run.py --output gpu-check.json
 """
@@ -21,42 +24,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-import layers
+import bundle
 
 ROOT = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
 LIMIT = 64 << 20
-# Parts of the system that every machine has its own of.
-SYSTEM = ("libc.so", "libm.so", "libdl.so", "libpthread.so", "librt.so", "ld-linux", "linux-vdso", "libutil.so")
-
-
-def dependencies(path):
-    """The shared libraries that a file needs, without the C library's."""
-    listed = subprocess.run(["ldd", path], capture_output=True, text=True, check=True).stdout
-    for line in listed.splitlines():
-        name, _, target = line.strip().partition(" => ")
-        if target and not name.startswith(SYSTEM):
-            yield Path(target.split()[0])
-
-
-def copy_mpi(folder):
-    """OpenMPI with what it starts and loads, to be moved by OPAL_PREFIX."""
-    mpirun = Path(shutil.which("mpirun")).resolve()
-    (folder / "bin").mkdir(parents=True)
-    # Where Debian's build looks for them below its prefix.
-    plugins = folder / "lib/x86_64-linux-gnu/openmpi/lib/openmpi3"
-    plugins.mkdir(parents=True)
-    wanted = {mpirun, Path(shutil.which("orted")).resolve()}
-    for tool in list(wanted):
-        shutil.copy(tool, folder / "bin")
-    shutil.copy(mpirun, folder / "bin" / "mpirun")
-    for plugin in Path("/usr", plugins.relative_to(folder)).glob("*.so"):
-        # Fabrics that the machine would need drivers for.
-        if not any(word in plugin.name for word in ("ucx", "ofi", "psm", "usnic", "openib", "portals")):
-            shutil.copy(plugin, plugins)
-            wanted.add(plugin)
-    for path in {library for file in wanted for library in dependencies(file)}:
-        shutil.copy(path, folder / "lib" / path.name)
-    shutil.copytree("/usr/share/openmpi", folder / "share" / "openmpi")
+# The tests that run executables for whole inputs.
+TESTS = "control_flow cpu_ops cuda_execution donation end_to_end indexing ordering ragged windows".split()
+SCRIPTS = "run machine cases benchmark frameworks jax_layers torch_layers".split()
 
 
 def run_tests(folder, expression, arch):
@@ -66,24 +41,65 @@ def run_tests(folder, expression, arch):
         "SHOAL_PACK_ARCH": arch,
         "SHOAL_TEST_TARGET": "cpu",
     }
-    command = [sys.executable, "-m", "pytest", "-q", "test/python"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
+    command += [f"test/python/test_{name}.py" for name in TESTS]
     if expression:
         command += ["-k", expression]
-    return subprocess.run(command, cwd=ROOT, env=environment, check=False).returncode
+    return subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=False).returncode
 
 
 def compile_benchmark(folder, arch, tiny=False):
     """The programs of layers.py and, in index.json, what each of them is."""
+    sys.path.append(str(BUILD / "python"))  # training steps are imported from JAX
+    import layers
+
     folder.mkdir(parents=True)
-    shoalc = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release")) / "bin/shoalc"
     index = {}
     for name, (text, record) in layers.programs(tiny).items():
         source = folder / f"{name}.mlir"
         source.write_text(text)
-        command = [shoalc, source, "-o", folder / name, "--target=cuda", f"--cuda-arch={arch}"]
+        command = [BUILD / "bin/shoalc", source, "-o", folder / name, "--target=cuda", f"--cuda-arch={arch}"]
         subprocess.run(command, stdin=subprocess.DEVNULL, check=True)
         index[name] = record
     (folder / "index.json").write_text(json.dumps(index, indent=2) + "\n")
+
+
+def copy_libraries(folder, arch, nccl):
+    """All that programs load, but the driver and cuBLASLt."""
+    bundle.copy_mpi(folder / "mpi")
+    # Which libraries a program needs is the same for all.
+    bundle.copy_dependencies([folder / "benchmark" / "product"], folder / "mpi" / "lib")
+    if arch == "emulated":
+        bundle.copy_emulation(BUILD / "lib/libshoal_cuda_emulation.so", folder / "emulation")
+        return
+    bundle.copy_cuda_runtime(folder / "cuda")
+    if nccl:
+        bundle.copy_nccl(nccl, folder / "nccl", arch)
+    else:
+        print("no nvidia-nccl-cu13 here: the pack has no NCCL, several ranks run by the machine's", file=sys.stderr)
+
+
+def fill(folder, options):
+    """Makes the folder that is packed. Exits where a test fails: its result may be wrong."""
+    folder.mkdir()
+    if code := run_tests(folder, options.expression, options.arch):
+        sys.exit(f"the tests failed with exit code {code}: nothing is packed")
+    compile_benchmark(folder / "benchmark", options.arch, tiny=options.arch == "emulated")
+    programs = list((folder / "programs").iterdir())
+    programs += [path for path in (folder / "benchmark").iterdir() if not path.suffix]
+    subprocess.run(["strip", *programs], check=True)
+    copy_libraries(folder, options.arch, options.nccl)
+    for script in SCRIPTS:
+        shutil.copy(ROOT / "tools/gpu-check" / f"{script}.py", folder)
+
+
+def archive(folder, output):
+    """One archive; programs share most of their bytes, which a long window finds."""
+    with open(output, "wb") as stream:
+        tar = subprocess.Popen(["tar", "-C", folder.parent, "-c", folder.name], stdout=subprocess.PIPE)
+        subprocess.run(["xz", "-T1", "--lzma2=preset=4,dict=256MiB"], stdin=tar.stdout, stdout=stream, check=True)
+        if tar.wait() != 0:
+            sys.exit(f"tar failed: {output} is not whole")
 
 
 def main():
@@ -91,25 +107,17 @@ def main():
     parser.add_argument("--output", required=True)
     parser.add_argument("-k", dest="expression", default="")
     parser.add_argument("--arch", default="sm_90", help="emulated to try the pack without a GPU")
+    parser.add_argument("--nccl", type=Path, default=bundle.find_nccl(), help="a libnccl.so.2 to carry")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "gpu-check"
-        folder.mkdir()
-        if code := run_tests(folder, options.expression, options.arch):
-            sys.exit(f"the tests failed with exit code {code}: nothing is packed")
-        copy_mpi(folder / "mpi")
-        compile_benchmark(folder / "benchmark", options.arch, tiny=options.arch == "emulated")
-        for script in ("run.py", "benchmark.py", "frameworks.py"):
-            shutil.copy(ROOT / "tools/gpu-check" / script, folder)
-        # Programs share most of their bytes: a long window finds them.
-        with open(options.output, "wb") as archive:
-            tar = subprocess.Popen(["tar", "-C", scratch, "-c", "gpu-check"], stdout=subprocess.PIPE)
-            subprocess.run(["xz", "-T0", "--lzma2=preset=3,dict=128MiB"], stdin=tar.stdout, stdout=archive, check=True)
+        fill(folder, options)
+        archive(folder, options.output)
     size = Path(options.output).stat().st_size
-    cases = f"{options.output}: {size / (1 << 20):.1f} MiB"
+    packed = f"{options.output}: {size / (1 << 20):.1f} MiB"
     if size > LIMIT:
-        sys.exit(f"{cases} is more than {LIMIT >> 20} MiB: choose fewer tests with -k")
-    print(cases)
+        sys.exit(f"{packed} is more than {LIMIT >> 20} MiB: choose fewer tests with -k")
+    print(packed)
 
 
 if __name__ == "__main__":

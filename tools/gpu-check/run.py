@@ -5,154 +5,114 @@
 
     python3 run.py --output gpu-check.json [--seconds 540]
 
-Needs Python 3.9 with NumPy and the driver. The CUDA runtime, cuBLASLt and NCCL
-come from LD_LIBRARY_PATH, the CUDA toolkit or Python's nvidia-* packages; MPI is
-in the pack. Nothing is fetched.
+Needs Python 3.9 with NumPy, the driver and cuBLASLt, of the CUDA toolkit or of
+Python's nvidia-* packages (PyTorch brings them); the rest is in the pack.
+Nothing is fetched.
 
-First the tests' cases of one device, then those of 2, 4 and 8 devices, with all
-ranks on one GPU, where NCCL is 2.30 or newer, then a subset under
-compute-sanitizer, then the benchmark. What does not fit into the time is listed
-as not run.
+First the tests' cases of one device, then those of several, with all ranks on
+one GPU, by the NCCL of the pack or another from 2.30 on, then a subset under
+compute-sanitizer, then the benchmark. What does not fit into the time is
+listed as not run. The file is written after each case; its "finished" says
+whether all of it has been. Exits 1 where a case failed, or there is no GPU.
 """
 
 import argparse
-import importlib.util
 import json
-import os
-import platform
 import shutil
-import subprocess
+import sys
 import time
+from functools import partial
 from pathlib import Path
 
-import numpy as np
+import machine
+from cases import Cases
 
-HERE = Path(__file__).resolve().parent
-TOLERANCE = {"float64": 1e-10, "float32": 1e-5, "float16": 2e-2}
-NCCL_OF_SEVERAL_RANKS = (2, 30)
-
-
-def library_folders():
-    """Where the toolkit and Python's packages keep NVIDIA's libraries."""
-    folders = [HERE / "mpi" / "lib", Path("/usr/local/cuda/lib64")]
-    spec = importlib.util.find_spec("nvidia")
-    for root in spec.submodule_search_locations if spec else ():
-        folders += sorted(Path(root).glob("*/lib"))
-    return [str(folder) for folder in folders if folder.is_dir()]
-
-
-def environment():
-    paths = library_folders() + [os.environ.get("LD_LIBRARY_PATH", "")]
-    # Outside of a pack the system's MPI is taken.
-    packed = {"OPAL_PREFIX": str(HERE / "mpi")} if (HERE / "mpi").exists() else {}
-    return {
-        **os.environ,
-        **packed,
-        "LD_LIBRARY_PATH": ":".join(paths),
-        "PATH": f"{HERE / 'mpi' / 'bin'}:{os.environ['PATH']}",
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        "OMPI_MCA_rmaps_base_oversubscribe": "1",
-        "OMPI_MCA_hwloc_base_binding_policy": "none",
-        "OMPI_MCA_pml": "ob1",
-        "OMPI_MCA_btl": "self,vader,tcp",
-        "NCCL_MULTI_RANK_GPU_ENABLE": "1",
-    }
-
-
-def run(command, seconds):
-    try:
-        return subprocess.run(
-            [str(part) for part in command],
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-        )
-    except subprocess.TimeoutExpired as expired:
-        return subprocess.CompletedProcess(command, 124, "", f"ran past {expired.timeout:.0f} s")
-    except FileNotFoundError as missing:
-        return subprocess.CompletedProcess(command, 127, "", str(missing))
-
-
-def difference(actual, expected):
-    """Over the largest expected value; whole numbers and NaNs must be equal."""
-    if actual.shape != expected.shape or actual.dtype != expected.dtype:
-        return float("inf")
-    if actual.size == 0 or np.array_equal(actual, expected, equal_nan=actual.dtype.kind == "f"):
-        return 0.0
-    if actual.dtype.kind != "f":
-        return float("inf")
-    known = np.isfinite(expected)
-    if not np.array_equal(actual[~known], expected[~known], equal_nan=True):
-        return float("inf")
-    scale = np.max(np.abs(np.float64(expected[known])), initial=1e-30)
-    return float(np.max(np.abs(np.float64(actual[known]) - expected[known])) / scale)
-
-
-def run_case(case, record, prefix, work):
-    """None, or why the case failed."""
-    out = work / "out"
-    shutil.rmtree(out, ignore_errors=True)
-    inputs = [
-        part for path in sorted((case / "in").glob("*.npy")) for part in ("--input", f"{path.stem}={path}")
-    ]
-    command = [*prefix, HERE / "programs" / record["program"], *record["flags"], *inputs]
-    ended = run([*command, "--output-dir", out], 60)
-    if ended.returncode != 0:
-        return f"exit {ended.returncode}: {(ended.stderr.strip() or ended.stdout.strip())[-500:]}"
-    for expected in sorted((case / "out").glob("*.npy")):
-        whole = np.load(expected)
-        apart = difference(np.load(out / expected.name), whole)
-        if apart > TOLERANCE.get(str(whole.dtype), 0.0):
-            return f"{expected.stem}: differs by {apart:.2e}"
-    return None
+NCCL_OF_SEVERAL_RANKS = [2, 30]
+# When phases end, as parts of all the time; the benchmark has the rest.
+ONE_DEVICE, SEVERAL_RANKS = 0.25, 0.42
+TOOLS = {"memcheck": 0.47, "racecheck": 0.52}
+SANITIZED = 12  # cases, that take a hundred times as long
 
 
 class Check:
-    def __init__(self, deadline, work):
-        self.deadline = deadline
-        self.work = work
+    """The phases, each of which notes its result, whatever happens in it."""
 
-    def cases(self, devices, prefix, limit=None):
-        """Runs the packed cases of so many devices."""
-        result = {"passed": 0, "failed": {}, "not run": 0}
-        for case in sorted((HERE / "cases").iterdir()):
-            record = json.loads((case / "case.json").read_text())
-            if record["devices"] != devices:
-                continue
-            ran = result["passed"] + len(result["failed"])
-            if time.monotonic() > self.deadline or (limit and ran >= limit):
-                result["not run"] += 1
-                continue
-            why = run_case(case, record, prefix, self.work)
-            if why:
-                result["failed"][case.name] = why
-            else:
-                result["passed"] += 1
-        return result
+    def __init__(self, options):
+        self.options = options
+        self.begin = time.monotonic()
+        self.path = Path(options.output).resolve()
+        self.work = self.path.parent / "gpu-check-work"
+        self.report = {"finished": False}
+        self.cases = Cases(self.work)
 
+    def note(self, name, value):
+        self.report[name] = value
+        self.report["seconds"] = round(time.monotonic() - self.begin, 1)
+        machine.save(self.path, self.report)
 
-def nccl_version():
-    code = (
-        "import ctypes; n = ctypes.CDLL('libnccl.so.2'); v = ctypes.c_int();"
-        "n.ncclGetVersion(ctypes.byref(v)); print(v.value)"
-    )
-    ended = run(["python3", "-c", code], 30)
-    if ended.returncode != 0:
-        return None
-    number = int(ended.stdout)
-    return number // 10000, number // 100 % 100, number % 100
+    def phase(self, name, action):
+        """Runs one; what it raises is its result, and the next one runs."""
+        try:
+            self.note(name, action())
+        except Exception as error:
+            self.note(name, {"failed": f"{type(error).__name__}: {error}"})
+        print(f"{name}: {json.dumps(self.report[name])[:2000]}", flush=True)
 
+    def run_cases(self, name, devices, share, prefix=(), **options):
+        deadline = self.begin + share * self.options.seconds
+        note = lambda result: self.note(name, {**result, "finished": False})
+        return self.cases.run(devices, prefix, deadline, note, **options)
 
-def machine():
-    ended = run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader"], 30)
-    return {
-        "gpu": ended.stdout.strip() if ended.returncode == 0 else None,
-        "nccl": nccl_version(),
-        "system": platform.platform(),
-    }
+    def ranks(self, ranks, share):
+        """All ranks on one GPU, which NCCL allows from 2.30 on."""
+        name, versions = f"{ranks} ranks on one GPU", self.report["machine"]
+        mpirun = shutil.which("mpirun", path=machine.environment()["PATH"])
+        packed = versions["packed nccl"] is not None
+        version = versions["packed nccl" if packed else "nccl"]
+        able = isinstance(version, list) and version[:2] >= NCCL_OF_SEVERAL_RANKS
+        if not mpirun or not (able or self.options.emulated):
+            return {"not run": f"NCCL {version}, mpirun {mpirun}"}
+        return self.run_cases(name, ranks, share, [mpirun, "-n", ranks], packed_nccl=packed)
+
+    def sanitizer(self, tool):
+        path = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
+        if not Path(path).exists() or self.options.emulated:
+            return {"not run": f"{path}, emulated device" if self.options.emulated else f"no {path}"}
+        prefix = [path, "--tool", tool, "--error-exitcode", "9"]
+        return self.run_cases(tool, 1, TOOLS[tool], prefix, limit=SANITIZED)
+
+    def benchmark(self):
+        """The benchmark writes its own file, from which this one has what there is."""
+        output = self.work / "benchmark.json"
+        output.unlink(missing_ok=True)
+        left = max(self.options.seconds - (time.monotonic() - self.begin), 30)
+        command = [sys.executable, machine.HERE / "benchmark.py", "--output", output]
+        command += ["--seconds", left - 10, *(["--emulated"] if self.options.emulated else [])]
+        ended = machine.run(command, left)
+        report = json.loads(output.read_text()) if output.exists() else {}
+        return report if ended.code == 0 else {**report, "failed": ended.why()}
+
+    def run(self):
+        self.work.mkdir(parents=True, exist_ok=True)
+        self.note("machine", machine.describe())
+        devices = self.report["machine"]["devices"]
+        if not (isinstance(devices, int) and devices > 0) and not self.options.emulated:
+            return self.note("failed", f"there is no GPU: {devices}")
+        print(json.dumps(self.report["machine"]), flush=True)
+        self.phase("one device", lambda: self.run_cases("one device", 1, ONE_DEVICE))
+        several = self.cases.devices()[1:]
+        for turn, ranks in enumerate(several, 1):
+            share = ONE_DEVICE + (SEVERAL_RANKS - ONE_DEVICE) * turn / len(several)
+            self.phase(f"{ranks} ranks on one GPU", partial(self.ranks, ranks, share))
+        for tool in TOOLS:
+            self.phase(tool, partial(self.sanitizer, tool))
+        self.phase("benchmark", self.benchmark)
+        self.note("finished", True)
+
+    def failed(self):
+        """The phases in which something failed."""
+        parts = {name: part for name, part in self.report.items() if isinstance(part, dict)}
+        return [name for name, part in parts.items() if part.get("failed")]
 
 
 def main():
@@ -161,39 +121,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--emulated", action="store_true", help="of a pack for the emulated device")
     options = parser.parse_args()
-    work = Path(options.output).resolve().parent / "gpu-check-work"
-    work.mkdir(parents=True, exist_ok=True)
-    begin = time.monotonic()
-    report = {"machine": machine()}
-    path = Path(options.output)
-
-    def note(key, value):
-        report[key] = value
-        report["seconds"] = round(time.monotonic() - begin, 1)
-        path.write_text(json.dumps(report, indent=2) + "\n")
-        print(key, json.dumps(value)[:2000], flush=True)
-
-    check = Check(begin + 0.25 * options.seconds, work)
-    note("one device", check.cases(1, []))
-    version = report["machine"]["nccl"]
-    mpirun = shutil.which("mpirun", path=environment()["PATH"])
-    shares = bool(version and version[:2] >= NCCL_OF_SEVERAL_RANKS and mpirun)
-    for turn, ranks in enumerate((2, 4, 8)):
-        check.deadline = begin + (0.35 + 0.05 * turn) * options.seconds
-        unable = {"not run": f"NCCL {version}, mpirun {mpirun}"}
-        note(f"{ranks} ranks on one GPU", check.cases(ranks, [mpirun, "-n", ranks]) if shares else unable)
-    sanitizer = shutil.which("compute-sanitizer") or "/usr/local/cuda/bin/compute-sanitizer"
-    for tool in ("memcheck", "racecheck"):
-        check.deadline = begin + 0.55 * options.seconds
-        prefix = [sanitizer, "--tool", tool, "--error-exitcode", "9"]
-        note(tool, check.cases(1, prefix, limit=12) if Path(sanitizer).exists() else {"not run": sanitizer})
-    left = max(options.seconds - (time.monotonic() - begin), 60)
-    output = work / "benchmark.json"
-    emulated = ["--emulated"] if options.emulated else []
-    command = ["python3", HERE / "benchmark.py", "--output", output, "--seconds", left - 10, *emulated]
-    ended = run(command, left)
-    failed = {"failed": ended.stderr[-2000:]}
-    note("benchmark", failed if ended.returncode else json.loads(output.read_text()))
+    machine.end_on_sigterm()
+    check = Check(options)
+    check.run()
+    if not check.report["finished"]:
+        sys.exit(f"{options.output}: {check.report['failed']}")
+    if failed := check.failed():
+        sys.exit(f"{options.output}: failures in {', '.join(failed)}")
 
 
 if __name__ == "__main__":

@@ -4,6 +4,7 @@
 #include "Api.h"
 #include "../Common/Memory.h"
 
+#include <cstdlib>
 #include <dlfcn.h>
 
 namespace shoal::rt {
@@ -66,7 +67,9 @@ static void findNccl(Library &library){SHOAL_NCCL_FUNCTIONS(SHOAL_FIND)}
 
 Status loadApi(const std::string &emulation) {
   if (!emulation.empty()) {
-    Library library(emulation, RTLD_GLOBAL);
+    // Of a program that was moved to another machine.
+    const char *moved = std::getenv("SHOAL_EMULATION_LIBRARY");
+    Library library(moved ? moved : emulation, RTLD_GLOBAL);
     findCuda(library);
     findCublasLt(library);
     findNccl(library);
