@@ -24,7 +24,7 @@ _KINDS = {"add": 0, "multiply": 1, "maximum": 2, "minimum": 3, "and": 4, "or": 5
 def frame_of(importer) -> Frame:
     if not importer.shardings.frames:
         raise Unsupported("outside of a region that is written for one device")
-    return importer.shardings.frames[0]
+    return importer.shardings.frames[-1]
 
 
 def groups_of(importer, op: ir.Operation, *, ordered: bool) -> tuple[Axis, ...]:
