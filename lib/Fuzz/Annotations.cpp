@@ -62,7 +62,13 @@ void ProgramBuilder::makeMesh(StringRef name, ArrayRef<int64_t> order) {
                  MeshAttr::get(builder.getContext(), axes, order));
 }
 
-/// Each axis, in random order, splits a dimension or none.
+FlatSymbolRefAttr ProgramBuilder::pickMesh() {
+  bool isOther = !otherMesh.empty() && choices.chance(40);
+  return FlatSymbolRefAttr::get(builder.getContext(),
+                                isOther ? otherMesh : mesh.name);
+}
+
+/// Each axis that is not manual, in random order, splits a dimension or none.
 ShardingAttr ProgramBuilder::randomSharding(ArrayRef<int64_t> shape) {
   int64_t rank = shape.size();
   Sharding sharding = Sharding::replicated(rank);
@@ -71,7 +77,7 @@ ShardingAttr ProgramBuilder::randomSharding(ArrayRef<int64_t> shape) {
   AxisList unused;
   bool mayLeaveEmpty = choices.chance(10);
   for (AxisId axis : order) {
-    if (mesh.axes[axis].size == 1)
+    if (mesh.axes[axis].size == 1 || llvm::is_contained(manualAxes, axis))
       continue;
     int64_t dim = choices.between(-1, rank - 1);
     // More shards than rows only now and then.
@@ -82,10 +88,8 @@ ShardingAttr ProgramBuilder::randomSharding(ArrayRef<int64_t> shape) {
     (isFree ? sharding.dims[dim] : unused).push_back(axis);
   }
   MLIRContext *context = builder.getContext();
-  bool isOther = !otherMesh.empty() && choices.chance(40);
-  StringRef name = isOther ? otherMesh : mesh.name;
   ShardingAttr attr =
-      toAttr(sharding, mesh, FlatSymbolRefAttr::get(context, name));
+      toAttr(sharding, mesh, manualMesh ? manualMesh : pickMesh());
   SmallVector<DimShardingAttr> dims;
   for (DimShardingAttr dim : attr.getDims())
     dims.push_back(
@@ -99,7 +103,7 @@ ShardingAttr ProgramBuilder::randomSharding(ArrayRef<int64_t> shape) {
 
 /// A sharding_constraint or replicate.
 Value ProgramBuilder::annotateByAxes(Known known) {
-  if (choices.chance(10))
+  if (manualAxes.empty() && choices.chance(10))
     return ReplicateOp::create(builder, loc, known.type(), known.value);
   return ShardingConstraintOp::create(builder, loc, known.type(), known.value,
                                       randomSharding(known.shape()),
@@ -134,7 +138,7 @@ Value ProgramBuilder::annotateByDevices(Known known) {
 }
 
 Known ProgramBuilder::annotate(Known known) {
-  bool byDevices = choices.chance(15);
+  bool byDevices = manualAxes.empty() && choices.chance(15);
   Value value = byDevices ? annotateByDevices(known) : annotateByAxes(known);
   return {value, known.range};
 }

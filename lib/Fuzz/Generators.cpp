@@ -27,6 +27,7 @@ const Generators &Generators::all() {
     addCompositeGenerators(made);
     addWindowGenerators(made);
     addIndexingGenerators(made);
+    addManualGenerators(made);
     addAnnotationGenerators(made);
     return made;
   }();

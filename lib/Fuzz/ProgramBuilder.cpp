@@ -3,6 +3,7 @@
 
 #include "shoal/Fuzz/ProgramBuilder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/SaveAndRestore.h"
 #include <numeric>
 
 using namespace mlir;
@@ -91,6 +92,10 @@ Type ProgramBuilder::elementType() {
 //===----------------------------------------------------------------------===//
 
 Known ProgramBuilder::input(RankedTensorType type) {
+  if (!manualAxes.empty()) {
+    values.push_back(constant(type, choices.below(4)));
+    return values.back();
+  }
   Value value = entry.front().addArgument(type, loc);
   arguments.push_back(inputBounds(type.getElementType()));
   Known known{value, arguments.back()};
@@ -112,7 +117,8 @@ Known ProgramBuilder::constant(RankedTensorType type, double value) {
 std::optional<Known>
 ProgramBuilder::pick(function_ref<bool(const Known &)> suits) {
   SmallVector<Known> suitable;
-  for (const Known &known : llvm::reverse(values))
+  for (const Known &known :
+       llvm::reverse(ArrayRef(values).drop_front(firstKnown)))
     if (suits(known))
       suitable.push_back(known);
   if (suitable.empty())
@@ -170,12 +176,14 @@ void ProgramBuilder::add(Value value, Bounds range) {
 //===----------------------------------------------------------------------===//
 
 std::unique_ptr<Region>
-ProgramBuilder::region(TypeRange types, function_ref<void(ValueRange)> make) {
+ProgramBuilder::region(TypeRange types, function_ref<void(ValueRange)> make,
+                       bool isIsolated) {
   auto region = std::make_unique<Region>();
   OpBuilder::InsertionGuard guard(builder);
   Block *block = builder.createBlock(region.get(), {}, types,
                                      SmallVector<Location>(types.size(), loc));
   size_t numOutside = values.size();
+  llvm::SaveAndRestore first(firstKnown, isIsolated ? numOutside : firstKnown);
   ++numRegions;
   make(block->getArguments());
   --numRegions;

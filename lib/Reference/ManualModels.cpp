@@ -5,9 +5,11 @@
 // their mesh has.
 
 #include "Models.h"
+#include "StridedView.h"
 
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Reference/Signature.h"
+#include <map>
 
 using namespace mlir;
 
@@ -20,27 +22,72 @@ class Edge {
 public:
   Edge(ManualComputationOp op, MeshAttr mesh) : op(op), grid(mesh) {}
 
-  /// The tensor `global` as shards over the manual axes alone.
-  GridValue enter(const Tensor &global, Type local, ShardingAttr sharding) {
-    Port port = portOf(global.getType(), local, sharding);
-    return splitArgument(port, global);
+  /// Each device's shard, over the manual axes alone, of the tensor that it has
+  /// outside, zero past its end.
+  GridValue enter(GridValue globals, Type local, ShardingAttr sharding) {
+    if (globals.size() == 1)
+      globals.resize(grid.numDevices(), globals.front());
+    Port port = portOf(globals.front().getType(), local, sharding);
+    for (auto [size, rows, digits] :
+         llvm::zip(port.global.shape, port.local.shape, port.digits))
+      size = rows * DeviceGrid::sizeOf(digits);
+    for (Tensor &global : globals)
+      global = padded(global, port.global);
+    return splitArguments(port, globals);
   }
 
-  FailureOr<Tensor> leave(unsigned index, const GridValue &shards,
-                          ShardingAttr sharding) {
+  /// What `numDevices` devices have outside, all of them or only one.
+  FailureOr<GridValue> leave(unsigned index, const GridValue &shards,
+                             ShardingAttr sharding, int64_t numDevices) {
     Port port = portOf(
         resultType(op, index),
         op.getBody().front().getTerminator()->getOperand(index).getType(),
         sharding);
     port.place = "result " + std::to_string(index);
-    return assembleResult(port, shards, [&]() { return op.emitOpError(); });
+    auto emitError = [&]() { return op.emitOpError(); };
+    if (numDevices == 1) {
+      FailureOr<Tensor> whole = assembleResult(port, shards, emitError);
+      return failed(whole) ? FailureOr<GridValue>() : GridValue{*whole};
+    }
+    GridValue result(numDevices);
+    for (ArrayRef<int64_t> group : groups()) {
+      FailureOr<Tensor> whole = assembleResult(port, shards, group, emitError);
+      if (failed(whole))
+        return failure();
+      for (int64_t device : group)
+        result[device] = *whole;
+    }
+    return result;
   }
 
 private:
+  /// The devices that differ along the manual axes alone.
+  std::vector<SmallVector<int64_t>> groups() {
+    DeviceGrid::Digits own = grid.digitsOf(op.getManualAxes().getAxes());
+    std::map<int64_t, SmallVector<int64_t>> byPlace;
+    for (int64_t device = 0; device < grid.numDevices(); ++device)
+      byPlace[DeviceGrid::withIndex(own, grid.positionOf(device), 0)].push_back(
+          device);
+    std::vector<SmallVector<int64_t>> all;
+    for (auto &entry : byPlace)
+      all.push_back(std::move(entry.second));
+    return all;
+  }
+
+  static Tensor padded(const Tensor &tensor, const TensorType &type) {
+    if (tensor.getType() == type)
+      return tensor;
+    Tensor result(type);
+    StridedView place = StridedView::whole(type.shape);
+    place.shape.assign(tensor.getShape().begin(), tensor.getShape().end());
+    scatter(tensor, place, result);
+    return result;
+  }
+
   Port portOf(const TensorType &global, Type local, ShardingAttr sharding) {
     Port port{"", "", global, *TensorType::from(local), grid, {}};
     for (ArrayRef<AxisRefAttr> axes :
-         splitAxes(sharding, op.getManualAxes()).named)
+         splitAxes(sharding, op.getManualAxes(), grid.getMesh()).named)
       port.digits.push_back(grid.digitsOf(axes));
     return port;
   }
@@ -49,6 +96,8 @@ private:
   DeviceGrid grid;
 };
 
+/// On one device the op is part of a global program, on all of the mesh it
+/// stands in another region, whose devices split what they have further.
 struct ManualModel
     : RegionOpInterface::ExternalModel<ManualModel, ManualComputationOp> {
   FailureOr<GridValues> evaluateWithRegions(Operation *operation,
@@ -56,28 +105,31 @@ struct ManualModel
                                             ArrayRef<GridValue> operands,
                                             RunRegion run) const {
     auto op = cast<ManualComputationOp>(operation);
-    if (numDevices != 1)
+    if (op->getParentOfType<FunctionOpInterface>()->hasAttr(kSpmdAttr))
       return op.emitOpError("has no meaning in a per-device program");
     auto meshOp = SymbolTable::lookupNearestSymbolFrom<MeshOp>(
         operation, op.getMeshAttr());
+    int64_t inside = meshOp.getMesh().getNumDevices();
+    if (numDevices != 1 &&
+        failed(DeviceGrid::lookUp(op, op.getMeshAttr(), numDevices)))
+      return failure();
     Edge edge(op, meshOp.getMesh());
     GridValues arguments;
     for (auto [operand, argument, sharding] :
          llvm::zip_equal(operands, op.getBody().getArguments(),
                          op.getInShardings().getAsRange<ShardingAttr>()))
-      arguments.push_back(
-          edge.enter(operand.front(), argument.getType(), sharding));
-    FailureOr<GridValues> yielded =
-        run(op.getBody(), arguments, meshOp.getMesh().getNumDevices());
+      arguments.push_back(edge.enter(operand, argument.getType(), sharding));
+    FailureOr<GridValues> yielded = run(op.getBody(), arguments, inside);
     if (failed(yielded))
       return failure();
     GridValues results;
     for (auto [i, sharding] :
          llvm::enumerate(op.getOutShardings().getAsRange<ShardingAttr>())) {
-      FailureOr<Tensor> whole = edge.leave(i, (*yielded)[i], sharding);
-      if (failed(whole))
+      FailureOr<GridValue> outside =
+          edge.leave(i, (*yielded)[i], sharding, numDevices);
+      if (failed(outside))
         return failure();
-      results.push_back({*whole});
+      results.push_back(std::move(*outside));
     }
     return results;
   }

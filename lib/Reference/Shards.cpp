@@ -14,13 +14,16 @@ namespace shoal::reference {
 GridValue splitArgument(const Port &port, const Tensor &global) {
   if (!port.grid)
     return {global};
+  return splitArguments(port, GridValue(port.grid->numDevices(), global));
+}
+
+GridValue splitArguments(const Port &port, const GridValue &globals) {
   SmallVector<DimExchange> dims;
   for (const DeviceGrid::Digits &digits : port.digits)
     dims.push_back({/*gathered=*/{}, /*split=*/digits});
-  GridValue everywhere(port.grid->numDevices(), global);
   if (dims.empty()) // a scalar, or a port that nothing shards
-    return everywhere;
-  return exchange(*port.grid, dims, everywhere, port.local);
+    return globals;
+  return exchange(*port.grid, dims, globals, port.local);
 }
 
 namespace {
@@ -76,9 +79,16 @@ FailureOr<Tensor> assembleResult(const Port &port, const GridValue &value,
                                  function_ref<InFlightDiagnostic()> emitError) {
   if (!port.grid)
     return value.front();
+  auto all = llvm::to_vector(llvm::seq<int64_t>(value.size()));
+  return assembleResult(port, value, all, emitError);
+}
+
+FailureOr<Tensor> assembleResult(const Port &port, const GridValue &value,
+                                 ArrayRef<int64_t> devices,
+                                 function_ref<InFlightDiagnostic()> emitError) {
   Assembler assembler(port);
-  for (auto [device, shard] : llvm::enumerate(value))
-    if (std::optional<int64_t> other = assembler.add(device, shard))
+  for (int64_t device : devices)
+    if (std::optional<int64_t> other = assembler.add(device, value[device]))
       return emitError() << port.place << ": devices " << *other << " and "
                          << device << " hold different copies of one element";
   return assembler.global;

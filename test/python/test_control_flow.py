@@ -68,6 +68,12 @@ def test_counted_loop_counts_its_collectives(tmp_path):
         (6, "manual-regions.mlir", "order-of-some.mlir"),
         (8, "manual-collectives.mlir", None),
         (4, "manual-dispatch.mlir", None),
+        (8, "manual-nested.mlir", "sums.mlir"),
+        (16, "manual-nested.mlir", "exchange.mlir"),
+        (4, "manual-nested.mlir", "control.mlir"),
+        (24, "manual-nested.mlir", "uneven.mlir"),
+        (6, "manual-nested.mlir", "casts.mlir"),
+        (8, "manual-nested.mlir", "parts.mlir"),
     ],
 )
 def test_manual_regions(tmp_path, devices, file, section):

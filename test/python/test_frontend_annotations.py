@@ -180,6 +180,54 @@ def test_manual_along_some_axes(tmp_path):
     assert_same("sum", actual, (X[:8] + X[8:]) * 2 + 1)
 
 
+def test_manual_in_manual(tmp_path):
+    """Rows over "data" outside, columns over "expert" inside; sums over both, each and none."""
+
+    def inner(x, total):
+        rows = shoal.all_reduce(x.sum(1), "expert")
+        index = shoal.axis_index(("data", "expert"))
+        everything = shoal.all_reduce(x.sum(), ("data", "expert"))
+        return x + total, rows, index.reshape(1), everything
+
+    def outer(x):
+        total = shoal.all_reduce(x.sum(0), "data")
+        outs = (P(None, "expert"), None, P("expert"), None)
+        return shoal.manual(inner, (P(None, "expert"), P("expert")), outs)(x, total)
+
+    def layer(x):
+        outs = (P("data"), P("data"), P("data"), None)
+        return shoal.manual(outer, P("data"), outs, "data")(x)
+
+    added, rows, index, everything = evaluate(tmp_path, layer, X, mesh=MESH, devices=8)
+    assert_same("added", added, X + X.sum(0))
+    assert_same("rows", rows, X.sum(1))
+    assert index.tolist() == list(range(8))
+    assert_same("everything", everything, X.sum())
+
+
+def test_manual_of_rows_that_do_not_divide(tmp_path):
+    """13 rows on 8 devices are 2 each, 3 of them past the end: zero."""
+
+    def local(x):
+        return x + 1, shoal.all_reduce(x.sum(0), ("data", "expert"))
+
+    rows = P(("data", "expert"))
+
+    def layer(x):
+        y, total = shoal.manual(local, rows, (rows, None))(x[:13])
+        return y[:13], y[13:], total
+
+    y, past, total = evaluate(tmp_path, layer, X, mesh=MESH, devices=8)
+    assert_same("y", y, X[:13] + 1)
+    assert_same("past", past, np.ones((3, X.shape[1]), np.float32))
+    assert_same("total", total, X[:13].sum(0))
+
+
+def nested(x, ins, axes):
+    inner = shoal.manual(lambda x: x, ins, ins, axes)
+    return shoal.manual(inner, P("data"), P("data"), "data")(x)
+
+
 def leaks_into_manual(x):
     row = x[0]
     return shoal.manual(lambda y: y + row, P("data"), P("data"))(x)
@@ -205,9 +253,14 @@ def leaks_into_manual(x):
         (lambda x: shoal.constrain(x, P(3)), "expected an axis's name, got 3"),
         (lambda x: shoal.axis_index("data"), 'axis "data" is not one of a shoal.manual around it'),
         (
-            lambda x: shoal.manual(lambda x: x, P("data"), P("data"))(x[:3]),
-            "dimension 0 of size 3 is not divisible by 2",
+            lambda x: nested(x, P("expert"), "data"),
+            'manual: axis "data" is manual already around it',
         ),
+        (
+            lambda x: nested(x, P("data"), "expert"),
+            'manual: in_shardings: axis "data" is manual around it',
+        ),
+        (lambda x: nested(x, P("expert"), "model"), 'manual: axis "model" is not one of Mesh'),
         (leaks_into_manual, "a value from outside of manual's function; pass it as an operand"),
     ],
 )

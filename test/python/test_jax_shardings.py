@@ -126,6 +126,27 @@ def reduce(groups, combiner="add", channel=CHANNEL):
     return text.replace("COMBINER", combiner).replace("CHANNEL", channel)
 
 
+def nested(sharding, axes):
+    """Rows over "x" outside and over `axes` inside, where a sum goes over all devices."""
+    text = REDUCE.replace("GROUPS", "[[0, 1, 2, 3, 4, 5, 6, 7]]").replace("SIZE", "1x8")
+    text = text.replace("COMBINER", "add").replace("CHANNEL", CHANNEL).replace("%p", "%q")
+    text = text.replace("%r", "%s").replace("4x8", "1x8")
+    return manual(
+        f"""%r = sdy.manual_computation(%p) in_shardings=[<{sharding}>]
+          out_shardings=[<{sharding}>] manual_axes={{{axes}}} (%q: tensor<1x8xf32>) {{
+          {text}
+        }} : (tensor<4x8xf32>) -> tensor<4x8xf32>
+        sdy.return %r : tensor<4x8xf32>"""
+    )
+
+
+def test_manual_in_manual(tmp_path):
+    path = tmp_path / "program.mlir"
+    path.write_text(import_stablehlo(nested('@m, [{"y"}, {}]', '"y"')))
+    assert path.read_text().count("shoal.manual_computation") == 2
+    shoal_run(path, "--devices=8", "--random-inputs=1", "--compare").expect_success()
+
+
 @pytest.mark.parametrize(
     "program, message",
     [
@@ -144,14 +165,8 @@ def reduce(groups, combiner="add", channel=CHANNEL):
             r"partition_id .* is manual along \['x'\] only",
         ),
         (
-            manual(
-                """%r = sdy.manual_computation(%p) in_shardings=[<@m, [{"y"}, {}]>]
-                  out_shardings=[<@m, [{"y"}, {}]>] manual_axes={"y"} (%q: tensor<1x8xf32>) {
-                  sdy.return %q : tensor<1x8xf32>
-                } : (tensor<4x8xf32>) -> tensor<4x8xf32>
-                sdy.return %r : tensor<4x8xf32>"""
-            ),
-            'nested in another and split over "y"',
+            'sdy.mesh @n = <["x"=2, "z"=4]>\n' + nested('@n, [{"z"}, {}]', '"z"'),
+            "shardings over two meshes, @m and @n",
         ),
         (
             "module attributes {mhlo.num_replicas = 2 : i32} {" + function(f"return %a : {T}") + "}",

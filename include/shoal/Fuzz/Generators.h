@@ -16,6 +16,9 @@ namespace shoal::fuzz {
 /// at hand suits or the results would leave what floats can hold.
 using Generator = bool (*)(ProgramBuilder &);
 
+/// Regions in regions, and no deeper.
+constexpr unsigned kMaxRegionDepth = 2;
+
 /// Generators by the name of their op, each drawn with its weight.
 class Generators {
 public:
@@ -53,6 +56,7 @@ void addWindowGenerators(Generators &generators);
 void addIndexingGenerators(Generators &generators);
 void addCombinerGenerators(Generators &generators);
 void addControlFlowGenerators(Generators &generators);
+void addManualGenerators(Generators &generators);
 void addAnnotationGenerators(Generators &generators);
 
 } // namespace shoal::fuzz

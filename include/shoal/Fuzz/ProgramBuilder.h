@@ -68,7 +68,7 @@ public:
   Known pickOfType(mlir::RankedTensorType type,
                    llvm::function_ref<bool(Bounds)> suits = nullptr);
 
-  /// A new argument.
+  /// A new argument; in an isolated region, which has none, a constant.
   Known input(mlir::RankedTensorType type);
   Known constant(mlir::RankedTensorType type, double value);
 
@@ -96,14 +96,21 @@ public:
 
   /// A region of one block with arguments, of which `make` knows. What it
   /// makes known is forgotten behind the region, and so are its ops unless an
-  /// op takes the region.
+  /// op takes the region. In an isolated one no value from outside is known.
   std::unique_ptr<mlir::Region>
-  region(mlir::TypeRange types,
-         llvm::function_ref<void(mlir::ValueRange)> make);
+  region(mlir::TypeRange types, llvm::function_ref<void(mlir::ValueRange)> make,
+         bool isIsolated = false);
   /// Adds up to `most` random ops, by `addRandomOp`.
   void addOps(unsigned most);
   /// How many regions there are around the place of the next op.
   unsigned depth() const { return numRegions; }
+
+  /// The axes along which the place of the next op is written for one device,
+  /// and the mesh that ops there name; null outside.
+  AxisList manualAxes;
+  mlir::FlatSymbolRefAttr manualMesh;
+  /// One of the program's meshes.
+  mlir::FlatSymbolRefAttr pickMesh();
 
   /// What makes the ops in regions.
   std::function<void(ProgramBuilder &)> addRandomOp;
@@ -121,6 +128,8 @@ private:
   mlir::func::FuncOp entry;
   llvm::SmallVector<int64_t> sizes;
   llvm::SmallVector<Known> values;
+  /// Where the values that are known begin, in an isolated region.
+  size_t firstKnown = 0;
   llvm::SmallVector<Bounds> arguments;
   unsigned numRegions = 0;
   /// The same devices in another order; often empty.

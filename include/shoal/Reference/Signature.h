@@ -43,11 +43,18 @@ struct Signature {
 /// What each device gets of a global argument; rows past the end are
 /// unspecified.
 GridValue splitArgument(const Port &port, const Tensor &global);
+/// The same where each device has a global argument of its own.
+GridValue splitArguments(const Port &port, const GridValue &globals);
 
 /// The global value of a result. Emits an error where devices that should hold
 /// the same element do not.
 mlir::FailureOr<Tensor>
 assembleResult(const Port &port, const GridValue &value,
+               llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
+/// The same where `devices` alone hold all of it.
+mlir::FailureOr<Tensor>
+assembleResult(const Port &port, const GridValue &value,
+               llvm::ArrayRef<int64_t> devices,
                llvm::function_ref<mlir::InFlightDiagnostic()> emitError);
 /// The same, with errors at the function.
 inline mlir::FailureOr<Tensor>

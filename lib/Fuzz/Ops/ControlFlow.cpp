@@ -9,9 +9,6 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::fuzz;
 
-/// Regions in regions, and no deeper.
-static constexpr unsigned kMaxDepth = 2;
-
 static void yield(ProgramBuilder &p, ValueRange values) {
   p.op("shoal.yield", values, {});
 }
@@ -20,8 +17,10 @@ static void yield(ProgramBuilder &p, ValueRange values) {
 // case
 //===----------------------------------------------------------------------===//
 
+/// Devices agree on the way that they take, so no value decides that may differ
+/// along manual axes.
 static bool makeCase(ProgramBuilder &p) {
-  if (p.depth() >= kMaxDepth)
+  if (p.depth() >= kMaxRegionDepth || !p.manualAxes.empty())
     return false;
   bool isIf = p.choices.chance(40);
   Type element = isIf ? p.builder.getI1Type() : p.builder.getI32Type();
@@ -108,7 +107,8 @@ static void makeCondition(ProgramBuilder &p, ValueRange arguments,
   Value last = arguments.back();
   auto type = cast<RankedTensorType>(last.getType());
   if (arguments.size() > 1 && type.getNumElements() > 0 &&
-      !type.getElementType().isInteger(1) && p.choices.chance(25)) {
+      p.manualAxes.empty() && !type.getElementType().isInteger(1) &&
+      p.choices.chance(25)) {
     auto scalar = p.tensor({}, type.getElementType());
     auto dims = llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
     Value largest =
@@ -123,12 +123,12 @@ static void makeCondition(ProgramBuilder &p, ValueRange arguments,
 }
 
 static bool makeWhile(ProgramBuilder &p) {
-  if (p.depth() >= kMaxDepth)
+  if (p.depth() >= kMaxRegionDepth)
     return false;
   auto scalar = p.tensor({}, p.builder.getI32Type());
   Known zero = p.constant(scalar, 0), one = p.constant(scalar, 1);
   Value trips = p.constant(scalar, p.choices.below(4)).value;
-  if (p.choices.chance(30)) {
+  if (p.manualAxes.empty() && p.choices.chance(30)) {
     Known three = p.constant(scalar, 3);
     trips =
         p.op("arith.andi", {p.pickOfType(scalar).value, three.value}, scalar)

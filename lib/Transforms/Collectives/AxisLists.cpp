@@ -39,6 +39,14 @@ AxisRefs shoal::flatten(const AxesPerDim &lists) {
   return all;
 }
 
+bool shoal::overlap(const AxesPerDim &a, const AxesPerDim &b, MeshAttr mesh) {
+  AxisRefs others = flatten(b);
+  return llvm::any_of(flatten(a), [&](AxisRefAttr axis) {
+    return llvm::any_of(
+        others, [&](AxisRefAttr other) { return overlap(axis, other, mesh); });
+  });
+}
+
 SmallVector<int64_t> shoal::split(ArrayRef<int64_t> shape,
                                   const AxesPerDim &lists, MeshAttr mesh) {
   SmallVector<int64_t> local;

@@ -27,6 +27,10 @@ AxisRefs concat(const AxisRefs &major, const AxisRefs &minor);
 /// All axes, in the order of the dimensions.
 AxisRefs flatten(const AxesPerDim &lists);
 
+/// Whether an axis of `a` shares a part with one of `b`. One collective cannot
+/// do what two do that both go over it.
+bool overlap(const AxesPerDim &a, const AxesPerDim &b, MeshAttr mesh);
+
 /// The local shape of a tensor of `shape` split over `lists` besides.
 llvm::SmallVector<int64_t> split(llvm::ArrayRef<int64_t> shape,
                                  const AxesPerDim &lists, MeshAttr mesh);

@@ -21,6 +21,8 @@ struct MergeGathers : OpRewritePattern<AllGatherOp> {
     if (!inner || inner.getMeshAttr() != op.getMeshAttr())
       return failure();
     AxesPerDim both = toLists(op.getAxes()), minors = toLists(inner.getAxes());
+    if (overlap(both, minors, meshOf(op)))
+      return failure();
     for (auto [size, major, minor] :
          llvm::zip_equal(shapeOf(op.getResult()), both, minors)) {
       if (!blocksNest(size, major, minor, meshOf(op)))
@@ -47,8 +49,10 @@ struct GatherOfAllToAll : OpRewritePattern<AllGatherOp> {
     auto move = cast<MoveAttr>(exchange.getMoves()[0]);
     AxesPerDim axes = toLists(op.getAxes());
     AxisRefs moved(move.getAxes().getAxes());
-    if (axes[move.getTargetDim()] != moved ||
-        !axes[move.getSourceDim()].empty())
+    // By hand, an all_to_all may have brought rows that the all_gather drops.
+    int64_t target = move.getTargetDim();
+    if (axes[target] != moved || !axes[move.getSourceDim()].empty() ||
+        shapeOf(exchange.getInput())[target] != shapeOf(op)[target])
       return failure();
     axes[move.getTargetDim()].clear();
     axes[move.getSourceDim()] = moved;

@@ -21,6 +21,8 @@ struct MergeSlices : OpRewritePattern<AllSliceOp> {
     if (!inner || inner.getMeshAttr() != op.getMeshAttr())
       return failure();
     AxesPerDim first = toLists(inner.getAxes()), both = toLists(op.getAxes());
+    if (overlap(first, both, meshOf(op)))
+      return failure();
     for (auto [size, major, minor] :
          llvm::zip_equal(shapeOf(inner.getInput()), first, both)) {
       if (!blocksNest(size, major, minor, meshOf(op)))

@@ -172,7 +172,8 @@ private:
     return eraseOps(part);
   }
 
-  /// Along all axes of the mesh, as a device of GShard's sees only itself.
+  /// Along all axes of the mesh that are not manual around it, as a device of
+  /// GShard's sees only itself.
   static ManualComputationOp makeRegion(const ManualPart &part,
                                         Operation *place) {
     AutoToManualOp first = part.entries.front();
@@ -180,9 +181,14 @@ private:
     MLIRContext *context = builder.getContext();
     FlatSymbolRefAttr mesh = first.getSharding().getMesh();
     auto meshOp = SymbolTable::lookupNearestSymbolFrom<MeshOp>(place, mesh);
-    SmallVector<AxisRefAttr> axes;
+    SmallVector<AxisRefAttr> axes, around;
+    if (auto outer = place->getParentOfType<ManualComputationOp>())
+      around = manualAxesIn(outer);
     for (MeshAxisAttr axis : meshOp.getMesh().getAxes())
-      axes.push_back(AxisRefAttr::get(context, axis.getName(), 1, 0));
+      if (llvm::none_of(around, [&](AxisRefAttr other) {
+            return other.getName() == axis.getName();
+          }))
+        axes.push_back(AxisRefAttr::get(context, axis.getName(), 1, 0));
     SmallVector<Value> inputs;
     SmallVector<Type> arguments, results;
     SmallVector<Attribute> in, out;

@@ -51,8 +51,8 @@ private:
   void insertReshards(unsigned value);
   void writeShardings();
   SmallVector<Use> findFirstUses(unsigned value) const;
-  ShardingAttr attrOf(const ValueVersion &version) const {
-    return extracted.toAttr(version.sharding, version.deviceOrder);
+  ShardingAttr attrOf(const ValueVersion &version, unsigned value) const {
+    return extracted.toAttr(version.sharding, version.deviceOrder, value);
   }
 
   const ExtractedProblem &extracted;
@@ -143,8 +143,9 @@ void Applier::writeShardings() {
     if (!origin.isResult)
       continue;
     const auto &versions = assignment.values[graphOp.operands[0]];
-    function.setResultAttr(origin.index, kShardingAttr,
-                           attrOf(versions[assignment.uses[op][0]]));
+    function.setResultAttr(
+        origin.index, kShardingAttr,
+        attrOf(versions[assignment.uses[op][0]], graphOp.operands[0]));
   }
   writer.writeResults();
   const ShardingWriter::Record &arguments = writer.getArguments();
@@ -185,10 +186,10 @@ void Applier::insertReshards(unsigned value) {
     unsigned parent = *versions[version].parent;
     OpOperand *user = extracted.ops[use.op].operands[use.operand];
     builder.setInsertionPoint(use.before);
-    ShardingAttr target = attrOf(versions[version]);
+    ShardingAttr target = attrOf(versions[version], value);
     auto reshard = ReshardOp::create(
         builder, user->getOwner()->getLoc(), made[0].getType(), made[parent],
-        attrOf(versions[parent]), target, /*step=*/nullptr,
+        attrOf(versions[parent], value), target, /*step=*/nullptr,
         builder.getStringAttr(extracted.describeUse(use.op, use.operand)));
     reshard->setAttr(kShardingsAttr, builder.getArrayAttr({target}));
     made.push_back(reshard);

@@ -46,8 +46,9 @@ private:
   void addWhole(OpOperand *operand);
   LogicalResult addManualRegions(BoundaryOpInterface op);
   LogicalResult addBoundaries(ArrayRef<Boundary> boundaries, bool isEntry,
-                              const AxisList &manual);
-  LogicalResult addBoundary(const Boundary &boundary, const AxisList &manual);
+                              const AxisList &manual, const AxisList &inner);
+  LogicalResult addBoundary(const Boundary &boundary, const AxisList &manual,
+                            const AxisList &inner);
   LogicalResult addResult(func::ReturnOp op, OpOperand &operand);
   FailureOr<unsigned> addValue(Value value,
                                function_ref<InFlightDiagnostic()> emitError);
@@ -257,23 +258,27 @@ LogicalResult Extractor::addManualRegions(BoundaryOpInterface op) {
   AxisList manual = manualAxesOf(op, result.problem.mesh);
   SmallVector<Boundary> boundaries = op.getBoundaries();
   // The values that enter are made inside, those that leave outside.
-  AxisList outerAxes = std::exchange(manualAxes, manual);
+  AxisList inner = manualAxes;
+  inner.append(manual);
+  AxisList outerAxes = std::exchange(manualAxes, inner);
   unsigned outerOrder =
       std::exchange(deviceOrder, deviceOrderOf(op.getManualMesh()));
-  if (failed(addBoundaries(boundaries, /*isEntry=*/true, manual)))
+  if (failed(addBoundaries(boundaries, /*isEntry=*/true, manual, inner)))
     return failure();
   for (Region &region : op->getRegions())
     if (failed(addBlock(region.front())))
       return failure();
   manualAxes = std::move(outerAxes);
   deviceOrder = outerOrder;
-  return addBoundaries(boundaries, /*isEntry=*/false, manual);
+  return addBoundaries(boundaries, /*isEntry=*/false, manual, inner);
 }
 
 LogicalResult Extractor::addBoundaries(ArrayRef<Boundary> boundaries,
-                                       bool isEntry, const AxisList &manual) {
+                                       bool isEntry, const AxisList &manual,
+                                       const AxisList &inner) {
   for (const Boundary &boundary : boundaries)
-    if (boundary.isEntry == isEntry && failed(addBoundary(boundary, manual)))
+    if (boundary.isEntry == isEntry &&
+        failed(addBoundary(boundary, manual, inner)))
       return failure();
   return success();
 }
@@ -294,23 +299,25 @@ static SmallVector<AxisList, 4> takeAxes(ShardingConstraint &constraint,
   return taken;
 }
 
-/// An annotation over the other axes, between the value and its shards.
+/// An annotation over the other axes, between the value and its shards over
+/// `manual`; inside, all axes of `inner` are.
 LogicalResult Extractor::addBoundary(const Boundary &boundary,
-                                     const AxisList &manual) {
+                                     const AxisList &manual,
+                                     const AxisList &inner) {
   Operation *owner = boundary.value.getDefiningOp();
   if (boundary.isEntry)
     owner = boundary.source->getOwner();
   auto emitError = [&]() { return owner->emitOpError(); };
   Op op;
   op.weight = weight;
-  op.manualAxes = manual;
+  op.manualAxes = inner;
   op.operands.push_back(ids.at(boundary.source->get()));
   FailureOr<unsigned> id = addValue(boundary.value, emitError);
   if (failed(id))
     return failure();
   op.results.push_back(*id);
-  auto inner = cast<RankedTensorType>(boundary.inner().getType());
-  op.rule = FactorRuleBuilder::elementwise(inner.getShape(), 1);
+  auto local = cast<RankedTensorType>(boundary.inner().getType());
+  op.rule = FactorRuleBuilder::elementwise(local.getShape(), 1);
   op.label = describeOp(owner);
   if (failed(constrain(op, cast<ShardingAttr>(boundary.sharding), emitError)))
     return failure();
@@ -393,6 +400,18 @@ FailureOr<ExtractedProblem> Extractor::run() {
     if (failed(addResult(returnOp, operand)))
       return failure();
   return std::move(result);
+}
+
+ShardingAttr ExtractedProblem::toAttr(const Sharding &sharding,
+                                      unsigned deviceOrder,
+                                      unsigned value) const {
+  Value made = values[value];
+  Operation *around = made.getParentBlock()->getParentOp();
+  auto region = dyn_cast<BoundaryOpInterface>(around);
+  if (!region)
+    region = around->getParentOfType<BoundaryOpInterface>();
+  return shoal::toAttr(sharding, problem.mesh,
+                       region ? region.getManualMesh() : meshes[deviceOrder]);
 }
 
 void shoal::walkProgram(Block &block,

@@ -40,9 +40,10 @@ struct ExtractedProblem {
   /// The mesh of each device order, first the module's first mesh.
   llvm::SmallVector<mlir::FlatSymbolRefAttr> meshes;
 
-  ShardingAttr toAttr(const Sharding &sharding, unsigned deviceOrder) const {
-    return shoal::toAttr(sharding, problem.mesh, meshes[deviceOrder]);
-  }
+  /// Of the value with this id: over the mesh of the region for one device that
+  /// it is in, which may be another one of the same order.
+  ShardingAttr toAttr(const Sharding &sharding, unsigned deviceOrder,
+                      unsigned value) const;
   /// `operand 1 of shoal.einsum "GSM,ME->GSE" at moe.mlir:12:8`.
   std::string describeUse(unsigned op, unsigned operand) const;
   /// `shoal.einsum "GSM,ME->GSE" at moe.mlir:12:8`, `argument 0 "x" at ...`.

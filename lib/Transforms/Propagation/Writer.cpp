@@ -21,11 +21,11 @@ void ShardingWriter::add(unsigned value, const Sharding &sharding,
     Operation *parent = cast<BlockArgument>(made).getOwner()->getParentOp();
     if (isa<BoundaryOpInterface>(parent))
       regionArguments[parent].push_back(
-          extracted.toAttr(sharding, deviceOrder));
+          extracted.toAttr(sharding, deviceOrder, value));
     if (!isa<FunctionOpInterface>(parent))
       return;
   }
-  Attribute attr = extracted.toAttr(sharding, deviceOrder);
+  Attribute attr = extracted.toAttr(sharding, deviceOrder, value);
   Attribute origin = StringAttr::get(
       attr.getContext(), describeOrigin(extracted, hints, value, sharding));
   if (auto result = dyn_cast<OpResult>(made)) {

@@ -45,7 +45,7 @@ class Trace:
         self.builder = ir.Builder()
         self.mesh = mesh
         self.scopes: list[Scope] = []
-        # The axes of `shoal.manual` around the next op.
+        # The axes of all `shoal.manual` around the next op.
         self.manual_axes: tuple[str, ...] = ()
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from shoal import ir
 from shoal.enums import kind_attribute
-from shoal.errors import TraceError
 from shoal.frontend import dtypes, pytrees
 from shoal.frontend.annotations import as_sharding, mesh_of
 from shoal.frontend.checks import as_axis, as_int, check
@@ -36,7 +35,7 @@ def manual(
     out_shardings: Any,
     axes: Axes | None = None,
 ) -> Callable[..., Any]:
-    """The function as it runs on one device along `axes`, all of the mesh for None.
+    """The function as it runs on one device along `axes`, for None all that are not manual yet.
 
     What this returns takes whole values. `function` gets their shards over
     these axes, as in_shardings says (a P for each, or for whole subtrees), and
@@ -44,15 +43,20 @@ def manual(
     it there are all_reduce, all_gather, reduce_scatter, all_to_all, ring_shift
     and axis_index over these axes. It cannot use values from outside. A result
     whose sharding names not all the axes must be the same along the others.
+
+    One in another splits the shards of that one, along axes of its own;
+    collectives in it go over the axes of both. Of n rows over p devices each
+    has ceil(n / p), those past the end zero; a whole result has all rows of its
+    shards, and a slice of it leaves off those that are too many.
     """
 
     def call(*args: Any) -> Any:
         mesh = mesh_of("manual")
-        chosen = tuple(mesh.axes) if axes is None else _axes(axes, mesh, "manual")
+        chosen = _chosen(axes, mesh)
         leaves, tree = pytrees.flatten(args)
         values = [as_value(leaf) for leaf in leaves]
         ins = _shardings(in_shardings, args, values, mesh, "manual: in_shardings")
-        parts = [_shard(v, s, mesh, chosen, "manual") for v, s in zip(values, ins)]
+        parts = [_shard(v, s, mesh, chosen) for v, s in zip(values, ins)]
         with region("manual's function", parts, is_isolated=True) as (body, shards):
             with _inside(current("manual"), chosen):
                 result = function(*pytrees.unflatten(tree, shards))
@@ -81,6 +85,16 @@ def _axes(axes: Axes, mesh: Mesh, what: str) -> tuple[str, ...]:
     return listed
 
 
+def _chosen(axes: Axes | None, mesh: Mesh) -> tuple[str, ...]:
+    around = current("manual").manual_axes
+    if axes is None:
+        return tuple(axis for axis in mesh.axes if axis not in around)
+    listed = _axes(axes, mesh, "manual")
+    for axis in listed:
+        check(axis not in around, f'manual: axis "{axis}" is manual already around it')
+    return listed
+
+
 def _attribute(axes: Sequence[str]) -> str:
     return f"#shoal<axes{{{', '.join(map(ir.quoted, axes))}}}>"
 
@@ -89,7 +103,11 @@ def _shardings(
     prefix: Any, tree: Any, values: Sequence[Value], mesh: Mesh, what: str
 ) -> list[Sharding]:
     specs = pytrees.flatten_shardings(prefix, tree, what)
-    return [as_sharding(spec or (), v.shape, mesh, what) for spec, v in zip(specs, values)]
+    found = [as_sharding(spec or (), v.shape, mesh, what) for spec, v in zip(specs, values)]
+    around = current("manual").manual_axes
+    for axis in (axis for sharding in found for dim in sharding.dims for axis in dim.axes):
+        check(axis.name not in around, f'{what}: axis "{axis.name}" is manual around it')
+    return found
 
 
 def _parts(sharding: Sharding, mesh: Mesh, axes: Sequence[str]) -> list[int]:
@@ -100,13 +118,9 @@ def _parts(sharding: Sharding, mesh: Mesh, axes: Sequence[str]) -> list[int]:
     ]
 
 
-def _shard(value: Value, sharding: Sharding, mesh: Mesh, axes: Sequence[str], what: str) -> Type:
+def _shard(value: Value, sharding: Sharding, mesh: Mesh, axes: Sequence[str]) -> Type:
     parts = _parts(sharding, mesh, axes)
-    for dim, (size, count) in enumerate(zip(value.shape, parts)):
-        check(
-            size % count == 0, f"{what}: dimension {dim} of size {size} is not divisible by {count}"
-        )
-    return tuple(size // count for size, count in zip(value.shape, parts)), value.dtype
+    return tuple(-(-size // count) for size, count in zip(value.shape, parts)), value.dtype
 
 
 def _whole(value: Value, sharding: Sharding, mesh: Mesh, axes: Sequence[str]) -> Type:
@@ -116,13 +130,12 @@ def _whole(value: Value, sharding: Sharding, mesh: Mesh, axes: Sequence[str]) ->
 
 @contextlib.contextmanager
 def _inside(trace: Trace, axes: tuple[str, ...]) -> Iterator[None]:
-    if trace.manual_axes:
-        raise TraceError("manual: within another manual")
-    trace.manual_axes = axes
+    around = trace.manual_axes
+    trace.manual_axes = around + axes
     try:
         yield
     finally:
-        trace.manual_axes = ()
+        trace.manual_axes = around
 
 
 def _group(axes: Axes, what: str) -> tuple[tuple[str, ...], dict[str, str], int]:

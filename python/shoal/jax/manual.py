@@ -22,7 +22,10 @@ from shoal.mesh import Axis, Mesh
 
 @dataclass(frozen=True)
 class Frame:
-    """A region that is manual along `axes` of a mesh, in the mesh's order."""
+    """A region that is manual along `axes` of a mesh, in the mesh's order.
+
+    Those of the regions around it are among them.
+    """
 
     mesh: Mesh
     axes: tuple[str, ...]

@@ -6,7 +6,7 @@
 shoal.mesh @mesh = <["x" = 2, "y" = 4]>
 // (M1)
 func.func @unknown_axis(%x: tensor<8x4xf32>) {
-  // expected-error@+1 {{manual axis "z" is not one of mesh @mesh}}
+  // expected-error@+1 {{manual axes: unknown axis "z" in mesh @mesh}}
   %0 = shoal.manual_computation @mesh {"z"} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
   ^bb0(%a: tensor<8x4xf32>):
     shoal.yield %a : tensor<8x4xf32>
@@ -45,11 +45,11 @@ func.func @order(%x: tensor<8x4xf32>) {
 shoal.mesh @mesh = <["x" = 2, "y" = 4]>
 // (M3)
 func.func @uneven(%x: tensor<7x4xf32>) {
-  // expected-error@+1 {{operand 0: dim 0: size 7 is not divisible by the 2 devices along its axes}}
+  // expected-error@+1 {{argument 0: expected the shard's type 'tensor<4x4xf32>' but got 'tensor<3x4xf32>'}}
   %0 = shoal.manual_computation @mesh {"x"} (%x) in [#shoal.sharding<@mesh, [{"x"}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
-  ^bb0(%a: tensor<4x4xf32>):
-    shoal.yield %a : tensor<4x4xf32>
-  } : (tensor<7x4xf32>) -> tensor<4x4xf32>
+  ^bb0(%a: tensor<3x4xf32>):
+    shoal.yield %a : tensor<3x4xf32>
+  } : (tensor<7x4xf32>) -> tensor<3x4xf32>
   return
 }
 
@@ -110,7 +110,7 @@ func.func @unknown_mesh(%x: tensor<8x4xf32>) {
 shoal.mesh @mesh = <["x" = 2, "y" = 4]>
 // (M1)
 func.func @axis_twice(%x: tensor<8x4xf32>) {
-  // expected-error@+1 {{manual axis "x" occurs twice}}
+  // expected-error@+1 {{manual axes: axis "x" is used twice}}
   %0 = shoal.manual_computation @mesh {"x", "x"} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
   ^bb0(%a: tensor<8x4xf32>):
     shoal.yield %a : tensor<8x4xf32>
@@ -123,10 +123,37 @@ func.func @axis_twice(%x: tensor<8x4xf32>) {
 shoal.mesh @mesh = <["x" = 2, "y" = 4]>
 // (M1)
 func.func @sub_axis(%x: tensor<8x4xf32>) {
-  // expected-error@+1 {{manual axis "y": expected a whole axis}}
-  %0 = shoal.manual_computation @mesh {"y":(1)2} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+  // expected-error@+1 {{manual axes: sub-axis (2)4 does not divide axis "y" of size 4}}
+  %0 = shoal.manual_computation @mesh {"y":(2)4} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
   ^bb0(%a: tensor<8x4xf32>):
     shoal.yield %a : tensor<8x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+shoal.mesh @mesh = <["x" = 2, "y" = 4]>
+// (M3)
+func.func @part_of_axis(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{operand 0: dim 0: a part of axis "y" is manual: expected it as parts}}
+  %0 = shoal.manual_computation @mesh {"y":(1)2} (%x) in [#shoal.sharding<@mesh, [{"y"}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+  ^bb0(%a: tensor<4x4xf32>):
+    shoal.yield %a : tensor<4x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<4x4xf32>
+  return
+}
+
+// -----
+
+shoal.mesh @mesh = <["x" = 2, "y" = 4]>
+// (M4)
+func.func @collective_over_more_than_the_part(%x: tensor<8x4xf32>) {
+  %0 = shoal.manual_computation @mesh {"y":(1)2} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+  ^bb0(%a: tensor<8x4xf32>):
+    // expected-error@+1 {{axis "y" is not manual: a collective here goes over manual axes}}
+    %b = spmd.all_reduce sum @mesh {"y"} %a : tensor<8x4xf32>
+    shoal.yield %b : tensor<8x4xf32>
   } : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return
 }
@@ -189,7 +216,7 @@ func.func @other_mesh(%x: tensor<8x4xf32>) {
 shoal.mesh @mesh = <["x" = 2, "y" = 4]>
 // (M3)
 func.func @uneven_behind(%x: tensor<12x4xf32>) {
-  // expected-error@+1 {{operand 0: dim 0: size 12 is not divisible by the 8 devices along its axes}}
+  // expected-error@+1 {{operand 0: dim 0: the shard of 6 rows over manual axes is not divisible by the 4 devices along the axes behind}}
   %0 = shoal.manual_computation @mesh {"x"} (%x) in [#shoal.sharding<@mesh, [{"x", "y"}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
   ^bb0(%a: tensor<6x4xf32>):
     shoal.yield %a : tensor<6x4xf32>
@@ -258,16 +285,95 @@ func.func @sharding_over_other_mesh(%x: tensor<8x4xf32>) {
 // -----
 
 shoal.mesh @mesh = <["x" = 2, "y" = 4]>
-// (M4)
-func.func @nested(%x: tensor<8x4xf32>) {
+// (M1)
+func.func @nested_over_the_same_axis(%x: tensor<8x4xf32>) {
+  // expected-note@+1 {{in this manual_computation, over {"x"}}}
   %0 = shoal.manual_computation @mesh {"x"} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
   ^bb0(%a: tensor<8x4xf32>):
-    // expected-error@+1 {{is in another manual_computation}}
-    %b = shoal.manual_computation @mesh {"y"} (%a) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+    %b = shoal.manual_computation @mesh {"y":(1)2} (%a) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+    ^bb0(%c: tensor<8x4xf32>):
+      // expected-error@+1 {{manual axes: axis "x" is manual already around it}}
+      %d = shoal.manual_computation @mesh {"y":(2)2, "x"} (%c) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+      ^bb0(%e: tensor<8x4xf32>):
+        shoal.yield %e : tensor<8x4xf32>
+      } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+      shoal.yield %d : tensor<8x4xf32>
+    } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    shoal.yield %b : tensor<8x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+shoal.mesh @mesh = <["x" = 2, "y" = 4]>
+shoal.mesh @turned = <["x" = 2, "y" = 4], device_ids = [7, 6, 5, 4, 3, 2, 1, 0]>
+// (M4)
+func.func @nested_over_another_mesh(%x: tensor<8x4xf32>) {
+  // expected-note@+1 {{the manual_computation is here}}
+  %0 = shoal.manual_computation @mesh {"x"} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+  ^bb0(%a: tensor<8x4xf32>):
+    // expected-error@+1 {{is over mesh @turned, the manual_computation around it over @mesh}}
+    %b = shoal.manual_computation @turned {"y"} (%a) in [#shoal.sharding<@turned, [{}, {}]>] out [#shoal.sharding<@turned, [{}, {}]>] {
     ^bb0(%c: tensor<8x4xf32>):
       shoal.yield %c : tensor<8x4xf32>
     } : (tensor<8x4xf32>) -> tensor<8x4xf32>
-    shoal.yield %a : tensor<8x4xf32>
+    shoal.yield %b : tensor<8x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+shoal.mesh @mesh = <["x" = 2, "y" = 4]>
+// (M4)
+func.func @edge_of_nested_over_outer_axis(%x: tensor<8x4xf32>) {
+  %0 = shoal.manual_computation @mesh {"x"} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+  ^bb0(%a: tensor<8x4xf32>):
+    // expected-error@+1 {{axis "x" is manual: shardings here name the other axes}}
+    %b = shoal.manual_computation @mesh {"y"} (%a) in [#shoal.sharding<@mesh, [{"x"}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+    ^bb0(%c: tensor<8x4xf32>):
+      shoal.yield %c : tensor<8x4xf32>
+    } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    shoal.yield %b : tensor<8x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+shoal.mesh @mesh = <["x" = 2, "y" = 2, "z" = 2]>
+// (M4)
+func.func @collective_in_nested_over_other_axis(%x: tensor<8x4xf32>) {
+  %0 = shoal.manual_computation @mesh {"x"} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+  ^bb0(%a: tensor<8x4xf32>):
+    %b = shoal.manual_computation @mesh {"y"} (%a) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+    ^bb0(%c: tensor<8x4xf32>):
+      %d = spmd.all_reduce sum @mesh {"y", "x"} %c : tensor<8x4xf32>
+      // expected-error@+1 {{axis "z" is not manual: a collective here goes over manual axes}}
+      %e = spmd.all_reduce sum @mesh {"y", "z"} %d : tensor<8x4xf32>
+      shoal.yield %e : tensor<8x4xf32>
+    } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    shoal.yield %b : tensor<8x4xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+shoal.mesh @mesh = <["x" = 2, "y" = 2, "z" = 2]>
+// (M4)
+func.func @sharding_in_nested_over_outer_axis(%x: tensor<8x4xf32>) {
+  %0 = shoal.manual_computation @mesh {"x"} (%x) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+  ^bb0(%a: tensor<8x4xf32>):
+    %b = shoal.manual_computation @mesh {"y"} (%a) in [#shoal.sharding<@mesh, [{}, {}]>] out [#shoal.sharding<@mesh, [{}, {}]>] {
+    ^bb0(%c: tensor<8x4xf32>):
+      %d = shoal.sharding_constraint %c <@mesh, [{"z"}, {}]> : tensor<8x4xf32>
+      // expected-error@+1 {{axis "x" is manual: shardings here name the other axes}}
+      %e = shoal.sharding_constraint %d <@mesh, [{"x"}, {}]> : tensor<8x4xf32>
+      shoal.yield %e : tensor<8x4xf32>
+    } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+    shoal.yield %b : tensor<8x4xf32>
   } : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return
 }
@@ -277,8 +383,8 @@ func.func @nested(%x: tensor<8x4xf32>) {
 shoal.mesh @mesh = <["x" = 2]>
 // (A2)
 func.func @cast_uneven(%x: tensor<7x4xf32>) {
-  // expected-error@+1 {{dim 0: size 7 is not divisible by the 2 devices along its manual axes}}
-  %0 = shoal.auto_to_manual %x <@mesh, [{"x"}, {}]> : tensor<7x4xf32> -> tensor<4x4xf32>
+  // expected-error@+1 {{expected the shard's type 'tensor<4x4xf32>' but got 'tensor<3x4xf32>'}}
+  %0 = shoal.auto_to_manual %x <@mesh, [{"x"}, {}]> : tensor<7x4xf32> -> tensor<3x4xf32>
   return
 }
 

@@ -150,3 +150,40 @@ func.func @outer_value(%x: tensor<8x4xf32>, %n: tensor<i32>) -> tensor<8x4xf32> 
   }
   return %r#1 : tensor<8x4xf32>
 }
+
+// -----
+
+// In a region for one device, along the axes that are not manual yet.
+shoal.mesh @mesh = <["x" = 2, "y" = 2, "z" = 2]>
+// CHECK-LABEL: @within
+// CHECK: shoal.manual_computation @mesh {"y"}
+// CHECK: shoal.manual_computation @mesh {"x", "z"}(%{{.+}}) in [#shoal.sharding<@mesh, [{"x"}, {}]>]
+// CHECK: spmd.all_reduce sum @mesh {"x", "y"}
+func.func @within(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %y = shoal.manual_computation @mesh {"y"} (%x)
+      in [#shoal.sharding<@mesh, [{}, {"y"}]>] out [#shoal.sharding<@mesh, [{}, {"y"}]>] {
+  ^bb0(%p: tensor<8x2xf32>):
+    %l = shoal.auto_to_manual %p <@mesh, [{"x"}, {}]> : tensor<8x2xf32> -> tensor<4x2xf32>
+    %s = spmd.all_reduce sum @mesh {"x", "y"} %l : tensor<4x2xf32>
+    %z = shoal.manual_to_auto %s <@mesh, [{"x"}, {}]> : tensor<4x2xf32> -> tensor<8x2xf32>
+    shoal.yield %z : tensor<8x2xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}
+
+// -----
+
+// A collective over an axis that no cast makes manual.
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @left_over(%x: tensor<8x4xf32>) -> tensor<8x4xf32> {
+  %y = shoal.manual_computation @mesh {"y"} (%x)
+      in [#shoal.sharding<@mesh, [{}, {"y"}]>] out [#shoal.sharding<@mesh, [{}, {"y"}]>] {
+  ^bb0(%p: tensor<8x2xf32>):
+    // expected-error@+1 {{axis "x" is not manual: a collective here goes over manual axes}}
+    %t = spmd.all_reduce sum @mesh {"x"} %p : tensor<8x2xf32>
+    %l = shoal.auto_to_manual %t <@mesh, [{"x"}, {}]> : tensor<8x2xf32> -> tensor<4x2xf32>
+    %z = shoal.manual_to_auto %l <@mesh, [{"x"}, {}]> : tensor<4x2xf32> -> tensor<8x2xf32>
+    shoal.yield %z : tensor<8x2xf32>
+  } : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return %y : tensor<8x4xf32>
+}

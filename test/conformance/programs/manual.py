@@ -166,3 +166,57 @@ def manual_over_two_of_three_axes(x):
     manual = lambda x: jax.lax.psum(x, ("x", "z"))
     whole = lambda x: jnp.tile(x.reshape(4, 2, 8).sum(0), (4, 1))[:2]
     return on_devices(manual, whole, P(("x", "z"), "y"), P(None, "y"))(x)
+
+
+def _within(inner, in_specs, out_specs, axis):
+    """`inner` under shard_map along one more axis of the mesh around it."""
+    return jax.shard_map(
+        inner, in_specs=in_specs, out_specs=out_specs, axis_names={axis}, check_vma=False
+    )
+
+
+def _nested_matmul(x, w):
+    """Rows over "x" outside, the contraction over "y" inside; sums over both and place."""
+
+    def inner(x, w):
+        product = jax.lax.psum(x @ w, "y")
+        scale = jax.lax.psum(jnp.abs(x).sum(), ("x", "y"))
+        return product / scale + jax.lax.axis_index("x") * 10 + jax.lax.axis_index("y") * 0
+
+    def outer(x, w):
+        x = x - jax.lax.pmean(x.mean(0), "x")
+        return _within(inner, (P(None, "y"), P("y")), P(), "y")(x, w)
+
+    def whole(x, w):
+        x = x - x.mean(0)
+        return x @ w / jnp.abs(x).sum() + jnp.repeat(jnp.arange(2.0), 4)[:, None] * 10
+
+    return on_devices(outer, whole, (P("x"), P()), P("x"), axis_names={"x"})(x, w)
+
+
+@program("x=2 y=4", "f32[8@x,16] f32[16@y,8]")
+def manual_in_manual(x, w):
+    return _nested_matmul(x, w)
+
+
+@program("x=2 y=4", "f32[8@x,16] f32[16@y,8]", gspmd=True)
+def manual_in_manual_by_gspmd(x, w):
+    return _nested_matmul(x, w)
+
+
+@program("x=2 y=2 z=2", "f32[8@x,8] f32[8,16@z]")
+def manual_in_manual_beside_automatic(x, w):
+    """A gather along "y" in a region along "x"; the columns over "z" are the compiler's."""
+
+    def inner(x, w):
+        product = jnp.tanh(jax.lax.all_gather(x, "y", axis=1, tiled=True) @ w)
+        return product - jax.lax.pmax(product.max(0), ("x", "y"))
+
+    def outer(x, w):
+        return _within(inner, (P(None, "y"), P()), P(), "y")(x * 2, w)
+
+    def whole(x, w):
+        product = jnp.tanh(x * 2 @ w)
+        return product - product.max(0)
+
+    return on_devices(outer, whole, (P("x"), P()), P("x"), axis_names={"x"})(x, w)

@@ -113,6 +113,19 @@ mergeExtents(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
   return merged;
 }
 
+bool shoal::covers(ArrayRef<AxisRefAttr> list, AxisRefAttr axis,
+                   MeshAttr mesh) {
+  auto merged = mergeExtents(list, mesh);
+  auto parts = merged.find(axis.getName());
+  if (parts == merged.end())
+    return false;
+  auto [begin, end] = extentOf(axis, mesh);
+  return begin == end ||
+         llvm::any_of(parts->second, [&, begin = begin, end = end](auto part) {
+           return part.first <= begin && end <= part.second;
+         });
+}
+
 bool shoal::coverSameAxes(ArrayRef<AxisRefAttr> a, ArrayRef<AxisRefAttr> b,
                           MeshAttr mesh) {
   auto partsA = mergeExtents(a, mesh), partsB = mergeExtents(b, mesh);

@@ -3,10 +3,11 @@
 
 // manual_computation and its shorthands.
 
+#include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
-#include "llvm/ADT/StringSet.h"
+#include "shoal/Sharding/Mesh.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -14,21 +15,31 @@ using namespace shoal;
 #define GET_OP_CLASSES
 #include "shoal/Dialect/Shoal/IR/ManualOps.cpp.inc"
 
-static bool isNamed(AxisRefAttr axis, AxesAttr axes) {
-  return llvm::any_of(axes.getAxes(), [&](AxisRefAttr other) {
-    return other.getName() == axis.getName();
-  });
-}
-
-SplitAxes shoal::splitAxes(ShardingAttr sharding, AxesAttr axes) {
+SplitAxes shoal::splitAxes(ShardingAttr sharding, AxesAttr axes,
+                           MeshAttr mesh) {
   SplitAxes split;
   for (DimShardingAttr dim : sharding.getDims()) {
     auto &named = split.named.emplace_back(),
          &others = split.others.emplace_back();
     for (AxisRefAttr axis : dim.getAxes())
-      (isNamed(axis, axes) ? named : others).push_back(axis);
+      (covers(axes.getAxes(), axis, mesh) ? named : others).push_back(axis);
   }
   return split;
+}
+
+SmallVector<AxisRefAttr> shoal::manualAxesIn(ManualComputationOp region) {
+  SmallVector<AxisRefAttr> axes;
+  if (auto outer = region->getParentOfType<ManualComputationOp>())
+    axes = manualAxesIn(outer);
+  llvm::append_range(axes, region.getManualAxes().getAxes());
+  return axes;
+}
+
+/// Whether `axis` shares a part with one of `list`.
+static bool overlapsAny(ArrayRef<AxisRefAttr> list, AxisRefAttr axis,
+                        MeshAttr mesh) {
+  return llvm::any_of(
+      list, [&](AxisRefAttr other) { return overlap(axis, other, mesh); });
 }
 
 /// Checks that `local` is what a device has of `global`, whose dimensions are
@@ -37,16 +48,8 @@ static LogicalResult verifyShard(RankedTensorType global, Type local,
                                  ArrayRef<SmallVector<AxisRefAttr>> axes,
                                  MeshAttr mesh, EmitError emitError) {
   SmallVector<int64_t> shape(global.getShape());
-  for (auto [d, list] : llvm::enumerate(axes)) {
-    int64_t shards = 1;
-    for (AxisRefAttr axis : list)
-      shards *= axis.getSizeIn(mesh);
-    if (shape[d] % shards != 0)
-      return emitError() << "dim " << d << ": size " << shape[d]
-                         << " is not divisible by the " << shards
-                         << " devices along its manual axes";
-    shape[d] /= shards;
-  }
+  for (auto [size, list] : llvm::zip_equal(shape, axes))
+    size = shardSize(size, sizeOf(list, mesh));
   RankedTensorType expected = global.clone(shape);
   if (expected == local)
     return success();
@@ -58,23 +61,39 @@ static LogicalResult verifyShard(RankedTensorType global, Type local,
 // manual_computation
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifyMesh(Operation *nested, FlatSymbolRefAttr mesh,
+                                ManualComputationOp region) {
+  if (mesh == region.getMeshAttr())
+    return success();
+  InFlightDiagnostic error = nested->emitOpError()
+                             << "is over mesh " << mesh
+                             << ", the manual_computation around it over "
+                             << region.getMeshAttr();
+  error.attachNote(region.getLoc()) << "the manual_computation is here";
+  return error;
+}
+
 /// (M1)
 static LogicalResult verifyManualAxes(ManualComputationOp op, MeshOp mesh) {
-  llvm::StringSet<> seen;
-  for (AxisRefAttr axis : op.getManualAxes().getAxes()) {
-    if (!axis.isWhole())
-      return op.emitOpError() << "manual axis \"" << axis.getName()
-                              << "\": expected a whole axis";
-    if (!mesh.getMesh().getAxisSize(axis.getName())) {
-      InFlightDiagnostic error =
-          op.emitOpError() << "manual axis \"" << axis.getName()
-                           << "\" is not one of mesh @" << mesh.getSymName();
-      error.attachNote(mesh.getLoc()) << "the mesh is defined here";
+  SmallVector<AxisRefAttr> seen;
+  ArrayRef<AxisRefAttr> axes = op.getManualAxes().getAxes();
+  if (failed(verifyAxes(axes, mesh, seen,
+                        [&]() { return op.emitOpError() << "manual axes: "; })))
+    return failure();
+  for (auto outer = op->getParentOfType<ManualComputationOp>(); outer;
+       outer = outer->getParentOfType<ManualComputationOp>()) {
+    if (failed(verifyMesh(op, op.getMeshAttr(), outer)))
+      return failure();
+    for (AxisRefAttr axis : axes) {
+      if (!overlapsAny(outer.getManualAxes().getAxes(), axis, mesh.getMesh()))
+        continue;
+      InFlightDiagnostic error = op.emitOpError()
+                                 << "manual axes: axis \"" << axis.getName()
+                                 << "\" is manual already around it";
+      error.attachNote(outer.getLoc()) << "in this manual_computation, over "
+                                       << toString(outer.getManualAxes());
       return error;
     }
-    if (!seen.insert(axis.getName()).second)
-      return op.emitOpError()
-             << "manual axis \"" << axis.getName() << "\" occurs twice";
   }
   return success();
 }
@@ -83,20 +102,25 @@ static LogicalResult verifyManualAxes(ManualComputationOp op, MeshOp mesh) {
 static LogicalResult verifyDim(ManualComputationOp op, DimShardingAttr dim,
                                int64_t size, MeshAttr mesh,
                                EmitError emitError) {
-  bool hasManual = false, hasOther = false;
-  int64_t shards = 1;
+  ArrayRef<AxisRefAttr> manual = op.getManualAxes().getAxes();
+  SmallVector<AxisRefAttr> own, others;
   for (AxisRefAttr axis : dim.getAxes()) {
-    bool isManual = isNamed(axis, op.getManualAxes());
-    if (isManual && hasOther)
+    bool isManual = covers(manual, axis, mesh);
+    if (!isManual && overlapsAny(manual, axis, mesh))
+      return emitError() << "a part of axis \"" << axis.getName()
+                         << "\" is manual: expected it as parts";
+    if (isManual && !others.empty())
       return emitError() << "manual axis \"" << axis.getName()
                          << "\" stands behind another axis";
-    hasManual |= isManual;
-    hasOther |= !isManual;
-    shards *= axis.getSizeIn(mesh);
+    (isManual ? own : others).push_back(axis);
   }
-  if (hasManual && size % shards != 0)
-    return emitError() << "size " << size << " is not divisible by the "
-                       << shards << " devices along its axes";
+  int64_t rows = shardSize(size, sizeOf(own, mesh));
+  int64_t shards = sizeOf(others, mesh);
+  if (!own.empty() && rows % shards != 0)
+    return emitError() << "the shard of " << rows
+                       << " rows over manual axes is "
+                       << "not divisible by the " << shards
+                       << " devices along the axes behind";
   return success();
 }
 
@@ -145,27 +169,17 @@ LogicalResult ManualComputationOp::verify() {
       succeeded(verifyList(getOutShardings(), getResultTypes(), "result")));
 }
 
-static LogicalResult verifyMesh(Operation *nested, FlatSymbolRefAttr mesh,
-                                ManualComputationOp region) {
-  if (mesh == region.getMeshAttr())
-    return success();
-  InFlightDiagnostic error = nested->emitOpError()
-                             << "is over mesh " << mesh
-                             << ", the manual_computation around it over "
-                             << region.getMeshAttr();
-  error.attachNote(region.getLoc()) << "the manual_computation is here";
-  return error;
-}
-
 /// The axes of one attribute, be it of a collective or a sharding.
 static LogicalResult verifyAxes(Operation *nested, Attribute attr,
-                                ManualComputationOp region,
+                                ManualComputationOp region, MeshAttr mesh,
+                                ArrayRef<AxisRefAttr> manual,
                                 bool isOfCollective) {
   AxisRefAttr wrong;
   ShardingAttr sharding;
   attr.walk([&](Attribute part) {
     if (auto axis = dyn_cast<AxisRefAttr>(part))
-      if (isNamed(axis, region.getManualAxes()) != isOfCollective)
+      if (isOfCollective ? !covers(manual, axis, mesh)
+                         : overlapsAny(manual, axis, mesh))
         wrong = axis;
     if (auto inner = dyn_cast<ShardingAttr>(part))
       if (inner.getMesh() != region.getMeshAttr())
@@ -182,23 +196,41 @@ static LogicalResult verifyAxes(Operation *nested, Attribute attr,
                  : "manual: shardings here name the other axes");
 }
 
+/// The axes that collectives in the region may go over: the manual ones; all
+/// where more of them are manual once calls are inlined, as a private function
+/// may be called in another region, and casts are regions.
+static SmallVector<AxisRefAttr> collectiveAxesIn(ManualComputationOp region,
+                                                 MeshAttr mesh) {
+  auto function = region->getParentOfType<FunctionOpInterface>();
+  bool isCalled =
+      function && cast<SymbolOpInterface>(function.getOperation()).isPrivate();
+  WalkResult casts = region.getBody().walk(
+      [](AutoToManualOp) { return WalkResult::interrupt(); });
+  if (!isCalled && !casts.wasInterrupted())
+    return manualAxesIn(region);
+  return llvm::map_to_vector(mesh.getAxes(), [](MeshAxisAttr axis) {
+    return AxisRefAttr::get(axis.getContext(), axis.getName(), 1, 0);
+  });
+}
+
 /// (M4): shardings are over the axes that are not manual, collectives over
 /// those that are, all of the region's mesh.
-static LogicalResult verifyNested(Operation *nested,
-                                  ManualComputationOp region) {
-  if (isa<ManualComputationOp>(nested))
-    return nested->emitOpError("is in another manual_computation");
+static LogicalResult verifyNested(Operation *nested, ManualComputationOp region,
+                                  MeshAttr mesh, ArrayRef<AxisRefAttr> manual,
+                                  ArrayRef<AxisRefAttr> collective) {
   bool isSpmd =
       nested->getDialect() && nested->getDialect()->getNamespace() == "spmd";
   for (NamedAttribute attr : nested->getAttrs()) {
     // What a collective is over; what begins with a dialect's name is said of
     // any op.
     bool isOfCollective = isSpmd && !attr.getNameDialect();
-    if (failed(verifyAxes(nested, attr.getValue(), region, isOfCollective)))
+    if (failed(verifyAxes(nested, attr.getValue(), region, mesh,
+                          isOfCollective ? collective : manual,
+                          isOfCollective)))
       return failure();
-    auto mesh = isOfCollective ? dyn_cast<FlatSymbolRefAttr>(attr.getValue())
+    auto name = isOfCollective ? dyn_cast<FlatSymbolRefAttr>(attr.getValue())
                                : FlatSymbolRefAttr();
-    if (mesh && failed(verifyMesh(nested, mesh, region)))
+    if (name && failed(verifyMesh(nested, name, region)))
       return failure();
   }
   return success();
@@ -217,11 +249,12 @@ LogicalResult ManualComputationOp::verifyRegions() {
                            << "s but got " << local.size());
     for (auto [i, sharding, whole, part] :
          llvm::enumerate(shardings.getAsRange<ShardingAttr>(), global, local))
-      if (failed(verifyShard(cast<RankedTensorType>(whole), part,
-                             splitAxes(sharding, getManualAxes()).named,
-                             mesh.getMesh(), [&, i = i]() {
-                               return emitOpError() << kind << ' ' << i << ": ";
-                             })))
+      if (failed(verifyShard(
+              cast<RankedTensorType>(whole), part,
+              splitAxes(sharding, getManualAxes(), mesh.getMesh()).named,
+              mesh.getMesh(), [&, i = i]() {
+                return emitOpError() << kind << ' ' << i << ": ";
+              })))
         return failure();
     return success();
   };
@@ -230,8 +263,14 @@ LogicalResult ManualComputationOp::verifyRegions() {
       failed(verifyTypes(getOutShardings(), getResultTypes(),
                          yield.getValues().getTypes(), "yielded value")))
     return failure();
-  WalkResult walk = getBody().walk([&](Operation *nested) {
-    return WalkResult(verifyNested(nested, *this));
+  SmallVector<AxisRefAttr> manual = manualAxesIn(*this);
+  SmallVector<AxisRefAttr> collective = collectiveAxesIn(*this, mesh.getMesh());
+  auto walk = getBody().walk<WalkOrder::PreOrder>([&](Operation *nested) {
+    if (failed(verifyNested(nested, *this, mesh.getMesh(), manual, collective)))
+      return WalkResult::interrupt();
+    // What stands in an inner region that one has checked.
+    return isa<ManualComputationOp>(nested) ? WalkResult::skip()
+                                            : WalkResult::advance();
   });
   return failure(walk.wasInterrupted());
 }

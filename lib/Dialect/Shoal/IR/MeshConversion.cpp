@@ -193,7 +193,11 @@ AxisList shoal::manualAxesOf(BoundaryOpInterface op, const Mesh &mesh) {
 
 AxisList shoal::manualAxesAround(Operation *op, const Mesh &mesh) {
   auto around = op->getParentOfType<BoundaryOpInterface>();
-  return around ? manualAxesOf(around, mesh) : AxisList();
+  if (!around)
+    return {};
+  AxisList axes = manualAxesAround(around, mesh);
+  axes.append(manualAxesOf(around, mesh));
+  return axes;
 }
 
 static ShardingAttr findEntry(ArrayAttr shardings, unsigned index) {

@@ -312,7 +312,7 @@ private:
     FlatSymbolRefAttr outer = std::exchange(symbol, op.getManualMesh());
     for (const Boundary &boundary : boundaries)
       if (boundary.isEntry)
-        local.map(boundary.value, local.lookup(boundary.source->get()));
+        local.map(boundary.value, enterRegion(op, boundary));
     for (Region &region : op->getRegions())
       for (Operation &nested : region.front().without_terminator())
         if (failed(localize(&nested)))
@@ -322,6 +322,23 @@ private:
         local.map(boundary.value, local.lookup(boundary.source->get()));
     symbol = outer;
     return success();
+  }
+
+  /// The operand, rows past its end zero where manual axes split it.
+  Value enterRegion(BoundaryOpInterface op, const Boundary &boundary) {
+    Value value = boundary.source->get();
+    Sharding sharding = toSharding(getShardingOf(value), mesh);
+    AxisList manual = manualAxesOf(op, mesh);
+    SmallVector<int64_t> dims;
+    for (auto [d, axes] : llvm::enumerate(sharding.dims))
+      if (llvm::any_of(axes, [&](AxisId axis) {
+            return llvm::is_contained(manual, axis);
+          }))
+        dims.push_back(d);
+    auto type = cast<RankedTensorType>(value.getType());
+    return Localizer(builder, mesh, symbol, op, {}, {}, {})
+        .maskPadding(local.lookup(value), type.getShape(), sharding, dims,
+                     builder.getZeroAttr(type.getElementType()));
   }
 
   LogicalResult localizeRegion(Region &from, Region &to, Operation *op) {

@@ -23,7 +23,7 @@ from shoal.mesh import Axis
 def frame_of(importer) -> Frame:
     if not importer.shardings.frames:
         raise Unsupported("outside of a region that is written for one device")
-    return importer.shardings.frames[0]
+    return importer.shardings.frames[-1]
 
 
 def groups_of(importer, op: ir.Operation, *, ordered: bool) -> tuple[Axis, ...]:

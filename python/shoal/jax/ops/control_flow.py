@@ -25,10 +25,10 @@ def call_function(importer: Importer, op: ir.Operation, callee: str) -> list[Val
     if not region.blocks:
         raise Unsupported(f"@{callee} has no body")
     block = region.blocks[0]
+    if not importer.in_combiner and (exits := exits_of(op)):
+        return manual_call(importer, op, block, exits)
     if importer.in_combiner or importer.shardings.frames:
         return importer.inline(block, importer.operands(op))
-    if exits := exits_of(op):
-        return manual_call(importer, op, block, exits)
     attributes = {"callee": f"@{json.dumps(callee)}"}
     return importer.emit("func.call", importer.operands(op), importer.result_types(op), attributes)
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from jaxlib.mlir import ir
@@ -17,6 +17,13 @@ from shoal.jax.attributes import string
 from shoal.jax.manual import Frame
 from shoal.jax.registry import Unsupported, imports
 from shoal.mesh import Axis, Mesh, Sharding
+
+
+# What stands in a region that JAX makes of axis_index.
+_PLACE = (
+    "sdy.return", "stablehlo.constant", "stablehlo.convert", "stablehlo.divide",
+    "stablehlo.partition_id", "stablehlo.remainder",
+)  # fmt: skip
 
 
 def axes_attribute(axes: Sequence[Axis | str]) -> str:
@@ -33,12 +40,11 @@ def manual_computation(importer, op: ir.Operation) -> list[Value]:
     block = op.regions[0].blocks[0]
     meshes = {m.name: m for s in (*inputs, *outputs) if (m := importer.shardings.mesh_over(s))}
     operands = importer.operands(op)
-    if importer.shardings.frames:
-        return _nested(importer, block, operands, names, [*inputs, *outputs])
-    if not names or not meshes:
+    around = _around(importer)
+    mesh = around.mesh if around else next(iter(meshes.values()), None)
+    if not names or not mesh or around and _finds_place(op):
         return _inlined(importer, block, operands)
-    mesh = next(iter(meshes.values()))
-    frame = _frame(mesh, names)
+    own = _in_order(mesh, names)
 
     def of_sdy(shardings, types: Sequence[TensorType], what: str) -> list[Sharding]:
         return [
@@ -49,7 +55,8 @@ def manual_computation(importer, op: ir.Operation) -> list[Value]:
     results = importer.result_types(op)
     return _region(
         importer,
-        frame,
+        mesh,
+        own,
         operands,
         of_sdy(inputs, [operand.type for operand in operands], "in_shardings"),
         of_sdy(outputs, results, "out_shardings"),
@@ -59,8 +66,23 @@ def manual_computation(importer, op: ir.Operation) -> list[Value]:
     )
 
 
-def _frame(mesh: Mesh, names: Sequence[str]) -> Frame:
-    return Frame(mesh, tuple(axis for axis in mesh.axes if axis in names))
+def _in_order(mesh: Mesh, names: Collection[str]) -> tuple[str, ...]:
+    return tuple(axis for axis in mesh.axes if axis in names)
+
+
+def _around(importer) -> Frame | None:
+    """The region that is being written, if any."""
+    return importer.shardings.frames[-1] if importer.shardings.frames else None
+
+
+def _finds_place(op: ir.Operation) -> bool:
+    """Whether a region does nothing but look where the device is.
+
+    JAX writes axis_index so, in regions that leave some axes to the compiler:
+    in one that is manual along all the others, too, though none of them counts.
+    """
+    block = op.regions[0].blocks[0]
+    return not op.operands and all(inner.operation.name in _PLACE for inner in block.operations)
 
 
 def _over(sharding: Sharding, mesh: Mesh) -> Sharding:
@@ -76,25 +98,10 @@ def _inlined(importer, block: ir.Block, operands: Sequence[Value]) -> list[Value
     return importer.import_block(block)
 
 
-def _nested(importer, block, operands, names: Sequence[str], shardings) -> list[Value]:
-    """A region in a region: its ops, where it splits nothing along its own axes.
-
-    JAX writes axis_index so, in regions that leave some axes to the compiler.
-    """
-    for sharding in shardings:
-        for dim in shardy.dims_of(sdy.TensorShardingAttr(sharding)):
-            for axis in dim.axes:
-                if axis.name in names:
-                    raise Unsupported(
-                        f'nested in another and split over "{axis.name}";'
-                        " one over all these axes says the same"
-                    )
-    return _inlined(importer, block, operands)
-
-
 def _region(
     importer,
-    frame: Frame,
+    mesh: Mesh,
+    own: tuple[str, ...],
     operands: Sequence[Value],
     inputs: Sequence[Sharding],
     outputs: Sequence[Sharding],
@@ -102,7 +109,14 @@ def _region(
     arguments: Sequence[TensorType],
     write: Callable[[Sequence[Value]], list[Value]],
 ) -> list[Value]:
-    """A shoal.manual_computation; `write` makes of the region's arguments what it yields."""
+    """A shoal.manual_computation along its `own` axes, in another along those of both.
+
+    `write` makes of the region's arguments what it yields.
+    """
+    around = _around(importer)
+    if around and around.mesh.name != mesh.name:
+        raise Unsupported(f"over mesh @{mesh.name} in a region over @{around.mesh.name}")
+    frame = Frame(mesh, _in_order(mesh, {*own, *(around.axes if around else ())}))
     builder = importer.builder
     region = builder.region(arguments)
     importer.shardings.frames.append(frame)
@@ -112,8 +126,8 @@ def _region(
     finally:
         importer.shardings.frames.pop()
     attributes = {
-        "mesh": f"@{frame.mesh.name}",
-        "manual_axes": axes_attribute(frame.axes),
+        "mesh": f"@{mesh.name}",
+        "manual_axes": axes_attribute(own),
         "in_shardings": _list(inputs),
         "out_shardings": _list(outputs),
     }
@@ -142,8 +156,6 @@ class Shard:
 @imports(f"stablehlo.custom_call @{FULL_TO_SHARD}")
 def full_to_shard(importer, op: ir.Operation) -> Shard:
     value = importer.operands(op)[0]
-    if importer.shardings.frames:
-        raise Unsupported("regions for one device do not nest")
     return Shard(value, string(op, GSPMD), _sharding_of_operand(importer, op))
 
 
@@ -184,9 +196,13 @@ def manual_call(
     outputs = [_sharding_of(importer, exit, exit.results[0]) for exit in exits]
     # Without operands nothing says that some axes are not manual.
     layout = gspmd.parse(shards[0].text)[0] if shards else gspmd.Manual()
+    mesh, axes = importer.shardings.manual_axes(layout)
+    around = _around(importer)
+    own = [axis for axis in axes if not around or axis not in around.axes]
     return _region(
         importer,
-        _frame(*importer.shardings.manual_axes(layout)),
+        mesh,
+        _in_order(mesh, own),
         [shard.whole for shard in shards],
         [shard.sharding for shard in shards],
         outputs,

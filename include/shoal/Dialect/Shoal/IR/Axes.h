@@ -29,6 +29,9 @@ llvm::LogicalResult verifyAxes(mlir::ArrayRef<AxisRefAttr> axes, MeshOp mesh,
 /// Whether two (sub-)axes of `mesh` share a part of an axis.
 bool overlap(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh);
 
+/// Whether the list names all of the (sub-)axis, in whatever pieces.
+bool covers(mlir::ArrayRef<AxisRefAttr> list, AxisRefAttr axis, MeshAttr mesh);
+
 /// Whether the lists name the same parts of the same axes, in whatever order
 /// and pieces.
 bool coverSameAxes(mlir::ArrayRef<AxisRefAttr> a, mlir::ArrayRef<AxisRefAttr> b,

@@ -13,12 +13,16 @@
 
 namespace shoal {
 
-/// The axes of each dimension of `sharding` that are in `axes`, whole axes, and
+/// The axes of each dimension of `sharding` that `axes` of `mesh` cover, and
 /// those that are not.
 struct SplitAxes {
   llvm::SmallVector<llvm::SmallVector<AxisRefAttr>> named, others;
 };
-SplitAxes splitAxes(ShardingAttr sharding, AxesAttr axes);
+SplitAxes splitAxes(ShardingAttr sharding, AxesAttr axes, MeshAttr mesh);
+
+/// The axes along which the body of `region` is written for one device: its
+/// own and those of the regions around it, outermost first.
+llvm::SmallVector<AxisRefAttr> manualAxesIn(ManualComputationOp region);
 
 } // namespace shoal
 

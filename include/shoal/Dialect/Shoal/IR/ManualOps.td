@@ -34,15 +34,24 @@ def Shoal_ManualComputationOp : Shoal_Op<"manual_computation", [
     A result whose sharding does not name a manual axis is the same on all
     devices along it; the region must see to that, and the interpreter checks it.
 
+    Regions nest: one in another is written for one device along its own axes
+    too, and splits what the outer one's devices have.
+
+    A dimension of size n over p devices has shards of ceil(n / p) rows, in the
+    region as elsewhere. Of the rows past the end the region gets zeros, and
+    what it makes of them is dropped. Where something else has to fill them,
+    `pad` before the region says what.
+
     Constraints:
-    * (M1) the manual axes are distinct whole axes of the mesh;
+    * (M1) the manual axes are distinct (sub-)axes of the mesh, and of those of
+      the regions around the op none;
     * (M2) there is a sharding per operand and per result, over that mesh, of
       the tensor (S1) to (S3), without partial axes;
-    * (M3) in each dimension manual axes stand before others, and where there
-      are any, all divide the dimension evenly; arguments and yielded values
-      have the types of the shards over the manual axes;
-    * (M4) in the region shardings name no manual axis and collectives no other,
-      all of the op's mesh; there is no manual_computation in it.
+    * (M3) in each dimension manual axes stand before others, and these divide
+      the shard over the manual ones; arguments and yielded values have the
+      types of the shards over the manual axes;
+    * (M4) in the region shardings name no axis that is manual in it or around
+      it, and collectives no other, all of the op's mesh.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$manual_axes,
                        Variadic<Shoal_Tensor>:$inputs,
@@ -72,7 +81,8 @@ def Shoal_AutoToManualOp : Shoal_ManualCastOp<"auto_to_manual"> {
   let description = [{
     GShard's auto_to_manual_spmd_partition. The result is the device's shard of
     the operand. What is computed from it, up to `manual_to_auto`, is written
-    for one device, along all axes of the mesh; it may use collectives of `spmd`.
+    for one device, along all axes of the mesh that are not manual yet; it may
+    use collectives of `spmd`.
     `--shoal-form-manual-regions` makes a `manual_computation` of such a part.
     ```mlir
     %l = shoal.auto_to_manual %x <@mesh, [{"x"}, {} ]> : tensor<8x4xf32> -> tensor<4x4xf32>
@@ -80,7 +90,8 @@ def Shoal_AutoToManualOp : Shoal_ManualCastOp<"auto_to_manual"> {
     Constraints:
     * (A1) the sharding is one of the whole tensor, (S1) to (S3), and has no
       partial axes and no open dimensions;
-    * (A2) each split dimension divides evenly; the result has the shard's type.
+    * (A2) the result has the shard's type, of ceil(n / p) rows where p devices
+      split n; those past the end are zero.
   }];
 }
 
@@ -95,7 +106,8 @@ def Shoal_ManualToAutoOp : Shoal_ManualCastOp<"manual_to_auto"> {
     Constraints:
     * (A1) the sharding is one of the whole tensor, (S1) to (S3), and has no
       partial axes and no open dimensions;
-    * (A2) each split dimension divides evenly; the operand has the shard's type.
+    * (A2) the operand has the shard's type, of ceil(n / p) rows where p devices
+      split n; those past the end are dropped.
   }];
 }
 

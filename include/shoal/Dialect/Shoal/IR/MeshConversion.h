@@ -40,9 +40,11 @@ AxesAttr toAxesAttr(mlir::ArrayRef<AxisId> axes, const Mesh &mesh,
 ShardingAttr toAttr(const Sharding &sharding, const Mesh &mesh,
                     mlir::FlatSymbolRefAttr symbol);
 
-/// The axes along which the op's regions are written for one device.
+/// The axes along which the op itself says that its regions are written for one
+/// device.
 AxisList manualAxesOf(BoundaryOpInterface op, const Mesh &mesh);
-/// The axes along which `op` itself stands in such a region; none outside.
+/// The axes along which `op` itself stands in such regions, those of the
+/// outermost first; none outside.
 AxisList manualAxesAround(mlir::Operation *op, const Mesh &mesh);
 
 /// The shardings recorded on the op (`shoal.shardings`) or, for a function's
