@@ -4,9 +4,14 @@
 #include "shoal/Sharding/ExchangeCost.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 using namespace shoal;
+
+/// Kinds of devices that are looked at, at most: compile time is not to grow
+/// with the mesh without end.
+static constexpr int64_t kMostCounted = 1 << 14;
 
 BlockLayout shoal::layoutOf(const Sharding &sharding, const Mesh &mesh) {
   llvm::SmallVector<int64_t> strides(mesh.axes.size(), 1);
@@ -175,16 +180,35 @@ static void addAll(llvm::ArrayRef<CommonDigit> digits, int64_t devices,
   move(-first.digit.size);
 }
 
+/// An upper bound, for any number of devices: as if none had any element of its
+/// new block before.
+static int64_t boundOf(llvm::ArrayRef<int64_t> shape, const End &from,
+                       const End &to) {
+  int64_t block = 1, wanted = 1;
+  for (auto [n, own, others] : llvm::zip_equal(shape, from.rows, to.rows)) {
+    block *= std::min(n, own);
+    wanted *= std::min(n, others);
+  }
+  // Copies of a small block may ask for less than there are holders of it.
+  double asked = double(block) * to.copies / from.copies;
+  return std::max(wanted, static_cast<int64_t>(std::ceil(asked)));
+}
+
 int64_t shoal::exchangedElements(llvm::ArrayRef<int64_t> shape,
                                  int64_t numDevices, const BlockLayout &source,
                                  const BlockLayout &target) {
   End from(shape, numDevices, source), to(shape, numDevices, target);
-  Tally tally(shape, from, to);
-  Indices has(shape.size(), 0), wants(shape.size(), 0);
-  if (auto digits = commonDigits(source, target)) {
-    int64_t combinations = 1;
+  auto digits = commonDigits(source, target);
+  int64_t combinations = 1;
+  if (digits)
     for (const CommonDigit &common : *digits)
       combinations *= common.digit.size;
+  int64_t counted = digits ? combinations : numDevices;
+  if (std::max(counted, from.numBlocks) > kMostCounted)
+    return boundOf(shape, from, to);
+  Tally tally(shape, from, to);
+  Indices has(shape.size(), 0), wants(shape.size(), 0);
+  if (digits) {
     addAll(*digits, numDevices / combinations, has, wants, tally);
     return tally.busiest();
   }

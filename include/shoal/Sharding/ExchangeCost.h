@@ -25,8 +25,9 @@ BlockLayout layoutOf(const Sharding &sharding, const Mesh &mesh);
 /// Elements that the busiest device sends or receives, whichever is more, when
 /// a tensor of `shape` changes its layout. Each device receives the elements of
 /// its new block that are not in its old one; those who have a block share what
-/// is asked of it evenly. Padding does not travel. Takes time linear in the
-/// devices.
+/// is asked of it evenly. Padding does not travel. Devices are counted up to
+/// 16,384 that differ in what they have and want; for more, the number is that of
+/// devices that have nothing of their new block yet.
 int64_t exchangedElements(llvm::ArrayRef<int64_t> shape, int64_t numDevices,
                           const BlockLayout &source, const BlockLayout &target);
 

@@ -183,4 +183,13 @@ TEST(ExchangedElements, PositionsNeedNoCommonDigits) {
   EXPECT_EQ(exchangedElements({12, 1}, 6, source, target), 4);
 }
 
+// As for 2 devices, but for what a device has already; not one after the other.
+TEST(ExchangedElements, OfManyDevicesAreNotCounted) {
+  Mesh mesh = makeMesh({{"x", int64_t(1) << 30}});
+  EXPECT_EQ(exchangedElements({2, 3}, mesh.numDevices(),
+                              layoutOf(split({{x}, {}}), mesh),
+                              layoutOf(split({{}, {x}}), mesh)),
+            3);
+}
+
 } // namespace
