@@ -19,8 +19,8 @@ from assignment_table import Mesh, layer
 BODY = re.compile(r"^  (%.*)$", re.M)
 
 
-def stack(mesh: Mesh, variant: str, layers: int) -> str:
-    """Layers one behind the other, with weights of their own."""
+def stack(mesh: Mesh, variant: str, layers: int, shared_weights: bool) -> str:
+    """Layers one behind the other, with weights of their own or all with the same."""
     one = layer(mesh, variant)
     head, rest = one.split("func.func @moe_layer(\n")
     arguments, rest = rest.split(")\n    -> (", 1)
@@ -28,7 +28,7 @@ def stack(mesh: Mesh, variant: str, layers: int) -> str:
     results, body = rest.split(") {\n", 1)
     lines = body.split("\n  return ")[0].split("\n")
     names = re.findall(r"^  %(\w+)|, %(\w+)", "\n".join(l.split(" = ")[0] for l in lines), re.M)
-    names = {a or b for a, b in names} | {"wg", "wi", "wo"}
+    names = {a or b for a, b in names} | (set() if shared_weights else {"wg", "wi", "wo"})
     text, parameters, value = [], [arguments[0]], "x"
     for i in range(layers):
         def rename(match: re.Match) -> str:
@@ -37,7 +37,8 @@ def stack(mesh: Mesh, variant: str, layers: int) -> str:
                 return f"%{value}"
             return f"%{name}_{i}" if name in names else match.group(0)
 
-        parameters += [re.sub(r"%(\w+)", rename, a) for a in arguments[1:]]
+        if i == 0 or not shared_weights:
+            parameters += [re.sub(r"%(\w+)", rename, a) for a in arguments[1:]]
         text += [re.sub(r"%(\w+)", rename, line) for line in lines]
         value = f"y_{i}"
     result = results.split(", tensor<f32>")[0]
@@ -82,11 +83,13 @@ def main() -> None:
     parser.add_argument("--shoal-opt", default=str(root / "build/release/bin/shoal-opt"))
     parser.add_argument("--mesh", default="dp2xep2xtp2")
     parser.add_argument("--variant", default="min")
+    parser.add_argument("--shared-weights", action="store_true", help="all layers read the same weights")
     parser.add_argument("--layers", type=int, nargs="+", default=[1, 2, 4, 8, 16, 32])
     parser.add_argument("--passes", type=int, default=8, help="how many of the slowest passes to print")
     args = parser.parse_args()
     for layers in args.layers:
-        ops, seconds, passes = measure(args.shoal_opt, stack(Mesh.parse(args.mesh), args.variant, layers))
+        program = stack(Mesh.parse(args.mesh), args.variant, layers, args.shared_weights)
+        ops, seconds, passes = measure(args.shoal_opt, program)
         slowest = sorted(passes.items(), key=lambda p: -p[1])[: args.passes]
         print(f"{layers:4} layers {ops:6} ops {seconds:8.3f} s {1e6 * seconds / ops:8.1f} us an op", flush=True)
         for name, own in slowest:

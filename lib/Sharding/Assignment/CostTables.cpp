@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CostTables.h"
+#include "Keys.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
@@ -65,18 +66,6 @@ void OpClass::addLabels(const Problem &problem, AxisId axis) {
 //===----------------------------------------------------------------------===//
 // Keys
 //===----------------------------------------------------------------------===//
-
-template <typename T>
-static void addToKey(T number, std::string &key) {
-  key.append(reinterpret_cast<const char *>(&number), sizeof(number));
-}
-
-template <typename Range>
-static void addListToKey(const Range &list, std::string &key) {
-  addToKey(uint32_t(list.size()), key);
-  for (auto number : list)
-    addToKey(number, key);
-}
 
 void CostTables::addValueType(unsigned value, std::string &key) const {
   addToKey(problem.values[value].elementBytes, key);

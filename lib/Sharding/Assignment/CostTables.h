@@ -99,6 +99,8 @@ public:
   const AssignmentOptions &options;
 
   OpClass &classOf(unsigned op) { return *classes[opClasses[op]]; }
+  /// Values of one class have equal types; their reshards cost the same.
+  unsigned valueClassOf(unsigned value) const { return valueClasses[value]; }
   /// The choice; null where the rule does not allow it.
   const Choice *choice(unsigned op, ChoiceIndex index);
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Plan.h"
+#include "Keys.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
 #include <limits>
@@ -99,9 +100,30 @@ Plan::Plan(CostTables &tables, std::vector<ChoiceIndex> start)
         touched[id].push_back(value);
         neighbours[value].push_back(id);
       }
+    for (unsigned value : op.operands)
+      values[value].mostCounted = std::max<unsigned>(
+          values[value].mostCounted, llvm::count(op.operands, value) + 1);
   }
   for (unsigned value = 0; value < values.size(); ++value)
-    values[value].cost = computeCost(value);
+    updateState(value);
+}
+
+void Plan::updateState(unsigned value) {
+  ValueState &own = values[value];
+  WordKey key;
+  key.add(tables->valueClassOf(value));
+  key.add(own.made);
+  for (auto [layout, count] : own.needed) {
+    key.add(layout);
+    key.add(std::min(count, own.mostCounted));
+  }
+  auto [it, isNew] = stateIds.try_emplace(key.text(), stateIds.size());
+  if (isNew)
+    stateCosts.push_back(computeCost(value));
+  if (own.state != it->second)
+    own.changedAt = numMoves;
+  own.state = it->second;
+  own.cost = stateCosts[own.state];
 }
 
 llvm::ArrayRef<unsigned> Plan::opsNear(unsigned value, unsigned op,
@@ -189,6 +211,7 @@ void Plan::move(unsigned op, ChoiceIndex index) {
   apply(op, *current[op], *next);
   choices[op] = index;
   current[op] = next;
+  ++numMoves;
   for (unsigned value : touched[op])
-    values[value].cost = computeCost(value);
+    updateState(value);
 }

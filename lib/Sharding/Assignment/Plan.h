@@ -26,6 +26,11 @@ struct VersionTree {
 VersionTree findVersionTree(CostTables &tables, unsigned value, LayoutId made,
                             llvm::ArrayRef<LayoutId> needed);
 
+/// All that the price of a value depends on: its type, the layout it is made in
+/// and those that are needed. Of how many operands need a layout it says as
+/// much as decides whether one op alone can change that it is needed.
+using StateId = unsigned;
+
 /// A complete assignment. Every move keeps it complete and legal.
 class Plan {
 public:
@@ -45,6 +50,11 @@ public:
   std::optional<double> costChange(unsigned op, ChoiceIndex index);
   void move(unsigned op, ChoiceIndex index);
 
+  StateId stateOf(unsigned value) const { return values[value].state; }
+  /// Moves so far, and how many there were when the value's state changed last.
+  uint64_t now() const { return numMoves; }
+  uint64_t changedAt(unsigned value) const { return values[value].changedAt; }
+
   /// The distinct operands and results of an op.
   llvm::ArrayRef<unsigned> valuesOf(unsigned op) const { return touched[op]; }
   /// The op that makes a value, then its users, each once.
@@ -61,6 +71,10 @@ private:
     LayoutId made = 0;
     /// Layouts that users need, ascending, and how many operands do.
     llvm::SmallVector<std::pair<LayoutId, unsigned>, 2> needed;
+    /// One more than an op has operands of it, at most.
+    unsigned mostCounted = 1;
+    StateId state = 0;
+    uint64_t changedAt = 0;
     double cost = 0;
   };
 
@@ -69,12 +83,17 @@ private:
   /// The layouts needed other than the made one.
   llvm::SmallVector<LayoutId, 4> othersNeeded(unsigned value) const;
   double computeCost(unsigned value) const;
+  void updateState(unsigned value);
 
   CostTables *tables;
   std::vector<ChoiceIndex> choices;
   std::vector<const Choice *> current;
   std::vector<ValueState> values;
   std::vector<llvm::SmallVector<unsigned, 4>> touched, neighbours;
+  uint64_t numMoves = 0;
+  llvm::StringMap<StateId> stateIds;
+  /// By state.
+  std::vector<double> stateCosts;
 };
 
 } // namespace shoal::assignment

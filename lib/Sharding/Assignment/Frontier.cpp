@@ -1,0 +1,195 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Frontier.h"
+#include "Keys.h"
+#include "llvm/ADT/STLExtras.h"
+#include <limits>
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+static constexpr double kNone = std::numeric_limits<double>::infinity();
+
+/// The number of `value` among the distinct values of an op.
+static unsigned numberOf(const Plan &plan, unsigned op, unsigned value) {
+  llvm::ArrayRef<unsigned> values = plan.valuesOf(op);
+  return llvm::find(values, value) - values.begin();
+}
+
+Frontier::Frontier(Plan &plan)
+    : plan(plan), neighbours(plan.getTables().problem.ops.size()),
+      lastAsked(plan.getTables().problem.values.size()) {
+  llvm::StringMap<unsigned> ids;
+  for (auto [id, op] : llvm::enumerate(plan.getTables().problem.ops)) {
+    std::string key;
+    addToKey(&plan.getTables().classOf(id), key);
+    for (unsigned value : op.operands)
+      addToKey(numberOf(plan, id, value), key);
+    for (unsigned value : op.results)
+      addToKey(numberOf(plan, id, value), key);
+    kinds.push_back(ids.try_emplace(key, ids.size()).first->second);
+  }
+}
+
+void Frontier::begin(AxisId newAxis) {
+  axis = newAxis;
+  ++chain;
+  open.clear();
+  queue.clear();
+}
+
+Frontier::Neighbour &Frontier::touch(unsigned op) {
+  Neighbour &neighbour = neighbours[op];
+  if (neighbour.chain == chain)
+    return neighbour;
+  neighbour.chain = chain;
+  neighbour.isDone = neighbour.isQueued = neighbour.hasNewWish = false;
+  neighbour.wishes.clear();
+  neighbour.place = open.size();
+  open.push_back({op, kNone});
+  return neighbour;
+}
+
+void Frontier::close(unsigned op) {
+  Neighbour &neighbour = touch(op);
+  neighbour.isDone = true;
+  neighbours[open.back().op].place = neighbour.place;
+  open[neighbour.place] = open.back();
+  open.pop_back();
+}
+
+int Frontier::locationOf(unsigned op, unsigned value) const {
+  const AssignmentProblem::Op &graphOp = plan.getTables().problem.ops[op];
+  const Choice &choice = plan.resolved(op);
+  for (auto [operand, layout] :
+       llvm::zip_equal(graphOp.operands, choice.operands))
+    if (operand == value)
+      return plan.getTables().location(layout, axis);
+  size_t result = llvm::find(graphOp.results, value) - graphOp.results.begin();
+  return plan.getTables().location(choice.results[result], axis);
+}
+
+void Frontier::expand(unsigned op) {
+  close(op);
+  for (unsigned value : plan.valuesOf(op))
+    askNear(value, op);
+}
+
+void Frontier::askNear(unsigned value, unsigned op) {
+  int location = locationOf(op, value);
+  llvm::ArrayRef<unsigned> all = plan.opsOf(value);
+  // No chain moves all users of a value that more ops read, such as weights
+  // that all layers share; looking at each of them from each would make the
+  // search quadratic.
+  llvm::ArrayRef<unsigned> near =
+      plan.opsNear(value, op, plan.getTables().options.maxMovesPerChain);
+  unsigned first = near.begin() - all.begin(), last = first + near.size();
+  Asked &asked = lastAsked[value];
+  bool isSame = asked.chain == chain && asked.location == location &&
+                plan.changedAt(value) <= asked.at && first <= asked.last &&
+                asked.first <= last;
+  if (!isSame)
+    asked = {chain, location, first, first, 0};
+  for (unsigned i = first; i < last; ++i)
+    if ((i < asked.first || i >= asked.last) &&
+        plan.getTables().classOf(all[i]).numLabels(axis) > 1)
+      ask(all[i], value, location);
+  asked.first = std::min(asked.first, first);
+  asked.last = std::max(asked.last, last);
+  asked.at = plan.now();
+}
+
+void Frontier::ask(unsigned op, unsigned value, int location) {
+  Neighbour &neighbour = touch(op);
+  if (neighbour.isDone)
+    return;
+  Wish wish{numberOf(plan, op, value), location};
+  auto *place = llvm::lower_bound(neighbour.wishes, wish);
+  if (place == neighbour.wishes.end() || *place != wish) {
+    neighbour.wishes.insert(place, wish);
+    neighbour.hasNewWish = true;
+  }
+  if (neighbour.isQueued)
+    return;
+  neighbour.isQueued = true;
+  queue.push_back(op);
+}
+
+bool Frontier::grants(unsigned op, const Choice &choice,
+                      llvm::ArrayRef<Wish> wishes) const {
+  const AssignmentProblem::Op &graphOp = plan.getTables().problem.ops[op];
+  return llvm::any_of(wishes, [&](const Wish &wish) {
+    unsigned value = plan.valuesOf(op)[wish.value];
+    auto isThere = [&](auto pair) {
+      auto [own, layout] = pair;
+      return own == value &&
+             plan.getTables().location(layout, axis) == wish.location;
+    };
+    return llvm::any_of(llvm::zip_equal(graphOp.operands, choice.operands),
+                        isThere) ||
+           llvm::any_of(llvm::zip_equal(graphOp.results, choice.results),
+                        isThere);
+  });
+}
+
+Frontier::Move Frontier::findBest(unsigned op,
+                                  llvm::ArrayRef<Wish> wishes) const {
+  CostTables &tables = plan.getTables();
+  const OpClass &opClass = tables.classOf(op);
+  ChoiceIndex current = plan.choiceOf(op);
+  Move best{0, kNone};
+  for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
+    ChoiceIndex next = opClass.withLabel(current, axis, label);
+    const Choice *choice = next == current ? nullptr : tables.choice(op, next);
+    if (!choice || !grants(op, *choice, wishes))
+      continue;
+    double change = *plan.costChange(op, next);
+    if (change < best.change)
+      best = {next, change};
+  }
+  return best;
+}
+
+void Frontier::update(unsigned op) {
+  Neighbour &neighbour = neighbours[op];
+  neighbour.isQueued = false;
+  if (neighbour.isDone)
+    return;
+  llvm::ArrayRef<unsigned> values = plan.valuesOf(op);
+  if (!neighbour.hasNewWish && llvm::all_of(values, [&](unsigned value) {
+        return plan.changedAt(value) <= neighbour.foundAt;
+      }))
+    return;
+  neighbour.hasNewWish = false;
+  neighbour.foundAt = plan.now();
+  WordKey key;
+  key.add(kinds[op]);
+  key.add(axis);
+  key.addLong(plan.choiceOf(op));
+  for (unsigned value : values)
+    key.add(plan.stateOf(value));
+  for (const Wish &wish : neighbour.wishes) {
+    key.add(wish.value);
+    key.add(wish.location);
+  }
+  auto [it, isNew] = bestMoves.try_emplace(key.text());
+  if (isNew)
+    it->second = findBest(op, neighbour.wishes);
+  neighbour.index = it->second.index;
+  open[neighbour.place].change = it->second.change;
+}
+
+std::optional<Candidate> Frontier::findNext() {
+  for (unsigned op : queue)
+    update(op);
+  queue.clear();
+  Open best{0, kNone};
+  for (const Open &next : open)
+    if (next.change < best.change ||
+        (next.change == best.change && next.op < best.op))
+      best = next;
+  if (best.change == kNone)
+    return std::nullopt;
+  return Candidate{best.op, neighbours[best.op].index, best.change};
+}
