@@ -21,6 +21,18 @@
 // LOCAL: shoal.custom_call "weighted_product"{{.*}} : (tensor<4x6xf32>, tensor<6x6xf32>) -> tensor<4x6xf32>
 // LOCAL: spmd.all_reduce sum @mesh {"b"}
 
+// Rows and the sum do not divide: zeros past the end add nothing.
+// RUN: shoal-run %t/padded.mlir --custom-calls=%t/libkernels.so --random-inputs=3 --compare | FileCheck %s
+// RUN: shoal-opt %t/padded.mlir --shoal-partition | FileCheck %s --check-prefix=PADDED
+// RUN: shoalc %t/padded.mlir -o %t/padded --link %t/kernels.o
+// RUN: %mpirun -n 4 %t/padded --random-inputs=3 --output-dir %t/actual
+// RUN: shoal-run %t/padded.mlir --custom-calls=%t/libkernels.so --random-inputs=3 --devices=4 --output-dir=%t/expected
+// RUN: cmp %t/actual/y.npy %t/expected/y.npy
+// PADDED: arith.select {{.*}} : tensor<4x7xi1>, tensor<4x7xf32>
+// PADDED: arith.select {{.*}} : tensor<7x6xi1>, tensor<7x6xf32>
+// PADDED: shoal.custom_call "weighted_product"{{.*}} : (tensor<4x7xf32>, tensor<7x6xf32>) -> tensor<4x6xf32>
+// PADDED: spmd.all_reduce sum @mesh {"b"}
+
 // What goes wrong is said.
 // RUN: not shoal-run %t/rule.mlir --random-inputs=3 2>&1 | FileCheck %s --check-prefix=NO-LIBRARY
 // NO-LIBRARY: error: 'shoal.custom_call' op no library has a function "weighted_product": shoal-run --custom-calls names libraries
@@ -61,6 +73,20 @@ func.func @main(%x: tensor<8x12xf32>, %w: tensor<12x6xf32>) -> (tensor<8x6xf32> 
   %y = shoal.custom_call "weighted_product"(%xs, %ws) {rule = "ik,kj->ij", sums = "k", config = "2"} : (tensor<8x12xf32>, tensor<12x6xf32>) -> tensor<8x6xf32>
   %ys = shoal.sharding_constraint %y <@mesh, [{"a"}, {}]> : tensor<8x6xf32>
   return %ys : tensor<8x6xf32>
+}
+
+//--- padded.mlir
+
+shoal.mesh @mesh = <["a" = 2, "b" = 2]>
+func.func @main(%x: tensor<7x13xf32>, %w: tensor<13x6xf32>) -> (tensor<7x6xf32> {shoal.name = "y"}) {
+  %one = arith.constant dense<1.0> : tensor<7x13xf32>
+  %e = arith.addf %x, %one : tensor<7x13xf32>
+  %xs = shoal.sharding_constraint %e <@mesh, [{"a"}, {"b"}]> : tensor<7x13xf32>
+  %v = arith.addf %w, %w : tensor<13x6xf32>
+  %ws = shoal.sharding_constraint %v <@mesh, [{"b"}, {}]> : tensor<13x6xf32>
+  %y = shoal.custom_call "weighted_product"(%xs, %ws) {rule = "ik,kj->ij", sums = "k", padded = "ik", config = "2"} : (tensor<7x13xf32>, tensor<13x6xf32>) -> tensor<7x6xf32>
+  %ys = shoal.sharding_constraint %y <@mesh, [{"a"}, {}]> : tensor<7x6xf32>
+  return %ys : tensor<7x6xf32>
 }
 
 //--- fails.mlir

@@ -4,6 +4,7 @@
 #include "mlir/IR/AttrTypeSubElements.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/DeviceAssignment.h"
 #include "shoal/Transforms/Import/Passes.h"
 
@@ -149,6 +150,7 @@ void MeshRewriter::addReplacements() {
 }
 
 LogicalResult MeshRewriter::rewrite(Operation *op) {
+  keepWrittenShardings(op, symbol);
   bool isOverMesh = op->getAttrOfType<FlatSymbolRefAttr>("mesh") == symbol;
   (isOverMesh ? axes : shardings).replaceElementsIn(op);
   if (!unknown)

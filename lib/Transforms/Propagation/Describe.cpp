@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Extract.h"
+#include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/Propagation.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -44,6 +45,13 @@ std::string shoal::describeResult(func::FuncOp function, unsigned index) {
                   function.getResultAttr(index, kNameAttr));
 }
 
+std::string shoal::describeBoundary(Operation *region, unsigned index,
+                                    bool isEntry) {
+  unsigned place = isEntry ? index : region->getNumOperands() + index;
+  return (isEntry ? "operand " : "result ") + std::to_string(index) + " of " +
+         describeOp(region) + writtenSharding(region, place);
+}
+
 static std::string withLocation(const std::string &text, Location location) {
   std::string where = describeLocation(location);
   return where.empty() ? text : text + " at " + where;
@@ -51,21 +59,22 @@ static std::string withLocation(const std::string &text, Location location) {
 
 std::string ExtractedProblem::describe(unsigned op) const {
   const ProblemOp &origin = ops[op];
+  func::FuncOp program = function;
   if (origin.isArgument()) {
-    unsigned index = origin.index;
-    return withLocation(
-        describeArgument(const_cast<ExtractedProblem *>(this)->function, index),
-        values[problem.ops[op].results[0]].getLoc());
+    return withLocation(describeArgument(program, origin.index) +
+                            writtenArgument(program, origin.index),
+                        values[problem.ops[op].results[0]].getLoc());
   }
   if (origin.isResult)
-    return describeResult(const_cast<ExtractedProblem *>(this)->function,
-                          origin.index) +
-           " of @" + function->getAttrOfType<StringAttr>("sym_name").str();
+    return describeResult(program, origin.index) +
+           writtenResult(program, origin.index) + " of @" +
+           program.getSymName().str();
   std::string text = describeOp(origin.op);
   if (const auto &boundary = problem.ops[op].boundary)
-    text = (boundary->isEntry ? "operand " : "result ") +
-           std::to_string(origin.index) + " of " + text;
-  return withLocation(text, origin.op->getLoc());
+    return withLocation(
+        describeBoundary(origin.op, origin.index, boundary->isEntry),
+        origin.op->getLoc());
+  return withLocation(text + writtenSharding(origin.op), origin.op->getLoc());
 }
 
 std::string ExtractedProblem::describeUse(unsigned op, unsigned operand) const {
@@ -74,7 +83,7 @@ std::string ExtractedProblem::describeUse(unsigned op, unsigned operand) const {
   OpOperand *use = ops[op].operands[operand];
   Operation *user = use->getOwner();
   return "operand " + std::to_string(use->getOperandNumber()) + " of " +
-         withLocation(describeOp(user), user->getLoc());
+         withLocation(describeOp(user) + writtenSharding(user), user->getLoc());
 }
 
 /// `from shoal.sharding_constraint at moe.mlir:6:12 via math.exp, shoal.slice`:

@@ -3,6 +3,7 @@
 
 #include "Extract.h"
 #include "mlir/IR/AsmState.h"
+#include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "shoal/Transforms/Propagation/Passes.h"
@@ -93,6 +94,8 @@ void Explainer::printResult(unsigned index) {
   os << "  " << describeResult(function, index) << " : "
      << function.getResultTypes()[index] << ' ';
   printSharding(sharding);
+  if (std::string text = writtenResult(function, index); !text.empty())
+    os << "  [as" << text << ']';
   os << '\n';
 }
 
@@ -154,9 +157,7 @@ std::string Explainer::originOfBoundary(OpOperand *use) {
   if (!isEntry && !(isa<BoundaryOpInterface>(region) &&
                     user->hasTrait<OpTrait::IsTerminator>()))
     return {};
-  std::string text = (isEntry ? "operand " : "result ") +
-                     std::to_string(use->getOperandNumber()) + " of " +
-                     describeOp(region);
+  std::string text = describeBoundary(region, use->getOperandNumber(), isEntry);
   std::string where = describeLocation(region->getLoc());
   return where.empty() ? text : text + " at " + where;
 }

@@ -68,6 +68,9 @@ mlir::FailureOr<ExtractedProblem> extractProblem(mlir::func::FuncOp function,
 
 /// `shoal.einsum "GSM,ME->GSE"`.
 std::string describeOp(mlir::Operation *op);
+/// `operand 0 of shoal.manual_computation`, or `result 0 of` it.
+std::string describeBoundary(mlir::Operation *region, unsigned index,
+                             bool isEntry);
 /// `moe.mlir:12:8`; empty where the location names no file.
 std::string describeLocation(mlir::Location location);
 /// `argument 0 "x"`, `result 1 "aux"`: with its `shoal.name`.

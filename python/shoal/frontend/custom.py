@@ -27,6 +27,7 @@ def custom_call(
     *,
     rule: str | None = None,
     sums: str = "",
+    padded: str = "",
     config: str = "",
 ) -> list[Value]:
     """Calls the C function of this name; shoal/Runtime/CustomCall.h has its type.
@@ -35,6 +36,7 @@ def custom_call(
     rule: how the call may be split, a letter per dimension, "bi,ij->bj"; a
       dimension "." and, without a rule, all dimensions are whole on each device.
     sums: letters whose splits give results to be added up.
+    padded: letters that need not divide: rows past the end are zero in operands.
     config: what the function gets as text.
     """
     check(results, "custom_call: no results")
@@ -42,6 +44,7 @@ def custom_call(
     attributes = {"target": ir.quoted(target)}
     attributes |= {} if rule is None else {"rule": ir.quoted(rule)}
     attributes |= {"sums": ir.quoted(sums)} if sums else {}
+    attributes |= {"padded": ir.quoted(padded)} if padded else {}
     attributes |= {"config": ir.quoted(config)} if config else {}
     types = [(spec.shape, spec.dtype) for spec in results]
     return emit("shoal.custom_call", values, types, attributes)

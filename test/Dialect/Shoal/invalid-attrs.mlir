@@ -187,6 +187,13 @@ func.func private @misspelt(tensor<4xf32> {shoal.shading = "x"})
 
 // -----
 
+// expected-error@+1 {{argument 0: expected shoal.written to be a string}}
+func.func @written(%x: tensor<8xf32> {shoal.written = 3 : i32}) {
+  return
+}
+
+// -----
+
 func.func @one_sharding_per_result(%x: tensor<4xf32>) {
   // expected-error@+1 {{expected shoal.shardings to list one sharding per result}}
   %0 = math.exp %x {shoal.shardings = []} : tensor<4xf32>

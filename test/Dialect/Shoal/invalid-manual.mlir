@@ -473,6 +473,24 @@ func.func @rule_sums(%x: tensor<8x4xf32>) {
 
 // -----
 
+// (K6)
+func.func @padded_without_rule(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{padded: expected a rule beside it}}
+  %0 = shoal.custom_call "f"(%x) {padded = "i"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+// (K6)
+func.func @padded_whole(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{padded: expected a letter of operands that is in results or in sums but got 'j'}}
+  %0 = shoal.custom_call "f"(%x) {rule = "ij->i.", padded = "ij"} : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
 // (K4)
 func.func @identity_types(%x: tensor<8x4xf32>) {
   // expected-error@+1 {{target "Sharding": expected results of the operands' types}}

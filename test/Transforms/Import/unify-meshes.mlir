@@ -14,6 +14,7 @@ shoal.mesh @experts = <["edp" = 2, "ep" = 4, "pp" = 1]>
 func.func @f(%x: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@experts, [{"edp"}, {"ep"}]>},
              %y: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@attention, [{"tp"}, {}]>}) -> tensor<8x16xf32> {
   // CHECK: <@attention, [{?}, {"dp":(2)2, ?}p1], replicated = {"tp"}>
+  // CHECK-SAME: shoal.written = ["<@experts, [{?}, {\22ep\22:(1)2, ?}p1], replicated = {\22ep\22:(2)2}>"]
   %a = shoal.sharding_constraint %x <@experts, [{?}, {"ep":(1)2, ?}p1], replicated = {"ep":(2)2}> : tensor<8x16xf32>
   // CHECK: <@attention, [{}, {}]>
   %b = shoal.sharding_constraint %y <@experts, [{"pp"}, {}]> : tensor<8x16xf32>

@@ -41,6 +41,19 @@ func.func @uneven(%x: tensor<7x4xf32>) -> tensor<7x4xf32> {
 
 // -----
 
+// Unless it says that zeros there are all right.
+shoal.mesh @mesh = <["x" = 2]>
+// CHECK-LABEL: @padded
+// CHECK-NOT: shoal.reshard
+// CHECK: shoal.custom_call "kernel"{{.*}}shoal.shardings = [#shoal.sharding<@mesh, [{"x"}, {}]>]
+func.func @padded(%x: tensor<7x4xf32>) -> tensor<7x4xf32> {
+  %xs = shoal.sharding_constraint %x <@mesh, [{"x"}, {}]> : tensor<7x4xf32>
+  %y = shoal.custom_call "kernel"(%xs) {rule = "i.->i.", padded = "i"} : (tensor<7x4xf32>) -> tensor<7x4xf32>
+  return %y : tensor<7x4xf32>
+}
+
+// -----
+
 // What is built in needs no rule.
 shoal.mesh @mesh = <["x" = 2]>
 // CHECK-LABEL: @identity

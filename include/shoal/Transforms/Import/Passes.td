@@ -100,7 +100,8 @@ def UnifyMeshes : Pass<"shoal-unify-meshes", "::mlir::ModuleOp"> {
     axis one of its digits; what another mesh calls `"ep"` is here called by the
     axes of the first mesh that are the same digits. From then on the program
     has one mesh, but for device orders, and a reshard between the meshes is
-    like any other. A mesh with `device_ids` of its own keeps them.
+    like any other. A mesh with `device_ids` of its own keeps them. What an
+    annotation was before stays beside it, as `shoal.written`, for messages.
 
     An error where the meshes differ in the number of devices, or where an axis
     is no product of (sub-)axes of the first mesh, as one of 2 within 3 x 2.

@@ -39,6 +39,8 @@ public:
 
   void setKinds(const CallRule &parts) {
     for (auto [letter, factor] : factors) {
+      if (op.getPadded().value_or("").contains(letter))
+        rule.factors[factor].needsEvenSplit = false;
       auto isIn = [letter = letter](StringRef part) {
         return part.contains(letter);
       };

@@ -112,6 +112,8 @@ LogicalResult CustomCallOp::verify() {
   if (!getRule()) {
     if (getSums())
       return emitOpError("sums: expected a rule beside it");
+    if (getPadded()) // (K6)
+      return emitOpError("padded: expected a rule beside it");
     return success();
   }
   std::optional<CallRule> rule = CallRule::parse(*getRule());
@@ -127,6 +129,13 @@ LogicalResult CustomCallOp::verify() {
     if (!occursIn(rule->operands, letter) || occursIn(rule->results, letter))
       return emitOpError() << "sums: expected a letter of operands alone but "
                               "got '"
+                           << letter << '\'';
+  for (char letter : getPadded().value_or("")) // (K6)
+    if (letter == '.' || !occursIn(rule->operands, letter) ||
+        !(occursIn(rule->results, letter) ||
+          getSums().value_or("").contains(letter)))
+      return emitOpError() << "padded: expected a letter of operands that is "
+                              "in results or in sums but got '"
                            << letter << '\'';
   return success();
 }

@@ -17,6 +17,7 @@
 #include "shoal/Dialect/Shoal/IR/RegionOps.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Dialect/Shoal/IR/WindowOps.h"
+#include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -150,6 +151,11 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
     if (kind == "argument" && isa<UnitAttr>(attribute.getValue()))
       return success();
     return fail() << kDonatedAttr << " is a unit attribute of arguments";
+  }
+  if (attribute.getName() == kWrittenAttr) {
+    if (isa<StringAttr>(attribute.getValue()))
+      return success();
+    return fail() << "expected " << kWrittenAttr << " to be a string";
   }
   if (attribute.getName() != kShardingAttr)
     return fail() << "unknown attribute " << attribute.getName();

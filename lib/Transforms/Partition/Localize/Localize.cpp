@@ -7,6 +7,7 @@
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "shoal/Transforms/Partition/Passes.h"
 
@@ -72,6 +73,7 @@ private:
       localArgumentTypes.push_back(localType(type, *sharding, mesh));
       function.setArgAttr(argument.getArgNumber(), kGlobalTypeAttr,
                           TypeAttr::get(type));
+      function.removeArgAttr(argument.getArgNumber(), kWrittenAttr);
       local.map(argument, function.front().addArgument(
                               localArgumentTypes.back(), argument.getLoc()));
     }
@@ -249,6 +251,8 @@ private:
         return op->emitError()
                << "result " << i << ": expected a tensor with a sharding";
       function.setResultAttr(i, kGlobalTypeAttr, TypeAttr::get(type));
+      function.removeResultAttr(
+          i, StringAttr::get(function.getContext(), kWrittenAttr));
       operands.push_back(local.lookup(operand));
       localResultTypes.push_back(localType(type, toSharding(attr, mesh), mesh));
     }

@@ -121,4 +121,5 @@ void shoal::registerLocalizeModels(DialectRegistry &registry) {
   registerOrderingLocalizeModels(registry);
   registerStructureLocalizeModels(registry);
   registerReshapeLocalizeModels(registry);
+  registerCustomCallLocalizeModel(registry);
 }

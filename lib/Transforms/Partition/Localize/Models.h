@@ -25,6 +25,7 @@ void registerOrderingLocalizeModels(mlir::DialectRegistry &registry);
 /// slice, pad, reverse, concatenate.
 void registerStructureLocalizeModels(mlir::DialectRegistry &registry);
 void registerReshapeLocalizeModels(mlir::DialectRegistry &registry);
+void registerCustomCallLocalizeModel(mlir::DialectRegistry &registry);
 
 } // namespace shoal
 

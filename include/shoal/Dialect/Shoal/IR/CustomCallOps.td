@@ -21,7 +21,9 @@ def Shoal_CustomCallOp : Shoal_Op<"custom_call",
     is in operands and results may be split: the call on shards makes the shards
     of the results. So may one of a letter in `sums`: the results are then
     summed over the devices. Others, and those written `.`, are whole on every
-    device. Splits are even, so that the function sees no padding.
+    device. Splits are even, so that the function sees no padding, but for
+    letters in `padded`: shards of n rows over p devices then have ceil(n / p)
+    rows, those past the end zero in operands and dropped of results.
     ```mlir
     %y = shoal.custom_call "my_kernel"(%x, %w) {rule = "bi,ij->bj", sums = "i", config = "fast"}
        : (tensor<8x16xf32>, tensor<16x4xf32>) -> tensor<8x4xf32>
@@ -38,10 +40,13 @@ def Shoal_CustomCallOp : Shoal_Op<"custom_call",
     * (K3) letters of `sums` are in operands and in no result;
     * (K4) an identity has operands and results of the same types;
     * (K5) the target is of letters, digits, `_`, `.` and `$`, `config` without
-      zero bytes.
+      zero bytes;
+    * (K6) letters of `padded` may be split: they are in operands, and in
+      results or in `sums`.
   }];
   let arguments = (ins StrAttr:$target, Variadic<Shoal_Tensor>:$inputs,
                        OptionalAttr<StrAttr>:$rule, OptionalAttr<StrAttr>:$sums,
+                       OptionalAttr<StrAttr>:$padded,
                        OptionalAttr<StrAttr>:$config);
   let results = (outs Variadic<Shoal_Tensor>:$results);
   let assemblyFormat = [{
