@@ -39,6 +39,7 @@ def test_benchmark_has_all_parts(programs, tmp_path):
     report = json.loads(output.read_text())
     assert report["not run"] == []
     assert report["product"]["tflops"] > 0
+    assert report["product_f8"]["of_product"] > 0
     assert report["copy"]["gigabytes_per_second"] > 0
     mixtral, gshard = report["layers"].values()
     assert set(mixtral["parts"]) == {"layer", "gate", "dispatch", "experts", "combine"}

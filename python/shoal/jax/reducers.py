@@ -16,6 +16,8 @@ from shoal.jax.types import bits, element_of, is_unsigned
 # Shoal's ReduceKind for StableHLO's ops; spelled as attributes.
 _OPS = ("add", "multiply", "maximum", "minimum", "and", "or")
 KINDS = {name: f"{number} : i32" for number, name in enumerate(_OPS)}
+# Those that round.
+SUMS = ("add", "multiply")
 
 _AS_LOGIC = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
 
@@ -54,6 +56,8 @@ def is_identity(
 
 def _range(element: str, unsigned: bool) -> tuple[float | int, float | int]:
     """The smallest and the largest number."""
+    if element == "f8E4M3FN":  # has no infinity
+        return -448.0, 448.0
     if not element.startswith("i"):
         return -math.inf, math.inf
     if unsigned:

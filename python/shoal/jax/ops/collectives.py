@@ -14,6 +14,7 @@ from shoal.jax.attributes import find, integer
 from shoal.jax.devices import Digit, stride_of
 from shoal.jax.manual import Frame, Shift, has_move, shifts_of
 from shoal.jax.ops.manual import axes_attribute
+from shoal.jax.reducers import SUMS
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_unsigned
 from shoal.mesh import Axis
@@ -127,7 +128,8 @@ def _reduced(importer, op: ir.Operation, name: str, attributes, value, operand, 
     )
     value = importer.arith.flip_sign_bit(value) if is_flipped else value
     spelled = {"kind": f"{_KINDS[kind]} : i32", **attributes}
-    result = importer.emit(name, [value], type, spelled)[0]
+    write = importer.arith.summed if kind in SUMS else importer.arith.op
+    result = write(name, [value], type, spelled)
     return importer.arith.flip_sign_bit(result) if is_flipped else result
 
 
