@@ -40,7 +40,10 @@ func.func @f(%x: tensor<9x6xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}
   %zero = arith.constant dense<0.0> : tensor<9x6xf8E4M3FN>
   %numbers = arith.select %isnan, %zero, %a : tensor<9x6xi1>, tensor<9x6xf8E4M3FN>
   %a32 = arith.extf %numbers : tensor<9x6xf8E4M3FN> to tensor<9x6xf32>
-  %sum = arith.subf %a32, %b32 : tensor<9x6xf32>
+  %least = arith.constant dense<-6.0e+04> : tensor<f32>
+  %largest = arith.constant dense<6.0e+04> : tensor<f32>
+  %finite = shoal.clamp %least, %b32, %largest : tensor<f32>, tensor<9x6xf32>, tensor<f32>
+  %sum = arith.subf %a32, %finite : tensor<9x6xf32>
   %g = shoal.gather %numbers, %rows offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1 slice_sizes = [1, 6]
      : (tensor<9x6xf8E4M3FN>, tensor<4x1xi32>) -> tensor<4x6xf8E4M3FN>
   // Zeros of one sign: which of the two is larger depends on their order.

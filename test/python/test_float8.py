@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import shoal
-from shoal_testing import load_results, mpirun, save_inputs, shoal_run, shoalc
+from shoal_testing import BIN, ROOT, load_results, mpirun, needs_emulation, relative_difference
+from shoal_testing import run, save_inputs, shoal_run, shoalc
 
 TYPES = {"f8E4M3FN": ml_dtypes.float8_e4m3fn, "f8E5M2": ml_dtypes.float8_e5m2}
 WIDE = {"f32": np.float32, "f64": np.float64, "bf16": ml_dtypes.bfloat16, "f16": np.float16}
@@ -156,3 +157,19 @@ def test_frontend_errors(function, message):
     x, w = np.ones((4, 4), ml_dtypes.float8_e4m3fn), np.ones((4, 4), ml_dtypes.float8_e5m2)
     with pytest.raises(shoal.ShoalError, match=message):
         shoal.compile(function, (x, w))
+
+
+@needs_emulation
+def test_products_on_devices_with_and_without_eight_bits(tmp_path):
+    """sm_80 multiplies the same numbers as bf16; scales apply to sums of f32."""
+    source, executable = ROOT / "test/Execution/cuda-float8.mlir", tmp_path / "f"
+    compiled = run(BIN / "shoalc", source, "-o", executable, "--target=cuda", "--cuda-arch=emulated")
+    compiled.expect_success()
+    assert compiled.stderr.count("remark: a product of f8 by floats of 16 bits") == 2
+    for capability in ("90", "80"):
+        command = ("env", f"SHOAL_EMULATED_CAPABILITY={capability}", executable, "--random-inputs=1")
+        run(*command, "--output-dir", tmp_path / capability).expect_success()
+    names = ["result0", "result2", "result4", "result5", "result6", "result7"]
+    old, new = load_results(tmp_path / "80", names), load_results(tmp_path / "90", names)
+    for name in names:
+        assert relative_difference(old[name], new[name]) < 1e-5

@@ -271,9 +271,10 @@ private:
     if (!isFloat8)
       return;
     if (std::optional<std::string> obstacle = findObstacle(call))
-      call->emitRemark() << "a product of f8 by floats of 16 bits, not by "
-                            "cuBLASLt's of 8 bits: "
-                         << *obstacle;
+      emitRemark(call.getLoc())
+          << "a product of f8 by floats of 16 bits, not by cuBLASLt's of 8 "
+             "bits: "
+          << *obstacle;
   }
 };
 
