@@ -135,7 +135,7 @@ def test_frontend():
     w = generator.standard_normal((32, 16)).astype(ml_dtypes.float8_e5m2)
     a, b = np.float32(0.25), np.float32(3)
     exe = shoal.compile(scaled, (x, w, a, b))
-    y, half, transposed, total = exe.run(x, w, a, b)
+    y, half, transposed, total = exe.run((x, w, a, b))
     product = x.astype(np.float64) @ w.astype(np.float64)
     np.testing.assert_allclose(y, product * 0.75, rtol=1e-5, atol=1e-5)
     np.testing.assert_allclose(half, product.T, rtol=1e-3, atol=1e-3)

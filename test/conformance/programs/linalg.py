@@ -107,7 +107,7 @@ def float8_matmul(x, w):
     return jnp.matmul(x, w, preferred_element_type=jnp.float32)
 
 
-@program("x=2 y=4", "f32[16@x,32] f32[32,16@y]", out=P("x", "y"))
+@program("x=2 y=4", "f32[16@x,32] f32[32,16@y]")
 def float8_matmul_scaled(x, w):
     """Quantised with a scale for each tensor, as layers in 8 bits do."""
     sx, sw = jnp.max(jnp.abs(x)) / 448, jnp.max(jnp.abs(w)) / 448
