@@ -3,14 +3,17 @@
 
 // The pass --shoal-expand-narrow-floats.
 
+#include "ExpandFloat8.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 
 using namespace mlir;
+using shoal::isFloat8;
 
 namespace shoal {
 #define GEN_PASS_DEF_EXPANDNARROWFLOATS
@@ -50,12 +53,14 @@ static Value roundToOdd(OpBuilder &builder, Location loc, Value wide) {
 
 namespace {
 
-struct RoundDoubleToBFloat : OpRewritePattern<arith::TruncFOp> {
+struct RoundDoubleOnce : OpRewritePattern<arith::TruncFOp> {
   using OpRewritePattern::OpRewritePattern;
 
   LogicalResult matchAndRewrite(arith::TruncFOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getType().isBF16() || !op.getIn().getType().isF64())
+    if (!op.getType().isBF16() && !isFloat8(op.getType()))
+      return failure();
+    if (!op.getIn().getType().isF64())
       return failure();
     Value single = roundToOdd(rewriter, op.getLoc(), op.getIn());
     rewriter.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), single);
@@ -83,7 +88,8 @@ struct ExtendFma : OpRewritePattern<math::FmaOp> {
 
   LogicalResult matchAndRewrite(math::FmaOp op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.getType().isBF16() && !op.getType().isF16())
+    if (!isa<FloatType>(op.getType()) ||
+        op.getType().getIntOrFloatBitWidth() >= 32)
       return failure();
     SmallVector<Value> operands;
     for (Value operand : op->getOperands())
@@ -110,8 +116,9 @@ struct ExpandNarrowFloats
         extend.setFastmath(arith::FastMathFlags::none);
     });
     RewritePatternSet patterns(&getContext());
-    patterns.add<RoundDoubleToBFloat, ExtendBFloatToDouble, ExtendFma>(
+    patterns.add<RoundDoubleOnce, ExtendBFloatToDouble, ExtendFma>(
         &getContext());
+    shoal::populateExpandFloat8Patterns(patterns);
     if (!keepConversions)
       arith::populateExpandBFloat16Patterns(patterns);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns))))

@@ -29,7 +29,8 @@ static Value getPointer(OpBuilder &builder, Location loc, Value buffer) {
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), integer);
 }
 
-/// The runtime's einsum takes one or two operands, its sort and a launch any
+/// The runtime's einsum takes one or two operands, a scaled one scales and a
+/// bias, its sort and a launch any
 /// number, and so does what calls a function of the user's.
 static LLVM::LLVMFunctionType getCalleeType(rt::CallOp call) {
   MLIRContext *context = call.getContext();
@@ -37,6 +38,9 @@ static LLVM::LLVMFunctionType getCalleeType(rt::CallOp call) {
   Type none = LLVM::LLVMVoidType::get(context);
   if (call.getCallee() == "einsum" || call.getFunction())
     return LLVM::LLVMFunctionType::get(none, {pointer, pointer},
+                                       /*isVarArg=*/true);
+  if (call.getCallee() == "einsum_scaled")
+    return LLVM::LLVMFunctionType::get(none, {pointer, pointer, pointer},
                                        /*isVarArg=*/true);
   if (call.getCallee() == "sort" || call.getCallee() == "launch")
     return LLVM::LLVMFunctionType::get(none, {pointer}, /*isVarArg=*/true);

@@ -84,7 +84,11 @@ Type ProgramBuilder::elementType() {
   unsigned kind = choices.below(10);
   return kind == 9  ? builder.getI1Type()
          : kind > 6 ? integerType()
-                    : floatType();
+         : choices.chance(12)
+             ? choices.chance(50)
+                   ? Type(Float8E5M2Type::get(builder.getContext()))
+                   : Float8E4M3FNType::get(builder.getContext())
+             : floatType();
 }
 
 //===----------------------------------------------------------------------===//
@@ -139,7 +143,8 @@ Known ProgramBuilder::pickOr(function_ref<bool(const Known &)> suits,
 std::optional<Known> ProgramBuilder::pickFloat(int64_t minRank) {
   return pickOr(
       [&](const Known &known) {
-        return known.isFloat() && known.type().getRank() >= minRank;
+        return known.isFloat() && known.canBeSummed() &&
+               known.type().getRank() >= minRank;
       },
       [&] { return tensor(shape(minRank, 3), floatType()); });
 }

@@ -18,15 +18,21 @@ double maximum(double a, double b) {
 
 double minimum(double a, double b) { return -maximum(-a, -b); }
 
-static double floatIdentity(ReduceKind kind) {
-  constexpr double infinity = std::numeric_limits<double>::infinity();
+/// The largest number of f8E4M3FN, which has no infinity.
+static double greatest(ElementType type) {
+  return type == ElementType::F8E4M3FN
+             ? 448
+             : std::numeric_limits<double>::infinity();
+}
+
+static double floatIdentity(ReduceKind kind, ElementType type) {
   switch (kind) {
   case ReduceKind::Prod:
     return 1;
   case ReduceKind::Max:
-    return -infinity;
+    return -greatest(type);
   case ReduceKind::Min:
-    return infinity;
+    return greatest(type);
   default:
     return 0;
   }
@@ -50,7 +56,7 @@ static int64_t integerIdentity(ReduceKind kind, ElementType type) {
 
 Scalar Combiner::identity() const {
   if (isFloat(type))
-    return {.f = floatIdentity(kind)};
+    return {.f = floatIdentity(kind, type)};
   return {.i = integerIdentity(kind, type)};
 }
 

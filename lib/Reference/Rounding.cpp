@@ -30,6 +30,13 @@ double roundTo(ElementType type, double value) {
     return roundToFormat(value, 8, -126, 0x1.fep127);
   case ElementType::F16:
     return roundToFormat(value, 11, -14, 65504);
+  case ElementType::F8E5M2:
+    return roundToFormat(value, 3, -14, 57344);
+  case ElementType::F8E4M3FN: {
+    double rounded = roundToFormat(value, 4, -6, 448);
+    return std::isinf(rounded) ? std::numeric_limits<double>::quiet_NaN()
+                               : rounded;
+  }
   default:
     return value;
   }

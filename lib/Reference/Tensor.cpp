@@ -137,6 +137,10 @@ static Scalar decode(ElementType type, const char *bytes) {
     return {.f = support::toFloat(load<support::BFloat16>(bytes))};
   case ElementType::F16:
     return {.f = support::toFloat(load<support::Float16>(bytes))};
+  case ElementType::F8E4M3FN:
+    return {.f = support::toFloat(load<support::Float8E4M3FN>(bytes))};
+  case ElementType::F8E5M2:
+    return {.f = support::toFloat(load<support::Float8E5M2>(bytes))};
   case ElementType::I64:
     return {.i = load<int64_t>(bytes)};
   case ElementType::I32:
@@ -166,6 +170,10 @@ static void encode(ElementType type, Scalar value, char *bytes) {
     return store(bytes, support::toBFloat16(static_cast<float>(value.f)));
   case ElementType::F16:
     return store(bytes, support::toFloat16(static_cast<float>(value.f)));
+  case ElementType::F8E4M3FN:
+    return store(bytes, support::toFloat8E4M3FN(static_cast<float>(value.f)));
+  case ElementType::F8E5M2:
+    return store(bytes, support::toFloat8E5M2(static_cast<float>(value.f)));
   case ElementType::I64:
     return store(bytes, value.i);
   case ElementType::I32:

@@ -24,6 +24,8 @@ static constexpr std::array<TypeInfo, numElementTypes> typeInfos = {{
     {"i16", 2},
     {"i8", 1},
     {"i1", 1},
+    {"f8E4M3FN", 1},
+    {"f8E5M2", 1},
 }};
 
 std::string_view elementTypeName(ElementType type) {
@@ -41,7 +43,19 @@ size_t elementSize(ElementType type) {
   return typeInfos[static_cast<size_t>(type)].bytes;
 }
 
-bool isFloat(ElementType type) { return type <= ElementType::F16; }
+bool isFloat8(ElementType type) {
+  return type == ElementType::F8E4M3FN || type == ElementType::F8E5M2;
+}
+
+bool isSmallFloat(ElementType type) {
+  return type == ElementType::BF16 || type == ElementType::F16 ||
+         isFloat8(type);
+}
+
+bool isFloat(ElementType type) {
+  return type == ElementType::F32 || type == ElementType::F64 ||
+         isSmallFloat(type);
+}
 
 int64_t numElements(std::span<const int64_t> shape) {
   int64_t count = 1;

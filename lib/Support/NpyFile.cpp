@@ -70,16 +70,26 @@ private:
 };
 
 /// How the elements of a file become those of a buffer.
-enum class Decoding { Copy, BFloat16FromF32, Bool, None };
+enum class Decoding { Copy, RoundedF32, Bool, None };
 } // namespace
 
 static Decoding decodingFor(std::string_view descr, ElementType type) {
   switch (type) {
   case ElementType::BF16:
     if (descr == "<f4")
-      return Decoding::BFloat16FromF32;
+      return Decoding::RoundedF32;
     return descr == "<V2" || descr == "|V2" || descr == "<u2" ? Decoding::Copy
                                                               : Decoding::None;
+  case ElementType::F8E4M3FN:
+  case ElementType::F8E5M2:
+    if (descr == "<f4")
+      return Decoding::RoundedF32;
+    // ml_dtypes calls e5m2 '<f1', which NumPy itself does not read.
+    return descr == "|V1" || descr == "<V1" || descr == "|u1" ||
+                   descr == "<u1" ||
+                   (descr == "<f1" && type == ElementType::F8E5M2)
+               ? Decoding::Copy
+               : Decoding::None;
   case ElementType::I8:
     return descr == "|i1" || descr == "<i1" ? Decoding::Copy : Decoding::None;
   case ElementType::I1:
@@ -129,7 +139,7 @@ static Result<Decoding> checkHeader(const File &file, const NpyHeader &header,
   struct stat status;
   if (fstat(file.handle(), &status) != 0)
     return file.systemError("cannot read");
-  int64_t bytes = decoding == Decoding::BFloat16FromF32
+  int64_t bytes = decoding == Decoding::RoundedF32
                       ? 4
                       : static_cast<int64_t>(elementSize(type));
   int64_t found = status.st_size - header.dataOffset;
@@ -140,8 +150,11 @@ static Result<Decoding> checkHeader(const File &file, const NpyHeader &header,
   return decoding;
 }
 
-static bool readConverted(const File &file, int64_t count, int64_t offset,
-                          BFloat16 *target) {
+/// `to` rounds to T.
+template <typename T, T (*to)(float)>
+static bool readRounded(const File &file, int64_t count, int64_t offset,
+                        char *bytes) {
+  T *target = reinterpret_cast<T *>(bytes);
   constexpr int64_t chunk = 1 << 16;
   std::vector<float> wide(std::min(count, chunk));
   for (int64_t done = 0; done < count;) {
@@ -149,18 +162,31 @@ static bool readConverted(const File &file, int64_t count, int64_t offset,
     if (file.readAt(wide.data(), step * 4, offset + done * 4) != step * 4)
       return false;
     for (int64_t i = 0; i < step; ++i)
-      target[done + i] = toBFloat16(wide[i]);
+      target[done + i] = to(wide[i]);
     done += step;
   }
   return true;
 }
 
-static bool readRun(const File &file, Decoding decoding, int64_t elementBytes,
+static bool readRounded(const File &file, ElementType type, int64_t count,
+                        int64_t offset, char *target) {
+  switch (type) {
+  case ElementType::F8E4M3FN:
+    return readRounded<Float8E4M3FN, toFloat8E4M3FN>(file, count, offset,
+                                                     target);
+  case ElementType::F8E5M2:
+    return readRounded<Float8E5M2, toFloat8E5M2>(file, count, offset, target);
+  default:
+    return readRounded<BFloat16, toBFloat16>(file, count, offset, target);
+  }
+}
+
+static bool readRun(const File &file, Decoding decoding, ElementType type,
                     int64_t dataOffset, int64_t globalIndex, char *target,
                     int64_t count) {
-  if (decoding == Decoding::BFloat16FromF32)
-    return readConverted(file, count, dataOffset + globalIndex * 4,
-                         reinterpret_cast<BFloat16 *>(target));
+  if (decoding == Decoding::RoundedF32)
+    return readRounded(file, type, count, dataOffset + globalIndex * 4, target);
+  auto elementBytes = static_cast<int64_t>(elementSize(type));
   int64_t bytes = count * elementBytes;
   if (file.readAt(target, bytes, dataOffset + globalIndex * elementBytes) !=
       bytes)
@@ -190,7 +216,7 @@ Status readNpyBlock(const std::string &path, ElementType type,
              [&](int64_t global, int64_t local, int64_t count) {
                char *target = static_cast<char *>(buffer) + local * bytes;
                complete = complete &&
-                          readRun(file, *decoding, bytes, header->dataOffset,
+                          readRun(file, *decoding, type, header->dataOffset,
                                   global, target, count);
              });
   if (!complete)

@@ -14,7 +14,8 @@ static constexpr std::string_view magic = "\x93NUMPY";
 
 /// What is written for each element type, in the order of the enum.
 static constexpr std::array<std::string_view, numElementTypes> descrs = {
-    "<f4", "<f8", "<V2", "<f2", "<i8", "<i4", "<i2", "|i1", "|b1"};
+    "<f4", "<f8", "<V2", "<f2", "<i8", "<i4",
+    "<i2", "|i1", "|b1", "|V1", "|V1"};
 
 namespace {
 /// A reader of the Python dictionary that makes up a header:

@@ -53,6 +53,8 @@ static double toDouble(uint64_t h) { return toNormal(h); }
 static float toSingle(uint64_t h) { return static_cast<float>(toNormal(h)); }
 static BFloat16 toBrain(uint64_t h) { return toBFloat16(toSingle(h)); }
 static Float16 toHalf(uint64_t h) { return toFloat16(toSingle(h)); }
+static Float8E4M3FN toE4M3FN(uint64_t h) { return toFloat8E4M3FN(toSingle(h)); }
+static Float8E5M2 toE5M2(uint64_t h) { return toFloat8E5M2(toSingle(h)); }
 
 void fillRandomBlock(uint64_t seed, std::string_view name, ElementType type,
                      std::span<const int64_t> globalShape, const Block &block,
@@ -81,6 +83,10 @@ void fillRandomBlock(uint64_t seed, std::string_view name, ElementType type,
     return fill.operator()<int8_t, toInteger<int8_t>>();
   case ElementType::I1:
     return fill.operator()<uint8_t, toBit>();
+  case ElementType::F8E4M3FN:
+    return fill.operator()<Float8E4M3FN, toE4M3FN>();
+  case ElementType::F8E5M2:
+    return fill.operator()<Float8E5M2, toE5M2>();
   }
 }
 

@@ -22,7 +22,8 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class TensorType:
-    """`element` is MLIR's name: f32, f64, bf16, f16, i64, i32, i16, i8, i1."""
+    """`element` is MLIR's name: f32, f64, bf16, f16, f8E4M3FN, f8E5M2, i64,
+    i32, i16, i8, i1."""
 
     shape: tuple[int, ...]
     element: str

@@ -5,6 +5,7 @@ set_target_properties(cuda-emulation-kernels PROPERTIES
   LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/Runtime)
 
 add_executable(CUDAEmulationTests
+  CUDAEmulationFloat8Test.cpp
   CUDAEmulationKernelsTest.cpp
   CUDAEmulationMatmulTest.cpp
   CUDAEmulationMemoryTest.cpp

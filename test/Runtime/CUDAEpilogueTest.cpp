@@ -159,7 +159,8 @@ TEST(Epilogue, is_part_of_the_product) {
   auto isPart = [&](const Letters &letters) {
     Epilogue epilogue =
         makeEpilogue(prepared.spec, SHOAL_RT_GELU, bias.data(), letters);
-    return runBinary(prepared.product, x.data(), w.data(), y.data(), &epilogue);
+    return runBinary(prepared.product, x.data(), w.data(), y.data(), &epilogue)
+        .all;
   };
   EXPECT_TRUE(isPart({2}));
   EXPECT_TRUE(isPart({0, 2}));

@@ -34,6 +34,7 @@ endforeach()
 shoal_add_runtime_program(CUDARuntimeTests shoal_rt_cuda
   CUDACopyTest.cpp
   CUDAEpilogueTest.cpp
+  CUDAFloat8Test.cpp
   CUDAGemmTest.cpp
   CUDARaggedTest.cpp
   CUDATestMain.cpp

@@ -19,6 +19,8 @@ using namespace shoal::rt;
 using shoal::support::BFloat16;
 using shoal::support::ElementType;
 using shoal::support::Float16;
+using shoal::support::Float8E4M3FN;
+using shoal::support::Float8E5M2;
 
 namespace {
 
@@ -125,6 +127,10 @@ public:
       return toFloat(at<BFloat16>(i));
     case ElementType::F16:
       return toFloat(at<Float16>(i));
+    case ElementType::F8E4M3FN:
+      return toFloat(at<Float8E4M3FN>(i));
+    case ElementType::F8E5M2:
+      return toFloat(at<Float8E5M2>(i));
     case ElementType::I64:
       return static_cast<double>(at<int64_t>(i));
     case ElementType::I32:
@@ -149,6 +155,10 @@ public:
       return put(i, shoal::support::toBFloat16(static_cast<float>(value)));
     case ElementType::F16:
       return put(i, shoal::support::toFloat16(static_cast<float>(value)));
+    case ElementType::F8E4M3FN:
+      return put(i, shoal::support::toFloat8E4M3FN(static_cast<float>(value)));
+    case ElementType::F8E5M2:
+      return put(i, shoal::support::toFloat8E5M2(static_cast<float>(value)));
     case ElementType::I64:
       return put(i, static_cast<int64_t>(value));
     case ElementType::I32:
@@ -322,10 +332,12 @@ Case randomCase(std::mt19937 &random) {
 TEST(Einsum, random_specs_in_every_type) {
   using enum ElementType;
   constexpr std::pair<ElementType, ElementType> types[] = {
-      {F32, F32},  {F32, F32}, {F32, F32}, {F64, F64},  {BF16, BF16},
-      {BF16, F32}, {F16, F16}, {F16, F32}, {F32, BF16}, {F32, F64},
-      {BF16, F16}, {I32, I32}, {I8, I32},  {I64, I64},  {I16, I16},
-      {I8, I8},    {I1, I1},   {I64, I32}};
+      {F32, F32},    {F32, F32},     {F32, F32},      {F64, F64},
+      {BF16, BF16},  {BF16, F32},    {F16, F16},      {F16, F32},
+      {F32, BF16},   {F32, F64},     {BF16, F16},     {I32, I32},
+      {I8, I32},     {I64, I64},     {I16, I16},      {I8, I8},
+      {I1, I1},      {I64, I32},     {F8E4M3FN, F32}, {F8E5M2, BF16},
+      {F8E5M2, F16}, {F8E4M3FN, F64}};
   std::mt19937 random(42);
   for (int round = 0; round < 600 && !testing::Test::HasFatalFailure();
        ++round) {

@@ -23,6 +23,7 @@ BIN = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release")) / "bin"
 TIMEOUT = 120  # seconds for a tool
 # Differences relative to a result's largest element.
 _TOLERANCES = {"float64": 1e-10, "float32": 2e-5, "bfloat16": 2e-2, "float16": 4e-3}
+_TOLERANCES |= {"float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 
 
 @dataclasses.dataclass

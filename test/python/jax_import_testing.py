@@ -16,6 +16,8 @@ from shoal_testing import load_results, save_inputs, shoal_run
 
 # Of floats by the size of their significand; XLA's functions are not correctly rounded.
 TOLERANCE = {"float64": 1e-12, "float32": 2e-5, "float16": 2e-3, "bfloat16": 2e-2}
+# Conversions to 8 bits are.
+TOLERANCE |= {"float8_e4m3fn": 0, "float8_e5m2": 0}
 
 
 def compare_with_jax(program, *arguments, lower=lambda traced: traced.lower()):
@@ -71,7 +73,8 @@ def _as(array, dtype):
 def _agrees(name, actual, expected):
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return False
-    is_float = expected.dtype.kind == "f" or expected.dtype == ml_dtypes.bfloat16
+    own = (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn)
+    is_float = expected.dtype.kind == "f" or expected.dtype in own
     if not is_float:
         return np.array_equal(actual, expected)
     tolerance = TOLERANCE[expected.dtype.name]

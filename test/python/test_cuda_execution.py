@@ -21,6 +21,7 @@ from shoal_testing import run, shoal_run
 pytestmark = needs_emulation
 TOLERANCE = 1e-4
 BF16_TOLERANCE = 2e-2
+F16_TOLERANCE = 2e-3
 
 Program = namedtuple("Program", "name text entry")
 
@@ -55,13 +56,15 @@ def public_only(program):
 
 
 def expect_equal(actual, expected):
-    """Whole numbers to the bit, floats within their tolerance; bf16 has no name in NumPy."""
+    """Whole numbers and f8 to the bit, floats within their tolerance; bf16 has no name in NumPy."""
     tolerance = TOLERANCE
-    if expected.dtype.kind == "V":
+    if expected.dtype == "V2":
         tolerance = BF16_TOLERANCE
         actual, expected = (
             (np.uint32(array.view(np.uint16)) << 16).view(np.float32) for array in (actual, expected)
         )
+    if expected.dtype == np.float16:
+        tolerance = F16_TOLERANCE
     if expected.dtype.kind == "f":
         assert relative_difference(actual, expected) < tolerance
     else:

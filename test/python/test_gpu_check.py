@@ -73,6 +73,7 @@ def test_pack_runs_elsewhere(pack, tmp_path):
     benchmark = report["benchmark"]
     assert benchmark["not run"] == []
     assert benchmark["product"]["tflops"] > 0
+    assert benchmark["product_f8"]["of_product"] > 0
     assert benchmark["copy"]["gigabytes_per_second"] > 0
     mixtral, gshard = benchmark["layers"].values()
     assert set(mixtral["parts"]) == {"layer", "gate", "dispatch", "experts", "combine", "training"}

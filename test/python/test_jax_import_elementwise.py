@@ -46,7 +46,29 @@ def narrow_floats(x, p):
     return {"bf16": jnp.tanh(a) * a, "f16": jnp.exp(b) - b, "sigmoid": jax.nn.sigmoid(a)}
 
 
-@pytest.mark.parametrize("program", [unary, special, narrow_floats], ids=lambda p: p.__name__)
+def float8(x, p):
+    results = {}
+    for dtype in (jnp.float8_e4m3fn, jnp.float8_e5m2):
+        a, b = (x * 200).astype(dtype), p.astype(dtype)
+        results[jnp.dtype(dtype).name] = {
+            "product": a * b,
+            "larger": jnp.maximum(a, b),
+            "isnan": jnp.isnan(a),
+            "bfloat16": a.astype(jnp.bfloat16),
+            "integers": (b * dtype(4)).astype(jnp.int32),
+            "from_integers": jnp.arange(-50, 50).astype(dtype),
+            "sum": lax.reduce(b[:1, :3], dtype(0), lax.add, (0, 1)),  # XLA rounds every step
+            "most": jnp.max(b, axis=0),
+            "place": jnp.argmax(b, axis=1),
+            "sorted": jnp.sort(b, axis=0),
+            "bits": lax.bitcast_convert_type(b, jnp.uint8),
+            "other": a.astype(jnp.float8_e5m2),
+            "dot": lax.dot(b, b.T.astype(jnp.float8_e4m3fn), preferred_element_type=jnp.float32),
+        }
+    return results
+
+
+@pytest.mark.parametrize("program", [unary, special, narrow_floats, float8], ids=lambda p: p.__name__)
 def test_unary(program):
     compare_with_jax(program, X, SMALL)
 

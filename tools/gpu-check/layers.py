@@ -11,7 +11,7 @@ function of JAX's that Shoal imports (jax_layers.py).
 from frameworks import shapes_of
 from gshard import GShard
 from mixtral import Mixtral
-from texts import copy_text, product_text
+from texts import copy_text, product_text, scaled_product_text
 
 
 def training_text(layer):
@@ -40,6 +40,7 @@ def programs(tiny=False):
         square, line = 64, 1 << 12
     listed = {
         "product": (product_text(square), {"part": "product", "size": square, "flops": 2 * square**3}),
+        "product_f8": (scaled_product_text(square), {"part": "product_f8", "size": square, "flops": 2 * square**3}),
         "copy": (copy_text(line), {"part": "copy", "bytes": 2 * 4 * line}),
     }
     for layer in layers:

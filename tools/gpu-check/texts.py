@@ -43,6 +43,18 @@ def product_text(size, element="bf16"):
     return function("product", {"a": square, "b": square}, body, {"y": square}, element)
 
 
+def scaled_product_text(size):
+    """Of 8 bits, with a scale for each operand."""
+    square, result = tensor("f8E4M3FN", size, size), tensor("f32", size, size)
+    body = f"""
+  %sum = shoal.einsum "MK,NK->MN" %a, %b : ({square}, {square}) -> {result}
+  %s = arith.mulf %sa, %sb : tensor<f32>
+  %all = shoal.broadcast_in_dim %s dims = [] : tensor<f32> -> {result}
+  %y = arith.mulf %sum, %all : {result}"""
+    arguments = {"a": square, "b": square, "sa": "tensor<f32>", "sb": "tensor<f32>"}
+    return function("product", arguments, body, {"y": result}, "f8E4M3FN")
+
+
 def copy_text(elements):
     """The result is an input: the program copies it on the device."""
     line = tensor("f32", elements)

@@ -23,6 +23,10 @@ static double defaultTolerance(ElementType type) {
     return 5e-3;
   case ElementType::BF16:
     return 4e-2;
+  case ElementType::F8E4M3FN:
+    return 0.13;
+  case ElementType::F8E5M2:
+    return 0.26;
   default:
     return 0;
   }

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OwningOpRef.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Fuzz/Bounds.h"
 #include "shoal/Fuzz/Choices.h"
@@ -28,6 +29,8 @@ struct Known {
   mlir::Type element() const { return type().getElementType(); }
   llvm::ArrayRef<int64_t> shape() const { return type().getShape(); }
   bool isFloat() const { return mlir::isa<mlir::FloatType>(element()); }
+  /// Of no float of 8 bits, which sums and composites do not take.
+  bool canBeSummed() const { return !isFloat8(element()); }
 };
 
 /// A program to check: a module of one public function and its meshes.
@@ -74,6 +77,7 @@ public:
 
   int64_t size() { return choices.pick(sizes); }
   llvm::SmallVector<int64_t> shape(int64_t minRank, int64_t maxRank);
+  /// None of 8 bits.
   mlir::Type floatType();
   mlir::Type integerType();
   mlir::Type elementType();

@@ -57,10 +57,19 @@ enum shoal_rt_type {
   SHOAL_RT_I32 = 5,
   SHOAL_RT_I16 = 6,
   SHOAL_RT_I8 = 7,
-  SHOAL_RT_I1 = 8 /* one byte, 0 or 1 */
+  SHOAL_RT_I1 = 8, /* one byte, 0 or 1 */
+  SHOAL_RT_F8E4M3FN = 9,
+  SHOAL_RT_F8E5M2 = 10
 };
 
-/* bf16 and f16 are combined in f32 and rounded after every pair. Integers wrap.
+/* The types of an einsum's operands where they are not one: both f8. */
+enum shoal_rt_type_pair {
+  SHOAL_RT_F8E4M3FN_F8E5M2 = 256,
+  SHOAL_RT_F8E5M2_F8E4M3FN = 257
+};
+
+/* Floats of 16 and 8 bits are combined in f32 and rounded after every pair;
+ * compiled programs take no sums and products of f8. Integers wrap.
  * max and min give NaN if an operand is NaN. and / or are bitwise, and not
  * defined on floats. On i1 sum and max mean or, prod and min mean and. */
 enum shoal_rt_kind {
@@ -152,6 +161,14 @@ void shoal_rt_einsum_activation(const int64_t *desc, const void *in0,
 void shoal_rt_einsum_bias(const int64_t *desc, const void *in0, const void *in1,
                           const void *bias, void *out);
 
+/* desc = [number of scales (1 or 2), shoal_rt_activation, rank and letters of
+ *         the bias (0 for none), then as of shoal_rt_einsum with two operands
+ *         of f8].
+ * Then in0, in1, the scales, scalars of f32, the bias and out. The same; each
+ * element is multiplied by the scales before the bias is added. */
+void shoal_rt_einsum_scaled(const int64_t *desc, const void *in0,
+                            const void *in1, ...);
+
 /* --- Communication. --------------------------------------------------------
  */
 
@@ -213,15 +230,15 @@ void shoal_rt_halo_exchange(const int64_t *desc, const void *in, void *out);
 /* --- Local computation. ----------------------------------------------------
  */
 
-/* desc = [type in, type out, number of letters, size of each letter,
- *         number of operands (1 or 2), (rank, letters) of each operand,
- *         rank, letters of the result].
+/* desc = [type in or shoal_rt_type_pair, type out, number of letters,
+ *         size of each letter, number of operands (1 or 2),
+ *         (rank, letters) of each operand, rank, letters of the result].
  * out[result] = sum over the letters not in the result of the product of the
  * operands. A letter may repeat inside an operand (its diagonal), not in the
- * result; every letter of the result is in an operand. bf16 and f16 are summed
- * in f32 and rounded once; f32 in f32 unless the result is f64; integers wrap.
- * On i1 the product is and, the sum or. The types are both floats or both
- * integers. A sum of no terms is 0. With one operand the call is
+ * result; every letter of the result is in an operand. Floats of 16 and 8 bits
+ * are summed in f32 and rounded once; f32 in f32 unless the result is f64;
+ * integers wrap. On i1 the product is and, the sum or. The types are both
+ * floats or both integers. A sum of no terms is 0. With one operand the call is
  * (desc, in0, out): the third argument is the result, the fourth is not read.
  */
 void shoal_rt_einsum(const int64_t *desc, const void *in0, const void *in1OrOut,

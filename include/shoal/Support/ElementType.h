@@ -28,9 +28,11 @@ enum class ElementType : int64_t {
   I8 = 7,
   /// Stored as one byte, 0 or 1.
   I1 = 8,
+  F8E4M3FN = 9,
+  F8E5M2 = 10,
 };
 
-inline constexpr int64_t numElementTypes = 9;
+inline constexpr int64_t numElementTypes = 11;
 
 /// "f32", "bf16", "i1"...: MLIR's spelling.
 std::string_view elementTypeName(ElementType type);
@@ -42,6 +44,12 @@ std::optional<ElementType> parseElementType(std::string_view name);
 size_t elementSize(ElementType type);
 
 bool isFloat(ElementType type);
+
+/// The floats of 8 bits.
+bool isFloat8(ElementType type);
+
+/// The floats of less than 32 bits, whose sums are held in f32.
+bool isSmallFloat(ElementType type);
 
 /// The product of the sizes; 1 for a scalar.
 int64_t numElements(std::span<const int64_t> shape);

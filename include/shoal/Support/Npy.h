@@ -5,7 +5,8 @@
 // holds a global array; a device reads and writes its block of it alone.
 //
 // bf16 has no NumPy type: it is written as '<V2', as ml_dtypes does; '|V2',
-// '<u2' (the same bits) and '<f4' (converted) are read too.
+// '<u2' (the same bits) and '<f4' (converted) are read too. The floats of 8
+// bits are written as '|V1' and read as this, as '|u1' and, rounded, as '<f4'.
 //
 // Every error begins with the file's name and says what was found and what was
 // expected.

@@ -4,6 +4,7 @@
 // The pass --shoal-fuse-epilogues.
 
 #include "ActivationForm.h"
+#include "ScaledProducts.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -25,6 +26,8 @@ namespace {
 
 /// The beginning of a body that the product in front of it can compute.
 struct Epilogue {
+  /// Of the body: what the product is multiplied by first.
+  SmallVector<Value> factors;
   shoal_rt_activation activation = SHOAL_RT_NO_ACTIVATION;
   /// The input of the op that is added first, if there is one.
   OpOperand *bias = nullptr;
@@ -110,8 +113,22 @@ static void matchActivation(linalg::GenericOp op, Value x, Epilogue &epilogue) {
   }
 }
 
-/// What the op does first with each element of the product that it reads.
-static std::optional<Epilogue> matchEpilogue(OpOperand &product) {
+/// cuBLASLt has a scale for each operand of f8.
+static void matchScales(linalg::GenericOp op, Value x, size_t atMost,
+                        Epilogue &epilogue) {
+  while (epilogue.factors.size() < atMost) {
+    std::optional<ScaleFactor> found = matchScale(op, x);
+    if (!found)
+      return;
+    epilogue.factors.push_back(found->factor);
+    epilogue.last = x = found->product;
+  }
+}
+
+/// What the op does first with each element of the product that it reads, of up
+/// to `numScales` scales.
+static std::optional<Epilogue> matchEpilogue(OpOperand &product,
+                                             size_t numScales) {
   auto op = dyn_cast<linalg::GenericOp>(product.getOwner());
   if (!op || !op.isDpsInput(&product))
     return std::nullopt;
@@ -120,8 +137,9 @@ static std::optional<Epilogue> matchEpilogue(OpOperand &product) {
     return std::nullopt;
   Value x = op.getMatchingBlockArgument(&product);
   Epilogue epilogue;
-  matchBias(op, x, map, epilogue);
-  matchActivation(op, epilogue.bias ? epilogue.last : x, epilogue);
+  matchScales(op, x, numScales, epilogue);
+  matchBias(op, epilogue.last ? epilogue.last : x, map, epilogue);
+  matchActivation(op, epilogue.last ? epilogue.last : x, epilogue);
   if (!epilogue.last)
     return std::nullopt;
   return epilogue;
@@ -137,10 +155,16 @@ static bool isProduct(rt::CallOp call) {
   return type.isF32() || type.isBF16() || type.isF16();
 }
 
-/// desc of shoal_rt_einsum_bias or shoal_rt_einsum_activation.
-static SmallVector<int64_t> describe(rt::CallOp call,
-                                     const Epilogue &epilogue) {
-  SmallVector<int64_t> desc = {epilogue.activation};
+/// desc of shoal_rt_einsum_scaled, shoal_rt_einsum_bias or
+/// shoal_rt_einsum_activation.
+static SmallVector<int64_t> describe(rt::CallOp call, const Epilogue &epilogue,
+                                     size_t numScales) {
+  SmallVector<int64_t> desc;
+  if (numScales != 0)
+    desc.push_back(static_cast<int64_t>(numScales));
+  desc.push_back(epilogue.activation);
+  if (numScales != 0 && !epilogue.bias)
+    desc.push_back(0);
   if (epilogue.bias) {
     auto type = cast<RankedTensorType>(call->getResult(0).getType());
     ArrayRef<int64_t> letters = call.getDesc().take_back(type.getRank());
@@ -152,23 +176,55 @@ static SmallVector<int64_t> describe(rt::CallOp call,
   return desc;
 }
 
-static void fuse(rt::CallOp call, OpOperand &product,
-                 const Epilogue &epilogue) {
-  auto op = cast<linalg::GenericOp>(product.getOwner());
-  // The bias may be made behind the product.
-  OpBuilder builder(op);
+/// The call with the epilogue in it; `scales` have been found in front of the
+/// product.
+static rt::CallOp makeFused(OpBuilder &builder, rt::CallOp call,
+                            const Epilogue &epilogue, ValueRange scales) {
   SmallVector<Value> inputs(call.getInputs());
+  llvm::append_range(inputs, scales);
   if (epilogue.bias)
     inputs.push_back(epilogue.bias->get());
-  auto fused = rt::CallOp::create(
-      builder, call.getLoc(), call.getResultTypes(),
-      epilogue.bias ? "einsum_bias" : "einsum_activation",
-      describe(call, epilogue), inputs, call.getOutputs(), /*in_place=*/false,
-      /*function=*/nullptr, /*collective=*/nullptr);
+  StringRef callee = !scales.empty() ? "einsum_scaled"
+                     : epilogue.bias ? "einsum_bias"
+                                     : "einsum_activation";
+  return rt::CallOp::create(builder, call.getLoc(), call.getResultTypes(),
+                            callee, describe(call, epilogue, scales.size()),
+                            inputs, call.getOutputs(), /*in_place=*/false,
+                            /*function=*/nullptr, /*collective=*/nullptr);
+}
+
+static rt::CallOp fuse(rt::CallOp call, OpOperand &product,
+                       const Epilogue &epilogue, SmallVector<Value> scales) {
+  auto op = cast<linalg::GenericOp>(product.getOwner());
+  // Bias and scales may be made behind the product.
+  OpBuilder builder(op);
+  for (Value factor : epilogue.factors)
+    scales.push_back(makeScale(builder, op, factor));
+  rt::CallOp fused = makeFused(builder, call, epilogue, scales);
   Value x = op.getMatchingBlockArgument(&product);
   Value(epilogue.last).replaceAllUsesWith(x);
   product.set(fused->getResult(0));
   call.erase();
+  return fused;
+}
+
+/// Where both operands are f8 but for a conversion and a scale, multiplies
+/// these themselves: the scales, to multiply the product by.
+static SmallVector<Value> takeFloat8Operands(rt::CallOp call) {
+  OpBuilder builder(call);
+  SmallVector<Value> scales;
+  auto operands = matchDequantized(builder, call);
+  if (!operands)
+    return scales;
+  SmallVector<int64_t> desc(call.getDesc());
+  desc[0] = describeFloat8Pair((*operands)[0].input, (*operands)[1].input);
+  call.setDesc(desc);
+  for (auto [i, operand] : llvm::enumerate(*operands)) {
+    call.getInputsMutable()[i].set(operand.input);
+    if (operand.scale)
+      scales.push_back(operand.scale);
+  }
+  return scales;
 }
 
 /// Drops biases that no body reads any more, then ops that change nothing.
@@ -188,16 +244,37 @@ struct FuseEpilogues : shoal::impl::FuseEpiloguesBase<FuseEpilogues> {
       if (isProduct(call))
         calls.push_back(call);
     });
-    for (rt::CallOp call : calls) {
-      OpOperand &use = *call->use_begin();
-      // A loop is not to multiply in every trip.
-      if (use.getOwner()->getBlock() != call->getBlock())
-        continue;
-      if (std::optional<Epilogue> epilogue = matchEpilogue(use))
-        fuse(call, use, *epilogue);
-    }
+    for (rt::CallOp call : calls)
+      fuseAround(call);
     if (failed(cleanUp(getOperation())))
       return signalPassFailure();
+  }
+
+private:
+  static void fuseAround(rt::CallOp call) {
+    SmallVector<Value> scales = takeFloat8Operands(call);
+    bool isFloat8 = isFloat8Product(call);
+    OpOperand &use = *call->use_begin();
+    std::optional<Epilogue> epilogue;
+    // A loop is not to multiply in every trip.
+    if (use.getOwner()->getBlock() == call->getBlock())
+      epilogue = matchEpilogue(use, isFloat8 ? 2 - scales.size() : 0);
+    if (epilogue) {
+      call = fuse(call, use, *epilogue, scales);
+    } else if (!scales.empty()) {
+      OpBuilder builder(call);
+      rt::CallOp fused = makeFused(builder, call, Epilogue(), scales);
+      call->replaceAllUsesWith(fused);
+      call.erase();
+      call = fused;
+    }
+    if (!isFloat8)
+      return;
+    if (std::optional<std::string> obstacle = findObstacle(call))
+      emitRemark(call.getLoc())
+          << "a product of f8 by floats of 16 bits, not by cuBLASLt's of 8 "
+             "bits: "
+          << *obstacle;
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -12,7 +13,7 @@ static TypedAttr getFloat(Type type, bool negative, bool infinite) {
   const llvm::fltSemantics &semantics =
       cast<FloatType>(type).getFloatSemantics();
   return FloatAttr::get(type,
-                        infinite ? llvm::APFloat::getInf(semantics, negative)
+                        infinite ? extremeOf(cast<FloatType>(type), negative)
                                  : llvm::APFloat::getZero(semantics, negative));
 }
 

@@ -3,6 +3,7 @@
 
 #include "Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -23,14 +24,13 @@ static ReduceKind asLogic(ReduceKind kind) {
 }
 
 static TypedAttr getFloatIdentity(ReduceKind kind, FloatType type) {
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
   switch (kind) {
   case ReduceKind::Prod:
     return FloatAttr::get(type, 1.0);
   case ReduceKind::Max:
-    return FloatAttr::get(type, APFloat::getInf(semantics, /*Negative=*/true));
+    return FloatAttr::get(type, extremeOf(type, /*isNegative=*/true));
   case ReduceKind::Min:
-    return FloatAttr::get(type, APFloat::getInf(semantics));
+    return FloatAttr::get(type, extremeOf(type, /*isNegative=*/false));
   default:
     return FloatAttr::get(type, 0.0);
   }
@@ -94,7 +94,7 @@ Value shoal::combine(OpBuilder &builder, Location loc, ReduceKind kind,
 
 Type shoal::getAccumulator(ReduceKind kind, Type type) {
   bool rounds = kind == ReduceKind::Sum || kind == ReduceKind::Prod;
-  if (rounds && (type.isBF16() || type.isF16()))
+  if (rounds && (type.isBF16() || type.isF16() || isFloat8(type)))
     return Float32Type::get(type.getContext());
   return type;
 }

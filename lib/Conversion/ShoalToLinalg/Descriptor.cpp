@@ -16,6 +16,10 @@ static int64_t getTypeCode(Type type) {
     return SHOAL_RT_BF16;
   if (type.isF16())
     return SHOAL_RT_F16;
+  if (isa<Float8E4M3FNType>(type))
+    return SHOAL_RT_F8E4M3FN;
+  if (isa<Float8E5M2Type>(type))
+    return SHOAL_RT_F8E5M2;
   switch (type.getIntOrFloatBitWidth()) {
   case 64:
     return SHOAL_RT_I64;

@@ -5,6 +5,7 @@
 #include "Descriptor.h"
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Runtime/ABI.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -129,10 +130,23 @@ static Value buildLoops(OpBuilder &builder, EinsumOp op,
   return convertTo(builder, loc, sum.getResult(0), type.getElementType());
 }
 
+/// The type of the operands, or the pair of types.
+static void addOperandTypes(Descriptor &desc, EinsumOp op) {
+  auto elementOf = [&](unsigned i) {
+    return getElementTypeOrSelf(op.getInputs()[i].getType());
+  };
+  if (op.getInputs().size() == 1 || elementOf(0) == elementOf(1))
+    desc.addType(elementOf(0));
+  else
+    desc.add(isa<Float8E4M3FNType>(elementOf(0)) ? SHOAL_RT_F8E4M3FN_F8E5M2
+                                                 : SHOAL_RT_F8E5M2_F8E4M3FN);
+}
+
 static SmallVector<int64_t> describeEinsum(EinsumOp op,
                                            const EinsumLoops &loops) {
   Descriptor desc;
-  desc.addType(op.getInputs()[0].getType()).addType(op.getResult().getType());
+  addOperandTypes(desc, op);
+  desc.addType(op.getResult().getType());
   desc.add(loops.letters.size()).add(loops.sizes);
   auto addTerm = [&](ArrayRef<char> term) {
     desc.add(term.size());

@@ -64,6 +64,12 @@ struct LowerSelectAndScatter : OpRewritePattern<SelectAndScatterOp> {
 
   LogicalResult matchAndRewrite(SelectAndScatterOp op,
                                 PatternRewriter &rewriter) const override {
+    // No window fits: there is nothing to add, nor rows to spread.
+    if (typeOf(op.getSource()).getNumElements() == 0) {
+      rewriter.replaceOp(
+          op, makeSpread(rewriter, op.getLoc(), op.getInit(), op.getType()));
+      return success();
+    }
     Value selected = select(rewriter, op);
     rewriter.replaceOp(op, scatter(rewriter, op, selected));
     return success();

@@ -4,6 +4,7 @@
 #include "Combiner.h"
 #include "Descriptor.h"
 #include "Patterns.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/RaggedOps.h"
 
 using namespace mlir;
@@ -54,6 +55,9 @@ struct LowerRaggedEinsum : OpRewritePattern<RaggedEinsumOp> {
                                 PatternRewriter &rewriter) const override {
     Type result = op.getType().getElementType();
     Type element = getElementTypeOrSelf(op.getLhs().getType());
+    // 16 bits hold all of f8.
+    if (isFloat8(element) && result.getIntOrFloatBitWidth() == 32)
+      element = rewriter.getBF16Type();
     if (!isRuntimePair(element, result))
       element = result;
     auto convert = [&](Value value) {

@@ -18,8 +18,11 @@ static bool cast(ProgramBuilder &p, StringRef name, const Known &a, Type to,
 }
 
 static bool makeFloatCast(ProgramBuilder &p) {
-  Known a = *p.pickFloat();
-  Type to = p.floatType();
+  auto a = p.pickOr([](const Known &k) { return k.isFloat(); },
+                    [&] { return p.tensor(p.shape(0, 3), p.floatType()); });
+  Type to = p.elementType();
+  if (!isa<FloatType>(to))
+    to = p.floatType();
   unsigned from = a.element().getIntOrFloatBitWidth();
   unsigned width = to.getIntOrFloatBitWidth();
   if (from == width)

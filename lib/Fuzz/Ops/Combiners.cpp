@@ -3,6 +3,7 @@
 
 // Reductions whose combiner is a region.
 
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/RegionOps.h"
 #include "shoal/Fuzz/Generators.h"
 #include <cmath>
@@ -22,8 +23,7 @@ struct Combiner {
 } // namespace
 
 static TypedAttr infinity(FloatType type, bool isNegative) {
-  return FloatAttr::get(type,
-                        APFloat::getInf(type.getFloatSemantics(), isNegative));
+  return FloatAttr::get(type, extremeOf(type, isNegative));
 }
 
 static Combiner pickCombiner(ProgramBuilder &p, Type element) {

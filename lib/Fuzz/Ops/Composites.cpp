@@ -92,8 +92,8 @@ static bool makeRandom(ProgramBuilder &p) {
 static bool makeGating(ProgramBuilder &p) {
   Known gates = p.pickOr(
       [](const Known &k) {
-        return k.isFloat() && k.type().getRank() == 3 && k.range.isExact() &&
-               k.range.bound < 100;
+        return k.isFloat() && k.canBeSummed() && k.type().getRank() == 3 &&
+               k.range.isExact() && k.range.bound < 100;
       },
       [&] { return p.tensor(p.shape(3, 3), p.floatType()); });
   Type element = gates.element();

@@ -84,11 +84,15 @@ static bool makeEinsum(ProgramBuilder &p) {
   std::string spec = letterOperand(p, first.shape(), letters);
   SmallVector<Value> operands{first.value};
   Type element = first.element();
+  // Products of f8 are exact in any result's type that they may have.
+  Type productElement =
+      isFloat8(element) ? Type(p.builder.getBF16Type()) : element;
   Bounds range = first.range;
   if (p.choices.chance(80)) {
     std::string term;
     auto other = p.pick([&](const Known &k) {
-      return k.element() == element && k.type().getRank() > 0;
+      bool areFloat8 = isFloat8(element) && isFloat8(k.element());
+      return (k.element() == element || areFloat8) && k.type().getRank() > 0;
     });
     Known second = first;
     if (other && p.choices.chance(40)) {
@@ -102,7 +106,7 @@ static bool makeEinsum(ProgramBuilder &p) {
     }
     operands.push_back(second.value);
     spec += "," + term;
-    range = product(range, second.range, element);
+    range = product(range, second.range, productElement);
   }
   // Some letters stay, the others are summed over.
   std::string result;
@@ -120,11 +124,15 @@ static bool makeEinsum(ProgramBuilder &p) {
   if (!ProgramBuilder::fits(shape) || points > 200000)
     return false;
   Type resultElement = element;
-  if ((element.isBF16() || element.isF16()) && p.choices.chance(40))
+  if (isFloat8(element))
+    resultElement = p.choices.pick(std::array{Type(p.builder.getF32Type()),
+                                              Type(p.builder.getBF16Type()),
+                                              Type(p.builder.getF16Type())});
+  else if ((element.isBF16() || element.isF16()) && p.choices.chance(40))
     resultElement = p.builder.getF32Type();
   // Sums of bf16 may be rounded to bf16 between devices.
-  range = sumOf(terms, range, element);
-  if (!isUsable(range, element))
+  range = sumOf(terms, range, productElement);
+  if (!isUsable(range, productElement))
     return false;
   Value made =
       EinsumOp::create(p.builder, p.loc, p.tensor(shape, resultElement),
@@ -160,6 +168,8 @@ static ReduceKind pickKind(ProgramBuilder &p, Type element) {
   using K = ReduceKind;
   if (element.isInteger(1))
     return p.choices.pick(std::array{K::And, K::Or});
+  if (isFloat8(element))
+    return p.choices.pick(std::array{K::Max, K::Min});
   if (isa<FloatType>(element))
     return p.choices.pick(std::array{K::Sum, K::Max, K::Min, K::Sum, K::Prod});
   return p.choices.pick(

@@ -177,6 +177,10 @@ static std::optional<Bounds> drawKind(ProgramBuilder &p, Type element,
     kind = p.choices.chance(50) ? K::And : K::Or;
     return range;
   }
+  if (isFloat8(element)) {
+    kind = p.choices.chance(50) ? K::Max : K::Min;
+    return range;
+  }
   kind = p.choices.pick(std::array{K::Sum, K::Max, K::Min, K::Prod, K::Sum});
   if (!isa<FloatType>(element))
     return anyInteger(element);

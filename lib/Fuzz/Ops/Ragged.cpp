@@ -41,7 +41,7 @@ static bool makeRagged(ProgramBuilder &p) {
   Known lhs = p.pickOr(
       [&](const Known &k) {
         return k.type().getRank() == int64_t(spec.inputs[0].size()) &&
-               !k.element().isInteger(1);
+               !k.element().isInteger(1) && k.canBeSummed();
       },
       [&] {
         unsigned rank = spec.inputs[0].size();

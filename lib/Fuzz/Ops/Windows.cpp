@@ -94,7 +94,7 @@ static bool makeConvolution(ProgramBuilder &p) {
       },
       [&] { return p.tensor(p.shape(3, 4), p.elementType()); });
   Type element = input.element();
-  if (element.isInteger(1))
+  if (element.isInteger(1) || isFloat8(element))
     return false;
   size_t spatial = input.type().getRank() - 2;
   std::string order = letters(p, "bf", spatial);
@@ -188,6 +188,8 @@ static bool makeReduceWindow(ProgramBuilder &p) {
   K kind = p.choices.pick(std::array{K::Sum, K::Max, K::Min, K::Prod, K::Sum});
   if (a.element().isInteger(1) || (!a.isFloat() && p.choices.chance(30)))
     kind = p.choices.pick(std::array{K::And, K::Or});
+  else if (!a.canBeSummed())
+    kind = p.choices.pick(std::array{K::Max, K::Min});
   Window window;
   SmallVector<int64_t> shape;
   for (int64_t size : a.shape())
@@ -217,7 +219,7 @@ static bool makeSelectAndScatter(ProgramBuilder &p) {
   Known a = p.pickOr(
       [](const Known &k) {
         return k.type().getRank() > 0 && !k.element().isInteger(1) &&
-               k.range.isExact();
+               k.canBeSummed() && k.range.isExact();
       },
       [&] { return p.tensor(p.shape(1, 3), p.floatType()); });
   Window window;

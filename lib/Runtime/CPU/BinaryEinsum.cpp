@@ -17,7 +17,7 @@ const void *oneOf(ElementType type) {
 void runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
                void *result) {
   std::array<const void *, 2> operands = {a, b};
-  std::array<ElementType, 2> types = {einsum.typeIn, einsum.typeIn};
+  std::array<ElementType, 2> types = einsum.typesIn;
   constexpr Staging::Slot slots[] = {Staging::Sum0, Staging::Sum1};
   for (size_t i = 0; i < 2; ++i) {
     const BinaryEinsum::Preparation &preparation = einsum.preparations[i];
@@ -25,7 +25,7 @@ void runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
       continue;
     void *summed = Staging::get().at(
         slots[i], preparation.elements * support::elementSize(einsum.compute));
-    runLoops(preparation.sum, operands[i], oneOf(einsum.typeIn), summed);
+    runLoops(preparation.sum, operands[i], oneOf(einsum.typesIn[i]), summed);
     operands[i] = summed;
     types[i] = einsum.compute;
   }

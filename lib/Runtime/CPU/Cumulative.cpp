@@ -25,7 +25,7 @@ static void scanStrip(const Scan &scan, const T *in, T *out, int64_t width) {
   using Acc = Accumulator<T>;
   constexpr int64_t maxWidth = 256;
   Acc running[maxWidth];
-  std::fill_n(running, width, identity<kind, Acc>());
+  std::fill_n(running, width, identity<kind, T>());
   for (int64_t step = 0; step < scan.count; ++step) {
     int64_t row = (scan.reverse ? scan.count - 1 - step : step) * scan.inner;
     for (int64_t i = 0; i < width; ++i) {

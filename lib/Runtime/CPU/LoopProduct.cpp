@@ -145,6 +145,7 @@ template <typename In, typename Out>
 inline constexpr bool isSupported =
     std::is_same_v<In, Out> ||
     (isSmallFloat<In> && std::is_same_v<Out, float>) ||
+    (isFloat8<In> && isSmallFloat<Out>) ||
     (std::is_same_v<In, float> && isSmallFloat<Out>);
 
 } // namespace

@@ -43,6 +43,8 @@ static MPI_Datatype datatypeOf(ElementType type) {
   case ElementType::I8:
     return MPI_INT8_T;
   case ElementType::I1:
+  case ElementType::F8E4M3FN:
+  case ElementType::F8E5M2:
     return MPI_UINT8_T;
   }
   fatal("unknown element type in a descriptor");

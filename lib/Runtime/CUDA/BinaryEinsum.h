@@ -9,10 +9,11 @@
 
 namespace shoal::rt {
 
-/// Enqueues the einsum on the compute stream. Whether the epilogue, if there is
-/// one, is part of it; else it is still to be applied.
-bool runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
-               void *result, const Epilogue *epilogue = nullptr);
+/// Enqueues the einsum on the compute stream. What of the epilogue, if there is
+/// one, is part of it; the rest is still to be applied. Scales are for operands
+/// of f8.
+Applied runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
+                  void *result, const Epilogue *epilogue = nullptr);
 
 } // namespace shoal::rt
 

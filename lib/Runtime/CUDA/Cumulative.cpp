@@ -12,11 +12,11 @@ static void setIdentity(ScanParameters &p, ElementType type, Kind kind) {
   dispatchKind(type, kind, [&]<typename T, Kind k>() {
     using Acc = Accumulator<T>;
     if constexpr (std::is_same_v<Acc, double>)
-      p.doubleIdentity = identity<k, Acc>();
+      p.doubleIdentity = identity<k, T>();
     else if constexpr (std::is_same_v<Acc, float>)
-      p.floatIdentity = identity<k, Acc>();
+      p.floatIdentity = identity<k, T>();
     else
-      p.integerIdentity = widen(identity<k, Acc>());
+      p.integerIdentity = widen(identity<k, T>());
   });
 }
 

@@ -13,6 +13,8 @@
 #include "StridedCopy.h"
 #include "Timeline.h"
 
+#include <cstdarg>
+
 namespace shoal::rt {
 
 namespace {
@@ -20,7 +22,7 @@ namespace {
 struct DeviceEinsum {
   /// Null for none.
   const Epilogue *epilogue = nullptr;
-  bool appliedEpilogue = false;
+  Applied applied = {};
   cudaStream_t stream = Device::get().compute();
 
   static void *wide(size_t which, size_t bytes) {
@@ -43,8 +45,8 @@ struct DeviceEinsum {
                 const void *in1, void *out) {
     const EinsumSpec &spec = prepared.spec;
     if (spec.operands.size() == 2)
-      appliedEpilogue = runBinary(prepared.product, in0, in1, out,
-                                  prepared.declaredTypes ? nullptr : epilogue);
+      applied = runBinary(prepared.product, in0, in1, out,
+                          prepared.declaredTypes ? nullptr : epilogue);
     else if (prepared.isCopy)
       copyStrided(prepared.copy, spec.typeIn, in0, spec.typeOut, out, stream);
     else
@@ -56,14 +58,17 @@ struct DeviceEinsum {
 
 static void runWithEpilogue(const int64_t *desc, int64_t activation,
                             const Letters &letters, const void *in0,
-                            const void *in1, const void *bias, void *out) {
+                            const void *in1, const void *bias, void *out,
+                            const std::array<const void *, 2> &scales = {}) {
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
   const PreparedEinsum &prepared = lookUpEinsum(desc, deviceModel);
   Epilogue epilogue = makeEpilogue(prepared.spec, activation, bias, letters);
+  epilogue.scales = scales;
   DeviceEinsum device{&epilogue};
   runEinsum(prepared, in0, in1, out, device);
-  if (!device.appliedEpilogue && prepared.resultElements != 0)
-    applyEpilogue(epilogue, prepared.declaredResult(), out, device.stream);
+  if (!device.applied.all && prepared.resultElements != 0)
+    applyEpilogue(epilogue, device.applied, prepared.declaredResult(), out,
+                  device.stream);
 }
 
 } // namespace shoal::rt
@@ -93,4 +98,21 @@ extern "C" void shoal_rt_einsum_bias(const int64_t *desc, const void *in0,
   int64_t activation = reader.number();
   Letters letters = reader.numbers(reader.number());
   runWithEpilogue(reader.position(), activation, letters, in0, in1, bias, out);
+}
+
+extern "C" void shoal_rt_einsum_scaled(const int64_t *desc, const void *in0,
+                                       const void *in1, ...) {
+  Descriptor reader(desc);
+  int64_t numScales = reader.number(), activation = reader.number();
+  Letters letters = reader.numbers(reader.number());
+  va_list arguments;
+  va_start(arguments, in1);
+  std::array<const void *, 2> scales = {};
+  for (int64_t i = 0; i < numScales; ++i)
+    scales[i] = va_arg(arguments, const void *);
+  const void *bias = !letters.empty() ? va_arg(arguments, const void *) : nullptr;
+  void *out = va_arg(arguments, void *);
+  va_end(arguments);
+  runWithEpilogue(reader.position(), activation, letters, in0, in1, bias, out,
+                  scales);
 }

@@ -9,7 +9,7 @@ namespace shoal::rt {
 Epilogue makeEpilogue(const EinsumSpec &spec, int64_t activation,
                       const void *bias, const Letters &letters) {
   Epilogue epilogue{static_cast<shoal_rt_activation>(activation), bias,
-                    /*loops=*/{}};
+                    /*scales=*/{}, /*loops=*/{}};
   std::vector<int64_t> result = letterStrides(spec, spec.result);
   std::vector<int64_t> strides = letterStrides(spec, letters);
   for (int64_t letter : spec.result)
@@ -39,20 +39,37 @@ std::optional<int64_t> Epilogue::biasStride(int64_t size,
   return step;
 }
 
-void applyEpilogue(const Epilogue &epilogue, ElementType type, void *result,
-                   cudaStream_t stream) {
+void applyEpilogue(const Epilogue &epilogue, const Applied &applied,
+                   ElementType type, void *result, cudaStream_t stream) {
   Loops<2> loops = simplify(epilogue.loops, /*leader=*/0);
-  EpilogueParameters p{nestOf(loops), static_cast<int32_t>(type),
-                       static_cast<int32_t>(epilogue.activation), epilogue.bias,
+  ElementType sourceType = applied.wide ? ElementType::F32 : type;
+  const void *source = applied.wide ? applied.wide : result;
+  EpilogueParameters p{nestOf(loops),
+                       static_cast<int32_t>(sourceType),
+                       static_cast<int32_t>(type),
+                       static_cast<int32_t>(epilogue.activation),
+                       source,
+                       epilogue.bias,
+                       {},
                        result};
-  auto bytes = [&](size_t operand) {
+  if (!applied.scales)
+    std::copy(epilogue.scales.begin(), epilogue.scales.end(), p.scales);
+  auto bytes = [&](size_t operand, ElementType element) {
     return extentOf(loops, operand) *
-           static_cast<int64_t>(support::elementSize(type));
+           static_cast<int64_t>(support::elementSize(element));
+  };
+  auto scale = [&](size_t i) {
+    return Touched{p.scales[i], p.scales[i] ? int64_t(sizeof(float)) : 0,
+                   Access::Read};
   };
   launch(stream, SHOAL_WIDE_NAMES("shoal_epilogue").of(type),
          blocksFor(p.nest.count, blockThreads), p,
-         {{epilogue.bias, epilogue.bias ? bytes(1) : 0, Access::Read},
-          {result, bytes(0), Access::ReadWrite}});
+         {{epilogue.bias, epilogue.bias ? bytes(1, type) : 0, Access::Read},
+          scale(0),
+          scale(1),
+          {applied.wide, applied.wide ? bytes(0, sourceType) : 0, Access::Read},
+          {result, bytes(0, type),
+           applied.wide ? Access::Write : Access::ReadWrite}});
 }
 
 } // namespace shoal::rt

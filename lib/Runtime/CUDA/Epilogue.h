@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What is done to a product's result before it is stored: a bias is added, then
-// an activation applied.
+// What is done to a product's result before it is stored: it is multiplied by
+// scales, a bias is added, then an activation applied.
 
 #ifndef SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 #define SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
@@ -19,22 +19,34 @@ struct Epilogue {
   shoal_rt_activation activation = SHOAL_RT_NO_ACTIVATION;
   /// In the result's type; null for none.
   const void *bias = nullptr;
+  /// f32 scalars, the first of which is there if any is; null for none.
+  std::array<const void *, 2> scales = {};
   /// The result, which is dense, and the bias, by letter of the result.
   Loops<2> loops;
+
+  bool hasScales() const { return scales[0] != nullptr; }
 
   /// The bias' stride along a loop of `size` steps of `stride` elements of the
   /// result; none if it has no constant one.
   std::optional<int64_t> biasStride(int64_t size, int64_t stride) const;
 };
 
+/// What of an epilogue a product has done.
+struct Applied {
+  bool scales = false;
+  /// The bias and the activation, too.
+  bool all = false;
+  /// Where the sums are, in f32 and the result's layout, if not in the result.
+  const void *wide = nullptr;
+};
+
 /// An epilogue of an einsum whose bias has `letters`.
 Epilogue makeEpilogue(const EinsumSpec &spec, int64_t activation,
                       const void *bias, const Letters &letters);
 
-/// Changes the result, elements of `type`, in place: where the product itself
-/// could not.
-void applyEpilogue(const Epilogue &epilogue, ElementType type, void *result,
-                   cudaStream_t stream);
+/// What the product has not done, of the result in elements of `type`.
+void applyEpilogue(const Epilogue &epilogue, const Applied &applied,
+                   ElementType type, void *result, cudaStream_t stream);
 
 } // namespace shoal::rt
 

@@ -6,24 +6,14 @@
 #include "DeviceMemory.h"
 #include "LoopProduct.h"
 #include "Matmul.h"
+#include "Products.h"
 #include "StridedCopy.h"
-
-#include <bit>
 
 namespace shoal::rt {
 
 namespace {
 
 constexpr size_t C = 2;
-
-/// A plan with whole operands packed: what the products see.
-struct Products {
-  /// Strides in elements of `type` at `data`.
-  std::array<char *, 3> data;
-  std::array<ElementType, 3> type;
-  /// Batches and the loops around the products, merged.
-  Loops<3> outer;
-};
 
 int64_t sizeOf(ElementType type) {
   return static_cast<int64_t>(support::elementSize(type));
@@ -55,18 +45,6 @@ Loops<2> reversed(Loops<2> loops) {
   return loops;
 }
 
-/// A bound on the alignment of all matrices: that of everything added up.
-int64_t alignmentOf(const GemmPlan &plan, const Products &products,
-                    size_t operand) {
-  constexpr uint64_t most = 256;
-  uint64_t bits = most | reinterpret_cast<uintptr_t>(products.data[operand]);
-  for (const Loops<3> *loops : {&products.outer, &plan.summed})
-    for (const Loop<3> &loop : *loops)
-      bits |= static_cast<uint64_t>(loop.strides[operand] *
-                                    sizeOf(products.type[operand]));
-  return int64_t(1) << std::countr_zero(bits);
-}
-
 /// The longest outer loop becomes the batches of one call.
 Loop<3> takeBatches(Loops<3> &loops) {
   if (loops.empty())
@@ -82,14 +60,16 @@ Loop<3> takeBatches(Loops<3> &loops) {
 /// The epilogue of products whose batches and calls run through the result like
 /// this; none where cuBLASLt has no such one: it adds a dense vector to each
 /// column, as it sees columns, and knows no sum of several products.
-std::optional<MatmulEpilogue> fitEpilogue(const GemmPlan &plan,
-                                          const Products &products,
+std::optional<MatmulEpilogue> fitEpilogue(const Products &products,
                                           const Loop<3> &batches,
                                           const Loops<3> &calls,
                                           const Epilogue &epilogue) {
+  const GemmPlan &plan = products.plan;
+  bool isFloat8 = support::isFloat8(products.type[0]);
   if (!plan.summed.empty() || plan.packing[C].packed ||
-      products.type[C] == ElementType::F64)
-    return std::nullopt;
+      products.type[C] == ElementType::F64 ||
+      (isFloat8 && epilogue.bias && products.type[C] == ElementType::F32))
+    return std::nullopt; // to f8 with a result of f32, cuBLASLt adds bf16
   bool rowMajor = StoredMatrix(plan.m, plan.n, plan.c).rowMajor;
   auto rows = epilogue.biasStride(plan.m, plan.c.row);
   auto columns = epilogue.biasStride(plan.n, plan.c.column);
@@ -120,16 +100,18 @@ Loops<4> withBias(const Loops<3> &calls, const Epilogue *epilogue) {
 
 enum class Ran { Nothing, Product, ProductAndEpilogue };
 
-/// Nothing if cuBLASLt has no such product, with or without the epilogue.
-Ran runMatmuls(const GemmPlan &plan, const Products &products,
-               const Epilogue *epilogue, cudaStream_t stream) {
+/// Nothing if cuBLASLt has no such product, with or without the epilogue. Of
+/// operands of f8, the epilogue's scales are a part of the product.
+Ran runMatmuls(const Products &products, const Epilogue *epilogue,
+               cudaStream_t stream) {
+  const GemmPlan &plan = products.plan;
   Loops<3> calls = products.outer;
   Loop<3> batches = takeBatches(calls);
   auto matrix = [&](size_t operand, int64_t rows, int64_t columns,
                     MatrixStrides strides) {
-    return MatrixBatch{
-        products.type[operand], StoredMatrix(rows, columns, strides),
-        batches.strides[operand], alignmentOf(plan, products, operand)};
+    return MatrixBatch{products.type[operand],
+                       StoredMatrix(rows, columns, strides),
+                       batches.strides[operand], products.alignmentOf(operand)};
   };
   MatmulShape shape{plan.m,
                     plan.n,
@@ -138,10 +120,13 @@ Ran runMatmuls(const GemmPlan &plan, const Products &products,
                     matrix(0, plan.m, plan.k, plan.a),
                     matrix(1, plan.k, plan.n, plan.b),
                     matrix(C, plan.m, plan.n, plan.c),
-                    /*epilogue=*/std::nullopt};
+                    /*epilogue=*/std::nullopt,
+                    /*scales=*/{}};
+  if (epilogue && support::isFloat8(products.type[0]))
+    shape.scales = epilogue->scales;
   const Matmul *matmul = nullptr;
   if (epilogue)
-    shape.epilogue = fitEpilogue(plan, products, batches, calls, *epilogue);
+    shape.epilogue = fitEpilogue(products, batches, calls, *epilogue);
   if (shape.epilogue && !(matmul = Matmul::get(shape)))
     shape.epilogue.reset();
   if (!matmul && !(matmul = Matmul::get(shape)))
@@ -152,22 +137,22 @@ Ran runMatmuls(const GemmPlan &plan, const Products &products,
   const char *bias = nullptr;
   if (shape.epilogue)
     bias = static_cast<const char *>(shape.epilogue->bias);
-  forEach<4>(withBias(calls, bias ? epilogue : nullptr),
-             [&](const Offsets<4> &call) {
-               bool adds = false;
-               const void *added =
-                   bias ? bias + call[3] * sizeOf(products.type[C]) : nullptr;
-               forEach<3>(plan.summed, [&](const Offsets<3> &term) {
-                 matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
-                             at(C, call[C]), added, adds, stream);
-                 adds = true;
-               });
-             });
+  forEach<4>(
+      withBias(calls, bias ? epilogue : nullptr), [&](const Offsets<4> &call) {
+        bool adds = false;
+        const void *added =
+            bias ? bias + call[3] * sizeOf(products.type[C]) : nullptr;
+        forEach<3>(plan.summed, [&](const Offsets<3> &term) {
+          matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
+                      at(C, call[C]), {added, shape.scales}, adds, stream);
+          adds = true;
+        });
+      });
   return shape.epilogue ? Ran::ProductAndEpilogue : Ran::Product;
 }
 
-void runAsLoops(const GemmPlan &plan, const Products &products,
-                cudaStream_t stream) {
+void runAsLoops(const Products &products, cudaStream_t stream) {
+  const GemmPlan &plan = products.plan;
   LoopProduct loops{products.outer, plan.summed, products.type[0],
                     products.type[C]};
   loops.outer.push_back({plan.m, {plan.a.row, 0, plan.c.row}});
@@ -176,44 +161,95 @@ void runAsLoops(const GemmPlan &plan, const Products &products,
   runLoops(loops, products.data[0], products.data[1], products.data[C], stream);
 }
 
-} // namespace
+/// A plan's products and the copies of whole operands in front of them, and of
+/// the result behind them.
+struct PackedProducts {
+  Products products;
+  std::array<Loops<2>, 3> copies;
 
-bool runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
-             const Epilogue *epilogue) {
-  cudaStream_t stream = Device::get().compute();
+  bool isPacked(size_t operand) const {
+    return products.plan.packing[operand].packed;
+  }
+};
+
+PackedProducts layOut(const GemmPlan &plan, ElementType compute,
+                      const GemmTensors &t) {
   constexpr DeviceStaging::Slot slots[] = {
       DeviceStaging::Operand0, DeviceStaging::Operand1, DeviceStaging::Result};
   const std::array<void *, 3> tensors = {const_cast<void *>(t.a),
                                          const_cast<void *>(t.b), t.c};
-  Products products{{}, {t.typeA, t.typeB, t.typeC}, {}};
+  PackedProducts packed{{plan, {}, {t.typeA, t.typeB, t.typeC}, {}}, {}};
+  Products &products = packed.products;
   Loops<3> batch = plan.batch;
   int64_t numBatches = iterations(batch);
-  Loops<2> copies[3];
   for (size_t i = 0; i < 3; ++i) {
     products.data[i] = static_cast<char *>(tensors[i]);
     if (!plan.packing[i].packed)
       continue;
     if (i == C)
       products.type[i] = compute;
-    copies[i] = packBatches(plan.packing[i], i, batch);
+    packed.copies[i] = packBatches(plan.packing[i], i, batch);
     products.data[i] = DeviceStaging::get().as<char>(
         slots[i],
         numBatches * plan.packing[i].elements * sizeOf(products.type[i]));
-    if (i != C)
-      copyStrided(copies[i], products.type[i], tensors[i], products.type[i],
-                  products.data[i], stream);
   }
   products.outer = std::move(batch);
   products.outer.insert(products.outer.end(), plan.outer.begin(),
                         plan.outer.end());
   products.outer = simplify(std::move(products.outer), /*leader=*/C);
-  Ran ran = runMatmuls(plan, products, epilogue, stream);
+  return packed;
+}
+
+void packOperands(const PackedProducts &packed, const GemmTensors &t,
+                  cudaStream_t stream) {
+  const Products &products = packed.products;
+  for (size_t i : {0, 1})
+    if (packed.isPacked(i))
+      copyStrided(packed.copies[i], products.type[i], i == 0 ? t.a : t.b,
+                  products.type[i], products.data[i], stream);
+}
+
+void unpackResult(const PackedProducts &packed, const GemmTensors &t,
+                  cudaStream_t stream) {
+  const Products &products = packed.products;
+  if (packed.isPacked(C))
+    copyStrided(reversed(packed.copies[C]), products.type[C], products.data[C],
+                t.typeC, t.c, stream);
+}
+
+} // namespace
+
+bool runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
+             const Epilogue *epilogue) {
+  cudaStream_t stream = Device::get().compute();
+  PackedProducts packed = layOut(plan, compute, t);
+  packOperands(packed, t, stream);
+  if (support::isFloat8(t.typeA))
+    widenFloat8(packed.products, stream);
+  Ran ran = runMatmuls(packed.products, epilogue, stream);
   if (ran == Ran::Nothing)
-    runAsLoops(plan, products, stream);
-  if (plan.packing[C].packed)
-    copyStrided(reversed(copies[C]), compute, products.data[C], t.typeC,
-                tensors[C], stream);
+    runAsLoops(packed.products, stream);
+  unpackResult(packed, t, stream);
   return ran == Ran::ProductAndEpilogue;
+}
+
+std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
+                                     const GemmTensors &t,
+                                     const Epilogue *epilogue) {
+  cudaStream_t stream = Device::get().compute();
+  PackedProducts packed = layOut(plan, compute, t);
+  if (!takesFloat8(packed.products))
+    return std::nullopt;
+  packOperands(packed, t, stream);
+  alignFloat8(packed.products, stream);
+  Ran ran = runMatmuls(packed.products, epilogue, stream);
+  if (ran == Ran::Nothing)
+    return std::nullopt;
+  unpackResult(packed, t, stream);
+  bool isDone =
+      ran == Ran::ProductAndEpilogue || !epilogue ||
+      (!epilogue->bias && epilogue->activation == SHOAL_RT_NO_ACTIVATION);
+  return Applied{.scales = true, .all = isDone};
 }
 
 } // namespace shoal::rt

@@ -14,8 +14,16 @@ namespace shoal::rt {
 /// loops where cuBLASLt has no such product. `compute` is what a packed result
 /// is held in. Whether the epilogue, if there is one, is part of the products;
 /// else it is still to be applied.
+/// Operands of f8 are converted to 16 bits; an epilogue has no scales.
 bool runGemm(const GemmPlan &plan, ElementType compute,
              const GemmTensors &tensors, const Epilogue *epilogue = nullptr);
+
+/// The same of two operands of f8 by cuBLASLt's products of 8 bits, with the
+/// epilogue's scales; none, and nothing done to the result, if cuBLASLt has no
+/// such product.
+std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
+                                     const GemmTensors &tensors,
+                                     const Epilogue *epilogue);
 
 } // namespace shoal::rt
 

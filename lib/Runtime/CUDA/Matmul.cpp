@@ -35,10 +35,18 @@ static cudaDataType_t dataType(ElementType type) {
     return CUDA_R_16BF;
   case ElementType::F16:
     return CUDA_R_16F;
+  case ElementType::F8E4M3FN:
+    return CUDA_R_8F_E4M3;
+  case ElementType::F8E5M2:
+    return CUDA_R_8F_E5M2;
   default:
     fatal("a matrix product of " + std::string(elementTypeName(type)));
   }
 }
+
+/// It is no matter which of the two a scale is for.
+static constexpr cublasLtMatmulDescAttributes_t scaleAttributes[] = {
+    CUBLASLT_MATMUL_DESC_A_SCALE_POINTER, CUBLASLT_MATMUL_DESC_B_SCALE_POINTER};
 
 static cublasComputeType_t computeOf(ElementType type) {
   if (type == ElementType::F64)
@@ -143,7 +151,7 @@ void Matmul::setEpilogue(const MatmulEpilogue &epilogue,
 /// Row-major C is computed as C^T = B^T A^T. A matrix that is row-major counts
 /// as transposed already.
 bool Matmul::make(const MatmulShape &shape) {
-  const auto &[m, n, k, batches, a, b, c, epilogue] = shape;
+  const auto &[m, n, k, batches, a, b, c, epilogue, scales] = shape;
   if (batches > INT32_MAX)
     return false;
   isDouble = a.type == ElementType::F64;
@@ -162,6 +170,11 @@ bool Matmul::make(const MatmulShape &shape) {
       operation(swaps ? transposesA : transposesB));
   if (epilogue)
     setEpilogue(*epilogue, shape);
+  for (size_t i : {0, 1}) {
+    isScaled[i] = scales[i] != nullptr;
+    if (isScaled[i])
+      set(scaleAttributes[i], scales[i]);
+  }
   bytes[0] = extent(a, m, k, batches);
   bytes[1] = extent(b, k, n, batches);
   bytes[2] = extent(c, m, n, batches);
@@ -192,6 +205,8 @@ static std::vector<int64_t> keyOf(const MatmulShape &shape) {
   if (shape.epilogue)
     key.insert(key.end(),
                {shape.epilogue->kind(), shape.epilogue->biasBatchStride});
+  for (const void *scale : shape.scales)
+    key.push_back(scale != nullptr);
   return key;
 }
 
@@ -206,8 +221,9 @@ const Matmul *Matmul::get(const MatmulShape &shape) {
   return entry->second.get();
 }
 
-void Matmul::run(const void *a, const void *b, void *c, const void *bias,
-                 bool adds, cudaStream_t stream) const {
+void Matmul::run(const void *a, const void *b, void *c,
+                 const MatmulFactors &factors, bool adds,
+                 cudaStream_t stream) const {
   if (swaps)
     std::swap(a, b);
   void *workspace =
@@ -217,9 +233,14 @@ void Matmul::run(const void *a, const void *b, void *c, const void *bias,
   declareAccess(stream, c, bytes[2], adds ? Access::ReadWrite : Access::Write);
   declareAccess(stream, workspace, workspaceBytes, Access::ReadWrite);
   if (biasBytes != 0) {
-    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
-    declareAccess(stream, bias, biasBytes, Access::Read);
+    set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, factors.bias);
+    declareAccess(stream, factors.bias, biasBytes, Access::Read);
   }
+  for (size_t i : {0, 1})
+    if (isScaled[i]) {
+      set(scaleAttributes[i], factors.scales[i]);
+      declareAccess(stream, factors.scales[i], sizeof(float), Access::Read);
+    }
   const float floatOne = 1, floatBeta = adds ? 1 : 0;
   const double doubleOne = 1, doubleBeta = adds ? 1 : 0;
   const void *alpha =

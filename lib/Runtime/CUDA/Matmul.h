@@ -34,12 +34,23 @@ struct MatmulEpilogue {
 };
 
 /// C[m, n] = A[m, k] B[k, n] for each of `batches`. A and B have the same type,
-/// C that type or, for bf16 and f16, f32.
+/// C that type or, for bf16 and f16, f32. Or both are of f8, but not two
+/// f8E5M2, dense along k and in pieces of 16 bytes, C of f32, bf16 or f16; then
+/// scales, f32 scalars, multiply the product.
 struct MatmulShape {
   int64_t m, n, k;
   int64_t batches;
   MatrixBatch a, b, c;
   std::optional<MatmulEpilogue> epilogue;
+  /// Null for none.
+  std::array<const void *, 2> scales;
+};
+
+/// Where a product finds the vector of its epilogue and its scales, if it has
+/// them.
+struct MatmulFactors {
+  const void *bias;
+  std::array<const void *, 2> scales;
 };
 
 /// A product that cuBLASLt has an algorithm for, chosen by its heuristic when
@@ -51,10 +62,10 @@ public:
   /// cuBLASLt has none, which is for the caller to do otherwise.
   static const Matmul *get(const MatmulShape &shape);
 
-  /// C (+)= A B, with the shape's epilogue, whose bias is now at `bias`. Memory
-  /// must be aligned as the shape says.
-  void run(const void *a, const void *b, void *c, const void *bias, bool adds,
-           cudaStream_t stream) const;
+  /// C (+)= A B, with the shape's epilogue and scales, which are now at
+  /// `factors`. Memory must be aligned as the shape says.
+  void run(const void *a, const void *b, void *c, const MatmulFactors &factors,
+           bool adds, cudaStream_t stream) const;
 
 private:
   Matmul() = default;
@@ -75,6 +86,7 @@ private:
   bool isDouble = false;
   int64_t bytes[3] = {};
   int64_t biasBytes = 0;
+  std::array<bool, 2> isScaled = {};
 };
 
 /// f32 products in TF32, ten bits of mantissa, from here on. Off at first.

@@ -28,6 +28,8 @@ static std::optional<ncclDataType_t> typeFor(ElementType type) {
   case ElementType::I32:
     return ncclInt32;
   case ElementType::I16:
+  case ElementType::F8E4M3FN:
+  case ElementType::F8E5M2:
     return std::nullopt;
   case ElementType::I8:
     return ncclInt8;

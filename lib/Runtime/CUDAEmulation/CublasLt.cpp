@@ -79,6 +79,11 @@ std::string checkPointers(const Problem &problem, const Operands &operands) {
                                 elementBytes(layouts[i]->type) !=
                             0)
       return text("ABCD"[i], " is at ", pointers[i]);
+  bool isFloat8 = shoal::emulation::isFloat8(problem.a.type);
+  for (size_t i = 0; i < 4 && isFloat8; ++i)
+    if (reinterpret_cast<uintptr_t>(pointers[i]) % 16 != 0)
+      return text("a product of 8 bits needs ", "ABCD"[i],
+                  " aligned to 16 bytes, but it is at ", pointers[i]);
   if (operands.c == operands.d && !(problem.c == problem.d))
     return "C and D are one matrix with two layouts";
   return {};

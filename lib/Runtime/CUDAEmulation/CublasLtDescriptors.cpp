@@ -117,6 +117,14 @@ cublasLtMatmulDescSetAttribute(cublasLtMatmulDesc_t descriptor,
     return set(get(descriptor).biasBatchStride, value, bytes);
   case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
     return set(get(descriptor).biasType, value, bytes);
+  case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
+    return set(get(descriptor).scaleA, value, bytes);
+  case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
+    return set(get(descriptor).scaleB, value, bytes);
+  case CUBLASLT_MATMUL_DESC_C_SCALE_POINTER:
+    return set(get(descriptor).scaleC, value, bytes);
+  case CUBLASLT_MATMUL_DESC_D_SCALE_POINTER:
+    return set(get(descriptor).scaleD, value, bytes);
   default:
     return refuse(__func__, CUBLAS_STATUS_NOT_SUPPORTED,
                   text("the emulator has no attribute ", attribute));

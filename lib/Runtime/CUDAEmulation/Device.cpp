@@ -17,6 +17,12 @@ static int deviceCount() {
   return count;
 }
 
+int shoal::emulation::computeCapability() {
+  static int capability =
+      static_cast<int>(environmentNumber("SHOAL_EMULATED_CAPABILITY", 90));
+  return capability;
+}
+
 extern "C" {
 
 cudaError_t cudaDriverGetVersion(int *version) {
@@ -54,10 +60,10 @@ cudaError_t cudaDeviceGetAttribute(int *value, cudaDeviceAttr attribute,
     return cudaErrorInvalidValue;
   switch (attribute) {
   case cudaDevAttrComputeCapabilityMajor:
-    *value = 9;
+    *value = computeCapability() / 10;
     return cudaSuccess;
   case cudaDevAttrComputeCapabilityMinor:
-    *value = 0;
+    *value = computeCapability() % 10;
     return cudaSuccess;
   case cudaDevAttrPciDomainId:
   case cudaDevAttrPciDeviceId:

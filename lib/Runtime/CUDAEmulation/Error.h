@@ -33,6 +33,9 @@ void explain(const std::string &message);
 /// the program.
 int64_t environmentNumber(const char *name, int64_t otherwise);
 
+/// Of the emulated device: 90 for sm_90, or SHOAL_EMULATED_CAPABILITY.
+int computeCapability();
+
 } // namespace shoal::emulation
 
 #endif // SHOAL_LIB_RUNTIME_CUDAEMULATION_ERROR_H

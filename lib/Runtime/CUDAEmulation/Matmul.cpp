@@ -28,6 +28,10 @@ static T load(const void *base, cudaDataType_t type, int64_t index) {
     return static_cast<T>(static_cast<const float *>(base)[index]);
   case CUDA_R_16F:
     return toFloat(static_cast<const Float16 *>(base)[index]);
+  case CUDA_R_8F_E4M3:
+    return toFloat(static_cast<const support::Float8E4M3FN *>(base)[index]);
+  case CUDA_R_8F_E5M2:
+    return toFloat(static_cast<const support::Float8E5M2 *>(base)[index]);
   default:
     return toFloat(static_cast<const BFloat16 *>(base)[index]);
   }
@@ -144,6 +148,11 @@ void gemm(const Source<double> &a, const Source<double> &b, double *sums, int m,
               a.leading, b.data, b.leading, 0, sums, m);
 }
 
+/// The factor that a scale's pointer stands for.
+float scaleAt(const void *pointer) {
+  return pointer ? *static_cast<const float *>(pointer) : 1;
+}
+
 /// Everything after the sums over k, for one matrix of the batch.
 template <typename T>
 void finish(const Problem &problem, const Operands &operands, int64_t batch,
@@ -151,6 +160,7 @@ void finish(const Problem &problem, const Operands &operands, int64_t batch,
   const auto &[descriptor, a, b, c, d] = problem;
   T alpha = *static_cast<const T *>(operands.alpha);
   T beta = *static_cast<const T *>(operands.beta);
+  alpha *= scaleAt(descriptor.scaleA) * scaleAt(descriptor.scaleB);
   auto rows = static_cast<int64_t>(d.rows);
   auto columns = static_cast<int64_t>(d.columns);
   for (int64_t j = 0; j < columns; ++j)

@@ -45,6 +45,11 @@ struct MatmulDescriptor {
   const void *bias = nullptr;
   int64_t biasBatchStride = 0;
   int32_t biasType = -1; // that of D
+  /// f32 on the device; null for 1.
+  const void *scaleA = nullptr;
+  const void *scaleB = nullptr;
+  const void *scaleC = nullptr;
+  const void *scaleD = nullptr;
 
   bool hasBias() const { return (epilogue & CUBLASLT_EPILOGUE_BIAS) != 0; }
 };
@@ -69,6 +74,9 @@ struct Operands {
   const void *c;
   void *d;
 };
+
+/// The floats of 8 bits.
+bool isFloat8(cudaDataType_t type);
 
 /// Bytes of an element; 0 for types that the emulator does not know.
 size_t elementBytes(cudaDataType_t type);

@@ -9,6 +9,10 @@
 
 namespace shoal::emulation {
 
+bool isFloat8(cudaDataType_t type) {
+  return type == CUDA_R_8F_E4M3 || type == CUDA_R_8F_E5M2;
+}
+
 size_t elementBytes(cudaDataType_t type) {
   switch (type) {
   case CUDA_R_64F:
@@ -18,6 +22,9 @@ size_t elementBytes(cudaDataType_t type) {
   case CUDA_R_16F:
   case CUDA_R_16BF:
     return 2;
+  case CUDA_R_8F_E4M3:
+  case CUDA_R_8F_E5M2:
+    return 1;
   default:
     return 0;
   }
@@ -77,8 +84,57 @@ static bool isDisjoint(const MatrixLayout &layout) {
           (layout.batches - 1) * stride + inner <= layout.leading);
 }
 
+static bool isSupportedFloat8(const Problem &problem) {
+  const auto &[descriptor, a, b, c, d] = problem;
+  bool areE5M2 = a.type == CUDA_R_8F_E5M2 && b.type == CUDA_R_8F_E5M2;
+  return isFloat8(a.type) && isFloat8(b.type) && !areE5M2 && c.type == d.type &&
+         descriptor.compute == CUBLAS_COMPUTE_32F &&
+         descriptor.scale == CUDA_R_32F &&
+         (d.type == CUDA_R_32F || d.type == CUDA_R_16F ||
+          d.type == CUDA_R_16BF);
+}
+
+/// The other requirements of products of 8 bits on Ada and Hopper.
+static std::string checkFloat8(const Problem &problem) {
+  const auto &[descriptor, a, b, c, d] = problem;
+  if (computeCapability() < 89)
+    return text("products of 8 bits on sm_", computeCapability());
+  if (descriptor.transA != CUBLAS_OP_T || descriptor.transB != CUBLAS_OP_N)
+    return "a product of 8 bits needs A transposed and B not";
+  const MatrixLayout *layouts[] = {&a, &b, &c, &d};
+  for (size_t i = 0; i < 4; ++i) {
+    const MatrixLayout &layout = *layouts[i];
+    auto bytes = static_cast<int64_t>(elementBytes(layout.type));
+    auto isWhole = [&](int64_t count) { return count * bytes % 16 == 0; };
+    if (layout.order != CUBLASLT_ORDER_COL)
+      return text("a product of 8 bits with ", "ABCD"[i],
+                  " in row-major order");
+    if (!isWhole(static_cast<int64_t>(layout.rows)) ||
+        !isWhole(layout.leading) ||
+        (layout.batches > 1 && !isWhole(layout.batchStride)))
+      return text("a product of 8 bits needs columns of ", "ABCD"[i],
+                  " in pieces of 16 bytes: rows ", layout.rows,
+                  ", leading dimension ", layout.leading, ", batch stride ",
+                  layout.batchStride);
+  }
+  if (descriptor.scaleC || descriptor.scaleD)
+    return "a scale of C or D, which are not of 8 bits";
+  bool isWideBias = descriptor.hasBias() && d.type == CUDA_R_32F &&
+                    descriptor.biasType != CUDA_R_16BF;
+  return isWideBias ? "a bias of f32 with A and B of 8 bits" : "";
+}
+
+static std::string checkScales(const MatmulDescriptor &descriptor) {
+  return descriptor.scaleA || descriptor.scaleB || descriptor.scaleC ||
+                 descriptor.scaleD
+             ? "scales of matrices that are not of 8 bits"
+             : "";
+}
+
 static bool isSupportedTypes(const Problem &problem) {
   const auto &[descriptor, a, b, c, d] = problem;
+  if (isFloat8(a.type) || isFloat8(b.type))
+    return isSupportedFloat8(problem);
   if (a.type != b.type || c.type != d.type)
     return false;
   switch (descriptor.compute) {
@@ -144,6 +200,8 @@ cublasStatus_t checkProblem(const Problem &problem, std::string &why) {
                descriptor.scale, ", A of type ", a.type, ", B ", b.type, ", C ",
                c.type, ", D ", d.type, " (numbers of cudaDataType)");
   if (why.empty())
+    why = isFloat8(a.type) ? checkFloat8(problem) : checkScales(descriptor);
+  if (why.empty())
     why = checkEpilogue(problem);
   for (const MatrixLayout *layout : layouts)
     if (why.empty() && (layout->rows > INT_MAX || layout->columns > INT_MAX ||
@@ -183,6 +241,9 @@ std::vector<Range> rangesOf(const Problem &problem, const Operands &operands) {
     addRanges(ranges, problem.c, operands.c, /*writes=*/false);
   addRanges(ranges, problem.d, operands.d, /*writes=*/true);
   const MatmulDescriptor &descriptor = problem.descriptor;
+  for (const void *scale : {descriptor.scaleA, descriptor.scaleB})
+    if (auto at = reinterpret_cast<uintptr_t>(scale))
+      ranges.push_back({at, at + sizeof(float), /*writes=*/false});
   if (!descriptor.hasBias())
     return ranges;
   MatrixLayout bias{problem.d.type, problem.d.rows, 1,

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Elements whose type is known at run time alone, in kernels. They are computed
-// with in one of three wide types: float (f32, bf16, f16), double and int64_t
-// (all integers: a result is cut to its width, which is how integers wrap). All
-// threads of a launch take the same branch of each switch, so that it costs
-// little beside the access to memory.
+// with in one of three wide types: float (f32, bf16, f16, f8), double and
+// int64_t (all integers: a result is cut to its width, which is how integers
+// wrap). All threads of a launch take the same branch of each switch, so that
+// it costs little beside the access to memory.
 
 #ifndef SHOAL_LIB_RUNTIME_CUDAKERNELS_ELEMENTS_H
 #define SHOAL_LIB_RUNTIME_CUDAKERNELS_ELEMENTS_H
@@ -45,6 +45,10 @@ SHOAL_DEVICE Wide loadElement(const void *base, int32_t type, int64_t at) {
       return loadAs<Wide, BFloat16>(base, at);
     case SHOAL_RT_F16:
       return loadAs<Wide, Float16>(base, at);
+    case SHOAL_RT_F8E4M3FN:
+      return loadAs<Wide, Float8E4M3FN>(base, at);
+    case SHOAL_RT_F8E5M2:
+      return loadAs<Wide, Float8E5M2>(base, at);
     default:
       return loadAs<Wide, float>(base, at);
     }
@@ -80,6 +84,10 @@ SHOAL_DEVICE void storeElement(void *base, int32_t type, int64_t at,
       return storeAs<BFloat16>(base, at, value);
     case SHOAL_RT_F16:
       return storeAs<Float16>(base, at, value);
+    case SHOAL_RT_F8E4M3FN:
+      return storeAs<Float8E4M3FN>(base, at, value);
+    case SHOAL_RT_F8E5M2:
+      return storeAs<Float8E5M2>(base, at, value);
     default:
       return storeAs<float>(base, at, value);
     }
@@ -94,6 +102,10 @@ SHOAL_DEVICE Wide roundTo(int32_t type, Wide value) {
       return widen(convert<BFloat16>(value));
     if (type == SHOAL_RT_F16)
       return widen(convert<Float16>(value));
+    if (type == SHOAL_RT_F8E4M3FN)
+      return widen(convert<Float8E4M3FN>(value));
+    if (type == SHOAL_RT_F8E5M2)
+      return widen(convert<Float8E5M2>(value));
   }
   return value;
 }

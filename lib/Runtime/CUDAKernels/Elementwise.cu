@@ -58,7 +58,10 @@ static SHOAL_DEVICE void runEpilogue(const EpilogueParameters &p) {
   for (int64_t i = threadInGrid(); i < p.nest.count; i += threadsInGrid()) {
     int64_t at[2];
     locate(p.nest, i, at);
-    Wide value = loadElement<Wide>(p.result, p.type, at[0]);
+    Wide value = loadElement<Wide>(p.source, p.sourceType, at[0]);
+    for (const void *scale : p.scales)
+      if (scale)
+        value *= *static_cast<const float *>(scale);
     if (p.bias)
       value += loadElement<Wide>(p.bias, p.type, at[1]);
     storeElement(p.result, p.type, at[0], activate(p.activation, value));

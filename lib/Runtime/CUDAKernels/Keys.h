@@ -14,7 +14,8 @@ namespace shoal::rt {
 SHOAL_DEVICE uint64_t orderedKey(const void *in, int32_t type, int64_t at) {
   constexpr uint64_t sign = uint64_t(1) << 63;
   bool isFloat = type == SHOAL_RT_F32 || type == SHOAL_RT_F64 ||
-                 type == SHOAL_RT_BF16 || type == SHOAL_RT_F16;
+                 type == SHOAL_RT_BF16 || type == SHOAL_RT_F16 ||
+                 type == SHOAL_RT_F8E4M3FN || type == SHOAL_RT_F8E5M2;
   if (!isFloat)
     return static_cast<uint64_t>(loadElement<int64_t>(in, type, at)) ^ sign;
   auto value = loadElement<double>(in, type, at);

@@ -63,14 +63,17 @@ struct FillParameters {
   void *target;
 };
 
-/// shoal_epilogue_{float,double}: result = activation(result + bias), see
-/// Epilogue.h. Operand 0 of the nest is the result, operand 1 the bias, which
-/// may be null.
+/// shoal_epilogue_{float,double}: result = activation(source * scales + bias),
+/// see Epilogue.h. Operand 0 of the nest is the source and the result, which
+/// may be one, operand 1 the bias. Bias and scales, of f32, may be null.
 struct EpilogueParameters {
   Nest<2> nest;
+  int32_t sourceType;
   int32_t type;
   int32_t activation;
+  const void *source;
   const void *bias;
+  const void *scales[2];
   void *result;
 };
 

@@ -157,6 +157,8 @@ static SHOAL_DEVICE void copyElement(int32_t type, const void *in, int64_t from,
     return;
   case SHOAL_RT_I8:
   case SHOAL_RT_I1:
+  case SHOAL_RT_F8E4M3FN:
+  case SHOAL_RT_F8E5M2:
     static_cast<uint8_t *>(out)[to] = static_cast<const uint8_t *>(in)[from];
     return;
   default:

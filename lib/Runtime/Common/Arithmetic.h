@@ -16,6 +16,8 @@ namespace shoal::rt {
 
 using support::BFloat16;
 using support::Float16;
+using support::Float8E4M3FN;
+using support::Float8E5M2;
 
 /// An i1 in its byte.
 struct Bool {
@@ -25,8 +27,12 @@ struct Bool {
 enum class Kind { Sum, Prod, Max, Min, And, Or };
 
 template <typename T>
+inline constexpr bool isFloat8 =
+    std::is_same_v<T, Float8E4M3FN> || std::is_same_v<T, Float8E5M2>;
+
+template <typename T>
 inline constexpr bool isSmallFloat =
-    std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16>;
+    std::is_same_v<T, BFloat16> || std::is_same_v<T, Float16> || isFloat8<T>;
 
 template <typename T>
 inline constexpr bool isFloatType =
@@ -43,6 +49,11 @@ constexpr float widen(Float16 value) {
 #else
   return support::toFloat(value);
 #endif
+}
+template <typename T>
+  requires isFloat8<T>
+constexpr float widen(T value) {
+  return support::toFloat(value);
 }
 constexpr uint8_t widen(Bool value) { return value.value; }
 template <typename T>
@@ -63,6 +74,10 @@ constexpr To convert(From from) {
 #else
     return support::toFloat16(static_cast<float>(value));
 #endif
+  } else if constexpr (std::is_same_v<To, Float8E4M3FN>) {
+    return support::toFloat8E4M3FN(static_cast<float>(value));
+  } else if constexpr (std::is_same_v<To, Float8E5M2>) {
+    return support::toFloat8E5M2(static_cast<float>(value));
   } else if constexpr (std::is_same_v<To, Bool>) {
     return {static_cast<uint8_t>(value != 0)};
   } else {
@@ -120,10 +135,10 @@ constexpr T combine(T a, T b) {
   return convert<T>(combine<kind>(widen(a), widen(b)));
 }
 
-/// combine(identity, x) == x.
+/// combine(identity, x) == x, in what sums of T are held in.
 template <Kind kind, typename T>
-constexpr T identity() {
-  using Limits = std::numeric_limits<T>;
+constexpr Accumulator<T> identity() {
+  using Limits = std::numeric_limits<Accumulator<T>>;
   if constexpr (std::is_same_v<T, Bool>)
     return {kind == Kind::Prod || kind == Kind::Min || kind == Kind::And};
   else if constexpr (kind == Kind::Sum || kind == Kind::Or)
@@ -132,6 +147,8 @@ constexpr T identity() {
     return 1;
   else if constexpr (kind == Kind::And)
     return static_cast<T>(-1);
+  else if constexpr (std::is_same_v<T, Float8E4M3FN>)
+    return kind == Kind::Max ? -448 : 448; // it has no infinity
   else if constexpr (kind == Kind::Max)
     return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   else

@@ -8,14 +8,16 @@ namespace shoal::rt {
 /// The cheapest product on the machine, which may not take all types; what it
 /// does not take is packed.
 std::optional<GemmPlan>
-BinaryEinsum::planProduct(const Contraction &contraction, ElementType type,
+BinaryEinsum::planProduct(const Contraction &contraction,
+                          const std::array<ElementType, 2> &types,
                           const ProductModel &model) const {
   auto bytes = static_cast<int64_t>(support::elementSize(compute));
-  bool convertsIn = type != compute, convertsOut = typeOut != compute;
+  bool convertsOut = typeOut != compute;
   if (!model.isDevice)
-    return planGemm(contraction, {convertsIn, convertsIn, convertsOut}, bytes,
-                    model);
-  bytes = static_cast<int64_t>(support::elementSize(type));
+    return planGemm(contraction,
+                    {types[0] != compute, types[1] != compute, convertsOut},
+                    bytes, model);
+  bytes = static_cast<int64_t>(support::elementSize(types[0]));
   std::optional<GemmPlan> plan = planGemm(contraction, {}, bytes, model);
   // What is added to must not be rounded before the end.
   if (plan && convertsOut && !plan->summed.empty())
@@ -51,7 +53,7 @@ BinaryEinsum::prepareOperand(EinsumSpec &spec, size_t which, bool toCompute,
     outer.push_back({spec.sizes[letter], {strides[letter], 0, dense[letter]}});
     preparation.elements *= spec.sizes[letter];
   }
-  preparation.sum = {outer, lone, spec.typeIn, computeType(spec)};
+  preparation.sum = {outer, lone, spec.typeOf(which), computeType(spec)};
   spec.operands[which] = kept;
   strides = dense;
   return preparation;
@@ -60,28 +62,40 @@ BinaryEinsum::prepareOperand(EinsumSpec &spec, size_t which, bool toCompute,
 BinaryEinsum::BinaryEinsum(EinsumSpec spec,
                            std::array<std::vector<int64_t>, 2> operandStrides,
                            const ProductModel &model)
-    : typeIn(spec.typeIn), typeOut(spec.typeOut), compute(computeType(spec)) {
+    : typesIn{spec.typeOf(0), spec.typeOf(1)}, typeOut(spec.typeOut),
+      compute(computeType(spec)) {
   std::array<std::vector<int64_t>, 3> strides = {
       std::move(operandStrides[0]), std::move(operandStrides[1]),
       letterStrides(spec, spec.result)};
   for (size_t i = 0; i < 2; ++i)
     preparations[i] = prepareOperand(spec, i, /*toCompute=*/false, strides[i]);
   // Loops take two operands of one type.
-  ElementType type = spec.typeIn;
-  for (size_t i = 0; i < 2 && type != compute; ++i)
-    if (preparations[1 - i].needed && !preparations[i].needed)
+  std::array<ElementType, 2> types = typesIn;
+  auto useCompute = [&](size_t i) {
+    if (!preparations[i].needed)
       preparations[i] = prepareOperand(spec, i, /*toCompute=*/true, strides[i]);
-  if (preparations[0].needed)
-    type = compute;
+  };
+  for (size_t i = 0; i < 2; ++i)
+    if (types[i] != compute && preparations[1 - i].needed)
+      useCompute(i);
+  for (size_t i = 0; i < 2; ++i)
+    if (preparations[i].needed)
+      types[i] = compute;
 
   Contraction contraction = classify(spec, strides);
   if (support::isFloat(compute) && !contraction.summed.empty()) {
-    gemm = planProduct(contraction, type, model);
+    gemm = planProduct(contraction, types, model);
     if (gemm && gemm->cost <= loopCost(contraction, model))
       return;
     gemm.reset();
   }
-  loops = {contraction.batch, contraction.summed, type, spec.typeOut};
+  if (types[0] != types[1]) {
+    for (size_t i = 0; i < 2; ++i)
+      useCompute(i);
+    types = {compute, compute};
+    contraction = classify(spec, strides);
+  }
+  loops = {contraction.batch, contraction.summed, types[0], spec.typeOut};
   for (const Loops<3> *part : {&contraction.rows, &contraction.columns})
     loops.outer.insert(loops.outer.end(), part->begin(), part->end());
 }

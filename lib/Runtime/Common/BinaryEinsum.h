@@ -23,13 +23,14 @@ public:
   };
 
   BinaryEinsum() = default;
-  /// The types are equal, or a small float and f32; no size is 0. `strides` are
+  /// The types are equal, or small floats into f32, or f8 into any float of at
+  /// most 32 bits; no size is 0. `strides` are
   /// those of both operands by letter, 0 for letters that they have not; the
   /// result is dense.
   BinaryEinsum(EinsumSpec spec, std::array<std::vector<int64_t>, 2> strides,
                const ProductModel &model);
 
-  ElementType typeIn = ElementType::F32;
+  std::array<ElementType, 2> typesIn = {ElementType::F32, ElementType::F32};
   ElementType typeOut = ElementType::F32;
   ElementType compute = ElementType::F32;
   std::array<Preparation, 2> preparations;
@@ -42,7 +43,7 @@ private:
                                     bool toCompute,
                                     std::vector<int64_t> &strides);
   std::optional<GemmPlan> planProduct(const Contraction &contraction,
-                                      ElementType type,
+                                      const std::array<ElementType, 2> &types,
                                       const ProductModel &model) const;
 };
 

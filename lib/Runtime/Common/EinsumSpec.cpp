@@ -6,10 +6,24 @@
 
 namespace shoal::rt {
 
+/// One type for all operands, or a pair of f8.
+static void setTypesIn(EinsumSpec &spec, int64_t code) {
+  using enum ElementType;
+  bool isPair =
+      code == SHOAL_RT_F8E4M3FN_F8E5M2 || code == SHOAL_RT_F8E5M2_F8E4M3FN;
+  if (!isPair) {
+    spec.typeIn = static_cast<ElementType>(code);
+    return;
+  }
+  bool isFirst = code == SHOAL_RT_F8E4M3FN_F8E5M2;
+  spec.typeIn = isFirst ? F8E4M3FN : F8E5M2;
+  spec.otherIn = isFirst ? F8E5M2 : F8E4M3FN;
+}
+
 EinsumSpec parseEinsum(const int64_t *desc) {
   Descriptor reader(desc);
   EinsumSpec spec;
-  spec.typeIn = reader.type();
+  setTypesIn(spec, reader.number());
   spec.typeOut = reader.type();
   spec.sizes = reader.numbers(reader.number());
   spec.operands.resize(reader.number());

@@ -9,6 +9,8 @@
 #include "Loops.h"
 #include "Numeric.h"
 
+#include <optional>
+
 namespace shoal::rt {
 
 using Letters = std::vector<int64_t>;
@@ -16,6 +18,8 @@ using Letters = std::vector<int64_t>;
 /// See shoal_rt_einsum in ABI.h.
 struct EinsumSpec {
   ElementType typeIn;
+  /// Operand 1's, where it is another one.
+  std::optional<ElementType> otherIn;
   ElementType typeOut;
   /// By letter.
   std::vector<int64_t> sizes;
@@ -24,6 +28,10 @@ struct EinsumSpec {
   Letters result;
   /// The descriptor itself.
   std::vector<int64_t> encoded;
+
+  ElementType typeOf(size_t operand) const {
+    return operand == 1 && otherIn ? *otherIn : typeIn;
+  }
 };
 
 EinsumSpec parseEinsum(const int64_t *desc);

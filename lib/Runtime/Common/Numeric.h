@@ -37,6 +37,10 @@ auto dispatchType(ElementType type, F &&f) {
     return f.template operator()<int8_t>();
   case ElementType::I1:
     return f.template operator()<Bool>();
+  case ElementType::F8E4M3FN:
+    return f.template operator()<Float8E4M3FN>();
+  case ElementType::F8E5M2:
+    return f.template operator()<Float8E5M2>();
   }
   fatal("unknown element type in a descriptor");
 }

@@ -31,15 +31,17 @@ static void prepareUnary(PreparedEinsum &prepared) {
   prepared.isCopy = simplify(loops.summed, 0).empty();
 }
 
-/// Kernels take equal types, or f32 beside a small float.
+/// Kernels take equal types, or a small float into f32, or f8 into any of them.
 static void useComputeTypes(PreparedEinsum &prepared) {
   EinsumSpec &spec = prepared.spec;
   ElementType in = spec.typeIn, out = spec.typeOut, compute = computeType(spec);
-  bool small = in == ElementType::BF16 || in == ElementType::F16;
-  if (in == out || (small && out == ElementType::F32))
+  bool small = support::isSmallFloat(in) && out == ElementType::F32;
+  bool small8 = support::isFloat8(in) && support::isSmallFloat(out);
+  if (in == out || small || small8)
     return;
-  prepared.declaredTypes = {in, out};
+  prepared.declaredTypes = {{spec.typeOf(0), spec.typeOf(1)}, out};
   spec.typeIn = spec.typeOut = compute;
+  spec.otherIn.reset();
 }
 
 PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model) {

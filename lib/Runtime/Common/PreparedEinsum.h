@@ -13,7 +13,11 @@ struct PreparedEinsum {
   EinsumSpec spec;
   /// Set where the types differ in a way that kernels do not know: then the
   /// spec is that of the computation, and operands and result are converted.
-  std::optional<std::pair<ElementType, ElementType>> declaredTypes;
+  struct DeclaredTypes {
+    std::array<ElementType, 2> in;
+    ElementType out;
+  };
+  std::optional<DeclaredTypes> declaredTypes;
   int64_t resultElements = 0;
   bool emptySum = false;
   /// A transpose or a copy, for one operand without sums.
@@ -26,7 +30,7 @@ struct PreparedEinsum {
 
   /// The result's type in memory.
   ElementType declaredResult() const {
-    return declaredTypes ? declaredTypes->second : spec.typeOut;
+    return declaredTypes ? declaredTypes->out : spec.typeOut;
   }
 };
 

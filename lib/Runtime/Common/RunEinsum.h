@@ -28,13 +28,15 @@ template <EinsumMachine Machine>
 void runConverted(const PreparedEinsum &prepared, const void *in0,
                   const void *in1, void *out, Machine &machine) {
   const EinsumSpec &spec = prepared.spec;
-  auto [typeIn, typeOut] = *prepared.declaredTypes;
+  auto [typesIn, typeOut] = *prepared.declaredTypes;
   ElementType compute = spec.typeIn;
   std::array<const void *, 2> operands = {in0, in1};
-  for (size_t i = 0; i < spec.operands.size() && typeIn != compute; ++i) {
+  for (size_t i = 0; i < spec.operands.size(); ++i) {
+    if (typesIn[i] == compute)
+      continue;
     int64_t count = elementsOf(spec, spec.operands[i]);
     void *wide = machine.wide(i, count * support::elementSize(compute));
-    machine.convert(count, typeIn, operands[i], compute, wide);
+    machine.convert(count, typesIn[i], operands[i], compute, wide);
     operands[i] = wide;
   }
   if (typeOut == compute)

@@ -59,7 +59,7 @@ static void addBufferPasses(OpPassManager &pm, bool isDevice) {
 
 void shoal::addExactArithmetic(OpPassManager &pm, bool keepConversions) {
   arith::ArithEmulateUnsupportedFloatsOptions emulate;
-  emulate.sourceTypeStrs = {"bf16", "f16"};
+  emulate.sourceTypeStrs = {"bf16", "f16", "f8E4M3FN", "f8E5M2"};
   emulate.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
   ExpandNarrowFloatsOptions narrow;

@@ -15,7 +15,7 @@ using namespace shoal;
 //===----------------------------------------------------------------------===//
 
 Type shoal::accumulatorOf(Type elementType) {
-  if (elementType.isBF16() || elementType.isF16())
+  if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() < 32)
     return Float32Type::get(elementType.getContext());
   return elementType;
 }

@@ -12,6 +12,8 @@ _DTYPES = {
     "f64": np.dtype(np.float64),
     "bf16": np.dtype(ml_dtypes.bfloat16),
     "f16": np.dtype(np.float16),
+    "f8E4M3FN": np.dtype(ml_dtypes.float8_e4m3fn),
+    "f8E5M2": np.dtype(ml_dtypes.float8_e5m2),
     "i64": np.dtype(np.int64),
     "i32": np.dtype(np.int32),
     "i16": np.dtype(np.int16),
@@ -30,5 +32,6 @@ def storage_of(dtype: np.dtype) -> np.dtype:
     """The type of the same bits that executables' files have: their integers have a sign."""
     if dtype.kind == "u":
         return np.dtype(dtype.name[1:])
-    # NumPy's files do not know bfloat16.
-    return np.dtype("V2") if dtype == _DTYPES["bf16"] else dtype
+    # NumPy's files do not know those of ml_dtypes.
+    is_own = any(dtype == _DTYPES[element] for element in ("bf16", "f8E4M3FN", "f8E5M2"))
+    return np.dtype(f"V{dtype.itemsize}") if is_own else dtype

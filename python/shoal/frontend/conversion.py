@@ -35,7 +35,8 @@ def convert(value: Value, dtype: np.dtype) -> Value:
         return value
     if dtypes.is_bool(dtype):
         return _is_not_zero(value)
-    if {value.dtype, dtype} == {dtypes.bfloat16, np.dtype("float16")}:
+    are_floats = dtypes.is_float(value.dtype) and dtypes.is_float(dtype)
+    if are_floats and value.dtype.itemsize == dtype.itemsize:
         value = convert(value, dtypes.FLOAT32)  # neither holds the other
     op = _conversion(value.dtype, dtype)
     if op is None:

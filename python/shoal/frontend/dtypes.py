@@ -13,6 +13,11 @@ import numpy as np
 from shoal.errors import TraceError, TraceTypeError
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
+float8_e4m3fn = np.dtype(ml_dtypes.float8_e4m3fn)
+float8_e5m2 = np.dtype(ml_dtypes.float8_e5m2)
+
+# The floats that NumPy has not.
+_OWN_FLOATS = {bfloat16: "bf16", float8_e4m3fn: "f8E4M3FN", float8_e5m2: "f8E5M2"}
 
 _ELEMENTS = {
     np.dtype(name): element
@@ -30,7 +35,7 @@ _ELEMENTS = {
         ("float32", "f32"),
         ("float64", "f64"),
     )
-} | {bfloat16: "bf16"}
+} | _OWN_FLOATS
 
 BOOL, INT32, INT64, FLOAT32, FLOAT64 = map(
     np.dtype, ("bool", "int32", "int64", "float32", "float64")
@@ -59,7 +64,11 @@ def is_bool(dtype: np.dtype) -> bool:
 
 
 def is_float(dtype: np.dtype) -> bool:
-    return dtype.kind == "f" or dtype == bfloat16
+    return dtype.kind == "f" or dtype in _OWN_FLOATS
+
+
+def is_float8(dtype: np.dtype) -> bool:
+    return dtype in (float8_e4m3fn, float8_e5m2)
 
 
 def is_unsigned(dtype: np.dtype) -> bool:
@@ -88,9 +97,10 @@ def promote(*operands: np.dtype | bool | int | float) -> np.dtype:
 
     As in JAX: bool, then integers, then floats; the wider of two of a kind; a
     signed and an unsigned integer give the signed one that holds both; bfloat16
-    and float16 give float32. A Python scalar (np.float64 is one, np.float32 is
+    and float16 give float32; floats of 8 bits go with no other float. A Python scalar (np.float64 is one, np.float32 is
     not) takes the type of the others, unless it is of a higher kind: int32[4] +
-    1.5 is float32[4]. TraceTypeError where no type holds both (uint64, int64).
+    1.5 is float32[4]. TraceTypeError where no type holds both (uint64, int64;
+    float8_e5m2, float32).
     """
     strong = [operand for operand in operands if isinstance(operand, np.dtype)]
     scalars = [of_scalar(number) for number in operands if not isinstance(number, np.dtype)]
@@ -112,6 +122,8 @@ def _promote_two(a: np.dtype, b: np.dtype) -> np.dtype:
         return a
     if _rank(a) != _rank(b):
         return a if _rank(a) > _rank(b) else b
+    if is_float8(a) or is_float8(b):
+        raise TraceTypeError(f"{a} and {b} have no common type; convert one of them with .astype")
     if a.kind == b.kind or is_float(a):
         if a.itemsize == b.itemsize:  # bfloat16 and float16
             return FLOAT32
@@ -139,14 +151,18 @@ def check_fits(number: int, dtype: np.dtype) -> None:
 
 
 def lowest(dtype: np.dtype) -> Any:
-    """The identity of max: -inf, or the smallest integer."""
+    """The identity of max: -inf, or the smallest number of types that have none."""
+    if dtype == float8_e4m3fn:
+        return ml_dtypes.finfo(dtype).min
     if is_float(dtype):
         return dtype.type(-np.inf)
     return dtype.type(False) if is_bool(dtype) else dtype.type(np.iinfo(dtype).min)
 
 
 def highest(dtype: np.dtype) -> Any:
-    """The identity of min: inf, or the largest integer."""
+    """The identity of min: inf, or the largest number of types that have none."""
+    if dtype == float8_e4m3fn:
+        return ml_dtypes.finfo(dtype).max
     if is_float(dtype):
         return dtype.type(np.inf)
     return dtype.type(True) if is_bool(dtype) else dtype.type(np.iinfo(dtype).max)

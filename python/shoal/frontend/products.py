@@ -32,10 +32,15 @@ def einsum(spec: str, *operands: ArrayLike, dtype: Any = None) -> Value:
     two, in the order that np.einsum_path finds cheapest. Sums of bfloat16 and
     float16 are accumulated in float32.
 
-    dtype: the result's type, at least as wide as that of the operands.
+    dtype: the result's type, at least as wide as that of the operands; of
+    floats of 8 bits, which may be of both kinds, float32 unless given.
     TraceError where a letter has two sizes or a rank does not fit.
     """
+    if len(operands) == 2 and all(dtypes.is_float8(dtype_of(x)) for x in operands):
+        return _product_of_float8(spec, [as_value(x) for x in operands], dtype)
     kind = dtypes.promote(*map(dtype_of, operands)) if operands else dtypes.FLOAT32
+    if dtypes.is_float8(kind):
+        kind = dtypes.FLOAT32
     values = [convert(as_value(operand, kind), kind) for operand in operands]
     terms, output = _parse(spec, values)
     sizes_of(f'einsum "{spec}"', terms, values)
@@ -45,6 +50,17 @@ def einsum(spec: str, *operands: ArrayLike, dtype: Any = None) -> Value:
     if dtypes.promote(kind, result) != result or dtypes.is_float(kind) != dtypes.is_float(result):
         raise TraceTypeError(f'einsum "{spec}": the sum of {kind} cannot be {result}')
     terms, values = _multiply_until_two(terms, output, values, kind)
+    return _einsum(f"{','.join(terms)}->{output}", values, result)
+
+
+def _product_of_float8(spec: str, values: list[Value], dtype: Any) -> Value:
+    terms, output = _parse(spec, values)
+    result = dtypes.as_dtype(dtype) if dtype is not None else dtypes.FLOAT32
+    if not dtypes.is_float(result) or dtypes.is_float8(result):
+        raise TraceTypeError(
+            f'einsum "{spec}": the sum of {values[0].dtype} cannot be {result}; expected float32, '
+            "bfloat16 or float16"
+        )
     return _einsum(f"{','.join(terms)}->{output}", values, result)
 
 

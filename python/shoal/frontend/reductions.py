@@ -49,7 +49,8 @@ def sum(
     """The sum over the dimensions, all for None.
 
     dtype: the type of the sum; without one that of the elements, but bools and
-    integers of less than 32 bits are added as int32 or uint32.
+    integers of less than 32 bits are added as int32 or uint32, floats of 8 bits
+    as float32.
     """
     return _reduce("sum", _addend(as_value(operand), dtype), axis, keepdims)
 
@@ -64,6 +65,8 @@ def prod(
 def _addend(value: Value, dtype: Any) -> Value:
     if dtype is not None:
         return convert(value, dtypes.as_dtype(dtype))
+    if dtypes.is_float8(value.dtype):
+        return convert(value, dtypes.FLOAT32)
     if dtypes.is_float(value.dtype) or value.dtype.itemsize >= 4:
         return value
     return convert(value, np.dtype("uint32" if dtypes.is_unsigned(value.dtype) else "int32"))
@@ -125,3 +128,8 @@ def check_reducible(kind: str, value: Value, what: str) -> None:
         raise TraceTypeError(f"{what}: {kind} of {value.dtype}; expected integers or bool")
     if kind not in ("and", "or") and dtypes.is_bool(value.dtype):
         raise TraceTypeError(f"{what}: {kind} of bool; convert it with .astype")
+    if kind in ("sum", "prod") and dtypes.is_float8(value.dtype):
+        raise TraceTypeError(
+            f"{what}: {kind} of {value.dtype}, which would round each partial result; "
+            "convert it with .astype"
+        )

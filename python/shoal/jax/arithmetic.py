@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from shoal.enums import comparison
 from shoal.ir import Builder, TensorType, Value, i64s
 from shoal.jax.types import (
+    FLOATS8,
     MANTISSA_BITS,
     ScalarType,
     bits,
@@ -37,7 +38,9 @@ def literal(element: str, number: float | int | bool) -> str:
 
 
 def _special(element: str, number: float) -> str:
-    """An infinity or NaN, by its bits."""
+    """An infinity or NaN, by its bits; f8E4M3FN has no infinity."""
+    if element == "f8E4M3FN":
+        return "0xFF" if math.copysign(1, number) < 0 else "0x7F"
     width, stored = bits(element), MANTISSA_BITS[element]
     exponent = ((1 << (width - 1 - stored)) - 1) << stored
     sign = 1 << (width - 1) if math.copysign(1, number) < 0 else 0
@@ -51,6 +54,8 @@ def largest(element: str) -> float | int:
         return (1 << (bits(element) - 1)) - 1
     if element == "f64":
         return struct.unpack("<d", bytes.fromhex("ffffffffffffef7f"))[0]
+    if element == "f8E4M3FN":  # its largest exponent has numbers, too
+        return 448.0
     stored = MANTISSA_BITS[element]
     emax = (1 << (bits(element) - 2 - stored)) - 1
     return (2 - 2.0**-stored) * 2.0**emax
@@ -71,6 +76,21 @@ class Arithmetic:
     ) -> Value:
         """An op of one result, of the first operand's type unless given."""
         return self._builder.op(name, operands, [type or operands[0].type], attributes)[0]
+
+    def summed(
+        self,
+        name: str,
+        operands: Sequence[Value],
+        type: TensorType,
+        attributes: dict[str, str | None],
+    ) -> Value:
+        """As `op`, of an op that adds or multiplies elements: those of 8 bits in f32."""
+        if type.element not in FLOATS8:
+            return self.op(name, operands, type, attributes)
+        wide = [self.convert(x, "f32") if x.type.element in FLOATS8 else x for x in operands]
+        return self.convert(
+            self.op(name, wide, with_element(type, "f32"), attributes), type.element
+        )
 
     # Constants
 
@@ -173,7 +193,7 @@ class Arithmetic:
                 return self.op("arith.truncf", [value], type)
             name = "arith.extf" if widths[0] < widths[1] else "arith.truncf"
             return self.op(name, [value], type)
-        if bits(value.type.element) == 16:
+        if bits(value.type.element) < 32:
             value = self.op("arith.extf", [value], with_element(value.type, "f32"))
         return self._saturate(value, type, to_unsigned)
 

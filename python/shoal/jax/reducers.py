@@ -23,6 +23,8 @@ KINDS = {
     "and": kind_attribute("and"),
     "or": kind_attribute("or"),
 }
+# Those that round.
+SUMS = ("add", "multiply")
 # What sums and extrema of i1 are.
 AS_LOGIC = {"add": "or", "multiply": "and", "maximum": "or", "minimum": "and"}
 
@@ -61,6 +63,8 @@ def is_identity(
 
 def _range(element: str, unsigned: bool) -> tuple[float | int, float | int]:
     """The smallest and the largest number."""
+    if element == "f8E4M3FN":  # has no infinity
+        return -448.0, 448.0
     if not element.startswith("i"):
         return -math.inf, math.inf
     if unsigned:

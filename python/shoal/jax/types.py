@@ -15,12 +15,13 @@ from jaxlib.mlir import ir
 
 from shoal.ir import TensorType
 
-FLOATS = ("f64", "f32", "bf16", "f16")
+FLOATS8 = ("f8E4M3FN", "f8E5M2")
+FLOATS = ("f64", "f32", "bf16", "f16", *FLOATS8)
 _INTEGERS = ("i64", "i32", "i16", "i8", "i1")
-_BITS = {"f64": 64, "f32": 32, "bf16": 16, "f16": 16}
+_BITS = {"f64": 64, "f32": 32, "bf16": 16, "f16": 16, "f8E4M3FN": 8, "f8E5M2": 8}
 # Digits of the significand that are stored, and of the exponent.
-MANTISSA_BITS = {"f64": 52, "f32": 23, "bf16": 7, "f16": 10}
-EXPONENT_BITS = {"f64": 11, "f32": 8, "bf16": 8, "f16": 5}
+MANTISSA_BITS = {"f64": 52, "f32": 23, "bf16": 7, "f16": 10, "f8E4M3FN": 3, "f8E5M2": 2}
+EXPONENT_BITS = {"f64": 11, "f32": 8, "bf16": 8, "f16": 5, "f8E4M3FN": 4, "f8E5M2": 5}
 
 
 class UnsupportedTypeError(Exception):
@@ -66,6 +67,9 @@ def tensor_type(type: ir.Type) -> TensorType:
     if not type.has_static_shape:
         raise UnsupportedTypeError(f"{type} has no static shape")
     element = re.sub(r"^ui", "i", element_of(type))
+    if element.startswith("f8") and element not in FLOATS8:
+        known = " and ".join(FLOATS8)
+        raise UnsupportedTypeError(f"elements of {element} in {type}; of 8 bits there are {known}")
     if element not in FLOATS and element not in _INTEGERS:
         raise UnsupportedTypeError(f"elements of {element_of(type)} in {type}")
     return TensorType(tuple(type.shape), element)

@@ -167,3 +167,30 @@ func.func @too_many_elements(%x: tensor<4611686018427387904xf32>) {
   %0 = shoal.einsum "a,b->ab" %x, %x : (tensor<4611686018427387904xf32>, tensor<4611686018427387904xf32>) -> tensor<4611686018427387904x4611686018427387904xf32>
   return
 }
+
+// -----
+
+// (E5)
+func.func @result_of_f8(%x: tensor<8x4xf8E4M3FN>, %w: tensor<4x2xf8E5M2>) {
+  // expected-error@+1 {{result 0: expected floats of 16 bits or more, in which products of 'f8E4M3FN' are summed, but got 'f8E4M3FN'}}
+  %0 = shoal.einsum "ab,bc->ac" %x, %w : (tensor<8x4xf8E4M3FN>, tensor<4x2xf8E5M2>) -> tensor<8x2xf8E4M3FN>
+  return
+}
+
+// -----
+
+// (E5)
+func.func @f8_and_bf16(%x: tensor<8x4xf8E4M3FN>, %w: tensor<4x2xbf16>) {
+  // expected-error@+1 {{operand 1: expected elements of type 'f8E4M3FN' but got 'bf16'}}
+  %0 = shoal.einsum "ab,bc->ac" %x, %w : (tensor<8x4xf8E4M3FN>, tensor<4x2xbf16>) -> tensor<8x2xf32>
+  return
+}
+
+// -----
+
+// Other floats of 8 bits are none of Shoal's.
+func.func @other_float8(%x: tensor<8x4xf8E4M3FNUZ>) {
+  // expected-error@+1 {{operand #0 must be statically shaped tensor of}}
+  %0 = shoal.transpose %x permutation = [1, 0] : tensor<8x4xf8E4M3FNUZ> -> tensor<4x8xf8E4M3FNUZ>
+  return
+}

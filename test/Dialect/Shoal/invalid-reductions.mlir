@@ -20,6 +20,24 @@ func.func @cumulative_and_of_floats(%x: tensor<8x4xf32>) {
 
 // -----
 
+// (C2)
+func.func @cumulative_sum_of_f8(%x: tensor<8x4xf8E4M3FN>) {
+  // expected-error@+1 {{sum: expected a wider type than 'f8E4M3FN', which would round every partial result to 4 bits; convert to f32 in front of it}}
+  %0 = shoal.cumulative sum %x dim = 1 : tensor<8x4xf8E4M3FN>
+  return
+}
+
+// -----
+
+// (C3)
+func.func @reduce_prod_of_f8(%x: tensor<8x4xf8E5M2>) {
+  // expected-error@+1 {{prod: expected a wider type than 'f8E5M2', which would round every partial result to 3 bits}}
+  %0 = shoal.reduce prod %x dims = [1] : tensor<8x4xf8E5M2> -> tensor<8xf8E5M2>
+  return
+}
+
+// -----
+
 // (C1)
 func.func @reduce_dim(%x: tensor<8x4xf32>) {
   // expected-error@+1 {{dims[0]: -1 is not a dimension of a tensor of rank 2}}

@@ -3,12 +3,18 @@
 
 #include "shoal/Reference/Tensor.h"
 #include "mlir/IR/Builders.h"
+#include "shoal/Support/SmallFloat.h"
 #include "llvm/ADT/APFloat.h"
 #include "gmock/gmock.h"
 #include <cmath>
 #include <random>
 
 using namespace shoal::reference;
+using shoal::support::Float8E4M3FN;
+using shoal::support::Float8E5M2;
+using shoal::support::toFloat;
+using shoal::support::toFloat8E4M3FN;
+using shoal::support::toFloat8E5M2;
 using testing::ElementsAre;
 
 static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -35,6 +41,44 @@ TEST(Rounding, OverflowsToInfinity) {
   EXPECT_EQ(roundTo(ElementType::BF16, 0x1.fep127), 0x1.fep127);
   EXPECT_EQ(roundTo(ElementType::BF16, 0x1.ffp127), infinity);
   EXPECT_EQ(roundTo(ElementType::F32, 1e300), infinity);
+}
+
+TEST(Rounding, OfEightBits) {
+  EXPECT_EQ(roundTo(ElementType::F8E4M3FN, 17), 16);
+  EXPECT_EQ(roundTo(ElementType::F8E4M3FN, 19), 20);
+  EXPECT_EQ(roundTo(ElementType::F8E4M3FN, 17 + 0x1p-40), 18);
+  EXPECT_EQ(roundTo(ElementType::F8E4M3FN, -464), -448);
+  EXPECT_TRUE(std::isnan(roundTo(ElementType::F8E4M3FN, 464 + 0x1p-40)));
+  EXPECT_TRUE(std::isnan(roundTo(ElementType::F8E4M3FN, -infinity)));
+  EXPECT_EQ(roundTo(ElementType::F8E4M3FN, 0x1.8p-9), 0x1p-8);
+  EXPECT_EQ(roundTo(ElementType::F8E4M3FN, 0x1p-10), 0);
+  EXPECT_EQ(roundTo(ElementType::F8E5M2, 9), 8);
+  EXPECT_EQ(roundTo(ElementType::F8E5M2, 11), 12);
+  EXPECT_EQ(roundTo(ElementType::F8E5M2, 61439), 57344);
+  EXPECT_EQ(roundTo(ElementType::F8E5M2, -61440), -infinity);
+  EXPECT_EQ(roundTo(ElementType::F8E5M2, 0x1.8p-16), 0x1p-15);
+}
+
+/// The codes are the finite numbers in order, from the runtime's conversion and
+/// from the interpreter's.
+TEST(Rounding, OfEightBitsIsThatOfTheRuntime) {
+  for (int code = 0; code < 256; ++code) {
+    auto byte = static_cast<uint8_t>(code);
+    for (float factor : {0.93f, 0.9375f, 1.0f, 1.0625f, 1.07f, 1.125f}) {
+      float a = toFloat(Float8E4M3FN{byte}) * factor;
+      float b = toFloat(Float8E5M2{byte}) * factor;
+      double roundedA = roundTo(ElementType::F8E4M3FN, a);
+      double roundedB = roundTo(ElementType::F8E5M2, b);
+      if (std::isnan(roundedA))
+        EXPECT_TRUE(std::isnan(toFloat(toFloat8E4M3FN(a)))) << code;
+      else
+        EXPECT_EQ(toFloat(toFloat8E4M3FN(a)), roundedA) << code;
+      if (std::isnan(roundedB))
+        EXPECT_TRUE(std::isnan(toFloat(toFloat8E5M2(b)))) << code;
+      else
+        EXPECT_EQ(toFloat(toFloat8E5M2(b)), roundedB) << code;
+    }
+  }
 }
 
 TEST(Rounding, KeepsSubnormalsSignedZeroAndNaN) {

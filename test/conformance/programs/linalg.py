@@ -102,6 +102,30 @@ def bfloat16_matmul_accumulated_in_f32(x, w):
     return jnp.matmul(x, w, preferred_element_type=jnp.float32)
 
 
+@program("x=8", "f8e4m3[16,32@x] f8e5m2[32@x,16]")
+def float8_matmul(x, w):
+    return jnp.matmul(x, w, preferred_element_type=jnp.float32)
+
+
+@program("x=2 y=4", "f32[16@x,32] f32[32,16@y]")
+def float8_matmul_scaled(x, w):
+    """Quantised with a scale for each tensor, as layers in 8 bits do."""
+    sx, sw = jnp.max(jnp.abs(x)) / 448, jnp.max(jnp.abs(w)) / 448
+    qx, qw = (x / sx).astype(jnp.float8_e4m3fn), (w / sw).astype(jnp.float8_e4m3fn)
+    y = jax.lax.dot(qx, qw, preferred_element_type=jnp.float32)
+    return (y * (sx * sw)).astype(jnp.bfloat16), jnp.sum(qx.astype(jnp.float32)), qw.T
+
+
+@program("x=2 y=4", "f8e4m3[16@x,32@y] f8e4m3[32@y,16] f32[] f32[]", out=P("x", None))
+def float8_matmul_of_dequantized(x, w, sx, sw):
+    return (x.astype(jnp.float32) * sx) @ (w.astype(jnp.float32) * sw)
+
+
+@program("x=8", "f8e5m2[16@x,8] f8e5m2[16@x,8]")
+def float8_arithmetic(x, y):
+    return x + y, x * y, jnp.maximum(x, y), x.max(axis=1), jnp.argmax(x, axis=1), x[::-1], jnp.sort(y, axis=0)
+
+
 @program("x=8", "i32[16@x,8] i32[8,4]")
 def integer_matmul(x, w):
     return x @ w

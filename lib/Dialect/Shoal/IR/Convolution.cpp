@@ -4,6 +4,7 @@
 // The dimension numbers and the verifier of convolution.
 
 #include "WindowUtils.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -196,7 +197,7 @@ static LogicalResult verifyTypes(ConvolutionOp op) {
   bool isWider =
       isa<FloatType>(element) == isa<FloatType>(result) &&
       result.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth();
-  if (result == element || isWider)
+  if (isWider || (result == element && !isFloat8(element)))
     return success();
   return op.emitOpError() << "result 0: expected elements of type " << element
                           << " or a wider one of its kind but got " << result;

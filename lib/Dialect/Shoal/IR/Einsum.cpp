@@ -3,6 +3,7 @@
 
 #include "EinsumTerms.h"
 #include "mlir/IR/PatternMatch.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -130,16 +131,24 @@ LogicalResult shoal::verifyTerms(Operation *op, StringRef text,
 
 LogicalResult shoal::verifyProductTypes(Operation *op, unsigned count) {
   Type element = tensorTypeOf(op->getOperand(0)).getElementType();
-  for (unsigned i = 0; i < count; ++i)
-    if (failed(verifyElementType(op, "operand " + Twine(i), op->getOperand(i),
-                                 element)))
+  for (unsigned i = 0; i < count; ++i) {
+    Value operand = op->getOperand(i);
+    bool areFloat8 =
+        isFloat8(element) && isFloat8(tensorTypeOf(operand).getElementType());
+    if (!areFloat8 &&
+        failed(verifyElementType(op, "operand " + Twine(i), operand, element)))
       return failure();
+  }
   if (element.isInteger(1))
     return op->emitOpError() << "operand 0: expected numbers but got i1";
   Type result = tensorTypeOf(op->getResult(0)).getElementType();
   bool isWider =
       isa<FloatType>(element) == isa<FloatType>(result) &&
       result.getIntOrFloatBitWidth() > element.getIntOrFloatBitWidth();
+  if (isFloat8(element) && !isWider)
+    return op->emitOpError() << "result 0: expected floats of 16 bits or more, "
+                                "in which products of "
+                             << element << " are summed, but got " << result;
   if (result != element && !isWider)
     return op->emitOpError()
            << "result 0: expected elements of type " << element

@@ -4,9 +4,9 @@
 // sort, argmax and argmin.
 
 #include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 #include "shoal/Dialect/Shoal/IR/RegionOps.h"
-#include <limits>
 
 using namespace mlir;
 using namespace shoal;
@@ -78,13 +78,13 @@ LogicalResult ArgMinOp::verify() {
 // argmax and argmin as reductions of pairs
 //===----------------------------------------------------------------------===//
 
-/// What loses against every element: -inf or the smallest integer where the
-/// largest is sought.
+/// What loses against every element, or is equal: -inf or the smallest integer
+/// where the largest is sought.
 static Value worstValue(TensorBuilder &b, Type element, bool wantsLargest) {
   auto scalar = RankedTensorType::get({}, element);
-  if (isa<FloatType>(element)) {
-    double infinity = std::numeric_limits<double>::infinity();
-    return b.splat(scalar, wantsLargest ? -infinity : infinity);
+  if (auto type = dyn_cast<FloatType>(element)) {
+    APFloat worst = extremeOf(type, /*isNegative=*/wantsLargest);
+    return arith::ConstantOp::create(b, DenseElementsAttr::get(scalar, worst));
   }
   APInt smallest = APInt::getSignedMinValue(element.getIntOrFloatBitWidth());
   return b.splat(scalar, (wantsLargest ? smallest : ~smallest).getSExtValue());

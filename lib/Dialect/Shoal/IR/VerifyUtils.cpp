@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -93,5 +94,13 @@ LogicalResult shoal::verifyCombiner(Operation *op, ReduceKind kind,
     return op->emitOpError() << stringifyReduceKind(kind)
                              << ": expected numbers but got i1; for booleans "
                                 "there are and and or";
+  bool adds = kind == ReduceKind::Sum || kind == ReduceKind::Prod;
+  if (adds && isFloat8(element))
+    return op->emitOpError()
+           << stringifyReduceKind(kind) << ": expected a wider type than "
+           << element << ", which would round every partial result to "
+           << APFloat::semanticsPrecision(
+                  cast<FloatType>(element).getFloatSemantics())
+           << " bits; convert to f32 in front of it";
   return success();
 }

@@ -138,6 +138,9 @@ LogicalResult SelectAndScatterOp::verify() {
     return failure();
   if (type.getElementType().isInteger(1))
     return emitOpError() << "operand 0: expected numbers but got i1";
+  // What windows select is summed.
+  if (failed(verifyCombiner(*this, ReduceKind::Sum, type.getElementType())))
+    return failure();
   if (failed(verifyShape(*this, "operand 2", getInit(), {})) || // (C4)
       failed(verifyElementType(*this, "operand 2", getInit(),
                                type.getElementType())))

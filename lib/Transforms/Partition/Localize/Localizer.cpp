@@ -4,6 +4,7 @@
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
@@ -18,15 +19,13 @@ RankedTensorType shoal::localType(RankedTensorType type,
 TypedAttr shoal::reductionIdentity(ReduceKind kind, Type elementType) {
   Builder builder(elementType.getContext());
   if (auto type = dyn_cast<FloatType>(elementType)) {
-    const llvm::fltSemantics &semantics = type.getFloatSemantics();
     switch (kind) {
     case ReduceKind::Prod:
       return builder.getFloatAttr(type, 1.0);
     case ReduceKind::Max:
-      return builder.getFloatAttr(
-          type, APFloat::getInf(semantics, /*Negative=*/true));
+      return builder.getFloatAttr(type, extremeOf(type, /*isNegative=*/true));
     case ReduceKind::Min:
-      return builder.getFloatAttr(type, APFloat::getInf(semantics));
+      return builder.getFloatAttr(type, extremeOf(type, /*isNegative=*/false));
     default:
       return builder.getFloatAttr(type, 0.0);
     }

@@ -14,7 +14,7 @@ from shoal.jax.attributes import find, integer
 from shoal.jax.devices import Digit, stride_of
 from shoal.jax.manual import Frame, Shift, has_move, shifts_of
 from shoal.jax.ops.manual import axes_attribute
-from shoal.jax.reducers import AS_LOGIC, KINDS
+from shoal.jax.reducers import AS_LOGIC, KINDS, SUMS
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_unsigned
 from shoal.mesh import Axis
@@ -137,7 +137,8 @@ def _reduced(importer, op: ir.Operation, name: str, value, type, axes: str, oper
     value = importer.arith.flip_sign_bit(value) if is_unsigned_order else value
     mesh = f"@{frame_of(importer).mesh.name}"
     attributes = {"kind": KINDS[kind], "mesh": mesh, "axes": axes}
-    result = importer.emit(name, [value], type, attributes)[0]
+    write = importer.arith.summed if kind in SUMS else importer.arith.op
+    result = write(name, [value], type, attributes)
     return importer.arith.flip_sign_bit(result) if is_unsigned_order else result
 
 

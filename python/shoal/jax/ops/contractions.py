@@ -19,7 +19,7 @@ from jaxlib.mlir.dialects import stablehlo
 from shoal.ir import TensorType, Value, quoted
 from shoal.jax.attributes import string
 from shoal.jax.registry import imports
-from shoal.jax.types import bits, is_bool, is_float, is_unsigned, with_element
+from shoal.jax.types import FLOATS8, bits, is_bool, is_float, is_unsigned, with_element
 
 if TYPE_CHECKING:
     from shoal.jax.importer import Importer
@@ -102,7 +102,10 @@ def product(
 
 
 def _converted_operands(importer: Importer, op: ir.Operation, type: TensorType) -> list[Value]:
-    """Both factors, of the one element type that a product for this result takes."""
+    """Both factors, of the one element type that a product for this result takes; f8 as they are."""
+    operands = importer.operands(op)[:2]
+    if all(value.type.element in FLOATS8 for value in operands):
+        return operands
     element = _operand_element(op, importer, type)
     return [
         importer.arith.convert(value, element, unsigned=is_unsigned(operand.type))
@@ -122,6 +125,8 @@ def _operand_element(op: ir.Operation, importer: Importer, type: TensorType) -> 
 
 def _sum_element(operands: str, result: str) -> str:
     """The element type of a sum of products: the result's, or the operands' where that is wider."""
+    if operands in FLOATS8 and result in FLOATS8:
+        return "f32"
     if result == "i1" or bits(result) < bits(operands):
         return operands
     return result if result.startswith("i") == operands.startswith("i") else operands

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from shoal.ir import Value, i64s
 from shoal.jax.attributes import field, integers
 from shoal.jax.expressions import argument, is_binary, region_trees
-from shoal.jax.reducers import KINDS, reduce_kind, unsigned_extremum
+from shoal.jax.reducers import KINDS, SUMS, reduce_kind, unsigned_extremum
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_float, is_unsigned
 
@@ -117,4 +117,5 @@ def _write(
         attributes[name] = i64s(field(numbers, name))
     attributes["index_vector_dim"] = f"{field(numbers, 'index_vector_dim', [0])[0]} : i64"
     indices = _indices(importer, op, len(op.results))
-    return importer.arith.op("shoal.scatter", [value, indices, updates], value.type, attributes)
+    write = importer.arith.summed if kind in SUMS else importer.arith.op
+    return write("shoal.scatter", [value, indices, updates], value.type, attributes)

@@ -13,6 +13,7 @@ from shoal.jax.attributes import integers
 from shoal.jax.known import known_splat
 from shoal.jax.reducers import (
     KINDS,
+    SUMS,
     is_identity,
     places_of_extremum,
     reduce_kind,
@@ -48,7 +49,8 @@ def _by_kind(
 ) -> Value:
     type = importer.type(op.results[0])
     attributes = {"kind": KINDS[kind], "dims": i64s(dims)}
-    return importer.arith.op("shoal.reduce", [value], type, attributes)
+    write = importer.arith.summed if kind in SUMS else importer.arith.op
+    return write("shoal.reduce", [value], type, attributes)
 
 
 def _with_init(importer: Importer, op: ir.Operation, kind: str, result: Value) -> list[Value]:

@@ -12,7 +12,7 @@ from shoal.ir import Value, i64s
 from shoal.jax.attributes import integers, padding
 from shoal.jax.expressions import argument, region_trees
 from shoal.jax.known import known_splat
-from shoal.jax.reducers import KINDS, is_identity, reduce_kind, unsigned_extremum
+from shoal.jax.reducers import KINDS, SUMS, is_identity, reduce_kind, unsigned_extremum
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_unsigned
 from shoal.jax.window_steps import Window, combine_windows
@@ -52,6 +52,7 @@ def _by_kind(
     importer: Importer, op: ir.Operation, kind: str, operands: list[Value], window: Window
 ) -> Value:
     value, init = operands
+    write = importer.arith.summed if kind in SUMS else importer.arith.op
     dim = window.scanned_dim(value.type.shape)
     number, unsigned = known_splat(op.operands[1]), is_unsigned(op.operands[0].type)
     is_neutral = is_identity(kind, number, value.type.element, unsigned=unsigned)
@@ -59,10 +60,10 @@ def _by_kind(
         attributes: dict[str, str | None] = {"kind": KINDS[kind], "dim": f"{dim} : i64"}
         if window.high[dim]:
             attributes["reverse"] = None
-        return importer.arith.op("shoal.cumulative", [value], value.type, attributes)
+        return write("shoal.cumulative", [value], value.type, attributes)
     type = importer.type(op.results[0])
     attributes = {"kind": KINDS[kind], **window.attributes()}
-    return importer.arith.op("shoal.reduce_window", [value, init], type, attributes)
+    return write("shoal.reduce_window", [value, init], type, attributes)
 
 
 @imports("stablehlo.select_and_scatter")
@@ -90,4 +91,5 @@ def select_and_scatter(importer: Importer, op: ir.Operation) -> Value:
     if found[1][1] == "T":  # of equal ones, a strict comparison keeps the later
         attributes["last"] = None
     type = importer.type(op.results[0])
-    return importer.arith.op("shoal.select_and_scatter", [value, source, init], type, attributes)
+    operands = [value, source, init]
+    return importer.arith.summed("shoal.select_and_scatter", operands, type, attributes)

@@ -14,10 +14,13 @@ class Shoal_TensorOf<list<Type> elements>
                    StaticShapeTensorOf<elements>.summary # " and less than 2^56 elements",
                    "::mlir::RankedTensorType">;
 
+// Floats of 8 bits are stored, moved, converted, compared, combined element by
+// element and multiplied by einsums; what sums takes wider types.
 def Shoal_FloatTensor : Shoal_TensorOf<[F32, F64, BF16, F16]>;
 def Shoal_IntTensor : Shoal_TensorOf<[I64, I32, I16, I8, I1]>;
 def Shoal_Tensor
-    : Shoal_TensorOf<[F32, F64, BF16, F16, I64, I32, I16, I8, I1]>;
+    : Shoal_TensorOf<[F32, F64, BF16, F16, F8E4M3FN, F8E5M2, I64, I32, I16, I8,
+                      I1]>;
 def Shoal_KeyTensor : 1DTensorOf<[I32, I64]>;
 
 #endif // SHOAL_TYPES_TD

@@ -1,0 +1,120 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Products.h"
+#include "Device.h"
+#include "DeviceMemory.h"
+#include "StridedCopy.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace shoal::rt {
+
+/// What fp8 products of cuBLASLt want pointers, and rows of matrices, to be
+/// multiples of, in bytes.
+static constexpr int64_t piece = 16;
+
+int64_t Products::alignmentOf(size_t operand) const {
+  constexpr uint64_t most = 256;
+  uint64_t bits = most | reinterpret_cast<uintptr_t>(data[operand]);
+  for (const Loops<3> *loops : {&outer, &plan.summed})
+    for (const Loop<3> &loop : *loops)
+      bits |= static_cast<uint64_t>(loop.strides[operand] * widthOf(operand));
+  return int64_t(1) << std::countr_zero(bits);
+}
+
+namespace {
+
+/// A matrix operand's strides: along the sums, and along its rows or columns.
+struct OperandStrides {
+  int64_t &sums, &free;
+  int64_t freeSize;
+};
+
+OperandStrides stridesOf(GemmPlan &plan, size_t operand) {
+  if (operand == 0)
+    return {plan.a.column, plan.a.row, plan.m};
+  return {plan.b.row, plan.b.column, plan.n};
+}
+
+} // namespace
+
+void packAlongSums(Products &products, size_t operand, ElementType type,
+                   cudaStream_t stream) {
+  GemmPlan &plan = products.plan;
+  Loops<2> copy; // the fastest first
+  int64_t elements = 1;
+  auto place = [&](int64_t size, int64_t &stride) {
+    if (stride == 0 && size > 1) // all of this loop read the same
+      return;
+    copy.push_back({size, {stride, elements}});
+    stride = elements;
+    elements *= size;
+  };
+  OperandStrides strides = stridesOf(plan, operand);
+  place(plan.k, strides.sums);
+  place(strides.freeSize, strides.free);
+  for (Loops<3> *loops : {&plan.summed, &products.outer})
+    for (size_t l = loops->size(); l-- > 0;)
+      place((*loops)[l].size, (*loops)[l].strides[operand]);
+  std::reverse(copy.begin(), copy.end());
+  constexpr DeviceStaging::Slot slots[] = {DeviceStaging::Wide0,
+                                           DeviceStaging::Wide1};
+  auto *packed = DeviceStaging::get().as<char>(
+      slots[operand], elements * support::elementSize(type));
+  copyStrided(std::move(copy), products.type[operand], products.data[operand],
+              type, packed, stream);
+  products.data[operand] = packed;
+  products.type[operand] = type;
+}
+
+/// Ada has them, whose capability is 8.9.
+static bool deviceHasFloat8() {
+  static const bool has = [] {
+    int major = 0, minor = 0, gpu = Device::get().ordinal();
+    check(api.cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
+                                     gpu),
+          "cudaDeviceGetAttribute");
+    check(api.cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
+                                     gpu),
+          "cudaDeviceGetAttribute");
+    return 10 * major + minor >= 89;
+  }();
+  return has;
+}
+
+static bool isInPieces(int64_t bytes) { return bytes % piece == 0; }
+
+bool takesFloat8(const Products &products) {
+  const GemmPlan &plan = products.plan;
+  using enum ElementType;
+  bool areE5M2 = products.type[0] == F8E5M2 && products.type[1] == F8E5M2;
+  if (areE5M2 || products.type[2] == F64 || !deviceHasFloat8())
+    return false;
+  if (plan.m % piece != 0 || plan.n % piece != 0 || plan.k % piece != 0)
+    return false;
+  StoredMatrix stored(plan.m, plan.n, plan.c);
+  return isInPieces(stored.leading * products.widthOf(2)) &&
+         isInPieces(products.alignmentOf(2));
+}
+
+void alignFloat8(Products &products, cudaStream_t stream) {
+  for (size_t operand : {0, 1}) {
+    OperandStrides strides = stridesOf(products.plan, operand);
+    bool isAligned = strides.sums == 1 && isInPieces(strides.free) &&
+                     strides.free >= products.plan.k &&
+                     isInPieces(products.alignmentOf(operand));
+    if (!isAligned)
+      packAlongSums(products, operand, products.type[operand], stream);
+  }
+}
+
+void widenFloat8(Products &products, cudaStream_t stream) {
+  ElementType wide = products.type[2] == ElementType::F16 ? ElementType::F16
+                                                          : ElementType::BF16;
+  for (size_t operand : {0, 1})
+    packAlongSums(products, operand, wide, stream);
+}
+
+} // namespace shoal::rt

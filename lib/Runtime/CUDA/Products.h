@@ -1,0 +1,53 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A plan of matrix products on its way to cuBLASLt.
+
+#ifndef SHOAL_LIB_RUNTIME_CUDA_PRODUCTS_H
+#define SHOAL_LIB_RUNTIME_CUDA_PRODUCTS_H
+
+#include "../Common/EinsumPlan.h"
+#include "Api.h"
+
+namespace shoal::rt {
+
+/// A plan with whole operands packed: what the products see. Operands are 0 and
+/// 1, the result is 2.
+struct Products {
+  GemmPlan plan;
+  /// Strides in elements of `type` at `data`.
+  std::array<char *, 3> data;
+  std::array<ElementType, 3> type;
+  /// Batches and the loops around the products, merged.
+  Loops<3> outer;
+
+  int64_t widthOf(size_t operand) const {
+    return static_cast<int64_t>(support::elementSize(type[operand]));
+  }
+  /// A bound on the alignment in bytes of all of the operand's matrices, at
+  /// most 256: that of everything added up.
+  int64_t alignmentOf(size_t operand) const;
+};
+
+/// Copies operand 0 or 1 to memory of its own, as elements of `type`, so that
+/// the loop that its products sum over is dense and all else follows without
+/// gaps; enqueued on the stream.
+void packAlongSums(Products &products, size_t operand, ElementType type,
+                   cudaStream_t stream);
+
+/// Whether cuBLASLt's products of 8 bits take these, of operands of f8: on
+/// sm_89 and newer, not of two f8E5M2, with rows, columns and sums in multiples
+/// of 16 and a result in pieces of 16 bytes (cuBLAS' documentation of
+/// cublasLtMatmul).
+bool takesFloat8(const Products &products);
+
+/// Brings both operands into the form that those products ask for: dense along
+/// the sums, in pieces of 16 bytes. Operands that have it stay where they are.
+void alignFloat8(Products &products, cudaStream_t stream);
+
+/// The operands of f8 as bf16, or f16 where the result is: both hold all of f8.
+void widenFloat8(Products &products, cudaStream_t stream);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CUDA_PRODUCTS_H

@@ -1,0 +1,234 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products of floats of 8 bits: which cuBLASLt takes as they are, and that all
+// have the values of their definition, with scales, a bias and an activation.
+
+#include "CUDA/BinaryEinsum.h"
+#include "CUDA/Gemm.h"
+#include "Common/PreparedEinsum.h"
+#include "shoal/Runtime/ABI.h"
+
+#include <cmath>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace shoal::rt;
+
+namespace {
+
+enum Letter : int64_t { E, M, N, K };
+
+struct Case {
+  int64_t types = SHOAL_RT_F8E4M3FN, out = SHOAL_RT_F32;
+  /// Of E, M, N and K.
+  std::vector<int64_t> sizes = {1, 64, 48, 128};
+  Letters a = {E, M, K}, b = {E, K, N}, c = {E, M, N};
+  int64_t numScales = 0, activation = SHOAL_RT_NO_ACTIVATION;
+  Letters bias = {};
+
+  std::vector<int64_t> einsum() const {
+    std::vector<int64_t> desc = {types, out, 4};
+    desc.insert(desc.end(), sizes.begin(), sizes.end());
+    desc.push_back(2);
+    for (const Letters *letters : {&a, &b, &c}) {
+      desc.push_back(static_cast<int64_t>(letters->size()));
+      desc.insert(desc.end(), letters->begin(), letters->end());
+    }
+    return desc;
+  }
+};
+
+template <typename T>
+std::vector<T> random(int64_t count) {
+  static std::mt19937 engine(3);
+  std::normal_distribution<float> normal;
+  std::vector<T> values(count);
+  for (T &value : values)
+    value = convert<T>(normal(engine));
+  return values;
+}
+
+/// Tensors as bytes, and as numbers.
+struct Tensor {
+  std::vector<char> bytes;
+  std::vector<double> values;
+
+  Tensor(ElementType type, int64_t count) {
+    dispatchType(type, [&]<typename T>() {
+      for (T value : random<T>(count)) {
+        values.push_back(static_cast<double>(widen(value)));
+        bytes.insert(bytes.end(), reinterpret_cast<char *>(&value),
+                     reinterpret_cast<char *>(&value) + sizeof(T));
+      }
+    });
+  }
+  void readBack(ElementType type) {
+    dispatchType(type, [&]<typename T>() {
+      for (size_t i = 0; i < values.size(); ++i)
+        values[i] = static_cast<double>(
+            widen(reinterpret_cast<const T *>(bytes.data())[i]));
+    });
+  }
+};
+
+double activate(int64_t activation, double x) {
+  if (activation == SHOAL_RT_RELU)
+    return std::max(x, 0.0);
+  if (activation != SHOAL_RT_GELU)
+    return x;
+  return 0.5 * x *
+         (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
+}
+
+constexpr float scales[] = {0.375f, -2};
+
+void call(const Case &c, const Tensor &a, const Tensor &b, const Tensor &bias,
+          Tensor &out) {
+  std::vector<int64_t> einsum = c.einsum(), desc;
+  if (c.numScales == 0)
+    return shoal_rt_einsum(einsum.data(), a.bytes.data(), b.bytes.data(),
+                           out.bytes.data());
+  desc = {c.numScales, c.activation, static_cast<int64_t>(c.bias.size())};
+  desc.insert(desc.end(), c.bias.begin(), c.bias.end());
+  desc.insert(desc.end(), einsum.begin(), einsum.end());
+  const void *last[3] = {};
+  size_t count = 0;
+  if (c.numScales == 2)
+    last[count++] = &scales[1];
+  if (!c.bias.empty())
+    last[count++] = bias.bytes.data();
+  last[count] = out.bytes.data();
+  shoal_rt_einsum_scaled(desc.data(), a.bytes.data(), b.bytes.data(),
+                         &scales[0], last[0], last[1], last[2]);
+}
+
+void check(const Case &c) {
+  EinsumSpec spec = parseEinsum(c.einsum().data());
+  Tensor a(spec.typeOf(0), elementsOf(spec, c.a));
+  Tensor b(spec.typeOf(1), elementsOf(spec, c.b));
+  Tensor bias(spec.typeOut, elementsOf(spec, c.bias));
+  Tensor out(spec.typeOut, elementsOf(spec, c.c));
+  call(c, a, b, bias, out);
+  out.readBack(spec.typeOut);
+  auto sa = letterStrides(spec, c.a), sb = letterStrides(spec, c.b),
+       sc = letterStrides(spec, c.c), sBias = letterStrides(spec, c.bias);
+  double factor = c.numScales == 0 ? 1 : scales[0];
+  factor *= c.numScales == 2 ? scales[1] : 1;
+  double tolerance = spec.typeOut == ElementType::F32    ? 1e-5
+                     : spec.typeOut == ElementType::BF16 ? 0x1p-8
+                                                         : 0x1p-11;
+  for (int64_t e = 0; e < c.sizes[E]; ++e)
+    for (int64_t m = 0; m < c.sizes[M]; ++m)
+      for (int64_t n = 0; n < c.sizes[N]; ++n) {
+        auto at = [&](const std::vector<int64_t> &strides, int64_t k) {
+          return e * strides[E] + m * strides[M] + n * strides[N] +
+                 k * strides[K];
+        };
+        double sum = 0, size = 0;
+        for (int64_t k = 0; k < c.sizes[K]; ++k) {
+          double term = a.values[at(sa, k)] * b.values[at(sb, k)];
+          sum += term, size += std::abs(term);
+        }
+        sum *= factor;
+        if (!c.bias.empty())
+          sum += bias.values[at(sBias, 0)];
+        ASSERT_NEAR(out.values[at(sc, 0)], activate(c.activation, sum),
+                    tolerance * (1 + std::abs(sum) + size * std::abs(factor)))
+            << e << ", " << m << ", " << n;
+      }
+}
+
+/// Whether the product itself was one of 8 bits.
+bool isOfEightBits(const Case &c) {
+  std::vector<int64_t> desc = c.einsum();
+  PreparedEinsum prepared = prepareEinsum(desc.data(), deviceModel);
+  const EinsumSpec &spec = prepared.spec;
+  EXPECT_TRUE(prepared.product.gemm);
+  if (!prepared.product.gemm)
+    return false;
+  Tensor a(spec.typeOf(0), elementsOf(spec, c.a));
+  Tensor b(spec.typeOf(1), elementsOf(spec, c.b));
+  Tensor out(spec.typeOut, elementsOf(spec, c.c));
+  return runFloat8Gemm(*prepared.product.gemm, prepared.product.compute,
+                       {a.bytes.data(), spec.typeOf(0), b.bytes.data(),
+                        spec.typeOf(1), out.bytes.data(), spec.typeOut},
+                       nullptr)
+      .has_value();
+}
+
+const std::vector<Letters> ordersOfA = {{E, M, K}, {E, K, M}, {M, E, K}},
+                           ordersOfB = {{E, K, N}, {E, N, K}, {K, E, N}},
+                           ordersOfC = {{E, M, N}, {E, N, M}, {N, E, M}};
+
+TEST(Float8, layouts_and_batches) {
+  for (int64_t batches : {1, 3})
+    for (const Letters &a : ordersOfA)
+      for (const Letters &b : ordersOfB)
+        for (const Letters &c : ordersOfC) {
+          Case product;
+          product.sizes[E] = batches;
+          product.a = a, product.b = b, product.c = c;
+          EXPECT_TRUE(isOfEightBits(product));
+          check(product);
+        }
+}
+
+TEST(Float8, types) {
+  for (int64_t out : {SHOAL_RT_F32, SHOAL_RT_BF16, SHOAL_RT_F16})
+    for (int64_t types :
+         {int64_t(SHOAL_RT_F8E4M3FN), int64_t(SHOAL_RT_F8E4M3FN_F8E5M2),
+          int64_t(SHOAL_RT_F8E5M2_F8E4M3FN), int64_t(SHOAL_RT_F8E5M2)}) {
+      Case product{.types = types, .out = out};
+      EXPECT_EQ(isOfEightBits(product), types != SHOAL_RT_F8E5M2);
+      check(product);
+      product.sizes = {2, 3, 5, 7}; // by loops
+      check(product);
+      product.sizes = {1, 48, 40, 0};
+      check(product);
+    }
+  check({.types = SHOAL_RT_F8E4M3FN_F8E5M2, .out = SHOAL_RT_F64});
+}
+
+TEST(Float8, sizes_that_are_not_multiples_of_16) {
+  for (std::vector<int64_t> sizes : {std::vector<int64_t>{1, 64, 48, 136},
+                                     {1, 72, 48, 128},
+                                     {1, 64, 56, 128}}) {
+    Case product{.sizes = sizes};
+    EXPECT_FALSE(isOfEightBits(product));
+    check(product);
+  }
+}
+
+TEST(Float8, scales_biases_and_activations) {
+  for (int64_t out : {SHOAL_RT_F32, SHOAL_RT_BF16, SHOAL_RT_F16})
+    for (int64_t k : {128, 136, 5})
+      for (int64_t numScales : {1, 2})
+        for (int64_t activation :
+             {SHOAL_RT_NO_ACTIVATION, SHOAL_RT_RELU, SHOAL_RT_GELU})
+          for (const Letters &bias : {Letters{}, Letters{N}, Letters{E, M}})
+            check({.out = out,
+                   .sizes = {2, 64, 48, k},
+                   .numScales = numScales,
+                   .activation = activation,
+                   .bias = bias});
+}
+
+/// What rounding to f16 in front of the scale would lose.
+TEST(Float8, scales_come_before_rounding) {
+  for (int64_t k : {2048, 2040, 5}) {
+    Case c{.types = SHOAL_RT_F8E5M2,
+           .out = SHOAL_RT_F16,
+           .sizes = {1, 16, 16, k},
+           .numScales = 1};
+    std::vector<Float8E5M2> a(16 * k, convert<Float8E5M2>(16384.0f)), b = a;
+    std::vector<Float16> out(256);
+    std::vector<int64_t> desc = {1, 0, 0}, einsum = c.einsum();
+    desc.insert(desc.end(), einsum.begin(), einsum.end());
+    float scale = 0x1p-28f;
+    shoal_rt_einsum_scaled(desc.data(), a.data(), b.data(), &scale, out.data());
+    EXPECT_EQ(widen(out[7]), static_cast<float>(k)) << k;
+  }
+}
+
+} // namespace
