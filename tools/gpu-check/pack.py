@@ -19,6 +19,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -93,11 +94,11 @@ def fill(folder, options):
         shutil.copy(ROOT / "tools/gpu-check" / f"{script}.py", folder)
 
 
-def archive(folder, output):
+def archive(folder, output, preset):
     """One archive; programs share most of their bytes, which a long window finds."""
     with open(output, "wb") as stream:
         tar = subprocess.Popen(["tar", "-C", folder.parent, "-c", folder.name], stdout=subprocess.PIPE)
-        subprocess.run(["xz", "-T1", "--lzma2=preset=4,dict=256MiB"], stdin=tar.stdout, stdout=stream, check=True)
+        subprocess.run(["xz", f"--lzma2=preset={preset},dict=128MiB"], stdin=tar.stdout, stdout=stream, check=True)
         if tar.wait() != 0:
             sys.exit(f"tar failed: {output} is not whole")
 
@@ -109,10 +110,12 @@ def main():
     parser.add_argument("--arch", default="sm_90", help="emulated to try the pack without a GPU")
     parser.add_argument("--nccl", type=Path, default=bundle.find_nccl(), help="a libnccl.so.2 to carry")
     options = parser.parse_args()
+    # What is ended leaves no folder and no test behind.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch) / "gpu-check"
         fill(folder, options)
-        archive(folder, options.output)
+        archive(folder, options.output, preset=0 if options.arch == "emulated" else 4)
     size = Path(options.output).stat().st_size
     packed = f"{options.output}: {size / (1 << 20):.1f} MiB"
     if size > LIMIT:
