@@ -26,8 +26,8 @@ BlockLayout layoutOf(const Sharding &sharding, const Mesh &mesh);
 /// a tensor of `shape` changes its layout. Each device receives the elements of
 /// its new block that are not in its old one; those who have a block share what
 /// is asked of it evenly. Padding does not travel. Devices are counted up to
-/// 16,384 that differ in what they have and want; for more, the number is that of
-/// devices that have nothing of their new block yet.
+/// 16,384 that differ in what they have and want; for more, the number is that
+/// of devices that have nothing of their new block yet.
 int64_t exchangedElements(llvm::ArrayRef<int64_t> shape, int64_t numDevices,
                           const BlockLayout &source, const BlockLayout &target);
 
