@@ -57,3 +57,15 @@ func.func @select_and_scatter(%x: tensor<7xf32>, %dy: tensor<3xf32>, %init: tens
   %0 = shoal.select_and_scatter max %x, %dy, %init window = [3] strides = [2] : tensor<7xf32>, tensor<3xf32>, tensor<f32> -> tensor<7xf32>
   return %0 : tensor<7xf32>
 }
+
+// No window fits into the rows that there are: nothing is added.
+// CHECK-LABEL: func @select_and_scatter_without_windows(
+// CHECK-SAME: %{{.*}}: tensor<1xf32>, %{{.*}}: tensor<0xf32>, %[[INIT:.*]]: tensor<f32>
+func.func @select_and_scatter_without_windows(%x: tensor<1xf32>, %dy: tensor<0xf32>, %init: tensor<f32>) -> tensor<1xf32> attributes {shoal.spmd} {
+  // CHECK-NOT: tensor.insert_slice
+  // CHECK: linalg.generic {{.*}} ins(%[[INIT]] : tensor<f32>)
+  // CHECK-NOT: linalg.generic
+  // CHECK: return
+  %0 = shoal.select_and_scatter min %x, %dy, %init window = [2] strides = [3] : tensor<1xf32>, tensor<0xf32>, tensor<f32> -> tensor<1xf32>
+  return %0 : tensor<1xf32>
+}

@@ -64,6 +64,11 @@ def FuseEpilogues : Pass<"shoal-fuse-epilogues", "::mlir::func::FuncOp"> {
     but not of all, then a relu or a gelu, or one of these. The user keeps what
     is left.
 
+    A product of two operands of f8 first takes up to two factors that do not
+    depend on the element, as scales. An einsum whose operands are f8 but for a
+    conversion and such a factor becomes one of f8. A remark says why products
+    of f8 are not multiplied as such.
+
     The gelu is the one by tanh, in any form that rounding aside equals
     0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))); one by erf stays. The sum
     is then rounded once, behind the activation. Results of f64 stay.
@@ -349,13 +354,15 @@ def ExpandMath : Pass<"shoal-expand-math"> {
 }
 
 def ExpandNarrowFloats : Pass<"shoal-expand-narrow-floats"> {
-  let summary = "Write out the conversions of bf16, and round after every operation";
+  let summary = "Write out the conversions of bf16 and f8, and round after every operation";
   let description = [{
     Assumes scalar code in which `--arith-emulate-unsupported-floats` has put
-    the arithmetic of bf16 and f16 between extensions to f32 and roundings. No
-    rounding is left out, so that values do not depend on fusion. Conversions
-    of bf16 become integer operations (the compiler's support library may lack
-    them), those from f64 with a single rounding.
+    the arithmetic of floats of 16 and 8 bits between extensions to f32 and
+    roundings. No rounding is left out, so that values do not depend on fusion.
+    Conversions of bf16 become integer operations (the compiler's support
+    library may lack them), and those of f8E4M3FN and f8E5M2 do (LLVM has no
+    such types); those from f64 have a single rounding. What is too large for
+    f8E4M3FN becomes NaN.
   }];
   let options = [
     Option<"keepConversions", "keep-conversions", "bool", /*default=*/"false",

@@ -68,8 +68,8 @@ enum shoal_rt_type_pair {
   SHOAL_RT_F8E5M2_F8E4M3FN = 257
 };
 
-/* Floats of 16 and 8 bits are combined in f32 and rounded after every pair;
- * compiled programs take no sums and products of f8. Integers wrap.
+/* Floats of 16 and 8 bits are combined in f32 and rounded after every pair (of
+ * f8, compiled programs add terms of which one is not zero). Integers wrap.
  * max and min give NaN if an operand is NaN. and / or are bitwise, and not
  * defined on floats. On i1 sum and max mean or, prod and min mean and. */
 enum shoal_rt_kind {

@@ -110,7 +110,8 @@ extern "C" void shoal_rt_einsum_scaled(const int64_t *desc, const void *in0,
   std::array<const void *, 2> scales = {};
   for (int64_t i = 0; i < numScales; ++i)
     scales[i] = va_arg(arguments, const void *);
-  const void *bias = !letters.empty() ? va_arg(arguments, const void *) : nullptr;
+  const void *bias =
+      !letters.empty() ? va_arg(arguments, const void *) : nullptr;
   void *out = va_arg(arguments, void *);
   va_end(arguments);
   runWithEpilogue(reader.position(), activation, letters, in0, in1, bias, out,

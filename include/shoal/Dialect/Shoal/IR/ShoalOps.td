@@ -146,8 +146,8 @@ def Shoal_EinsumOp : Shoal_Op<"einsum", [Pure]> {
     upper and lower case distinct, no ellipsis. A letter of the result that
     stands in both operands is a batch letter, in one a free letter; a letter
     that the result lacks is summed over. A letter that one operand repeats
-    takes its diagonal. Sums of bf16 and f16 are accumulated in f32 and
-    rounded once, to the element type of the result.
+    takes its diagonal. Sums of floats of 16 and 8 bits are accumulated in f32
+    and rounded once, to the element type of the result.
     ```mlir
     %y = shoal.einsum "GSM,ME->GSE" %x, %w
        : (tensor<8x512x256xf32>, tensor<256x8xf32>) -> tensor<8x512x8xf32>
@@ -157,8 +157,9 @@ def Shoal_EinsumOp : Shoal_Op<"einsum", [Pure]> {
     * (E2) each operand's and the result's rank is its number of letters;
     * (E3) a letter has one size throughout;
     * (E4) each letter of the result stands in an operand, and once in the result;
-    * (E5) the operands have one element type, not i1; the result has it too, or
-      a wider one of the same kind.
+    * (E5) the operands have one element type, not i1, or each one of the floats
+      of 8 bits; the result has it too, or a wider one of the same kind, but no
+      floats of 8 bits.
   }];
   let arguments = (ins StrAttr:$spec, Variadic<Shoal_Tensor>:$inputs);
   let results = (outs Shoal_Tensor:$result);

@@ -41,7 +41,8 @@ llvm::LogicalResult verifyResult(mlir::Operation *op, unsigned i,
                                  llvm::ArrayRef<int64_t> shape,
                                  mlir::Type element);
 
-/// and and or go with integers; sum, prod, max and min with all but i1.
+/// and and or go with integers; sum, prod, max and min with all but i1, sum and
+/// prod not with floats of 8 bits.
 llvm::LogicalResult verifyCombiner(mlir::Operation *op, ReduceKind kind,
                                    mlir::Type element);
 
