@@ -143,6 +143,18 @@ def test_the_compilers_warnings_are_at_the_users_line():
     assert {warning.filename for warning in warned} == {__file__}
 
 
+def test_custom_calls_may_take_zeros_past_the_end():
+    """Three rows on two devices are two each, and nothing is gathered for the call."""
+
+    def called(x):
+        y, results = shoal.constrain(x[:3], P("x")), [TensorSpec((3, 6), "float32")]
+        return shoal.custom_call("f", [y], results, rule="r.->r.", padded="r")[0]
+
+    text = shoal.trace(called, (X,), MESH, in_shardings=P(None, None), out_shardings=P("x"))
+    stats = shoal.executable.statistics_of_text(text)
+    assert 'padded = "r"' in text and not stats["bytes_sent_per_device"]
+
+
 def test_arguments_by_keyword_names_and_options():
     args = {"x": X, "scale": 2.0}
     exe = shoal.compile(lambda x, scale: x * scale, args, MESH, name="scaled", out_shardings=P("x"))

@@ -21,6 +21,7 @@ SAMPLE = [
     "elementwise/uneven_constraint",
     "indexing/embedding_of_split_vocabulary_and_batch",
     "linalg/two_dimensional_mlp",
+    "manual/manual_in_manual",
     "manual/manual_over_one_axis",
     "manual/manual_over_one_axis_by_gspmd",
     "manual/manual_shift_without_wrap",
