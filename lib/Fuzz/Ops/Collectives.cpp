@@ -1,0 +1,164 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Collectives.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::fuzz;
+
+Value shoal::fuzz::allReduce(ProgramBuilder &p, ReduceKind kind, AxesAttr axes,
+                             Value value) {
+  return spmd::AllReduceOp::create(
+      p.builder, p.loc, value.getType(),
+      ReduceKindAttr::get(p.builder.getContext(), kind), p.manualMesh, axes,
+      value, StringAttr());
+}
+
+AxisList shoal::fuzz::pickAxes(ProgramBuilder &p, AxisList axes) {
+  p.choices.shuffle(axes);
+  axes.resize(1 + p.choices.below(axes.size()));
+  return axes;
+}
+
+namespace {
+/// A collective over some of the manual axes, in the making.
+struct Collective {
+  ProgramBuilder &p;
+  Known input;
+  AxisList axes = pickAxes(p, p.manualAxes);
+  int64_t devices = p.mesh.sizeOf(axes);
+
+  AxesAttr attr() const {
+    return toAxesAttr(axes, p.mesh, p.builder.getContext());
+  }
+  /// The axes on one dimension.
+  ArrayAttr onDim(int64_t dim) const {
+    MLIRContext *context = p.builder.getContext();
+    SmallVector<Attribute> dims(input.type().getRank(),
+                                AxesAttr::get(context, {}));
+    dims[dim] = attr();
+    return p.builder.getArrayAttr(dims);
+  }
+  /// A dimension that is `divided` by the devices; none where it cannot be.
+  std::optional<int64_t> pickDim(bool divided) const {
+    int64_t rank = input.type().getRank();
+    if (rank == 0)
+      return std::nullopt;
+    int64_t dim = p.choices.below(rank);
+    if (divided && input.shape()[dim] % devices != 0)
+      return std::nullopt;
+    return dim;
+  }
+  RankedTensorType scaled(int64_t dim, int64_t times, int64_t over) const {
+    SmallVector<int64_t> shape(input.shape());
+    shape[dim] = shape[dim] * times / over;
+    return p.tensor(shape, input.element());
+  }
+  ReduceKind pickKind() const {
+    if (input.element().isInteger(1))
+      return p.choices.chance(50) ? ReduceKind::And : ReduceKind::Or;
+    static constexpr ReduceKind kinds[] = {ReduceKind::Sum, ReduceKind::Max,
+                                           ReduceKind::Min};
+    return p.choices.pick(kinds);
+  }
+  Bounds reduced(ReduceKind kind) const {
+    return kind == ReduceKind::Sum
+               ? sumOf(devices, input.range, input.element())
+               : input.range;
+  }
+};
+} // namespace
+
+static bool makeAllReduce(Collective c) {
+  ReduceKind kind = c.pickKind();
+  Bounds range = c.reduced(kind);
+  if (!isUsable(range, c.input.element()))
+    return false;
+  c.p.add(allReduce(c.p, kind, c.attr(), c.input.value), range);
+  return true;
+}
+
+static bool makeReduceScatter(Collective c) {
+  std::optional<int64_t> dim = c.pickDim(/*divided=*/true);
+  ReduceKind kind = c.pickKind();
+  Bounds range = c.reduced(kind);
+  if (!dim || !isUsable(range, c.input.element()))
+    return false;
+  c.p.add(spmd::ReduceScatterOp::create(
+              c.p.builder, c.p.loc, c.scaled(*dim, 1, c.devices),
+              ReduceKindAttr::get(c.p.builder.getContext(), kind),
+              c.p.manualMesh, c.onDim(*dim), c.input.value, StringAttr()),
+          range);
+  return true;
+}
+
+static bool makeAllGather(Collective c) {
+  std::optional<int64_t> dim = c.pickDim(/*divided=*/false);
+  if (!dim)
+    return false;
+  RankedTensorType type = c.scaled(*dim, c.devices, 1);
+  if (!ProgramBuilder::fits(type.getShape()))
+    return false;
+  c.p.add(spmd::AllGatherOp::create(c.p.builder, c.p.loc, type, c.p.manualMesh,
+                                    c.onDim(*dim), c.input.value, StringAttr()),
+          c.input.range);
+  return true;
+}
+
+static bool makeAllSlice(Collective c) {
+  std::optional<int64_t> dim = c.pickDim(/*divided=*/true);
+  if (!dim)
+    return false;
+  c.p.add(spmd::AllSliceOp::create(c.p.builder, c.p.loc,
+                                   c.scaled(*dim, 1, c.devices), c.p.manualMesh,
+                                   c.onDim(*dim), c.input.value, StringAttr()),
+          c.input.range);
+  return true;
+}
+
+static bool makeAllToAll(Collective c) {
+  std::optional<int64_t> target = c.pickDim(/*divided=*/true);
+  if (!target || c.input.type().getRank() < 2)
+    return false;
+  int64_t rank = c.input.type().getRank();
+  int64_t source = (*target + 1 + c.p.choices.below(rank - 1)) % rank;
+  SmallVector<int64_t> shape(c.input.shape());
+  shape[source] *= c.devices;
+  shape[*target] /= c.devices;
+  MLIRContext *context = c.p.builder.getContext();
+  Attribute move = spmd::MoveAttr::get(context, c.attr(), source, *target);
+  c.p.add(spmd::AllToAllOp::create(
+              c.p.builder, c.p.loc, c.p.tensor(shape, c.input.element()),
+              c.p.manualMesh, ArrayAttr::get(context, move), c.input.value,
+              StringAttr()),
+          c.input.range);
+  return true;
+}
+
+static bool makeShift(Collective c) {
+  auto shift = c.p.builder.getI64IntegerAttr(c.p.choices.below(c.devices));
+  c.p.add(spmd::CollectivePermuteOp::create(
+              c.p.builder, c.p.loc, c.input.type(), c.p.manualMesh, c.attr(),
+              c.p.manualMesh, c.attr(), c.input.value, shift, StringAttr()),
+          c.input.range);
+  return true;
+}
+
+static bool makeAxisIndex(Collective c) {
+  Value index = spmd::AxisIndexOp::create(
+      c.p.builder, c.p.loc, c.p.tensor({}, c.p.builder.getI32Type()),
+      c.p.manualMesh, c.attr());
+  c.p.add(index, {double(c.devices), 0, 0});
+  return true;
+}
+
+bool shoal::fuzz::makeCollective(ProgramBuilder &p) {
+  static constexpr bool (*kinds[])(Collective) = {
+      makeAllReduce, makeAllGather, makeReduceScatter, makeAxisIndex,
+      makeAllToAll,  makeShift,     makeAllSlice};
+  auto input = p.pick([](const Known &) { return true; });
+  return input && p.choices.pick(kinds)(Collective{p, *input});
+}
