@@ -28,10 +28,11 @@ import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec
 
 P = PartitionSpec
-_TYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"} | {
+_FLOATS = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
+_TYPES = {
+    **_FLOATS,
     "f8e4m3": "float8_e4m3fn",
     "f8e5m2": "float8_e5m2",
-} | {
     **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
     **{f"u{n}": f"uint{n}" for n in (8, 16, 32, 64)},
     "pred": "bool",

@@ -23,8 +23,8 @@ _HEAD = """# JAX programs: numbers and bytes
 Written by `test/conformance/conformance.py --write-docs`; {count} programs of JAX, {passed} of which pass.
 Each is lowered by JAX {jax} with its in- and out-shardings over a mesh of one to three axes and 8 devices, imported,
 partitioned and run on 8 devices by `shoal-run`, {mpi} of them also under `mpirun -n 8`, and compared with JAX on one device: integers
-are equal, floats agree relative to a result's largest element (f32 2e-5, f64 1e-10, f16 4e-3, bf16 2e-2; programs of many
-sums say more in their files). Unsupported ops: {unsupported}.
+are equal, floats agree relative to a result's largest element (f32 2e-5, f64 1e-10, f16 4e-3, bf16 2e-2, f8 one rounding;
+programs of many sums say more in their files). Unsupported ops: {unsupported}.
 
 **Bytes** are what a device sends in one run, in the model of `shoalc --stats` (an all_gather sends (p - 1) / p of its output, a
 reduce_scatter that of its input, an all_reduce twice as much, an all_to_all (p - 1) / p of what a device holds, a

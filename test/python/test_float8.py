@@ -37,7 +37,8 @@ def conversion_text(element, count):
     for wide in WIDE:
         arguments.append(f'%x_{wide}: tensor<{count}x{wide}> {{shoal.name = "x_{wide}"}}')
         body.append(f"  %n_{wide} = arith.truncf %x_{wide} : tensor<{count}x{wide}> to {narrow}")
-        body.append(f"  %w_{wide} = arith.extf %codes : tensor<256x{element}> to tensor<256x{wide}>")
+        codes = f"tensor<256x{element}>"
+        body.append(f"  %w_{wide} = arith.extf %codes : {codes} to tensor<256x{wide}>")
         results += [f"%n_{wide}", f"%w_{wide}"]
         types += [narrow, f"tensor<256x{wide}>"]
     returned = "\n".join([*body, f"  return {', '.join(results)} : {', '.join(types)}"])
@@ -68,7 +69,8 @@ def expect_conversions(dtype, inputs, outputs):
             if name == "f64":  # that of ml_dtypes is over f32
                 expected = nearest(given, dtype)
             wrong = ~same(narrow.view(dtype), expected)
-            assert not wrong.any(), (name, given[wrong][:5], narrow.view(dtype)[wrong][:5], expected[wrong][:5])
+            found = (name, given[wrong][:5], narrow.view(dtype)[wrong][:5], expected[wrong][:5])
+            assert not wrong.any(), found
             assert same(wide.view(kind), inputs["codes"].astype(kind)).all(), name
 
 
@@ -76,8 +78,9 @@ def nearest(values, dtype):
     """Rounded once: an f32 on the way has an odd last bit where it is not exact."""
     rounded = values.astype(np.float32)
     inexact = np.isfinite(values) & (rounded.astype(np.float64) != values)
-    towards_zero = np.where(np.abs(rounded) > np.abs(values), rounded.view(np.uint32) - 1, rounded.view(np.uint32))
-    sticky = np.where(inexact, towards_zero | 1, rounded.view(np.uint32)).astype(np.uint32)
+    bits = rounded.view(np.uint32)
+    towards_zero = np.where(np.abs(rounded) > np.abs(values), bits - 1, bits)
+    sticky = np.where(inexact, towards_zero | 1, bits).astype(np.uint32)
     return sticky.view(np.float32).astype(dtype)
 
 
@@ -109,7 +112,8 @@ def test_conversions_in_executables(element, tmp_path):
 def test_files_of_bits_of_numbers_and_of_f32(tmp_path):
     """What NumPy, which has no such types, can store."""
     source = tmp_path / "f.mlir"
-    source.write_text("func.func @f(%x: tensor<3xf8E5M2>) -> tensor<3xf8E5M2> {\n  return %x : tensor<3xf8E5M2>\n}\n")
+    type = "tensor<3xf8E5M2>"
+    source.write_text(f"func.func @f(%x: {type}) -> {type} {{\n  return %x : {type}\n}}\n")
     x = np.array([0.5, -1.75, 57344], ml_dtypes.float8_e5m2)
     np.save(tmp_path / "f4.npy", x.astype(np.float32))
     np.save(tmp_path / "u1.npy", x.view(np.uint8))
@@ -163,12 +167,13 @@ def test_frontend_errors(function, message):
 def test_products_on_devices_with_and_without_eight_bits(tmp_path):
     """sm_80 multiplies the same numbers as bf16; scales apply to sums of f32."""
     source, executable = ROOT / "test/Execution/cuda-float8.mlir", tmp_path / "f"
-    compiled = run(BIN / "shoalc", source, "-o", executable, "--target=cuda", "--cuda-arch=emulated")
-    compiled.expect_success()
+    target = ("--target=cuda", "--cuda-arch=emulated")
+    compiled = run(BIN / "shoalc", source, "-o", executable, *target).expect_success()
     assert compiled.stderr.count("remark: a product of f8 by floats of 16 bits") == 2
     for capability in ("90", "80"):
-        command = ("env", f"SHOAL_EMULATED_CAPABILITY={capability}", executable, "--random-inputs=1")
-        run(*command, "--output-dir", tmp_path / capability).expect_success()
+        command = ("env", f"SHOAL_EMULATED_CAPABILITY={capability}", executable)
+        flags = ("--random-inputs=1", "--output-dir", tmp_path / capability)
+        run(*command, *flags).expect_success()
     names = ["result0", "result2", "result4", "result5", "result6", "result7"]
     old, new = load_results(tmp_path / "80", names), load_results(tmp_path / "90", names)
     for name in names:

@@ -68,7 +68,9 @@ def float8(x, p):
     return results
 
 
-@pytest.mark.parametrize("program", [unary, special, narrow_floats, float8], ids=lambda p: p.__name__)
+@pytest.mark.parametrize(
+    "program", [unary, special, narrow_floats, float8], ids=lambda p: p.__name__
+)
 def test_unary(program):
     compare_with_jax(program, X, SMALL)
 

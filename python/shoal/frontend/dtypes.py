@@ -97,9 +97,9 @@ def promote(*operands: np.dtype | bool | int | float) -> np.dtype:
 
     As in JAX: bool, then integers, then floats; the wider of two of a kind; a
     signed and an unsigned integer give the signed one that holds both; bfloat16
-    and float16 give float32; floats of 8 bits go with no other float. A Python scalar (np.float64 is one, np.float32 is
-    not) takes the type of the others, unless it is of a higher kind: int32[4] +
-    1.5 is float32[4]. TraceTypeError where no type holds both (uint64, int64;
+    and float16 give float32; floats of 8 bits go with no other float. A Python
+    scalar (np.float64 is one, np.float32 is not) takes the type of the others,
+    unless it is of a higher kind: int32[4] + 1.5 is float32[4]. TraceTypeError where no type holds both (uint64, int64;
     float8_e5m2, float32).
     """
     strong = [operand for operand in operands if isinstance(operand, np.dtype)]

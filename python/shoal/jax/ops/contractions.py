@@ -102,7 +102,7 @@ def product(
 
 
 def _converted_operands(importer: Importer, op: ir.Operation, type: TensorType) -> list[Value]:
-    """Both factors, of the one element type that a product for this result takes; f8 as they are."""
+    """Both factors, of the one element type that a product for this result takes, or two of f8."""
     operands = importer.operands(op)[:2]
     if all(value.type.element in FLOATS8 for value in operands):
         return operands
