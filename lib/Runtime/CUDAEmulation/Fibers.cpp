@@ -6,6 +6,7 @@
 #include "Block.h"
 
 #include <boost/context/preallocated.hpp>
+#include <unistd.h>
 
 // AddressSanitizer has to be told of each change of the stack.
 #if defined(__SANITIZE_ADDRESS__)
@@ -24,6 +25,18 @@ namespace shoal::emulation {
 namespace context = boost::context;
 
 constexpr size_t stackBytes = 128 * 1024;
+
+/// Instead of boost::context::stack_traits, whose code is made for executables:
+/// its thread-local variables are the C++ library's, which a process such as
+/// Python that has loaded that library later cannot give a fixed place.
+struct StackTraits {
+  static bool is_unbounded() { return true; }
+  static size_t page_size() { return sysconf(_SC_PAGESIZE); }
+  static size_t minimum_size() { return stackBytes; }
+  static size_t default_size() { return stackBytes; }
+  static size_t maximum_size() { return stackBytes; }
+};
+using ProtectedStack = context::basic_protected_fixedsize_stack<StackTraits>;
 
 static void beginSwitch([[maybe_unused]] void **fake,
                         [[maybe_unused]] const void *stack,
@@ -46,7 +59,7 @@ Multiprocessor::Worker *Multiprocessor::takeWorker() {
     workers.push_back(std::make_unique<Worker>());
     Worker &worker = *workers.back();
     // An overflow meets a protected page.
-    context::protected_fixedsize_stack allocator(stackBytes);
+    ProtectedStack allocator(stackBytes);
     context::stack_context stack = allocator.allocate();
     worker.stack = static_cast<char *>(stack.sp) - stack.size;
     worker.stackBytes = stack.size;
