@@ -51,8 +51,13 @@ static void addBufferPasses(OpPassManager &pm, bool isDevice) {
   if (isDevice) {
     pm.addNestedPass<func::FuncOp>(shoal::createSplitReductions());
     pm.addNestedPass<func::FuncOp>(shoal::createFuseFills());
+    // The last that knows which ops there are, and the first that needs to know
+    // their order.
+    pm.addNestedPass<func::FuncOp>(shoal::createOverlapCollectives());
   }
-  pm.addPass(shoal::createPlanMemory());
+  shoal::PlanMemoryOptions plan;
+  plan.background = isDevice;
+  pm.addPass(shoal::createPlanMemory(plan));
   pm.addPass(shoal::createOutlineKernels());
 }
 
