@@ -3,13 +3,11 @@
 
 // The pass --shoal-plan-memory.
 
+#include "BufferLives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/MemoryPlan.h"
 #include "shoal/Conversion/Passes.h"
-#include "shoal/CostModel/ProgramCost.h"
-#include "llvm/Support/MathExtras.h"
 #include <map>
 
 using namespace mlir;
@@ -20,153 +18,6 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
-
-namespace {
-
-/// A buffer with the ops (by their place in the block) from which to which it
-/// holds a value that is still read.
-struct Buffer {
-  memref::AllocOp alloc;
-  int64_t bytes = 0;
-  int64_t first = 0, last = 0;
-  int64_t offset = 0;
-
-  int64_t end() const { return offset + bytes; }
-  bool overlaps(const Buffer &other) const {
-    return first <= other.last && other.first <= last;
-  }
-};
-
-} // namespace
-
-namespace {
-
-/// The ops of a function in program order, an op with regions from before to
-/// behind what is in them.
-class Places {
-public:
-  explicit Places(func::FuncOp func) {
-    func.walk([&](Operation *op, const WalkStage &stage) {
-      if (stage.isBeforeAllRegions())
-        ranges[op].first = add(op);
-      if (stage.isAfterAllRegions())
-        ranges[op].second = add(op);
-    });
-  }
-
-  std::pair<int64_t, int64_t> operator[](Operation *op) const {
-    return ranges.lookup(op);
-  }
-  Operation *opAt(int64_t place) const { return ops[place]; }
-
-private:
-  int64_t add(Operation *op) {
-    ops.push_back(op);
-    return ops.size() - 1;
-  }
-
-  llvm::DenseMap<Operation *, std::pair<int64_t, int64_t>> ranges;
-  SmallVector<Operation *> ops;
-};
-
-} // namespace
-
-/// The buffer is live from its first to its last use; where a use is in a loop
-/// that the buffer is not in, as long as the loop runs. Nothing where it is
-/// used outside of the block that it is made in: by the next trip, that is.
-static std::optional<Buffer> measure(memref::AllocOp alloc,
-                                     const BufferViewFlowAnalysis &views,
-                                     const Places &places) {
-  Buffer buffer{alloc};
-  buffer.bytes = llvm::alignTo(
-      std::max<int64_t>(sizeInBytes(alloc.getType()), 1), kArenaAlignment);
-  buffer.first = INT64_MAX;
-  buffer.last = places[alloc].first;
-  for (Value view : views.resolve(alloc))
-    for (Operation *user : view.getUsers()) {
-      Operation *around = alloc->getBlock()->findAncestorOpInBlock(*user);
-      if (!around)
-        return std::nullopt;
-      auto [first, last] = places[around];
-      buffer.first = std::min(buffer.first, first);
-      buffer.last = std::max(buffer.last, last);
-    }
-  buffer.first = std::min(buffer.first, buffer.last);
-  return buffer;
-}
-
-/// The buffers of the function in program order.
-static FailureOr<SmallVector<Buffer>> findBuffers(func::FuncOp func,
-                                                  const Places &places) {
-  BufferViewFlowAnalysis views(func);
-  SmallVector<Buffer> buffers;
-  WalkResult walk = func.walk([&](memref::AllocOp alloc) {
-    std::optional<Buffer> buffer;
-    if (alloc.getType().hasStaticShape())
-      buffer = measure(alloc, views, places);
-    if (!buffer) {
-      alloc.emitOpError("cannot be placed in the arena: expected a static "
-                        "buffer that is used in its own block alone");
-      return WalkResult::interrupt();
-    }
-    buffers.push_back(*buffer);
-    return WalkResult::advance();
-  });
-  if (walk.wasInterrupted())
-    return failure();
-  return buffers;
-}
-
-/// Best fit: the smallest gap between the placed buffers that are live at the
-/// same time, or else behind them all.
-static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
-  SmallVector<Buffer *> rivals;
-  for (Buffer *other : placed)
-    if (buffer.overlaps(*other))
-      rivals.push_back(other);
-  llvm::sort(rivals,
-             [](Buffer *a, Buffer *b) { return a->offset < b->offset; });
-  int64_t best = -1, bestGap = INT64_MAX, top = 0;
-  for (Buffer *rival : rivals) {
-    int64_t gap = rival->offset - top;
-    if (gap >= buffer.bytes && gap < bestGap) {
-      best = top;
-      bestGap = gap;
-    }
-    top = std::max(top, rival->end());
-  }
-  return best >= 0 ? best : top;
-}
-
-/// Gives every buffer its offset and returns the arena's size.
-static int64_t place(MutableArrayRef<Buffer> buffers) {
-  SmallVector<Buffer *> order;
-  for (Buffer &buffer : buffers)
-    order.push_back(&buffer);
-  // Ties in program order, which is their order in memory.
-  llvm::sort(order, [](Buffer *a, Buffer *b) {
-    return std::tuple(-a->bytes, a) < std::tuple(-b->bytes, b);
-  });
-  int64_t size = 0;
-  for (auto [number, buffer] : llvm::enumerate(order)) {
-    buffer->offset = findOffset(*buffer, ArrayRef(order).take_front(number));
-    size = std::max(size, buffer->end());
-  }
-  return size;
-}
-
-/// The largest sum of the buffers that are live at one time.
-static int64_t countLiveBytes(ArrayRef<Buffer> buffers) {
-  int64_t peak = 0;
-  for (const Buffer &at : buffers) {
-    int64_t live = 0;
-    for (const Buffer &other : buffers)
-      if (other.first <= at.first && at.first <= other.last)
-        live += other.bytes;
-    peak = std::max(peak, live);
-  }
-  return peak;
-}
 
 /// The plan in steps: the places, of all, where a buffer's life begins or ends.
 /// Those before and behind an op are one if none is between them.
@@ -226,7 +77,26 @@ static void flattenEmptyArguments(func::FuncOp func) {
 
 namespace {
 
+/// The plan with lives until waits, where that needs no more than `size`, the
+/// size of the plan that `buffers` have; else that.
+int64_t placeForBackground(SmallVector<Buffer> &buffers, func::FuncOp func,
+                           const Places &places, int64_t size) {
+  // Gaps may remain between buffers of different sizes: then with fewer.
+  for (int64_t bytes : {size, size - size / 16, size - size / 4}) {
+    SmallVector<Buffer> kept(buffers);
+    keepUntilWaits(kept, func, places, bytes);
+    int64_t needed = placeBuffers(kept);
+    if (needed > size)
+      continue;
+    buffers = kept;
+    return needed;
+  }
+  return size;
+}
+
 struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
+  using PlanMemoryBase::PlanMemoryBase;
+
   void runOnOperation() override {
     for (auto func : getOperation().getOps<func::FuncOp>()) {
       if (func.isExternal() || !func.isPublic())
@@ -236,10 +106,17 @@ struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
         return signalPassFailure();
       }
       Places places(func);
-      FailureOr<SmallVector<Buffer>> buffers = findBuffers(func, places);
+      FailureOr<SmallVector<Buffer>> buffers =
+          findBuffers(func, places, [](memref::AllocOp alloc) {
+            alloc.emitOpError("cannot be placed in the arena: expected a "
+                              "static buffer that is used in its own block "
+                              "alone");
+          });
       if (failed(buffers))
         return signalPassFailure();
-      int64_t size = place(*buffers);
+      int64_t size = placeBuffers(*buffers);
+      if (background)
+        size = placeForBackground(*buffers, func, places, size);
       func->setAttr(kMemoryPlanAttr,
                     toAttribute(describePlan(*buffers, places), &getContext()));
       replaceByViews(func, *buffers, size);

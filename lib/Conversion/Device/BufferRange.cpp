@@ -39,6 +39,14 @@ Value shoal::findBuffer(Value memref) {
   return memref;
 }
 
+/// Whether no other root is in the same memory.
+static bool isOwnMemory(Value root) {
+  if (auto argument = dyn_cast<BlockArgument>(root))
+    return isa<func::FuncOp>(argument.getOwner()->getParentOp());
+  return isa_and_nonnull<memref::AllocOp, memref::GetGlobalOp>(
+      root.getDefiningOp());
+}
+
 BufferRange BufferRange::of(Value memref) {
   auto type = cast<MemRefType>(memref.getType());
   std::optional<std::pair<int64_t, int64_t>> span = spanOf(type);
@@ -52,8 +60,7 @@ BufferRange BufferRange::of(Value memref) {
     else
       base = offset.getSExtValue();
   }
-  auto argument = dyn_cast<BlockArgument>(range.root);
-  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()))
+  if (!isOwnMemory(range.root))
     return {};
   if (!span)
     return range;

@@ -15,8 +15,9 @@ namespace shoal {
 mlir::Value findBuffer(mlir::Value memref);
 
 /// The bytes [begin, end) behind the address that `root`, an argument of the
-/// function, points to. They hold all elements of a memref; where it has
-/// strides, also what lies between. Without a root it may be any memory.
+/// function, an allocation or a constant, points to. They hold all elements of
+/// a memref; where it has strides, also what lies between. Without a root it
+/// may be any memory.
 struct BufferRange {
   mlir::Value root;
   int64_t begin = 0;
@@ -26,7 +27,8 @@ struct BufferRange {
   /// its root.
   static BufferRange of(mlir::Value memref);
 
-  /// Arguments are different memory: results do not lie in inputs.
+  /// Roots are different memory: results do not lie in inputs, and nobody
+  /// writes to a constant.
   bool overlaps(const BufferRange &other) const {
     return !root || !other.root ||
            (root == other.root && begin < other.end && other.begin < end);

@@ -3,7 +3,7 @@
 
 // The pass --shoal-insert-waits.
 
-#include "BufferRange.h"
+#include "BufferAccess.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 
@@ -18,38 +18,6 @@ using namespace shoal;
 
 namespace {
 
-struct Access {
-  BufferRange range;
-  bool writes;
-};
-
-/// What an op touches; nothing where it does not say, and may touch all.
-std::optional<SmallVector<Access>> accessesOf(Operation *op) {
-  SmallVector<Access> accesses;
-  if (isMemoryEffectFree(op))
-    return accesses;
-  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
-  if (!interface || op->getNumRegions() > 0)
-    return std::nullopt;
-  SmallVector<MemoryEffects::EffectInstance> effects;
-  interface.getEffects(effects);
-  for (const MemoryEffects::EffectInstance &effect : effects) {
-    if (!effect.getValue())
-      return std::nullopt;
-    accesses.push_back({BufferRange::of(effect.getValue()),
-                        isa<MemoryEffects::Write>(effect.getEffect())});
-  }
-  return accesses;
-}
-
-bool conflict(ArrayRef<Access> as, ArrayRef<Access> bs) {
-  for (const Access &a : as)
-    for (const Access &b : bs)
-      if ((a.writes || b.writes) && a.range.overlaps(b.range))
-        return true;
-  return false;
-}
-
 /// Goes through a block with the collectives that are under way.
 class Waiter {
 public:
@@ -61,7 +29,7 @@ public:
 private:
   struct Pending {
     int64_t collective;
-    SmallVector<Access> accesses;
+    SmallVector<BufferAccess> accesses;
   };
 
   void visit(Operation &op) {
@@ -71,7 +39,7 @@ private:
           {static_cast<int64_t>(*call.getCollective()), *accessesOf(&op)});
       return;
     }
-    std::optional<SmallVector<Access>> accesses = accessesOf(&op);
+    std::optional<SmallVector<BufferAccess>> accesses = accessesOf(&op);
     if (!accesses || op.hasTrait<OpTrait::IsTerminator>())
       waitForAll(op);
     else
@@ -82,7 +50,7 @@ private:
   }
 
   /// The last one that conflicts: those before it have then ended, too.
-  void waitFor(Operation &op, ArrayRef<Access> accesses) {
+  void waitFor(Operation &op, ArrayRef<BufferAccess> accesses) {
     for (size_t i = pending.size(); i-- > 0;)
       if (conflict(pending[i].accesses, accesses))
         return wait(op, i);

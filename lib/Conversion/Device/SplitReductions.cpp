@@ -5,6 +5,7 @@
 
 #include "../MapKernels/Combiner.h"
 #include "../MapKernels/KernelSchedule.h"
+#include "SplitViews.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
@@ -27,20 +28,6 @@ static constexpr int64_t kManyIterations = int64_t(1) << 17;
 static constexpr int64_t kPartIterations = int64_t(1) << 12;
 /// Parts of a dense loop begin where whole blocks may load 16 bytes a thread.
 static constexpr int64_t kDenseStep = 2048;
-
-namespace {
-
-/// The reduced loop that is cut, into `parts` of `chunk` iterations; those
-/// behind the last part are left over.
-struct Split {
-  unsigned loop;
-  int64_t range, parts, chunk;
-
-  int64_t covered() const { return parts * chunk; }
-  int64_t rest() const { return range - covered(); }
-};
-
-} // namespace
 
 static bool isReduced(linalg::GenericOp op, unsigned result) {
   AffineMap map = op.getMatchingIndexingMap(op.getDpsInitOperand(result));
@@ -102,65 +89,6 @@ static std::optional<Split> chooseSplit(linalg::GenericOp op) {
       best = split;
   }
   return best;
-}
-
-//===----------------------------------------------------------------------===//
-// Views
-//===----------------------------------------------------------------------===//
-
-/// The iterations [begin, begin + count) of the loop, of a buffer that is read
-/// or written through `map`.
-static Value slice(OpBuilder &builder, Location loc, Value buffer,
-                   AffineMap map, unsigned loop, int64_t begin, int64_t count) {
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<OpFoldResult> offsets(type.getRank(), builder.getIndexAttr(0)),
-      strides(type.getRank(), builder.getIndexAttr(1)), sizes;
-  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
-    bool isCut = expr == builder.getAffineDimExpr(loop);
-    if (isCut)
-      offsets[dim] = builder.getIndexAttr(begin);
-    sizes.push_back(builder.getIndexAttr(isCut ? count : type.getDimSize(dim)));
-  }
-  if (!map.isFunctionOfDim(loop))
-    return buffer;
-  return memref::SubViewOp::create(builder, loc, buffer, offsets, sizes,
-                                   strides);
-}
-
-/// The covered iterations as two dimensions, part and place in it.
-static Value cutIntoParts(OpBuilder &builder, Location loc, Value buffer,
-                          AffineMap map, const Split &split) {
-  if (!map.isFunctionOfDim(split.loop))
-    return buffer;
-  if (split.rest() != 0)
-    buffer = slice(builder, loc, buffer, map, split.loop, 0, split.covered());
-  auto type = cast<MemRefType>(buffer.getType());
-  SmallVector<int64_t> shape;
-  SmallVector<ReassociationIndices> groups;
-  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
-    bool isCut = expr == builder.getAffineDimExpr(split.loop);
-    groups.emplace_back();
-    for (int64_t size : isCut ? SmallVector<int64_t>{split.parts, split.chunk}
-                              : SmallVector<int64_t>{type.getDimSize(dim)}) {
-      groups.back().push_back(shape.size());
-      shape.push_back(size);
-    }
-  }
-  return memref::ExpandShapeOp::create(builder, loc, shape, buffer, groups);
-}
-
-/// The same elements by the loops with `part` in front of the cut one.
-static AffineMap cutIntoParts(AffineMap map, const Split &split) {
-  MLIRContext *context = map.getContext();
-  SmallVector<AffineExpr> moved, results;
-  for (unsigned loop = 0; loop < map.getNumDims(); ++loop)
-    moved.push_back(getAffineDimExpr(loop + (loop >= split.loop), context));
-  for (AffineExpr expr : map.getResults()) {
-    if (expr == getAffineDimExpr(split.loop, context))
-      results.push_back(expr);
-    results.push_back(expr.replaceDims(moved));
-  }
-  return AffineMap::get(map.getNumDims() + 1, 0, results, context);
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KernelSchedule.h"
+#include "DenseLoops.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -15,9 +16,6 @@ static constexpr int64_t kWarp = 32;
 static constexpr int64_t kMaxBlock = 1024;
 /// About as many threads as a large GPU holds at a time.
 static constexpr int64_t kFullDevice = int64_t(1) << 18;
-/// A thread's code is not unrolled beyond this many operations.
-static constexpr int64_t kMaxUnrolled = 1024;
-static constexpr int64_t kVectorBytes = 16;
 /// Rows of so few elements are a thread's.
 static constexpr int64_t kShortRow = 4;
 /// Shared memory that every GPU has without asking.
@@ -57,81 +55,6 @@ std::string KernelSchedule::str() const {
   if (!usesInt32)
     text += " int64";
   return text;
-}
-
-//===----------------------------------------------------------------------===//
-// Dense loops and vectors
-//===----------------------------------------------------------------------===//
-
-bool shoal::isVectorAccess(const LoopNest &nest, const Access &access,
-                           unsigned loop, int64_t vector) {
-  if (access.strides[loop] != 1 || access.offset % vector != 0)
-    return false;
-  for (auto [other, stride] : llvm::enumerate(access.strides))
-    if (other != loop && stride % vector != 0)
-      return false;
-  return nest.loops[loop].range % vector == 0;
-}
-
-/// Elements that the access touches, each once.
-static int64_t countElements(const LoopNest &nest, const Access &access) {
-  int64_t count = 1;
-  for (auto [loop, stride] : llvm::zip_equal(nest.loops, access.strides))
-    if (stride != 0)
-      count *= loop.range;
-  return count;
-}
-
-/// The loop along which most bytes are dense; the last of equals.
-static std::optional<unsigned> findDenseLoop(const LoopNest &nest) {
-  std::optional<unsigned> dense;
-  int64_t most = 0;
-  for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
-    int64_t bytes = 0;
-    for (const Access &access : nest.accesses)
-      if (access.isTouched() && access.strides[loop] == 1)
-        bytes += countElements(nest, access) * access.elementBytes;
-    if (!dense || bytes >= most) {
-      dense = loop;
-      most = bytes;
-    }
-  }
-  return dense;
-}
-
-/// How many neighbours along `loop` a thread should take: 16 bytes of the
-/// widest operand, if every operand then has aligned accesses or need not move.
-static int64_t chooseVector(const LoopNest &nest, unsigned loop) {
-  int64_t widest = 0;
-  for (const Access &access : nest.accesses)
-    if (access.isTouched() && access.strides[loop] == 1)
-      widest = std::max(widest, access.elementBytes);
-  if (widest == 0)
-    return 1;
-  auto suits = [&](int64_t vector) {
-    return llvm::all_of(nest.accesses, [&](const Access &access) {
-      if (!access.isTouched() || access.strides[loop] == 0)
-        return true;
-      if (access.strides[loop] != 1)
-        return !access.isWritten;
-      return isVectorAccess(nest, access, loop, vector);
-    });
-  };
-  int64_t vector = kVectorBytes / widest;
-  while (vector > 1 &&
-         (vector * nest.bodySize > kMaxUnrolled || !suits(vector)))
-    vector /= 2;
-  return std::max<int64_t>(vector, 1);
-}
-
-/// The written operand with most elements, whose order the threads take.
-static const Access *findMainResult(const LoopNest &nest) {
-  const Access *main = nullptr;
-  for (const Access &access : nest.accesses)
-    if (access.isWritten &&
-        (!main || countElements(nest, access) > countElements(nest, *main)))
-      main = &access;
-  return main;
 }
 
 /// Sorts loops so that the access runs through memory in order.

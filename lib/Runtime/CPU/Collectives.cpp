@@ -3,7 +3,7 @@
 //
 // The collectives that keep shapes.
 
-#include "../Common/Descriptor.h"
+#include "../Common/CallSpecs.h"
 #include "../Common/Recorder.h"
 #include "Reductions.h"
 #include "Transfer.h"
@@ -21,23 +21,19 @@ extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
 
 extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
                                     void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  Kind kind = reader.kind();
-  int64_t count = reader.number();
-  Axes axes = reader.axes();
-  int64_t p = shardCount(axes), bytes = bytesOf(type, {&count, 1});
-  Timed timed(Activity::AllReduce, id, shoal::support::allReduceSize(bytes, p));
+  AllReduceSpec spec(desc);
+  int64_t count = spec.count;
+  int64_t p = shardCount(spec.axes), bytes = bytesOf(spec.type, {&count, 1});
+  Timed timed(Activity::AllReduce, spec.id,
+              shoal::support::allReduceSize(bytes, p));
   if (bytes == 0)
     return;
   if (p == 1) {
     std::memcpy(out, in, bytes);
     return;
   }
-  Reduction reduction = reductionFor(type, kind);
-  MPI_Comm group = Device::get().group(mesh, axes);
+  Reduction reduction = reductionFor(spec.type, spec.kind);
+  MPI_Comm group = Device::get().group(spec.mesh, spec.axes);
   constexpr int64_t chunk = int64_t(1) << 30;
   int64_t width = bytes / count;
   for (int64_t done = 0; done < count; done += chunk)
@@ -50,20 +46,13 @@ extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
 
 extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                             void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t sourceMesh = reader.number(), targetMesh = reader.number();
-  int64_t count = reader.number(), shift = reader.number();
-  Axes source = reader.axes(), target = reader.axes();
-  int64_t bytes = bytesOf(type, {&count, 1}), p = shardCount(source);
-  Device &device = Device::get();
-  auto to = static_cast<int>(
-      device.shifted(sourceMesh, source, targetMesh, target, shift));
-  auto from = static_cast<int>(
-      device.shifted(targetMesh, target, sourceMesh, source, p - shift));
+  PermuteSpec spec(desc);
+  int64_t bytes = bytesOf(spec.type, {&spec.count, 1});
+  const Device &device = Device::get();
+  int to = static_cast<int>(spec.to(device));
+  int from = static_cast<int>(spec.from(device));
   int me = static_cast<int>(device.rank());
-  Timed timed(Activity::CollectivePermute, id, to == me ? 0 : bytes);
+  Timed timed(Activity::CollectivePermute, spec.id, to == me ? 0 : bytes);
   if (bytes == 0)
     return;
   if (to == me) { // then nothing else comes either

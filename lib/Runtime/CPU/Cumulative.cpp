@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Descriptor.h"
+#include "../Common/CallSpecs.h"
 
 #include <algorithm>
 
@@ -56,16 +56,10 @@ static void scanAll(const Scan &scan, const T *in, T *out) {
 
 extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,
                                     void *out) {
-  Descriptor reader(desc);
-  ElementType type = reader.type();
-  Kind kind = reader.kind();
-  std::vector<int64_t> shape = reader.numbers(reader.number());
-  int64_t axis = reader.number();
-  std::span<const int64_t> dims(shape);
-  Scan scan{shoal::support::numElements(dims.first(axis)), dims[axis],
-            shoal::support::numElements(dims.subspan(axis + 1)),
-            reader.number() != 0, reader.number() != 0};
-  dispatchKind(type, kind, [&]<typename T, Kind k>() {
+  CumulativeSpec spec(desc);
+  Scan scan{spec.lines.outer, spec.lines.count, spec.lines.inner,
+            spec.exclusive, spec.reverse};
+  dispatchKind(spec.type, spec.kind, [&]<typename T, Kind k>() {
     scanAll<T, k>(scan, static_cast<const T *>(in), static_cast<T *>(out));
   });
 }

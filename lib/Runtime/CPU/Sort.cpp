@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Descriptor.h"
+#include "../Common/CallSpecs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -122,22 +122,17 @@ static void sortAll(const Sort &sort) {
 }
 
 extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
-  Descriptor reader(desc);
-  int64_t count = reader.number();
+  SortSpec spec(desc);
   Sort sort;
-  sort.numKeys = reader.number();
-  sort.descending = reader.number() != 0;
-  int64_t axis = reader.number();
-  std::vector<int64_t> shape = reader.numbers(reader.number());
-  std::span<const int64_t> dims(shape);
-  sort.outer = shoal::support::numElements(dims.first(axis));
-  sort.count = dims[axis];
-  sort.inner = shoal::support::numElements(dims.subspan(axis + 1));
+  sort.numKeys = spec.numKeys;
+  sort.descending = spec.descending;
+  sort.outer = spec.lines.outer;
+  sort.count = spec.lines.count;
+  sort.inner = spec.lines.inner;
   va_list arguments;
   va_start(arguments, desc);
-  for (int64_t i = 0; i < count; ++i)
-    sort.columns.push_back(
-        {reader.type(), va_arg(arguments, const char *), nullptr});
+  for (ElementType type : spec.types)
+    sort.columns.push_back({type, va_arg(arguments, const char *), nullptr});
   for (Column &column : sort.columns)
     column.out = va_arg(arguments, char *);
   va_end(arguments);

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Descriptor.h"
+#include "../Common/CallSpecs.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,18 +58,14 @@ static void selectBySorting(const T *row, int64_t n, int64_t k, T *values,
 
 extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
                                void *values, int32_t *indices) {
-  Descriptor reader(desc);
-  ElementType type = reader.type();
-  std::vector<int64_t> shape = reader.numbers(reader.number());
-  int64_t k = reader.number(), n = shape.back();
+  TopKSpec spec(desc);
+  int64_t k = spec.k, n = spec.n;
   if (k == 0)
     return;
-  shape.pop_back();
-  int64_t rows = shoal::support::numElements(shape);
-  dispatchType(type, [&]<typename T>() {
+  dispatchType(spec.type, [&]<typename T>() {
     constexpr int64_t fewEnough = 16;
     auto select = k <= fewEnough ? selectByInsertion<T> : selectBySorting<T>;
-    for (int64_t row = 0; row < rows; ++row)
+    for (int64_t row = 0; row < spec.rows; ++row)
       select(static_cast<const T *>(in) + row * n, n, k,
              static_cast<T *>(values) + row * k, indices + row * k);
   });

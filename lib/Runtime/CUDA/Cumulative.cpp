@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Descriptor.h"
+#include "../Common/CallSpecs.h"
 #include "Combine.h"
 #include "Device.h"
 #include "KernelLibrary.h"
@@ -28,18 +28,15 @@ static bool takesRows(const ScanParameters &p) {
 
 extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,
                                     void *out) {
-  Descriptor reader(desc);
-  ElementType type = reader.type();
-  Kind kind = reader.kind();
-  std::vector<int64_t> shape = reader.numbers(reader.number());
-  int64_t axis = reader.number();
-  std::span<const int64_t> dims(shape);
+  CumulativeSpec spec(desc);
+  ElementType type = spec.type;
+  Kind kind = spec.kind;
   ScanParameters p{};
-  p.count = dims[axis];
-  p.inner = shoal::support::numElements(dims.subspan(axis + 1));
-  p.lines = shoal::support::numElements(dims.first(axis)) * p.inner;
-  p.exclusive = reader.number() != 0;
-  p.reverse = reader.number() != 0;
+  p.count = spec.lines.count;
+  p.inner = spec.lines.inner;
+  p.lines = spec.lines.number();
+  p.exclusive = spec.exclusive;
+  p.reverse = spec.reverse;
   p.type = static_cast<int32_t>(type);
   p.kind = static_cast<int32_t>(kindOn(type, kind));
   p.in = in;

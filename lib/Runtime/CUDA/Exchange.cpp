@@ -4,6 +4,7 @@
 // collective_permute, exchange and halo_exchange: messages between pairs of
 // devices, among all ranks.
 
+#include "../Common/CallSpecs.h"
 #include "../Common/ExchangeMessages.h"
 #include "../Common/Sizes.h"
 #include "BoxCopy.h"
@@ -23,20 +24,13 @@ static const Group *allRanks(int64_t mesh) {
 
 extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                             void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t sourceMesh = reader.number(), targetMesh = reader.number();
-  int64_t count = reader.number(), shift = reader.number();
-  Axes source = reader.axes(), target = reader.axes();
-  int64_t bytes = bytesOf(type, {&count, 1}), p = shardCount(source);
+  PermuteSpec spec(desc);
+  int64_t bytes = bytesOf(spec.type, {&spec.count, 1});
   const Device &device = Device::get();
-  int64_t to = device.shifted(sourceMesh, source, targetMesh, target, shift);
-  int64_t from =
-      device.shifted(targetMesh, target, sourceMesh, source, p - shift);
-  const Group *group = bytes == 0 ? nullptr : allRanks(sourceMesh);
+  int64_t to = spec.to(device), from = spec.from(device);
+  const Group *group = bytes == 0 ? nullptr : allRanks(spec.sourceMesh);
   bool stays = to == device.rank(); // then nothing else comes either
-  Collective collective(Activity::CollectivePermute, id, stays ? 0 : bytes,
+  Collective collective(Activity::CollectivePermute, spec.id, stays ? 0 : bytes,
                         group);
   if (stays)
     return collective.copy(in, out, bytes);

@@ -4,6 +4,7 @@
 // all_reduce and reduce_scatter.
 
 #include "Reductions.h"
+#include "../Common/CallSpecs.h"
 #include "BlockCopy.h"
 #include "Collective.h"
 #include "Combine.h"
@@ -120,28 +121,26 @@ static void reduceByKernel(Collective &collective, const Group &group,
 
 extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
                                     void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  Kind kind = reader.kind();
-  int64_t count = reader.number();
-  Axes axes = reader.axes();
-  int64_t p = shardCount(axes), bytes = bytesOf(type, {&count, 1});
-  const Group *group =
-      p == 1 || bytes == 0 ? nullptr : &Communicators::get().group(mesh, axes);
-  Collective collective(Activity::AllReduce, id,
+  AllReduceSpec spec(desc);
+  int64_t p = shardCount(spec.axes),
+          bytes = bytesOf(spec.type, {&spec.count, 1});
+  const Group *group = p == 1 || bytes == 0
+                           ? nullptr
+                           : &Communicators::get().group(spec.mesh, spec.axes);
+  Collective collective(Activity::AllReduce, spec.id,
                         shoal::support::allReduceSize(bytes, p), group);
   if (!group)
     return collective.copy(in, out, bytes);
-  std::optional<Reduction> reduction = reductionFor(type, kind);
+  std::optional<Reduction> reduction = reductionFor(spec.type, spec.kind);
   if (!reduction)
     return reduceByKernel(
-        collective, *group, Device::get().indexOver(mesh, axes), type, kind,
-        count, static_cast<const char *>(in), static_cast<char *>(out));
+        collective, *group, Device::get().indexOver(spec.mesh, spec.axes),
+        spec.type, spec.kind, spec.count, static_cast<const char *>(in),
+        static_cast<char *>(out));
   collective.run("ncclAllReduce", [&] {
-    return api.ncclAllReduce(in, out, count, reduction->type, reduction->op,
-                             group->communicator, collective.stream);
+    return api.ncclAllReduce(in, out, spec.count, reduction->type,
+                             reduction->op, group->communicator,
+                             collective.stream);
   });
 }
 

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Descriptor.h"
+#include "../Common/CallSpecs.h"
 #include "Device.h"
 #include "KernelLibrary.h"
 #include "SortLines.h"
@@ -31,14 +31,12 @@ static void selectBySorting(const TopKParameters &p, ElementType type,
 
 extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
                                void *values, int32_t *indices) {
-  Descriptor reader(desc);
-  ElementType type = reader.type();
-  std::vector<int64_t> shape = reader.numbers(reader.number());
+  TopKSpec spec(desc);
+  ElementType type = spec.type;
   TopKParameters p{};
-  p.k = reader.number();
-  p.n = shape.back();
-  shape.pop_back();
-  p.rows = shoal::support::numElements(shape);
+  p.k = spec.k;
+  p.n = spec.n;
+  p.rows = spec.rows;
   p.type = static_cast<int32_t>(type);
   p.in = in;
   p.values = values;

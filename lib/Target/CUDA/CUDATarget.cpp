@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/CUDA/CUDATarget.h"
-#include "../CPU/Steps.h"
+#include "../Host/Steps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
-#include "shoal/Target/CPU/CPUTarget.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -18,7 +17,7 @@ using namespace mlir;
 using namespace shoal;
 
 void shoal::registerCUDATarget(DialectRegistry &registry) {
-  registerCPUTarget(registry);
+  registerHostDialects(registry);
   registry.insert<gpu::GPUDialect>();
   registerDeviceImage(registry);
 }

@@ -3,7 +3,7 @@
 
 // Kernels for the emulated device: a shared object of the host.
 
-#include "../CPU/Steps.h"
+#include "../Host/Steps.h"
 #include "ImageSteps.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "llvm/Support/Program.h"

@@ -1,17 +1,23 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The steps of targets for the host, in their order.
+// What all targets do for the host, in its order: the host runs the program's
+// main function, whatever runs its kernels.
 
-#ifndef SHOAL_LIB_TARGET_CPU_STEPS_H
-#define SHOAL_LIB_TARGET_CPU_STEPS_H
+#ifndef SHOAL_LIB_TARGET_HOST_STEPS_H
+#define SHOAL_LIB_TARGET_HOST_STEPS_H
 
-#include "shoal/Target/CPU/CPUTarget.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "shoal/Target/Target.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
 
 namespace shoal {
+
+/// Adds the dialects and interfaces that the lowering for the host needs.
+void registerHostDialects(mlir::DialectRegistry &registry);
 
 /// Runs `build`'s passes on the module, with what the command line asks of
 /// passes.
@@ -96,4 +102,4 @@ mlir::LogicalResult emitForHost(mlir::ModuleOp module,
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_TARGET_CPU_STEPS_H
+#endif // SHOAL_LIB_TARGET_HOST_STEPS_H

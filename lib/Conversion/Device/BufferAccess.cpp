@@ -1,0 +1,35 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "BufferAccess.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+using namespace mlir;
+using namespace shoal;
+
+std::optional<SmallVector<BufferAccess>> shoal::accessesOf(Operation *op) {
+  SmallVector<BufferAccess> accesses;
+  if (isMemoryEffectFree(op))
+    return accesses;
+  auto interface = dyn_cast<MemoryEffectOpInterface>(op);
+  if (!interface || (op->getNumRegions() > 0 && !isa<linalg::LinalgOp>(op)))
+    return std::nullopt;
+  SmallVector<MemoryEffects::EffectInstance> effects;
+  interface.getEffects(effects);
+  for (const MemoryEffects::EffectInstance &effect : effects) {
+    if (!effect.getValue())
+      return std::nullopt;
+    accesses.push_back({BufferRange::of(effect.getValue()),
+                        !isa<MemoryEffects::Read>(effect.getEffect())});
+  }
+  return accesses;
+}
+
+bool shoal::conflict(ArrayRef<BufferAccess> as, ArrayRef<BufferAccess> bs) {
+  for (const BufferAccess &a : as)
+    for (const BufferAccess &b : bs)
+      if ((a.writes || b.writes) && a.range.overlaps(b.range))
+        return true;
+  return false;
+}

@@ -1,0 +1,156 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// scatter.
+//
+// The result of a scatter is that of going through the updates in row-major
+// order, also for sums of floats, so nothing here is atomic. There are three
+// ways:
+//  - Windows of one element along every dimension that is indexed are the same
+//    or apart: they are sorted by where they go, and each run of equal ones is
+//    combined in order, a thread an element of the window.
+//  - A few windows that come in the order of the updates, such as the one of a
+//    dynamic_update_slice, are launched one after another.
+//  - Else a thread a place of the operand looks at all windows.
+
+#include "Combine.h"
+#include "Device.h"
+#include "SortLines.h"
+#include "WindowShapes.h"
+
+using namespace shoal::rt;
+
+/// Whether two windows are the same or have no element in common.
+static bool areSameOrApart(const IndexedBoxes &boxes) {
+  for (const IndexedBoxes::Dim &dim : boxes.dims())
+    if (dim.component >= 0 && dim.boxSize > 1)
+      return false;
+  for (const Loop<3> &loop : boxes.batches()) {
+    bool known = loop.size == 1 || loop.strides[1] == 0;
+    for (const IndexedBoxes::Dim &dim : boxes.dims())
+      known = known || batchLoopOf(dim, {loop}) >= 0;
+    if (!known)
+      return false;
+  }
+  return true;
+}
+
+namespace {
+/// A scatter and what its launches have in common.
+struct Scatter {
+  const IndexedBoxes &boxes;
+  ScatterParameters p;
+  ElementType type;
+  cudaStream_t stream;
+  Touched indices, updates, inout;
+
+  void byRuns();
+  void oneByOne();
+  void byPlaces();
+};
+} // namespace
+
+void Scatter::byRuns() {
+  int64_t count = p.windows.batch.count;
+  LineSorter sorter({1, count, 1}, stream);
+  auto keyBytes = count * static_cast<int64_t>(sizeof(uint64_t));
+  launch(stream, "shoal_scatter_keys", blocksFor(count, blockThreads),
+         ScatterKeysParameters{p.windows, sorter.keys()},
+         {indices, {sorter.keys(), keyBytes, Access::Write}});
+  SortedLines sorted = sorter.sortKeys();
+  p.keys = sorted.keys;
+  p.places = sorted.places;
+  launch(stream, SHOAL_WIDE_NAMES("shoal_scatter_runs").of(type),
+         blocksFor(count * p.windows.window.count, blockThreads), p,
+         {updates,
+          inout,
+          {sorted.keys, keyBytes, Access::Read},
+          {sorted.places, count * 4, Access::Read}});
+}
+
+void Scatter::oneByOne() {
+  for (p.batchIndex = 0; p.batchIndex < p.windows.batch.count; ++p.batchIndex)
+    launch(stream, SHOAL_WIDE_NAMES("shoal_scatter_window").of(type),
+           blocksFor(p.windows.window.count, blockThreads), p,
+           {indices, updates, inout});
+}
+
+/// The kernel finds a window by its coordinates in the operand.
+static void expectKnownBatches(const IndexedBoxes &boxes) {
+  for (const Loop<3> &loop : boxes.batches()) {
+    auto walks = [&](const IndexedBoxes::Dim &dim) {
+      return dim.component < 0 && batchLoopOf(dim, {loop}) >= 0;
+    };
+    if (loop.size > 1 && loop.strides[1] != 0 &&
+        std::none_of(boxes.dims().begin(), boxes.dims().end(), walks))
+      fatal("scatter: a batch dimension of " + std::to_string(loop.size) +
+            " with stride " + std::to_string(loop.strides[1]) +
+            " in the operand is none of its dimensions");
+  }
+}
+
+void Scatter::byPlaces() {
+  expectKnownBatches(boxes);
+  p.operandCount = operandElements(boxes);
+  p.inOrder = boxes.boxesAreInOrder();
+  launch(stream, SHOAL_WIDE_NAMES("shoal_scatter_places").of(type),
+         blocksFor(p.operandCount, blockThreads), p, {indices, updates, inout});
+}
+
+/// What is only moved has the same bits as an integer.
+static ElementType integerLike(ElementType type) {
+  switch (shoal::support::elementSize(type)) {
+  case 8:
+    return ElementType::I64;
+  case 4:
+    return ElementType::I32;
+  case 2:
+    return ElementType::I16;
+  default:
+    return ElementType::I8;
+  }
+}
+
+extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
+                                 const void *updates, void *inout) {
+  Descriptor reader(desc);
+  ElementType type = reader.type();
+  int64_t kind = reader.number();
+  bool clamps = reader.number() != 0;
+  IndexedBoxes boxes(reader);
+  if (isNothing(boxes) || operandElements(boxes) == 0)
+    return;
+  if (kind < 0)
+    type = integerLike(type);
+  bool apart = areSameOrApart(boxes), inOrder = boxes.boxesAreInOrder();
+  constexpr int64_t fewWindows = 64;
+  int64_t numWindows = 1;
+  for (const Loop<3> &loop : boxes.batches())
+    numWindows *= loop.size;
+  bool oneByOne =
+      numWindows == 1 || (!apart && inOrder && numWindows <= fewWindows);
+  bool byPlaces = !oneByOne && !apart;
+
+  auto width = static_cast<int64_t>(shoal::support::elementSize(type));
+  Scatter scatter{boxes,
+                  {},
+                  type,
+                  Device::get().compute(),
+                  touchedIndices(boxes, indices),
+                  {updates, windowsExtent(boxes) * width, Access::Read},
+                  {inout, operandElements(boxes) * width, Access::ReadWrite}};
+  ScatterParameters &p = scatter.p;
+  p.windows = describeWindows(boxes, clamps, /*merge=*/!byPlaces, indices);
+  p.type = static_cast<int32_t>(type);
+  p.kind = kind < 0
+               ? -1
+               : static_cast<int32_t>(kindOn(type, static_cast<Kind>(kind)));
+  p.updates = updates;
+  p.inout = inout;
+  if (oneByOne)
+    scatter.oneByOne();
+  else if (byPlaces)
+    scatter.byPlaces();
+  else
+    scatter.byRuns();
+}

@@ -1,0 +1,71 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Steps.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Bufferization/IR/Bufferization.h"
+#include "mlir/Dialect/Bufferization/Transforms/FuncBufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/SCF/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Dialect/Tensor/Transforms/BufferizableOpInterfaceImpl.h"
+#include "mlir/Target/LLVMIR/Dialect/Builtin/BuiltinToLLVMIRTranslation.h"
+#include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
+#include "mlir/Transforms/Passes.h"
+#include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+
+using namespace mlir;
+using namespace shoal;
+
+void shoal::registerHostDialects(DialectRegistry &registry) {
+  registry.insert<ShoalDialect, spmd::SpmdDialect, rt::RtDialect,
+                  affine::AffineDialect, arith::ArithDialect,
+                  bufferization::BufferizationDialect, cf::ControlFlowDialect,
+                  func::FuncDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
+                  math::MathDialect, memref::MemRefDialect, scf::SCFDialect,
+                  tensor::TensorDialect>();
+  arith::registerBufferizableOpInterfaceExternalModels(registry);
+  bufferization::func_ext::registerBufferizableOpInterfaceExternalModels(
+      registry);
+  linalg::registerBufferizableOpInterfaceExternalModels(registry);
+  scf::registerBufferizableOpInterfaceExternalModels(registry);
+  tensor::registerBufferizableOpInterfaceExternalModels(registry);
+  registerBuiltinDialectTranslation(registry);
+  registerLLVMDialectTranslation(registry);
+}
+
+LogicalResult
+shoal::runPasses(ModuleOp module,
+                 llvm::function_ref<void(OpPassManager &)> build) {
+  PassManager pm(module.getContext(), ModuleOp::getOperationName());
+  if (failed(applyPassManagerCLOptions(pm)))
+    return failure();
+  build(pm);
+  return pm.run(module);
+}
+
+int64_t shoal::takeBytes(Operation *op, StringRef name) {
+  return cast<IntegerAttr>(op->removeAttr(name)).getInt();
+}
+
+void shoal::takeMemory(Operation *op, LoweredProgram &program) {
+  program.arenaBytes = takeBytes(op, kArenaBytesAttr);
+  program.liveBytes = takeBytes(op, kLiveBytesAttr);
+  program.memory =
+      toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
+}
+
+FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
+  if (failed(findProgram(module)) ||
+      failed(runPasses(module, [](OpPassManager &pm) {
+        pm.addPass(createCanonicalizerPass());
+        pm.addPass(createCSEPass());
+      })))
+    return failure();
+  return describeProgram(module);
+}

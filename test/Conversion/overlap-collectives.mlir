@@ -1,0 +1,117 @@
+// Between a collective and the first op that waits for it come others.
+//
+// RUN: shoal-opt %s --split-input-file --shoal-overlap-collectives | FileCheck %s
+// RUN: shoal-opt %s --split-input-file --shoal-overlap-collectives --shoal-plan-memory="background" \
+// RUN:   --shoal-insert-waits | FileCheck %s --check-prefix=WAITS
+
+// As in a layer of experts: tokens travel while the gate of the next ones and a
+// shared expert are computed; what the first exchange needs comes first.
+// CHECK-LABEL: func.func @shared_expert
+// CHECK: rt.call "cumulative"
+// CHECK: rt.call "all_to_all"{{.*}}collective = 0
+// CHECK: rt.call "einsum" {{.*}} ins(%arg0, %arg2
+// CHECK: rt.call "einsum" {{.*}} ins(%[[RECEIVED:.*]], %arg1
+// CHECK: rt.call "all_to_all"{{.*}}collective = 1
+// WAITS-LABEL: func.func @shared_expert
+// WAITS: rt.call "all_to_all"{{.*}}collective = 0
+// WAITS: rt.call "einsum" {{.*}} ins(%arg0, %arg2
+// WAITS: rt.wait 0
+// WAITS-NEXT: rt.call "einsum"
+func.func @shared_expert(%x: memref<512x512xf32>, %expert: memref<512x512xf32>, %shared: memref<512x512xf32>,
+                         %y: memref<512x512xf32>, %z: memref<512x512xf32>) {
+  %sent = memref.alloc() : memref<512x512xf32>
+  %received = memref.alloc() : memref<512x512xf32>
+  %outputs = memref.alloc() : memref<512x512xf32>
+  rt.call "cumulative" [2, 0, 2, 512, 512, 0, 0, 0] ins(%x : memref<512x512xf32>) outs(%sent : memref<512x512xf32>)
+  rt.call "all_to_all" [0] ins(%sent : memref<512x512xf32>) outs(%received : memref<512x512xf32>) {collective = 0 : i64}
+  rt.call "einsum" [2, 2, 3, 512, 512, 512] ins(%received, %expert : memref<512x512xf32>, memref<512x512xf32>)
+    outs(%outputs : memref<512x512xf32>)
+  rt.call "all_to_all" [1] ins(%outputs : memref<512x512xf32>) outs(%y : memref<512x512xf32>) {collective = 1 : i64}
+  rt.call "einsum" [2, 2, 3, 512, 512, 512] ins(%x, %shared : memref<512x512xf32>, memref<512x512xf32>)
+    outs(%z : memref<512x512xf32>)
+  return
+}
+
+// -----
+
+// As much as fills the collective's time, the rest beside the next one.
+// CHECK-LABEL: func.func @two_of_two
+// CHECK: collective = 0
+// CHECK: linalg.exp ins(%arg1
+// CHECK: linalg.exp ins(%[[FIRST:.*]] : memref<4096xf32>)
+// CHECK: collective = 1
+// CHECK: linalg.exp ins(%arg2
+// CHECK: linalg.exp
+// CHECK: return
+func.func @two_of_two(%x: memref<4096xf32>, %a: memref<16777216xf32>, %b: memref<16777216xf32>,
+                      %aa: memref<16777216xf32>, %bb: memref<16777216xf32>, %y: memref<4096xf32>) {
+  %0 = memref.alloc() : memref<4096xf32>
+  %1 = memref.alloc() : memref<4096xf32>
+  %2 = memref.alloc() : memref<4096xf32>
+  rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%0 : memref<4096xf32>) {collective = 0 : i64}
+  linalg.exp ins(%0 : memref<4096xf32>) outs(%1 : memref<4096xf32>)
+  rt.call "all_reduce" [1] ins(%1 : memref<4096xf32>) outs(%2 : memref<4096xf32>) {collective = 1 : i64}
+  linalg.exp ins(%2 : memref<4096xf32>) outs(%y : memref<4096xf32>)
+  linalg.exp ins(%a : memref<16777216xf32>) outs(%aa : memref<16777216xf32>)
+  linalg.exp ins(%b : memref<16777216xf32>) outs(%bb : memref<16777216xf32>)
+  return
+}
+
+// -----
+
+// What writes there, or reads what is written, stays behind.
+// CHECK-LABEL: func.func @same_memory
+// CHECK: collective = 0
+// CHECK-NEXT: linalg.exp ins(%arg2 : memref<4096xf32>) outs(%arg0
+// CHECK-NEXT: linalg.exp ins(%arg0 : memref<4096xf32>) outs(%arg3
+// CHECK-NEXT: return
+func.func @same_memory(%x: memref<4096xf32>, %sum: memref<4096xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>) {
+  rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
+  linalg.exp ins(%y : memref<4096xf32>) outs(%x : memref<4096xf32>)
+  linalg.exp ins(%x : memref<4096xf32>) outs(%z : memref<4096xf32>)
+  return
+}
+
+// -----
+
+// The arena does not grow: %big would be live beside %all.
+// CHECK-LABEL: func.func @no_more_memory
+// CHECK: collective = 0
+// CHECK-NEXT: linalg.reduce
+// CHECK: linalg.exp ins(%arg1
+func.func @no_more_memory(%x: memref<4096xf32>, %z: memref<65536xf32>, %y: memref<4096xf32>, %w: memref<f32>,
+                          %v: memref<f32>) {
+  %all = memref.alloc() : memref<16x4096xf32>
+  %big = memref.alloc() : memref<65536xf32>
+  rt.call "all_gather" [0] ins(%x : memref<4096xf32>) outs(%all : memref<16x4096xf32>) {collective = 0 : i64}
+  linalg.reduce { arith.addf } ins(%all : memref<16x4096xf32>) outs(%y : memref<4096xf32>) dimensions = [0]
+  linalg.exp ins(%z : memref<65536xf32>) outs(%big : memref<65536xf32>)
+  linalg.reduce { arith.addf } ins(%big : memref<65536xf32>) outs(%w : memref<f32>) dimensions = [0]
+  return
+}
+
+// -----
+
+// Nothing crosses a loop; within it the same holds.
+// CHECK-LABEL: func.func @loop
+// CHECK: collective = 0
+// CHECK-NEXT: linalg.exp ins(%arg1
+// CHECK: scf.for
+// CHECK: collective = 1
+// CHECK-NEXT: linalg.exp ins(%arg2
+// CHECK-NEXT: linalg.exp ins(%arg1
+// CHECK: linalg.exp ins(%arg3
+func.func @loop(%x: memref<4096xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>, %w: memref<4096xf32>,
+                %v: memref<4096xf32>, %n: index) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 0 : i64}
+  linalg.exp ins(%y : memref<4096xf32>) outs(%z : memref<4096xf32>)
+  scf.for %i = %c0 to %n step %c1 {
+    rt.call "all_reduce" [1] ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 1 : i64}
+    linalg.exp ins(%y : memref<4096xf32>) outs(%v : memref<4096xf32>)
+    linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
+  }
+  linalg.exp ins(%w : memref<4096xf32>) outs(%v : memref<4096xf32>)
+  return
+}
