@@ -27,10 +27,21 @@ static int64_t bytesOf(ValueRange values) {
   return bytes;
 }
 
-/// Multiplications of a call of einsum, einsum_bias or einsum_activation, whose
-/// descriptor has the sizes of the loops; of a ragged_einsum those of rows that
-/// are in one group each, as rows x columns x sum is the root of the product of
-/// the operands' elements. None of other calls.
+/// The descriptor of an einsum without what is fused behind it.
+static ArrayRef<int64_t> einsumPart(StringRef callee, ArrayRef<int64_t> desc) {
+  if (callee == "einsum_activation") // its kind
+    return desc.drop_front();
+  if (callee == "einsum_bias") // the activation, a list of letters
+    return desc.drop_front(2 + desc[1]);
+  if (callee == "einsum_scaled") // scales, the activation, a list of letters
+    return desc.drop_front(3 + desc[2]);
+  return desc;
+}
+
+/// Multiplications of an einsum, whose descriptor has the sizes of the loops; of
+/// a ragged_einsum those of rows that are in one group each, as rows x columns x
+/// sum is the root of the product of the operands' elements. None of other
+/// calls.
 static double countTerms(rt::CallOp call) {
   StringRef callee = call.getCallee();
   ArrayRef<int64_t> desc = call.getDesc();
@@ -45,10 +56,8 @@ static double countTerms(rt::CallOp call) {
   }
   if (!callee.starts_with("einsum"))
     return 0;
-  // [type in, type out, number of letters, size of each letter, ...], for
-  // what is fused behind its kind.
-  if (callee != "einsum")
-    desc = desc.drop_front();
+  // [type in, type out, number of letters, size of each letter, ...]
+  desc = einsumPart(callee, desc);
   if (desc.size() < 3 || static_cast<int64_t>(desc.size()) < 3 + desc[2])
     return 0;
   for (int64_t size : desc.slice(3, desc[2]))
