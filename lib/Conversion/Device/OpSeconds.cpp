@@ -38,10 +38,10 @@ static ArrayRef<int64_t> einsumPart(StringRef callee, ArrayRef<int64_t> desc) {
   return desc;
 }
 
-/// Multiplications of an einsum, whose descriptor has the sizes of the loops; of
-/// a ragged_einsum those of rows that are in one group each, as rows x columns x
-/// sum is the root of the product of the operands' elements. None of other
-/// calls.
+/// Multiplications of an einsum, whose descriptor has the sizes of the loops;
+/// of a ragged_einsum those of rows that are in one group each, as rows x
+/// columns x sum is the root of the product of the operands' elements. None of
+/// other calls.
 static double countTerms(rt::CallOp call) {
   StringRef callee = call.getCallee();
   ArrayRef<int64_t> desc = call.getDesc();
