@@ -28,11 +28,10 @@ SmallVector<KernelBuffer> shoal::collectBuffers(linalg::GenericOp op,
     buffer.isWritten |= access.isWritten;
   }
   SmallVector<KernelBuffer> sorted;
-  for (auto &[argument, buffer] : buffers)
-    sorted.push_back(buffer);
-  llvm::stable_sort(sorted, [](const KernelBuffer &a, const KernelBuffer &b) {
-    return a.isWritten < b.isWritten;
-  });
+  for (bool isWritten : {false, true})
+    for (auto &[argument, buffer] : buffers)
+      if (buffer.isWritten == isWritten)
+        sorted.push_back(buffer);
   return sorted;
 }
 

@@ -57,13 +57,18 @@ std::string KernelSchedule::str() const {
   return text;
 }
 
-/// Sorts loops so that the access runs through memory in order.
+/// Sorts loops so that the access runs through memory in order; others stay in
+/// the order that they have.
 static void sortByStride(SmallVectorImpl<unsigned> &loops,
                          const Access *access) {
-  if (access)
-    llvm::stable_sort(loops, [&](unsigned a, unsigned b) {
-      return std::abs(access->strides[a]) > std::abs(access->strides[b]);
-    });
+  if (!access)
+    return;
+  SmallVector<std::tuple<int64_t, size_t, unsigned>> keyed;
+  for (auto [place, loop] : llvm::enumerate(loops))
+    keyed.emplace_back(-std::abs(access->strides[loop]), place, loop);
+  llvm::sort(keyed);
+  for (auto [place, key] : llvm::enumerate(keyed))
+    loops[place] = std::get<unsigned>(key);
 }
 
 static void moveLast(SmallVectorImpl<unsigned> &loops, unsigned loop) {
