@@ -69,6 +69,7 @@ private:
       byPlace[DeviceGrid::withIndex(own, grid.positionOf(device), 0)].push_back(
           device);
     std::vector<SmallVector<int64_t>> all;
+    all.reserve(byPlace.size());
     for (auto &entry : byPlace)
       all.push_back(std::move(entry.second));
     return all;

@@ -107,9 +107,10 @@ void shoal::emitKernel(gpu::GPUFuncOp kernel, linalg::GenericOp op,
   gpu::ReturnOp::create(builder, op.getLoc());
   KernelEmitter::Values buffers;
   for (Value operand : op->getOperands()) {
-    auto found = llvm::find_if(launch.buffers, [&](const KernelBuffer &buffer) {
-      return operand == func.getArgument(buffer.argument);
-    });
+    const auto *found =
+        llvm::find_if(launch.buffers, [&](const KernelBuffer &buffer) {
+          return operand == func.getArgument(buffer.argument);
+        });
     buffers.push_back(found == launch.buffers.end()
                           ? Value()
                           : kernel.getArgument(found - launch.buffers.begin()));

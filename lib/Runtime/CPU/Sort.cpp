@@ -104,6 +104,7 @@ static void moveLine(const Column &column, int64_t first, int64_t stride,
 
 static void sortAll(const Sort &sort) {
   std::vector<std::unique_ptr<KeyLine>> keys;
+  keys.reserve(sort.numKeys);
   for (size_t k = 0; k < sort.numKeys; ++k)
     keys.push_back(
         makeKeyLine(sort.columns[k].type, sort.count, sort.descending));

@@ -16,6 +16,7 @@ static void setIdentity(ScanParameters &p, ElementType type, Kind kind) {
     else if constexpr (std::is_same_v<Acc, float>)
       p.floatIdentity = identity<k, T>();
     else
+      // NOLINTNEXTLINE(bugprone-signed-char-misuse): a number, not a character.
       p.integerIdentity = widen(identity<k, T>());
   });
 }

@@ -13,7 +13,7 @@ namespace shoal::rt {
 
 namespace {
 
-constexpr size_t C = 2;
+constexpr size_t kC = 2;
 
 int64_t sizeOf(ElementType type) {
   return static_cast<int64_t>(support::elementSize(type));
@@ -66,20 +66,20 @@ std::optional<MatmulEpilogue> fitEpilogue(const Products &products,
                                           const Epilogue &epilogue) {
   const GemmPlan &plan = products.plan;
   bool isFloat8 = support::isFloat8(products.type[0]);
-  if (!plan.summed.empty() || plan.packing[C].packed ||
-      products.type[C] == ElementType::F64 ||
-      (isFloat8 && epilogue.bias && products.type[C] == ElementType::F32))
+  if (!plan.summed.empty() || plan.packing[kC].packed ||
+      products.type[kC] == ElementType::F64 ||
+      (isFloat8 && epilogue.bias && products.type[kC] == ElementType::F32))
     return std::nullopt; // to f8 with a result of f32, cuBLASLt adds bf16
   bool rowMajor = StoredMatrix(plan.m, plan.n, plan.c).rowMajor;
   auto rows = epilogue.biasStride(plan.m, plan.c.row);
   auto columns = epilogue.biasStride(plan.n, plan.c.column);
-  auto batch = epilogue.biasStride(batches.size, batches.strides[C]);
+  auto batch = epilogue.biasStride(batches.size, batches.strides[kC]);
   if (rowMajor)
     std::swap(rows, columns);
   int64_t dense = rowMajor ? plan.n : plan.m;
   bool isVector = rows && (*rows == 1 || dense == 1) && columns == 0 && batch;
   for (const Loop<3> &call : calls)
-    isVector = isVector && epilogue.biasStride(call.size, call.strides[C]);
+    isVector = isVector && epilogue.biasStride(call.size, call.strides[kC]);
   if (epilogue.bias && !isVector)
     return std::nullopt;
   return MatmulEpilogue{epilogue.activation, epilogue.bias, dense,
@@ -92,8 +92,8 @@ Loops<4> withBias(const Loops<3> &calls, const Epilogue *epilogue) {
   for (const Loop<3> &call : calls) {
     const Offsets<3> &at = call.strides;
     int64_t bias =
-        epilogue ? epilogue->biasStride(call.size, at[C]).value_or(0) : 0;
-    all.push_back({call.size, {at[0], at[1], at[C], bias}});
+        epilogue ? epilogue->biasStride(call.size, at[kC]).value_or(0) : 0;
+    all.push_back({call.size, {at[0], at[1], at[kC], bias}});
   }
   return all;
 }
@@ -119,17 +119,19 @@ Ran runMatmuls(const Products &products, const Epilogue *epilogue,
                     batches.size,
                     matrix(0, plan.m, plan.k, plan.a),
                     matrix(1, plan.k, plan.n, plan.b),
-                    matrix(C, plan.m, plan.n, plan.c),
+                    matrix(kC, plan.m, plan.n, plan.c),
                     /*epilogue=*/std::nullopt,
                     /*scales=*/{}};
   if (epilogue && support::isFloat8(products.type[0]))
     shape.scales = epilogue->scales;
-  const Matmul *matmul = nullptr;
   if (epilogue)
     shape.epilogue = fitEpilogue(products, batches, calls, *epilogue);
-  if (shape.epilogue && !(matmul = Matmul::get(shape)))
+  const Matmul *matmul = Matmul::get(shape);
+  if (!matmul && shape.epilogue) {
     shape.epilogue.reset();
-  if (!matmul && !(matmul = Matmul::get(shape)))
+    matmul = Matmul::get(shape);
+  }
+  if (!matmul)
     return Ran::Nothing;
   auto at = [&](size_t operand, int64_t offset) {
     return products.data[operand] + offset * sizeOf(products.type[operand]);
@@ -141,10 +143,10 @@ Ran runMatmuls(const Products &products, const Epilogue *epilogue,
       withBias(calls, bias ? epilogue : nullptr), [&](const Offsets<4> &call) {
         bool adds = false;
         const void *added =
-            bias ? bias + call[3] * sizeOf(products.type[C]) : nullptr;
+            bias ? bias + call[3] * sizeOf(products.type[kC]) : nullptr;
         forEach<3>(plan.summed, [&](const Offsets<3> &term) {
           matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
-                      at(C, call[C]), {added, shape.scales}, adds, stream);
+                      at(kC, call[kC]), {added, shape.scales}, adds, stream);
           adds = true;
         });
       });
@@ -154,11 +156,12 @@ Ran runMatmuls(const Products &products, const Epilogue *epilogue,
 void runAsLoops(const Products &products, cudaStream_t stream) {
   const GemmPlan &plan = products.plan;
   LoopProduct loops{products.outer, plan.summed, products.type[0],
-                    products.type[C]};
+                    products.type[kC]};
   loops.outer.push_back({plan.m, {plan.a.row, 0, plan.c.row}});
   loops.outer.push_back({plan.n, {0, plan.b.column, plan.c.column}});
   loops.summed.push_back({plan.k, {plan.a.column, plan.b.row, 0}});
-  runLoops(loops, products.data[0], products.data[1], products.data[C], stream);
+  runLoops(loops, products.data[0], products.data[1], products.data[kC],
+           stream);
 }
 
 /// A plan's products and the copies of whole operands in front of them, and of
@@ -186,7 +189,7 @@ PackedProducts layOut(const GemmPlan &plan, ElementType compute,
     products.data[i] = static_cast<char *>(tensors[i]);
     if (!plan.packing[i].packed)
       continue;
-    if (i == C)
+    if (i == kC)
       products.type[i] = compute;
     packed.copies[i] = packBatches(plan.packing[i], i, batch);
     products.data[i] = DeviceStaging::get().as<char>(
@@ -196,7 +199,7 @@ PackedProducts layOut(const GemmPlan &plan, ElementType compute,
   products.outer = std::move(batch);
   products.outer.insert(products.outer.end(), plan.outer.begin(),
                         plan.outer.end());
-  products.outer = simplify(std::move(products.outer), /*leader=*/C);
+  products.outer = simplify(std::move(products.outer), /*leader=*/kC);
   return packed;
 }
 
@@ -212,9 +215,9 @@ void packOperands(const PackedProducts &packed, const GemmTensors &t,
 void unpackResult(const PackedProducts &packed, const GemmTensors &t,
                   cudaStream_t stream) {
   const Products &products = packed.products;
-  if (packed.isPacked(C))
-    copyStrided(reversed(packed.copies[C]), products.type[C], products.data[C],
-                t.typeC, t.c, stream);
+  if (packed.isPacked(kC))
+    copyStrided(reversed(packed.copies[kC]), products.type[kC],
+                products.data[kC], t.typeC, t.c, stream);
 }
 
 } // namespace

@@ -130,7 +130,8 @@ cublasLtEpilogue_t MatmulEpilogue::kind() const {
 
 template <typename T>
 void Matmul::set(cublasLtMatmulDescAttributes_t attribute, T value) const {
-  check(api.cublasLtMatmulDescSetAttribute(descriptor, attribute, &value,
+  check(api.cublasLtMatmulDescSetAttribute(descriptor, attribute,
+                                           static_cast<const void *>(&value),
                                            sizeof value),
         "cublasLtMatmulDescSetAttribute");
 }

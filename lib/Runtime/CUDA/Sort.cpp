@@ -21,6 +21,7 @@ struct Column {
 extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
   SortSpec spec(desc);
   std::vector<Column> columns;
+  columns.reserve(spec.types.size());
   va_list arguments;
   va_start(arguments, desc);
   for (ElementType type : spec.types)
@@ -33,6 +34,7 @@ extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
     return;
   LineSorter sorter(lines, Device::get().compute());
   std::vector<SortKey> keys;
+  keys.reserve(spec.numKeys);
   for (int64_t k = 0; k < spec.numKeys; ++k)
     keys.push_back({columns[k].type, columns[k].in});
   SortedLines sorted = sorter.sort(keys, spec.descending);

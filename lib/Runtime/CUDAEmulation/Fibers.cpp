@@ -30,11 +30,13 @@ constexpr size_t stackBytes = 128 * 1024;
 /// its thread-local variables are the C++ library's, which a process such as
 /// Python that has loaded that library later cannot give a fixed place.
 struct StackTraits {
+  // NOLINTBEGIN(readability-identifier-naming): Boost asks for these names.
   static bool is_unbounded() { return true; }
   static size_t page_size() { return sysconf(_SC_PAGESIZE); }
   static size_t minimum_size() { return stackBytes; }
   static size_t default_size() { return stackBytes; }
   static size_t maximum_size() { return stackBytes; }
+  // NOLINTEND(readability-identifier-naming)
 };
 using ProtectedStack = context::basic_protected_fixedsize_stack<StackTraits>;
 

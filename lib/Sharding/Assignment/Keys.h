@@ -32,7 +32,7 @@ private:
 
 template <typename T>
 void addToKey(T number, std::string &key) {
-  key.append(reinterpret_cast<const char *>(&number), sizeof(number));
+  key.append(reinterpret_cast<const char *>(&number), sizeof(T));
 }
 
 template <typename Range>

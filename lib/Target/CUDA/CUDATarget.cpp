@@ -139,7 +139,8 @@ static llvm::json::Value makeMetadata(const CUDAProgram &program,
   if (cuda.archs.front() == kEmulated) {
     llvm::SmallString<128> path(options.runtimeDirectory);
     llvm::sys::path::append(path, "libshoal_cuda_emulation.so");
-    llvm::sys::fs::make_absolute(path);
+    // Where there is no current folder, the path stays as it is.
+    (void)llvm::sys::fs::make_absolute(path);
     fields["emulation"] = path.str();
   }
   return metadata;

@@ -9,6 +9,7 @@
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVM/NVVM/Utils.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
@@ -156,10 +157,12 @@ FailureOr<std::string> shoal::buildFatbin(ModuleOp module,
             "assembling kernels for " + arch,
             {*ptxas, "-O3", "-arch=" + arch, ptxFile, "-o", cubinFile}, loc)))
       return failure();
-    std::string number = StringRef(arch).drop_front(3).str();
-    command.push_back("--image3=kind=elf,sm=" + number + ",file=" + cubinFile);
+    StringRef number = StringRef(arch).drop_front(3);
+    command.push_back(
+        llvm::formatv("--image3=kind=elf,sm={0},file={1}", number, cubinFile));
     if (&arch == newest)
-      command.push_back("--image3=kind=ptx,sm=" + number + ",file=" + ptxFile);
+      command.push_back(
+          llvm::formatv("--image3=kind=ptx,sm={0},file={1}", number, ptxFile));
   }
   if (failed(runTool("packing the kernels", command, loc)))
     return failure();

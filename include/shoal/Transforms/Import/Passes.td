@@ -118,7 +118,7 @@ def UnifyMeshes : Pass<"shoal-unify-meshes", "::mlir::ModuleOp"> {
     ```mlir
     shoal.mesh @attention = <["dp" = 2, "tp" = 4]>
     func.func @f(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
-      %y = shoal.sharding_constraint %x <@attention, [{"dp", "tp":(1)2}, {} ]> : tensor<8x16xf32>
+      %y = shoal.sharding_constraint %x <@attention, [{"dp", "tp":(1)2}, {} ]> {shoal.written = ...} : tensor<8x16xf32>
       return %y : tensor<8x16xf32>
     }
     ```
