@@ -12,6 +12,7 @@
 #include "shoal/Target/CUDA/DeviceImage.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace shoal;
@@ -140,7 +141,7 @@ static llvm::json::Value makeMetadata(const CUDAProgram &program,
     llvm::SmallString<128> path(options.runtimeDirectory);
     llvm::sys::path::append(path, "libshoal_cuda_emulation.so");
     // Where there is no current folder, the path stays as it is.
-    (void)llvm::sys::fs::make_absolute(path);
+    std::ignore = llvm::sys::fs::make_absolute(path);
     fields["emulation"] = path.str();
   }
   return metadata;
