@@ -15,10 +15,6 @@ bool shoal::blocksNest(int64_t n, int64_t outer, int64_t inner) {
 
 namespace {
 
-bool contains(ArrayRef<AxisId> list, AxisId axis) {
-  return llvm::is_contained(list, axis);
-}
-
 void erase(AxisList &list, AxisId axis) { llvm::erase(list, axis); }
 
 /// Builds a plan step by step; `state` is where the value is so far.
@@ -92,8 +88,9 @@ private:
     Sharding next = state;
     for (auto [d, axes] : llvm::enumerate(target.dims)) {
       AxisList reduced = axes;
-      llvm::erase_if(
-          reduced, [&](AxisId axis) { return !contains(state.partial, axis); });
+      llvm::erase_if(reduced, [&](AxisId axis) {
+        return !llvm::is_contained(state.partial, axis);
+      });
       append(next, d, reduced);
       for (AxisId axis : reduced)
         erase(next.partial, axis);
@@ -108,7 +105,7 @@ private:
     for (auto [to, axes] : llvm::enumerate(target.dims)) {
       AxisMove move{{}, dim, static_cast<int64_t>(to)};
       for (AxisId axis : axes)
-        if (move.targetDim != dim && contains(state.dims[dim], axis))
+        if (move.targetDim != dim && llvm::is_contained(state.dims[dim], axis))
           move.axes.push_back(axis);
       if (!move.axes.empty())
         moves.push_back(move);
@@ -167,10 +164,11 @@ private:
     Sharding next = state;
     for (auto [d, axes] : llvm::enumerate(next.dims)) {
       AxisList ordered = target.dims[d];
-      llvm::erase_if(ordered,
-                     [&](AxisId axis) { return !contains(axes, axis); });
+      llvm::erase_if(ordered, [&](AxisId axis) {
+        return !llvm::is_contained(axes, axis);
+      });
       for (AxisId axis : axes)
-        if (!contains(ordered, axis))
+        if (!llvm::is_contained(ordered, axis))
           ordered.push_back(axis);
       axes = ordered;
     }

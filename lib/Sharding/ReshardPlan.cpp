@@ -16,10 +16,6 @@ using llvm::SmallVector;
 
 namespace {
 
-bool contains(ArrayRef<AxisId> list, AxisId axis) {
-  return llvm::is_contained(list, axis);
-}
-
 /// Plans one reshard, or tells what the plan would cost.
 class Chooser {
 public:
@@ -27,10 +23,11 @@ public:
           const Sharding &target)
       : problem(problem), source(source), target(target), unreduced(source) {
     for (AxisId axis : source.partial)
-      if (!contains(target.partial, axis))
+      if (!llvm::is_contained(target.partial, axis))
         reduced.push_back(axis);
-    llvm::erase_if(unreduced.partial,
-                   [&](AxisId axis) { return contains(reduced, axis); });
+    llvm::erase_if(unreduced.partial, [&](AxisId axis) {
+      return llvm::is_contained(reduced, axis);
+    });
   }
 
   ReshardPlan choose() const {
@@ -246,10 +243,10 @@ private:
     AxisList ordered;
     for (const AxisList &dim : target.dims)
       for (AxisId axis : dim)
-        if (contains(axes, axis))
+        if (llvm::is_contained(axes, axis))
           ordered.push_back(axis);
     for (AxisId axis : axes)
-      if (!contains(ordered, axis))
+      if (!llvm::is_contained(ordered, axis))
         ordered.push_back(axis);
     return ordered;
   }

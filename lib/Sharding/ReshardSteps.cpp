@@ -33,14 +33,10 @@ llvm::StringRef shoal::nameOf(StepKind kind) {
   llvm_unreachable("all kinds are listed");
 }
 
-static bool contains(ArrayRef<AxisId> list, AxisId axis) {
-  return llvm::is_contained(list, axis);
-}
-
 /// The dimension that `axis` splits; -1 for none.
 static int64_t dimOf(const Sharding &sharding, AxisId axis) {
   for (auto [d, axes] : llvm::enumerate(sharding.dims))
-    if (contains(axes, axis))
+    if (llvm::is_contained(axes, axis))
       return d;
   return -1;
 }
@@ -71,10 +67,10 @@ ShardingDelta shoal::describeStep(const Sharding &before,
       if (dimOf(before, axis) < 0)
         delta.added[d].push_back(axis);
   for (AxisId axis : before.partial)
-    if (!contains(after.partial, axis))
+    if (!llvm::is_contained(after.partial, axis))
       delta.partialRemoved.push_back(axis);
   for (AxisId axis : after.partial)
-    if (!contains(before.partial, axis))
+    if (!llvm::is_contained(before.partial, axis))
       delta.partialAdded.push_back(axis);
   return delta;
 }
@@ -95,10 +91,10 @@ AxisPermutation shoal::describePermute(const Sharding &before,
   // Axes that one list lacks are idle there; they trade places.
   AxisList onlyTarget, onlySource;
   for (AxisId axis : permutation.target)
-    if (!contains(permutation.source, axis))
+    if (!llvm::is_contained(permutation.source, axis))
       onlyTarget.push_back(axis);
   for (AxisId axis : permutation.source)
-    if (!contains(permutation.target, axis))
+    if (!llvm::is_contained(permutation.target, axis))
       onlySource.push_back(axis);
   add(permutation.source, onlyTarget);
   add(permutation.target, onlySource);

@@ -10,10 +10,6 @@ using llvm::SmallVector;
 
 namespace {
 
-bool contains(ArrayRef<AxisId> list, AxisId axis) {
-  return llvm::is_contained(list, axis);
-}
-
 bool isPrefix(ArrayRef<AxisId> list, ArrayRef<AxisId> whole) {
   return list.size() <= whole.size() && whole.take_front(list.size()) == list;
 }
@@ -153,7 +149,8 @@ private:
   }
 
   bool isReduced(AxisId axis) const {
-    return contains(source.partial, axis) && !contains(target.partial, axis);
+    return llvm::is_contained(source.partial, axis) &&
+           !llvm::is_contained(target.partial, axis);
   }
 
   /// Puts `axis` on a digit that both ends leave free and that it divides.
@@ -180,8 +177,9 @@ private:
            llvm::any_of(llvm::zip_equal(from.dims, to.dims), [&](auto pair) {
              auto &[before, after] = pair;
              return llvm::any_of(after, [&](AxisId axis) {
-               return !contains(before, axis) &&
-                      !contains(source.partial, axis) && source.uses(axis);
+               return !llvm::is_contained(before, axis) &&
+                      !llvm::is_contained(source.partial, axis) &&
+                      source.uses(axis);
              });
            });
   }
@@ -210,11 +208,12 @@ private:
           scattered.push_back(axis);
         }
     for (AxisId axis : source.partial)
-      if (isReduced(axis) && !contains(scattered, axis) &&
+      if (isReduced(axis) && !llvm::is_contained(scattered, axis) &&
           placeOnRest(next, axis))
         scattered.push_back(axis);
-    llvm::erase_if(next.partial,
-                   [&](AxisId axis) { return contains(scattered, axis); });
+    llvm::erase_if(next.partial, [&](AxisId axis) {
+      return llvm::is_contained(scattered, axis);
+    });
     emit(StepKind::ReduceScatter, std::move(next));
   }
 
@@ -230,7 +229,7 @@ private:
     Sharding next = state;
     for (auto [d, wanted] : llvm::enumerate(to.dims))
       for (AxisId axis : wanted) {
-        if (contains(next.dims[d], axis))
+        if (llvm::is_contained(next.dims[d], axis))
           continue;
         for (AxisList &axes : next.dims)
           llvm::erase(axes, axis);

@@ -164,19 +164,17 @@ static void scatterInOrder(const IndexedBoxes &boxes, const void *indices,
 
 extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                                  const void *updates, void *inout) {
-  Descriptor reader(desc);
-  ElementType type = reader.type();
-  int64_t kind = reader.number();
-  bool clamps = reader.number() != 0;
-  IndexedBoxes boxes(reader);
-  boxes.setClamps(clamps);
-  if (kind < 0)
-    return dispatchType(type, [&]<typename T>() {
+  ScatterSpec scatter(desc);
+  IndexedBoxes &boxes = scatter.boxes;
+  boxes.setClamps(scatter.clamps);
+  if (scatter.kind < 0)
+    return dispatchType(scatter.type, [&]<typename T>() {
       scatterInOrder<T>(boxes, indices, updates, inout,
                         [](T, T update) { return update; });
     });
-  dispatchKind(type, static_cast<Kind>(kind), [&]<typename T, Kind k>() {
-    scatterInOrder<T>(boxes, indices, updates, inout,
-                      [](T a, T b) { return combine<k>(a, b); });
-  });
+  dispatchKind(scatter.type, static_cast<Kind>(scatter.kind),
+               [&]<typename T, Kind k>() {
+                 scatterInOrder<T>(boxes, indices, updates, inout,
+                                   [](T a, T b) { return combine<k>(a, b); });
+               });
 }

@@ -7,20 +7,6 @@
 
 namespace shoal::rt {
 
-/// Copies without conversion need only the size: fewer instantiations.
-static ElementType sameSizeInteger(ElementType type) {
-  switch (support::elementSize(type)) {
-  case 8:
-    return ElementType::I64;
-  case 4:
-    return ElementType::I32;
-  case 2:
-    return ElementType::I16;
-  default:
-    return ElementType::I8;
-  }
-}
-
 /// Strides in bytes. The only code that knows types: nests call it by pointer.
 using CopyRow = void (*)(int64_t count, const char *source,
                          int64_t sourceStride, char *target,

@@ -97,31 +97,16 @@ void Scatter::byPlaces() {
          blocksFor(p.operandCount, blockThreads), p, {indices, updates, inout});
 }
 
-/// What is only moved has the same bits as an integer.
-static ElementType integerLike(ElementType type) {
-  switch (shoal::support::elementSize(type)) {
-  case 8:
-    return ElementType::I64;
-  case 4:
-    return ElementType::I32;
-  case 2:
-    return ElementType::I16;
-  default:
-    return ElementType::I8;
-  }
-}
-
 extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                                  const void *updates, void *inout) {
-  Descriptor reader(desc);
-  ElementType type = reader.type();
-  int64_t kind = reader.number();
-  bool clamps = reader.number() != 0;
-  IndexedBoxes boxes(reader);
+  ScatterSpec spec(desc);
+  const IndexedBoxes &boxes = spec.boxes;
+  ElementType type = spec.type;
+  int64_t kind = spec.kind;
   if (isNothing(boxes) || operandElements(boxes) == 0)
     return;
   if (kind < 0)
-    type = integerLike(type);
+    type = sameSizeInteger(type);
   bool apart = areSameOrApart(boxes), inOrder = boxes.boxesAreInOrder();
   constexpr int64_t fewWindows = 64;
   int64_t numWindows = 1;
@@ -140,7 +125,7 @@ extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                   {updates, windowsExtent(boxes) * width, Access::Read},
                   {inout, operandElements(boxes) * width, Access::ReadWrite}};
   ScatterParameters &p = scatter.p;
-  p.windows = describeWindows(boxes, clamps, /*merge=*/!byPlaces, indices);
+  p.windows = describeWindows(boxes, spec.clamps, /*merge=*/!byPlaces, indices);
   p.type = static_cast<int32_t>(type);
   p.kind = kind < 0
                ? -1

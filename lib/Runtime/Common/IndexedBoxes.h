@@ -72,6 +72,21 @@ private:
   Loops<3> batch;
 };
 
+struct ScatterSpec {
+  ElementType type;
+  /// -1 to overwrite.
+  int64_t kind;
+  bool clamps;
+  IndexedBoxes boxes;
+
+  explicit ScatterSpec(const int64_t *desc) : ScatterSpec(Descriptor(desc)) {}
+
+private:
+  explicit ScatterSpec(Descriptor reader)
+      : type(reader.type()), kind(reader.number()),
+        clamps(reader.number() != 0), boxes(reader) {}
+};
+
 } // namespace shoal::rt
 
 #endif // SHOAL_LIB_RUNTIME_COMMON_INDEXEDBOXES_H

@@ -15,6 +15,20 @@ namespace shoal::rt {
 
 using support::ElementType;
 
+/// What is only moved has the same bits as an integer: fewer instantiations.
+inline ElementType sameSizeInteger(ElementType type) {
+  switch (support::elementSize(type)) {
+  case 8:
+    return ElementType::I64;
+  case 4:
+    return ElementType::I32;
+  case 2:
+    return ElementType::I16;
+  default:
+    return ElementType::I8;
+  }
+}
+
 /// Calls f.operator()<T>() with the C++ type of `type`.
 template <typename F>
 auto dispatchType(ElementType type, F &&f) {
