@@ -108,6 +108,15 @@ void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers, func::FuncOp func,
   });
 }
 
+int64_t shoal::spareForBackground(func::FuncOp func, int64_t arena) {
+  int64_t bytes = arena;
+  for (Type type : func.getArgumentTypes())
+    if (auto buffer = dyn_cast<MemRefType>(type);
+        buffer && buffer.hasStaticShape())
+      bytes += sizeInBytes(buffer);
+  return bytes / 16;
+}
+
 //===----------------------------------------------------------------------===//
 // Places in memory
 //===----------------------------------------------------------------------===//

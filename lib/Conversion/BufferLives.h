@@ -57,6 +57,10 @@ void keepUntilWaits(llvm::MutableArrayRef<Buffer> buffers,
                     mlir::func::FuncOp func, const Places &places,
                     int64_t bytes);
 
+/// How much larger than `arena` the arena may become so that collectives run in
+/// the background: a sixteenth of all that the device holds.
+int64_t spareForBackground(mlir::func::FuncOp func, int64_t arena);
+
 /// Gives every buffer its offset and returns the arena's size.
 int64_t placeBuffers(llvm::MutableArrayRef<Buffer> buffers);
 

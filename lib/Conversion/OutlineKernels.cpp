@@ -12,6 +12,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -45,65 +46,81 @@ static void expandStridedCopy(memref::CopyOp copy) {
   copy->erase();
 }
 
-/// What the op uses from outside, constants aside.
-static llvm::SetVector<Value> findInputs(linalg::LinalgOp op) {
+/// The linalg ops that become a kernel: one, or those of an rt.kernel.
+static SmallVector<linalg::LinalgOp> linalgOpsOf(Operation *unit) {
+  if (auto op = dyn_cast<linalg::LinalgOp>(unit))
+    return {op};
+  return llvm::to_vector(
+      cast<rt::KernelOp>(unit).getBody().getOps<linalg::LinalgOp>());
+}
+
+/// What the unit uses from outside.
+static llvm::SetVector<Value> findUsed(Operation *unit) {
   llvm::SetVector<Value> values;
-  values.insert_range(op->getOperands());
-  getUsedValuesDefinedAbove(op->getRegions(), values);
-  values.remove_if(
-      [](Value value) { return matchPattern(value, m_Constant()); });
+  values.insert_range(unit->getOperands());
+  getUsedValuesDefinedAbove(unit->getRegions(), values);
   return values;
+}
+
+static bool isConstant(Value value) {
+  return matchPattern(value, m_Constant());
 }
 
 /// Marks the arguments of `kernel` of which no other argument is an alias.
 static void markNoalias(func::FuncOp kernel, ArrayRef<Value> inputs,
-                        linalg::LinalgOp op) {
+                        Operation *unit) {
   llvm::DenseMap<Value, unsigned> views;
   llvm::DenseSet<Value> written;
   for (Value input : inputs)
     if (isa<MemRefType>(input.getType()))
       ++views[findBuffer(input)];
-  for (Value init : op.getDpsInits())
-    written.insert(findBuffer(init));
-  auto unit = UnitAttr::get(kernel.getContext());
+  for (linalg::LinalgOp op : linalgOpsOf(unit))
+    for (Value init : op.getDpsInits())
+      written.insert(findBuffer(init));
+  auto attribute = UnitAttr::get(kernel.getContext());
   for (auto [number, input] : llvm::enumerate(inputs)) {
     if (!isa<MemRefType>(input.getType()))
       continue;
     Value buffer = findBuffer(input);
     if (views.lookup(buffer) == 1 || !written.contains(buffer))
-      kernel.setArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName(), unit);
+      kernel.setArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        attribute);
     if (!written.contains(buffer))
-      kernel.setArgAttr(number, LLVM::LLVMDialect::getReadonlyAttrName(), unit);
+      kernel.setArgAttr(number, LLVM::LLVMDialect::getReadonlyAttrName(),
+                        attribute);
   }
 }
 
-static func::FuncOp outline(linalg::LinalgOp op, StringRef name) {
-  auto module = op->getParentOfType<ModuleOp>();
-  SmallVector<Value> inputs = findInputs(op).takeVector();
-  OpBuilder builder(op);
+/// A function of the unit, and a call of it in the unit's place.
+static void outline(Operation *unit, StringRef name) {
+  auto module = unit->getParentOfType<ModuleOp>();
+  llvm::SetVector<Value> used = findUsed(unit);
+  SmallVector<Value> inputs = llvm::filter_to_vector(
+      used, [](Value value) { return !isConstant(value); });
+  OpBuilder builder(unit);
   auto type = builder.getFunctionType(ValueRange(inputs).getTypes(), {});
   builder.setInsertionPointToEnd(module.getBody());
-  auto kernel = func::FuncOp::create(builder, op.getLoc(), name, type);
+  auto kernel = func::FuncOp::create(builder, unit->getLoc(), name, type);
   kernel.setPrivate();
 
   Block *body = kernel.addEntryBlock();
   builder.setInsertionPointToEnd(body);
   IRMapping mapping;
   mapping.map(inputs, body->getArguments());
-  llvm::SetVector<Value> captured;
-  captured.insert_range(op->getOperands());
-  getUsedValuesDefinedAbove(op->getRegions(), captured);
-  for (Value value : captured)
-    if (!mapping.contains(value))
+  for (Value value : used)
+    if (isConstant(value))
       builder.clone(*value.getDefiningOp(), mapping);
-  builder.clone(*op, mapping);
-  func::ReturnOp::create(builder, op.getLoc());
-  markNoalias(kernel, inputs, op);
+  if (auto group = dyn_cast<rt::KernelOp>(unit))
+    for (Operation &op : group.getBody().front())
+      builder.clone(op, mapping);
+  else
+    builder.clone(*unit, mapping);
+  func::ReturnOp::create(builder, unit->getLoc());
+  markNoalias(kernel, inputs, unit);
 
-  builder.setInsertionPoint(op);
-  func::CallOp::create(builder, op.getLoc(), kernel, inputs);
-  op->erase();
-  return kernel;
+  builder.setInsertionPoint(unit);
+  func::CallOp::create(builder, unit->getLoc(), kernel, inputs);
+  unit->erase();
 }
 
 namespace {
@@ -113,10 +130,14 @@ struct OutlineKernels : shoal::impl::OutlineKernelsBase<OutlineKernels> {
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions) {
       func.walk([](memref::CopyOp copy) { expandStridedCopy(copy); });
-      SmallVector<linalg::LinalgOp> ops;
-      func.walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-      for (auto [number, op] : llvm::enumerate(ops))
-        outline(op,
+      SmallVector<Operation *> units;
+      func.walk([&](Operation *op) {
+        if (isa<rt::KernelOp>(op) || (isa<linalg::LinalgOp>(op) &&
+                                      !isa<rt::KernelOp>(op->getParentOp())))
+          units.push_back(op);
+      });
+      for (auto [number, unit] : llvm::enumerate(units))
+        outline(unit,
                 llvm::formatv("{0}_kernel_{1}", func.getName(), number).str());
     }
   }

@@ -77,16 +77,17 @@ static void flattenEmptyArguments(func::FuncOp func) {
 
 namespace {
 
-/// The plan with lives until waits, where that needs no more than `size`, the
-/// size of the plan that `buffers` have; else that.
+/// The plan with lives until waits, where that needs little more than `size`,
+/// the size of the plan that `buffers` have; else that.
 int64_t placeForBackground(SmallVector<Buffer> &buffers, func::FuncOp func,
                            const Places &places, int64_t size) {
+  int64_t limit = size + spareForBackground(func, size);
   // Gaps may remain between buffers of different sizes: then with fewer.
-  for (int64_t bytes : {size, size - size / 16, size - size / 4}) {
+  for (int64_t bytes : {limit, size, size - size / 16, size - size / 4}) {
     SmallVector<Buffer> kept(buffers);
     keepUntilWaits(kept, func, places, bytes);
     int64_t needed = placeBuffers(kept);
-    if (needed > size)
+    if (needed > limit)
       continue;
     buffers = kept;
     return needed;

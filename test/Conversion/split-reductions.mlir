@@ -3,8 +3,7 @@
 // CHECK-LABEL: func.func @all_to_one
 // CHECK: %[[IN:.*]] = memref.expand_shape %arg0 {{.*}} : memref<4194304xf32> into memref<1024x4096xf32>
 // CHECK: %[[SUMS:.*]] = memref.alloc() : memref<1024xf32>
-// CHECK: linalg.fill ins(%{{.*}}) outs(%[[SUMS]]
-// CHECK: linalg.generic {{.*}}["parallel", "reduction"]} ins(%[[IN]] : {{.*}}) outs(%[[SUMS]]
+// CHECK: linalg.generic {{.*}}["parallel", "reduction"]} ins(%[[IN]] : {{.*}}) outs(%[[SUMS]]{{.*}}shoal.initial = [-0.000000e+00 : f32]
 // CHECK: linalg.generic {{.*}}["reduction"]} ins(%[[SUMS]] : {{.*}}) outs(%arg1
 // CHECK-NOT: linalg.generic
 func.func @all_to_one(%x: memref<4194304xf32>, %s: memref<f32>) {
@@ -92,6 +91,58 @@ func.func @kept(%x: memref<65536x1024xf32>, %s: memref<65536xf32>, %t: memref<40
   ^bb0(%in: bf16, %sum: bf16):
     %0 = arith.addf %sum, %in : bf16
     linalg.yield %0 : bf16
+  }
+  return
+}
+
+// -----
+
+// What the sum begins with is combined once: with the parts, or by what is left
+// over.
+// CHECK-LABEL: func.func @begins_with_three
+// CHECK: linalg.generic {{.*}}["parallel", "reduction"]}{{.*}}shoal.initial = [-0.000000e+00 : f32]
+// CHECK: linalg.generic {{.*}}["reduction"]}{{.*}}shoal.initial = [3.000000e+00 : f32]
+func.func @begins_with_three(%x: memref<4194304xf32>, %s: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]}
+      ins(%x : memref<4194304xf32>) outs(%s : memref<f32>) attrs = {shoal.initial = [3.0 : f32]} {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// CHECK-LABEL: func.func @begins_with_five
+// CHECK: linalg.generic {{.*}}["parallel", "reduction", "reduction"]}{{.*}}shoal.initial = [-0.000000e+00 : f32]
+// CHECK: linalg.generic {{.*}}["reduction", "reduction"]}{{.*}}shoal.initial = [5.000000e+00 : f32]
+// CHECK: linalg.generic {{.*}}["reduction"]}
+// CHECK-NOT: shoal.initial
+func.func @begins_with_five(%x: memref<3001x700xf32>, %s: memref<f32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> ()>], iterator_types = ["reduction", "reduction"]}
+      ins(%x : memref<3001x700xf32>) outs(%s : memref<f32>) attrs = {shoal.initial = [5.0 : f32]} {
+  ^bb0(%in: f32, %sum: f32):
+    %0 = arith.addf %sum, %in : f32
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+// What is in a kernel with others stays whole.
+// CHECK-LABEL: func.func @in_a_kernel
+// CHECK-COUNT-1: linalg.generic
+// CHECK-NOT: linalg.generic
+func.func @in_a_kernel(%x: memref<4194304xf32>, %s: memref<f32>) {
+  rt.kernel {
+    linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]}
+        ins(%x : memref<4194304xf32>) outs(%s : memref<f32>) {
+    ^bb0(%in: f32, %sum: f32):
+      %0 = arith.addf %sum, %in : f32
+      linalg.yield %0 : f32
+    }
   }
   return
 }

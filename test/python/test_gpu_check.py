@@ -63,6 +63,25 @@ def test_pack_has_what_it_needs(pack):
             assert not path or path.startswith(str(pack)) or re.match(SYSTEM, name), line
 
 
+def test_only_programs_that_run_are_packed(tools, pack, tmp_path):
+    """A test may compile what it does not run, or text."""
+    cases = [json.loads(path.read_text())["program"] for path in pack.glob("cases/*/case.json")]
+    assert {path.name for path in (pack / "programs").iterdir()} == set(cases)
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "cases/0000").mkdir(parents=True)
+    for name in ("0000", "0001"):
+        (tmp_path / "programs" / name).write_text("text")
+    (tmp_path / "cases/0000/case.json").write_text('{"program": "0001"}')
+    tools[1].drop_unused(tmp_path)
+    assert [path.name for path in (tmp_path / "programs").iterdir()] == ["0001"]
+
+
+def test_a_machine_without_numpy_is_told_in_one_line(pack, tmp_path):
+    ended = run(sys.executable, "-S", pack / "run.py", "--output", tmp_path / "report.json")
+    assert ended.code == 1 and ended.stderr.endswith("has no NumPy, which the check needs\n")
+    assert len(ended.stderr.splitlines()) == 1
+
+
 def test_pack_runs_elsewhere(pack, tmp_path):
     output = tmp_path / "report.json"
     run_pack(pack, output, "--emulated").expect_success()

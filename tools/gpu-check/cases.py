@@ -3,8 +3,10 @@
 """The packed cases: a program, its inputs, and the results that it must give."""
 
 import json
+import os
 import shutil
 import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 import numpy as np
@@ -54,14 +56,16 @@ def compare(out, expected):
 
 def run_case(case, record, prefix, work, **options):
     """None, or why the case failed."""
-    out = work / "out"
+    out = work / case.name
     shutil.rmtree(out, ignore_errors=True)
     inputs = [
         part for path in sorted((case / "in").glob("*.npy")) for part in ("--input", f"{path.stem}={path}")
     ]
     command = [*prefix, HERE / "programs" / record["program"], *record["flags"], *inputs]
     ended = run([*command, "--output-dir", out], SECONDS, **options)
-    return ended.why() if ended.code != 0 else compare(out, case / "out")
+    why = ended.why() if ended.code != 0 else compare(out, case / "out")
+    shutil.rmtree(out, ignore_errors=True)
+    return why
 
 
 class Cases:
@@ -78,19 +82,29 @@ class Cases:
         return sorted({1, *(record["devices"] for record in self.records.values())})
 
     def run(self, devices, prefix, deadline, note, limit=None, **options):
-        """Runs the cases of so many devices until `deadline`; note(result) after each."""
+        """Runs the cases of so many devices until `deadline`; note(result) after each.
+
+        As many at a time as leave each rank and its launcher a core: starting up takes most of
+        their time.
+        """
         result = {"passed": 0, "failed": {}, "not run": 0}
-        for case, record in self.records.items():
-            if record["devices"] != devices:
-                continue
-            ran = result["passed"] + len(result["failed"])
-            if time.monotonic() > deadline or (limit and ran >= limit):
-                result["not run"] += 1
-                continue
-            why = run_case(case, record, prefix, self.work, **options)
-            if why:
-                result["failed"][Path(case).name] = why
-            else:
-                result["passed"] += 1
-            note(result)
+
+        def run_in_time(case, record):
+            if time.monotonic() > deadline:
+                return None
+            return case.name, run_case(case, record, prefix, self.work, **options)
+
+        chosen = [pair for pair in self.records.items() if pair[1]["devices"] == devices]
+        result["not run"] = len(chosen) - len(chosen[:limit])
+        jobs = max(1, (os.cpu_count() or 1) // (devices + 1))
+        with ThreadPoolExecutor(jobs) as pool:
+            for future in as_completed(pool.submit(run_in_time, *pair) for pair in chosen[:limit]):
+                ran = future.result()
+                if ran is None:
+                    result["not run"] += 1
+                elif ran[1] is None:
+                    result["passed"] += 1
+                else:
+                    result["failed"][ran[0]] = ran[1]
+                note(result)
         return result

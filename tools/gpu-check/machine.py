@@ -81,8 +81,15 @@ def end(process):
         return process.communicate()
 
 
+# What runs now, and whether this process was told to end.
+_running = set()
+_ending = False
+
+
 def run(command, seconds, **options):
     """Runs a command; nothing that it started runs on when this returns or raises."""
+    if _ending:
+        return Ended(143, "", "this process is ending")
     try:
         process = subprocess.Popen(
             [str(part) for part in command],
@@ -96,20 +103,30 @@ def run(command, seconds, **options):
         )
     except OSError as error:
         return Ended(127, "", str(error))
+    _running.add(process)
     try:
         stdout, stderr = process.communicate(timeout=max(seconds, 1))
     except subprocess.TimeoutExpired:
         stdout, stderr = end(process)
         return Ended(124, stdout, f"{stderr}\nran past {seconds:.0f} s")
     finally:
+        _running.discard(process)
         if process.poll() is None:
             end(process)
     return Ended(process.returncode, stdout, stderr)
 
 
 def end_on_sigterm():
-    """A SIGTERM leaves through `finally`, so that commands are ended."""
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    """A SIGTERM ends the commands of all threads, then this process; none begins after it."""
+
+    def leave(*_):
+        global _ending
+        _ending = True
+        for process in list(_running):
+            process.terminate()
+        sys.exit(143)
+
+    signal.signal(signal.SIGTERM, leave)
 
 
 def save(path, report):

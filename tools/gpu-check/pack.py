@@ -80,11 +80,20 @@ def copy_libraries(folder, arch, nccl):
         print("no nvidia-nccl-cu13 here: the pack has no NCCL, several ranks run by the machine's", file=sys.stderr)
 
 
+def drop_unused(folder):
+    """Programs that no kept case runs: tests also compile without running, or to other files."""
+    used = {json.loads(path.read_text())["program"] for path in folder.glob("cases/*/case.json")}
+    for path in (folder / "programs").iterdir():
+        if path.name not in used:
+            path.unlink()
+
+
 def fill(folder, options):
     """Makes the folder that is packed. Exits where a test fails: its result may be wrong."""
     folder.mkdir()
     if code := run_tests(folder, options.expression, options.arch):
         sys.exit(f"the tests failed with exit code {code}: nothing is packed")
+    drop_unused(folder)
     compile_benchmark(folder / "benchmark", options.arch, tiny=options.arch == "emulated")
     programs = list((folder / "programs").iterdir())
     programs += [path for path in (folder / "benchmark").iterdir() if not path.suffix]

@@ -24,6 +24,11 @@ import time
 from functools import partial
 from pathlib import Path
 
+try:
+    import numpy  # noqa: F401 (cases.py compares with it)
+except ImportError:
+    sys.exit(f"{sys.executable} has no NumPy, which the check needs")
+
 import machine
 from cases import Cases
 

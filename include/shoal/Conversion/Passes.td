@@ -177,9 +177,9 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     which all devices must agree on. Nothing moves across loops, branches and
     functions of the user's.
 
-    The arena does not grow: an order whose plan needs more than that of the
-    program's own order is tried again with ops moved less far, in the end with
-    none.
+    The arena grows by no more than a sixteenth of what the device holds, its
+    arguments and results counted: an order whose plan needs more than that is
+    tried again with ops moved less far, in the end with none.
 
     ```mlir
     func.func @main(%x: memref<4096xf32>, %z: memref<4096xf32>, %y: memref<4096xf32>, %w: memref<4096xf32>) {
@@ -219,8 +219,8 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
 
     With `background`, of targets that communicate while other work runs, what a
     collective reads keeps its place until the first op that must wait for it,
-    where the arena does not grow by that; no op in between then waits because
-    it would write there.
+    where the arena does not grow by more than a sixteenth of what the device
+    holds; no op in between then waits because it would write there.
   }];
   let options = [
     Option<"background", "background", "bool", /*default=*/"false",
@@ -235,7 +235,8 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
     A kernel's arguments are the distinct buffers that it touches, so that each
     can be `llvm.noalias`; reductions then run in registers and loops vectorize.
     Two views of one buffer, of which one is written, are not marked. Strided
-    copies become kernels, too; dense ones stay `memref.copy`.
+    copies become kernels, too; dense ones stay `memref.copy`. The ops of an
+    `rt.kernel` become one function.
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
 }
@@ -268,10 +269,9 @@ def SplitReductions : Pass<"shoal-split-reductions", "::mlir::func::FuncOp"> {
       %expand_shape = memref.expand_shape %arg0 [[0, 1]] output_shape [1024, 4096]
         : memref<4194304xf32> into memref<1024x4096xf32>
       %alloc = memref.alloc() : memref<1024xf32>
-      %cst = arith.constant -0.000000e+00 : f32
-      linalg.fill ins(%cst : f32) outs(%alloc : memref<1024xf32>)
       linalg.generic ... iterator_types = ["parallel", "reduction"]}
-        ins(%expand_shape : memref<1024x4096xf32>) outs(%alloc : memref<1024xf32>) {
+        ins(%expand_shape : memref<1024x4096xf32>) outs(%alloc : memref<1024xf32>)
+        attrs = {shoal.initial = [-0.000000e+00 : f32]} {
       ...
       linalg.generic ... iterator_types = ["reduction"]}
         ins(%alloc : memref<1024xf32>) outs(%arg1 : memref<f32>) {
@@ -294,11 +294,77 @@ def FuseFills : Pass<"shoal-fuse-fills", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def FuseRows : Pass<"shoal-fuse-rows", "::mlir::func::FuncOp"> {
+  let summary = "Let one kernel run the ops that work on the same rows";
+  let description = [{
+    Assumes linalg on memrefs. A reduction along rows and what follows it on the
+    same rows (a softmax, a layer_norm, their gradients) go into one
+    `rt.kernel`: other reductions, and ops whose loops are those of the rows and
+    columns, or of the rows alone, each of which reads what the kernel has
+    already. A buffer that nothing else uses becomes a `memref.alloca`, which has
+    no memory: its elements stay in registers. Reductions begin with
+    constants (`shoal.initial`, see `--shoal-fuse-fills`), or with what the kernel
+    has computed.
+
+    Not where rows are too long for registers, or so few that their blocks would
+    leave a device idle: such reductions are for `--shoal-split-reductions`. What
+    is in a kernel, and which threads run it, is decided by `analyzeRowGroup`,
+    which `--shoal-map-kernels` asks again.
+
+    ```mlir
+    func.func @main(%x: memref<256x1024xf32>, %y: memref<256x1024xf32>) {
+      %sums = memref.alloc() : memref<256xf32>
+      linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>],
+                      iterator_types = ["parallel", "reduction"]}
+          ins(%x : memref<256x1024xf32>) outs(%sums : memref<256xf32>)
+          attrs = {shoal.initial = [0.0 : f32]} {
+      ^bb0(%in: f32, %out: f32):
+        %sum = arith.addf %in, %out fastmath<reassoc> : f32
+        linalg.yield %sum : f32
+      }
+      linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r, c)>],
+                      iterator_types = ["parallel", "parallel"]}
+          ins(%x, %sums : memref<256x1024xf32>, memref<256xf32>) outs(%y : memref<256x1024xf32>) {
+      ^bb0(%in: f32, %sum: f32, %out: f32):
+        %part = arith.divf %in, %sum : f32
+        linalg.yield %part : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<256x1024xf32>, %y: memref<256x1024xf32>) {
+      rt.kernel {
+        %sums = memref.alloca() : memref<256xf32>
+        linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>],
+                        iterator_types = ["parallel", "reduction"]}
+            ins(%x : memref<256x1024xf32>) outs(%sums : memref<256xf32>)
+            attrs = {shoal.initial = [0.0 : f32]} {
+        ^bb0(%in: f32, %out: f32):
+          %sum = arith.addf %in, %out fastmath<reassoc> : f32
+          linalg.yield %sum : f32
+        }
+        linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r, c)>],
+                        iterator_types = ["parallel", "parallel"]}
+            ins(%x, %sums : memref<256x1024xf32>, memref<256xf32>) outs(%y : memref<256x1024xf32>) {
+        ^bb0(%in: f32, %sum: f32, %out: f32):
+          %part = arith.divf %in, %sum : f32
+          linalg.yield %part : f32
+        }
+      }
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::shoal::rt::RtDialect"];
+}
+
 def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
   let summary = "Map outlined linalg ops to GPU kernels";
   let description = [{
     Assumes what `--shoal-outline-kernels` leaves: private functions of one
-    linalg op on static memrefs, which share no buffers but those that are not
+    linalg op, or of those of an `rt.kernel`, on static memrefs, which share no buffers but those that are not
     `llvm.noalias`. Each becomes a `gpu.func` of `gpu.module @shoal_kernels`,
     equal ones a single one, and each call `rt.call "launch"`, whose descriptor
     names the kernel by its number in the module, and the bytes that it touches.
@@ -306,7 +372,8 @@ def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
 
     The loops alone decide a kernel's shape, which stands in its
     `shoal.schedule`: a map, a map through tiles of shared memory, a reduction
-    along rows or along columns, or one thread per element of the result. A
+    along rows or along columns, one thread per element of the result, or
+    several ops on the same rows. A
     thread takes neighbouring elements, 16 bytes of the widest operand, where
     sizes and alignment allow. Indices are 32 bits wide where that is enough.
 

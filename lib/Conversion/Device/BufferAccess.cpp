@@ -3,12 +3,34 @@
 
 #include "BufferAccess.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 using namespace shoal;
 
+/// What the ops of a kernel do with buffers from outside.
+static std::optional<SmallVector<BufferAccess>>
+accessesOfKernel(rt::KernelOp kernel) {
+  SmallVector<BufferAccess> accesses;
+  for (Operation &op : kernel.getBody().front()) {
+    if (isa<memref::AllocaOp>(op))
+      continue;
+    std::optional<SmallVector<BufferAccess>> own = accessesOf(&op);
+    if (!own)
+      return std::nullopt;
+    for (BufferAccess &access : *own)
+      if (!access.range.root ||
+          access.range.root.getParentRegion() != &kernel.getBody())
+        accesses.push_back(access);
+  }
+  return accesses;
+}
+
 std::optional<SmallVector<BufferAccess>> shoal::accessesOf(Operation *op) {
+  if (auto kernel = dyn_cast<rt::KernelOp>(op))
+    return accessesOfKernel(kernel);
   SmallVector<BufferAccess> accesses;
   if (isMemoryEffectFree(op))
     return accesses;

@@ -43,8 +43,8 @@ Value shoal::findBuffer(Value memref) {
 static bool isOwnMemory(Value root) {
   if (auto argument = dyn_cast<BlockArgument>(root))
     return isa<func::FuncOp>(argument.getOwner()->getParentOp());
-  return isa_and_nonnull<memref::AllocOp, memref::GetGlobalOp>(
-      root.getDefiningOp());
+  return isa_and_nonnull<memref::AllocOp, memref::AllocaOp,
+                         memref::GetGlobalOp>(root.getDefiningOp());
 }
 
 BufferRange BufferRange::of(Value memref) {

@@ -4,6 +4,7 @@
 #include "OpSeconds.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 
@@ -65,8 +66,16 @@ static double countTerms(rt::CallOp call) {
   return terms;
 }
 
+/// What the op touches, an rt.kernel by its ops.
+static int64_t bytesOf(Operation *op) {
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  if (isa<rt::KernelOp>(op))
+    getUsedValuesDefinedAbove(op->getRegions(), values);
+  return bytesOf(values.getArrayRef());
+}
+
 double shoal::estimateSeconds(Operation *op) {
-  int64_t bytes = bytesOf(op->getOperands());
+  int64_t bytes = bytesOf(op);
   auto call = dyn_cast<rt::CallOp>(op);
   if (call && call.getCollective()) {
     int64_t sent =

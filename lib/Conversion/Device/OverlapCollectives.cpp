@@ -7,6 +7,7 @@
 #include "BlockSchedule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 
@@ -21,8 +22,9 @@ using namespace shoal;
 static std::vector<BlockSchedule> findSchedules(func::FuncOp func) {
   std::vector<BlockSchedule> schedules;
   func.walk([&](Block *block) {
-    // What linalg ops compute for an element has nothing to move.
-    if (isa<linalg::LinalgOp>(block->getParentOp()) || block->empty())
+    // What is in a kernel has nothing to move.
+    if (isa<linalg::LinalgOp, rt::KernelOp>(block->getParentOp()) ||
+        block->empty())
       return;
     for (Operation *op = &block->front(); op;) {
       BlockSchedule schedule(op);
@@ -59,6 +61,7 @@ struct OverlapCollectives
     std::optional<int64_t> limit = measureArena(func);
     if (!limit)
       return;
+    *limit += spareForBackground(func, *limit);
     // One part after another: where one needs memory, others may move.
     for (BlockSchedule &schedule : schedules)
       for (int64_t window :

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 
@@ -134,6 +135,19 @@ static linalg::GenericOp cloneWith(OpBuilder &builder, linalg::GenericOp op,
   return clone;
 }
 
+/// What the op's results begin with, see kInitialAttr.
+static SmallVector<Attribute> initialsOf(linalg::GenericOp op) {
+  if (auto initial = op->getAttrOfType<ArrayAttr>(kInitialAttr))
+    return llvm::to_vector(initial);
+  return SmallVector<Attribute>(op.getNumDpsInits(),
+                                UnitAttr::get(op.getContext()));
+}
+
+static void setInitials(linalg::GenericOp op, ArrayRef<Attribute> initials) {
+  if (!llvm::all_of(initials, llvm::IsaPred<UnitAttr>))
+    op->setAttr(kInitialAttr, ArrayAttr::get(op.getContext(), initials));
+}
+
 /// Combines each part by itself; the buffers of the reduced results by number.
 static llvm::MapVector<unsigned, Value>
 reduceParts(OpBuilder &builder, linalg::GenericOp op, const Split &split) {
@@ -141,6 +155,7 @@ reduceParts(OpBuilder &builder, linalg::GenericOp op, const Split &split) {
   llvm::MapVector<unsigned, Value> partial;
   SmallVector<Value> operands;
   SmallVector<AffineMap> maps;
+  SmallVector<Attribute> initials = initialsOf(op);
   for (OpOperand &operand : op->getOpOperands()) {
     AffineMap map = op.getMatchingIndexingMap(&operand);
     int64_t result =
@@ -158,10 +173,7 @@ reduceParts(OpBuilder &builder, linalg::GenericOp op, const Split &split) {
     llvm::append_range(shape, type.getShape());
     Value buffer = memref::AllocOp::create(
         builder, loc, MemRefType::get(shape, type.getElementType()));
-    TypedAttr neutral = getNeutralElement(matchCombiner(op, result));
-    linalg::FillOp::create(
-        builder, loc,
-        ValueRange(arith::ConstantOp::create(builder, loc, neutral)), buffer);
+    initials[result] = getNeutralElement(matchCombiner(op, result));
     SmallVector<AffineExpr> places = {builder.getAffineDimExpr(split.loop)};
     llvm::append_range(places, maps.back().getResults());
     maps.back() = AffineMap::get(maps.back().getNumDims(), 0, places,
@@ -173,6 +185,7 @@ reduceParts(OpBuilder &builder, linalg::GenericOp op, const Split &split) {
   iterators.insert(iterators.begin() + split.loop,
                    utils::IteratorType::parallel);
   auto parts = cloneWith(builder, op, operands, maps, iterators);
+  setInitials(parts, initials);
   moveIndices(parts, split, /*hasParts=*/true, 0);
   return partial;
 }
@@ -189,12 +202,13 @@ static void reduceRest(OpBuilder &builder, linalg::GenericOp op,
                            : operand.get());
   auto rest = cloneWith(builder, op, operands, op.getIndexingMapsArray(),
                         op.getIteratorTypesArray());
+  setInitials(rest, initialsOf(op));
   moveIndices(rest, split, /*hasParts=*/false, split.covered());
 }
 
-/// Combines the parts with what the result holds.
+/// Combines the parts with `initial`, or with what the result holds.
 static void combineParts(OpBuilder &builder, linalg::GenericOp op,
-                         unsigned result, Value partial) {
+                         unsigned result, Value partial, Attribute initial) {
   Value target = op.getDpsInitOperand(result)->get();
   int64_t rank = cast<MemRefType>(target.getType()).getRank();
   Operation *combiner = matchCombiner(op, result);
@@ -202,12 +216,13 @@ static void combineParts(OpBuilder &builder, linalg::GenericOp op,
   SmallVector<utils::IteratorType> iterators(rank + 1,
                                              utils::IteratorType::parallel);
   iterators[0] = utils::IteratorType::reduction;
-  linalg::GenericOp::create(
+  auto combined = linalg::GenericOp::create(
       builder, op.getLoc(), partial, target, {whole, whole.dropResult(0)},
       iterators, [&](OpBuilder &nested, Location loc, ValueRange args) {
         linalg::YieldOp::create(nested, loc,
                                 combine(nested, combiner, args[1], args[0]));
       });
+  setInitials(combined, initial);
 }
 
 namespace {
@@ -215,17 +230,23 @@ namespace {
 struct SplitReductions : shoal::impl::SplitReductionsBase<SplitReductions> {
   void runOnOperation() override {
     SmallVector<linalg::GenericOp> ops;
-    getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
+    getOperation().walk([&](linalg::GenericOp op) {
+      if (!isa<rt::KernelOp>(op->getParentOp()))
+        ops.push_back(op);
+    });
     for (linalg::GenericOp op : ops) {
       std::optional<Split> split = chooseSplit(op);
       if (!split)
         continue;
       OpBuilder builder(op);
       auto partial = reduceParts(builder, op, *split);
-      if (split->rest() != 0)
+      SmallVector<Attribute> initials = initialsOf(op);
+      if (split->rest() != 0) {
         reduceRest(builder, op, *split);
+        initials.assign(initials.size(), builder.getUnitAttr());
+      }
       for (auto [result, buffer] : partial)
-        combineParts(builder, op, result, buffer);
+        combineParts(builder, op, result, buffer, initials[result]);
       op.erase();
     }
   }

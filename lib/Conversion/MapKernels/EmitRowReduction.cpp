@@ -38,6 +38,21 @@ static Values combineWarps(KernelEmitter &e, Values sums, Value thread,
   return combineLanes(e, ofWarps, warps);
 }
 
+Values shoal::allocateForWarps(KernelEmitter &e, int64_t lanes) {
+  Values shared;
+  if (lanes > kWarp)
+    for (Value element : e.neutralElements())
+      shared.push_back(e.allocateShared(lanes / kWarp, element.getType()));
+  return shared;
+}
+
+Values shoal::combineRow(KernelEmitter &e, Values sums, Value thread,
+                         int64_t lanes, ArrayRef<Value> shared) {
+  sums = combineLanes(e, sums, std::min(lanes, kWarp));
+  return lanes > kWarp ? combineWarps(e, sums, thread, lanes / kWarp, shared)
+                       : sums;
+}
+
 /// Combines the sums with what the results hold.
 static void storeSums(KernelEmitter &e, ArrayRef<Value> indices,
                       ArrayRef<Value> sums) {
@@ -56,11 +71,7 @@ void shoal::emitRowReduction(KernelEmitter &e) {
   int64_t rows = e.nest.countIterations(false);
   int64_t rowsOfBlock = s.blockX / s.lanes;
   int64_t length = e.nest.countIterations(true) / s.vector;
-  int64_t warps = s.lanes / kWarp;
-  Values neutral = e.neutralElements(), shared;
-  if (warps > 1)
-    for (Value element : neutral)
-      shared.push_back(e.allocateShared(warps, element.getType()));
+  Values neutral = e.neutralElements(), shared = allocateForWarps(e, s.lanes);
   e.forEachBlock([&](Value block) {
     Value thread = e.threadX();
     Value row = e.add(e.mul(block, rowsOfBlock), e.div(thread, s.lanes));
@@ -78,16 +89,14 @@ void shoal::emitRowReduction(KernelEmitter &e) {
                               e.runVector(inner, next, /*areApart=*/false);
                               return next;
                             });
-    sums = combineLanes(e, sums, std::min(s.lanes, kWarp));
-    if (warps > 1)
-      sums = combineWarps(e, sums, thread, warps, shared);
+    sums = combineRow(e, sums, thread, s.lanes, shared);
     e.ifTrue(e.isLess(lane, 1), [&] {
       if (isWhole)
         return storeSums(e, indices, sums);
       e.ifTrue(e.isLess(row, rows), [&] { storeSums(e, indices, sums); });
     });
     // The next row's sums go to the same places.
-    if (warps > 1 && s.grid != s.blocks)
+    if (!shared.empty() && s.grid != s.blocks)
       e.barrier();
   });
 }

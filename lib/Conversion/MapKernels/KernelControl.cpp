@@ -21,6 +21,10 @@ Value KernelEmitter::constant(int64_t value) {
                                    builder.getIntegerAttr(integer, value));
 }
 
+Value KernelEmitter::zero(Type type) {
+  return arith::ConstantOp::create(builder, loc, builder.getZeroAttr(type));
+}
+
 // No index overflows: so the schedule chose the type.
 static constexpr auto kNoOverflow = arith::IntegerOverflowFlags::nsw;
 
@@ -57,6 +61,14 @@ Value KernelEmitter::select(Value condition, int64_t yes, int64_t no) {
                                  constant(no));
 }
 
+Value KernelEmitter::smaller(Value lhs, int64_t rhs) {
+  return arith::MinSIOp::create(builder, loc, lhs, constant(rhs));
+}
+
+Value KernelEmitter::both(Value lhs, Value rhs) {
+  return arith::AndIOp::create(builder, loc, lhs, rhs);
+}
+
 Value KernelEmitter::toIndex(Value value) {
   return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                     value);
@@ -84,6 +96,19 @@ void KernelEmitter::ifTrue(Value condition, llvm::function_ref<void()> body) {
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(branch.thenYield());
   body();
+}
+
+Values KernelEmitter::ifTrue(Value condition, ArrayRef<Value> otherwise,
+                             llvm::function_ref<Values()> body) {
+  auto branch =
+      scf::IfOp::create(builder, loc, ValueRange(otherwise).getTypes(),
+                        condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToEnd(branch.thenBlock());
+  scf::YieldOp::create(builder, loc, body());
+  builder.setInsertionPointToEnd(branch.elseBlock());
+  scf::YieldOp::create(builder, loc, otherwise);
+  return Values(branch.getResults());
 }
 
 Values KernelEmitter::forLoop(Value from, Value to, int64_t step,

@@ -35,12 +35,16 @@ public:
 
   // Index arithmetic; operations on constants leave constants.
   mlir::Value constant(int64_t value);
+  /// Of any type of elements.
+  mlir::Value zero(mlir::Type type);
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value mul(mlir::Value lhs, int64_t rhs);
   mlir::Value div(mlir::Value lhs, int64_t rhs);
   mlir::Value rem(mlir::Value lhs, int64_t rhs);
   mlir::Value isLess(mlir::Value lhs, int64_t rhs);
   mlir::Value select(mlir::Value condition, int64_t yes, int64_t no);
+  mlir::Value smaller(mlir::Value lhs, int64_t rhs);
+  mlir::Value both(mlir::Value lhs, mlir::Value rhs);
   mlir::Value threadX();
   mlir::Value threadY();
 
@@ -51,6 +55,9 @@ public:
   /// A thread of the grid for each of `items`.
   void forEachItem(int64_t items, Body body);
   void ifTrue(mlir::Value condition, llvm::function_ref<void()> body);
+  /// What `body` returns where the condition holds, else `otherwise`.
+  Values ifTrue(mlir::Value condition, llvm::ArrayRef<mlir::Value> otherwise,
+                llvm::function_ref<Values()> body);
   using LoopBody = llvm::function_ref<Values(mlir::Value, mlir::ValueRange)>;
   /// for (i = from; i < to; i += step), carrying values.
   Values forLoop(mlir::Value from, mlir::Value to, int64_t step,
@@ -64,6 +71,8 @@ public:
                   int64_t lastStep, Values &indices);
 
   // Memory.
+  /// The type of the operand's elements, or of the operand that is no buffer.
+  mlir::Type elementType(unsigned operand) const;
   mlir::Value address(unsigned operand, llvm::ArrayRef<mlir::Value> indices);
   mlir::Value load(unsigned operand, mlir::Value address);
   void store(unsigned operand, mlir::Value address, mlir::Value value);
@@ -117,7 +126,6 @@ public:
 private:
   mlir::Value toIndex(mlir::Value value);
   mlir::Value fromIndex(mlir::Value value);
-  mlir::Type elementType(unsigned operand) const;
   /// Between a value's type and the one in memory.
   mlir::Value convert(mlir::Value value, mlir::Type type);
   /// The body's linalg.index of the op's loop `number`.
@@ -135,6 +143,17 @@ mlir::TypedAttr getInitial(mlir::linalg::GenericOp op, unsigned result);
 
 /// The type in which memory holds values of `type`: bools take bytes.
 mlir::Type getStorageType(mlir::Type type);
+
+// What the threads of a row have in common.
+/// Shared memory for a reduction whose rows are taken by `lanes` threads; none
+/// where these are a part of a warp.
+KernelEmitter::Values allocateForWarps(KernelEmitter &emitter, int64_t lanes);
+/// Combines the sums of the `lanes` threads of a row, which all get the result.
+/// `thread` is the number in the block.
+KernelEmitter::Values combineRow(KernelEmitter &emitter,
+                                 KernelEmitter::Values sums, mlir::Value thread,
+                                 int64_t lanes,
+                                 llvm::ArrayRef<mlir::Value> shared);
 
 // One function per shape, each in a file of its own.
 void emitMap(KernelEmitter &emitter);

@@ -2,37 +2,64 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KernelLaunch.h"
+#include "EmitRows.h"
 #include "KernelEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 using namespace mlir;
 using namespace shoal;
 
+using Buffers = std::map<unsigned, KernelBuffer>;
+
+/// Adds what is touched of an argument.
+static KernelBuffer &add(Buffers &buffers, Value argument, const LoopNest &nest,
+                         const Access &access) {
+  unsigned number = cast<BlockArgument>(argument).getArgNumber();
+  ElementRange range = nest.getElementRange(access);
+  KernelBuffer &buffer =
+      buffers
+          .try_emplace(number, KernelBuffer{number, access.elementBytes, range})
+          .first->second;
+  buffer.elements.first = std::min(buffer.elements.first, range.first);
+  buffer.elements.last = std::max(buffer.elements.last, range.last);
+  return buffer;
+}
+
+static SmallVector<KernelBuffer> readOnlyFirst(const Buffers &buffers) {
+  SmallVector<KernelBuffer> sorted;
+  for (bool isWritten : {false, true})
+    for (const auto &[argument, buffer] : buffers)
+      if (buffer.isWritten == isWritten)
+        sorted.push_back(buffer);
+  return sorted;
+}
+
 SmallVector<KernelBuffer> shoal::collectBuffers(linalg::GenericOp op,
                                                 const LoopNest &nest) {
-  std::map<unsigned, KernelBuffer> buffers;
+  Buffers buffers;
   for (auto [operand, access] :
        llvm::zip_equal(op->getOperands(), nest.accesses)) {
     if (!access.isTouched())
       continue;
-    unsigned argument = cast<BlockArgument>(operand).getArgNumber();
-    ElementRange range = nest.getElementRange(access);
-    KernelBuffer &buffer =
-        buffers
-            .try_emplace(argument,
-                         KernelBuffer{argument, access.elementBytes, range})
-            .first->second;
-    buffer.elements.first = std::min(buffer.elements.first, range.first);
-    buffer.elements.last = std::max(buffer.elements.last, range.last);
+    KernelBuffer &buffer = add(buffers, operand, nest, access);
     buffer.isRead |= access.isRead;
     buffer.isWritten |= access.isWritten;
   }
-  SmallVector<KernelBuffer> sorted;
-  for (bool isWritten : {false, true})
-    for (auto &[argument, buffer] : buffers)
-      if (buffer.isWritten == isWritten)
-        sorted.push_back(buffer);
-  return sorted;
+  return readOnlyFirst(buffers);
+}
+
+SmallVector<KernelBuffer> shoal::collectBuffers(const RowGroup &group) {
+  Buffers buffers;
+  for (const RowPhase &phase : group.phases)
+    for (auto [operand, slot] : llvm::enumerate(phase.slots)) {
+      if (!slot || group.slots[*slot].isLocal())
+        continue;
+      KernelBuffer &buffer = add(buffers, phase.op->getOperand(operand),
+                                 phase.nest, phase.nest.accesses[operand]);
+      buffer.isRead |= group.slots[*slot].isLoaded;
+      buffer.isWritten |= group.slots[*slot].lastWrite.has_value();
+    }
+  return readOnlyFirst(buffers);
 }
 
 SmallVector<int64_t> KernelLaunch::describe() const {
@@ -93,28 +120,58 @@ static void emitShape(KernelEmitter &emitter) {
     return emitColumnReduction(emitter);
   case KernelShape::SerialReduction:
     return emitSerialReduction(emitter);
+  case KernelShape::FusedRows:
+    break;
   }
+  llvm_unreachable("rows of several ops are no shape of one op");
+}
+
+/// Ends the kernel and gives it the constants of the function.
+static IRMapping beginKernel(gpu::GPUFuncOp kernel, func::FuncOp func) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
+  IRMapping mapping;
+  for (Operation &op : func.getBody().front())
+    if (op.hasTrait<OpTrait::ConstantLike>())
+      builder.clone(op, mapping);
+  gpu::ReturnOp::create(builder, func.getLoc());
+  return mapping;
+}
+
+/// The kernel's parameter of each operand, null where there is none.
+static KernelEmitter::Values parametersOf(linalg::GenericOp op,
+                                          gpu::GPUFuncOp kernel,
+                                          const KernelLaunch &launch) {
+  KernelEmitter::Values parameters;
+  for (Value operand : op->getOperands()) {
+    auto argument = dyn_cast<BlockArgument>(operand);
+    const auto *found =
+        llvm::find_if(launch.buffers, [&](const KernelBuffer &buffer) {
+          return argument && buffer.argument == argument.getArgNumber();
+        });
+    parameters.push_back(
+        found == launch.buffers.end()
+            ? Value()
+            : kernel.getArgument(found - launch.buffers.begin()));
+  }
+  return parameters;
 }
 
 void shoal::emitKernel(gpu::GPUFuncOp kernel, linalg::GenericOp op,
                        const LoopNest &nest, const KernelLaunch &launch) {
-  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  IRMapping mapping;
-  auto func = op->getParentOfType<func::FuncOp>();
-  for (Operation &constant : func.getBody().front().without_terminator())
-    if (&constant != op.getOperation())
-      builder.clone(constant, mapping);
-  gpu::ReturnOp::create(builder, op.getLoc());
-  KernelEmitter::Values buffers;
-  for (Value operand : op->getOperands()) {
-    const auto *found =
-        llvm::find_if(launch.buffers, [&](const KernelBuffer &buffer) {
-          return operand == func.getArgument(buffer.argument);
-        });
-    buffers.push_back(found == launch.buffers.end()
-                          ? Value()
-                          : kernel.getArgument(found - launch.buffers.begin()));
-  }
-  KernelEmitter emitter(op, nest, launch.schedule, kernel, buffers, mapping);
+  IRMapping mapping = beginKernel(kernel, op->getParentOfType<func::FuncOp>());
+  KernelEmitter emitter(op, nest, launch.schedule, kernel,
+                        parametersOf(op, kernel, launch), mapping);
   emitShape(emitter);
+}
+
+void shoal::emitKernel(gpu::GPUFuncOp kernel, const RowGroup &group,
+                       const KernelLaunch &launch) {
+  auto func = group.phases.front().op->getParentOfType<func::FuncOp>();
+  IRMapping mapping = beginKernel(kernel, func);
+  SmallVector<std::unique_ptr<KernelEmitter>> emitters;
+  for (const RowPhase &phase : group.phases)
+    emitters.push_back(std::make_unique<KernelEmitter>(
+        phase.op, phase.nest, phase.schedule, kernel,
+        parametersOf(phase.op, kernel, launch), mapping));
+  emitRows(group, emitters);
 }

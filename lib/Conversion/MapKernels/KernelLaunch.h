@@ -8,6 +8,7 @@
 
 #include "KernelSchedule.h"
 #include "LoopNest.h"
+#include "RowGroup.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -40,6 +41,9 @@ struct KernelLaunch {
 llvm::SmallVector<KernelBuffer> collectBuffers(mlir::linalg::GenericOp op,
                                                const LoopNest &nest);
 
+/// The buffers that a group touches, but for local ones.
+llvm::SmallVector<KernelBuffer> collectBuffers(const RowGroup &group);
+
 /// A kernel with the function's name and an empty body. A buffer is a flat
 /// memref that ends with the last element touched.
 mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder,
@@ -49,6 +53,8 @@ mlir::gpu::GPUFuncOp createKernel(mlir::OpBuilder &builder,
 /// Writes the body, by the launch's schedule.
 void emitKernel(mlir::gpu::GPUFuncOp kernel, mlir::linalg::GenericOp op,
                 const LoopNest &nest, const KernelLaunch &launch);
+void emitKernel(mlir::gpu::GPUFuncOp kernel, const RowGroup &group,
+                const KernelLaunch &launch);
 
 } // namespace shoal
 

@@ -22,8 +22,9 @@ static constexpr int64_t kShortRow = 4;
 static constexpr int64_t kMaxShared = 48 * 1024;
 
 std::optional<unsigned> KernelSchedule::getDenseLoop() const {
-  ArrayRef<unsigned> loops =
-      shape == KernelShape::RowReduction ? reduced : parallel;
+  bool hasRows =
+      shape == KernelShape::RowReduction || shape == KernelShape::FusedRows;
+  ArrayRef<unsigned> loops = hasRows ? reduced : parallel;
   return loops.empty() ? std::nullopt : std::optional<unsigned>(loops.back());
 }
 
@@ -39,6 +40,8 @@ static StringRef getName(KernelShape shape) {
     return "column_reduction";
   case KernelShape::SerialReduction:
     return "serial_reduction";
+  case KernelShape::FusedRows:
+    return "fused_rows";
   }
   llvm_unreachable("no such shape");
 }
@@ -152,14 +155,23 @@ static void scheduleSerial(const LoopNest &nest, KernelSchedule &schedule) {
   spread(schedule, nest.countIterations(false));
 }
 
-/// Threads of a row that has `units` vectors, of `rows` rows.
-static int64_t chooseLanes(int64_t units, int64_t rows) {
+int64_t shoal::chooseLanes(int64_t units, int64_t rows) {
   // A block per row where a warp would take long, or where warps are few.
   if (units >= 1024 || (units >= 256 && rows < kFullDevice / kWarp)) {
     int64_t lanes = llvm::bit_floor<uint64_t>(units / 4);
     return std::min(lanes, rows == 1 ? kMaxBlock : kBlock);
   }
   return std::min<int64_t>(kWarp, llvm::bit_ceil<uint64_t>(units));
+}
+
+void shoal::spreadRows(KernelSchedule &schedule, int64_t rows,
+                       const DeviceLimits &limits) {
+  int64_t wanted = schedule.lanes * llvm::bit_ceil<uint64_t>(rows);
+  schedule.blockX = schedule.lanes > kWarp
+                        ? schedule.lanes
+                        : std::clamp<int64_t>(wanted, kWarp, kBlock);
+  schedule.blocks = llvm::divideCeil(rows, schedule.blockX / schedule.lanes);
+  schedule.grid = std::min(schedule.blocks, limits.blocks);
 }
 
 static void scheduleRows(const LoopNest &nest, unsigned dense,
@@ -170,12 +182,7 @@ static void scheduleRows(const LoopNest &nest, unsigned dense,
   int64_t rows = nest.countIterations(false);
   schedule.lanes =
       chooseLanes(nest.countIterations(true) / schedule.vector, rows);
-  // Shuffles need whole warps. A row of several warps has a block of its own.
-  int64_t wanted = schedule.lanes * llvm::bit_ceil<uint64_t>(rows);
-  schedule.blockX = schedule.lanes > kWarp
-                        ? schedule.lanes
-                        : std::clamp<int64_t>(wanted, kWarp, kBlock);
-  schedule.blocks = llvm::divideCeil(rows, schedule.blockX / schedule.lanes);
+  spreadRows(schedule, rows, {});
 }
 
 static void scheduleColumns(const LoopNest &nest, unsigned dense,
@@ -231,14 +238,18 @@ static KernelSchedule scheduleFor(const LoopNest &nest) {
   return schedule;
 }
 
+bool shoal::usesInt32(const LoopNest &nest, const KernelSchedule &schedule) {
+  // Threads are numbered, and the number of a grid's next trip is computed.
+  int64_t threads =
+      (schedule.blocks + schedule.grid) * schedule.blockX * schedule.blockY;
+  return threads <= std::numeric_limits<int32_t>::max() &&
+         nest.fitsInt32(/*spare=*/2 * kMaxBlock * kVectorBytes);
+}
+
 KernelSchedule shoal::chooseSchedule(const LoopNest &nest,
                                      const DeviceLimits &limits) {
   KernelSchedule schedule = scheduleFor(nest);
   schedule.grid = std::min(schedule.blocks, limits.blocks);
-  // Threads are numbered, and the number of a grid's next trip is computed.
-  int64_t threads =
-      (schedule.blocks + schedule.grid) * schedule.blockX * schedule.blockY;
-  schedule.usesInt32 = threads <= std::numeric_limits<int32_t>::max() &&
-                       nest.fitsInt32(/*spare=*/2 * kMaxBlock * kVectorBytes);
+  schedule.usesInt32 = shoal::usesInt32(nest, schedule);
   return schedule;
 }

@@ -22,7 +22,10 @@ enum class KernelShape {
   /// `blockY` threads share a column.
   ColumnReduction,
   /// A thread per element of the result runs the reduced loops in their order.
-  SerialReduction
+  SerialReduction,
+  /// Several ops on the same rows, see RowGroup.h. `lanes` neighbouring threads
+  /// take a row and keep its elements from op to op.
+  FusedRows
 };
 
 /// What a device allows.
@@ -41,9 +44,11 @@ struct KernelSchedule {
   /// The reduced loops; the last one is run through fastest.
   llvm::SmallVector<unsigned> reduced;
   /// Neighbouring elements of the dense loop that a thread takes at once. That
-  /// loop is the last of `reduced` for a RowReduction, else of `parallel`.
+  /// loop is the last of `reduced` for a RowReduction and FusedRows, else of
+  /// `parallel`.
   int64_t vector = 1;
-  /// RowReduction: threads of a row: a part of a warp, or the whole block.
+  /// RowReduction, FusedRows: threads of a row: a part of a warp, or the whole
+  /// block.
   int64_t lanes = 1;
   /// Transpose: the loop along which the operands of the tiles are dense, and
   /// those operands.
@@ -63,6 +68,18 @@ struct KernelSchedule {
   /// "row_reduction vector=4 lanes=32 block=32x8 blocks=128".
   std::string str() const;
 };
+
+/// Threads of a row of `units` vectors, of `rows` rows: a power of two.
+int64_t chooseLanes(int64_t units, int64_t rows);
+
+/// Gives the schedule, whose `lanes` are set, its blocks and grid. Shuffles
+/// need whole warps; a row of several warps has a block of its own.
+void spreadRows(KernelSchedule &schedule, int64_t rows,
+                const DeviceLimits &limits);
+
+/// Whether the threads of the schedule and what the nest touches have 32-bit
+/// numbers.
+bool usesInt32(const LoopNest &nest, const KernelSchedule &schedule);
 
 /// The schedule of a nest that is not empty.
 KernelSchedule chooseSchedule(const LoopNest &nest, const DeviceLimits &limits);

@@ -167,14 +167,17 @@ static void merge(LoopNest &nest, unsigned outer) {
   eraseLoop(nest, outer + 1);
 }
 
-FailureOr<LoopNest> shoal::analyzeLoops(linalg::GenericOp op) {
+FailureOr<LoopNest> shoal::analyzeLoops(linalg::GenericOp op,
+                                        std::optional<unsigned> rows) {
   LoopNest nest;
   for (auto [number, range, kind] :
        llvm::enumerate(op.getStaticLoopRanges(), op.getIteratorTypesArray())) {
     if (ShapedType::isDynamic(range))
       return op.emitError()
              << "loop " << number << ": a kernel's loops have static ranges";
-    nest.loops.push_back({range, kind == utils::IteratorType::reduction});
+    nest.loops.push_back({range, rows
+                                     ? number >= *rows
+                                     : kind == utils::IteratorType::reduction});
     nest.indices.push_back({static_cast<unsigned>(number), 1, range});
   }
   for (OpOperand &operand : op->getOpOperands()) {

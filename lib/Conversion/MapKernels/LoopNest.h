@@ -77,8 +77,12 @@ struct LoopNest {
 };
 
 /// The loops of an op on static memrefs. Errors: a layout that is not strided
-/// and static, an indexing map that is not linear.
-mlir::FailureOr<LoopNest> analyzeLoops(mlir::linalg::GenericOp op);
+/// and static, an indexing map that is not linear. `rows`: the loops from this
+/// number on run through the columns of a row and count as reduced, whether the
+/// op reduces them or not.
+mlir::FailureOr<LoopNest>
+analyzeLoops(mlir::linalg::GenericOp op,
+             std::optional<unsigned> rows = std::nullopt);
 
 } // namespace shoal
 

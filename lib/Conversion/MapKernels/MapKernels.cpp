@@ -27,22 +27,26 @@ using namespace shoal;
 // An outlined function
 //===----------------------------------------------------------------------===//
 
-static linalg::LinalgOp findLinalgOp(func::FuncOp func) {
+using LinalgOps = SmallVector<linalg::LinalgOp>;
+
+/// The ops of an outlined function; none of another one.
+static LinalgOps findLinalgOps(func::FuncOp func) {
   if (!func.isPrivate() || func.isExternal() || !func.getBody().hasOneBlock())
-    return nullptr;
-  auto ops = func.getBody().front().getOps<linalg::LinalgOp>();
-  return llvm::hasSingleElement(ops) ? *ops.begin() : nullptr;
+    return {};
+  return llvm::to_vector(func.getBody().front().getOps<linalg::LinalgOp>());
 }
 
-/// Everything beside the op is a constant that it uses.
-static LogicalResult verifyOutlined(func::FuncOp func, linalg::LinalgOp op) {
+/// Everything beside the ops is a constant that they use, or a buffer without
+/// memory.
+static LogicalResult verifyOutlined(func::FuncOp func, linalg::LinalgOp first) {
   for (BlockArgument argument : func.getArguments())
     if (!isa<MemRefType>(argument.getType()))
-      return op.emitError() << "kernel argument " << argument.getArgNumber()
-                            << " is no buffer but " << argument.getType();
-  for (Operation &other : func.getBody().front().without_terminator())
-    if (&other != op.getOperation() && !other.hasTrait<OpTrait::ConstantLike>())
-      return other.emitError("expected a constant or a linalg op in a kernel");
+      return first.emitError() << "kernel argument " << argument.getArgNumber()
+                               << " is no buffer but " << argument.getType();
+  for (Operation &op : func.getBody().front().without_terminator())
+    if (!isa<linalg::LinalgOp, memref::AllocaOp>(op) &&
+        !op.hasTrait<OpTrait::ConstantLike>())
+      return op.emitError("expected a constant or a linalg op in a kernel");
   return success();
 }
 
@@ -80,18 +84,18 @@ struct MapKernels : shoal::impl::MapKernelsBase<MapKernels> {
   using MapKernelsBase::MapKernelsBase;
 
   void runOnOperation() override {
-    llvm::MapVector<func::FuncOp, linalg::LinalgOp> functions;
+    llvm::MapVector<func::FuncOp, LinalgOps> functions;
     for (auto func : getOperation().getOps<func::FuncOp>())
-      if (linalg::LinalgOp op = findLinalgOp(func))
-        functions.insert({func, op});
+      if (LinalgOps ops = findLinalgOps(func); !ops.empty())
+        functions.insert({func, ops});
     if (functions.empty())
       return;
     OpBuilder builder = OpBuilder::atBlockEnd(getOperation().getBody());
     kernels = gpu::GPUModuleOp::create(builder, getOperation().getLoc(),
                                        "shoal_kernels");
     llvm::StringMap<KernelLaunch> launches;
-    for (auto [func, op] : functions) {
-      FailureOr<KernelLaunch> launch = map(func, op);
+    for (auto &[func, ops] : functions) {
+      FailureOr<KernelLaunch> launch = map(func, ops);
       if (failed(launch))
         return signalPassFailure();
       launches[func.getName()] = *launch;
@@ -101,14 +105,18 @@ struct MapKernels : shoal::impl::MapKernelsBase<MapKernels> {
       if (found != launches.end())
         replaceCall(call, found->second);
     });
-    for (auto [func, op] : functions)
+    for (auto &[func, ops] : functions)
       func.erase();
   }
 
 private:
-  FailureOr<KernelLaunch> map(func::FuncOp func, linalg::LinalgOp op) {
-    if (failed(verifyOutlined(func, op)))
+  FailureOr<KernelLaunch> map(func::FuncOp func, LinalgOps &ops) {
+    if (failed(verifyOutlined(func, ops.front())))
       return failure();
+    return ops.size() == 1 ? mapOp(func, ops.front()) : mapRows(func, ops);
+  }
+
+  FailureOr<KernelLaunch> mapOp(func::FuncOp func, linalg::LinalgOp op) {
     FailureOr<linalg::GenericOp> generic = generalize(op);
     if (failed(generic))
       return failure();
@@ -126,6 +134,29 @@ private:
     OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
     gpu::GPUFuncOp kernel = createKernel(builder, func, launch);
     emitKernel(kernel, *generic, *nest, launch);
+    launch.kernel = findOrKeep(kernel);
+    return launch;
+  }
+
+  FailureOr<KernelLaunch> mapRows(func::FuncOp func,
+                                  ArrayRef<linalg::LinalgOp> ops) {
+    SmallVector<linalg::GenericOp> generics;
+    for (linalg::LinalgOp op : ops) {
+      FailureOr<linalg::GenericOp> generic = generalize(op);
+      if (failed(generic))
+        return failure();
+      generics.push_back(*generic);
+    }
+    std::optional<RowGroup> group = analyzeRowGroup(generics, {maxBlocks});
+    if (!group)
+      return generics[1].emitError(
+          "expected the ops of a kernel to work on the same rows");
+    KernelLaunch launch;
+    launch.schedule = group->schedule;
+    launch.buffers = collectBuffers(*group);
+    OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
+    gpu::GPUFuncOp kernel = createKernel(builder, func, launch);
+    emitKernel(kernel, *group, launch);
     launch.kernel = findOrKeep(kernel);
     return launch;
   }

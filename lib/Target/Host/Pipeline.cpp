@@ -49,8 +49,9 @@ static void addBufferPasses(OpPassManager &pm, bool isDevice) {
   pm.addNestedPass<func::FuncOp>(shoal::createResultsToOutParams());
   addCleanup(pm);
   if (isDevice) {
-    pm.addNestedPass<func::FuncOp>(shoal::createSplitReductions());
     pm.addNestedPass<func::FuncOp>(shoal::createFuseFills());
+    pm.addNestedPass<func::FuncOp>(shoal::createFuseRows());
+    pm.addNestedPass<func::FuncOp>(shoal::createSplitReductions());
     // The last that knows which ops there are, and the first that needs to know
     // their order.
     pm.addNestedPass<func::FuncOp>(shoal::createOverlapCollectives());

@@ -34,3 +34,21 @@ func.func private @folded(%x: memref<2xf32>, %y: memref<4xf32>) {
   }
   return
 }
+
+// -----
+
+func.func private @other_rows(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %sum: memref<64xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>], iterator_types = ["parallel", "reduction"]}
+      ins(%x : memref<64x64xf32>) outs(%sum : memref<64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %out, %in : f32
+    linalg.yield %0 : f32
+  }
+  // expected-error @+1 {{expected the ops of a kernel to work on the same rows}}
+  linalg.generic {indexing_maps = [affine_map<(r, c) -> (c)>, affine_map<(r, c) -> (r, c)>], iterator_types = ["parallel", "parallel"]}
+      ins(%sum : memref<64xf32>) outs(%y : memref<64x64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}

@@ -63,6 +63,29 @@ def Rt_CallOp : Op<Rt_Dialect, "call", [
   }];
 }
 
+def Rt_KernelOp : Op<Rt_Dialect, "kernel", [
+    NoTerminator, SingleBlock, RecursiveMemoryEffects]> {
+  let summary = "Ops on buffers that one kernel runs";
+  let description = [{
+    The linalg ops of the region become one kernel, which keeps in registers
+    what they hand to each other: `--shoal-fuse-rows` makes it,
+    `--shoal-outline-kernels` a function of it. A `memref.alloca` in it is a
+    buffer that never gets memory.
+    ```mlir
+    func.func @normalize(%x: memref<8x8xf32>, %z: memref<8x8xf32>) {
+      rt.kernel {
+        %y = memref.alloca() : memref<8x8xf32>
+        linalg.exp ins(%x : memref<8x8xf32>) outs(%y : memref<8x8xf32>)
+        linalg.log ins(%y : memref<8x8xf32>) outs(%z : memref<8x8xf32>)
+      }
+      return
+    }
+    ```
+  }];
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$body attr-dict";
+}
+
 def Rt_WaitOp : Op<Rt_Dialect, "wait"> {
   let summary = "Work behind it waits for a collective";
   let description = [{
