@@ -127,6 +127,15 @@ def test_what_has_no_time_is_not_run(pack, tmp_path):
     assert all(layer["parts"] == {} for layer in report["layers"].values())
 
 
+def test_numbers_of_8_bits_may_be_rounded_the_other_way(tools):
+    cases = importlib.import_module("cases")
+    codes = np.array([0x00, 0x38, 0x7E, 0xB9], np.uint8)
+    other = np.array([0x01, 0x37, 0x7E, 0xB9], np.uint8)
+    assert cases.difference(other.view("V1"), codes.view("V1")) == 0.0
+    for wrong in ([0x02, 0x38, 0x7E, 0xB9], [0x80, 0x38, 0x7E, 0xB9]):
+        assert cases.difference(np.array(wrong, np.uint8).view("V1"), codes.view("V1")) == float("inf")
+
+
 def test_a_wrong_result_and_a_broken_part_are_reported(pack, tmp_path):
     """The others run, and all of it is in the file."""
     broken = tmp_path / "gpu-check"

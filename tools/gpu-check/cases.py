@@ -25,10 +25,18 @@ def as_known(array):
     return array, str(array.dtype)
 
 
+def are_neighbours(actual, expected):
+    """Whether numbers of 8 bits, in either format, are the same or the next ones: codes are in order."""
+    a, b = actual.view(np.uint8), expected.view(np.uint8)
+    return bool(np.all((a >> 7 == b >> 7) & (np.abs(np.int16(a) - np.int16(b)) <= 1)))
+
+
 def difference(actual, expected):
     """Over the largest expected value; whole numbers and NaNs must be equal."""
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return float("inf")
+    if actual.dtype == "V1":
+        return 0.0 if are_neighbours(actual, expected) else float("inf")
     if actual.size == 0 or np.array_equal(actual, expected, equal_nan=actual.dtype.kind == "f"):
         return 0.0
     if actual.dtype.kind != "f":
