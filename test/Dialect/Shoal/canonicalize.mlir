@@ -83,3 +83,26 @@ func.func @constants_fold() -> (tensor<6xi32>, tensor<2x2xi32>, tensor<3x1xf32>)
   %5 = shoal.iota dim = 1 : tensor<3x1xf32>
   return %3, %4, %5 : tensor<6xi32>, tensor<2x2xi32>, tensor<3x1xf32>
 }
+
+// Of what is transposed for an einsum, or behind it, nothing is moved.
+// CHECK-LABEL: func @einsums_read_and_write_in_any_order(
+// CHECK-NEXT: %[[E:.*]] = shoal.einsum "acb,abd->dac" %arg0, %arg1 : (tensor<2x4x3xf32>, tensor<2x3x5xf32>) -> tensor<5x2x4xf32>
+// CHECK-NEXT: return %[[E]]
+func.func @einsums_read_and_write_in_any_order(%x: tensor<2x4x3xf32>, %y: tensor<2x3x5xf32>) -> tensor<5x2x4xf32> {
+  %t = shoal.transpose %x permutation = [2, 0, 1] : tensor<2x4x3xf32> -> tensor<3x2x4xf32>
+  %e = shoal.einsum "bac,abd->acd" %t, %y : (tensor<3x2x4xf32>, tensor<2x3x5xf32>) -> tensor<2x4x5xf32>
+  %r = shoal.transpose %e permutation = [2, 0, 1] : tensor<2x4x5xf32> -> tensor<5x2x4xf32>
+  return %r : tensor<5x2x4xf32>
+}
+
+// What others use, too, has to be there anyway.
+// CHECK-LABEL: func @transposes_with_other_users_stay(
+// CHECK: shoal.transpose
+// CHECK: shoal.einsum "ab,bc->ac"
+// CHECK: shoal.transpose
+func.func @transposes_with_other_users_stay(%x: tensor<2x3xf32>, %y: tensor<2x4xf32>) -> (tensor<3x2xf32>, tensor<3x4xf32>, tensor<4x3xf32>) {
+  %t = shoal.transpose %x permutation = [1, 0] : tensor<2x3xf32> -> tensor<3x2xf32>
+  %e = shoal.einsum "ab,bc->ac" %t, %y : (tensor<3x2xf32>, tensor<2x4xf32>) -> tensor<3x4xf32>
+  %r = shoal.transpose %e permutation = [1, 0] : tensor<3x4xf32> -> tensor<4x3xf32>
+  return %t, %e, %r : tensor<3x2xf32>, tensor<3x4xf32>, tensor<4x3xf32>
+}

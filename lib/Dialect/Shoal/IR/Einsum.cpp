@@ -202,7 +202,75 @@ OpFoldResult EinsumOp::fold(FoldAdaptor) {
   return getInputs()[0];
 }
 
+static std::string toText(const EinsumSpec &spec) {
+  auto join = [](ArrayRef<char> letters) {
+    return StringRef(letters.data(), letters.size());
+  };
+  std::string text;
+  for (const auto &input : spec.inputs)
+    text += (text.empty() ? "" : ",") + join(input).str();
+  return text + "->" + join(spec.result).str();
+}
+
+/// Whether nothing is noted of the value that the op computes, as annotations
+/// are, and `op` alone uses it.
+static bool isPassedOn(Operation *producer, Operation *op) {
+  return producer && producer->hasOneUse() &&
+         producer->getBlock() == op->getBlock() &&
+         producer->getDiscardableAttrDictionary().empty();
+}
+
+/// An einsum of what was transposed reads it in the order that it has.
+static LogicalResult readTransposed(EinsumOp op, PatternRewriter &rewriter) {
+  std::string error;
+  std::optional<EinsumSpec> spec = EinsumSpec::parse(op.getSpec(), error);
+  SmallVector<Value> inputs(op.getInputs());
+  bool isChanged = false;
+  for (auto [letters, input] : llvm::zip(spec->inputs, inputs)) {
+    auto transpose = input.getDefiningOp<TransposeOp>();
+    if (!isPassedOn(transpose, op))
+      continue;
+    SmallVector<char, 6> moved(letters.size());
+    for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))
+      moved[from] = letters[dim];
+    letters = moved;
+    input = transpose.getInput();
+    isChanged = true;
+  }
+  if (!isChanged)
+    return failure();
+  rewriter.modifyOpInPlace(op, [&] {
+    op.getInputsMutable().assign(inputs);
+    op.setSpec(toText(*spec));
+  });
+  return success();
+}
+
+/// An einsum whose result is transposed writes it in that order.
+static LogicalResult writeTransposed(EinsumOp op, PatternRewriter &rewriter) {
+  if (!op->hasOneUse())
+    return failure();
+  auto transpose = dyn_cast<TransposeOp>(*op->getUsers().begin());
+  if (!transpose || !isPassedOn(op, transpose))
+    return failure();
+  std::string error;
+  std::optional<EinsumSpec> spec = EinsumSpec::parse(op.getSpec(), error);
+  SmallVector<char, 6> letters;
+  for (int64_t dim : transpose.getPermutation())
+    letters.push_back(spec->result[dim]);
+  spec->result = letters;
+  auto einsum = EinsumOp::create(
+      rewriter, rewriter.getFusedLoc({op.getLoc(), transpose.getLoc()}),
+      transpose.getType(), toText(*spec), op.getInputs());
+  einsum->setDiscardableAttrs(transpose->getDiscardableAttrDictionary());
+  rewriter.replaceOp(transpose, einsum);
+  return success();
+}
+
 LogicalResult EinsumOp::canonicalize(EinsumOp op, PatternRewriter &rewriter) {
+  if (succeeded(readTransposed(op, rewriter)) ||
+      succeeded(writeTransposed(op, rewriter)))
+    return success();
   std::optional<SmallVector<int64_t>> permutation = findPermutation(op);
   if (!permutation || op.getType().getElementType() !=
                           tensorTypeOf(op.getInputs()[0]).getElementType())
