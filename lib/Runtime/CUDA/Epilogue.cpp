@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Epilogue.h"
-#include "KernelLibrary.h"
+#include "RowNest.h"
 
 namespace shoal::rt {
 
@@ -44,14 +44,17 @@ void applyEpilogue(const Epilogue &epilogue, const Applied &applied,
   Loops<2> loops = simplify(epilogue.loops, /*leader=*/0);
   ElementType sourceType = applied.wide ? ElementType::F32 : type;
   const void *source = applied.wide ? applied.wide : result;
-  EpilogueParameters p{nestOf(loops),
-                       static_cast<int32_t>(sourceType),
-                       static_cast<int32_t>(type),
-                       static_cast<int32_t>(epilogue.activation),
-                       source,
-                       epilogue.bias,
-                       {},
-                       result};
+  VectorOperand read{source, 0, sourceType}, written{result, 0, type};
+  VectorOperand bias{epilogue.bias, 1, type};
+  EpilogueParameters p{};
+  setRows(p, loops,
+          fitsVectors(loops, {read, written, epilogue.bias ? bias : read}));
+  p.sourceType = static_cast<int32_t>(sourceType);
+  p.type = static_cast<int32_t>(type);
+  p.activation = static_cast<int32_t>(epilogue.activation);
+  p.source = source;
+  p.bias = epilogue.bias;
+  p.result = result;
   if (!applied.scales)
     std::copy(epilogue.scales.begin(), epilogue.scales.end(), p.scales);
   auto bytes = [&](size_t operand, ElementType element) {
@@ -63,7 +66,7 @@ void applyEpilogue(const Epilogue &epilogue, const Applied &applied,
                    Access::Read};
   };
   launch(stream, SHOAL_WIDE_NAMES("shoal_epilogue").of(type),
-         blocksFor(p.nest.count, blockThreads), p,
+         blocksFor(p.rows.threads(), blockThreads), p,
          {{epilogue.bias, epilogue.bias ? bytes(1, type) : 0, Access::Read},
           scale(0),
           scale(1),
