@@ -2,9 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Epilogue.h"
+#include "../Common/Descriptor.h"
 #include "RowNest.h"
 
 namespace shoal::rt {
+
+EpilogueSpec readBiasSpec(const int64_t *desc) {
+  Descriptor reader(desc);
+  EpilogueSpec spec{nullptr, reader.number()};
+  spec.letters = reader.numbers(reader.number());
+  spec.einsum = reader.position();
+  return spec;
+}
+
+EpilogueSpec readScaledSpec(const int64_t *desc) {
+  Descriptor reader(desc);
+  EpilogueSpec spec{nullptr};
+  spec.numScales = reader.number();
+  spec.activation = reader.number();
+  spec.letters = reader.numbers(reader.number());
+  spec.einsum = reader.position();
+  return spec;
+}
 
 Epilogue makeEpilogue(const EinsumSpec &spec, int64_t activation,
                       const void *bias, const Letters &letters) {
