@@ -4,6 +4,7 @@
 #include "shoal/CostModel/ProgramCost.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/Location.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
@@ -22,7 +23,7 @@ int64_t shoal::sizeInBytes(Type type) {
 // Collectives
 //===----------------------------------------------------------------------===//
 
-static std::string describeLocation(Location loc) {
+std::string shoal::sourcePlace(Location loc) {
   auto file = loc->findInstanceOf<FileLineColLoc>();
   if (!file)
     return "";
@@ -39,7 +40,7 @@ static CollectiveCost describe(spmd::CollectiveOpInterface op) {
   cost.groupSize =
       sizeOf(op.getGroupAxes(), lookupMesh(op, op.getMeshAttr()).getMesh());
   cost.bytes = op.countBytes();
-  cost.location = describeLocation(op->getLoc());
+  cost.location = sourcePlace(op->getLoc());
   if (auto why = op->getAttrOfType<StringAttr>("why"))
     cost.reason = why.getValue();
   return cost;

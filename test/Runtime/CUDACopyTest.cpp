@@ -7,6 +7,7 @@
 #include "CUDA/Combine.h"
 #include "CUDA/Device.h"
 #include "CUDA/StridedCopy.h"
+#include "CUDAKernels/Items.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -69,6 +70,26 @@ TEST(StridedCopy, permutations_of_every_width) {
   while (std::next_permutation(order.begin(), order.end()));
 }
 
+TEST(StridedCopy, transposes_in_words) {
+  for (const std::vector<int64_t> &shape :
+       {std::vector<int64_t>{2, 132, 64}, {3, 8, 260}, {1, 300, 36}})
+    for (int64_t first : {0, 1}) { // with 1, not aligned
+      checkPermutation<int8_t, int8_t>(shape, {0, 2, 1}, ElementType::I8,
+                                       ElementType::I8, first);
+      checkPermutation<BFloat16, BFloat16>(shape, {2, 0, 1}, ElementType::BF16,
+                                           ElementType::BF16, first);
+    }
+}
+
+TEST(StridedCopy, long_rows_and_many_short_ones) {
+  checkPermutation<float, float>({2, 3, 5000}, {1, 0, 2}, ElementType::F32,
+                                 ElementType::F32);
+  checkPermutation<int8_t, int8_t>({30, 40, 3}, {1, 0, 2}, ElementType::I8,
+                                   ElementType::I8);
+  checkPermutation<float, BFloat16>({2, 3, 4004}, {1, 0, 2}, ElementType::F32,
+                                    ElementType::BF16);
+}
+
 TEST(StridedCopy, rows_that_are_not_at_whole_words) {
   for (int64_t first : {1, 2, 4})
     checkPermutation<int16_t, int16_t>({4, 5, 24}, {1, 0, 2}, ElementType::I16,
@@ -104,8 +125,8 @@ TEST(StridedCopy, boxes) {
 }
 
 template <typename T, Kind kind>
-void checkCombine(ElementType type) {
-  constexpr int64_t count = 700, parts = 3;
+void checkCombine(ElementType type, int64_t count = 700) {
+  constexpr int64_t parts = 3;
   auto in = numbered<T>(count * parts);
   std::vector<T> out(count);
   combine(type, kind, count, parts, in.data(), out.data(), stream());
@@ -126,6 +147,28 @@ TEST(Combine, rounds_and_wraps_after_every_pair) {
   checkCombine<int32_t, Kind::And>(ElementType::I32);
   checkCombine<int64_t, Kind::Or>(ElementType::I64);
   checkCombine<Bool, Kind::Min>(ElementType::I1);
+  checkCombine<float, Kind::Sum>(ElementType::F32, /*count=*/701);
+}
+
+TEST(Divisor, divides_every_index_of_31_bits) {
+  std::mt19937 engine(9);
+  auto check = [](int64_t value, uint32_t index) {
+    auto [quotient, rest] = divide(index, Divisor(value));
+    ASSERT_EQ(quotient, index / value) << index << " / " << value;
+    ASSERT_EQ(rest, index % value) << index << " % " << value;
+  };
+  for (int i = 0; i < 20000; ++i) {
+    // Of every length, and next to powers of two.
+    int64_t value = 1 + static_cast<int64_t>(engine() >> (i % 32));
+    int64_t power = int64_t(1) << (i % 33);
+    for (int64_t by :
+         {value, power, power + 1, std::max<int64_t>(power - 1, 1)})
+      for (int64_t index :
+           {int64_t(engine() & INT32_MAX), int64_t(INT32_MAX), by - 1, by,
+            INT32_MAX / by * by, INT32_MAX / by * by - 1})
+        if (index >= 0 && index <= INT32_MAX)
+          check(by, static_cast<uint32_t>(index));
+  }
 }
 
 TEST(Fill, sets_elements_of_every_width) {

@@ -33,6 +33,7 @@ endforeach()
 # other calls are made of.
 shoal_add_runtime_program(CUDARuntimeTests shoal_rt_cuda
   CUDACopyTest.cpp
+  CUDADescribeTest.cpp
   CUDAEpilogueTest.cpp
   CUDAFloat8Test.cpp
   CUDAGemmTest.cpp

@@ -285,6 +285,28 @@ TEST(Scatter, many_rows_go_to_few_places_in_order) {
   checkScatter<int32_t, Kind::Sum>(random, c, ElementType::I32, true);
 }
 
+TEST(Scatter, rows_of_whole_words) {
+  Random random{std::mt19937(7)};
+  for (int64_t columns : {4, 12, 64, 1100}) {
+    Case c{{{5, 1, true, false}, {columns, columns, false, false}},
+           {{-1, 90}, {0, 1}, {1, columns}}};
+    for (bool overwrites : {false, true}) {
+      checkScatter<float, Kind::Sum>(random, c, ElementType::F32, overwrites);
+      checkScatter<BFloat16, Kind::Sum>(random, c, ElementType::BF16,
+                                        overwrites);
+      checkScatter<double, Kind::Max>(random, c, ElementType::F64, overwrites);
+      checkScatter<int8_t, Kind::Sum>(random, c, ElementType::I8, overwrites);
+    }
+  }
+}
+
+TEST(Scatter, one_window_of_whole_words) {
+  Random random{std::mt19937(8)};
+  Case c{{{9, 4, true, false}, {40, 16, true, false}}, {{0, 4}, {1, 16}}};
+  for (int i = 0; i < 8; ++i) // clamped or not, at places of every alignment
+    checkScatter<BFloat16, Kind::Sum>(random, c, ElementType::BF16, true);
+}
+
 TEST(Scatter, many_windows_that_overlap) {
   Random random{std::mt19937(6)};
   Case inFront{{{9, 4, true, false}}, {{0, 4}, {-1, 100}}};

@@ -13,7 +13,7 @@ import shutil
 import numpy as np
 import pytest
 
-from shoal_testing import BIN, load_results, mpirun, needs_emulation, run, save_inputs
+from shoal_testing import BIN, ROOT, load_results, mpirun, needs_emulation, run, save_inputs
 
 pytestmark = needs_emulation
 
@@ -67,6 +67,16 @@ def test_assembles_for_several_gpus(tmp_path):
     ended.expect_success()
     described = run(program, "--describe").expect_success().stdout
     assert "x" in described
+
+
+def test_describe_says_how_products_are_computed(tmp_path):
+    program = tmp_path / "program"
+    source = ROOT / "test" / "Execution" / "cuda-float8.mlir"
+    run(BIN / "shoalc", source, "-o", program, "--target=cuda", "--cuda-arch=emulated").expect_success()
+    described = run(program, "--describe").expect_success().stdout
+    assert "products on emulated:" in described
+    assert "cuda-float8.mlir:30:9: [64, 128] x [128, 96], cuBLASLt in 8 bits with a scale and gelu" in described
+    assert "in bf16, not in 8 bits: sums: 100 is not a multiple of 16; a kernel for a scale" in described
 
 
 def test_a_folder_that_is_no_toolkit_is_passed_over(tmp_path, monkeypatch):

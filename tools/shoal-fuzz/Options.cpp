@@ -16,40 +16,51 @@ using llvm::StringRef;
 namespace {
 
 cl::OptionCategory category("shoal-fuzz options");
-cl::opt<std::string> seeds("seeds", cl::value_desc("A..B"), cl::init("0..199"),
-                           cl::desc("the programs to check, B included"),
-                           cl::cat(category));
-cl::opt<unsigned> jobs("jobs", cl::init(1), cl::cat(category),
-                       cl::desc("processes at a time"));
-cl::opt<unsigned> execute("execute", cl::value_desc("K"), cl::cat(category),
-                          cl::desc("also run the executable of every K-th"));
-cl::opt<bool> emulated("emulated", cl::cat(category),
-                       cl::desc("executables for CUDA on the emulated device, "
-                                "not for the CPU"));
 cl::opt<std::string>
-    launcher("launcher", cl::cat(category),
+    seeds("seeds", cl::value_desc("A..B"), cl::init("0..199"),
+          cl::desc("The random programs to check, B included (default: "
+                   "0..199)"),
+          cl::cat(category));
+cl::opt<unsigned> jobs("jobs", cl::value_desc("N"), cl::init(1),
+                       cl::cat(category),
+                       cl::desc("Processes at a time (default: 1)"));
+cl::opt<unsigned>
+    execute("execute", cl::value_desc("K"), cl::cat(category),
+            cl::desc("Also compile and run every K-th (default: 0, none)"));
+cl::opt<bool> emulated("emulated", cl::cat(category),
+                       cl::desc("With --execute: executables for CUDA on the "
+                                "emulated device, not for the CPU"));
+cl::opt<std::string>
+    launcher("launcher", cl::value_desc("command"), cl::cat(category),
              cl::init("mpirun --allow-run-as-root --oversubscribe -n"),
-             cl::desc("starts ranks; their number follows"));
+             cl::desc("With --execute: the command that starts ranks; their "
+                      "number follows (default: mpirun --allow-run-as-root "
+                      "--oversubscribe -n)"));
 cl::opt<bool>
     shrink("shrink", cl::cat(category),
-           cl::desc("write a small program for each kind of failure"));
+           cl::desc("Write a small program for each kind of failure"));
 cl::opt<std::string> outputDir("output-dir", cl::value_desc("folder"),
                                cl::init("."), cl::cat(category),
-                               cl::desc("where --shrink writes"));
-cl::opt<unsigned> maxFailures("max-failures", cl::value_desc("N"),
-                              cl::desc("stop there"), cl::cat(category));
-cl::opt<unsigned> timeout("timeout", cl::value_desc("seconds"), cl::init(300),
-                          cl::cat(category),
-                          cl::desc("a stage that takes longer hangs"));
-cl::list<std::string> without("without", cl::value_desc("name"),
-                              cl::CommaSeparated, cl::cat(category),
-                              cl::desc("leave out these generators"));
+                               cl::desc("Where --shrink writes (default: .)"));
+cl::opt<unsigned>
+    maxFailures("max-failures", cl::value_desc("N"),
+                cl::desc("Stop behind N failures (default: 0, never)"),
+                cl::cat(category));
+cl::opt<unsigned>
+    timeout("timeout", cl::value_desc("seconds"), cl::init(300),
+            cl::cat(category),
+            cl::desc("A stage that takes longer fails (default: 300)"));
+cl::list<std::string>
+    without("without", cl::value_desc("name,..."), cl::CommaSeparated,
+            cl::cat(category),
+            cl::desc("Leave out these generators of programs"));
 cl::list<std::string>
     mutate("mutate", cl::value_desc("path"), cl::cat(category),
-           cl::desc("instead, change programs of these files and folders at "
-                    "random and expect results or errors"));
+           cl::desc("Instead of --seeds: change the programs of these files "
+                    "and folders at random and expect results or errors; may "
+                    "be repeated"));
 cl::opt<bool> print("print", cl::cat(category),
-                    cl::desc("print the programs, check nothing"));
+                    cl::desc("Print the programs, check nothing"));
 
 std::string runtimeDirectory(const char *argv0) {
   static int anchor;

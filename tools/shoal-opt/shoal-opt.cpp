@@ -9,8 +9,13 @@
 #include "shoal/Target/CPU/CPUTarget.h"
 #include "shoal/Target/CUDA/CUDATarget.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
+#include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
+  // LLVM's libraries register options of every back end and pass when they are
+  // loaded. MlirOptMain registers its own below.
+  llvm::cl::HideUnrelatedOptions(
+      llvm::ArrayRef<const llvm::cl::OptionCategory *>());
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   shoal::registerShoalDialects(registry);

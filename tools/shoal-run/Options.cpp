@@ -23,9 +23,9 @@ Options parseOptions(int argc, char **argv) {
   cl::opt<std::string> entry(
       "entry", cl::value_desc("name"), cl::cat(category),
       cl::desc("The function to run (default: the only public one, or main)"));
-  cl::list<std::string> inputs("input", cl::value_desc("name=file.npy"),
-                               cl::cat(category),
-                               cl::desc("An argument's global array"));
+  cl::list<std::string> inputs(
+      "input", cl::value_desc("name=file.npy"), cl::cat(category),
+      cl::desc("An argument's global array; may be repeated"));
   cl::opt<unsigned long long> randomInputs(
       "random-inputs", cl::value_desc("seed"), cl::cat(category),
       cl::desc("Fill the inputs that are not given with random numbers"));
@@ -34,13 +34,14 @@ Options parseOptions(int argc, char **argv) {
       cl::desc("Write the results there, each to <name>.npy"));
   cl::opt<unsigned> devices(
       "devices", cl::value_desc("N"), cl::init(0), cl::cat(category),
-      cl::desc("0: run the global program on one device (default); else "
-               "partition it and run the N devices of its mesh"));
+      cl::desc("Partition the program and run the N devices of its mesh "
+               "(default: 0, run the global program on one device)"));
   cl::opt<bool> compare(
       "compare", cl::cat(category),
-      cl::desc("Run both and print the largest differences of each result"));
+      cl::desc("Run the partitioned and the global program and print the "
+               "largest difference of each result"));
   cl::opt<double> tolerance(
-      "tolerance", cl::cat(category),
+      "tolerance", cl::value_desc("number"), cl::cat(category),
       cl::desc("With --compare: the largest absolute difference allowed, "
                "relative to the result's largest magnitude (default: by type, "
                "1e-5 for f32)"));
@@ -52,19 +53,22 @@ Options parseOptions(int argc, char **argv) {
   cl::opt<int64_t> combineBytes(
       "combine-bytes", cl::value_desc("bytes"), cl::cat(category),
       cl::init(PartitionOptions().combineBytes),
-      cl::desc("The largest message that small collectives are combined to; 0 "
-               "combines none"));
+      cl::desc("The largest message that small collectives are combined to "
+               "(default: 64 KiB); 0 combines none"));
   cl::opt<int64_t> windowedEinsumBytes(
       "windowed-einsum-bytes", cl::value_desc("bytes"), cl::cat(category),
       cl::init(PartitionOptions().windowedEinsumBytes),
-      cl::desc("The largest value between an einsum and a collective to hold "
-               "whole; larger ones become loops; 0 for no loops"));
+      cl::desc("The largest value between an einsum and a collective, gathered "
+               "before or scattered behind it, to hold whole; larger ones "
+               "become loops (default: 0, no loops)"));
   cl::opt<bool> windowedEinsumOverlap(
       "windowed-einsum-overlap", cl::cat(category),
-      cl::desc("Such loops also where they hold no less"));
+      cl::desc("With --windowed-einsum-bytes: loops also where they hold no "
+               "less"));
   cl::list<std::string> customCalls(
       "custom-calls", cl::value_desc("library"), cl::cat(category),
-      cl::desc("A shared library with functions that custom_call names"));
+      cl::desc("A shared library with functions that custom_call names; may be "
+               "repeated"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shoal reference interpreter\n");
   return {program,

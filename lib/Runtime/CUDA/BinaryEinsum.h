@@ -5,7 +5,7 @@
 #define SHOAL_LIB_RUNTIME_CUDA_BINARYEINSUM_H
 
 #include "../Common/BinaryEinsum.h"
-#include "Epilogue.h"
+#include "Gemm.h"
 
 namespace shoal::rt {
 
@@ -14,6 +14,11 @@ namespace shoal::rt {
 /// of f8.
 Applied runBinary(const BinaryEinsum &einsum, const void *a, const void *b,
                   void *result, const Epilogue *epilogue = nullptr);
+
+/// How it multiplies; none for loops.
+std::optional<GemmChoice> chooseBinary(const BinaryEinsum &einsum,
+                                       const Epilogue *epilogue,
+                                       int capability);
 
 } // namespace shoal::rt
 

@@ -3,6 +3,7 @@
 
 #include "DeviceTarget.h"
 #include "../Common/Memory.h"
+#include "DescribeProducts.h"
 #include "Device.h"
 #include "KernelLibrary.h"
 #include "Matmul.h"
@@ -18,6 +19,10 @@ namespace shoal::rt {
 std::unique_ptr<Target> makeTarget() {
   return std::make_unique<DeviceTarget>(
       ProgramData{shoal_program_image, shoal_program_constants});
+}
+
+std::string DeviceTarget::describe(const Program &program) const {
+  return describeProducts(program.cuda);
 }
 
 Status DeviceTarget::prepare(World &world, const Program &program,

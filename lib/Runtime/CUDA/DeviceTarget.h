@@ -23,6 +23,7 @@ class DeviceTarget final : public Target {
 public:
   explicit DeviceTarget(ProgramData data) : data(data) {}
 
+  std::string describe(const Program &program) const override;
   Status prepare(World &world, const Program &program,
                  const Options &options) override;
   Status upload(size_t input, const Fill &fill) override;

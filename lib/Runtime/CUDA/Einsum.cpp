@@ -4,7 +4,6 @@
 // shoal_rt_einsum and those with an epilogue: from a descriptor to copies,
 // kernels and matrix products on the compute stream.
 
-#include "../Common/Descriptor.h"
 #include "../Common/RunEinsum.h"
 #include "BinaryEinsum.h"
 #include "Device.h"
@@ -94,26 +93,23 @@ extern "C" void shoal_rt_einsum_activation(const int64_t *desc, const void *in0,
 extern "C" void shoal_rt_einsum_bias(const int64_t *desc, const void *in0,
                                      const void *in1, const void *bias,
                                      void *out) {
-  Descriptor reader(desc);
-  int64_t activation = reader.number();
-  Letters letters = reader.numbers(reader.number());
-  runWithEpilogue(reader.position(), activation, letters, in0, in1, bias, out);
+  EpilogueSpec spec = readBiasSpec(desc);
+  runWithEpilogue(spec.einsum, spec.activation, spec.letters, in0, in1, bias,
+                  out);
 }
 
 extern "C" void shoal_rt_einsum_scaled(const int64_t *desc, const void *in0,
                                        const void *in1, ...) {
-  Descriptor reader(desc);
-  int64_t numScales = reader.number(), activation = reader.number();
-  Letters letters = reader.numbers(reader.number());
+  EpilogueSpec spec = readScaledSpec(desc);
   va_list arguments;
   va_start(arguments, in1);
   std::array<const void *, 2> scales = {};
-  for (int64_t i = 0; i < numScales; ++i)
+  for (int64_t i = 0; i < spec.numScales; ++i)
     scales[i] = va_arg(arguments, const void *);
   const void *bias =
-      !letters.empty() ? va_arg(arguments, const void *) : nullptr;
+      !spec.letters.empty() ? va_arg(arguments, const void *) : nullptr;
   void *out = va_arg(arguments, void *);
   va_end(arguments);
-  runWithEpilogue(reader.position(), activation, letters, in0, in1, bias, out,
-                  scales);
+  runWithEpilogue(spec.einsum, spec.activation, spec.letters, in0, in1, bias,
+                  out, scales);
 }

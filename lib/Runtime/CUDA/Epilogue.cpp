@@ -2,9 +2,28 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Epilogue.h"
-#include "KernelLibrary.h"
+#include "../Common/Descriptor.h"
+#include "RowNest.h"
 
 namespace shoal::rt {
+
+EpilogueSpec readBiasSpec(const int64_t *desc) {
+  Descriptor reader(desc);
+  EpilogueSpec spec{nullptr, reader.number()};
+  spec.letters = reader.numbers(reader.number());
+  spec.einsum = reader.position();
+  return spec;
+}
+
+EpilogueSpec readScaledSpec(const int64_t *desc) {
+  Descriptor reader(desc);
+  EpilogueSpec spec{nullptr};
+  spec.numScales = reader.number();
+  spec.activation = reader.number();
+  spec.letters = reader.numbers(reader.number());
+  spec.einsum = reader.position();
+  return spec;
+}
 
 Epilogue makeEpilogue(const EinsumSpec &spec, int64_t activation,
                       const void *bias, const Letters &letters) {
@@ -44,14 +63,17 @@ void applyEpilogue(const Epilogue &epilogue, const Applied &applied,
   Loops<2> loops = simplify(epilogue.loops, /*leader=*/0);
   ElementType sourceType = applied.wide ? ElementType::F32 : type;
   const void *source = applied.wide ? applied.wide : result;
-  EpilogueParameters p{nestOf(loops),
-                       static_cast<int32_t>(sourceType),
-                       static_cast<int32_t>(type),
-                       static_cast<int32_t>(epilogue.activation),
-                       source,
-                       epilogue.bias,
-                       {},
-                       result};
+  VectorOperand read{source, 0, sourceType}, written{result, 0, type};
+  VectorOperand bias{epilogue.bias, 1, type};
+  EpilogueParameters p{};
+  setRows(p, loops,
+          fitsVectors(loops, {read, written, epilogue.bias ? bias : read}));
+  p.sourceType = static_cast<int32_t>(sourceType);
+  p.type = static_cast<int32_t>(type);
+  p.activation = static_cast<int32_t>(epilogue.activation);
+  p.source = source;
+  p.bias = epilogue.bias;
+  p.result = result;
   if (!applied.scales)
     std::copy(epilogue.scales.begin(), epilogue.scales.end(), p.scales);
   auto bytes = [&](size_t operand, ElementType element) {
@@ -63,7 +85,7 @@ void applyEpilogue(const Epilogue &epilogue, const Applied &applied,
                    Access::Read};
   };
   launch(stream, SHOAL_WIDE_NAMES("shoal_epilogue").of(type),
-         blocksFor(p.nest.count, blockThreads), p,
+         blocksFor(p.rows.threads(), blockThreads), p,
          {{epilogue.bias, epilogue.bias ? bytes(1, type) : 0, Access::Read},
           scale(0),
           scale(1),

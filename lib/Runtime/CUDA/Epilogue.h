@@ -31,6 +31,17 @@ struct Epilogue {
   std::optional<int64_t> biasStride(int64_t size, int64_t stride) const;
 };
 
+/// What stands in front of an einsum's descriptor, see ABI.h.
+struct EpilogueSpec {
+  const int64_t *einsum;
+  int64_t activation = SHOAL_RT_NO_ACTIVATION;
+  int64_t numScales = 0;
+  /// Of the bias; empty for none.
+  Letters letters = {};
+};
+EpilogueSpec readBiasSpec(const int64_t *desc);
+EpilogueSpec readScaledSpec(const int64_t *desc);
+
 /// What of an epilogue a product has done.
 struct Applied {
   bool scales = false;

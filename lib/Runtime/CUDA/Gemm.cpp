@@ -98,12 +98,15 @@ Loops<4> withBias(const Loops<3> &calls, const Epilogue *epilogue) {
   return all;
 }
 
-enum class Ran { Nothing, Product, ProductAndEpilogue };
+/// The products as calls of cuBLASLt.
+struct MatmulCalls {
+  MatmulShape shape;
+  /// Around them.
+  Loops<3> loops;
+};
 
-/// Nothing if cuBLASLt has no such product, with or without the epilogue. Of
-/// operands of f8, the epilogue's scales are a part of the product.
-Ran runMatmuls(const Products &products, const Epilogue *epilogue,
-               cudaStream_t stream) {
+/// Of operands of f8, the epilogue's scales are a part of the product.
+MatmulCalls callsOf(const Products &products, const Epilogue *epilogue) {
   const GemmPlan &plan = products.plan;
   Loops<3> calls = products.outer;
   Loop<3> batches = takeBatches(calls);
@@ -126,6 +129,16 @@ Ran runMatmuls(const Products &products, const Epilogue *epilogue,
     shape.scales = epilogue->scales;
   if (epilogue)
     shape.epilogue = fitEpilogue(products, batches, calls, *epilogue);
+  return {shape, std::move(calls)};
+}
+
+enum class Ran { Nothing, Product, ProductAndEpilogue };
+
+/// Nothing if cuBLASLt has no such product, with or without the epilogue.
+Ran runMatmuls(const Products &products, const Epilogue *epilogue,
+               cudaStream_t stream) {
+  const GemmPlan &plan = products.plan;
+  auto [shape, calls] = callsOf(products, epilogue);
   const Matmul *matmul = Matmul::get(shape);
   if (!matmul && shape.epilogue) {
     shape.epilogue.reset();
@@ -175,26 +188,22 @@ struct PackedProducts {
   }
 };
 
+/// What is packed has no memory yet.
 PackedProducts layOut(const GemmPlan &plan, ElementType compute,
                       const GemmTensors &t) {
-  constexpr DeviceStaging::Slot slots[] = {
-      DeviceStaging::Operand0, DeviceStaging::Operand1, DeviceStaging::Result};
   const std::array<void *, 3> tensors = {const_cast<void *>(t.a),
                                          const_cast<void *>(t.b), t.c};
   PackedProducts packed{{plan, {}, {t.typeA, t.typeB, t.typeC}, {}}, {}};
   Products &products = packed.products;
   Loops<3> batch = plan.batch;
-  int64_t numBatches = iterations(batch);
   for (size_t i = 0; i < 3; ++i) {
     products.data[i] = static_cast<char *>(tensors[i]);
     if (!plan.packing[i].packed)
       continue;
+    products.data[i] = nullptr;
     if (i == kC)
       products.type[i] = compute;
     packed.copies[i] = packBatches(plan.packing[i], i, batch);
-    products.data[i] = DeviceStaging::get().as<char>(
-        slots[i],
-        numBatches * plan.packing[i].elements * sizeOf(products.type[i]));
   }
   products.outer = std::move(batch);
   products.outer.insert(products.outer.end(), plan.outer.begin(),
@@ -203,9 +212,18 @@ PackedProducts layOut(const GemmPlan &plan, ElementType compute,
   return packed;
 }
 
-void packOperands(const PackedProducts &packed, const GemmTensors &t,
+/// Takes memory for what is packed and copies the operands.
+void packOperands(PackedProducts &packed, const GemmTensors &t,
                   cudaStream_t stream) {
-  const Products &products = packed.products;
+  constexpr DeviceStaging::Slot slots[] = {
+      DeviceStaging::Operand0, DeviceStaging::Operand1, DeviceStaging::Result};
+  Products &products = packed.products;
+  int64_t numBatches = iterations(products.plan.batch);
+  for (size_t i = 0; i < 3; ++i)
+    if (packed.isPacked(i))
+      products.data[i] = DeviceStaging::get().as<char>(
+          slots[i], numBatches * products.plan.packing[i].elements *
+                        sizeOf(products.type[i]));
   for (size_t i : {0, 1})
     if (packed.isPacked(i))
       copyStrided(packed.copies[i], products.type[i], i == 0 ? t.a : t.b,
@@ -241,7 +259,7 @@ std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
                                      const Epilogue *epilogue) {
   cudaStream_t stream = Device::get().compute();
   PackedProducts packed = layOut(plan, compute, t);
-  if (!takesFloat8(packed.products))
+  if (findObstacle(packed.products, deviceCapability()))
     return std::nullopt;
   packOperands(packed, t, stream);
   alignFloat8(packed.products, stream);
@@ -253,6 +271,27 @@ std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
       ran == Ran::ProductAndEpilogue || !epilogue ||
       (!epilogue->bias && epilogue->activation == SHOAL_RT_NO_ACTIVATION);
   return Applied{.scales = true, .all = isDone};
+}
+
+GemmChoice chooseGemm(const GemmPlan &plan, ElementType compute,
+                      const GemmTensors &t, const Epilogue *epilogue,
+                      int capability) {
+  PackedProducts packed = layOut(plan, compute, t);
+  Products &products = packed.products;
+  GemmChoice choice{};
+  if (support::isFloat8(t.typeA) && support::isFloat8(t.typeB)) {
+    choice.obstacle = findObstacle(products, capability);
+    if (choice.obstacle)
+      products.type[0] = products.type[1] = widenedFloat8(products);
+  }
+  auto [shape, calls] = callsOf(products, epilogue);
+  choice.batches = shape.batches;
+  choice.calls = iterations(calls) * iterations(plan.summed);
+  for (size_t i = 0; i < 3; ++i)
+    choice.copied[i] = packed.isPacked(i);
+  choice.types = {products.type[0], products.type[1]};
+  choice.hasEpilogue = shape.epilogue.has_value();
+  return choice;
 }
 
 } // namespace shoal::rt

@@ -7,6 +7,8 @@
 #include "../Common/EinsumPlan.h"
 #include "Epilogue.h"
 
+#include <string>
+
 namespace shoal::rt {
 
 /// Enqueues the plan on the compute stream: packing of whole operands, then a
@@ -24,6 +26,25 @@ bool runGemm(const GemmPlan &plan, ElementType compute,
 std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
                                      const GemmTensors &tensors,
                                      const Epilogue *epilogue);
+
+/// What the two above do, cuBLASLt's refusals aside.
+struct GemmChoice {
+  /// In one call and beside it, in loops around calls and along sums.
+  int64_t batches, calls;
+  /// Operands and result that are copied first or last.
+  std::array<bool, 3> copied;
+  /// Of the operands as cuBLASLt takes them.
+  std::array<ElementType, 2> types;
+  /// Why operands of f8 are not multiplied in 8 bits.
+  std::optional<std::string> obstacle;
+  /// Bias and activation are part of the product.
+  bool hasEpilogue;
+};
+
+/// On a GPU of this capability, for tensors that are aligned.
+GemmChoice chooseGemm(const GemmPlan &plan, ElementType compute,
+                      const GemmTensors &tensors, const Epilogue *epilogue,
+                      int capability);
 
 } // namespace shoal::rt
 

@@ -101,7 +101,7 @@ Nest<static_cast<int>(N)> nestOf(const Loops<N> &loops) {
   nest.rank = static_cast<int32_t>(loops.size());
   nest.count = 1;
   for (size_t l = 0; l < loops.size(); ++l) {
-    nest.count *= loops[l].size;
+    nest.count = nest.count * loops[l].size;
     nest.size[l] = loops[l].size;
     for (size_t i = 0; i < N; ++i)
       nest.strides[l][i] = loops[l].strides[i];

@@ -69,9 +69,8 @@ void packAlongSums(Products &products, size_t operand, ElementType type,
   products.type[operand] = type;
 }
 
-/// Ada has them, whose capability is 8.9.
-static bool deviceHasFloat8() {
-  static const bool has = [] {
+int deviceCapability() {
+  static const int capability = [] {
     int major = 0, minor = 0, gpu = Device::get().ordinal();
     check(api.cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor,
                                      gpu),
@@ -79,24 +78,36 @@ static bool deviceHasFloat8() {
     check(api.cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor,
                                      gpu),
           "cudaDeviceGetAttribute");
-    return 10 * major + minor >= 89;
+    return 10 * major + minor;
   }();
-  return has;
+  return capability;
 }
 
 static bool isInPieces(int64_t bytes) { return bytes % piece == 0; }
 
-bool takesFloat8(const Products &products) {
+std::optional<std::string> findObstacle(const Products &products,
+                                        int capability) {
+  constexpr int ada = 89; // has them first
   const GemmPlan &plan = products.plan;
   using enum ElementType;
-  bool areE5M2 = products.type[0] == F8E5M2 && products.type[1] == F8E5M2;
-  if (areE5M2 || products.type[2] == F64 || !deviceHasFloat8())
-    return false;
-  if (plan.m % piece != 0 || plan.n % piece != 0 || plan.k % piece != 0)
-    return false;
+  if (products.type[0] == F8E5M2 && products.type[1] == F8E5M2)
+    return "both operands are f8E5M2";
+  if (products.type[2] == F64)
+    return "the result is f64";
+  if (capability < ada)
+    return "GPUs before sm_89 have none";
+  const std::pair<const char *, int64_t> sizes[] = {
+      {"rows", plan.m}, {"columns", plan.n}, {"sums", plan.k}};
+  for (auto [name, size] : sizes)
+    if (size % piece != 0)
+      return std::string(name) + ": " + std::to_string(size) +
+             " is not a multiple of " + std::to_string(piece);
   StoredMatrix stored(plan.m, plan.n, plan.c);
-  return isInPieces(stored.leading * products.widthOf(2)) &&
-         isInPieces(products.alignmentOf(2));
+  if (!isInPieces(stored.leading * products.widthOf(2)) ||
+      !isInPieces(products.alignmentOf(2)))
+    return "the result does not lie in pieces of " + std::to_string(piece) +
+           " bytes";
+  return std::nullopt;
 }
 
 void alignFloat8(Products &products, cudaStream_t stream) {
@@ -110,9 +121,13 @@ void alignFloat8(Products &products, cudaStream_t stream) {
   }
 }
 
+ElementType widenedFloat8(const Products &products) {
+  return products.type[2] == ElementType::F16 ? ElementType::F16
+                                              : ElementType::BF16;
+}
+
 void widenFloat8(Products &products, cudaStream_t stream) {
-  ElementType wide = products.type[2] == ElementType::F16 ? ElementType::F16
-                                                          : ElementType::BF16;
+  ElementType wide = widenedFloat8(products);
   for (size_t operand : {0, 1})
     packAlongSums(products, operand, wide, stream);
 }

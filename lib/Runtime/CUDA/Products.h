@@ -9,6 +9,9 @@
 #include "../Common/EinsumPlan.h"
 #include "Api.h"
 
+#include <optional>
+#include <string>
+
 namespace shoal::rt {
 
 /// A plan with whole operands packed: what the products see. Operands are 0 and
@@ -35,11 +38,19 @@ struct Products {
 void packAlongSums(Products &products, size_t operand, ElementType type,
                    cudaStream_t stream);
 
-/// Whether cuBLASLt's products of 8 bits take these, of operands of f8: on
-/// sm_89 and newer, not of two f8E5M2, with rows, columns and sums in multiples
-/// of 16 and a result in pieces of 16 bytes (cuBLAS' documentation of
-/// cublasLtMatmul).
-bool takesFloat8(const Products &products);
+/// Why cuBLASLt's products of 8 bits do not take these, of operands of f8, on a
+/// GPU of the capability (90 for 9.0); none if they do: on sm_89 and newer, not
+/// of two f8E5M2, with rows, columns and sums in multiples of 16 and a result
+/// in pieces of 16 bytes (cuBLAS' documentation of cublasLtMatmul).
+std::optional<std::string> findObstacle(const Products &products,
+                                        int capability);
+
+/// Of the GPU of this process.
+int deviceCapability();
+
+/// What operands of f8 are converted to where they are not multiplied as they
+/// are.
+ElementType widenedFloat8(const Products &products);
 
 /// Brings both operands into the form that those products ask for: dense along
 /// the sums, in pieces of 16 bytes. Operands that have it stay where they are.

@@ -21,8 +21,7 @@ namespace {
 
 class RaggedEinsum : public RaggedPlan {
 public:
-  explicit RaggedEinsum(const int64_t *desc)
-      : RaggedPlan(desc, deviceModel), stream(Device::get().compute()) {
+  explicit RaggedEinsum(const int64_t *desc) : RaggedPlan(desc, deviceModel) {
     if (!isEmpty())
       grouped = planGrouped(*this);
   }
@@ -41,7 +40,7 @@ private:
   int64_t bytesOf(Tensor tensor) const;
 
   std::optional<GroupedProduct> grouped;
-  cudaStream_t stream;
+  cudaStream_t stream = Device::get().compute();
 };
 
 /// Of a Hopper GPU, about; only ratios matter.

@@ -3,7 +3,7 @@
 
 #include "StridedCopy.h"
 #include "BoxCopy.h"
-#include "KernelLibrary.h"
+#include "RowNest.h"
 
 namespace shoal::rt {
 
@@ -40,10 +40,30 @@ static void copyWords(Loops<2> loops, int64_t width, const void *source,
     width *= count;
   }
   const char *name = SHOAL_WIDTH_NAMES("shoal_copy").of(width);
-  CopyParameters p{nestOf(loops), 0, 0, source, target};
-  launch(stream, name, blocksFor(p.nest.count, blockThreads), p,
+  CopyParameters p{};
+  setRows(p, std::move(loops), /*vectors=*/false);
+  p.source = source;
+  p.target = target;
+  launch(stream, name, blocksFor(p.rows.threads(), blockThreads), p,
          {{source, sourceBytes, Access::Read},
           {target, targetBytes, Access::Write}});
+}
+
+/// Whether everything lies at whole words of `count` elements.
+static bool isPacked(const TransposeParameters &p, int64_t width,
+                     int64_t count) {
+  auto divides = [&](int64_t number) { return number % count == 0; };
+  auto address = reinterpret_cast<uintptr_t>(p.source) |
+                 reinterpret_cast<uintptr_t>(p.target);
+  bool packed =
+      count > 1 && address % static_cast<uintptr_t>(count * width) == 0;
+  for (int64_t number :
+       {p.sourceDense, p.targetDense, p.sourceStride, p.targetStride})
+    packed = packed && divides(number);
+  for (int l = 0; l < p.nest.rank; ++l)
+    packed = packed && divides(p.nest.strides[l][0]) &&
+             divides(p.nest.strides[l][1]);
+  return packed;
 }
 
 /// Where the source is dense along one loop and the target along another, both
@@ -72,11 +92,16 @@ static bool transpose(Loops<2> loops, int64_t width, const void *source,
   for (const Loop<2> &loop : plane)
     loops.erase(std::find(loops.begin(), loops.end(), loop));
   p.nest = nestOf(loops);
-  auto tiles = [](int64_t size) {
-    return (size + transposeTile - 1) / transposeTile;
-  };
-  const char *name = SHOAL_WIDTH_NAMES("shoal_transpose").of(width);
-  int64_t blocks = tiles(p.sourceDense) * tiles(p.targetDense) * p.nest.count;
+  int64_t word =
+      std::max<int64_t>(packedBytes(static_cast<int>(width)) / width, 1);
+  bool packed = isPacked(p, width, word);
+  int64_t side = packed ? transposeTile * word : transposeTile;
+  p.tilesAcross = (p.sourceDense + side - 1) / side;
+  p.tilesDown = (p.targetDense + side - 1) / side;
+  const char *name = packed
+                         ? SHOAL_WIDTH_NAMES("shoal_transpose_packed").of(width)
+                         : SHOAL_WIDTH_NAMES("shoal_transpose").of(width);
+  int64_t blocks = p.tilesAcross * p.tilesDown * p.nest.count;
   launch(stream, name, blocksFor(blocks, 1), p,
          {{source, sourceBytes, Access::Read},
           {target, targetBytes, Access::Write}});
@@ -88,16 +113,20 @@ static void convert(const Loops<2> &loops, ElementType from, const void *source,
   if (support::isFloat(from) != support::isFloat(to))
     fatal("no conversion from " + std::string(elementTypeName(from)) + " to " +
           std::string(elementTypeName(to)));
-  CopyParameters p{nestOf(loops), static_cast<int32_t>(from),
-                   static_cast<int32_t>(to), source, target};
+  CopyParameters p{};
+  setRows(p, loops, fitsVectors(loops, {{source, 0, from}, {target, 1, to}}));
+  p.sourceType = static_cast<int32_t>(from);
+  p.targetType = static_cast<int32_t>(to);
+  p.source = source;
+  p.target = target;
   auto bytes = [&](size_t operand, ElementType type) {
     return extentOf(loops, operand) *
            static_cast<int64_t>(support::elementSize(type));
   };
-  launch(stream,
-         support::isFloat(from) ? "shoal_convert_float"
-                                : "shoal_convert_integer",
-         blocksFor(p.nest.count, blockThreads), p,
+  // Double is a GPU's slowest arithmetic.
+  ElementType widest = from == ElementType::F64 ? from : to;
+  launch(stream, SHOAL_WIDE_NAMES("shoal_convert").of(widest),
+         blocksFor(p.rows.threads(), blockThreads), p,
          {{source, bytes(0, from), Access::Read},
           {target, bytes(1, to), Access::Write}});
 }

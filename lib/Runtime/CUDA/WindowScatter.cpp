@@ -8,13 +8,16 @@
 // ways:
 //  - Windows of one element along every dimension that is indexed are the same
 //    or apart: they are sorted by where they go, and each run of equal ones is
-//    combined in order, a thread an element of the window.
+//    combined in order, a thread some elements of the window. Of windows that
+//    overwrite, the last of each run is moved in words.
 //  - A few windows that come in the order of the updates, such as the one of a
-//    dynamic_update_slice, are launched one after another.
+//    dynamic_update_slice, are launched one after another; in words, too,
+//    where they overwrite and are clamped.
 //  - Else a thread a place of the operand looks at all windows.
 
 #include "Combine.h"
 #include "Device.h"
+#include "RowNest.h"
 #include "SortLines.h"
 #include "WindowShapes.h"
 
@@ -44,14 +47,35 @@ struct Scatter {
   cudaStream_t stream;
   Touched indices, updates, inout;
 
+  bool overwrites() const { return p.kind < 0; }
+  /// The kernel for windows that are moved, whose sizes then count words.
+  const char *useMoves();
+  /// The one that combines.
+  const char *useTerms();
   void byRuns();
   void oneByOne();
   void byPlaces();
 };
 } // namespace
 
+const char *Scatter::useMoves() {
+  auto width = static_cast<int64_t>(shoal::support::elementSize(type));
+  width *= useWords(p.windows, width, updates.pointer, inout.pointer);
+  return SHOAL_WIDTH_NAMES("shoal_scatter_move").of(width);
+}
+
+const char *Scatter::useTerms() {
+  p.vectors = areWords(p.windows, vectorElements) &&
+              isVectorAligned(updates.pointer, type) &&
+              isVectorAligned(inout.pointer, type);
+  return SHOAL_WIDE_NAMES("shoal_scatter_runs").of(type);
+}
+
 void Scatter::byRuns() {
   int64_t count = p.windows.batch.count;
+  const char *kernel = overwrites() ? useMoves() : useTerms();
+  int64_t length = p.windows.rowLength;
+  p.rows = Rows(p.windows.rows(), p.vectors ? length / vectorElements : length);
   LineSorter sorter({1, count, 1}, stream);
   auto keyBytes = count * static_cast<int64_t>(sizeof(uint64_t));
   launch(stream, "shoal_scatter_keys", blocksFor(count, blockThreads),
@@ -60,8 +84,7 @@ void Scatter::byRuns() {
   SortedLines sorted = sorter.sortKeys();
   p.keys = sorted.keys;
   p.places = sorted.places;
-  launch(stream, SHOAL_WIDE_NAMES("shoal_scatter_runs").of(type),
-         blocksFor(count * p.windows.window.count, blockThreads), p,
+  launch(stream, kernel, blocksFor(p.rows.threads(), blockThreads), p,
          {updates,
           inout,
           {sorted.keys, keyBytes, Access::Read},
@@ -69,9 +92,13 @@ void Scatter::byRuns() {
 }
 
 void Scatter::oneByOne() {
+  bool moves = overwrites() && p.windows.clamps;
+  const char *kernel =
+      moves ? useMoves() : SHOAL_WIDE_NAMES("shoal_scatter_window").of(type);
+  p.rows = Rows(p.windows.outer.count, p.windows.rowLength);
+  int64_t threads = moves ? p.rows.threads() : p.windows.elementsOfOne();
   for (p.batchIndex = 0; p.batchIndex < p.windows.batch.count; ++p.batchIndex)
-    launch(stream, SHOAL_WIDE_NAMES("shoal_scatter_window").of(type),
-           blocksFor(p.windows.window.count, blockThreads), p,
+    launch(stream, kernel, blocksFor(threads, blockThreads), p,
            {indices, updates, inout});
 }
 

@@ -57,7 +57,16 @@ Windows describeWindows(const IndexedBoxes &boxes, bool clamps, bool merge,
   }
   Windows windows{};
   windows.batch = nestOf(batch);
-  windows.window = nestOf(simplify(windowLoops(boxes), /*leader=*/1));
+  Loops<2> window = simplify(windowLoops(boxes), /*leader=*/1);
+  Loop<2> row{1, {0, 0}};
+  if (!window.empty()) {
+    row = window.back();
+    window.pop_back();
+  }
+  windows.outer = nestOf(window);
+  windows.rowLength = row.size;
+  windows.rowStrides[0] = row.strides[0];
+  windows.rowStrides[1] = row.strides[1];
   if (boxes.dims().size() > maxNestLoops)
     tooManyLoops(boxes.dims().size());
   windows.rank = static_cast<int32_t>(boxes.dims().size());
@@ -70,6 +79,46 @@ Windows describeWindows(const IndexedBoxes &boxes, bool clamps, bool merge,
                        dim.stride, dim.component, batchLoopOf(dim, batch)};
   }
   return windows;
+}
+
+/// Calls use(number) for all that words divide but the row's size.
+template <typename Shapes, typename Use>
+static void forEachStride(Shapes &windows, Use use) {
+  for (int l = 0; l < windows.outer.rank; ++l)
+    for (auto &stride : windows.outer.strides[l])
+      use(stride);
+  for (int l = 0; l < windows.batch.rank; ++l) {
+    use(windows.batch.strides[l][1]);
+    use(windows.batch.strides[l][2]);
+  }
+  for (int d = 0; d < windows.rank; ++d)
+    if (windows.dims[d].component >= 0)
+      use(windows.dims[d].stride);
+}
+
+bool areWords(const Windows &windows, int64_t count) {
+  if (windows.rowStrides[0] != 1 || windows.rowStrides[1] != 1 ||
+      windows.rowLength % count != 0)
+    return false;
+  bool whole = true;
+  forEachStride(windows,
+                [&](int64_t stride) { whole = whole && stride % count == 0; });
+  return whole;
+}
+
+int64_t useWords(Windows &windows, int64_t width, const void *operand,
+                 const void *windowsTensor) {
+  auto address = reinterpret_cast<uintptr_t>(operand) |
+                 reinterpret_cast<uintptr_t>(windowsTensor);
+  int64_t count = 16 / width;
+  while (count > 1 && (address % static_cast<uintptr_t>(count * width) != 0 ||
+                       !areWords(windows, count)))
+    count /= 2;
+  if (count == 1)
+    return 1;
+  windows.rowLength /= count;
+  forEachStride(windows, [&](int64_t &stride) { stride /= count; });
+  return count;
 }
 
 bool isNothing(const IndexedBoxes &boxes) {

@@ -32,6 +32,16 @@ int64_t batchLoopOf(const IndexedBoxes::Dim &dim, const Loops<3> &batch);
 Windows describeWindows(const IndexedBoxes &boxes, bool clamps, bool merge,
                         const void *indices);
 
+/// Whether rows are dense on both sides and everything lies at whole words of
+/// `count` elements.
+bool areWords(const Windows &windows, int64_t count);
+
+/// Makes words of up to 16 bytes of elements of `width` bytes, as many as
+/// everything lies at whole words of; sizes and strides count words from then
+/// on. Returns the elements of a word.
+int64_t useWords(Windows &windows, int64_t width, const void *operand,
+                 const void *windowsTensor);
+
 /// Whether there is no window, or none has an element.
 bool isNothing(const IndexedBoxes &boxes);
 

@@ -11,87 +11,62 @@
 #define SHOAL_LIB_RUNTIME_CUDAKERNELS_ELEMENTS_H
 
 #include "../Common/Arithmetic.h"
-#include "Kernel.h"
+#include "Items.h"
 #include "Parameters.h"
 #include "shoal/Runtime/ABI.h"
 
 namespace shoal::rt {
 
-template <typename Wide, typename T>
-SHOAL_DEVICE Wide loadAs(const void *base, int64_t at) {
-  return static_cast<Wide>(widen(static_cast<const T *>(base)[at]));
-}
-
-template <typename Wide>
-SHOAL_DEVICE Wide loadElement(const void *base, int32_t type, int64_t at) {
+/// Calls f.operator()<T>() with the element type, one of those that are
+/// computed in Wide; f64 is computed in double alone.
+template <typename Wide, typename F>
+SHOAL_DEVICE auto dispatchType(int32_t type, F f) {
   if constexpr (std::is_integral_v<Wide>) {
     switch (type) {
     case SHOAL_RT_I64:
-      return loadAs<Wide, int64_t>(base, at);
+      return f.template operator()<int64_t>();
     case SHOAL_RT_I32:
-      return loadAs<Wide, int32_t>(base, at);
+      return f.template operator()<int32_t>();
     case SHOAL_RT_I16:
-      return loadAs<Wide, int16_t>(base, at);
+      return f.template operator()<int16_t>();
     case SHOAL_RT_I8:
-      return loadAs<Wide, int8_t>(base, at);
+      return f.template operator()<int8_t>();
     default:
-      return loadAs<Wide, Bool>(base, at);
+      return f.template operator()<Bool>();
     }
   } else {
     switch (type) {
-    case SHOAL_RT_F64:
-      return loadAs<Wide, double>(base, at);
     case SHOAL_RT_BF16:
-      return loadAs<Wide, BFloat16>(base, at);
+      return f.template operator()<BFloat16>();
     case SHOAL_RT_F16:
-      return loadAs<Wide, Float16>(base, at);
+      return f.template operator()<Float16>();
     case SHOAL_RT_F8E4M3FN:
-      return loadAs<Wide, Float8E4M3FN>(base, at);
+      return f.template operator()<Float8E4M3FN>();
     case SHOAL_RT_F8E5M2:
-      return loadAs<Wide, Float8E5M2>(base, at);
+      return f.template operator()<Float8E5M2>();
+    case SHOAL_RT_F64:
+      if constexpr (std::is_same_v<Wide, double>)
+        return f.template operator()<double>();
+      [[fallthrough]];
     default:
-      return loadAs<Wide, float>(base, at);
+      return f.template operator()<float>();
     }
   }
 }
 
-template <typename T, typename Wide>
-SHOAL_DEVICE void storeAs(void *base, int64_t at, Wide value) {
-  static_cast<T *>(base)[at] = convert<T>(value);
+template <typename Wide>
+SHOAL_DEVICE Wide loadElement(const void *base, int32_t type, int64_t at) {
+  return dispatchType<Wide>(type, [&]<typename T>() {
+    return static_cast<Wide>(widen(static_cast<const T *>(base)[at]));
+  });
 }
 
 template <typename Wide>
 SHOAL_DEVICE void storeElement(void *base, int32_t type, int64_t at,
                                Wide value) {
-  if constexpr (std::is_integral_v<Wide>) {
-    switch (type) {
-    case SHOAL_RT_I64:
-      return storeAs<int64_t>(base, at, value);
-    case SHOAL_RT_I32:
-      return storeAs<int32_t>(base, at, value);
-    case SHOAL_RT_I16:
-      return storeAs<int16_t>(base, at, value);
-    case SHOAL_RT_I8:
-      return storeAs<int8_t>(base, at, value);
-    default:
-      return storeAs<Bool>(base, at, value);
-    }
-  } else {
-    switch (type) {
-    case SHOAL_RT_F64:
-      return storeAs<double>(base, at, value);
-    case SHOAL_RT_BF16:
-      return storeAs<BFloat16>(base, at, value);
-    case SHOAL_RT_F16:
-      return storeAs<Float16>(base, at, value);
-    case SHOAL_RT_F8E4M3FN:
-      return storeAs<Float8E4M3FN>(base, at, value);
-    case SHOAL_RT_F8E5M2:
-      return storeAs<Float8E5M2>(base, at, value);
-    default:
-      return storeAs<float>(base, at, value);
-    }
-  }
+  dispatchType<Wide>(type, [&]<typename T>() {
+    static_cast<T *>(base)[at] = convert<T>(value);
+  });
 }
 
 /// What an element of the type would hold of the value.
@@ -130,28 +105,46 @@ SHOAL_DEVICE Wide combineWide(int32_t kind, Wide a, Wide b) {
   }
 }
 
-/// The offsets of iteration `index`. Divisions by 32-bit numbers where they do:
-/// those of 64 bits cost a GPU a hundred instructions.
-template <int N>
-SHOAL_DEVICE void locate(const Nest<N> &nest, int64_t index,
-                         int64_t (&offsets)[N]) {
-  for (int64_t &offset : offsets)
-    offset = 0;
-  bool narrow = nest.count <= INT32_MAX;
-  for (int l = nest.rank - 1; l > 0; --l) {
-    int64_t size = nest.size[l], rest;
-    if (narrow)
-      rest = static_cast<uint32_t>(index) / static_cast<uint32_t>(size);
-    else
-      rest = index / size;
-    int64_t coordinate = index - rest * size;
-    for (int i = 0; i < N; ++i)
-      offsets[i] += coordinate * nest.strides[l][i];
-    index = rest;
-  }
-  if (nest.rank > 0)
-    for (int i = 0; i < N; ++i)
-      offsets[i] += index * nest.strides[0][i];
+/// Elements that a thread takes at a time where they are dense and aligned, as
+/// one vector: an access for all of them, and one branch on the type.
+template <int count, typename Wide, typename T>
+SHOAL_DEVICE void loadVectorAs(const void *base, int64_t at,
+                               Wide (&values)[count]) {
+  struct alignas(count * sizeof(T) < 16 ? count * sizeof(T) : 16) Vector {
+    T elements[count];
+  };
+  Vector loaded =
+      *reinterpret_cast<const Vector *>(static_cast<const T *>(base) + at);
+  SHOAL_UNROLL
+  for (int i = 0; i < count; ++i)
+    values[i] = static_cast<Wide>(widen(loaded.elements[i]));
+}
+template <int count, typename Wide, typename T>
+SHOAL_DEVICE void storeVectorAs(void *base, int64_t at,
+                                const Wide (&values)[count]) {
+  struct alignas(count * sizeof(T) < 16 ? count * sizeof(T) : 16) Vector {
+    T elements[count];
+  };
+  Vector stored;
+  SHOAL_UNROLL
+  for (int i = 0; i < count; ++i)
+    stored.elements[i] = convert<T>(values[i]);
+  *reinterpret_cast<Vector *>(static_cast<T *>(base) + at) = stored;
+}
+
+template <int count, typename Wide>
+SHOAL_DEVICE void loadElements(const void *base, int32_t type, int64_t at,
+                               Wide (&values)[count]) {
+  dispatchType<Wide>(type, [&]<typename T>() {
+    loadVectorAs<count, Wide, T>(base, at, values);
+  });
+}
+template <int count, typename Wide>
+SHOAL_DEVICE void storeElements(void *base, int32_t type, int64_t at,
+                                const Wide (&values)[count]) {
+  dispatchType<Wide>(type, [&]<typename T>() {
+    storeVectorAs<count, Wide, T>(base, at, values);
+  });
 }
 
 } // namespace shoal::rt

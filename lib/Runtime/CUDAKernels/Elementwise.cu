@@ -21,17 +21,30 @@ SHOAL_KERNEL(shoal_fill_2, FillParameters) { fill<uint16_t>(p); }
 SHOAL_KERNEL(shoal_fill_4, FillParameters) { fill<uint32_t>(p); }
 SHOAL_KERNEL(shoal_fill_8, FillParameters) { fill<uint64_t>(p); }
 
+template <int count, typename Wide>
+static SHOAL_DEVICE void combineItems(const CombineParameters &p) {
+  forEachChunk(p.rows, [&](auto chunk) {
+    chunk.forEach([&](auto index) {
+      int64_t at = int64_t(index) * count;
+      Wide values[count], next[count];
+      loadElements<count>(p.in, p.type, at, values);
+      for (int64_t part = 1; part < p.parts; ++part) {
+        loadElements<count>(p.in, p.type, part * p.count + at, next);
+        SHOAL_UNROLL
+        for (int i = 0; i < count; ++i)
+          values[i] = roundTo(p.type, combineWide(p.kind, values[i], next[i]));
+      }
+      storeElements<count>(p.out, p.type, at, values);
+    });
+  });
+}
+
 template <typename Wide>
 static SHOAL_DEVICE void combineParts(const CombineParameters &p) {
-  for (int64_t i = threadInGrid(); i < p.count; i += threadsInGrid()) {
-    Wide value = loadElement<Wide>(p.in, p.type, i);
-    for (int64_t part = 1; part < p.parts; ++part)
-      value = roundTo(
-          p.type,
-          combineWide(p.kind, value,
-                      loadElement<Wide>(p.in, p.type, part * p.count + i)));
-    storeElement(p.out, p.type, i, value);
-  }
+  if (p.vectors)
+    combineItems<vectorElements, Wide>(p);
+  else
+    combineItems<1, Wide>(p);
 }
 
 SHOAL_KERNEL(shoal_combine_float, CombineParameters) { combineParts<float>(p); }
@@ -55,19 +68,38 @@ static SHOAL_DEVICE Wide activate(int32_t activation, Wide x) {
   return Wide(0.5) * x * (1 + tanh(scale * (x + cubic * x * x * x)));
 }
 
+template <int count, typename Wide>
+static SHOAL_DEVICE void runItems(const EpilogueParameters &p) {
+  Wide scales[2];
+  SHOAL_UNROLL
+  for (int i = 0; i < 2; ++i)
+    scales[i] = p.scales[i] ? *static_cast<const float *>(p.scales[i]) : 1;
+  forEachChunk(p.rows, [&](auto chunk) {
+    int64_t at[2];
+    locate(p.outer, chunk.row, at);
+    chunk.forEach([&](auto index) {
+      int64_t place = at[0] + index * count * p.strides[0];
+      Wide values[count], bias[count] = {};
+      loadElements<count>(p.source, p.sourceType, place, values);
+      if (p.bias)
+        loadElements<count>(p.bias, p.type,
+                            at[1] + index * count * p.strides[1], bias);
+      SHOAL_UNROLL
+      for (int i = 0; i < count; ++i) {
+        Wide value = values[i] * scales[0] * scales[1];
+        values[i] = activate(p.activation, p.bias ? value + bias[i] : value);
+      }
+      storeElements<count>(p.result, p.type, place, values);
+    });
+  });
+}
+
 template <typename Wide>
 static SHOAL_DEVICE void runEpilogue(const EpilogueParameters &p) {
-  for (int64_t i = threadInGrid(); i < p.nest.count; i += threadsInGrid()) {
-    int64_t at[2];
-    locate(p.nest, i, at);
-    Wide value = loadElement<Wide>(p.source, p.sourceType, at[0]);
-    for (const void *scale : p.scales)
-      if (scale)
-        value *= *static_cast<const float *>(scale);
-    if (p.bias)
-      value += loadElement<Wide>(p.bias, p.type, at[1]);
-    storeElement(p.result, p.type, at[0], activate(p.activation, value));
-  }
+  if (p.vectors)
+    runItems<vectorElements, Wide>(p);
+  else
+    runItems<1, Wide>(p);
 }
 
 SHOAL_KERNEL(shoal_epilogue_float, EpilogueParameters) {

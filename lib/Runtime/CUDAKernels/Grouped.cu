@@ -73,7 +73,7 @@ struct Tile {
   SHOAL_DEVICE void run() {
     for (int64_t g = 0; g < p.groups.count; ++g) {
       int64_t group[3];
-      locate(p.groups, g, group);
+      locate(p.groups, static_cast<uint32_t>(g), group);
       int64_t begin = boundAt(p.begins, at[2] + group[2]);
       int64_t end = boundAt(p.ends, at[2] + group[2]);
       TileProduct product = {

@@ -32,6 +32,9 @@
 /// In front of a loop over a thread's own array, which is then in registers.
 #define SHOAL_UNROLL _Pragma("unroll")
 
+/// In front of a loop whose body is long: nvcc would repeat it.
+#define SHOAL_NO_UNROLL _Pragma("unroll 1")
+
 #else
 
 #include "shoal/Runtime/EmulatedKernel.h"
@@ -40,6 +43,7 @@
 
 #define SHOAL_DEVICE inline
 #define SHOAL_UNROLL
+#define SHOAL_NO_UNROLL
 
 #define SHOAL_KERNEL(name, Parameters)                                         \
   static void name##Body(const Parameters &p);                                 \

@@ -8,7 +8,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDAKERNELS_PARAMETERS_H
 #define SHOAL_LIB_RUNTIME_CUDAKERNELS_PARAMETERS_H
 
-#include <cstdint>
+#include "Nests.h"
 
 namespace shoal::rt {
 
@@ -17,24 +17,20 @@ inline constexpr int blockThreads = 256;
 inline constexpr int warpLanes = 32;
 inline constexpr int blockWarps = blockThreads / warpLanes;
 
-/// Loops of a nest; neighbours are merged before, so that few are left.
-inline constexpr int maxNestLoops = 16;
-
-/// A nest over N operands, the last loop fastest. See Loops.h.
-template <int N>
-struct Nest {
-  int32_t rank;
-  /// The product of the sizes.
-  int64_t count;
-  int64_t size[maxNestLoops];
-  int64_t strides[maxNestLoops][N];
-};
+/// What a thread takes at a time of elements that are dense and lie at whole
+/// vectors on all sides: up to 16 bytes an access.
+inline constexpr int vectorElements = 4;
 
 /// shoal_copy_{1,2,4,8,16}: elements of that many bytes. Operand 0 is the
-/// source, operand 1 the target.
-/// shoal_convert_{float,integer}: elements of the given types.
+/// source, operand 1 the target. The innermost loop is a row.
+/// shoal_convert_*, * as of WideNames: elements of the given types. With
+/// `vectors`, rows are dense and everything lies in whole vectors, see
+/// vectorElements: a thread takes one at a time.
 struct CopyParameters {
-  Nest<2> nest;
+  Nest<2> outer;
+  Rows rows;
+  int64_t strides[2];
+  int32_t vectors;
   int32_t sourceType;
   int32_t targetType;
   const void *source;
@@ -44,9 +40,14 @@ struct CopyParameters {
 /// shoal_transpose_{1,2,4,8}: a plane of sourceDense x targetDense elements,
 /// dense along the one in the source and along the other in the target, for
 /// each iteration of the nest. The tile of a block is transposeTile wide.
+/// shoal_transpose_packed_{1,2,4}: in words of packedBytes on both sides, which
+/// everything is a multiple of; the tile is as many words wide.
 inline constexpr int transposeTile = 32;
+constexpr int packedBytes(int width) { return width == 4 ? 8 : 4; }
 struct TransposeParameters {
   Nest<2> nest;
+  /// In a plane.
+  Divisor tilesAcross, tilesDown;
   int64_t sourceDense;
   int64_t targetDense;
   /// Of targetDense in the source, of sourceDense in the target.
@@ -65,9 +66,13 @@ struct FillParameters {
 
 /// shoal_epilogue_{float,double}: result = activation(source * scales + bias),
 /// see Epilogue.h. Operand 0 of the nest is the source and the result, which
-/// may be one, operand 1 the bias. Bias and scales, of f32, may be null.
+/// may be one, operand 1 the bias. Bias and scales, of f32, may be null. Rows
+/// and `vectors` are those of CopyParameters.
 struct EpilogueParameters {
-  Nest<2> nest;
+  Nest<2> outer;
+  Rows rows;
+  int64_t strides[2];
+  int32_t vectors;
   int32_t sourceType;
   int32_t type;
   int32_t activation;
@@ -77,8 +82,11 @@ struct EpilogueParameters {
   void *result;
 };
 
-/// shoal_combine_{float,double,integer}: see Combine.h.
+/// shoal_combine_{float,double,integer}: see Combine.h. A row of the result's
+/// elements, or vectors.
 struct CombineParameters {
+  Rows rows;
+  int32_t vectors;
   int64_t count;
   int64_t parts;
   int32_t type;
@@ -93,7 +101,7 @@ struct CombineParameters {
 struct ScanParameters {
   int64_t lines;
   int64_t count;
-  int64_t inner;
+  Divisor inner;
   int32_t type;
   int32_t kind;
   int32_t exclusive;
@@ -113,8 +121,8 @@ struct ScanParameters {
 /// element had in its line.
 struct SortLines {
   int64_t lines;
-  int64_t count;
-  int64_t inner;
+  Divisor count;
+  Divisor inner;
 };
 
 /// shoal_sort_keys: the keys of a tensor, in the order of `places`, or as they
@@ -137,7 +145,8 @@ struct SortTilesParameters {
   int32_t *places;
 };
 
-/// shoal_sort_merge: merges pairs of sorted runs of `run` elements.
+/// shoal_sort_merge: merges pairs of sorted runs of `run` elements, a power of
+/// two.
 struct SortMergeParameters {
   SortLines lines;
   int64_t run;
@@ -160,7 +169,7 @@ struct SortComposeParameters {
 /// result are those at `places`.
 struct SortMoveParameters {
   SortLines lines;
-  int64_t kept;
+  Divisor kept;
   const int32_t *places;
   const void *in;
   void *out;
@@ -179,11 +188,11 @@ struct TopKParameters {
 };
 
 /// Windows, see ABI.h. The windows' tensor is walked by `batch` (strides in the
-/// indices, the operand and the windows' tensor) and within a window by
-/// `window` (strides in the operand and the windows' tensor).
+/// indices, the operand and the windows' tensor); a window is `outer` rows of
+/// rowLength elements (strides in the operand and the windows' tensor).
 struct WindowDim {
-  int64_t size;
-  int64_t windowSize;
+  Divisor size;
+  Divisor windowSize;
   int64_t windowStride;
   /// In the operand.
   int64_t stride;
@@ -194,24 +203,37 @@ struct WindowDim {
 };
 struct Windows {
   Nest<3> batch;
-  Nest<2> window;
+  Nest<2> outer;
+  int64_t rowLength;
+  int64_t rowStrides[2];
   int32_t rank;
   int32_t indexType;
   int32_t clamps;
   WindowDim dims[maxNestLoops];
   const void *indices;
+
+  /// Of all windows.
+  constexpr int64_t rows() const { return batch.count * outer.count; }
+  constexpr int64_t elementsOfOne() const { return outer.count * rowLength; }
 };
 
-/// shoal_gather_{1,2,4,8,16}
+/// shoal_gather_{1,2,4,8,16}: the rows of all windows.
 struct GatherParameters {
   Windows windows;
+  Rows rows;
   const void *in;
   void *out;
 };
 
 /// What shoal_scatter_* combine: `kind` is a Kind or -1 to overwrite.
+/// shoal_scatter_move_{1,2,4,8,16} overwrites with words, which windows,
+/// strides and keys then count: of windows in a run the last; or, without keys,
+/// the one window at batchIndex, which is clamped.
 struct ScatterParameters {
   Windows windows;
+  /// Those of the windows; with `vectors`, their items are vectors of elements.
+  Rows rows;
+  int32_t vectors;
   int32_t type;
   int32_t kind;
   const void *updates;

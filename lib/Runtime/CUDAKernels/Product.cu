@@ -9,7 +9,7 @@ using namespace shoal::rt;
 
 template <typename Wide>
 static SHOAL_DEVICE Wide term(const ProductParameters &p,
-                              const int64_t (&outer)[3], int64_t index) {
+                              const int64_t (&outer)[3], auto index) {
   int64_t at[2];
   locate(p.summed, index, at);
   Wide a = loadElement<Wide>(p.a, p.typeIn, outer[0] + at[0]);
@@ -22,14 +22,15 @@ static SHOAL_DEVICE Wide term(const ProductParameters &p,
 /// 0, also for or.
 template <typename Wide>
 static SHOAL_DEVICE void products(const ProductParameters &p) {
-  for (int64_t t = threadInGrid(); t < p.outer.count; t += threadsInGrid()) {
+  forEachItem(p.outer.count, [&](auto t) {
     int64_t at[3];
     locate(p.outer, t, at);
     Wide sum = 0;
-    for (int64_t i = 0; i < p.summed.count; ++i)
+    forEachIndex(0, 1, p.summed.count, [&](auto i) {
       sum = combineWide(p.sum, sum, term<Wide>(p, at, i));
+    });
     storeElement(p.result, p.typeOut, at[2], sum);
-  }
+  });
 }
 
 /// Neighbouring threads take neighbouring terms; their sums are combined by
@@ -41,8 +42,9 @@ static SHOAL_DEVICE void productRows(const ProductParameters &p) {
     int64_t at[3];
     locate(p.outer, t, at);
     Wide sum = 0;
-    for (int64_t i = threadInBlock(); i < p.summed.count; i += blockThreads)
+    forEachIndex(threadInBlock(), blockThreads, p.summed.count, [&](auto i) {
       sum = combineWide(p.sum, sum, term<Wide>(p, at, i));
+    });
     for (int mask = warpLanes / 2; mask > 0; mask /= 2)
       sum = combineWide(p.sum, sum, shuffleXor(sum, mask));
     if (laneInWarp() == 0)
@@ -65,38 +67,38 @@ static SHOAL_DEVICE int64_t boundAt(const RaggedParameters &p,
 }
 
 /// Coordinate of the loop `which` in iteration `index`.
-template <int N>
-static SHOAL_DEVICE int64_t coordinateOf(const Nest<N> &nest, int64_t index,
+template <int N, typename Index>
+static SHOAL_DEVICE int64_t coordinateOf(const Nest<N> &nest, Index index,
                                          int which) {
   for (int l = nest.rank - 1; l > which; --l)
-    index /= nest.size[l];
-  return index % nest.size[which];
+    index = divide(index, nest.size[l]).quotient;
+  return divide(index, nest.size[which]).rest;
 }
 
 /// The terms of one row of a group; offsets are those of the row.
 template <typename Wide>
 static SHOAL_DEVICE Wide sumRow(const RaggedParameters &p, Wide sum,
                                 int64_t in0, int64_t in1) {
-  for (int64_t i = 0; i < p.summed.count; ++i) {
+  forEachIndex(0, 1, p.summed.count, [&](auto i) {
     int64_t at[2];
     locate(p.summed, i, at);
     Wide a = loadElement<Wide>(p.in0, p.typeIn, in0 + at[0]);
     Wide b = loadElement<Wide>(p.in1, p.typeIn, in1 + at[1]);
     sum = combineWide(p.sum, sum, combineWide(p.product, a, b));
-  }
+  });
   return sum;
 }
 
 template <typename Wide>
 static SHOAL_DEVICE void ragged(const RaggedParameters &p) {
-  for (int64_t t = threadInGrid(); t < p.outer.count; t += threadsInGrid()) {
+  forEachItem(p.outer.count, [&](auto t) {
     int64_t at[3];
     locate(p.outer, t, at);
     int64_t row = p.rowLoop < 0 ? -1 : coordinateOf(p.outer, t, p.rowLoop);
     Wide result = 0;
     for (int64_t g = 0; g < p.groups.count; ++g) {
       int64_t group[3];
-      locate(p.groups, g, group);
+      locate(p.groups, static_cast<uint32_t>(g), group);
       int64_t begin = boundAt(p, p.begins, at[2] + group[2]);
       int64_t end = boundAt(p, p.ends, at[2] + group[2]);
       int64_t in0 = at[0] + group[0], in1 = at[1] + group[1];
@@ -113,7 +115,7 @@ static SHOAL_DEVICE void ragged(const RaggedParameters &p) {
                        combineWide(p.sum, result, roundTo(p.typeOut, sum)));
     }
     storeElement(p.out, p.typeOut, t, result);
-  }
+  });
 }
 
 #define SHOAL_PRODUCTS(wide, Wide)                                             \

@@ -17,8 +17,10 @@ static SHOAL_DEVICE Wide identityOf(const ScanParameters &p) {
     return p.integerIdentity;
 }
 
-static SHOAL_DEVICE int64_t lineStart(const ScanParameters &p, int64_t line) {
-  return line / p.inner * p.count * p.inner + line % p.inner;
+template <typename Index>
+static SHOAL_DEVICE int64_t lineStart(const ScanParameters &p, Index line) {
+  auto [outer, column] = divide(line, p.inner);
+  return outer * p.count * p.inner + column;
 }
 
 /// Where step `i` of a line reads and writes.
@@ -29,7 +31,7 @@ static SHOAL_DEVICE int64_t stepAt(const ScanParameters &p, int64_t i) {
 /// Neighbouring threads take neighbouring lines.
 template <typename Wide>
 static SHOAL_DEVICE void scanLines(const ScanParameters &p) {
-  for (int64_t line = threadInGrid(); line < p.lines; line += threadsInGrid()) {
+  forEachItem(p.lines, [&](auto line) {
     int64_t start = lineStart(p, line);
     Wide running = identityOf<Wide>(p);
     for (int64_t i = 0; i < p.count; ++i) {
@@ -39,7 +41,7 @@ static SHOAL_DEVICE void scanLines(const ScanParameters &p) {
           combineWide(p.kind, before, loadElement<Wide>(p.in, p.type, at));
       storeElement(p.out, p.type, at, p.exclusive ? before : running);
     }
-  }
+  });
 }
 
 /// What the lanes up to this one of the warp hold, combined.

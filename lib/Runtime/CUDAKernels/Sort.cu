@@ -8,28 +8,28 @@
 
 using namespace shoal::rt;
 
-static SHOAL_DEVICE int64_t elementOf(const SortLines &lines, int64_t line,
+template <typename Index>
+static SHOAL_DEVICE int64_t elementOf(const SortLines &lines, Index line,
                                       int64_t i) {
-  return (line / lines.inner * lines.count + i) * lines.inner +
-         line % lines.inner;
+  auto [outer, column] = divide(line, lines.inner);
+  return (outer * lines.count + i) * lines.inner + column;
 }
 
 SHOAL_KERNEL(shoal_sort_keys, SortKeysParameters) {
-  int64_t total = p.lines.lines * p.lines.count;
-  for (int64_t t = threadInGrid(); t < total; t += threadsInGrid()) {
-    int64_t line = t / p.lines.count, i = t % p.lines.count;
+  forEachItem(p.lines.lines * p.lines.count, [&](auto t) {
+    auto [line, i] = divide(t, p.lines.count);
     int64_t place = p.places ? p.places[t] : i;
     uint64_t key = orderedKey(p.in, p.type, elementOf(p.lines, line, place));
     p.keys[t] = p.descending ? ~key : key;
-  }
+  });
 }
 
-/// One step of the network: pairs at `distance`, upwards in the blocks of
-/// `size` that have an even number.
+/// One step of the network: pairs at `distance`, a power of two, upwards in the
+/// blocks of `size` that have an even number.
 static SHOAL_DEVICE void exchange(uint64_t *keys, int32_t *places, int width,
                                   int size, int distance) {
   for (int t = threadInBlock(); t < width / 2; t += blockThreads) {
-    int low = t / distance * 2 * distance + t % distance;
+    int within = t & (distance - 1), low = 2 * (t - within) + within;
     int high = low + distance;
     bool upwards = (low & size) == 0;
     bool after = keys[low] != keys[high] ? keys[low] > keys[high]
@@ -95,10 +95,10 @@ static SHOAL_DEVICE int64_t countBefore(const uint64_t *keys, int64_t count,
 /// An element goes as far behind the start of its pair of runs as there are
 /// elements before it in both. Of equal ones those of the first run are first.
 SHOAL_KERNEL(shoal_sort_merge, SortMergeParameters) {
-  int64_t count = p.lines.count, total = p.lines.lines * count;
-  for (int64_t t = threadInGrid(); t < total; t += threadsInGrid()) {
-    int64_t i = t % count, lineStart = t - i;
-    int64_t own = i / p.run * p.run, pair = i / (2 * p.run) * (2 * p.run);
+  int64_t count = p.lines.count;
+  forEachItem(p.lines.lines * count, [&](auto t) {
+    int64_t i = divide(t, p.lines.count).rest, lineStart = t - i;
+    int64_t own = i & ~(p.run - 1), pair = i & ~(2 * p.run - 1);
     bool isFirst = own == pair;
     int64_t other = isFirst ? own + p.run : pair;
     int64_t left = count - other;
@@ -109,26 +109,27 @@ SHOAL_KERNEL(shoal_sort_merge, SortMergeParameters) {
                              /*orEqual=*/!isFirst);
     p.mergedKeys[lineStart + at] = key;
     p.mergedPlaces[lineStart + at] = p.places[t];
-  }
+  });
 }
 
 SHOAL_KERNEL(shoal_sort_compose, SortComposeParameters) {
-  int64_t count = p.lines.count, total = p.lines.lines * count;
-  for (int64_t t = threadInGrid(); t < total; t += threadsInGrid())
-    p.out[t] = p.before ? p.before[t - t % count + p.places[t]] : p.places[t];
+  forEachItem(p.lines.lines * p.lines.count, [&](auto t) {
+    int64_t lineStart = t - divide(t, p.lines.count).rest;
+    p.out[t] = p.before ? p.before[lineStart + p.places[t]] : p.places[t];
+  });
 }
 
 /// Neighbouring threads write neighbouring elements of the result.
 template <typename Word>
 static SHOAL_DEVICE void moveElements(const SortMoveParameters &p) {
-  int64_t inner = p.lines.inner, total = p.lines.lines * p.kept;
-  for (int64_t t = threadInGrid(); t < total; t += threadsInGrid()) {
-    int64_t column = t % inner, row = t / inner;
-    int64_t line = row / p.kept * inner + column;
-    int64_t place = p.places[line * p.lines.count + row % p.kept];
-    static_cast<Word *>(p.out)[t] =
-        static_cast<const Word *>(p.in)[elementOf(p.lines, line, place)];
-  }
+  forEachItem(p.lines.lines * p.kept, [&](auto t) {
+    auto [row, column] = divide(t, p.lines.inner);
+    auto [outer, i] = divide(row, p.kept);
+    int64_t line = outer * p.lines.inner + column;
+    int64_t place = p.places[line * p.lines.count + i];
+    int64_t from = (outer * p.lines.count + place) * p.lines.inner + column;
+    static_cast<Word *>(p.out)[t] = static_cast<const Word *>(p.in)[from];
+  });
 }
 
 SHOAL_KERNEL(shoal_sort_move_1, SortMoveParameters) {

@@ -23,6 +23,7 @@ static SHOAL_DEVICE int64_t startOf(const Windows &windows,
 /// Of a window that is clamped, in the operand.
 static SHOAL_DEVICE int64_t beginOf(const Windows &windows, int64_t at) {
   int64_t begin = 0;
+  SHOAL_NO_UNROLL
   for (int d = 0; d < windows.rank; ++d)
     begin += startOf(windows, windows.dims[d], at) * windows.dims[d].stride;
   return begin;
@@ -31,22 +32,18 @@ static SHOAL_DEVICE int64_t beginOf(const Windows &windows, int64_t at) {
 template <typename Word>
 static SHOAL_DEVICE void gatherWords(const GatherParameters &p) {
   const Windows &windows = p.windows;
-  int64_t total = windows.batch.count * windows.window.count;
-  for (int64_t t = threadInGrid(); t < total; t += threadsInGrid()) {
-    int64_t batch[3], within[2];
-    locate(windows.batch, t / windows.window.count, batch);
-    locate(windows.window, t % windows.window.count, within);
-    int64_t from = batch[1] + beginOf(windows, batch[0]) + within[0];
-    static_cast<Word *>(p.out)[batch[2] + within[1]] =
-        static_cast<const Word *>(p.in)[from];
-  }
+  forEachChunk(p.rows, [&](auto chunk) {
+    auto [window, outer] = divide(chunk.row, windows.outer.count);
+    int64_t batch[3], begin[2];
+    locate(windows.batch, window, batch);
+    locate(windows.outer, outer, begin);
+    int64_t from = batch[1] + beginOf(windows, batch[0]) + begin[0];
+    moveChunk(chunk, static_cast<const Word *>(p.in) + from,
+              windows.rowStrides[0],
+              static_cast<Word *>(p.out) + batch[2] + begin[1],
+              windows.rowStrides[1]);
+  });
 }
-
-namespace {
-struct alignas(16) Word16 {
-  uint64_t low, high;
-};
-} // namespace
 
 SHOAL_KERNEL(shoal_gather_1, GatherParameters) { gatherWords<uint8_t>(p); }
 SHOAL_KERNEL(shoal_gather_2, GatherParameters) { gatherWords<uint16_t>(p); }
@@ -70,14 +67,14 @@ static SHOAL_DEVICE void scatterWindow(const ScatterParameters &p) {
   const Windows &windows = p.windows;
   int64_t batch[3];
   locate(windows.batch, p.batchIndex, batch);
-  for (int64_t t = threadInGrid(); t < windows.window.count;
-       t += threadsInGrid()) {
-    int64_t rest = t, place = batch[1], from = batch[2];
+  forEachItem(windows.elementsOfOne(), [&](auto rest) {
+    int64_t place = batch[1], from = batch[2];
     bool inside = true;
     for (int d = windows.rank - 1; d >= 0 && inside; --d) {
       const WindowDim &dim = windows.dims[d];
-      int64_t offset = rest % dim.windowSize, room = dim.size - offset;
-      rest /= dim.windowSize;
+      auto [next, within] = divide(rest, dim.windowSize);
+      int64_t offset = within, room = dim.size - offset;
+      rest = next;
       int64_t start = startOf(windows, dim, batch[0]);
       inside = start < room && start >= -offset;
       place += inside ? (start + offset) * dim.stride : 0;
@@ -86,13 +83,12 @@ static SHOAL_DEVICE void scatterWindow(const ScatterParameters &p) {
     if (inside)
       storeElement(p.inout, p.type, place,
                    update(p, loadElement<Wide>(p.inout, p.type, place), from));
-  }
+  });
 }
 
 SHOAL_KERNEL(shoal_scatter_keys, ScatterKeysParameters) {
   const Windows &windows = p.windows;
-  for (int64_t t = threadInGrid(); t < windows.batch.count;
-       t += threadsInGrid()) {
+  forEachItem(windows.batch.count, [&](auto t) {
     int64_t batch[3];
     locate(windows.batch, t, batch);
     bool inside = true;
@@ -104,38 +100,105 @@ SHOAL_KERNEL(shoal_scatter_keys, ScatterKeysParameters) {
       place += inside ? start * dim.stride : 0;
     }
     p.keys[t] = inside ? static_cast<uint64_t>(place) : droppedWindow;
-  }
+  });
 }
 
-/// Windows that go to the same place lie in a run; a thread takes an element of
+/// Windows that go to the same place lie in a run; a thread takes elements of
 /// the first and goes through the run.
-template <typename Wide>
-static SHOAL_DEVICE void scatterRuns(const ScatterParameters &p) {
+template <int count, typename Wide>
+static SHOAL_DEVICE void scatterItems(const ScatterParameters &p) {
   const Windows &windows = p.windows;
-  int64_t numWindows = windows.batch.count, inWindow = windows.window.count;
-  int64_t total = numWindows * inWindow;
-  for (int64_t t = threadInGrid(); t < total; t += threadsInGrid()) {
-    int64_t first = t / inWindow;
+  int64_t numWindows = windows.batch.count;
+  forEachChunk(p.rows, [&](auto chunk) {
+    auto [first, outer] = divide(chunk.row, windows.outer.count);
     uint64_t key = p.keys[first];
     if (key == droppedWindow || (first > 0 && p.keys[first - 1] == key))
-      continue;
-    int64_t within[2];
-    locate(windows.window, t % inWindow, within);
-    int64_t place = static_cast<int64_t>(key) + within[0];
-    auto value = loadElement<Wide>(p.inout, p.type, place);
-    for (int64_t w = first; w < numWindows && p.keys[w] == key; ++w) {
-      int64_t batch[3];
-      locate(windows.batch, p.places[w], batch);
-      value = update(p, value, batch[2] + within[1]);
-    }
-    storeElement(p.inout, p.type, place, value);
-  }
+      return;
+    int64_t begin[2];
+    locate(windows.outer, outer, begin);
+    begin[0] += static_cast<int64_t>(key);
+    chunk.forEach([&](auto index) {
+      int64_t place = begin[0] + index * count * windows.rowStrides[0];
+      int64_t from = begin[1] + index * count * windows.rowStrides[1];
+      Wide values[count], terms[count];
+      loadElements<count>(p.inout, p.type, place, values);
+      for (int64_t w = first; w < numWindows && p.keys[w] == key; ++w) {
+        int64_t batch[3];
+        locate(windows.batch, static_cast<uint32_t>(p.places[w]), batch);
+        loadElements<count>(p.updates, p.type, batch[2] + from, terms);
+        SHOAL_UNROLL
+        for (int i = 0; i < count; ++i)
+          values[i] = roundTo(p.type, combineWide(p.kind, values[i], terms[i]));
+      }
+      storeElements<count>(p.inout, p.type, place, values);
+    });
+  });
+}
+
+template <typename Wide>
+static SHOAL_DEVICE void scatterRuns(const ScatterParameters &p) {
+  if (p.vectors)
+    scatterItems<vectorElements, Wide>(p);
+  else
+    scatterItems<1, Wide>(p);
+}
+
+/// Window `number` of those to move, and its place; none for one that is
+/// dropped or followed by one that goes to the same place.
+struct MovedWindow {
+  int64_t window = -1, place = 0;
+};
+static SHOAL_DEVICE MovedWindow movedWindow(const ScatterParameters &p,
+                                            int64_t number) {
+  if (!p.keys)
+    return {p.batchIndex, -1};
+  uint64_t key = p.keys[number];
+  if (key == droppedWindow ||
+      (number + 1 < p.windows.batch.count && p.keys[number + 1] == key))
+    return {};
+  return {p.places[number], static_cast<int64_t>(key)};
+}
+
+template <typename Word>
+static SHOAL_DEVICE void moveWindows(const ScatterParameters &p) {
+  const Windows &windows = p.windows;
+  forEachChunk(p.rows, [&](auto chunk) {
+    auto [number, outer] = divide(chunk.row, windows.outer.count);
+    MovedWindow moved = movedWindow(p, number);
+    if (moved.window < 0)
+      return;
+    int64_t batch[3], begin[2];
+    locate(windows.batch, static_cast<uint32_t>(moved.window), batch);
+    locate(windows.outer, outer, begin);
+    int64_t place =
+        p.keys ? moved.place : batch[1] + beginOf(windows, batch[0]);
+    moveChunk(chunk, static_cast<const Word *>(p.updates) + batch[2] + begin[1],
+              windows.rowStrides[1],
+              static_cast<Word *>(p.inout) + place + begin[0],
+              windows.rowStrides[0]);
+  });
+}
+
+SHOAL_KERNEL(shoal_scatter_move_1, ScatterParameters) {
+  moveWindows<uint8_t>(p);
+}
+SHOAL_KERNEL(shoal_scatter_move_2, ScatterParameters) {
+  moveWindows<uint16_t>(p);
+}
+SHOAL_KERNEL(shoal_scatter_move_4, ScatterParameters) {
+  moveWindows<uint32_t>(p);
+}
+SHOAL_KERNEL(shoal_scatter_move_8, ScatterParameters) {
+  moveWindows<uint64_t>(p);
+}
+SHOAL_KERNEL(shoal_scatter_move_16, ScatterParameters) {
+  moveWindows<Word16>(p);
 }
 
 /// Where the window at `batch`, with batch index `index`, meets the place with
 /// the given coordinates in the operand: the offset in the windows' tensor, or
 /// -1.
-static SHOAL_DEVICE int64_t meet(const Windows &windows, int64_t index,
+static SHOAL_DEVICE int64_t meet(const Windows &windows, auto index,
                                  const int64_t *coordinates) {
   int64_t batch[3];
   locate(windows.batch, index, batch);
@@ -144,10 +207,10 @@ static SHOAL_DEVICE int64_t meet(const Windows &windows, int64_t index,
     const WindowDim &dim = windows.dims[d];
     int64_t start = startOf(windows, dim, batch[0]);
     if (dim.batchLoop >= 0) {
-      int64_t rest = index;
+      auto rest = index;
       for (int l = windows.batch.rank - 1; l > dim.batchLoop; --l)
-        rest /= windows.batch.size[l];
-      start = rest % windows.batch.size[dim.batchLoop];
+        rest = divide(rest, windows.batch.size[l]).quotient;
+      start = divide(rest, windows.batch.size[dim.batchLoop]).rest;
     }
     // Compared so that nothing overflows, whatever the index.
     if (start > coordinates[d] || start <= coordinates[d] - dim.windowSize)
@@ -163,18 +226,19 @@ static SHOAL_DEVICE int64_t meet(const Windows &windows, int64_t index,
 template <typename Wide>
 static SHOAL_DEVICE void scatterPlaces(const ScatterParameters &p) {
   const Windows &windows = p.windows;
-  for (int64_t place = threadInGrid(); place < p.operandCount;
-       place += threadsInGrid()) {
-    int64_t coordinates[maxNestLoops], rest = place;
+  forEachItem(p.operandCount, [&](auto place) {
+    int64_t coordinates[maxNestLoops];
+    auto rest = place;
     for (int d = windows.rank - 1; d >= 0; --d) {
-      coordinates[d] = rest % windows.dims[d].size;
-      rest /= windows.dims[d].size;
+      auto [quotient, coordinate] = divide(rest, windows.dims[d].size);
+      coordinates[d] = coordinate;
+      rest = quotient;
     }
     auto value = loadElement<Wide>(p.inout, p.type, place);
     bool met = false;
     int64_t last = -1, next = INT64_MAX;
     while (true) {
-      for (int64_t w = 0; w < windows.batch.count; ++w) {
+      forEachIndex(0, 1, windows.batch.count, [&](auto w) {
         int64_t from = meet(windows, w, coordinates);
         if (from > last && p.inOrder) {
           value = update(p, value, from);
@@ -182,7 +246,7 @@ static SHOAL_DEVICE void scatterPlaces(const ScatterParameters &p) {
         } else if (from > last && from < next) {
           next = from;
         }
-      }
+      });
       if (p.inOrder || next == INT64_MAX)
         break;
       value = update(p, value, next);
@@ -192,7 +256,7 @@ static SHOAL_DEVICE void scatterPlaces(const ScatterParameters &p) {
     }
     if (met)
       storeElement(p.inout, p.type, place, value);
-  }
+  });
 }
 
 #define SHOAL_SCATTERS(wide, Wide)                                             \

@@ -90,7 +90,9 @@ static constexpr Flag flags[] = {
        return std::nullopt;
      },
      "cuda"},
-    {"--describe", "", "print the inputs, the results and the mesh",
+    {"--describe", "",
+     "print the inputs, the results, the mesh and, of a program for CUDA, how "
+     "its products are computed",
      [](Options &options, std::string_view) -> Status {
        options.describe = true;
        return std::nullopt;

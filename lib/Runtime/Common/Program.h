@@ -48,9 +48,16 @@ struct CollectiveInfo {
   std::string reason;
 };
 
+/// A call that multiplies, by the name behind shoal_rt_.
+struct ProductInfo {
+  std::string call;
+  std::vector<int64_t> desc;
+  std::string loc;
+};
+
 /// What a program with the target "cuda" says beside, see docs/CUDA.md.
 struct CudaProgram {
-  /// "sm_90", ..., or "emulated".
+  /// "sm_90", "sm_80,sm_100", ..., or "emulated".
   std::string arch;
   /// The library that stands for NVIDIA's where the arch is "emulated".
   std::string emulation;
@@ -61,6 +68,8 @@ struct CudaProgram {
   size_t constantsBytes = 0;
   /// Whether products of f32 may be computed in TF32.
   bool tf32 = false;
+  /// In program order.
+  std::vector<ProductInfo> products;
 
   bool isEmulated() const { return arch == "emulated"; }
 };

@@ -123,7 +123,7 @@ int runProgram(int argc, char **argv, Target &target) {
   if (program && options && options->help)
     return printOnly(helpText(*program));
   if (program && options && options->describe)
-    return printOnly(describeText(*program));
+    return printOnly(describeText(*program) + target.describe(*program));
   World world(&argc, &argv);
   Status failed;
   if (!program)

@@ -21,6 +21,9 @@ class Target {
 public:
   virtual ~Target() = default;
 
+  /// What --describe says of the target: lines, known without a device.
+  virtual std::string describe(const Program &) const { return {}; }
+
   /// Finds the device and takes the memory of shards and arena. Nothing of a
   /// step runs if a rank fails.
   virtual Status prepare(World &world, const Program &program,

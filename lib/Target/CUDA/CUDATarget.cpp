@@ -9,6 +9,8 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -75,6 +77,16 @@ static std::string takeConstants(ModuleOp module, int64_t begin) {
   return bytes;
 }
 
+static std::vector<ProductCall> listProducts(func::FuncOp main) {
+  std::vector<ProductCall> products;
+  main.walk([&](rt::CallOp call) {
+    if (call.getCallee().contains("einsum"))
+      products.push_back({call.getCallee().str(), call.getDesc().vec(),
+                          sourcePlace(call.getLoc())});
+  });
+  return products;
+}
+
 /// Moves the kernels to a module of their own: from here on the two are lowered
 /// in different ways.
 static void takeKernels(ModuleOp module, CUDAProgram &program) {
@@ -105,6 +117,7 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
     program.description = *description;
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
     takeMemory(main, program);
+    result.products = listProducts(main);
     takeDonors(main, program.description);
     int64_t constantBytes = takeBytes(main, kConstantBytesAttr);
     result.constants =
@@ -137,6 +150,12 @@ static llvm::json::Value makeMetadata(const CUDAProgram &program,
   fields["constants_offset"] = program.program.arenaBytes - constantBytes;
   fields["constants_bytes"] = constantBytes;
   fields["tf32"] = cuda.tf32;
+  llvm::json::Array products;
+  for (const ProductCall &product : program.products)
+    products.push_back(llvm::json::Object{{"call", product.callee},
+                                          {"desc", product.desc},
+                                          {"loc", product.location}});
+  fields["products"] = std::move(products);
   if (cuda.archs.front() == kEmulated) {
     llvm::SmallString<128> path(options.runtimeDirectory);
     llvm::sys::path::append(path, "libshoal_cuda_emulation.so");

@@ -1,0 +1,107 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What --describe says of products.
+
+#include "CUDA/DescribeProducts.h"
+#include "shoal/Runtime/ABI.h"
+
+#include <gtest/gtest.h>
+
+using namespace shoal::rt;
+
+namespace {
+
+using Numbers = std::vector<int64_t>;
+
+/// "Eij,Ejk->Eik" behind the numbers of its epilogue.
+ProductInfo product(const std::string &call, const Numbers &front,
+                    int64_t typeIn, int64_t typeOut, const Numbers &sizes) {
+  Numbers desc = front;
+  desc.insert(desc.end(), {typeIn, typeOut, 4});
+  desc.insert(desc.end(), sizes.begin(), sizes.end());
+  desc.insert(desc.end(), {2, 3, 0, 1, 2, 3, 0, 2, 3, 3, 0, 1, 3});
+  return {call, desc, "f.mlir:3:8"};
+}
+
+/// The lines behind the first.
+std::string describe(const ProductInfo &info, const std::string &archs,
+                     bool tf32 = false) {
+  CudaProgram program;
+  program.arch = archs;
+  program.tf32 = tf32;
+  program.products = {info};
+  std::string text = describeProducts(program);
+  EXPECT_TRUE(text.starts_with("products on " + archs + ":\n"));
+  return text.substr(text.find('\n') + 1);
+}
+
+TEST(DescribeProducts, nothing_of_no_products) {
+  EXPECT_EQ(describeProducts({}), "");
+}
+
+TEST(DescribeProducts, floats) {
+  ProductInfo f32 =
+      product("einsum", {}, SHOAL_RT_F32, SHOAL_RT_F32, {8, 64, 128, 96});
+  EXPECT_EQ(describe(f32, "sm_80,sm_90"),
+            "  f.mlir:3:8: 8 times [64, 128] x [128, 96], cuBLASLt in f32\n");
+  EXPECT_EQ(describe(f32, "sm_90", /*tf32=*/true),
+            "  f.mlir:3:8: 8 times [64, 128] x [128, 96], cuBLASLt in TF32\n");
+}
+
+TEST(DescribeProducts, integers_are_loops) {
+  EXPECT_EQ(describe(product("einsum", {}, SHOAL_RT_I32, SHOAL_RT_I32,
+                             {1, 64, 128, 96}),
+                     "sm_90"),
+            "  f.mlir:3:8: i32, a loop kernel\n");
+}
+
+TEST(DescribeProducts, bias_and_activation) {
+  // The letters of the bias: one for each column, or for each row.
+  ProductInfo columns = product("einsum_bias", {SHOAL_RT_RELU, 1, 3},
+                                SHOAL_RT_F32, SHOAL_RT_F32, {1, 64, 128, 96});
+  EXPECT_EQ(describe(columns, "sm_90"),
+            "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in f32 with bias "
+            "and relu\n");
+  ProductInfo rows = product("einsum_bias", {SHOAL_RT_GELU, 1, 1}, SHOAL_RT_F32,
+                             SHOAL_RT_F32, {1, 64, 128, 96});
+  EXPECT_EQ(describe(rows, "sm_90"),
+            "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in f32; a kernel "
+            "for bias and gelu\n");
+}
+
+TEST(DescribeProducts, eight_bits) {
+  ProductInfo scaled =
+      product("einsum_scaled", {2, SHOAL_RT_RELU, 1, 3}, SHOAL_RT_F8E4M3FN,
+              SHOAL_RT_BF16, {1, 64, 128, 96});
+  EXPECT_EQ(describe(scaled, "sm_90"),
+            "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in 8 bits with two "
+            "scales, bias and relu\n");
+  EXPECT_EQ(describe(scaled, "sm_80,sm_90,sm_100"),
+            "  f.mlir:3:8: on sm_80: [64, 128] x [128, 96], cuBLASLt in bf16, "
+            "not in 8 bits: GPUs before sm_89 have none; a kernel for two "
+            "scales, bias and relu\n"
+            "  f.mlir:3:8: on sm_90, sm_100: [64, 128] x [128, 96], cuBLASLt "
+            "in 8 bits with two scales, bias and relu\n");
+  // To a result of f32, cuBLASLt adds a bias of bf16.
+  ProductInfo wide = product("einsum_scaled", {1, SHOAL_RT_NO_ACTIVATION, 1, 3},
+                             SHOAL_RT_F8E4M3FN, SHOAL_RT_F32, {1, 64, 128, 96});
+  EXPECT_EQ(describe(wide, "sm_90"),
+            "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in 8 bits with a "
+            "scale; a kernel for bias\n");
+}
+
+TEST(DescribeProducts, eight_bits_that_are_converted) {
+  EXPECT_EQ(describe(product("einsum", {}, SHOAL_RT_F8E4M3FN, SHOAL_RT_F16,
+                             {1, 64, 100, 96}),
+                     "sm_90"),
+            "  f.mlir:3:8: [64, 100] x [100, 96], cuBLASLt in f16, not in 8 "
+            "bits: sums: 100 is not a multiple of 16\n");
+  EXPECT_EQ(describe(product("einsum", {}, SHOAL_RT_F8E5M2, SHOAL_RT_F32,
+                             {1, 64, 128, 96}),
+                     "sm_90"),
+            "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in bf16, not in 8 "
+            "bits: both operands are f8E5M2\n");
+}
+
+} // namespace

@@ -1,0 +1,172 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Options.h"
+
+#include "mlir/IR/AsmState.h"
+#include "mlir/IR/MLIRContext.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/WithColor.h"
+
+using namespace llvm;
+using shoal::Emit;
+using shoal::Target;
+
+namespace {
+
+cl::OptionCategory category("shoalc options");
+cl::OptionCategory debugging("Options to look inside (MLIR)",
+                             "--help-hidden lists the others of MLIR.");
+
+static_assert(shoal::kDefaultCombineBytes == 64 << 10 &&
+                  shoal::kDefaultMaxReplicatedBytes == 1 << 30,
+              "the texts below name the defaults");
+
+struct CommandLine {
+  cl::opt<std::string> input{cl::Positional, cl::Required, cl::desc("IN.mlir"),
+                             cl::cat(category)};
+  cl::opt<std::string> output{"o", cl::value_desc("file"), cl::cat(category),
+                              cl::desc("The file to write; - for stdout where "
+                                       "--emit writes text")};
+  cl::opt<std::string> entry{
+      "entry", cl::value_desc("name"), cl::cat(category),
+      cl::desc("The function to compile (default: the only public one)")};
+  cl::opt<Target> target{
+      "target", cl::desc("What to compile for (default: cpu)"),
+      cl::init(Target::CPU), cl::cat(category),
+      cl::values(clEnumValN(Target::CPU, "cpu", "CPUs and MPI"),
+                 clEnumValN(Target::CUDA, "cuda", "NVIDIA GPUs and NCCL"))};
+  cl::list<std::string> cudaArch{
+      "cuda-arch", cl::value_desc("sm_N,..."), cl::CommaSeparated,
+      cl::cat(category),
+      cl::desc("With --target=cuda: the GPUs that kernels are assembled for "
+               "(default: sm_90); newer ones take PTX. emulated: a device for "
+               "tests without a GPU")};
+  cl::opt<bool> tf32{
+      "tf32", cl::cat(category),
+      cl::desc("With --target=cuda: compute matrix products of f32 in TF32, "
+               "whose mantissa has 10 bits (default: in f32)")};
+  cl::opt<Emit> emit{
+      "emit", cl::desc("What to write (default: exe)"),
+      cl::init(Emit::Executable), cl::cat(category),
+      cl::values(
+          clEnumValN(Emit::Executable, "exe", "An executable, for mpirun -n N"),
+          clEnumValN(Emit::Shared, "shared",
+                     "A shared library, for the package shoal and other "
+                     "MPI programs"),
+          clEnumValN(Emit::Spmd, "spmd", "The partitioned program, as MLIR"),
+          clEnumValN(Emit::Report, "report",
+                     "An HTML page: the program, its collectives and "
+                     "memory"),
+          clEnumValN(Emit::Summary, "summary",
+                     "Collectives, arithmetic and memory, as text"))};
+  cl::opt<int64_t> combineBytes{
+      "combine-bytes", cl::value_desc("bytes"), cl::cat(category),
+      cl::init(shoal::PartitionOptions().combineBytes),
+      cl::desc("The largest message that small collectives are combined to "
+               "(default: 64 KiB); 0 combines none")};
+  cl::opt<int64_t> maxReplicatedBytes{
+      "max-replicated-bytes", cl::value_desc("bytes"), cl::cat(category),
+      cl::init(shoal::PartitionOptions().maxReplicatedBytes),
+      cl::desc("The largest split value that may be gathered whole on every "
+               "device although no annotation asks for it (default: 1 GiB); "
+               "negative for any")};
+  cl::list<std::string> allowReplicated{
+      "allow-replicated", cl::value_desc("name,..."), cl::CommaSeparated,
+      cl::cat(category),
+      cl::desc("Values that may be gathered whole however large")};
+  cl::opt<int64_t> windowedEinsumBytes{
+      "windowed-einsum-bytes", cl::value_desc("bytes"), cl::cat(category),
+      cl::init(shoal::PartitionOptions().windowedEinsumBytes),
+      cl::desc("The largest value between an einsum and a collective, gathered "
+               "before or scattered behind it, to hold whole; larger ones "
+               "become loops (default: 0, no loops)")};
+  cl::opt<bool> windowedEinsumOverlap{
+      "windowed-einsum-overlap", cl::cat(category),
+      cl::desc("With --windowed-einsum-bytes: loops also where they hold no "
+               "less, for targets that send in the background")};
+  cl::list<std::string> link{
+      "link", cl::value_desc("file"), cl::cat(category),
+      cl::desc("An object, archive or shared library with functions that "
+               "custom_call names; may be repeated")};
+  cl::opt<std::string> stats{
+      "stats", cl::value_desc("file.json"), cl::cat(category),
+      cl::desc("Write collectives, arithmetic and memory there, as JSON")};
+  cl::opt<std::string> saveTemps{
+      "save-temps", cl::value_desc("folder"), cl::cat(category),
+      cl::desc("Leave what is made on the way there")};
+};
+
+} // namespace
+
+/// LLVM's own option --stats gives its name to ours.
+static void releaseOption(StringRef name) {
+  auto &options = cl::getRegisteredOptions();
+  if (auto option = options.find(name); option != options.end())
+    option->second->removeArgument();
+}
+
+static void registerMLIROptions() {
+  mlir::registerAsmPrinterCLOptions();
+  mlir::registerMLIRContextCLOptions();
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+}
+
+/// LLVM's libraries register options of every back end and pass when they are
+/// loaded.
+static void hideOptions() {
+  auto &options = cl::getRegisteredOptions();
+  for (StringRef name :
+       {"mlir-timing", "mlir-print-ir-after-all", "mlir-print-ir-after-change",
+        "mlir-print-ir-tree-dir", "mlir-pass-pipeline-crash-reproducer"})
+    options.lookup(name)->addCategory(debugging);
+  cl::HideUnrelatedOptions({&category, &debugging});
+  for (auto &[name, option] : options)
+    if (name.starts_with("mlir-") &&
+        option->getOptionHiddenFlag() == cl::ReallyHidden)
+      option->setHiddenFlag(cl::Hidden);
+}
+
+/// The folder lib beside the folder of this executable.
+static std::string findRuntimeDirectory(const char *argv0) {
+  static int anchor;
+  SmallString<128> path(sys::fs::getMainExecutable(argv0, &anchor));
+  sys::path::remove_filename(path);
+  sys::path::remove_filename(path);
+  sys::path::append(path, "lib");
+  return path.str().str();
+}
+
+std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
+                                                                  char **argv) {
+  registerMLIROptions();
+  releaseOption("stats");
+  CommandLine line;
+  hideOptions();
+  cl::ParseCommandLineOptions(argc, argv, "Shoal compiler\n");
+  if ((line.emit == Emit::Executable || line.emit == Emit::Shared) &&
+      line.output.empty()) {
+    WithColor::error(errs(), "shoalc")
+        << "expected the file to write: -o FILE\n";
+    return std::nullopt;
+  }
+  DriverOptions options{line.input, line.output, line.stats,
+                        line.entry, line.emit,   line.target,
+                        {},         {},          {}};
+  options.partition = {line.combineBytes, line.maxReplicatedBytes,
+                       std::vector<std::string>(line.allowReplicated),
+                       line.windowedEinsumBytes, line.windowedEinsumOverlap};
+  options.files.shared = line.emit == Emit::Shared;
+  options.files.runtimeDirectory = findRuntimeDirectory(argv[0]);
+  options.files.saveTempsDirectory = line.saveTemps;
+  options.files.linkedFiles = line.link;
+  if (!line.cudaArch.empty())
+    options.cuda.archs = line.cudaArch;
+  options.cuda.tf32 = line.tf32;
+  return options;
+}
