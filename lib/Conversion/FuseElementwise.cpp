@@ -3,6 +3,7 @@
 
 // The pass --shoal-fuse-elementwise.
 
+#include "TensorReads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -29,8 +30,8 @@ static int64_t countCheapOps(linalg::GenericOp op) {
   int64_t count = 0;
   for (Operation &nested : op.getBody()->without_terminator()) {
     if (isa<math::MathDialect>(nested.getDialect()) ||
-        isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
-            arith::RemSIOp, arith::RemUIOp>(nested))
+        isa<tensor::ExtractOp, arith::DivFOp, arith::RemFOp, arith::DivSIOp,
+            arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(nested))
       return -1;
     if (!isa<linalg::IndexOp>(nested) &&
         !nested.hasTrait<OpTrait::ConstantLike>())
@@ -65,6 +66,20 @@ static bool isFirstUser(Operation *user, Operation *producer) {
   });
 }
 
+/// Whether what the producer reads through indices may as well be read at the
+/// consumer's place, in the consumer's order.
+static bool canReadLater(linalg::GenericOp producer, OpOperand &operand) {
+  auto consumer = cast<linalg::GenericOp>(operand.getOwner());
+  SmallVector<Value> tensors = shoal::extractedTensors(producer);
+  return tensors.empty() ||
+         (!consumer.hasDynamicShape() &&
+          shoal::keepsLastDim(consumer,
+                              consumer.getMatchingIndexingMap(&operand)) &&
+          llvm::none_of(tensors, [&](Value tensor) {
+            return shoal::mayBeWrittenBetween(tensor, producer, consumer);
+          }));
+}
+
 static bool shouldFuse(OpOperand &operand) {
   auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand.getOwner());
@@ -75,7 +90,8 @@ static bool shouldFuse(OpOperand &operand) {
   if (onlyMoves(producer) || isCheap(producer))
     return readsOnce(operand) || onlyMoves(producer) ||
            countCheapOps(producer) <= 1;
-  return readsOnce(operand) && isFirstUser(consumer, producer);
+  return readsOnce(operand) && isFirstUser(consumer, producer) &&
+         canReadLater(producer, operand);
 }
 
 /// Merges what the bodies that were fused have in common: without it, a value

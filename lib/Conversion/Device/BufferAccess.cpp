@@ -3,6 +3,7 @@
 
 #include "BufferAccess.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -23,6 +24,10 @@ std::optional<SmallVector<BufferAccess>> shoal::accessesOf(Operation *op) {
     accesses.push_back({BufferRange::of(effect.getValue()),
                         !isa<MemoryEffects::Read>(effect.getEffect())});
   }
+  for (Region &region : op->getRegions())
+    region.walk([&](memref::LoadOp load) {
+      accesses.push_back({BufferRange::of(load.getMemref()), false});
+    });
   return accesses;
 }
 

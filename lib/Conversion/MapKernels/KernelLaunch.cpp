@@ -2,17 +2,27 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KernelLaunch.h"
+#include "CapturedLoads.h"
 #include "KernelEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace shoal;
+
+/// What the nest's accesses are to.
+static SmallVector<Value> findAccessed(linalg::GenericOp op) {
+  SmallVector<Value> values(op->getOperands());
+  for (CapturedLoad &load : findCapturedLoads(op))
+    values.push_back(load.op.getMemref());
+  return values;
+}
 
 SmallVector<KernelBuffer> shoal::collectBuffers(linalg::GenericOp op,
                                                 const LoopNest &nest) {
   std::map<unsigned, KernelBuffer> buffers;
   for (auto [operand, access] :
-       llvm::zip_equal(op->getOperands(), nest.accesses)) {
+       llvm::zip_equal(findAccessed(op), nest.accesses)) {
     if (!access.isTouched())
       continue;
     unsigned argument = cast<BlockArgument>(operand).getArgNumber();
@@ -106,7 +116,7 @@ void shoal::emitKernel(gpu::GPUFuncOp kernel, linalg::GenericOp op,
       builder.clone(constant, mapping);
   gpu::ReturnOp::create(builder, op.getLoc());
   KernelEmitter::Values buffers;
-  for (Value operand : op->getOperands()) {
+  for (Value operand : findAccessed(op)) {
     const auto *found =
         llvm::find_if(launch.buffers, [&](const KernelBuffer &buffer) {
           return operand == func.getArgument(buffer.argument);
@@ -117,4 +127,8 @@ void shoal::emitKernel(gpu::GPUFuncOp kernel, linalg::GenericOp op,
   }
   KernelEmitter emitter(op, nest, launch.schedule, kernel, buffers, mapping);
   emitShape(emitter);
+  // What only led to the address of a captured load.
+  IRRewriter rewriter(kernel.getContext());
+  if (buffers.size() != op->getNumOperands())
+    (void)runRegionDCE(rewriter, kernel.getBody());
 }
