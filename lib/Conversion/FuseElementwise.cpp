@@ -94,6 +94,56 @@ static bool shouldFuse(OpOperand &operand) {
          canReadLater(producer, operand);
 }
 
+/// Bytes of the tensor; nothing where a size is not known.
+static std::optional<int64_t> countBytes(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.getElementType().isIntOrFloat())
+    return 0;
+  if (!type.hasStaticShape())
+    return std::nullopt;
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// Whether the use says no more than a shape.
+static bool isShape(OpOperand &use) {
+  auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+  return user && user.isDpsInit(&use) &&
+         !user.payloadUsesValueFromOperand(&use);
+}
+
+/// Whether the producer broadcasts or converts, each use may do that for itself
+/// and reads no more than it would if the first one stored the value.
+static bool isBetterComputedAgain(linalg::GenericOp producer) {
+  int64_t ops = countCheapOps(producer);
+  if (producer.getNumResults() != 1 || ops < 0 || ops > 1 ||
+      !producer.getMatchingIndexingMap(producer.getDpsInitOperand(0))
+           .isIdentity())
+    return false;
+  int64_t read = 0;
+  for (OpOperand *input : producer.getDpsInputOperands()) {
+    ArrayRef<AffineExpr> places =
+        producer.getMatchingIndexingMap(input).getResults();
+    std::optional<int64_t> bytes = countBytes(input->get());
+    // What is read across is better moved once.
+    if (!bytes || !std::is_sorted(places.begin(), places.end(),
+                                  [](AffineExpr a, AffineExpr b) {
+                                    auto first = dyn_cast<AffineDimExpr>(a);
+                                    auto second = dyn_cast<AffineDimExpr>(b);
+                                    return first && second &&
+                                           first.getPosition() <
+                                               second.getPosition();
+                                  }))
+      return false;
+    read += *bytes;
+  }
+  std::optional<int64_t> stored = countBytes(producer.getResult(0));
+  return stored && read <= *stored &&
+         llvm::all_of(producer->getUses(), [](OpOperand &use) {
+           return isShape(use) || shouldFuse(use);
+         });
+}
+
 /// Merges what the bodies that were fused have in common: without it, a value
 /// that is used twice in each of n steps would be computed 2^n times.
 static void shareSubexpressions(PatternRewriter &rewriter,
@@ -124,7 +174,9 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       if (!shouldFuse(operand))
         continue;
       Operation *producer = operand.get().getDefiningOp();
-      bool computesAll = readsOnce(operand);
+      bool computesAll =
+          readsOnce(operand) &&
+          !isBetterComputedAgain(cast<linalg::GenericOp>(producer));
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
           linalg::fuseElementwiseOps(rewriter, &operand);
       if (failed(fused))

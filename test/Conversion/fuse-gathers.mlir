@@ -74,16 +74,40 @@ func.func @batched_windows(%x: tensor<5x6x8xf32>, %starts: tensor<5xi32>) -> ten
 
 // -----
 
-// Two readers, of which each would read the rows; a reader that would read
-// them across; one that reads each row several times.
+// Two readers each read rows of 256 bytes for themselves, but not of 4.
+// CHECK-LABEL: func.func @two_readers
+// CHECK-NOT: rt.call
+// CHECK-COUNT-2: tensor.extract
+// CHECK-LABEL: func.func @two_readers_of_elements
+// CHECK: rt.call "gather"
+// CHECK-NOT: tensor.extract
+func.func @two_readers(%x: tensor<40x64xf32>, %rows: tensor<32xi32>) -> (tensor<32x64xf32>, tensor<64xf32>) {
+  %0 = shoal.gather %x, %rows offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1
+      slice_sizes = [1, 64] : (tensor<40x64xf32>, tensor<32xi32>) -> tensor<32x64xf32>
+  %1 = math.exp %0 : tensor<32x64xf32>
+  %2 = shoal.reduce max %0 dims = [0] : tensor<32x64xf32> -> tensor<64xf32>
+  return %1, %2 : tensor<32x64xf32>, tensor<64xf32>
+}
+func.func @two_readers_of_elements(%x: tensor<40xf32>, %rows: tensor<32xi32>) -> (tensor<32xf32>, tensor<f32>) {
+  %0 = shoal.gather %x, %rows offset_dims = [] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1
+      slice_sizes = [1] : (tensor<40xf32>, tensor<32xi32>) -> tensor<32xf32>
+  %1 = math.exp %0 : tensor<32xf32>
+  %2 = shoal.reduce max %0 dims = [0] : tensor<32xf32> -> tensor<f32>
+  return %1, %2 : tensor<32xf32>, tensor<f32>
+}
+
+// -----
+
+// A reader that is no loop beside one that is; one that would read the rows
+// across; one that reads each row several times.
 // CHECK-LABEL: func.func @other_readers
 // CHECK-COUNT-3: rt.call "gather"
 // CHECK-NOT: tensor.extract
 func.func @other_readers(%x: tensor<40x64xf32>, %y: tensor<40x64xf32>, %z: tensor<40x64xf32>, %rows: tensor<32xi32>)
-    -> (tensor<32xf32>, tensor<64xf32>, tensor<64x32xf32>, tensor<3x32x64xf32>) {
+    -> (tensor<32x64xf32>, tensor<64xf32>, tensor<64x32xf32>, tensor<3x32x64xf32>) {
   %0 = shoal.gather %x, %rows offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1
       slice_sizes = [1, 64] : (tensor<40x64xf32>, tensor<32xi32>) -> tensor<32x64xf32>
-  %1 = shoal.reduce max %0 dims = [1] : tensor<32x64xf32> -> tensor<32xf32>
+  %1 = shoal.cumulative sum %0 dim = 0 : tensor<32x64xf32>
   %2 = shoal.reduce max %0 dims = [0] : tensor<32x64xf32> -> tensor<64xf32>
   %3 = shoal.gather %y, %rows offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1
       slice_sizes = [1, 64] : (tensor<40x64xf32>, tensor<32xi32>) -> tensor<32x64xf32>
@@ -91,7 +115,7 @@ func.func @other_readers(%x: tensor<40x64xf32>, %y: tensor<40x64xf32>, %z: tenso
   %5 = shoal.gather %z, %rows offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1
       slice_sizes = [1, 64] : (tensor<40x64xf32>, tensor<32xi32>) -> tensor<32x64xf32>
   %6 = shoal.broadcast_in_dim %5 dims = [1, 2] : tensor<32x64xf32> -> tensor<3x32x64xf32>
-  return %1, %2, %4, %6 : tensor<32xf32>, tensor<64xf32>, tensor<64x32xf32>, tensor<3x32x64xf32>
+  return %1, %2, %4, %6 : tensor<32x64xf32>, tensor<64xf32>, tensor<64x32xf32>, tensor<3x32x64xf32>
 }
 
 // -----

@@ -13,7 +13,7 @@
 // RUN: diff -r %t/backward %t/expected
 // RUN: shoal-opt %s --shoal-lower-to-cuda | FileCheck %s
 
-// Read across, read twice, and of a length that nothing else says.
+// Of a length that nothing else says, read across, read by a call.
 // CHECK-COUNT-3: rt.call "gather"
 // CHECK-NOT: rt.call "gather"
 // CHECK: gpu.module
@@ -22,7 +22,7 @@ func.func @f(%x: tensor<24x64xi32>, %odd: tensor<5x3x7xi32>, %seeds: tensor<20xi
     -> (tensor<10x64xbf16>, tensor<10x64xf16>, tensor<5x64xi64>, tensor<4x64xi8>, tensor<1x64xf64>, tensor<20x64xi1>,
         tensor<10x64xi1>, tensor<20x64xf32>, tensor<20xi32>, tensor<i32>, tensor<10x7xi32>, tensor<5x4xi32>,
         tensor<5x4xi32>, tensor<5x2x7xi32>, tensor<7x9xi32>, tensor<20x64xi32>, tensor<64x20xi32>, tensor<64xi32>,
-        tensor<20xi32>) {
+        tensor<20x64xi32>, tensor<64xi32>, tensor<20x64xi32>) {
   %fifty = arith.constant dense<50> : tensor<20xi32>
   %rows = arith.remsi %seeds, %fifty : tensor<20xi32>
   %nine = arith.constant dense<9> : tensor<24x64xi32>
@@ -128,15 +128,20 @@ func.func @f(%x: tensor<24x64xi32>, %odd: tensor<5x3x7xi32>, %seeds: tensor<20xi
   %across0 = arith.addi %g12, %g12 : tensor<20x64xi32>
   %across = shoal.transpose %across0 permutation = [1, 0] : tensor<20x64xi32> -> tensor<64x20xi32>
 
-  // Two readers.
-  %g13 = shoal.gather %x, %rows offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0]
+  // Two readers, which each read the rows; two of which one is no loop.
+  %own = arith.muli %x, %small : tensor<24x64xi32>
+  %g13 = shoal.gather %own, %rows offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0]
       index_vector_dim = 1 slice_sizes = [1, 64] : (tensor<24x64xi32>, tensor<20xi32>) -> tensor<20x64xi32>
-  %once = shoal.reduce max %g13 dims = [0] : tensor<20x64xi32> -> tensor<64xi32>
-  %twice = shoal.reduce max %g13 dims = [1] : tensor<20x64xi32> -> tensor<20xi32>
+  %column = shoal.reduce max %g13 dims = [0] : tensor<20x64xi32> -> tensor<64xi32>
+  %double = arith.addi %g13, %g13 : tensor<20x64xi32>
+  %g14 = shoal.gather %x, %rows offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0]
+      index_vector_dim = 1 slice_sizes = [1, 64] : (tensor<24x64xi32>, tensor<20xi32>) -> tensor<20x64xi32>
+  %once = shoal.reduce max %g14 dims = [0] : tensor<20x64xi32> -> tensor<64xi32>
+  %running = shoal.cumulative sum %g14 dim = 0 : tensor<20x64xi32>
   return %bf16, %max, %prod, %min, %sum, %not, %both, %f8, %line, %all, %components, %wide1, %places1, %windows,
-      %slice, %residual, %across, %once, %twice
+      %slice, %residual, %across, %column, %double, %once, %running
       : tensor<10x64xbf16>, tensor<10x64xf16>, tensor<5x64xi64>, tensor<4x64xi8>, tensor<1x64xf64>, tensor<20x64xi1>,
       tensor<10x64xi1>, tensor<20x64xf32>, tensor<20xi32>, tensor<i32>, tensor<10x7xi32>, tensor<5x4xi32>,
       tensor<5x4xi32>, tensor<5x2x7xi32>, tensor<7x9xi32>, tensor<20x64xi32>, tensor<64x20xi32>, tensor<64xi32>,
-      tensor<20xi32>
+      tensor<20x64xi32>, tensor<64xi32>, tensor<20x64xi32>
 }

@@ -161,10 +161,24 @@ static Value sumPlaces(OpBuilder &builder, Location loc,
   return sum ? sum : arith::ConstantIndexOp::create(builder, loc, 0);
 }
 
+/// Of a gather, behind the types of the elements and of the indices.
+static rt::WindowLayout layoutOf(rt::CallOp call) {
+  return rt::WindowLayout(call.getDesc().drop_front(2).data());
+}
+
+int64_t shoal::countRowBytes(rt::CallOp call) {
+  auto type = cast<RankedTensorType>(call->getResult(0).getType());
+  int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  GatherLoopNest loops = loopsOf(layoutOf(call));
+  if (loops.empty() || loops.back().strides[InOperand] != 1 ||
+      loops.back().strides[InIndices] != 0)
+    return bytes;
+  return loops.back().size * bytes;
+}
+
 linalg::GenericOp shoal::makeGatherLoops(OpBuilder &builder, rt::CallOp call,
                                          RankedTensorType type) {
-  // Behind the types of the elements and of the indices.
-  rt::WindowLayout layout(call.getDesc().drop_front(2).data());
+  rt::WindowLayout layout = layoutOf(call);
   Value operand = call.getInputs()[0], indices = call.getInputs()[1];
   auto operandType = cast<RankedTensorType>(operand.getType());
   auto indexType = cast<RankedTensorType>(indices.getType());

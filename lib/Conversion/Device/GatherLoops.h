@@ -21,6 +21,10 @@ mlir::linalg::GenericOp makeGatherLoops(mlir::OpBuilder &builder,
                                         rt::CallOp call,
                                         mlir::RankedTensorType type);
 
+/// Bytes that each window has next to each other, in the operand and in the
+/// result.
+int64_t countRowBytes(rt::CallOp call);
+
 } // namespace shoal
 
 #endif // SHOAL_LIB_CONVERSION_DEVICE_GATHERLOOPS_H
