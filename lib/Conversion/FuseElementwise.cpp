@@ -3,6 +3,7 @@
 
 // The pass --shoal-fuse-elementwise.
 
+#include "TensorReads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -29,8 +30,8 @@ static int64_t countCheapOps(linalg::GenericOp op) {
   int64_t count = 0;
   for (Operation &nested : op.getBody()->without_terminator()) {
     if (isa<math::MathDialect>(nested.getDialect()) ||
-        isa<arith::DivFOp, arith::RemFOp, arith::DivSIOp, arith::DivUIOp,
-            arith::RemSIOp, arith::RemUIOp>(nested))
+        isa<tensor::ExtractOp, arith::DivFOp, arith::RemFOp, arith::DivSIOp,
+            arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(nested))
       return -1;
     if (!isa<linalg::IndexOp>(nested) &&
         !nested.hasTrait<OpTrait::ConstantLike>())
@@ -65,6 +66,20 @@ static bool isFirstUser(Operation *user, Operation *producer) {
   });
 }
 
+/// Whether what the producer reads through indices may as well be read at the
+/// consumer's place, in the consumer's order.
+static bool canReadLater(linalg::GenericOp producer, OpOperand &operand) {
+  auto consumer = cast<linalg::GenericOp>(operand.getOwner());
+  SmallVector<Value> tensors = shoal::extractedTensors(producer);
+  return tensors.empty() ||
+         (!consumer.hasDynamicShape() &&
+          shoal::keepsLastDim(consumer,
+                              consumer.getMatchingIndexingMap(&operand)) &&
+          llvm::none_of(tensors, [&](Value tensor) {
+            return shoal::mayBeWrittenBetween(tensor, producer, consumer);
+          }));
+}
+
 static bool shouldFuse(OpOperand &operand) {
   auto producer = operand.get().getDefiningOp<linalg::GenericOp>();
   auto consumer = dyn_cast<linalg::GenericOp>(operand.getOwner());
@@ -75,7 +90,58 @@ static bool shouldFuse(OpOperand &operand) {
   if (onlyMoves(producer) || isCheap(producer))
     return readsOnce(operand) || onlyMoves(producer) ||
            countCheapOps(producer) <= 1;
-  return readsOnce(operand) && isFirstUser(consumer, producer);
+  return readsOnce(operand) && isFirstUser(consumer, producer) &&
+         canReadLater(producer, operand);
+}
+
+/// Bytes of the tensor; nothing where a size is not known.
+static std::optional<int64_t> countBytes(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.getElementType().isIntOrFloat())
+    return 0;
+  if (!type.hasStaticShape())
+    return std::nullopt;
+  return type.getNumElements() *
+         llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+}
+
+/// Whether the use says no more than a shape.
+static bool isShape(OpOperand &use) {
+  auto user = dyn_cast<linalg::GenericOp>(use.getOwner());
+  return user && user.isDpsInit(&use) &&
+         !user.payloadUsesValueFromOperand(&use);
+}
+
+/// Whether the producer broadcasts or converts, each use may do that for itself
+/// and reads no more than it would if the first one stored the value.
+static bool isBetterComputedAgain(linalg::GenericOp producer) {
+  int64_t ops = countCheapOps(producer);
+  if (producer.getNumResults() != 1 || ops < 0 || ops > 1 ||
+      !producer.getMatchingIndexingMap(producer.getDpsInitOperand(0))
+           .isIdentity())
+    return false;
+  int64_t read = 0;
+  for (OpOperand *input : producer.getDpsInputOperands()) {
+    ArrayRef<AffineExpr> places =
+        producer.getMatchingIndexingMap(input).getResults();
+    std::optional<int64_t> bytes = countBytes(input->get());
+    // What is read across is better moved once.
+    if (!bytes || !std::is_sorted(places.begin(), places.end(),
+                                  [](AffineExpr a, AffineExpr b) {
+                                    auto first = dyn_cast<AffineDimExpr>(a);
+                                    auto second = dyn_cast<AffineDimExpr>(b);
+                                    return first && second &&
+                                           first.getPosition() <
+                                               second.getPosition();
+                                  }))
+      return false;
+    read += *bytes;
+  }
+  std::optional<int64_t> stored = countBytes(producer.getResult(0));
+  return stored && read <= *stored &&
+         llvm::all_of(producer->getUses(), [](OpOperand &use) {
+           return isShape(use) || shouldFuse(use);
+         });
 }
 
 /// Merges what the bodies that were fused have in common: without it, a value
@@ -108,7 +174,9 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       if (!shouldFuse(operand))
         continue;
       Operation *producer = operand.get().getDefiningOp();
-      bool computesAll = readsOnce(operand);
+      bool computesAll =
+          readsOnce(operand) &&
+          !isBetterComputedAgain(cast<linalg::GenericOp>(producer));
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
           linalg::fuseElementwiseOps(rewriter, &operand);
       if (failed(fused))

@@ -59,12 +59,15 @@ static void removeUnusedInputs(func::FuncOp func) {
   walkAndApplyPatterns(func, std::move(patterns));
 }
 
-/// Whether nothing in the block reads `value` behind `op`, but for `last`.
+/// Whether nothing in the block reads `value` behind `op`, but for `last`, nor
+/// the body of `op` at places of its own choice.
 static bool isLastReader(Operation *op, Value value, Operation *last) {
   return llvm::all_of(value.getUsers(), [&](Operation *user) {
+    if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(user))
+      return isLastReader(op, user->getResult(0), last);
     Operation *around = op->getBlock()->findAncestorOpInBlock(*user);
-    return around == op || user == last ||
-           (around && around->isBeforeInBlock(op));
+    return user == op || user == last ||
+           (around && around != op && around->isBeforeInBlock(op));
   });
 }
 

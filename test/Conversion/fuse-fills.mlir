@@ -60,3 +60,38 @@ func.func @kept(%x: memref<8x8xf32>, %s: memref<8xf32>, %t: memref<8xf32>, %m: m
   }
   return
 }
+
+// -----
+
+#rows = affine_map<(d0, d1) -> (d0)>
+#id = affine_map<(d0, d1) -> (d0, d1)>
+
+// What was filled is read through indices: by an op in between, by the
+// reduction itself.
+// CHECK-LABEL: func.func @read_through_indices
+// CHECK-COUNT-2: linalg.fill
+// CHECK-NOT: shoal.initial
+func.func @read_through_indices(%n: memref<8x8xi32>, %s: memref<8xf32>, %t: memref<8x8xf32>, %u: memref<8xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%s : memref<8xf32>)
+  linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel", "parallel"]} ins(%n : memref<8x8xi32>) outs(%t : memref<8x8xf32>) {
+  ^bb0(%in: i32, %out: f32):
+    %at = arith.index_cast %in : i32 to index
+    %0 = memref.load %s[%at] : memref<8xf32>
+    linalg.yield %0 : f32
+  }
+  linalg.generic {indexing_maps = [#id, #rows], iterator_types = ["parallel", "reduction"]} ins(%t : memref<8x8xf32>) outs(%s : memref<8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %0 = arith.addf %in, %out : f32
+    linalg.yield %0 : f32
+  }
+  linalg.fill ins(%zero : f32) outs(%u : memref<8xf32>)
+  linalg.generic {indexing_maps = [#id, #rows], iterator_types = ["parallel", "reduction"]} ins(%n : memref<8x8xi32>) outs(%u : memref<8xf32>) {
+  ^bb0(%in: i32, %out: f32):
+    %at = arith.index_cast %in : i32 to index
+    %0 = memref.load %u[%at] : memref<8xf32>
+    %1 = arith.addf %0, %out : f32
+    linalg.yield %1 : f32
+  }
+  return
+}

@@ -115,3 +115,24 @@ func.func @loop(%x: memref<4096xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>
   linalg.exp ins(%w : memref<4096xf32>) outs(%v : memref<4096xf32>)
   return
 }
+
+// -----
+
+// A body that reads through indices what a collective brings waits for it, too.
+// CHECK-LABEL: func.func @read_through_indices
+// CHECK: collective = 0
+// CHECK-NEXT: linalg.exp ins(%arg3
+// CHECK: linalg.generic
+func.func @read_through_indices(%x: memref<4096xf32>, %y: memref<4096xf32>, %places: memref<4096xi32>, %z: memref<4096xf32>,
+                                %v: memref<4096xf32>, %w: memref<4096xf32>) {
+  rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 0 : i64}
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
+      ins(%places : memref<4096xi32>) outs(%v : memref<4096xf32>) {
+  ^bb0(%place: i32, %out: f32):
+    %at = arith.index_cast %place : i32 to index
+    %0 = memref.load %y[%at] : memref<4096xf32>
+    linalg.yield %0 : f32
+  }
+  linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
+  return
+}

@@ -45,6 +45,10 @@ std::optional<SmallVector<BufferAccess>> shoal::accessesOf(Operation *op) {
     accesses.push_back({BufferRange::of(effect.getValue()),
                         !isa<MemoryEffects::Read>(effect.getEffect())});
   }
+  for (Region &region : op->getRegions())
+    region.walk([&](memref::LoadOp load) {
+      accesses.push_back({BufferRange::of(load.getMemref()), false});
+    });
   return accesses;
 }
 

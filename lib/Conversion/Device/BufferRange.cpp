@@ -3,6 +3,7 @@
 
 #include "BufferRange.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
@@ -37,6 +38,16 @@ Value shoal::findBuffer(Value memref) {
     memref = view.getViewSource();
   }
   return memref;
+}
+
+SmallVector<Value> shoal::findMemrefs(Operation *op) {
+  SmallVector<Value> memrefs;
+  for (Value operand : op->getOperands())
+    if (isa<MemRefType>(operand.getType()))
+      memrefs.push_back(operand);
+  if (isa<linalg::LinalgOp>(op))
+    op->walk([&](memref::LoadOp load) { memrefs.push_back(load.getMemref()); });
+  return memrefs;
 }
 
 /// Whether no other root is in the same memory.

@@ -14,6 +14,10 @@ namespace shoal {
 /// is a buffer of its own.
 mlir::Value findBuffer(mlir::Value memref);
 
+/// The buffers that the op names: its operands, and what a linalg op's body
+/// reads through indices.
+llvm::SmallVector<mlir::Value> findMemrefs(mlir::Operation *op);
+
 /// The bytes [begin, end) behind the address that `root`, an argument of the
 /// function, an allocation or a constant, points to. They hold all elements of
 /// a memref; where it has strides, also what lies between. Without a root it

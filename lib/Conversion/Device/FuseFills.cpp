@@ -18,8 +18,8 @@ namespace shoal {
 using namespace shoal;
 
 static bool touches(Operation *op, Value buffer) {
-  return llvm::any_of(op->getOperands(), [&](Value operand) {
-    return isa<MemRefType>(operand.getType()) && findBuffer(operand) == buffer;
+  return llvm::any_of(findMemrefs(op), [&](Value memref) {
+    return findBuffer(memref) == buffer;
   });
 }
 
@@ -44,16 +44,14 @@ static std::optional<unsigned> findResult(linalg::GenericOp op,
       op.getNumReductionLoops() == 0)
     return std::nullopt;
   Value filled = fill.getOutputs()[0];
+  auto isFilled = [&](Value memref) {
+    return findBuffer(memref) == findBuffer(filled);
+  };
   std::optional<unsigned> result;
-  for (OpOperand &operand : op->getOpOperands()) {
-    if (!isa<MemRefType>(operand.get().getType()) ||
-        findBuffer(operand.get()) != findBuffer(filled))
-      continue;
-    if (result || operand.get() != filled || !op.isDpsInit(&operand))
-      return std::nullopt;
-    result = operand.getOperandNumber() - op.getNumDpsInputs();
-  }
-  if (!result)
+  for (OpOperand &init : op.getDpsInitsMutable())
+    if (init.get() == filled)
+      result = init.getOperandNumber() - op.getNumDpsInputs();
+  if (!result || llvm::count_if(findMemrefs(op), isFilled) != 1)
     return std::nullopt;
   FailureOr<LoopNest> nest = analyzeLoops(op);
   if (failed(nest) || nest->isEmpty())

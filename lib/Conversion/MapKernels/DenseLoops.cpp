@@ -12,7 +12,8 @@ static constexpr int64_t kMaxUnrolled = 1024;
 
 bool shoal::isVectorAccess(const LoopNest &nest, const Access &access,
                            unsigned loop, int64_t vector) {
-  if (access.strides[loop] != 1 || access.offset % vector != 0)
+  if (access.strides[loop] != 1 || access.jumpsAlong(loop) ||
+      access.offset % vector != 0 || access.termUnit % vector != 0)
     return false;
   for (auto [other, stride] : llvm::enumerate(access.strides))
     if (other != loop && stride % vector != 0)
@@ -22,10 +23,15 @@ bool shoal::isVectorAccess(const LoopNest &nest, const Access &access,
 
 int64_t shoal::countElements(const LoopNest &nest, const Access &access) {
   int64_t count = 1;
-  for (auto [loop, stride] : llvm::zip_equal(nest.loops, access.strides))
-    if (stride != 0)
+  for (auto [number, loop] : llvm::enumerate(nest.loops))
+    if (access.strides[number] != 0 || access.jumpsAlong(number))
       count *= loop.range;
   return count;
+}
+
+static bool isDenseAlong(const Access &access, unsigned loop) {
+  return access.isTouched() && access.strides[loop] == 1 &&
+         !access.jumpsAlong(loop);
 }
 
 std::optional<unsigned> shoal::findDenseLoop(const LoopNest &nest) {
@@ -34,7 +40,7 @@ std::optional<unsigned> shoal::findDenseLoop(const LoopNest &nest) {
   for (unsigned loop = 0; loop < nest.loops.size(); ++loop) {
     int64_t bytes = 0;
     for (const Access &access : nest.accesses)
-      if (access.isTouched() && access.strides[loop] == 1)
+      if (isDenseAlong(access, loop))
         bytes += countElements(nest, access) * access.elementBytes;
     if (!dense || bytes >= most) {
       dense = loop;
@@ -47,13 +53,14 @@ std::optional<unsigned> shoal::findDenseLoop(const LoopNest &nest) {
 int64_t shoal::chooseVector(const LoopNest &nest, unsigned loop) {
   int64_t widest = 0;
   for (const Access &access : nest.accesses)
-    if (access.isTouched() && access.strides[loop] == 1)
+    if (isDenseAlong(access, loop))
       widest = std::max(widest, access.elementBytes);
   if (widest == 0)
     return 1;
   auto suits = [&](int64_t vector) {
     return llvm::all_of(nest.accesses, [&](const Access &access) {
-      if (!access.isTouched() || access.strides[loop] == 0)
+      if (!access.isTouched() || access.strides[loop] == 0 ||
+          access.jumpsAlong(loop))
         return true;
       if (access.strides[loop] != 1)
         return !access.isWritten;

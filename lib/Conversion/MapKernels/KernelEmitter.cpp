@@ -22,8 +22,9 @@ KernelEmitter::KernelEmitter(linalg::GenericOp op, const LoopNest &nest,
                              const IRMapping &mapping)
     : op(op), nest(nest), schedule(schedule), builder(op.getContext()),
       loc(op.getLoc()), kernel(kernel), buffers(std::move(buffers)),
-      mapping(mapping), integer(schedule.usesInt32 ? builder.getI32Type()
-                                                   : builder.getI64Type()) {
+      mapping(mapping),
+      integer(schedule.usesInt32 ? builder.getI32Type() : builder.getI64Type()),
+      loads(findCapturedLoads(op)) {
   builder.setInsertionPoint(kernel.getBody().back().getTerminator());
 }
 
@@ -85,6 +86,11 @@ Value KernelEmitter::loopIndex(unsigned number, ArrayRef<Value> indices) {
 //===----------------------------------------------------------------------===//
 
 Type KernelEmitter::elementType(unsigned operand) const {
+  unsigned operands = op->getNumOperands();
+  if (operand >= operands) {
+    memref::LoadOp load = loads[operand - operands].op;
+    return load.getType();
+  }
   return getElementTypeOrSelf(op->getOperand(operand).getType());
 }
 
@@ -117,7 +123,8 @@ Values KernelEmitter::withoutMemory(unsigned operand) {
 //===----------------------------------------------------------------------===//
 
 Values KernelEmitter::runBody(ArrayRef<Value> indices,
-                              ArrayRef<Value> arguments) {
+                              ArrayRef<Value> arguments,
+                              const CapturedValues &captured, int64_t element) {
   IRMapping local = mapping;
   Block *body = op.getBody();
   for (auto [parameter, argument] :
@@ -134,6 +141,13 @@ Values KernelEmitter::runBody(ArrayRef<Value> indices,
   for (Operation &inner : body->without_terminator()) {
     if (isa<linalg::IndexOp>(inner))
       continue;
+    if (auto load = dyn_cast<memref::LoadOp>(inner)) {
+      auto found = captured.find(load);
+      local.map(load.getResult(), found != captured.end()
+                                      ? found->second[element]
+                                      : loadCaptured(load, indices, local));
+      continue;
+    }
     builder.clone(inner, local)->walk([&](linalg::IndexOp index) {
       index.replaceAllUsesWith(loopIndices[index.getDim()]);
       index.erase();

@@ -7,6 +7,7 @@
 #ifndef SHOAL_LIB_CONVERSION_MAPKERNELS_KERNELEMITTER_H
 #define SHOAL_LIB_CONVERSION_MAPKERNELS_KERNELEMITTER_H
 
+#include "CapturedLoads.h"
 #include "KernelSchedule.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/IRMapping.h"
@@ -21,8 +22,8 @@ class KernelEmitter {
 public:
   using Values = llvm::SmallVector<mlir::Value>;
 
-  /// `buffers` has the kernel's parameter of each operand of the op, null where
-  /// it has none; `mapping` the constants that the op's body uses.
+  /// `buffers` has the kernel's parameter of each of the nest's accesses, null
+  /// where it has none; `mapping` the constants that the op's body uses.
   KernelEmitter(mlir::linalg::GenericOp op, const LoopNest &nest,
                 const KernelSchedule &schedule, mlir::gpu::GPUFuncOp kernel,
                 Values buffers, const mlir::IRMapping &mapping);
@@ -70,7 +71,8 @@ public:
   void setIndices(mlir::Value number, llvm::ArrayRef<unsigned> loops,
                   int64_t lastStep, Values &indices);
 
-  // Memory.
+  // Memory. An operand's number may be that of any of the nest's accesses; the
+  // terms of captured loads come on top of their `address`.
   /// The type of the operand's elements, or of the operand that is no buffer.
   mlir::Type elementType(unsigned operand) const;
   mlir::Value address(unsigned operand, llvm::ArrayRef<mlir::Value> indices);
@@ -85,10 +87,17 @@ public:
   /// that is not read.
   Values withoutMemory(unsigned operand);
 
+  /// What captured loads give for neighbouring elements; those that are not
+  /// there are loaded one by one.
+  using CapturedValues = llvm::SmallDenseMap<mlir::Operation *, Values>;
+
   /// The op's body at `indices`: what it yields. `arguments` are those of its
-  /// block; those that it does not use may be null.
+  /// block; those that it does not use may be null. The captured loads' values
+  /// are those of `element`.
   Values runBody(llvm::ArrayRef<mlir::Value> indices,
-                 llvm::ArrayRef<mlir::Value> arguments);
+                 llvm::ArrayRef<mlir::Value> arguments,
+                 const CapturedValues &captured = CapturedValues(),
+                 int64_t element = 0);
   /// The body for `vector` elements along the dense loop from `indices` on.
   /// Stores all results but the reduced ones, which go from `sums` to `sums`:
   /// one set for all elements, or, where they are apart, one after another.
@@ -126,6 +135,21 @@ public:
 private:
   mlir::Value toIndex(mlir::Value value);
   mlir::Value fromIndex(mlir::Value value);
+  /// The schedule's `vector` elements along the dense loop from `first` on.
+  Values loadVectorAt(unsigned operand, mlir::Value first);
+  /// A load of the body, whose terms `values` has.
+  mlir::Value loadCaptured(mlir::memref::LoadOp loadOp,
+                           llvm::ArrayRef<mlir::Value> indices,
+                           const mlir::IRMapping &values);
+  /// The loads whose terms are the same for the schedule's `vector` elements
+  /// from `indices` on; `operands` has these elements.
+  CapturedValues loadCapturedVectors(llvm::ArrayRef<mlir::Value> indices,
+                                     llvm::ArrayRef<Values> operands);
+  /// `value` of the body; `known` has its arguments, and gets what is computed.
+  mlir::Value evaluate(mlir::Value value, llvm::ArrayRef<mlir::Value> indices,
+                       mlir::IRMapping &known);
+  mlir::Value addTerms(mlir::Value address, const CapturedLoad &load,
+                       llvm::function_ref<mlir::Value(mlir::Value)> valueOf);
   /// Between a value's type and the one in memory.
   mlir::Value convert(mlir::Value value, mlir::Type type);
   /// The body's linalg.index of the op's loop `number`.
@@ -135,6 +159,7 @@ private:
   Values buffers;
   const mlir::IRMapping &mapping;
   mlir::Type integer;
+  llvm::SmallVector<CapturedLoad> loads;
 };
 
 /// The constant that the op's result begins with; null if its buffer holds

@@ -2,12 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KernelLaunch.h"
+#include "CapturedLoads.h"
 #include "EmitRows.h"
 #include "KernelEmitter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace shoal;
+
+/// What the nest's accesses are to.
+static SmallVector<Value> findAccessed(linalg::GenericOp op) {
+  SmallVector<Value> values(op->getOperands());
+  for (CapturedLoad &load : findCapturedLoads(op))
+    values.push_back(load.op.getMemref());
+  return values;
+}
 
 using Buffers = std::map<unsigned, KernelBuffer>;
 
@@ -38,7 +48,7 @@ SmallVector<KernelBuffer> shoal::collectBuffers(linalg::GenericOp op,
                                                 const LoopNest &nest) {
   Buffers buffers;
   for (auto [operand, access] :
-       llvm::zip_equal(op->getOperands(), nest.accesses)) {
+       llvm::zip_equal(findAccessed(op), nest.accesses)) {
     if (!access.isTouched())
       continue;
     KernelBuffer &buffer = add(buffers, operand, nest, access);
@@ -137,12 +147,12 @@ static IRMapping beginKernel(gpu::GPUFuncOp kernel, func::FuncOp func) {
   return mapping;
 }
 
-/// The kernel's parameter of each operand, null where there is none.
+/// The kernel's parameter of each access, null where there is none.
 static KernelEmitter::Values parametersOf(linalg::GenericOp op,
                                           gpu::GPUFuncOp kernel,
                                           const KernelLaunch &launch) {
   KernelEmitter::Values parameters;
-  for (Value operand : op->getOperands()) {
+  for (Value operand : findAccessed(op)) {
     auto argument = dyn_cast<BlockArgument>(operand);
     const auto *found =
         llvm::find_if(launch.buffers, [&](const KernelBuffer &buffer) {
@@ -162,6 +172,10 @@ void shoal::emitKernel(gpu::GPUFuncOp kernel, linalg::GenericOp op,
   KernelEmitter emitter(op, nest, launch.schedule, kernel,
                         parametersOf(op, kernel, launch), mapping);
   emitShape(emitter);
+  // What only led to the address of a captured load.
+  IRRewriter rewriter(kernel.getContext());
+  if (nest.accesses.size() != op->getNumOperands())
+    (void)runRegionDCE(rewriter, kernel.getBody());
 }
 
 void shoal::emitKernel(gpu::GPUFuncOp kernel, const RowGroup &group,

@@ -105,7 +105,7 @@ findCrossedLoop(const LoopNest &nest, const Access &access, unsigned dense) {
   auto isLong = [&](unsigned loop) {
     return nest.loops[loop].range >= KernelSchedule::kTile / 2;
   };
-  if (!access.isRead || access.isWritten ||
+  if (!access.isRead || access.isWritten || access.whole ||
       std::abs(access.strides[dense]) < 2 || !isLong(dense))
     return std::nullopt;
   for (unsigned loop = 0; loop < nest.loops.size(); ++loop)

@@ -22,8 +22,11 @@ static bool isOneAccess(const KernelEmitter &emitter, unsigned operand) {
 }
 
 Values KernelEmitter::loadVector(unsigned operand, ArrayRef<Value> indices) {
+  return loadVectorAt(operand, address(operand, indices));
+}
+
+Values KernelEmitter::loadVectorAt(unsigned operand, Value first) {
   const Access &access = nest.accesses[operand];
-  Value first = address(operand, indices);
   if (isOneAccess(*this, operand)) {
     Type type = getStorageType(elementType(operand));
     Value vector = vector::LoadOp::create(
@@ -112,12 +115,13 @@ void KernelEmitter::runVector(ArrayRef<Value> indices, Values &sums,
     operands.push_back(access.isRead && !isSum ? loadVector(operand, indices)
                                                : withoutMemory(operand));
   }
+  CapturedValues captured = loadCapturedVectors(indices, operands);
   for (int64_t i = 0; i < schedule.vector; ++i) {
     MutableArrayRef<Value> own = sums;
     if (areApart)
       own = own.slice(i * reduced.size(), reduced.size());
-    Values yielded =
-        runBody(moved(indices, i), takeArguments(*this, operands, i, own));
+    Values yielded = runBody(
+        moved(indices, i), takeArguments(*this, operands, i, own), captured, i);
     for (auto [sum, result] : llvm::zip_equal(own, reduced))
       sum = yielded[result];
     for (auto [result, value] : llvm::zip_equal(results, yielded))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LoopNest.h"
+#include "CapturedLoads.h"
 #include "Combiner.h"
 #include "mlir/IR/AffineExpr.h"
 
@@ -32,6 +33,8 @@ ResultKind LoopNest::getResultKind(const Access &access) const {
 }
 
 ElementRange LoopNest::getElementRange(const Access &access) const {
+  if (access.whole)
+    return *access.whole;
   ElementRange touched{access.offset, access.offset};
   for (auto [loop, stride] : llvm::zip_equal(loops, access.strides)) {
     int64_t last = stride * (loop.range - 1);
@@ -49,6 +52,8 @@ bool LoopNest::fitsInt32(int64_t spare) const {
   return llvm::all_of(accesses, [&](const Access &access) {
     if (!access.isTouched())
       return true;
+    if (access.whole)
+      return access.whole->last <= kLimit - spare;
     int64_t sum = std::abs(access.offset);
     for (auto [loop, stride] : llvm::zip_equal(loops, access.strides))
       sum += std::abs(stride) * loop.range;
@@ -186,12 +191,15 @@ FailureOr<LoopNest> shoal::analyzeLoops(linalg::GenericOp op,
       return failure();
     nest.accesses.push_back(*access);
   }
+  if (failed(addCapturedAccesses(op, nest)))
+    return failure();
   if (nest.isEmpty())
     return nest;
   dropLoopsOfOne(nest);
   for (unsigned outer = nest.loops.size(); outer-- > 0;)
     if (outer + 1 < nest.loops.size() && canMerge(nest, outer))
       merge(nest, outer);
+  findJumps(op, nest);
   nest.bodySize = std::distance(op.getBody()->begin(), op.getBody()->end());
   for (auto [number, init] : llvm::enumerate(op.getDpsInitsMutable())) {
     const Access &access = nest.accesses[init.getOperandNumber()];

@@ -16,6 +16,12 @@ struct Loop {
   bool isReduced;
 };
 
+/// Elements [first, last] of a buffer.
+struct ElementRange {
+  int64_t first;
+  int64_t last;
+};
+
 /// How one operand of the op is touched: at iteration (i0, i1, ...) the element
 /// `offset + strides[0] * i0 + strides[1] * i1 + ...` behind its pointer.
 struct Access {
@@ -26,6 +32,16 @@ struct Access {
   bool isRead = false;
   bool isWritten = false;
 
+  // Of a buffer that the body reads through indices, see CapturedLoads.h: the
+  // address has further terms, all multiples of `termUnit`, which change along
+  // the loops that `jumps` says. They lead to anywhere in the buffer.
+  std::optional<ElementRange> whole = std::nullopt;
+  int64_t termUnit = 0;
+  llvm::SmallVector<bool> jumps = {};
+
+  bool jumpsAlong(unsigned loop) const {
+    return loop < jumps.size() && jumps[loop];
+  }
   bool isTouched() const { return isRead || isWritten; }
 };
 
@@ -44,18 +60,12 @@ struct IndexOrigin {
   int64_t range = 1;
 };
 
-/// Elements [first, last] of a buffer.
-struct ElementRange {
-  int64_t first;
-  int64_t last;
-};
-
 /// Loops of range 1 are left out, and neighbouring loops that every operand
 /// runs through as through one are one loop: an elementwise op on dense buffers
 /// has a single loop, whatever its rank.
 struct LoopNest {
   llvm::SmallVector<Loop> loops;
-  /// By the op's operands.
+  /// By the op's operands; behind these those of findCapturedLoads.
   llvm::SmallVector<Access> accesses;
   /// By the op's loops, before any were merged.
   llvm::SmallVector<IndexOrigin> indices;

@@ -26,32 +26,15 @@ static auto readerOf(ElementType type) -> int64_t (*)(const void *, int64_t) {
 }
 
 IndexedBoxes::IndexedBoxes(Descriptor &reader)
-    : type(reader.type()), readIndex(readerOf(type)) {
-  operandDims.resize(reader.number());
-  for (Dim &dim : operandDims) {
-    dim.size = reader.number();
-    dim.boxSize = reader.number();
-    dim.boxStride = reader.number();
-    dim.component = reader.number();
-  }
-  int64_t stride = 1;
-  for (size_t d = operandDims.size(); d-- > 0;) {
-    operandDims[d].stride = stride;
-    stride *= operandDims[d].size;
-  }
-  batch.resize(reader.number());
-  for (Loop<3> &loop : batch) {
-    loop.size = reader.number();
-    loop.strides = {reader.number(), reader.number(), reader.number()};
-  }
-}
+    : type(reader.type()), readIndex(readerOf(type)),
+      layout(reader.position()) {}
 
 bool IndexedBoxes::boxesAreInOrder() const {
   int64_t smallest = INT64_MAX, largest = 0;
-  for (const Loop<3> &loop : batch)
+  for (const Loop<3> &loop : layout.batch)
     if (loop.size > 1)
       smallest = std::min(smallest, loop.strides[2]);
-  for (const Dim &dim : operandDims)
+  for (const Dim &dim : layout.dims)
     if (dim.boxSize > 1)
       largest = std::max(largest, dim.boxStride);
   return largest < smallest;

@@ -8,31 +8,22 @@
 #define SHOAL_LIB_RUNTIME_COMMON_INDEXEDBOXES_H
 
 #include "Descriptor.h"
-#include "Loops.h"
+#include "WindowLayout.h"
 
 namespace shoal::rt {
 
 /// Reads the common part of the descriptors, see ABI.h. Strides count elements.
 class IndexedBoxes {
 public:
-  /// A dimension of the tensor that is indexed.
-  struct Dim {
-    int64_t size;
-    /// Of the box along it, and its distance in the boxes' tensor.
-    int64_t boxSize;
-    int64_t boxStride;
-    /// Where in an index its start is; -1 where boxes begin at 0.
-    int64_t component;
-    /// Its own stride.
-    int64_t stride;
-  };
+  using Dim = WindowLayout::Dim;
 
   explicit IndexedBoxes(Descriptor &reader);
 
-  const std::vector<Dim> &dims() const { return operandDims; }
+  /// Those of the tensor that is indexed.
+  const std::vector<Dim> &dims() const { return layout.dims; }
   /// One iteration a box, with strides in the indices, the operand and the
   /// boxes' tensor.
-  const Loops<3> &batches() const { return batch; }
+  const Loops<3> &batches() const { return layout.batch; }
   ElementType indexType() const { return type; }
   /// Whether each box comes whole before the next in the order of the boxes'
   /// tensor.
@@ -46,13 +37,13 @@ public:
   /// would begin were it at 0.
   template <typename Visitor>
   void forEachBox(const void *indices, Visitor &&visit) const {
-    if (isEmpty(batch))
+    if (isEmpty(layout.batch))
       return;
-    std::vector<int64_t> starts(operandDims.size(), 0);
-    forEach<3>(batch, [&](const Offsets<3> &at) {
+    std::vector<int64_t> starts(dims().size(), 0);
+    forEach<3>(layout.batch, [&](const Offsets<3> &at) {
       for (size_t d = 0; d < starts.size(); ++d)
-        if (operandDims[d].component >= 0)
-          starts[d] = readStart(indices, at[0], operandDims[d]);
+        if (dims()[d].component >= 0)
+          starts[d] = readStart(indices, at[0], dims()[d]);
       visit(starts, at[1], at[2]);
     });
   }
@@ -60,16 +51,14 @@ public:
 private:
   int64_t readStart(const void *indices, int64_t at, const Dim &dim) const {
     int64_t start = readIndex(indices, at + dim.component);
-    return clamps ? std::clamp<int64_t>(start, 0, dim.size - dim.boxSize)
-                  : start;
+    return clamps ? std::clamp<int64_t>(start, 0, dim.lastStart()) : start;
   }
 
   ElementType type;
   /// By the type of the indices.
   int64_t (*readIndex)(const void *indices, int64_t at);
   bool clamps = false;
-  std::vector<Dim> operandDims;
-  Loops<3> batch;
+  WindowLayout layout;
 };
 
 struct ScatterSpec {

@@ -59,6 +59,8 @@ static void addScalarPasses(OpPassManager &pm, bool convertsBF16) {
 void shoal::buildNVVMPipeline(OpPassManager &module) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
   addScalarPasses(pm.nest<gpu::GPUFuncOp>(), /*convertsBF16=*/true);
+  // Bodies that were fused compute indices of their loops in that dialect.
+  pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
   pm.addPass(createConvertVectorToLLVMPass());
   ConvertGpuOpsToNVVMOpsOptions nvvm;

@@ -52,3 +52,34 @@ func.func private @other_rows(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %sum
   }
   return
 }
+
+// -----
+
+func.func private @moving_rows(%n: memref<4xi32>, %x: memref<?xf32>, %y: memref<4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%n : memref<4xi32>) outs(%y : memref<4xf32>) {
+  ^bb0(%in: i32, %out: f32):
+    %place = arith.index_cast %in : i32 to index
+    // expected-error @+1 {{a kernel reads through indices from a buffer with a static layout of strides that are not negative and elements of numbers, but got 'memref<?xf32>'}}
+    %0 = memref.load %x[%place] : memref<?xf32>
+    linalg.yield %0 : f32
+  }
+  return
+}
+
+// -----
+
+func.func private @conditional(%c: memref<4xi1>, %x: memref<4xf32>, %y: memref<4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]} ins(%c : memref<4xi1>) outs(%y : memref<4xf32>) {
+  ^bb0(%in: i1, %out: f32):
+    %place = linalg.index 0 : index
+    %0 = scf.if %in -> f32 {
+      // expected-error @+1 {{a kernel reads buffers that are no operands in its body, but not inside of scf.if}}
+      %1 = memref.load %x[%place] : memref<4xf32>
+      scf.yield %1 : f32
+    } else {
+      scf.yield %out : f32
+    }
+    linalg.yield %0 : f32
+  }
+  return
+}

@@ -57,3 +57,28 @@ func.func private @sums(%x: memref<64x4096xf32> {llvm.noalias, llvm.readonly}, %
   }
   return
 }
+
+// What a body reads through indices is as wide, also where an index of the
+// loops is not the loop itself.
+// CHECK-LABEL: .visible .entry rows(
+// CHECK: ld.global.nc.b32
+// CHECK: ld.global.nc.v4.b32
+// CHECK-NOT: ld.global
+// CHECK: st.global.v4.b32
+func.func private @rows(%starts: memref<64xi32> {llvm.noalias, llvm.readonly}, %x: memref<8192xf32> {llvm.noalias, llvm.readonly}, %y: memref<64x64xf32> {llvm.noalias}) {
+  %c64 = arith.constant 64 : index
+  linalg.generic {indexing_maps = [#rows, #id], iterator_types = ["parallel", "parallel"]} ins(%starts : memref<64xi32>) outs(%y : memref<64x64xf32>) {
+  ^bb0(%start: i32, %out: f32):
+    %i = linalg.index 0 : index
+    %j = linalg.index 1 : index
+    %odd = affine.apply affine_map<(d0) -> (d0 * 2 + 1)>(%i)
+    %odds = arith.index_cast %odd : index to i32
+    %0 = arith.maxsi %start, %odds : i32
+    %row = arith.index_cast %0 : i32 to index
+    %begin = arith.muli %row, %c64 : index
+    %place = affine.apply affine_map<(d0, d1) -> (d0 + d1)>(%begin, %j)
+    %1 = memref.load %x[%place] : memref<8192xf32>
+    linalg.yield %1 : f32
+  }
+  return
+}
