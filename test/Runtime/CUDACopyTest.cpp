@@ -171,6 +171,36 @@ TEST(Divisor, divides_every_index_of_31_bits) {
   }
 }
 
+/// How often a grid visits each item.
+template <typename Index>
+std::vector<int> countVisits(const Rows &rows, int32_t blocks) {
+  std::vector<int> visits(rows.count * rows.length);
+  for (int32_t block = 0; block < blocks; ++block)
+    for (int32_t thread = 0; thread < blockThreads; ++thread) {
+      shoal_emulated_thread self{};
+      self.thread[0] = thread;
+      self.block[0] = block;
+      self.grid_dim[0] = blocks;
+      emulated = &self;
+      forEachChunkOf<Index>(rows, [&](const Chunk<Index> &chunk) {
+        chunk.forEach(
+            [&](Index index) { ++visits[chunk.row * rows.length + index]; });
+      });
+    }
+  emulated = nullptr;
+  return visits;
+}
+
+TEST(Rows, every_item_is_taken_once_by_indices_of_both_widths) {
+  for (const Rows &rows :
+       {Rows(1, 1), Rows(7, 3), Rows(300, 20), Rows(3, 1100), Rows(1, 5000)})
+    for (int32_t blocks : {1, 3}) {
+      std::vector<int> once(rows.count * rows.length, 1);
+      EXPECT_EQ(countVisits<uint32_t>(rows, blocks), once);
+      EXPECT_EQ(countVisits<int64_t>(rows, blocks), once);
+    }
+}
+
 TEST(Fill, sets_elements_of_every_width) {
   std::vector<uint16_t> out(1000, 7);
   fill(2, 0xabcd, 999, out.data(), stream());

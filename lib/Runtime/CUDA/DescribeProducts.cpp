@@ -185,9 +185,12 @@ std::string describeProducts(const CudaProgram &program) {
       else
         ways.emplace_back(name, way);
     }
-    for (const auto &[names, way] : ways)
-      text += "  " + (info.loc.empty() ? "" : info.loc + ": ") +
-              (ways.size() > 1 ? "on " + names + ": " : "") + way + "\n";
+    for (const auto &[names, way] : ways) {
+      text += info.loc.empty() ? "  " : "  " + info.loc + ": ";
+      if (ways.size() > 1)
+        text += "on " + names + ": ";
+      text += way + "\n";
+    }
   }
   return text.empty() ? "" : "products on " + program.arch + ":\n" + text;
 }
