@@ -13,3 +13,9 @@ func.func @annotations_must_be_resolved(%x: tensor<2x3xf32>) -> tensor<2x3xf32> 
   %0 = shoal.replicate %x : tensor<2x3xf32>
   return %0 : tensor<2x3xf32>
 }
+
+// -----
+
+// expected-error @+1 {{'gpu.module' op is not an op of a per-device program, of which kernels are made}}
+gpu.module @kernels {
+}

@@ -110,11 +110,10 @@ def FuseEpilogues : Pass<"shoal-fuse-epilogues", "::mlir::func::FuncOp"> {
 def FuseGathers : Pass<"shoal-fuse-gathers", "::mlir::func::FuncOp"> {
   let summary = "Let ops read what was gathered from where it lies";
   let description = [{
-    Of targets whose kernels read memory through indices. A gather of the
-    runtime whose result, maybe in another shape, is read by a `linalg.generic`
-    that takes each element once becomes part of that: its body clamps the
-    starts of the windows as the runtime does and reads the operand by
-    `tensor.extract`. The rows are then read once, and not written and read
+    A gather of the runtime whose result, maybe in another shape, is read by a
+    `linalg.generic` that takes each element once becomes part of that: its body
+    clamps the starts of the windows as the runtime does and reads the operand
+    by `tensor.extract`. The rows are then read once, and not written and read
     again. Up to four such ops each read long rows for themselves, of 128 bytes
     and more.
 

@@ -21,9 +21,14 @@ namespace shoal {
 
 using namespace shoal;
 
-/// Errors at ops that a per-device program has no more.
+/// Errors at ops that a per-device program has no more, or not yet.
 static LogicalResult verifyLowered(ModuleOp module) {
   WalkResult walk = module.walk([](Operation *op) {
+    if (op->getName().getDialectNamespace() == "gpu") {
+      op->emitOpError("is not an op of a per-device program, of which kernels "
+                      "are made");
+      return WalkResult::interrupt();
+    }
     if (isa<MeshOp>(op) ||
         !isa_and_present<ShoalDialect, spmd::SpmdDialect>(op->getDialect()))
       return WalkResult::advance();

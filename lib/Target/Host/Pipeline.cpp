@@ -31,12 +31,12 @@ static void addTensorPasses(OpPassManager &pm, bool isDevice) {
   if (isDevice) {
     func.addPass(shoal::createFuseEpilogues());
     addCleanup(func);
-    func.addPass(shoal::createFuseGathers());
-    func.addPass(shoal::createUnrollReductions());
-    // What follows the sums joins them.
-    func.addPass(shoal::createFuseElementwise());
-    addCleanup(func);
   }
+  func.addPass(shoal::createFuseGathers());
+  func.addPass(shoal::createUnrollReductions());
+  // What follows the sums joins them.
+  func.addPass(shoal::createFuseElementwise());
+  addCleanup(func);
 }
 
 /// Tensors become buffers, buffers get their places, loops their functions.

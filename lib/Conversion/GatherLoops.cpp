@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "GatherLoops.h"
-#include "../../Runtime/Common/WindowLayout.h"
-#include "../ShoalToLinalg/Patterns.h"
+#include "../Runtime/Common/WindowLayout.h"
+#include "ShoalToLinalg/Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 

@@ -3,8 +3,8 @@
 
 // A gather as loops that read memory through indices.
 
-#ifndef SHOAL_LIB_CONVERSION_DEVICE_GATHERLOOPS_H
-#define SHOAL_LIB_CONVERSION_DEVICE_GATHERLOOPS_H
+#ifndef SHOAL_LIB_CONVERSION_GATHERLOOPS_H
+#define SHOAL_LIB_CONVERSION_GATHERLOOPS_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
@@ -27,4 +27,4 @@ int64_t countRowBytes(rt::CallOp call);
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_CONVERSION_DEVICE_GATHERLOOPS_H
+#endif // SHOAL_LIB_CONVERSION_GATHERLOOPS_H

@@ -3,7 +3,7 @@
 
 // The pass --shoal-unroll-reductions.
 
-#include "../ShoalToLinalg/Patterns.h"
+#include "ShoalToLinalg/Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Passes.h"

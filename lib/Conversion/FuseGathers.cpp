@@ -3,8 +3,8 @@
 
 // The pass --shoal-fuse-gathers.
 
-#include "../TensorReads.h"
 #include "GatherLoops.h"
+#include "TensorReads.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
