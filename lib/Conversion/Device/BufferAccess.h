@@ -17,8 +17,8 @@ struct BufferAccess {
 };
 
 /// What an op touches; nothing where it does not say, and may touch all. Of a
-/// linalg op what its operands are, of an rt.kernel what its ops touch; of others
-/// with regions nothing.
+/// linalg op what its operands are, of an rt.kernel what its ops touch; of
+/// others with regions nothing.
 std::optional<llvm::SmallVector<BufferAccess>> accessesOf(mlir::Operation *op);
 
 /// Whether the two may not change places: they touch the same bytes, and one of
