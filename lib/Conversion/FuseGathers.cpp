@@ -140,7 +140,7 @@ struct FuseGathers : shoal::impl::FuseGathersBase<FuseGathers> {
   void runOnOperation() override {
     SmallVector<rt::CallOp> calls;
     getOperation().walk([&](rt::CallOp call) {
-      if (call.getCallee() == "gather" && call->getNumResults() == 1)
+      if (isGather(call))
         calls.push_back(call);
     });
     for (rt::CallOp call : calls)

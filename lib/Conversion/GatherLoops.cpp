@@ -166,6 +166,43 @@ static rt::WindowLayout layoutOf(rt::CallOp call) {
   return rt::WindowLayout(call.getDesc().drop_front(2).data());
 }
 
+static bool isStatic(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() && type.getElementType().isIntOrFloat();
+}
+
+bool shoal::isGather(rt::CallOp call) {
+  if (call.getCallee() != "gather" || call.getInputs().size() != 2 ||
+      call->getNumResults() != 1 || !isStatic(call.getInputs()[0]) ||
+      !isStatic(call.getInputs()[1]) || !isStatic(call->getResult(0)))
+    return false;
+  auto operand = cast<RankedTensorType>(call.getInputs()[0].getType());
+  auto indices = cast<RankedTensorType>(call.getInputs()[1].getType());
+  auto result = cast<RankedTensorType>(call->getResult(0).getType());
+  ArrayRef<int64_t> desc = call.getDesc();
+  size_t batch = 3 + 4 * operand.getRank();
+  if (!isa<IntegerType>(indices.getElementType()) || desc.size() <= batch ||
+      desc[2] != operand.getRank() || desc[batch] < 0 ||
+      desc[batch] > static_cast<int64_t>(desc.size()) ||
+      desc.size() != batch + 1 + 4 * desc[batch])
+    return false;
+  rt::WindowLayout layout = layoutOf(call);
+  int64_t elements = 1;
+  bool belongs = true;
+  auto count = [&](int64_t size) {
+    belongs &= size > 0 && size <= result.getNumElements() / elements;
+    elements *= belongs ? size : 1;
+  };
+  for (auto [dim, size] : llvm::zip_equal(layout.dims, operand.getShape())) {
+    belongs &= dim.size == size && dim.boxSize <= size &&
+               dim.component < indices.getNumElements();
+    count(dim.boxSize);
+  }
+  for (const rt::Loop<3> &loop : layout.batch)
+    count(loop.size);
+  return belongs && elements == result.getNumElements();
+}
+
 int64_t shoal::countRowBytes(rt::CallOp call) {
   auto type = cast<RankedTensorType>(call->getResult(0).getType());
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
@@ -182,9 +219,6 @@ linalg::GenericOp shoal::makeGatherLoops(OpBuilder &builder, rt::CallOp call,
   Value operand = call.getInputs()[0], indices = call.getInputs()[1];
   auto operandType = cast<RankedTensorType>(operand.getType());
   auto indexType = cast<RankedTensorType>(indices.getType());
-  if (!type.hasStaticShape() || !operandType.hasStaticShape() ||
-      !indexType.hasStaticShape() || type.getNumElements() == 0)
-    return nullptr;
   SmallVector<rt::WindowLayout::Dim> started;
   for (const rt::WindowLayout::Dim &dim : layout.dims)
     if (dim.component >= 0 && dim.lastStart() > 0)

@@ -11,8 +11,12 @@
 
 namespace shoal {
 
+/// Whether the call is a gather on tensors of static shapes, with a descriptor
+/// that belongs to them.
+bool isGather(rt::CallOp call);
+
 /// A `linalg.generic` at the builder's place that computes what `call`, a
-/// gather of the runtime on tensors, does, in the shape of `type`, which has
+/// gather, does, in the shape of `type`, which has
 /// as many elements: its loops are the dimensions of `type`, its inputs the
 /// starts of windows, its body clamps these as the runtime does and reads the
 /// operand as a tensor of rank 1. Null where a dimension of `type` is no single

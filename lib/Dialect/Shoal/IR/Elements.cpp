@@ -84,5 +84,8 @@ LogicalResult BitcastConvertOp::verify() {
 }
 
 OpFoldResult BitcastConvertOp::fold(FoldAdaptor) {
-  return getInput().getType() == getType() ? getInput() : Value();
+  // Outside of functions an op may be its own operand.
+  return getInput().getType() == getType() && getInput() != getResult()
+             ? getInput()
+             : Value();
 }
