@@ -16,7 +16,6 @@ using namespace mlir;
 using namespace shoal;
 
 void shoal::registerCompiler(DialectRegistry &registry) {
-  registerCUDATarget(registry);
   registerShoalDialects(registry);
 }
 
@@ -95,6 +94,11 @@ static FailureOr<LoweredProgram> build(ModuleOp module,
                                        const DriverOptions &options,
                                        StageSeconds &seconds,
                                        OnPrepared onPrepared) {
+  // Only now: a program in one of these dialects is a user's error, which
+  // MLIR's own parsers do not always survive.
+  DialectRegistry dialects;
+  registerCUDATarget(dialects);
+  module.getContext()->appendDialectRegistry(dialects);
   bool makesFile =
       (options.emit == Emit::Executable || options.emit == Emit::Shared) &&
       !(options.outputPath.empty() && options.files.sharedPath.empty());

@@ -74,15 +74,13 @@ struct Reader {
 
 } // namespace
 
-/// Erases what computes `value`, up to the call, where nothing uses it.
-static void eraseUnused(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (!op->use_empty() ||
-        !isa<rt::CallOp, tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op))
-      return;
-    value = op->getOperand(0);
+/// Erases the call and its result in other shapes where nothing uses them.
+static void eraseUnused(Operation *op) {
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+      eraseUnused(user);
+  if (op->use_empty())
     op->erase();
-  }
 }
 
 /// The gather as loops in front of each reader, which these may be fused into;
@@ -143,11 +141,13 @@ struct FuseGathers : shoal::impl::FuseGathersBase<FuseGathers> {
       if (isGather(call))
         calls.push_back(call);
     });
-    for (rt::CallOp call : calls)
-      for (const Reader &reader : gatherForEach(call, findReaders(call))) {
+    for (rt::CallOp call : calls) {
+      SmallVector<Reader> readers = gatherForEach(call, findReaders(call));
+      for (const Reader &reader : readers)
         fuse(reader);
-        eraseUnused(reader.gathered);
-      }
+      if (!readers.empty())
+        eraseUnused(call);
+    }
     if (failed(cleanUp(getOperation())))
       return signalPassFailure();
   }

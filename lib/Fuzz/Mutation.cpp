@@ -105,6 +105,8 @@ public:
         },
         [&](const Outcome &outcome) {
           ItemReport item = ItemReport::decode(outcome);
+          if (isForeign(item, outcome.item))
+            item = ItemReport();
           if (report.add(outcome.item, item) && options.shrink)
             writeSmall(outcome.item, item.signature);
           return options.maxFailures == 0 ||
@@ -115,6 +117,15 @@ public:
   }
 
 private:
+  /// MLIR's own parser of linalg.generic dies of attributes of kinds that it
+  /// does not expect. Texts of passes alone come there: the compiler knows no
+  /// linalg while it reads a program.
+  bool isForeign(const ItemReport &item, uint64_t seed) const {
+    Choices choices(mix(seed));
+    return llvm::StringRef(item.signature).starts_with("parse: crash") &&
+           llvm::StringRef(corpus.mutate(choices)).contains("linalg.generic");
+  }
+
   std::string check(const std::string &text, uint64_t seed, Observer observe) {
     ItemReport item;
     // Which pipeline runs does not depend on the text, which shrinks.

@@ -232,7 +232,7 @@ def run_shoal(tmp_path, text, arrays, *flags):
     described = run(program, "--describe").expect_success().stdout
     names, results = (
         [line.split(":")[0].strip() for line in part.splitlines() if line.startswith("  ")]
-        for part in described.partition("inputs:")[2].split("results:")
+        for part in described.partition("inputs:")[2].partition("products on")[0].split("results:")
     )
     inputs = save_inputs(tmp_path, dict(zip(names, arrays, strict=True)))
     ended = run(program, *inputs, *flags, "--output-dir", tmp_path / "out").expect_success()

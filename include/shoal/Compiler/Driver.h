@@ -28,7 +28,7 @@ struct DriverOptions {
   std::string *report = nullptr;
 };
 
-/// Adds what programs and the targets' lowerings consist of.
+/// Adds what programs consist of; compile adds what their lowerings do.
 void registerCompiler(mlir::DialectRegistry &registry);
 
 /// Makes the program of one device of a module, where it is not one already.
