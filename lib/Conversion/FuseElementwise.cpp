@@ -126,14 +126,11 @@ static bool isBetterComputedAgain(linalg::GenericOp producer) {
         producer.getMatchingIndexingMap(input).getResults();
     std::optional<int64_t> bytes = countBytes(input->get());
     // What is read across is better moved once.
-    if (!bytes || !std::is_sorted(places.begin(), places.end(),
-                                  [](AffineExpr a, AffineExpr b) {
-                                    auto first = dyn_cast<AffineDimExpr>(a);
-                                    auto second = dyn_cast<AffineDimExpr>(b);
-                                    return first && second &&
-                                           first.getPosition() <
-                                               second.getPosition();
-                                  }))
+    if (!bytes || !llvm::is_sorted(places, [](AffineExpr a, AffineExpr b) {
+          auto first = dyn_cast<AffineDimExpr>(a);
+          auto second = dyn_cast<AffineDimExpr>(b);
+          return first && second && first.getPosition() < second.getPosition();
+        }))
       return false;
     read += *bytes;
   }

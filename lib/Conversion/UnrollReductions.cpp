@@ -108,8 +108,7 @@ static bool reducesRows(linalg::GenericOp op, const LoopsOf &loops) {
         break;
       }
   }
-  return loops.isReduced(std::max_element(bytes.begin(), bytes.end()) -
-                         bytes.begin());
+  return loops.isReduced(llvm::max_element(bytes) - bytes.begin());
 }
 
 static bool shouldUnroll(linalg::GenericOp op, const LoopsOf &loops) {

@@ -13,6 +13,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <tuple>
 
 using namespace mlir;
 using namespace shoal::fuzz;
@@ -171,7 +172,8 @@ private:
         break;
     }
     SmallString<128> path(options.outputDirectory);
-    llvm::sys::fs::create_directories(path);
+    // Opening the file says what is wrong with the folder.
+    std::ignore = llvm::sys::fs::create_directories(path);
     llvm::sys::path::append(path, "mutation-" + std::to_string(seed) + ".mlir");
     std::error_code error;
     llvm::raw_fd_ostream os(path, error);

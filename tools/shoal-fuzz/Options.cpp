@@ -15,6 +15,7 @@ using llvm::StringRef;
 
 namespace {
 
+// NOLINTBEGIN(bugprone-throwing-static-initialization): as LLVM's options are.
 cl::OptionCategory category("shoal-fuzz options");
 cl::opt<std::string>
     seeds("seeds", cl::value_desc("A..B"), cl::init("0..199"),
@@ -61,6 +62,7 @@ cl::list<std::string>
                     "be repeated"));
 cl::opt<bool> print("print", cl::cat(category),
                     cl::desc("Print the programs, check nothing"));
+// NOLINTEND(bugprone-throwing-static-initialization)
 
 std::string runtimeDirectory(const char *argv0) {
   static int anchor;

@@ -18,9 +18,11 @@ using shoal::Target;
 
 namespace {
 
+// NOLINTBEGIN(bugprone-throwing-static-initialization): as LLVM's options are.
 cl::OptionCategory category("shoalc options");
 cl::OptionCategory debugging("Options to look inside (MLIR)",
                              "--help-hidden lists the others of MLIR.");
+// NOLINTEND(bugprone-throwing-static-initialization)
 
 static_assert(shoal::kDefaultCombineBytes == 64 << 10 &&
                   shoal::kDefaultMaxReplicatedBytes == 1 << 30,

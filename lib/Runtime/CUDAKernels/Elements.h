@@ -117,6 +117,8 @@ SHOAL_DEVICE void loadVectorAs(const void *base, int64_t at,
       *reinterpret_cast<const Vector *>(static_cast<const T *>(base) + at);
   SHOAL_UNROLL
   for (int i = 0; i < count; ++i)
+    // Whole numbers keep their sign.
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse)
     values[i] = static_cast<Wide>(widen(loaded.elements[i]));
 }
 template <int count, typename Wide, typename T>
