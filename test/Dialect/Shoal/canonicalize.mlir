@@ -106,3 +106,13 @@ func.func @transposes_with_other_users_stay(%x: tensor<2x3xf32>, %y: tensor<2x4x
   %r = shoal.transpose %e permutation = [1, 0] : tensor<3x4xf32> -> tensor<4x3xf32>
   return %t, %e, %r : tensor<3x2xf32>, tensor<3x4xf32>, tensor<4x3xf32>
 }
+
+// A number has no letters.
+// CHECK-LABEL: func @einsums_with_numbers(
+// CHECK-NEXT: %[[E:.*]] = shoal.einsum ",ab->ab" %arg1, %arg0 : (tensor<i32>, tensor<2x1xi32>) -> tensor<2x1xi32>
+// CHECK-NEXT: return %[[E]]
+func.func @einsums_with_numbers(%x: tensor<2x1xi32>, %n: tensor<i32>) -> tensor<2x1xi32> {
+  %e = shoal.einsum ",ab->ba" %n, %x : (tensor<i32>, tensor<2x1xi32>) -> tensor<1x2xi32>
+  %t = shoal.transpose %e permutation = [1, 0] : tensor<1x2xi32> -> tensor<2x1xi32>
+  return %t : tensor<2x1xi32>
+}

@@ -206,10 +206,11 @@ static std::string toText(const EinsumSpec &spec) {
   auto join = [](ArrayRef<char> letters) {
     return StringRef(letters.data(), letters.size());
   };
-  std::string text;
+  // Terms may be empty: a number has no letters.
+  SmallVector<StringRef> inputs;
   for (const auto &input : spec.inputs)
-    text += (text.empty() ? "" : ",") + join(input).str();
-  return text + "->" + join(spec.result).str();
+    inputs.push_back(join(input));
+  return llvm::join(inputs, ",") + "->" + join(spec.result).str();
 }
 
 /// Whether nothing is noted of the value that the op computes, as annotations
