@@ -21,11 +21,8 @@ namespace shoal {
 
 using namespace shoal;
 
-/// Fewer blocks than this leave most of a large GPU idle; so many are wanted.
-static constexpr int64_t kFewBlocks = 128;
+/// So many blocks are wanted, each worth its part.
 static constexpr int64_t kWantedBlocks = 1024;
-/// What makes a second launch worth its start, and a part worth a block.
-static constexpr int64_t kManyIterations = int64_t(1) << 17;
 static constexpr int64_t kPartIterations = int64_t(1) << 12;
 /// Parts of a dense loop begin where whole blocks may load 16 bytes a thread.
 static constexpr int64_t kDenseStep = 2048;
@@ -64,8 +61,7 @@ static int64_t countParts(linalg::GenericOp op) {
                   schedule.shape == KernelShape::ColumnReduction;
   int64_t reduced = nest->countIterations(true);
   int64_t iterations = nest->countIterations(false) * reduced;
-  if (!isShared || schedule.blocks >= kFewBlocks ||
-      iterations < kManyIterations)
+  if (!isShared || !leavesDeviceIdle(schedule.blocks, iterations))
     return 1;
   return std::min(kWantedBlocks / schedule.blocks,
                   iterations / schedule.blocks / kPartIterations);

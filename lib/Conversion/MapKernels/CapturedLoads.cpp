@@ -115,13 +115,9 @@ static LogicalResult verifyLoad(linalg::GenericOp op, memref::LoadOp load) {
                           "body, but not inside of ")
            << load->getParentOp()->getName();
   MemRefType type = load.getMemRefType();
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (!type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset) || ShapedType::isDynamicShape(strides) ||
-      llvm::any_of(strides, [](int64_t stride) { return stride < 0; }) ||
-      !type.getElementType().isIntOrFloat())
+  if (!isKernelBuffer(type) ||
+      llvm::any_of(type.getStridesAndOffset().first,
+                   [](int64_t stride) { return stride < 0; }))
     return load.emitError("a kernel reads through indices from a buffer with a "
                           "static layout of strides that are not negative and "
                           "elements of numbers, but got ")

@@ -238,6 +238,12 @@ static KernelSchedule scheduleFor(const LoopNest &nest) {
   return schedule;
 }
 
+bool shoal::leavesDeviceIdle(int64_t blocks, int64_t iterations) {
+  constexpr int64_t kFewBlocks = 128;
+  constexpr int64_t kManyIterations = int64_t(1) << 17;
+  return blocks < kFewBlocks && iterations >= kManyIterations;
+}
+
 bool shoal::usesInt32(const LoopNest &nest, const KernelSchedule &schedule) {
   // Threads are numbered, and the number of a grid's next trip is computed.
   int64_t threads =

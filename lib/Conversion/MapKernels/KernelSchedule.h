@@ -77,6 +77,10 @@ int64_t chooseLanes(int64_t units, int64_t rows);
 void spreadRows(KernelSchedule &schedule, int64_t rows,
                 const DeviceLimits &limits);
 
+/// Whether so few blocks leave most of a large GPU idle for so long that a
+/// second launch, which shares the work out, is worth its start.
+bool leavesDeviceIdle(int64_t blocks, int64_t iterations);
+
 /// Whether the threads of the schedule and what the nest touches have 32-bit
 /// numbers.
 bool usesInt32(const LoopNest &nest, const KernelSchedule &schedule);

@@ -65,6 +65,14 @@ bool LoopNest::fitsInt32(int64_t spare) const {
 // From the op
 //===----------------------------------------------------------------------===//
 
+bool shoal::isKernelBuffer(MemRefType type) {
+  SmallVector<int64_t> strides;
+  int64_t offset;
+  return type.hasStaticShape() && type.getElementType().isIntOrFloat() &&
+         succeeded(type.getStridesAndOffset(strides, offset)) &&
+         !ShapedType::isDynamic(offset) && !ShapedType::isDynamicShape(strides);
+}
+
 /// Adds `factor * expr`, a linear expression, to the access.
 static LogicalResult addLinear(AffineExpr expr, int64_t factor,
                                Access &access) {
@@ -100,16 +108,12 @@ static FailureOr<Access> analyzeAccess(linalg::GenericOp op,
   auto type = dyn_cast<MemRefType>(operand.get().getType());
   if (!type)
     return access;
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  if (!type.hasStaticShape() ||
-      failed(type.getStridesAndOffset(strides, offset)) ||
-      ShapedType::isDynamic(offset) || ShapedType::isDynamicShape(strides) ||
-      !type.getElementType().isIntOrFloat())
+  if (!isKernelBuffer(type))
     return op.emitError() << "operand " << operand.getOperandNumber()
                           << ": a kernel's buffer has a static strided layout "
                              "and elements of numbers, but got "
                           << type;
+  auto [strides, offset] = type.getStridesAndOffset();
   AffineMap map = op.getMatchingIndexingMap(&operand);
   access.offset = offset;
   for (auto [expr, stride] : llvm::zip_equal(map.getResults(), strides))

@@ -16,6 +16,10 @@ struct Loop {
   bool isReduced;
 };
 
+/// Whether a kernel can read and write buffers of the type: a strided layout,
+/// known here, and elements that are numbers.
+bool isKernelBuffer(mlir::MemRefType type);
+
 /// Elements [first, last] of a buffer.
 struct ElementRange {
   int64_t first;

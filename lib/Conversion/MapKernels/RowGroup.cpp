@@ -19,9 +19,6 @@ static constexpr int64_t kHeldWords = 32;
 /// A thread's code is not unrolled beyond this many operations.
 static constexpr int64_t kMaxUnrolled = 4096;
 static constexpr int64_t kMaxLanes = 1024;
-/// Fewer blocks than this, with more iterations, leave much of a device idle.
-static constexpr int64_t kFewBlocks = 128;
-static constexpr int64_t kManyIterations = int64_t(1) << 17;
 
 bool RowSlot::isLocal() const {
   return buffer.getDefiningOp<memref::AllocaOp>() != nullptr;
@@ -75,16 +72,6 @@ static bool runsThrough(linalg::GenericOp op, const Space &space) {
          op.getNumParallelLoops() == space.rows;
 }
 
-static bool isStaticBuffer(Type type) {
-  auto buffer = dyn_cast<MemRefType>(type);
-  SmallVector<int64_t> strides;
-  int64_t offset;
-  return buffer && buffer.hasStaticShape() &&
-         buffer.getElementType().isIntOrFloat() &&
-         succeeded(buffer.getStridesAndOffset(strides, offset)) &&
-         !ShapedType::isDynamic(offset) && !ShapedType::isDynamicShape(strides);
-}
-
 /// Whether the op is one of plain accesses, to buffers that its operands are.
 static bool isPlain(linalg::GenericOp op) {
   if (!op.hasPureBufferSemantics() || op.hasDynamicShape())
@@ -96,8 +83,9 @@ static bool isPlain(linalg::GenericOp op) {
       }))
     return false;
   return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
+    auto type = dyn_cast<MemRefType>(operand.get().getType());
     return (matchPattern(operand.get(), m_Constant()) ||
-            isStaticBuffer(operand.get().getType())) &&
+            (type && isKernelBuffer(type))) &&
            op.getMatchingIndexingMap(&operand).isProjectedPermutation(
                /*allowZeroInResults=*/true);
   });
@@ -234,7 +222,7 @@ static bool chooseThreads(RowGroup &group, const DeviceLimits &limits) {
     return false;
   spreadRows(schedule, group.rows, limits);
   int64_t iterations = group.rows * group.units * schedule.vector;
-  return schedule.blocks >= kFewBlocks || iterations < kManyIterations;
+  return !leavesDeviceIdle(schedule.blocks, iterations);
 }
 
 //===----------------------------------------------------------------------===//
