@@ -3,7 +3,7 @@
 
 #include "Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "shoal/Dialect/Shoal/IR/ElementOps.h"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
 
 using namespace mlir;
 using namespace shoal;

@@ -4,8 +4,8 @@
 #include "Combiner.h"
 #include "Descriptor.h"
 #include "Patterns.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
-#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
 
 using namespace mlir;
 using namespace shoal;

@@ -4,7 +4,7 @@
 // Regions for one device along some axes, with collectives over these and
 // random ops in them, regions too.
 
-#include "Collectives.h"
+#include "../RegionCollectives.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Fuzz/Generators.h"
 #include "llvm/Support/SaveAndRestore.h"

@@ -3,7 +3,7 @@
 
 // Ops that slide a window.
 
-#include "shoal/Dialect/Shoal/IR/WindowOps.h"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 #include "shoal/Fuzz/Generators.h"
 #include <cmath>
 

@@ -5,9 +5,9 @@
 // bitcast_convert.
 
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
-#include "shoal/Dialect/Shoal/IR/ElementOps.h"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
-#include "shoal/Dialect/Shoal/IR/RegionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cmath>

@@ -9,7 +9,7 @@
 #include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
-#include "shoal/Dialect/Shoal/IR/WindowOps.h"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 
 using namespace mlir;
 using namespace shoal;

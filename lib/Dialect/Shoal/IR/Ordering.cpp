@@ -6,7 +6,7 @@
 #include "TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
-#include "shoal/Dialect/Shoal/IR/RegionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 
 using namespace mlir;
 using namespace shoal;

@@ -6,17 +6,17 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
-#include "shoal/Dialect/Shoal/IR/ElementOps.h"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
-#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
-#include "shoal/Dialect/Shoal/IR/RegionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
-#include "shoal/Dialect/Shoal/IR/WindowOps.h"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 
 using namespace mlir;
@@ -42,7 +42,7 @@ void ShoalDialect::initialize() {
   registerAttributes();
   addOperations<
 #define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/ShoalOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/StructureOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -50,11 +50,11 @@ void ShoalDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/WindowOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/ElementOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -62,7 +62,7 @@ void ShoalDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/RegionOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST
@@ -70,7 +70,7 @@ void ShoalDialect::initialize() {
       >();
   addOperations<
 #define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/RaggedOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.cpp.inc"
       >();
   addOperations<
 #define GET_OP_LIST

@@ -14,4 +14,4 @@ static ParseResult parseSameType(OpAsmParser &, Type &inputType, Type &type) {
 static void printSameType(OpAsmPrinter &, Operation *, Type, Type) {}
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/ShoalOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/StructureOps.cpp.inc"

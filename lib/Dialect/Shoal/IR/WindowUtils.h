@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_DIALECT_SHOAL_IR_WINDOWUTILS_H
 #define SHOAL_LIB_DIALECT_SHOAL_IR_WINDOWUTILS_H
 
-#include "shoal/Dialect/Shoal/IR/WindowOps.h"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 
 namespace shoal {
 

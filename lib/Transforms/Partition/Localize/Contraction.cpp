@@ -7,7 +7,7 @@
 #include "Models.h"
 #include "Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 
 using namespace mlir;
 using namespace shoal;

@@ -9,7 +9,7 @@
 #include "Shapes.h"
 #include "WindowRows.h"
 #include "mlir/IR/Matchers.h"
-#include "shoal/Dialect/Shoal/IR/WindowOps.h"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 #include "shoal/Transforms/Partition/Passes.h"
 
 using namespace mlir;

@@ -8,13 +8,13 @@
 
 include "shoal/Dialect/Shoal/IR/ControlFlowOps.td"
 include "shoal/Dialect/Shoal/IR/CustomCallOps.td"
-include "shoal/Dialect/Shoal/IR/ElementOps.td"
+include "shoal/Dialect/Shoal/IR/ElementwiseOps.td"
 include "shoal/Dialect/Shoal/IR/IndexingOps.td"
 include "shoal/Dialect/Shoal/IR/ManualOps.td"
 include "shoal/Dialect/Shoal/IR/OrderingOps.td"
-include "shoal/Dialect/Shoal/IR/RaggedOps.td"
-include "shoal/Dialect/Shoal/IR/RegionOps.td"
-include "shoal/Dialect/Shoal/IR/ShoalOps.td"
-include "shoal/Dialect/Shoal/IR/WindowOps.td"
+include "shoal/Dialect/Shoal/IR/ContractionOps.td"
+include "shoal/Dialect/Shoal/IR/ReductionOps.td"
+include "shoal/Dialect/Shoal/IR/StructureOps.td"
+include "shoal/Dialect/Shoal/IR/WindowsOps.td"
 
 #endif // SHOAL_ALL_OPS_TD

@@ -7,7 +7,7 @@
 #define SHOAL_DIALECT_SHOAL_IR_CONTROLFLOWOPS_H
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "shoal/Dialect/Shoal/IR/RegionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 
 #define GET_OP_CLASSES
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h.inc"

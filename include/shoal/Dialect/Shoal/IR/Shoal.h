@@ -30,7 +30,7 @@ bool isCountable(mlir::Type type);
 #include "shoal/Dialect/Shoal/IR/ShoalAttrs.h.inc"
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/ShoalOps.h.inc"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h.inc"
 
 namespace shoal {
 

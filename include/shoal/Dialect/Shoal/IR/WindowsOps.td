@@ -3,8 +3,8 @@
 
 // Ops that slide a window over dimensions.
 
-#ifndef SHOAL_WINDOW_OPS_TD
-#define SHOAL_WINDOW_OPS_TD
+#ifndef SHOAL_WINDOWS_OPS_TD
+#define SHOAL_WINDOWS_OPS_TD
 
 include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
 
@@ -171,4 +171,4 @@ def Shoal_SelectAndScatterOp : Shoal_Op<"select_and_scatter", [Pure]> {
   }];
 }
 
-#endif // SHOAL_WINDOW_OPS_TD
+#endif // SHOAL_WINDOWS_OPS_TD

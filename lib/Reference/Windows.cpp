@@ -5,7 +5,7 @@
 #include "Models.h"
 #include "StridedView.h"
 
-#include "shoal/Dialect/Shoal/IR/WindowOps.h"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 #include <cmath>
 
 using namespace mlir;

@@ -3,8 +3,8 @@
 
 // Collectives in regions for one device, over some of the manual axes.
 
-#ifndef SHOAL_LIB_FUZZ_OPS_COLLECTIVES_H
-#define SHOAL_LIB_FUZZ_OPS_COLLECTIVES_H
+#ifndef SHOAL_LIB_FUZZ_REGIONCOLLECTIVES_H
+#define SHOAL_LIB_FUZZ_REGIONCOLLECTIVES_H
 
 #include "shoal/Fuzz/ProgramBuilder.h"
 
@@ -21,4 +21,4 @@ bool makeCollective(ProgramBuilder &p);
 
 } // namespace shoal::fuzz
 
-#endif // SHOAL_LIB_FUZZ_OPS_COLLECTIVES_H
+#endif // SHOAL_LIB_FUZZ_REGIONCOLLECTIVES_H

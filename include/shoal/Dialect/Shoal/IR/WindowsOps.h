@@ -4,8 +4,8 @@
 // Ops that slide a window over dimensions: convolution, reduce_window,
 // select_and_scatter.
 
-#ifndef SHOAL_DIALECT_SHOAL_IR_WINDOWOPS_H
-#define SHOAL_DIALECT_SHOAL_IR_WINDOWOPS_H
+#ifndef SHOAL_DIALECT_SHOAL_IR_WINDOWSOPS_H
+#define SHOAL_DIALECT_SHOAL_IR_WINDOWSOPS_H
 
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Sharding/Window.h"
@@ -34,6 +34,6 @@ struct ConvolutionDims {
 } // namespace shoal
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/WindowOps.h.inc"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.h.inc"
 
-#endif // SHOAL_DIALECT_SHOAL_IR_WINDOWOPS_H
+#endif // SHOAL_DIALECT_SHOAL_IR_WINDOWSOPS_H

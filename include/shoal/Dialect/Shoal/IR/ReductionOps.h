@@ -1,13 +1,13 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_DIALECT_SHOAL_IR_REGIONOPS_H
-#define SHOAL_DIALECT_SHOAL_IR_REGIONOPS_H
+#ifndef SHOAL_DIALECT_SHOAL_IR_REDUCTIONOPS_H
+#define SHOAL_DIALECT_SHOAL_IR_REDUCTIONOPS_H
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/RegionOps.h.inc"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h.inc"
 
-#endif // SHOAL_DIALECT_SHOAL_IR_REGIONOPS_H
+#endif // SHOAL_DIALECT_SHOAL_IR_REDUCTIONOPS_H

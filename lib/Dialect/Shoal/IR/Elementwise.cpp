@@ -4,13 +4,13 @@
 // clamp and bitcast_convert.
 
 #include "TensorBuilder.h"
-#include "shoal/Dialect/Shoal/IR/ElementOps.h"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
 
 using namespace mlir;
 using namespace shoal;
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/ElementOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.cpp.inc"
 
 //===----------------------------------------------------------------------===//
 // clamp

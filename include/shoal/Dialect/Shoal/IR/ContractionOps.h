@@ -1,12 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_DIALECT_SHOAL_IR_ELEMENTOPS_H
-#define SHOAL_DIALECT_SHOAL_IR_ELEMENTOPS_H
+#ifndef SHOAL_DIALECT_SHOAL_IR_CONTRACTIONOPS_H
+#define SHOAL_DIALECT_SHOAL_IR_CONTRACTIONOPS_H
 
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/ElementOps.h.inc"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h.inc"
 
-#endif // SHOAL_DIALECT_SHOAL_IR_ELEMENTOPS_H
+#endif // SHOAL_DIALECT_SHOAL_IR_CONTRACTIONOPS_H

@@ -7,9 +7,9 @@
 #include "ScalarRegion.h"
 #include "StridedView.h"
 
-#include "shoal/Dialect/Shoal/IR/ElementOps.h"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
-#include "shoal/Dialect/Shoal/IR/RegionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include <cmath>
 #include <numeric>
 

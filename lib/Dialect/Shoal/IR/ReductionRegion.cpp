@@ -4,14 +4,14 @@
 // reduce_region and the end of its combiner.
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "shoal/Dialect/Shoal/IR/RegionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
 using namespace shoal;
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/RegionOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.cpp.inc"
 
 LogicalResult ReduceRegionOp::verify() {
   if (getInputs().empty()) // (C1)

@@ -3,8 +3,8 @@
 
 // Elementwise ops that arith lacks.
 
-#ifndef SHOAL_ELEMENT_OPS_TD
-#define SHOAL_ELEMENT_OPS_TD
+#ifndef SHOAL_ELEMENTWISE_OPS_TD
+#define SHOAL_ELEMENTWISE_OPS_TD
 
 include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
 
@@ -51,4 +51,4 @@ def Shoal_BitcastConvertOp : Shoal_Op<"bitcast_convert", [Pure]> {
   let hasFolder = 1;
 }
 
-#endif // SHOAL_ELEMENT_OPS_TD
+#endif // SHOAL_ELEMENTWISE_OPS_TD

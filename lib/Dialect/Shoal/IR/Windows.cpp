@@ -11,7 +11,7 @@ using namespace mlir;
 using namespace shoal;
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/WindowOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/WindowsOps.cpp.inc"
 
 LogicalResult shoal::verifyWindowLists(Operation *op,
                                        ArrayRef<WindowList> lists,

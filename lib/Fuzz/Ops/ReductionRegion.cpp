@@ -4,7 +4,7 @@
 // Reductions whose combiner is a region.
 
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
-#include "shoal/Dialect/Shoal/IR/RegionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Fuzz/Generators.h"
 #include <cmath>
 

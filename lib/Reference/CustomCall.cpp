@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Reference/CustomCalls.h"
 #include "Models.h"
+#include "shoal/Reference/CustomCalls.h"
 
 #include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
 #include "llvm/ADT/SmallString.h"

@@ -3,11 +3,11 @@
 
 // ragged_einsum: for each group the einsum of its rows, added up.
 
-#include "EinsumModel.h"
+#include "Contraction.h"
 #include "Models.h"
 #include "StridedView.h"
 
-#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 
 using namespace mlir;
 

@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_RAGGED_OPS_TD
-#define SHOAL_RAGGED_OPS_TD
+#ifndef SHOAL_CONTRACTION_OPS_TD
+#define SHOAL_CONTRACTION_OPS_TD
 
 include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
 include "shoal/Interfaces/PartitionInterfaces.td"
@@ -75,4 +75,4 @@ def Shoal_RaggedDotOp : Shoal_RaggedOp<"ragged_dot",
   }];
 }
 
-#endif // SHOAL_RAGGED_OPS_TD
+#endif // SHOAL_CONTRACTION_OPS_TD

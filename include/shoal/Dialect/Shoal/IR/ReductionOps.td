@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_REGION_OPS_TD
-#define SHOAL_REGION_OPS_TD
+#ifndef SHOAL_REDUCTION_OPS_TD
+#define SHOAL_REDUCTION_OPS_TD
 
 include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
@@ -58,4 +58,4 @@ def Shoal_ReduceRegionOp : Shoal_Op<"reduce_region", [
   let hasRegionVerifier = 1;
 }
 
-#endif // SHOAL_REGION_OPS_TD
+#endif // SHOAL_REDUCTION_OPS_TD

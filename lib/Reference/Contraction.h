@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_LIB_REFERENCE_EINSUMMODEL_H
-#define SHOAL_LIB_REFERENCE_EINSUMMODEL_H
+#ifndef SHOAL_LIB_REFERENCE_CONTRACTION_H
+#define SHOAL_LIB_REFERENCE_CONTRACTION_H
 
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Reference/Tensor.h"
@@ -16,4 +16,4 @@ Tensor evaluateSpec(const EinsumSpec &spec, llvm::ArrayRef<Tensor> operands,
 
 } // namespace shoal::reference
 
-#endif // SHOAL_LIB_REFERENCE_EINSUMMODEL_H
+#endif // SHOAL_LIB_REFERENCE_CONTRACTION_H

@@ -3,7 +3,7 @@
 
 // Einsums over groups of rows.
 
-#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Fuzz/Generators.h"
 #include <map>
 

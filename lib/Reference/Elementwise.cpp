@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Combiner.h"
 #include "Elementwise.h"
+#include "Combiner.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include <cmath>

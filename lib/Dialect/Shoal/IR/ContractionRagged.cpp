@@ -5,13 +5,13 @@
 
 #include "EinsumTerms.h"
 #include "TensorBuilder.h"
-#include "shoal/Dialect/Shoal/IR/RaggedOps.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 
 using namespace mlir;
 using namespace shoal;
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/RaggedOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.cpp.inc"
 
 static bool isIn(char letter, ArrayRef<char> term) {
   return llvm::is_contained(term, letter);
