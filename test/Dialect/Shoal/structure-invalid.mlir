@@ -183,24 +183,6 @@ func.func @pad_value_type(%x: tensor<3xf32>, %zero: tensor<i32>) {
 // -----
 
 // (C1)
-func.func @reshape_count(%x: tensor<3x4xf32>) {
-  // expected-error@+1 {{result 0: expected 12 elements, as operand 0 has, but got 10}}
-  %0 = shoal.reshape %x : tensor<3x4xf32> -> tensor<10xf32>
-  return
-}
-
-// -----
-
-// (C1)
-func.func @reshape_type(%x: tensor<3x4xf32>) {
-  // expected-error@+1 {{result 0: expected elements of type 'f32' but got 'i32'}}
-  %0 = shoal.reshape %x : tensor<3x4xf32> -> tensor<12xi32>
-  return
-}
-
-// -----
-
-// (C1)
 func.func @slice_entry_per_dimension(%x: tensor<5x6xf32>) {
   // expected-error@+1 {{strides: expected an entry for each of 2 dimensions but got 0}}
   %0 = shoal.slice %x starts = [1, 0] limits = [4, 6] strides = [] : tensor<5x6xf32> -> tensor<3x6xf32>

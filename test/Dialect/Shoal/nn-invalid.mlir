@@ -75,24 +75,6 @@ func.func @one_hot_of_floats(%i: tensor<3xf32>) {
 // -----
 
 // (C1)
-func.func @random_key(%key: tensor<3xi32>) {
-  // expected-error@+1 {{operand 0 dim 0: expected size 2 but got 3}}
-  %0 = shoal.random uniform %key : tensor<3xi32> -> tensor<8xf32>
-  return
-}
-
-// -----
-
-// (C1)
-func.func @random_key_of_unknown_size(%key: tensor<?xi32>) {
-  // expected-error@+1 {{operand 0 dim 0: expected size 2 but got ?}}
-  %0 = shoal.random uniform %key : tensor<?xi32> -> tensor<8xf32>
-  return
-}
-
-// -----
-
-// (C1)
 func.func @softmax_axis(%x: tensor<3x4xf32>) {
   // expected-error@+1 {{axis: -1 is not a dimension of a tensor of rank 2}}
   %0 = shoal.softmax %x {axis = -1} : tensor<3x4xf32>
