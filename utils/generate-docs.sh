@@ -41,5 +41,8 @@ dialect rt Rt/IR/RtOps.td RtDialect
   passes Propagation Transforms/Propagation
   passes Partition Transforms/Partition
   passes Collectives Transforms/Collectives
-  passes Conversion Conversion
+  for phase in ShoalToLinalg Fusion Buffers Device Memory Kernels Scalars ToLLVM; do
+    passes "Conversion: $phase" "Conversion/$phase"
+  done
+  passes Emulation Target/Emulation
 } | tidy >"$out/Passes.md"

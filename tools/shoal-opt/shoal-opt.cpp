@@ -9,6 +9,7 @@
 #include "shoal/Target/CPU/CPUTarget.h"
 #include "shoal/Target/CUDA/CUDATarget.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
+#include "shoal/Target/Emulation/Passes.h"
 #include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
@@ -23,6 +24,7 @@ int main(int argc, char **argv) {
   mlir::registerAllPasses();
   shoal::registerShoalPasses();
   shoal::registerShoalConversionPasses();
+  shoal::registerEmulationPasses();
   shoal::registerCPUPipelines();
   shoal::registerCUDAPipelines();
   shoal::registerDeviceImagePipelines();

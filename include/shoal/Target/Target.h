@@ -7,7 +7,7 @@
 #define SHOAL_TARGET_TARGET_H
 
 #include "mlir/Pass/PassManager.h"
-#include "shoal/Conversion/MemoryPlan.h"
+#include "shoal/Conversion/Memory/MemoryPlan.h"
 #include "shoal/Target/ProgramDescription.h"
 #include "llvm/ADT/ScopeExit.h"
 #include <chrono>

@@ -3,16 +3,16 @@
 
 // The pass --shoal-fuse-fills.
 
-#include "../MapKernels/LoopNest.h"
-#include "BufferRange.h"
+#include "../Buffers/BufferRange.h"
+#include "LoopNest.h"
 #include "mlir/IR/Matchers.h"
-#include "shoal/Conversion/Passes.h"
+#include "shoal/Conversion/Device/Passes.h"
 
 using namespace mlir;
 
 namespace shoal {
 #define GEN_PASS_DEF_FUSEFILLS
-#include "shoal/Conversion/Passes.h.inc"
+#include "shoal/Conversion/Device/Passes.h.inc"
 } // namespace shoal
 
 using namespace shoal;

@@ -3,17 +3,17 @@
 
 // The pass --shoal-fuse-rows.
 
-#include "../MapKernels/RowGroup.h"
-#include "BufferAccess.h"
+#include "../Buffers/BufferAccess.h"
+#include "RowGroup.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "shoal/Conversion/Passes.h"
+#include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 
 namespace shoal {
 #define GEN_PASS_DEF_FUSEROWS
-#include "shoal/Conversion/Passes.h.inc"
+#include "shoal/Conversion/Device/Passes.h.inc"
 } // namespace shoal
 
 using namespace shoal;

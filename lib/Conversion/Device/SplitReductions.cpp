@@ -3,20 +3,20 @@
 
 // The pass --shoal-split-reductions.
 
-#include "../MapKernels/Combiner.h"
-#include "../MapKernels/KernelSchedule.h"
+#include "Combiner.h"
+#include "KernelSchedule.h"
 #include "SplitViews.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
-#include "shoal/Conversion/Passes.h"
+#include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 
 namespace shoal {
 #define GEN_PASS_DEF_SPLITREDUCTIONS
-#include "shoal/Conversion/Passes.h.inc"
+#include "shoal/Conversion/Device/Passes.h.inc"
 } // namespace shoal
 
 using namespace shoal;

@@ -7,7 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
-#include "shoal/Conversion/Passes.h"
+#include "shoal/Conversion/ShoalToLinalg/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 
 namespace shoal {
 #define GEN_PASS_DEF_SHOALTOLINALG
-#include "shoal/Conversion/Passes.h.inc"
+#include "shoal/Conversion/ShoalToLinalg/Passes.h.inc"
 } // namespace shoal
 
 using namespace shoal;

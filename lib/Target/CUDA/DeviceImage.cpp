@@ -25,6 +25,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 #include "shoal/Conversion/Passes.h"
+#include "shoal/Target/Emulation/Passes.h"
 
 using namespace mlir;
 using namespace shoal;

@@ -1,0 +1,41 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// From tensors to buffers, results in those that the caller gives.
+
+#ifndef SHOAL_CONVERSION_BUFFERS_PASSES_TD
+#define SHOAL_CONVERSION_BUFFERS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
+  let summary = "Give every result its own initial tensor";
+  let description = [{
+    One `tensor.empty` or `linalg.fill` that several ops write into would make
+    bufferization copy it. Each of its uses gets its own, and constants that are
+    one value everywhere become fills rather than arrays in the object file.
+    An op that reads a value element by element and is its only reader writes
+    its result over it, as does the last reader of a donated argument for the
+    result that goes there. Arguments are marked read-only, but for those that
+    are donated: no op may write into an input.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
+                           "::mlir::bufferization::BufferizationDialect"];
+}
+
+def ResultsToOutParams : Pass<"shoal-results-to-out-params", "::mlir::func::FuncOp"> {
+  let summary = "Make a function's results in buffers that the caller gives";
+  let description = [{
+    Each result becomes a new last argument. A buffer that the function
+    allocates and returns, also in another shape, is replaced by that argument;
+    anything else (an input, a constant, a buffer returned twice) is copied.
+
+    A result with a donated argument in `shoal.donors` is left where it is if
+    that is the argument, or is made there if nothing touches the argument any
+    more when the result's buffer begins; its new argument is then not written,
+    and `shoal.donors` keeps the number. All others become -1.
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
+#endif // SHOAL_CONVERSION_BUFFERS_PASSES_TD

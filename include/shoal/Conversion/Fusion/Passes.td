@@ -1,0 +1,188 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Fewer and larger ops on tensors.
+
+#ifndef SHOAL_CONVERSION_FUSION_PASSES_TD
+#define SHOAL_CONVERSION_FUSION_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
+  let summary = "Fuse elementwise linalg ops into their consumers";
+  let description = [{
+    Fuses a producer whose loops are all parallel into a consumer, a reduction
+    as well, and constants into both. Work is never repeated where it costs:
+
+    * a producer that the consumer reads once per element is fused into the
+      first consumer, which then also yields the value if others need it; one
+      that only broadcasts or converts is computed by each consumer instead,
+      where none reads more so;
+    * a producer that would be computed several times (because the consumer
+      broadcasts it, or because several consumers would each compute it) is
+      fused only when it merely moves elements or is a few cheap operations.
+
+    The softmax of a row is then three loops: the maximum; exponential and sum;
+    the quotient.
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect"];
+}
+
+def FuseEpilogues : Pass<"shoal-fuse-epilogues", "::mlir::func::FuncOp"> {
+  let summary = "Let matrix products add biases and apply activations";
+  let description = [{
+    Of targets whose matrix products have epilogues. What the only user of an
+    einsum does first with each of its elements becomes part of the call: the
+    addition of a bias, a tensor of the result's last and some other dimensions
+    but not of all, then a relu or a gelu, or one of these. The user keeps what
+    is left.
+
+    A product of two operands of f8 first takes up to two factors that do not
+    depend on the element, as scales. An einsum whose operands are f8 but for a
+    conversion and such a factor becomes one of f8. A remark says why products
+    of f8 are not multiplied as such.
+
+    The gelu is the one by tanh, in any form that rounding aside equals
+    0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))); one by erf stays. The sum
+    is then rounded once, behind the activation. Results of f64 stay.
+
+    ```mlir
+    func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x12xf32>, %b: tensor<12xf32>) -> tensor<8x12xf32> {
+      %zero = arith.constant 0.0 : f32
+      %0 = tensor.empty() : tensor<8x12xf32>
+      %1 = rt.call "einsum" [0, 0, 3, 8, 12, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+             ins(%x, %w : tensor<8x16xf32>, tensor<16x12xf32>) outs(%0 : tensor<8x12xf32>) -> tensor<8x12xf32>
+      %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>,
+                                            affine_map<(d0, d1) -> (d0, d1)>],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%1, %b : tensor<8x12xf32>, tensor<12xf32>) outs(%0 : tensor<8x12xf32>) {
+      ^bb0(%element: f32, %bias: f32, %out: f32):
+        %sum = arith.addf %element, %bias : f32
+        %relu = arith.maximumf %sum, %zero : f32
+        linalg.yield %relu : f32
+      } -> tensor<8x12xf32>
+      return %2 : tensor<8x12xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x12xf32>, %b: tensor<12xf32>) -> tensor<8x12xf32> {
+      %0 = tensor.empty() : tensor<8x12xf32>
+      %1 = rt.call "einsum_bias" [1, 1, 1, 0, 0, 3, 8, 12, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+             ins(%x, %w, %b : tensor<8x16xf32>, tensor<16x12xf32>, tensor<12xf32>)
+             outs(%0 : tensor<8x12xf32>) -> tensor<8x12xf32>
+      return %1 : tensor<8x12xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::shoal::rt::RtDialect"];
+}
+
+def FuseGathers : Pass<"shoal-fuse-gathers", "::mlir::func::FuncOp"> {
+  let summary = "Let ops read what was gathered from where it lies";
+  let description = [{
+    A gather of the runtime whose result, maybe in another shape, is read by a
+    `linalg.generic` that takes each element once becomes part of that: its body
+    clamps the starts of the windows as the runtime does and reads the operand
+    by `tensor.extract`. The rows are then read once, and not written and read
+    again. Up to four such ops each read long rows for themselves, of 128 bytes
+    and more.
+
+    A gather stays where something else reads its result as well, where a reader
+    runs through its last dimension in another order than through its own
+    result, where an op in between may write over the operand, and where nothing
+    but the gathered tensor says how long a loop is.
+
+    ```mlir
+    func.func @main(%x: tensor<64x128xf32>, %rows: tensor<32xi32>, %w: tensor<32xf32>) -> tensor<32x128xf32> {
+      %0 = tensor.empty() : tensor<32x128xf32>
+      %1 = rt.call "gather" [0, 5, 2, 64, 1, 0, 0, 128, 128, 1, -1, 1, 32, 1, 0, 128]
+             ins(%x, %rows : tensor<64x128xf32>, tensor<32xi32>) outs(%0 : tensor<32x128xf32>) -> tensor<32x128xf32>
+      %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>,
+                                            affine_map<(d0, d1) -> (d0, d1)>],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%1, %w : tensor<32x128xf32>, tensor<32xf32>) outs(%0 : tensor<32x128xf32>) {
+      ^bb0(%row: f32, %weight: f32, %out: f32):
+        %3 = arith.mulf %row, %weight : f32
+        linalg.yield %3 : f32
+      } -> tensor<32x128xf32>
+      return %2 : tensor<32x128xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<64x128xf32>, %rows: tensor<32xi32>, %w: tensor<32xf32>) -> tensor<32x128xf32> {
+      %c128 = arith.constant 128 : index
+      %c63_i32 = arith.constant 63 : i32
+      %c0_i32 = arith.constant 0 : i32
+      %0 = tensor.empty() : tensor<32x128xf32>
+      %flat = tensor.collapse_shape %x [[0, 1]] : tensor<64x128xf32> into tensor<8192xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0)>, affine_map<(d0, d1) -> (d0)>,
+                                            affine_map<(d0, d1) -> (d0, d1)>],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%rows, %w : tensor<32xi32>, tensor<32xf32>) outs(%0 : tensor<32x128xf32>) {
+      ^bb0(%start: i32, %weight: f32, %out: f32):
+        %2 = linalg.index 1 : index
+        %3 = arith.maxsi %start, %c0_i32 : i32
+        %4 = arith.minsi %3, %c63_i32 : i32
+        %5 = arith.index_cast %4 : i32 to index
+        %6 = arith.muli %5, %c128 : index
+        %7 = arith.addi %6, %2 : index
+        %extracted = tensor.extract %flat[%7] : tensor<8192xf32>
+        %8 = arith.mulf %extracted, %weight : f32
+        linalg.yield %8 : f32
+      } -> tensor<32x128xf32>
+      return %1 : tensor<32x128xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+def UnrollReductions : Pass<"shoal-unroll-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Make short reductions elementwise";
+  let description = [{
+    A `linalg.generic` on tensors that combines up to eight elements for each of
+    its results loses its reduced loops: the body does their iterations one
+    after another, in their order, from inputs that are the same tensor at
+    fixed places. What follows can then be fused into it: the residual, the
+    conversion to a narrower type. Reductions along rows stay, whose elements
+    neighbouring threads should read, and those of windows.
+
+    ```mlir
+    func.func @main(%x: tensor<32x2x128xf32>, %zero: tensor<32x128xf32>) -> tensor<32x128xf32> {
+      %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1, d2) -> (d0, d1, d2)>,
+                                            affine_map<(d0, d1, d2) -> (d0, d2)>],
+                           iterator_types = ["parallel", "reduction", "parallel"]}
+          ins(%x : tensor<32x2x128xf32>) outs(%zero : tensor<32x128xf32>) {
+      ^bb0(%in: f32, %sum: f32):
+        %1 = arith.addf %sum, %in : f32
+        linalg.yield %1 : f32
+      } -> tensor<32x128xf32>
+      return %0 : tensor<32x128xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<32x2x128xf32>, %zero: tensor<32x128xf32>) -> tensor<32x128xf32> {
+      %0 = tensor.empty() : tensor<32x128xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, 0, d1)>, affine_map<(d0, d1) -> (d0, d1)>,
+                                            affine_map<(d0, d1) -> (d0, 1, d1)>, affine_map<(d0, d1) -> (d0, d1)>],
+                           iterator_types = ["parallel", "parallel"]}
+          ins(%x, %zero, %x : tensor<32x2x128xf32>, tensor<32x128xf32>, tensor<32x2x128xf32>)
+          outs(%0 : tensor<32x128xf32>) {
+      ^bb0(%first: f32, %initial: f32, %second: f32, %out: f32):
+        %2 = arith.addf %initial, %first : f32
+        %3 = arith.addf %2, %second : f32
+        linalg.yield %3 : f32
+      } -> tensor<32x128xf32>
+      return %1 : tensor<32x128xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::tensor::TensorDialect"];
+}
+
+#endif // SHOAL_CONVERSION_FUSION_PASSES_TD

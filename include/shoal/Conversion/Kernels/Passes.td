@@ -1,0 +1,149 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// From linalg ops to functions, or to kernels of a GPU and their launches.
+
+#ifndef SHOAL_CONVERSION_KERNELS_PASSES_TD
+#define SHOAL_CONVERSION_KERNELS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
+  let summary = "Move every linalg op on memrefs to a function of its own";
+  let description = [{
+    A kernel's arguments are the distinct buffers that it touches, so that each
+    can be `llvm.noalias`; reductions then run in registers and loops vectorize.
+    Two views of one buffer, of which one is written, are not marked. Strided
+    copies become kernels, too; dense ones stay `memref.copy`. The ops of an
+    `rt.kernel` become one function.
+  }];
+  let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
+}
+
+def TileTransposes : Pass<"shoal-tile-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Run through transposed operands in square tiles";
+  let description = [{
+    Assumes linalg on memrefs. Where an operand of an elementwise op is
+    contiguous along another loop than the innermost one, both loops are tiled
+    by 16. Reductions stay as they are.
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def UseDeviceMemory : Pass<"shoal-use-device-memory", "::mlir::ModuleOp"> {
+  let summary = "What the host did with buffers itself, the runtime does on the device";
+  let description = [{
+    For targets whose buffers the host cannot reach. Assumes a planned program
+    whose loops are kernels: copies become `rt.call "copy"`, the loads that
+    decide about loops and branches `rt.read_scalar`, constants places at the
+    arena's end, which the runtime fills once.
+
+    The function gets `shoal.constant_bytes`, each `memref.global` its place,
+    `shoal.arena_offset`.
+
+    ```mlir
+    func.func @main(%in: memref<6xf32>, %out: memref<6xf32>, %arena: memref<0xi8>)
+        attributes {shoal.arena_bytes = 0 : i64, shoal.live_bytes = 0 : i64} {
+      memref.copy %in, %out : memref<6xf32> to memref<6xf32>
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%in: memref<6xf32>, %out: memref<6xf32>, %arena: memref<0xi8>)
+        attributes {shoal.arena_bytes = 0 : i64, shoal.constant_bytes = 0 : i64, shoal.live_bytes = 0 : i64} {
+      rt.call "copy" [24] ins(%in : memref<6xf32>) outs(%out : memref<6xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::shoal::rt::RtDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect"];
+}
+
+def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
+  let summary = "Map outlined linalg ops to GPU kernels";
+  let description = [{
+    Assumes what `--shoal-outline-kernels` leaves: private functions of one
+    linalg op, or of those of an `rt.kernel`, on static memrefs, which share no buffers but those that are not
+    `llvm.noalias`. Each becomes a `gpu.func` of `gpu.module @shoal_kernels`,
+    equal ones a single one, and each call `rt.call "launch"`, whose descriptor
+    names the kernel by its number in the module, and the bytes that it touches.
+    Ops of no iterations disappear.
+
+    The loops alone decide a kernel's shape, which stands in its
+    `shoal.schedule`: a map, a map through tiles of shared memory, a reduction
+    along rows or along columns, one thread per element of the result, or
+    several ops on the same rows. A
+    thread takes neighbouring elements, 16 bytes of the widest operand, where
+    sizes and alignment allow. Indices are 32 bits wide where that is enough.
+
+    ```mlir
+    func.func @main(%x: memref<8x128xf32>) {
+      call @main_kernel_0(%x) : (memref<8x128xf32>) -> ()
+      return
+    }
+    func.func private @main_kernel_0(%x: memref<8x128xf32> {llvm.noalias}) {
+      %zero = arith.constant 0.0 : f32
+      linalg.fill ins(%zero : f32) outs(%x : memref<8x128xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%arg0: memref<8x128xf32>) {
+      rt.call "launch" [0, 1, 1, 1, 256, 1, 1, 0, 1, 0, 4096, 2] outs(%arg0 : memref<8x128xf32>)
+      return
+    }
+    gpu.module @shoal_kernels {
+      gpu.func @main_kernel_0(%arg0: memref<1024xf32> {llvm.noalias}) kernel ...
+        %thread_id_x = gpu.thread_id  x
+        ...
+        vector.store %8, %arg0[%9] {alignment = 16 : i64} : memref<1024xf32>, vector<4xf32>
+    ```
+  }];
+  let options = [
+    Option<"maxBlocks", "max-blocks", "int64_t", /*default=*/"2147483647",
+           "The most blocks of a grid; kernels that need more take several turns.">
+  ];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",
+    "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect", "::shoal::rt::RtDialect"
+  ];
+}
+
+def InsertWaits : Pass<"shoal-insert-waits", "::mlir::func::FuncOp"> {
+  let summary = "Wait for collectives where their buffers are used";
+  let description = [{
+    For targets that communicate in the background: a call with a `collective`
+    only begins it. Before the first op that touches bytes that one under way
+    writes, or writes bytes that it reads, and before loops, branches and ends
+    of blocks, `rt.wait` waits. Collectives themselves wait for nothing: they
+    run in the order of the program, behind all work that comes before them.
+
+    ```mlir
+    func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {
+      rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+        ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
+      rt.call "copy" [96] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
+      rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {
+      rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+        ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
+      rt.call "copy" [96] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
+      rt.wait 0
+      rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::shoal::rt::RtDialect"];
+}
+
+#endif // SHOAL_CONVERSION_KERNELS_PASSES_TD

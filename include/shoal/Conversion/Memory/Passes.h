@@ -1,0 +1,29 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// In which order ops run, and where their buffers lie.
+
+#ifndef SHOAL_CONVERSION_MEMORY_PASSES_H
+#define SHOAL_CONVERSION_MEMORY_PASSES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/Pass.h"
+
+namespace shoal {
+
+/// Buffers begin at multiples of so many bytes of the arena.
+inline constexpr int64_t kArenaAlignment = 64;
+
+/// Attributes that PlanMemory leaves on the function, in bytes.
+inline constexpr llvm::StringLiteral kArenaBytesAttr = "shoal.arena_bytes";
+inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
+
+#define GEN_PASS_DECL
+#include "shoal/Conversion/Memory/Passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "shoal/Conversion/Memory/Passes.h.inc"
+
+} // namespace shoal
+
+#endif // SHOAL_CONVERSION_MEMORY_PASSES_H

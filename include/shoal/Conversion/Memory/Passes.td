@@ -1,0 +1,76 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// In which order ops run, and where their buffers lie.
+
+#ifndef SHOAL_CONVERSION_MEMORY_PASSES_TD
+#define SHOAL_CONVERSION_MEMORY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp"> {
+  let summary = "Begin collectives early and use their results late";
+  let description = [{
+    For targets that communicate in the background (`--shoal-insert-waits`):
+    between a collective and the first op that waits for it come others that do
+    not, as many as fill the time that it takes. A list scheduler goes through
+    each block with two clocks, one of work and one of collectives: a collective
+    begins as soon as its operands are there; then comes the op that waits
+    least; of equals one that a later collective needs; of equals the first.
+    Times are estimates from bytes and products. Collectives keep their order,
+    which all devices must agree on. Nothing moves across loops, branches and
+    functions of the user's.
+
+    The arena grows by no more than a sixteenth of what the device holds, its
+    arguments and results counted: an order whose plan needs more than that is
+    tried again with ops moved less far, in the end with none.
+
+    ```mlir
+    func.func @main(%x: memref<4096xf32>, %z: memref<4096xf32>, %y: memref<4096xf32>, %w: memref<4096xf32>) {
+      %sum = memref.alloc() : memref<4096xf32>
+      rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
+      linalg.exp ins(%sum : memref<4096xf32>) outs(%y : memref<4096xf32>)
+      linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<4096xf32>, %z: memref<4096xf32>, %y: memref<4096xf32>, %w: memref<4096xf32>) {
+      %sum = memref.alloc() : memref<4096xf32>
+      rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
+      linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
+      linalg.exp ins(%sum : memref<4096xf32>) outs(%y : memref<4096xf32>)
+      return
+    }
+    ```
+  }];
+}
+
+def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
+  let summary = "Place all buffers in one arena at fixed offsets";
+  let description = [{
+    Every static `memref.alloc` of a public function's entry block becomes a
+    view of an i8 arena, a new last argument. Buffers that are live at the same
+    time do not overlap; they are placed largest first, each in the smallest
+    gap that holds it, at multiples of 64 bytes. The function must have a single
+    block and allocate nothing in nested regions.
+
+    The function gets `shoal.arena_bytes`, the arena's size, and
+    `shoal.live_bytes`, the largest sum of the buffers live at one time, a lower
+    bound of it; and `shoal.memory_plan`, which says of each buffer where it is
+    and from which op to which (shoal/Conversion/Memory/MemoryPlan.h), for reports.
+
+    With `background`, of targets that communicate while other work runs, what a
+    collective reads keeps its place until the first op that must wait for it,
+    where the arena does not grow by more than a sixteenth of what the device
+    holds; no op in between then waits because it would write there.
+  }];
+  let options = [
+    Option<"background", "background", "bool", /*default=*/"false",
+           "Whether collectives run while what comes behind them does">
+  ];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
+}
+
+#endif // SHOAL_CONVERSION_MEMORY_PASSES_TD

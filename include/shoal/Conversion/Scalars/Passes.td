@@ -1,0 +1,81 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Arithmetic that all targets compute alike.
+
+#ifndef SHOAL_CONVERSION_SCALARS_PASSES_TD
+#define SHOAL_CONVERSION_SCALARS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ExpandMath : Pass<"shoal-expand-math"> {
+  let summary = "Write out math functions that libraries do not have";
+  let description = [{
+    `math.isinf`, `math.clampf` and `math.ipowi` on scalars become `arith`; a
+    power becomes a loop over the bits of its exponent.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
+def ApproximateMath : Pass<"shoal-approximate-math"> {
+  let summary = "Replace f32 math functions by polynomials";
+  let description = [{
+    exp, expm1, log, log1p, log2, tanh and erf of f32 (and of bf16 and f16, in
+    f32) become polynomials, which vectorize and have a relative error below
+    3e-7. log and log2 take denormal numbers for the smallest normal one. Other
+    functions, and all of f64, are left to the math library.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def ExpandNarrowFloats : Pass<"shoal-expand-narrow-floats"> {
+  let summary = "Write out the conversions of bf16 and f8, and round after every operation";
+  let description = [{
+    Assumes scalar code in which `--arith-emulate-unsupported-floats` has put
+    the arithmetic of floats of 16 and 8 bits between extensions to f32 and
+    roundings. No rounding is left out, so that values do not depend on fusion.
+    Conversions of bf16 become integer operations (the compiler's support
+    library may lack them), and those of f8E4M3FN and f8E5M2 do (LLVM has no
+    such types); those from f64 have a single rounding. What is too large for
+    f8E4M3FN becomes NaN.
+  }];
+  let options = [
+    Option<"keepConversions", "keep-conversions", "bool", /*default=*/"false",
+           "The target converts between bf16 and f32 itself.">
+  ];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::vector::VectorDialect"];
+}
+
+def GuardDivision : Pass<"shoal-guard-division"> {
+  let summary = "Integer divisions never trap";
+  let description = [{
+    Divides by one where a scalar integer division has no quotient: by zero, or
+    of the smallest number by -1. Processors trap there, and rows of padding may
+    hold such numbers although no row of the program does. The value is
+    unspecified, as `arith` says.
+
+    ```mlir
+    func.func @ratio(%a: i32, %b: i32) -> i32 {
+      %q = arith.divui %a, %b : i32
+      return %q : i32
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @ratio(%a: i32, %b: i32) -> i32 {
+      %one = arith.constant 1 : i32
+      %zero = arith.constant 0 : i32
+      %none = arith.cmpi eq, %b, %zero : i32
+      %safe = arith.select %none, %one, %b : i32
+      %q = arith.divui %a, %safe : i32
+      return %q : i32
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect"];
+}
+
+#endif // SHOAL_CONVERSION_SCALARS_PASSES_TD

@@ -1,0 +1,42 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// From ops of shoal and spmd on tensors to linalg and calls of the runtime.
+
+#ifndef SHOAL_CONVERSION_SHOALTOLINALG_PASSES_TD
+#define SHOAL_CONVERSION_SHOALTOLINALG_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
+  let summary = "Lower a per-device program's shoal and spmd ops to linalg and runtime calls";
+  let description = [{
+    Einsums that contract become `rt.call "einsum"`; products without a sum,
+    row-wise dot products and sums over one operand become `linalg.generic`, as
+    do reductions (sums of bf16 and f16 in f32) and whatever moves elements.
+    Scans, top_k and all collectives become `rt.call`. Elementwise `arith` and
+    `math` on tensors stay as they are, for `--convert-elementwise-to-linalg`.
+
+    The meshes and the arguments' `shoal.` attributes, which mean nothing on
+    buffers, go away: whoever needs them reads them before.
+
+    An op that belongs to a global program (an annotation, a composite, a
+    reshard) is an error.
+
+    ```mlir
+    %y = shoal.cumulative sum %x dim = 1 : tensor<4x6xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = tensor.empty() : tensor<4x6xf32>
+    %y = rt.call "cumulative" [0, 0, 2, 4, 6, 1, 0, 0]
+           ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
+    ```
+  }];
+  let dependentDialects = [
+    "::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+    "::mlir::tensor::TensorDialect", "::shoal::rt::RtDialect"
+  ];
+}
+
+#endif // SHOAL_CONVERSION_SHOALTOLINALG_PASSES_TD

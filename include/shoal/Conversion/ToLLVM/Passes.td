@@ -1,0 +1,32 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// From loops and calls of the runtime to LLVM's dialect for the host.
+
+#ifndef SHOAL_CONVERSION_TOLLVM_PASSES_TD
+#define SHOAL_CONVERSION_TOLLVM_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def LowerRuntimeCalls : Pass<"shoal-lower-runtime-calls", "::mlir::ModuleOp"> {
+  let summary = "Lower rt.call on memrefs to calls of the runtime's C functions";
+  let description = [{
+    `rt.call "name" desc ins(..) outs(..)` becomes `llvm.call @shoal_rt_name`
+    with the address of a constant array that holds `desc`, then the buffers'
+    addresses; `rt.wait` and `rt.read_scalar` become calls as well.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::arith::ArithDialect"];
+}
+
+def StoreBF16AsI16 : Pass<"shoal-store-bf16-as-i16", "::mlir::ModuleOp"> {
+  let summary = "Hold bf16 values in i16";
+  let description = [{
+    Assumes LLVM's dialect, in which no arithmetic on bf16 is left. A back end
+    without bf16 would move even a plain `select` through f32 and call a
+    support function that older compilers' libraries lack.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // SHOAL_CONVERSION_TOLLVM_PASSES_TD

@@ -1,0 +1,156 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-fuse-gathers.
+
+#include "GatherLoops.h"
+#include "TensorReads.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include "shoal/Conversion/Fusion/Passes.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_FUSEGATHERS
+#include "shoal/Conversion/Fusion/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+/// Up to so many ops each read scattered rows for themselves, if rows are so
+/// long that memory serves them as well as neighbouring ones.
+static constexpr size_t kMaxReaders = 4;
+static constexpr int64_t kLongRow = 128;
+
+/// Adds the uses of `value` and of it in other shapes, if all are of loops of
+/// the call's block that read each element once.
+static bool addReaders(Value value, rt::CallOp call,
+                       SmallVectorImpl<OpOperand *> &readers) {
+  return llvm::all_of(value.getUses(), [&](OpOperand &use) {
+    Operation *user = use.getOwner();
+    // A loop is not to read in every trip what is gathered before it.
+    if (user->getBlock() != call->getBlock())
+      return false;
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+      return addReaders(user->getResult(0), call, readers);
+    auto reader = dyn_cast<linalg::GenericOp>(user);
+    if (!reader || !reader.isDpsInput(&use) || reader.hasDynamicShape() ||
+        llvm::any_of(readers, [&](OpOperand *other) {
+          return other->getOwner() == user;
+        }))
+      return false;
+    AffineMap map = reader.getMatchingIndexingMap(&use);
+    readers.push_back(&use);
+    return map.isPermutation() && keepsLastDim(reader, map);
+  });
+}
+
+/// What reads the call's result, if each may gather for itself.
+static SmallVector<OpOperand *> findReaders(rt::CallOp call) {
+  SmallVector<OpOperand *> readers;
+  if (!addReaders(call->getResult(0), call, readers) ||
+      readers.size() > kMaxReaders ||
+      (readers.size() > 1 && countRowBytes(call) < kLongRow))
+    return {};
+  bool isWritten = llvm::any_of(readers, [&](OpOperand *use) {
+    return llvm::any_of(call.getInputs(), [&](Value input) {
+      return mayBeWrittenBetween(input, call, use->getOwner());
+    });
+  });
+  return isWritten ? SmallVector<OpOperand *>() : readers;
+}
+
+namespace {
+
+/// A reader that gets a gather of its own in front of it.
+struct Reader {
+  OpOperand *use;
+  Value gathered;
+  linalg::GenericOp gather;
+};
+
+} // namespace
+
+/// Erases the call and its result in other shapes where nothing uses them.
+static void eraseUnused(Operation *op) {
+  for (Operation *user : llvm::make_early_inc_range(op->getUsers()))
+    if (isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(user))
+      eraseUnused(user);
+  if (op->use_empty())
+    op->erase();
+}
+
+/// The gather as loops in front of each reader, which these may be fused into;
+/// nothing, and nothing changed, where one cannot be.
+static SmallVector<Reader> gatherForEach(rt::CallOp call,
+                                         ArrayRef<OpOperand *> uses) {
+  SmallVector<Reader> readers;
+  for (OpOperand *use : uses) {
+    OpBuilder builder(use->getOwner());
+    Value gathered = use->get();
+    linalg::GenericOp gather = makeGatherLoops(
+        builder, call, cast<RankedTensorType>(gathered.getType()));
+    if (gather) {
+      readers.push_back({use, gathered, gather});
+      use->set(gather.getResult(0));
+    }
+    // Where only the gathered tensor says how long a reduced loop is, it stays.
+    if (gather && linalg::areElementwiseOpsFusable(use))
+      continue;
+    for (Reader &reader : readers) {
+      reader.use->set(reader.gathered);
+      reader.gather.erase();
+    }
+    return {};
+  }
+  return readers;
+}
+
+static void fuse(const Reader &reader) {
+  auto op = cast<linalg::GenericOp>(reader.use->getOwner());
+  linalg::GenericOp gather = reader.gather;
+  IRRewriter rewriter(op);
+  FailureOr<linalg::ElementwiseOpFusionResult> fused =
+      linalg::fuseElementwiseOps(rewriter, reader.use);
+  if (failed(fused)) // Then it is an op of its own.
+    return;
+  for (auto [before, after] : fused->replacements)
+    rewriter.replaceAllUsesWith(before, after);
+  rewriter.eraseOp(op);
+  rewriter.eraseOp(gather);
+}
+
+/// Loops' indices that came through maps become plain again.
+static LogicalResult cleanUp(func::FuncOp func) {
+  RewritePatternSet patterns(func.getContext());
+  linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
+  affine::AffineApplyOp::getCanonicalizationPatterns(patterns,
+                                                     func.getContext());
+  return applyPatternsGreedily(func, std::move(patterns));
+}
+
+namespace {
+
+struct FuseGathers : shoal::impl::FuseGathersBase<FuseGathers> {
+  void runOnOperation() override {
+    SmallVector<rt::CallOp> calls;
+    getOperation().walk([&](rt::CallOp call) {
+      if (isGather(call))
+        calls.push_back(call);
+    });
+    for (rt::CallOp call : calls) {
+      SmallVector<Reader> readers = gatherForEach(call, findReaders(call));
+      for (const Reader &reader : readers)
+        fuse(reader);
+      if (!readers.empty())
+        eraseUnused(call);
+    }
+    if (failed(cleanUp(getOperation())))
+      return signalPassFailure();
+  }
+};
+
+} // namespace

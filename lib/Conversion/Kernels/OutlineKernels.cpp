@@ -1,0 +1,146 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-outline-kernels.
+
+#include "../Buffers/BufferRange.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "shoal/Conversion/Kernels/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_OUTLINEKERNELS
+#include "shoal/Conversion/Kernels/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+static bool isDense(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+}
+
+/// A copy that no memcpy can do becomes loops.
+static void expandStridedCopy(memref::CopyOp copy) {
+  if (isDense(copy.getSource()) && isDense(copy.getTarget()))
+    return;
+  OpBuilder builder(copy);
+  auto type = cast<MemRefType>(copy.getTarget().getType());
+  AffineMap maps[] = {builder.getMultiDimIdentityMap(type.getRank()),
+                      builder.getMultiDimIdentityMap(type.getRank())};
+  SmallVector<utils::IteratorType> iterators(type.getRank(),
+                                             utils::IteratorType::parallel);
+  linalg::GenericOp::create(
+      builder, copy.getLoc(), copy.getSource(), copy.getTarget(), maps,
+      iterators, [](OpBuilder &nested, Location loc, ValueRange args) {
+        linalg::YieldOp::create(nested, loc, args[0]);
+      });
+  copy->erase();
+}
+
+/// The linalg ops that become a kernel: one, or those of an rt.kernel.
+static SmallVector<linalg::LinalgOp> linalgOpsOf(Operation *unit) {
+  if (auto op = dyn_cast<linalg::LinalgOp>(unit))
+    return {op};
+  return llvm::to_vector(
+      cast<rt::KernelOp>(unit).getBody().getOps<linalg::LinalgOp>());
+}
+
+/// What the unit uses from outside.
+static llvm::SetVector<Value> findUsed(Operation *unit) {
+  llvm::SetVector<Value> values;
+  values.insert_range(unit->getOperands());
+  getUsedValuesDefinedAbove(unit->getRegions(), values);
+  return values;
+}
+
+static bool isConstant(Value value) {
+  return matchPattern(value, m_Constant());
+}
+
+/// Marks the arguments of `kernel` of which no other argument is an alias.
+static void markNoalias(func::FuncOp kernel, ArrayRef<Value> inputs,
+                        Operation *unit) {
+  llvm::DenseMap<Value, unsigned> views;
+  llvm::DenseSet<Value> written;
+  for (Value input : inputs)
+    if (isa<MemRefType>(input.getType()))
+      ++views[findBuffer(input)];
+  for (linalg::LinalgOp op : linalgOpsOf(unit))
+    for (Value init : op.getDpsInits())
+      written.insert(findBuffer(init));
+  auto attribute = UnitAttr::get(kernel.getContext());
+  for (auto [number, input] : llvm::enumerate(inputs)) {
+    if (!isa<MemRefType>(input.getType()))
+      continue;
+    Value buffer = findBuffer(input);
+    if (views.lookup(buffer) == 1 || !written.contains(buffer))
+      kernel.setArgAttr(number, LLVM::LLVMDialect::getNoAliasAttrName(),
+                        attribute);
+    if (!written.contains(buffer))
+      kernel.setArgAttr(number, LLVM::LLVMDialect::getReadonlyAttrName(),
+                        attribute);
+  }
+}
+
+/// A function of the unit, and a call of it in the unit's place.
+static void outline(Operation *unit, StringRef name) {
+  auto module = unit->getParentOfType<ModuleOp>();
+  llvm::SetVector<Value> used = findUsed(unit);
+  SmallVector<Value> inputs = llvm::filter_to_vector(
+      used, [](Value value) { return !isConstant(value); });
+  OpBuilder builder(unit);
+  auto type = builder.getFunctionType(ValueRange(inputs).getTypes(), {});
+  builder.setInsertionPointToEnd(module.getBody());
+  auto kernel = func::FuncOp::create(builder, unit->getLoc(), name, type);
+  kernel.setPrivate();
+
+  Block *body = kernel.addEntryBlock();
+  builder.setInsertionPointToEnd(body);
+  IRMapping mapping;
+  mapping.map(inputs, body->getArguments());
+  for (Value value : used)
+    if (isConstant(value))
+      builder.clone(*value.getDefiningOp(), mapping);
+  if (auto group = dyn_cast<rt::KernelOp>(unit))
+    for (Operation &op : group.getBody().front())
+      builder.clone(op, mapping);
+  else
+    builder.clone(*unit, mapping);
+  func::ReturnOp::create(builder, unit->getLoc());
+  markNoalias(kernel, inputs, unit);
+
+  builder.setInsertionPoint(unit);
+  func::CallOp::create(builder, unit->getLoc(), kernel, inputs);
+  unit->erase();
+}
+
+namespace {
+
+struct OutlineKernels : shoal::impl::OutlineKernelsBase<OutlineKernels> {
+  void runOnOperation() override {
+    SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
+    for (func::FuncOp func : functions) {
+      func.walk([](memref::CopyOp copy) { expandStridedCopy(copy); });
+      SmallVector<Operation *> units;
+      func.walk([&](Operation *op) {
+        if (isa<rt::KernelOp>(op) || (isa<linalg::LinalgOp>(op) &&
+                                      !isa<rt::KernelOp>(op->getParentOp())))
+          units.push_back(op);
+      });
+      for (auto [number, unit] : llvm::enumerate(units))
+        outline(unit,
+                llvm::formatv("{0}_kernel_{1}", func.getName(), number).str());
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,176 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "BufferLives.h"
+#include "../Buffers/BufferAccess.h"
+#include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "shoal/Conversion/Memory/Passes.h"
+#include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace shoal;
+
+//===----------------------------------------------------------------------===//
+// Lives
+//===----------------------------------------------------------------------===//
+
+Places::Places(func::FuncOp func) {
+  func.walk([&](Operation *op, const WalkStage &stage) {
+    if (stage.isBeforeAllRegions())
+      ranges[op].first = add(op);
+    if (stage.isAfterAllRegions())
+      ranges[op].second = add(op);
+  });
+}
+
+int64_t Places::add(Operation *op) {
+  ops.push_back(op);
+  return ops.size() - 1;
+}
+
+/// The buffer is live from its first to its last use; where a use is in a loop
+/// that the buffer is not in, as long as the loop runs. Nothing where it is
+/// used outside of the block that it is made in: by the next trip, that is.
+static std::optional<Buffer> measure(memref::AllocOp alloc,
+                                     const BufferViewFlowAnalysis &views,
+                                     const Places &places) {
+  Buffer buffer{alloc};
+  buffer.bytes = llvm::alignTo(
+      std::max<int64_t>(sizeInBytes(alloc.getType()), 1), kArenaAlignment);
+  buffer.first = INT64_MAX;
+  buffer.last = places[alloc].first;
+  for (Value view : views.resolve(alloc))
+    for (Operation *user : view.getUsers()) {
+      Operation *around = alloc->getBlock()->findAncestorOpInBlock(*user);
+      if (!around)
+        return std::nullopt;
+      auto [first, last] = places[around];
+      buffer.first = std::min(buffer.first, first);
+      buffer.last = std::max(buffer.last, last);
+    }
+  buffer.first = std::min(buffer.first, buffer.last);
+  return buffer;
+}
+
+FailureOr<SmallVector<Buffer>>
+shoal::findBuffers(func::FuncOp func, const Places &places,
+                   llvm::function_ref<void(memref::AllocOp)> report) {
+  BufferViewFlowAnalysis views(func);
+  SmallVector<Buffer> buffers;
+  WalkResult walk = func.walk([&](memref::AllocOp alloc) {
+    std::optional<Buffer> buffer;
+    if (alloc.getType().hasStaticShape())
+      buffer = measure(alloc, views, places);
+    if (!buffer) {
+      report(alloc);
+      return WalkResult::interrupt();
+    }
+    buffers.push_back(*buffer);
+    return WalkResult::advance();
+  });
+  if (walk.wasInterrupted())
+    return failure();
+  return buffers;
+}
+
+/// The first op behind the collective in its block that waits for it.
+static Operation *findWait(Operation *collective) {
+  std::optional<SmallVector<BufferAccess>> own = accessesOf(collective);
+  for (Operation *op = collective->getNextNode(); op; op = op->getNextNode()) {
+    std::optional<SmallVector<BufferAccess>> accesses = accessesOf(op);
+    if (!own || !accesses || op->hasTrait<OpTrait::IsTerminator>() ||
+        conflict(*own, *accesses))
+      return op;
+  }
+  return nullptr;
+}
+
+void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers, func::FuncOp func,
+                           const Places &places, int64_t bytes) {
+  llvm::DenseMap<Value, Buffer *> byAllocation;
+  for (Buffer &buffer : buffers)
+    byAllocation[buffer.alloc] = &buffer;
+  func.walk([&](rt::CallOp call) {
+    Operation *wait = call.getCollective() ? findWait(call) : nullptr;
+    if (!wait)
+      return;
+    for (Value input : call.getInputs()) {
+      Buffer *buffer = byAllocation.lookup(findBuffer(input));
+      if (!buffer || buffer->alloc->getBlock() != call->getBlock())
+        continue;
+      int64_t last = buffer->last;
+      buffer->last = std::max(last, places[wait].first - 1);
+      if (buffer->last != last && countLiveBytes(buffers) > bytes)
+        buffer->last = last;
+    }
+  });
+}
+
+int64_t shoal::spareForBackground(func::FuncOp func, int64_t arena) {
+  int64_t bytes = arena;
+  for (Type type : func.getArgumentTypes())
+    if (auto buffer = dyn_cast<MemRefType>(type);
+        buffer && buffer.hasStaticShape())
+      bytes += sizeInBytes(buffer);
+  return bytes / 16;
+}
+
+//===----------------------------------------------------------------------===//
+// Places in memory
+//===----------------------------------------------------------------------===//
+
+/// Best fit: the smallest gap between the placed buffers that are live at the
+/// same time, or else behind them all.
+static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
+  SmallVector<Buffer *> rivals;
+  for (Buffer *other : placed)
+    if (buffer.overlaps(*other))
+      rivals.push_back(other);
+  llvm::sort(rivals,
+             [](Buffer *a, Buffer *b) { return a->offset < b->offset; });
+  int64_t best = -1, bestGap = INT64_MAX, top = 0;
+  for (Buffer *rival : rivals) {
+    int64_t gap = rival->offset - top;
+    if (gap >= buffer.bytes && gap < bestGap) {
+      best = top;
+      bestGap = gap;
+    }
+    top = std::max(top, rival->end());
+  }
+  return best >= 0 ? best : top;
+}
+
+int64_t shoal::placeBuffers(MutableArrayRef<Buffer> buffers) {
+  SmallVector<Buffer *> order;
+  for (Buffer &buffer : buffers)
+    order.push_back(&buffer);
+  // Ties in program order, which is their order in memory.
+  llvm::sort(order, [](Buffer *a, Buffer *b) {
+    return std::tuple(-a->bytes, a) < std::tuple(-b->bytes, b);
+  });
+  int64_t size = 0;
+  for (auto [number, buffer] : llvm::enumerate(order)) {
+    buffer->offset = findOffset(*buffer, ArrayRef(order).take_front(number));
+    size = std::max(size, buffer->end());
+  }
+  return size;
+}
+
+int64_t shoal::countLiveBytes(ArrayRef<Buffer> buffers) {
+  // What is added at a place, and taken away behind another.
+  SmallVector<std::pair<int64_t, int64_t>> changes;
+  for (const Buffer &buffer : buffers) {
+    changes.push_back({buffer.first, buffer.bytes});
+    changes.push_back({buffer.last + 1, -buffer.bytes});
+  }
+  // Of one place, what goes away goes first.
+  llvm::sort(changes);
+  int64_t live = 0, peak = 0;
+  for (auto [place, bytes] : changes) {
+    live += bytes;
+    peak = std::max(peak, live);
+  }
+  return peak;
+}

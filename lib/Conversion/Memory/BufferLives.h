@@ -1,0 +1,72 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// How long the buffers of a function hold something, and places for them.
+
+#ifndef SHOAL_LIB_CONVERSION_MEMORY_BUFFERLIVES_H
+#define SHOAL_LIB_CONVERSION_MEMORY_BUFFERLIVES_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+
+namespace shoal {
+
+/// The ops of a function in program order, an op with regions from before to
+/// behind what is in them.
+class Places {
+public:
+  explicit Places(mlir::func::FuncOp func);
+
+  std::pair<int64_t, int64_t> operator[](mlir::Operation *op) const {
+    return ranges.lookup(op);
+  }
+  mlir::Operation *opAt(int64_t place) const { return ops[place]; }
+
+private:
+  int64_t add(mlir::Operation *op);
+
+  llvm::DenseMap<mlir::Operation *, std::pair<int64_t, int64_t>> ranges;
+  llvm::SmallVector<mlir::Operation *> ops;
+};
+
+/// A buffer with the ops (by their place in the function) from which to which
+/// it holds a value that is still read.
+struct Buffer {
+  mlir::memref::AllocOp alloc;
+  int64_t bytes = 0;
+  int64_t first = 0, last = 0;
+  int64_t offset = 0;
+
+  int64_t end() const { return offset + bytes; }
+  bool overlaps(const Buffer &other) const {
+    return first <= other.last && other.first <= last;
+  }
+};
+
+/// The buffers of the function in program order, without offsets. Fails where
+/// one has a dynamic size or is used outside of its block, after `report`.
+mlir::FailureOr<llvm::SmallVector<Buffer>>
+findBuffers(mlir::func::FuncOp func, const Places &places,
+            llvm::function_ref<void(mlir::memref::AllocOp)> report);
+
+/// What a collective reads stays until the first op behind it that must wait
+/// for it (see --shoal-insert-waits), instead of until the collective's place:
+/// nothing that comes between then waits because it needs the memory. Of all
+/// such, in program order, those with which no more than `bytes` are live.
+void keepUntilWaits(llvm::MutableArrayRef<Buffer> buffers,
+                    mlir::func::FuncOp func, const Places &places,
+                    int64_t bytes);
+
+/// How much larger than `arena` the arena may become so that collectives run in
+/// the background: a sixteenth of all that the device holds.
+int64_t spareForBackground(mlir::func::FuncOp func, int64_t arena);
+
+/// Gives every buffer its offset and returns the arena's size.
+int64_t placeBuffers(llvm::MutableArrayRef<Buffer> buffers);
+
+/// The largest sum of the buffers that are live at one time.
+int64_t countLiveBytes(llvm::ArrayRef<Buffer> buffers);
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_CONVERSION_MEMORY_BUFFERLIVES_H

@@ -1,0 +1,40 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Conversion/Memory/MemoryPlan.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace shoal;
+
+static constexpr StringLiteral kSteps = "steps";
+static constexpr StringLiteral kBuffers = "buffers";
+
+DictionaryAttr shoal::toAttribute(const MemoryPlan &plan,
+                                  MLIRContext *context) {
+  Builder builder(context);
+  SmallVector<Attribute> steps, buffers;
+  for (Location step : plan.steps)
+    steps.push_back(step);
+  for (const MemoryPlan::Buffer &buffer : plan.buffers)
+    buffers.push_back(builder.getArrayAttr(
+        {builder.getDenseI64ArrayAttr(
+             {buffer.offset, buffer.bytes, buffer.first, buffer.last}),
+         TypeAttr::get(buffer.type)}));
+  return builder.getDictionaryAttr(
+      {builder.getNamedAttr(kSteps, builder.getArrayAttr(steps)),
+       builder.getNamedAttr(kBuffers, builder.getArrayAttr(buffers))});
+}
+
+MemoryPlan shoal::toMemoryPlan(DictionaryAttr attr) {
+  MemoryPlan plan;
+  for (Attribute step : attr.getAs<ArrayAttr>(kSteps))
+    plan.steps.push_back(cast<LocationAttr>(step));
+  for (Attribute entry : attr.getAs<ArrayAttr>(kBuffers)) {
+    auto parts = cast<ArrayAttr>(entry);
+    ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(parts[0]).asArrayRef();
+    plan.buffers.push_back({numbers[0], numbers[1], numbers[2], numbers[3],
+                            cast<TypeAttr>(parts[1]).getValue()});
+  }
+  return plan;
+}

@@ -1,0 +1,76 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-overlap-collectives.
+
+#include "BlockSchedule.h"
+#include "BufferLives.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "shoal/Conversion/Memory/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_OVERLAPCOLLECTIVES
+#include "shoal/Conversion/Memory/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+/// The parts between fences that have collectives, of all blocks.
+static std::vector<BlockSchedule> findSchedules(func::FuncOp func) {
+  std::vector<BlockSchedule> schedules;
+  func.walk([&](Block *block) {
+    // What is in a kernel has nothing to move.
+    if (isa<linalg::LinalgOp, rt::KernelOp>(block->getParentOp()) ||
+        block->empty())
+      return;
+    for (Operation *op = &block->front(); op;) {
+      BlockSchedule schedule(op);
+      op = schedule.getFence()->getNextNode();
+      if (schedule.hasCollectives())
+        schedules.push_back(std::move(schedule));
+    }
+  });
+  return schedules;
+}
+
+/// The arena's size for the order that the ops have; nothing where they cannot
+/// be planned, which is the plan's error to report.
+static std::optional<int64_t> measureArena(func::FuncOp func) {
+  Places places(func);
+  FailureOr<SmallVector<Buffer>> buffers =
+      findBuffers(func, places, [](memref::AllocOp) {});
+  if (failed(buffers))
+    return std::nullopt;
+  return placeBuffers(*buffers);
+}
+
+namespace {
+
+struct OverlapCollectives
+    : shoal::impl::OverlapCollectivesBase<OverlapCollectives> {
+  void runOnOperation() override {
+    func::FuncOp func = getOperation();
+    if (func.isExternal() || !func.isPublic())
+      return;
+    std::vector<BlockSchedule> schedules = findSchedules(func);
+    if (schedules.empty())
+      return;
+    std::optional<int64_t> limit = measureArena(func);
+    if (!limit)
+      return;
+    *limit += spareForBackground(func, *limit);
+    // One part after another: where one needs memory, others may move.
+    for (BlockSchedule &schedule : schedules)
+      for (int64_t window :
+           {INT64_MAX, int64_t(64), int64_t(16), int64_t(4), int64_t(0)}) {
+        schedule.apply(schedule.order(window));
+        if (measureArena(func) <= limit)
+          break;
+      }
+  }
+};
+
+} // namespace
