@@ -5,7 +5,7 @@
 // where these would take too much memory.
 
 #include "Combiner.h"
-#include "Windows.h"
+#include "WindowLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"

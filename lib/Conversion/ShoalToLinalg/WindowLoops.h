@@ -3,8 +3,8 @@
 
 // What the lowerings of ops with windows share.
 
-#ifndef SHOAL_LIB_CONVERSION_SHOALTOLINALG_WINDOWS_H
-#define SHOAL_LIB_CONVERSION_SHOALTOLINALG_WINDOWS_H
+#ifndef SHOAL_LIB_CONVERSION_SHOALTOLINALG_WINDOWLOOPS_H
+#define SHOAL_LIB_CONVERSION_SHOALTOLINALG_WINDOWLOOPS_H
 
 #include "Patterns.h"
 #include "shoal/Sharding/Window.h"
@@ -63,4 +63,4 @@ struct WindowLoops {
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_CONVERSION_SHOALTOLINALG_WINDOWS_H
+#endif // SHOAL_LIB_CONVERSION_SHOALTOLINALG_WINDOWLOOPS_H
