@@ -6,6 +6,7 @@
 #include "CUDA/BinaryEinsum.h"
 #include "CUDA/Epilogue.h"
 #include "CUDA/Matmul.h"
+#include "Common/Descriptor.h"
 #include "Common/PreparedEinsum.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -78,8 +79,8 @@ void check(const Shape &s, int64_t activation, const Letters &letters) {
   else
     shoal_rt_einsum_bias(desc.data(), x.data(), w.data(), bias.data(),
                          y.data());
-  std::vector<int64_t> strides =
-      letterStrides(parseEinsum(einsum.data()), letters);
+  Descriptor reader(einsum.data());
+  std::vector<int64_t> strides = letterStrides(readEinsum(reader), letters);
   for (int64_t e = 0; e < s.e; ++e)
     for (int64_t b = 0; b < s.b; ++b)
       for (int64_t o = 0; o < s.o; ++o) {

@@ -6,6 +6,7 @@
 
 #include "CUDA/BinaryEinsum.h"
 #include "CUDA/Gemm.h"
+#include "Common/Descriptor.h"
 #include "Common/PreparedEinsum.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -104,7 +105,9 @@ void call(const Case &c, const Tensor &a, const Tensor &b, const Tensor &bias,
 }
 
 void check(const Case &c) {
-  EinsumSpec spec = parseEinsum(c.einsum().data());
+  std::vector<int64_t> desc = c.einsum();
+  Descriptor reader(desc.data());
+  EinsumSpec spec = readEinsum(reader);
   Tensor a(spec.typeOf(0), elementsOf(spec, c.a));
   Tensor b(spec.typeOf(1), elementsOf(spec, c.b));
   Tensor bias(spec.typeOut, elementsOf(spec, c.bias));

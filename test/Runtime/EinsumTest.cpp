@@ -6,6 +6,8 @@
 #else
 #include "CPU/Gemm.h"
 #endif
+#include "Common/Descriptor.h"
+#include "Common/PreparedEinsum.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
 
@@ -357,7 +359,9 @@ TEST(Einsum, random_specs_in_every_type) {
 
 /// The contraction of a spec without lone letters.
 Contraction contractionOf(const Case &c) {
-  EinsumSpec spec = parseEinsum(encode(c).data());
+  std::vector<int64_t> desc = encode(c);
+  Descriptor reader(desc.data());
+  EinsumSpec spec = readEinsum(reader);
   return classify(spec, {letterStrides(spec, spec.operands[0]),
                          letterStrides(spec, spec.operands[1]),
                          letterStrides(spec, spec.result)});

@@ -3,7 +3,6 @@
 //
 // ragged_einsum against its definition in ABI.h.
 
-#include "Common/Loops.h"
 #include "Common/Numeric.h"
 
 #include <cmath>

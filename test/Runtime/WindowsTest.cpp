@@ -4,7 +4,6 @@
 // gather and scatter against their definition in ABI.h: element by element, in
 // the row-major order of the windows' tensor.
 
-#include "Common/Loops.h"
 #include "Common/Numeric.h"
 
 #include <cstring>

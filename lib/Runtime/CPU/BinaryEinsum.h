@@ -4,7 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_BINARYEINSUM_H
 #define SHOAL_LIB_RUNTIME_CPU_BINARYEINSUM_H
 
-#include "../Common/BinaryEinsum.h"
+#include "../Common/Numeric.h"
+#include "shoal/Products/BinaryEinsum.h"
 
 namespace shoal::rt {
 

@@ -4,7 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_GEMM_H
 #define SHOAL_LIB_RUNTIME_CPU_GEMM_H
 
-#include "../Common/EinsumPlan.h"
+#include "../Common/Numeric.h"
+#include "shoal/Products/GemmPlan.h"
 
 namespace shoal::rt {
 

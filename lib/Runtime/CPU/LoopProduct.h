@@ -4,7 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 #define SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 
-#include "../Common/LoopProduct.h"
+#include "../Common/Numeric.h"
+#include "shoal/Products/LoopProduct.h"
 
 namespace shoal::rt {
 

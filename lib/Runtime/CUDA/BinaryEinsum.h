@@ -4,8 +4,9 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_BINARYEINSUM_H
 #define SHOAL_LIB_RUNTIME_CUDA_BINARYEINSUM_H
 
-#include "../Common/BinaryEinsum.h"
+#include "../Common/Numeric.h"
 #include "Gemm.h"
+#include "shoal/Products/BinaryEinsum.h"
 
 namespace shoal::rt {
 

@@ -7,8 +7,9 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 #define SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 
-#include "../Common/EinsumSpec.h"
+#include "../Common/Numeric.h"
 #include "Api.h"
+#include "shoal/Products/EinsumSpec.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <optional>

@@ -4,8 +4,9 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_GEMM_H
 #define SHOAL_LIB_RUNTIME_CUDA_GEMM_H
 
-#include "../Common/EinsumPlan.h"
+#include "../Common/Numeric.h"
 #include "Epilogue.h"
+#include "shoal/Products/GemmPlan.h"
 
 #include <string>
 

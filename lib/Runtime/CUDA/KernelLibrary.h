@@ -10,7 +10,7 @@
 #define SHOAL_LIB_RUNTIME_CUDA_KERNELLIBRARY_H
 
 #include "../CUDAKernels/Parameters.h"
-#include "../Common/Loops.h"
+#include "../Common/Numeric.h"
 #include "Api.h"
 #include "shoal/Support/ElementType.h"
 

@@ -4,8 +4,9 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_LOOPPRODUCT_H
 #define SHOAL_LIB_RUNTIME_CUDA_LOOPPRODUCT_H
 
-#include "../Common/LoopProduct.h"
+#include "../Common/Numeric.h"
 #include "Api.h"
+#include "shoal/Products/LoopProduct.h"
 
 namespace shoal::rt {
 

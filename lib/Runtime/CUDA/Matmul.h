@@ -6,9 +6,10 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_MATMUL_H
 #define SHOAL_LIB_RUNTIME_CUDA_MATMUL_H
 
-#include "../Common/EinsumPlan.h"
+#include "../Common/Numeric.h"
 #include "Api.h"
 #include "Epilogue.h"
+#include "shoal/Products/GemmPlan.h"
 
 namespace shoal::rt {
 

@@ -6,8 +6,9 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_PRODUCTS_H
 #define SHOAL_LIB_RUNTIME_CUDA_PRODUCTS_H
 
-#include "../Common/EinsumPlan.h"
+#include "../Common/Numeric.h"
 #include "Api.h"
+#include "shoal/Products/GemmPlan.h"
 
 #include <optional>
 #include <string>

@@ -6,7 +6,6 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_STRIDEDCOPY_H
 #define SHOAL_LIB_RUNTIME_CUDA_STRIDEDCOPY_H
 
-#include "../Common/Loops.h"
 #include "../Common/Numeric.h"
 #include "Api.h"
 

@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_BOXCOPY_H
 #define SHOAL_LIB_RUNTIME_COMMON_BOXCOPY_H
 
-#include "Loops.h"
+#include "Numeric.h"
 
 namespace shoal::rt {
 

@@ -8,11 +8,13 @@
 
 #include "Arithmetic.h"
 #include "Memory.h"
+#include "shoal/Products/Loops.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/ElementType.h"
 
 namespace shoal::rt {
 
+using namespace products;
 using support::ElementType;
 
 /// What is only moved has the same bits as an integer: fewer instantiations.

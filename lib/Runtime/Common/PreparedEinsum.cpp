@@ -2,10 +2,40 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PreparedEinsum.h"
+#include "Descriptor.h"
 
 #include <unordered_map>
 
 namespace shoal::rt {
+
+/// One type for all operands, or a pair of f8.
+static void setTypesIn(EinsumSpec &spec, int64_t code) {
+  using enum ElementType;
+  bool isPair =
+      code == SHOAL_RT_F8E4M3FN_F8E5M2 || code == SHOAL_RT_F8E5M2_F8E4M3FN;
+  if (!isPair) {
+    spec.typeIn = static_cast<ElementType>(code);
+    return;
+  }
+  bool isFirst = code == SHOAL_RT_F8E4M3FN_F8E5M2;
+  spec.typeIn = isFirst ? F8E4M3FN : F8E5M2;
+  spec.otherIn = isFirst ? F8E5M2 : F8E4M3FN;
+}
+
+EinsumSpec readEinsum(Descriptor &reader) {
+  EinsumSpec spec;
+  setTypesIn(spec, reader.number());
+  spec.typeOut = reader.type();
+  spec.sizes = reader.numbers(reader.number());
+  spec.operands.resize(reader.number());
+  for (Letters &letters : spec.operands)
+    letters = reader.numbers(reader.number());
+  spec.result = reader.numbers(reader.number());
+  if (support::isFloat(spec.typeIn) != support::isFloat(spec.typeOut))
+    fatal("einsum from " + std::string(elementTypeName(spec.typeIn)) + " to " +
+          std::string(elementTypeName(spec.typeOut)) + " is not supported");
+  return spec;
+}
 
 int64_t elementsOf(const EinsumSpec &spec, const Letters &letters) {
   int64_t count = 1;
@@ -45,8 +75,10 @@ static void useComputeTypes(PreparedEinsum &prepared) {
 }
 
 PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model) {
+  Descriptor reader(desc);
   PreparedEinsum prepared;
-  prepared.spec = parseEinsum(desc);
+  prepared.spec = readEinsum(reader);
+  prepared.encoded.assign(desc, reader.position());
   useComputeTypes(prepared);
   const EinsumSpec &spec = prepared.spec;
   prepared.resultElements = elementsOf(spec, spec.result);
@@ -68,7 +100,7 @@ const PreparedEinsum &lookUpEinsum(const int64_t *desc,
   static std::unordered_map<const int64_t *, PreparedEinsum> cache;
   auto entry = cache.find(desc);
   // The address says it all for a program; a test may reuse one.
-  if (entry == cache.end() || !describes(desc, entry->second.spec))
+  if (entry == cache.end() || !entry->second.isOf(desc))
     entry = cache.insert_or_assign(desc, prepareEinsum(desc, model)).first;
   return entry->second;
 }

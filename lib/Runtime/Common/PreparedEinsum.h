@@ -4,12 +4,17 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_PREPAREDEINSUM_H
 #define SHOAL_LIB_RUNTIME_COMMON_PREPAREDEINSUM_H
 
-#include "BinaryEinsum.h"
+#include "Numeric.h"
+#include "shoal/Products/BinaryEinsum.h"
 
 namespace shoal::rt {
 
+class Descriptor;
+
 /// An einsum ready to run, any number of times.
 struct PreparedEinsum {
+  /// The descriptor.
+  std::vector<int64_t> encoded;
   EinsumSpec spec;
   /// Set where the types differ in a way that kernels do not know: then the
   /// spec is that of the computation, and operands and result are converted.
@@ -28,11 +33,19 @@ struct PreparedEinsum {
   /// For two.
   BinaryEinsum product;
 
+  bool isOf(const int64_t *desc) const {
+    // An encoding says where it ends: the first difference comes before that.
+    return std::equal(encoded.begin(), encoded.end(), desc);
+  }
+
   /// The result's type in memory.
   ElementType declaredResult() const {
     return declaredTypes ? declaredTypes->out : spec.typeOut;
   }
 };
+
+/// Reads what shoal_rt_einsum takes, see ABI.h.
+EinsumSpec readEinsum(Descriptor &reader);
 
 PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model);
 

@@ -4,7 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_RAGGEDPLAN_H
 #define SHOAL_LIB_RUNTIME_COMMON_RAGGEDPLAN_H
 
-#include "BinaryEinsum.h"
+#include "Numeric.h"
+#include "shoal/Products/BinaryEinsum.h"
 
 #include <unordered_map>
 

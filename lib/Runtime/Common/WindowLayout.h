@@ -7,7 +7,7 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_WINDOWLAYOUT_H
 #define SHOAL_LIB_RUNTIME_COMMON_WINDOWLAYOUT_H
 
-#include "Loops.h"
+#include "Numeric.h"
 
 namespace shoal::rt {
 

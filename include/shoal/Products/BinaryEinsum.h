@@ -1,13 +1,13 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_BINARYEINSUM_H
-#define SHOAL_LIB_RUNTIME_COMMON_BINARYEINSUM_H
+#ifndef SHOAL_PRODUCTS_BINARYEINSUM_H
+#define SHOAL_PRODUCTS_BINARYEINSUM_H
 
-#include "EinsumPlan.h"
-#include "LoopProduct.h"
+#include "shoal/Products/GemmPlan.h"
+#include "shoal/Products/LoopProduct.h"
 
-namespace shoal::rt {
+namespace shoal::products {
 
 /// An einsum of two operands, planned: sums over the letters that one operand
 /// has alone, then a matrix product or loops.
@@ -47,6 +47,6 @@ private:
                                       const ProductModel &model) const;
 };
 
-} // namespace shoal::rt
+} // namespace shoal::products
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_BINARYEINSUM_H
+#endif // SHOAL_PRODUCTS_BINARYEINSUM_H

@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "BinaryEinsum.h"
+#include "shoal/Products/BinaryEinsum.h"
 
-namespace shoal::rt {
+namespace shoal::products {
 
 /// The cheapest product on the machine, which may not take all types; what it
 /// does not take is packed.
@@ -100,4 +100,4 @@ BinaryEinsum::BinaryEinsum(EinsumSpec spec,
     loops.outer.insert(loops.outer.end(), part->begin(), part->end());
 }
 
-} // namespace shoal::rt
+} // namespace shoal::products

@@ -1,46 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "EinsumSpec.h"
-#include "Descriptor.h"
+#include "shoal/Products/EinsumSpec.h"
 
-namespace shoal::rt {
-
-/// One type for all operands, or a pair of f8.
-static void setTypesIn(EinsumSpec &spec, int64_t code) {
-  using enum ElementType;
-  bool isPair =
-      code == SHOAL_RT_F8E4M3FN_F8E5M2 || code == SHOAL_RT_F8E5M2_F8E4M3FN;
-  if (!isPair) {
-    spec.typeIn = static_cast<ElementType>(code);
-    return;
-  }
-  bool isFirst = code == SHOAL_RT_F8E4M3FN_F8E5M2;
-  spec.typeIn = isFirst ? F8E4M3FN : F8E5M2;
-  spec.otherIn = isFirst ? F8E5M2 : F8E4M3FN;
-}
-
-EinsumSpec parseEinsum(const int64_t *desc) {
-  Descriptor reader(desc);
-  EinsumSpec spec;
-  setTypesIn(spec, reader.number());
-  spec.typeOut = reader.type();
-  spec.sizes = reader.numbers(reader.number());
-  spec.operands.resize(reader.number());
-  for (Letters &letters : spec.operands)
-    letters = reader.numbers(reader.number());
-  spec.result = reader.numbers(reader.number());
-  spec.encoded.assign(desc, reader.position());
-  if (support::isFloat(spec.typeIn) != support::isFloat(spec.typeOut))
-    fatal("einsum from " + std::string(elementTypeName(spec.typeIn)) + " to " +
-          std::string(elementTypeName(spec.typeOut)) + " is not supported");
-  return spec;
-}
-
-bool describes(const int64_t *desc, const EinsumSpec &spec) {
-  // An encoding says where it ends: the first difference comes before that.
-  return std::equal(spec.encoded.begin(), spec.encoded.end(), desc);
-}
+namespace shoal::products {
 
 ElementType computeType(const EinsumSpec &spec) {
   if (!support::isFloat(spec.typeOut))
@@ -85,4 +48,4 @@ Contraction classify(const EinsumSpec &spec,
   return contraction;
 }
 
-} // namespace shoal::rt
+} // namespace shoal::products

@@ -1,13 +1,15 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_LOOPPRODUCT_H
-#define SHOAL_LIB_RUNTIME_COMMON_LOOPPRODUCT_H
+#ifndef SHOAL_PRODUCTS_LOOPPRODUCT_H
+#define SHOAL_PRODUCTS_LOOPPRODUCT_H
 
-#include "Loops.h"
-#include "Numeric.h"
+#include "shoal/Products/Loops.h"
+#include "shoal/Support/ElementType.h"
 
-namespace shoal::rt {
+namespace shoal::products {
+
+using support::ElementType;
 
 /// result[r] = sum over `summed` of a * b, by loops: what products without a
 /// sum, integers and odd small contractions come to. Loops index operand 0 (a),
@@ -22,6 +24,6 @@ struct LoopProduct {
   ElementType typeOut;
 };
 
-} // namespace shoal::rt
+} // namespace shoal::products
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_LOOPPRODUCT_H
+#endif // SHOAL_PRODUCTS_LOOPPRODUCT_H

@@ -1,21 +1,23 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// An einsum as its descriptor gives it, and as loops over strided operands.
+// An einsum by letters, and as loops over strided operands.
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_EINSUMSPEC_H
-#define SHOAL_LIB_RUNTIME_COMMON_EINSUMSPEC_H
+#ifndef SHOAL_PRODUCTS_EINSUMSPEC_H
+#define SHOAL_PRODUCTS_EINSUMSPEC_H
 
-#include "Loops.h"
-#include "Numeric.h"
+#include "shoal/Products/Loops.h"
+#include "shoal/Support/ElementType.h"
 
 #include <optional>
 
-namespace shoal::rt {
+namespace shoal::products {
+
+using support::ElementType;
 
 using Letters = std::vector<int64_t>;
 
-/// See shoal_rt_einsum in ABI.h.
+/// What shoal_rt_einsum computes, see ABI.h.
 struct EinsumSpec {
   ElementType typeIn;
   /// Operand 1's, where it is another one.
@@ -26,18 +28,11 @@ struct EinsumSpec {
   /// One or two.
   std::vector<Letters> operands;
   Letters result;
-  /// The descriptor itself.
-  std::vector<int64_t> encoded;
 
   ElementType typeOf(size_t operand) const {
     return operand == 1 && otherIn ? *otherIn : typeIn;
   }
 };
-
-EinsumSpec parseEinsum(const int64_t *desc);
-
-/// True if `desc` describes `spec`.
-bool describes(const int64_t *desc, const EinsumSpec &spec);
 
 /// What products and sums are computed in: f64 if either type is f64, f32 for
 /// other floats, the result's type for integers.
@@ -68,6 +63,6 @@ struct Contraction {
 Contraction classify(const EinsumSpec &spec,
                      const std::array<std::vector<int64_t>, 3> &strides);
 
-} // namespace shoal::rt
+} // namespace shoal::products
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_EINSUMSPEC_H
+#endif // SHOAL_PRODUCTS_EINSUMSPEC_H

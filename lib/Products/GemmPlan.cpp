@@ -1,11 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "EinsumPlan.h"
+#include "shoal/Products/GemmPlan.h"
 
 #include <limits>
 
-namespace shoal::rt {
+namespace shoal::products {
 
 static constexpr Loop<3> unit = {1, {0, 0, 0}};
 
@@ -184,4 +184,4 @@ std::optional<GemmPlan> planGemm(const Contraction &contraction,
   return best;
 }
 
-} // namespace shoal::rt
+} // namespace shoal::products

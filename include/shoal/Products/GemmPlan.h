@@ -14,14 +14,14 @@
 // cuBLASLt takes the same products, with a further loop of batches of constant
 // strides; there a whole operand is packed at once.
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_EINSUMPLAN_H
-#define SHOAL_LIB_RUNTIME_COMMON_EINSUMPLAN_H
+#ifndef SHOAL_PRODUCTS_GEMMPLAN_H
+#define SHOAL_PRODUCTS_GEMMPLAN_H
 
-#include "EinsumSpec.h"
+#include "shoal/Products/EinsumSpec.h"
 
 #include <optional>
 
-namespace shoal::rt {
+namespace shoal::products {
 
 /// A matrix by the strides of its loops; at least one is dense.
 struct MatrixStrides {
@@ -112,6 +112,6 @@ struct GemmTensors {
   ElementType typeC;
 };
 
-} // namespace shoal::rt
+} // namespace shoal::products
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_EINSUMPLAN_H
+#endif // SHOAL_PRODUCTS_GEMMPLAN_H

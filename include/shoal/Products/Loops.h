@@ -5,8 +5,8 @@
 // reductions and products. A loop has a size and one stride for each of the N
 // operands, counted in elements; a stride of 0 repeats the operand.
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_LOOPS_H
-#define SHOAL_LIB_RUNTIME_COMMON_LOOPS_H
+#ifndef SHOAL_PRODUCTS_LOOPS_H
+#define SHOAL_PRODUCTS_LOOPS_H
 
 #include <algorithm>
 #include <array>
@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace shoal::rt {
+namespace shoal::products {
 
 template <size_t N>
 using Offsets = std::array<int64_t, N>;
@@ -98,6 +98,6 @@ void forEach(std::span<const Loop<N>> loops, Body &&body) {
   }
 }
 
-} // namespace shoal::rt
+} // namespace shoal::products
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_LOOPS_H
+#endif // SHOAL_PRODUCTS_LOOPS_H
