@@ -52,7 +52,7 @@ CHECKS: dict[str, Callable[[], str]] = {
 
 
 def version() -> str:
-    from shoal.executable.compiler import native
+    from shoal.executable.native import native
 
     return native().__version__
 

@@ -8,9 +8,8 @@ from shoal.executable.compiler import (
     partition_text,
     statistics_of_text,
 )
-from shoal.executable.executable import Executable
+from shoal.executable.executable import Executable, load
 from shoal.executable.options import CompileOptions
-from shoal.executable.saving import load
 from shoal.executable.session import Session, Shard
 from shoal.executable.signature import Signature, Tensor
 from shoal.executable.structure import CallStructure

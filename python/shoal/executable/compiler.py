@@ -8,28 +8,16 @@ import json
 import tempfile
 import warnings
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from shoal.errors import CompileWarning, Diagnostic, ShoalError
+from shoal.errors import CompileWarning, Diagnostic
 from shoal.executable.executable import Executable
+from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.progress import Progress
 from shoal.executable.signature import Signature
 from shoal.executable.structure import CallStructure
 from shoal.frames import user_stacklevel
-
-
-def native() -> ModuleType:
-    """The module shoal._native, or a ShoalError that says how to get it."""
-    try:
-        from shoal import _native
-    except ImportError as error:
-        raise ShoalError(
-            f"the compiler is not there ({error}): `pip install .` in Shoal's source, or "
-            "build it and put the folder python of the build on PYTHONPATH"
-        ) from error
-    return _native
 
 
 def compile_text(

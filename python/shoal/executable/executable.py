@@ -14,6 +14,7 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.executable import saving
 from shoal.executable.files import run_by_files
+from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.session import Session
 from shoal.executable.signature import Signature, Tensor, arrange, check_global
@@ -155,8 +156,6 @@ class Executable:
 
     def spmd(self, *, locations: bool = False) -> str:
         """The program of one device, in MLIR."""
-        from shoal.executable.compiler import native
-
         options = self.options.to_native()
         return native().partition(self.text, options, self.source, locations=locations)
 
@@ -165,8 +164,6 @@ class Executable:
         collectives with their reasons and bytes, memory over time. Also written to
         the path, if there is one. It stands alone, for any browser.
         """
-        from shoal.executable.compiler import native
-
         options = self.options.to_native()
         page = native().compile(self.text, options, self.source, report=True).report
         if path is not None:
@@ -175,12 +172,39 @@ class Executable:
 
     def save(self, path: str | Path) -> None:
         """Writes all of it to one file, for `shoal.load`; see `saving`."""
-        Path(path).write_bytes(saving.to_bytes(self))
+        Path(path).write_bytes(self._to_bytes())
+
+    def _to_bytes(self) -> bytes:
+        return saving.pack(
+            saving.Contents(
+                self.text,
+                self._signature,
+                self.stats,
+                self.options,
+                self._folder,
+                self.source,
+                self.structure,
+            )
+        )
 
     def __reduce__(self) -> Any:
-        return saving.from_bytes, (saving.to_bytes(self),)
+        return _from_bytes, (self._to_bytes(),)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
         outputs = ", ".join(map(str, self.outputs))
         return f"<Executable {self.name} on {self.devices} devices: ({inputs}) -> ({outputs})>"
+
+
+def _from_bytes(content: bytes, name: str = "the file") -> Executable:
+    *all_others, source, structure = saving.unpack(content, name)
+    return Executable(*all_others, source=source, structure=structure)
+
+
+def load(path: str | Path) -> Executable:
+    """What `Executable.save` wrote. Containers of a frontend's own come back as tuples.
+
+    A program that is loaded can run anything, as an executable file can: load
+    what you trust. Raises ShoalError where the file is something else.
+    """
+    return _from_bytes(Path(path).read_bytes(), str(path))

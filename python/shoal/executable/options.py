@@ -9,8 +9,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from shoal.executable.native import native
+
 if TYPE_CHECKING:
-    from shoal import _native
+    from shoal._native import Options
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,11 +52,11 @@ class CompileOptions:
             if isinstance(getattr(self, name), (str, Path)):
                 object.__setattr__(self, name, (getattr(self, name),))
 
-    def to_native(self) -> _native.Options:
-        from shoal._native import Options, Target
+    def to_native(self) -> Options:
+        compiler = native()
 
-        options = Options()
-        options.target = Target.cuda if self.target == "cuda" else Target.cpu
+        options = compiler.Options()
+        options.target = getattr(compiler.Target, self.target)
         options.entry = self.entry
         if self.combine_bytes is not None:
             options.combine_bytes = self.combine_bytes
@@ -73,10 +75,4 @@ class CompileOptions:
 
 # Where the runtime's libraries are, beside the package's modules. Of a build,
 # the modules are links, which __file__ does not follow.
-def _find_runtime() -> Path:
-    import shoal
-
-    return Path(shoal.__file__).parent / "lib"
-
-
-RUNTIME_DIRECTORY = _find_runtime()
+RUNTIME_DIRECTORY = Path(__file__).parents[1] / "lib"

@@ -16,40 +16,49 @@ import json
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 from shoal.errors import ShoalError
 from shoal.executable.options import CompileOptions
 from shoal.executable.signature import Signature
 from shoal.executable.structure import CallStructure
 
-if TYPE_CHECKING:
-    from shoal.executable.executable import Executable
-
 FORMAT = 1
 
 
-def to_bytes(executable: Executable) -> bytes:
-    structure = executable.structure
+class Contents(NamedTuple):
+    """What an executable is made of. The folder has `program` and `program.so`."""
+
+    text: str
+    signature: Signature
+    stats: dict[str, Any]
+    options: CompileOptions
+    folder: tempfile.TemporaryDirectory[str]
+    source: str
+    structure: CallStructure | None
+
+
+def pack(contents: Contents) -> bytes:
+    structure = contents.structure
     metadata = {
         "format": FORMAT,
-        "description": executable._signature.description,
-        "statistics": executable.stats,
-        "options": dataclasses.asdict(executable.options),
-        "source": executable.source,
+        "description": contents.signature.description,
+        "statistics": contents.stats,
+        "options": dataclasses.asdict(contents.options),
+        "source": contents.source,
         "structure": structure and [structure.inputs, structure.outputs],
     }
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("program.json", json.dumps(metadata, default=str))
-        archive.writestr("program.mlir", executable.text)
-        archive.write(executable.program, "program")
-        archive.write(executable.library, "program.so")
+        archive.writestr("program.mlir", contents.text)
+        for member in ("program", "program.so"):
+            archive.write(Path(contents.folder.name, member), member)
     return buffer.getvalue()
 
 
-def from_bytes(content: bytes, name: str = "the file") -> Executable:
-    """The inverse of to_bytes; ShoalError where the content is something else."""
+def unpack(content: bytes, name: str) -> Contents:
+    """The inverse of pack; ShoalError, of the name, where the content is something else."""
     folder = tempfile.TemporaryDirectory(prefix="shoal-")
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -62,32 +71,21 @@ def from_bytes(content: bytes, name: str = "the file") -> Executable:
             text = archive.read("program.mlir").decode()
             for member in ("program", "program.so"):
                 Path(archive.extract(member, folder.name)).chmod(0o755)
-        return _build(text, metadata, folder)
+        return _contents(text, metadata, folder)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ShoalError(f"{name}: not an executable that Shoal saved: {error}") from error
 
 
-def _build(
+def _contents(
     text: str, metadata: dict[str, Any], folder: tempfile.TemporaryDirectory[str]
-) -> Executable:
-    from shoal.executable.executable import Executable
-
+) -> Contents:
     structure = metadata["structure"]
-    return Executable(
+    return Contents(
         text,
         Signature.parse(json.dumps(metadata["description"])),
         metadata["statistics"],
         CompileOptions(**metadata["options"]),
         folder,
-        source=metadata["source"],
-        structure=structure and CallStructure(*structure),
+        metadata["source"],
+        structure and CallStructure(*structure),
     )
-
-
-def load(path: str | Path) -> Executable:
-    """What `Executable.save` wrote. Containers of a frontend's own come back as tuples.
-
-    A program that is loaded can run anything, as an executable file can: load
-    what you trust. Raises ShoalError where the file is something else.
-    """
-    return from_bytes(Path(path).read_bytes(), str(path))
