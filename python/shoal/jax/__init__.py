@@ -7,7 +7,6 @@
 """
 
 from shoal.jax.compiler import Compiled, compile
-from shoal.jax.importer import import_stablehlo
-from shoal.jax.registry import supported_ops
+from shoal.jax.stablehlo import import_stablehlo, supported_ops
 
 __all__ = ["Compiled", "compile", "import_stablehlo", "supported_ops"]

@@ -9,8 +9,7 @@ import sys
 from pathlib import Path
 
 from shoal.errors import ShoalError
-from shoal.jax.importer import import_stablehlo
-from shoal.jax.registry import supported_ops
+from shoal.jax.stablehlo import import_stablehlo, supported_ops
 
 
 def _arguments(words: list[str] | None) -> argparse.Namespace:

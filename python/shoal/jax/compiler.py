@@ -24,8 +24,8 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from shoal.errors import InputError, TraceError
 from shoal.executable import CallStructure, Executable, Session, compile_text
-from shoal.jax.importer import import_stablehlo
 from shoal.jax.lowering import lower
+from shoal.jax.stablehlo import import_stablehlo
 from shoal.mesh import Mesh
 
 # What JAX says of a function's place is the caller's of this file.

@@ -19,25 +19,10 @@ from shoal.jax import functions
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
 from shoal.jax.locations import place_of, readable, spelled
-from shoal.jax.parse import parse
-from shoal.jax.registry import Unsupported, find_importer, load_importers, op_name
+from shoal.jax.registry import Unsupported, find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
 from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type
 from shoal.mesh import Mesh
-
-
-def import_stablehlo(program: Any, *, mesh: Mesh | None = None) -> str:
-    """The Shoal program, as MLIR text, of a StableHLO program.
-
-    program: what `shoal.jax.parse.parse` takes.
-    mesh: the devices of a program that names none.
-    Raises UnsupportedError, which lists all ops that cannot be imported with
-    their types and JAX's source lines, and ShoalError for what is no program.
-    """
-    load_importers()
-    module = parse(program)
-    with module.context:
-        return Importer(module, mesh).run()
 
 
 class Importer:

@@ -9,8 +9,6 @@ values of the Shoal program: a list, or a single value for a single result.
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from collections.abc import Callable
 from typing import Any
 
@@ -49,18 +47,10 @@ def op_name(op: ir.Operation) -> str:
 
 
 def find_importer(op: ir.Operation) -> OpImporter | None:
-    """The importer of an op, once `load_importers` was called."""
+    """The importer of an op, once `shoal.jax.ops` is imported."""
     return _importers.get(op_name(op))
 
 
-def supported_ops() -> list[str]:
-    """The names of all ops that can be imported, sorted."""
-    load_importers()
+def names() -> list[str]:
+    """The names of all ops that were entered, sorted."""
     return sorted(_importers)
-
-
-def load_importers() -> None:
-    """Imports every module of `shoal.jax.ops`."""
-    package = importlib.import_module("shoal.jax.ops")
-    for module in pkgutil.iter_modules(package.__path__):
-        importlib.import_module(f"{package.__name__}.{module.name}")

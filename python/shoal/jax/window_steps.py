@@ -8,16 +8,12 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
-
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
+from shoal.jax.importer import Importer
 from shoal.jax.registry import Unsupported
 from shoal.jax.types import with_shape
-
-if TYPE_CHECKING:
-    from shoal.jax.importer import Importer
 
 # More places than these in a window are not written out.
 _MOST_PLACES = 256

@@ -5,18 +5,16 @@
 from __future__ import annotations
 
 import json
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
 from shoal.jax.annotations import exits_of
 from shoal.jax.attributes import integer, string
+from shoal.jax.importer import Importer
 from shoal.jax.ops.manual import manual_call
 from shoal.jax.registry import Unsupported, imports
-
-if TYPE_CHECKING:
-    from shoal.jax.importer import Importer
 
 
 def call_function(importer: Importer, op: ir.Operation, callee: str) -> list[Value]:

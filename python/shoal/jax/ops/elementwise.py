@@ -1,19 +1,24 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Elementwise ops that an op of arith or math says, by the kind of the elements."""
+"""Elementwise ops: constants, arithmetic, comparisons, conversions, special functions.
+
+Most are ops of arith or math, by the kind of the elements; of division and shifts
+StableHLO says more than these.
+"""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
-from shoal.jax.registry import imports, op_name
-from shoal.jax.types import is_bool, is_float, is_unsigned
-
-if TYPE_CHECKING:
-    from shoal.jax.importer import Importer
+from shoal.jax.attributes import case, integer
+from shoal.jax.expansions import expansion_of
+from shoal.jax.importer import Importer
+from shoal.jax.known import known_splat
+from shoal.jax.literals import spelled
+from shoal.jax.precision import reduced
+from shoal.jax.registry import Unsupported, imports, op_name
+from shoal.jax.types import ScalarType, bits, is_bool, is_float, is_unsigned
 
 # The same for all kinds of elements that StableHLO allows.
 _FLOAT_OPS = {
@@ -67,6 +72,31 @@ _BY_KIND = {
     "stablehlo.minimum": ("arith.minimumf", "arith.minsi", "arith.minui", "arith.andi"),
     "stablehlo.power": ("math.powf", "math.ipowi", "math.ipowi", "arith.ori"),
 }
+
+_FLOATS = {"EQ": "oeq", "NE": "une", "GE": "oge", "GT": "ogt", "LE": "ole", "LT": "olt"}
+
+_EXPANDED = (
+    "asin_acos_kernel",
+    "bessel_i1e",
+    "digamma",
+    "erf_inv",
+    "lgamma",
+    "mulhi",
+    "next_after",
+    "polygamma",
+    "zeta",
+    "constant",
+    "constant_like",
+)
+
+
+@imports("stablehlo.constant")
+def constant(importer: Importer, op: ir.Operation) -> Value:
+    type = importer.type(op.results[0])
+    value = spelled(op.attributes["value"])
+    if isinstance(type, ScalarType):
+        value = value.removeprefix("dense<").removesuffix(">")
+    return importer.arith.op("arith.constant", [], type, {"value": f"{value} : {type}"})
 
 
 def _name_by_kind(op: ir.Operation) -> str:
@@ -156,3 +186,152 @@ def map_(importer: Importer, op: ir.Operation) -> list[Value]:
     """Its region, on whole tensors."""
     with importer.spread(importer.type(op.results[0]).shape):
         return importer.inline(op.regions[0].blocks[0], importer.operands(op))
+
+
+@imports(*(f"chlo.{name}" for name in _EXPANDED))
+def expanded(importer: Importer, op: ir.Operation) -> list[Value]:
+    """Special functions that no single op says: the StableHLO that XLA, too, computes for it."""
+    # The module must outlive the values that importing it notes.
+    module = expansion_of(op)
+    importer.kept_modules.append(module)
+    block = module.body.operations[0].operation.regions[0].blocks[0]
+    return importer.inline(block, importer.operands(op))
+
+
+@imports("stablehlo.divide")
+def divide(importer: Importer, op: ir.Operation) -> Value:
+    """Integers towards zero; a quotient by zero has all bits set, as XLA's."""
+    left, right = importer.operands(op)
+    if is_float(left.type):
+        return importer.arith.op("arith.divf", [left, right])
+    name = "arith.divui" if is_unsigned(op.operands[0].type) else "arith.divsi"
+    none = importer.arith.constant(left.type, -1)
+    return _unless_zero(importer, op, name, left, right, none)
+
+
+@imports("stablehlo.remainder")
+def remainder(importer: Importer, op: ir.Operation) -> Value:
+    """With the dividend's sign; the remainder by zero is the dividend, as XLA's."""
+    left, right = importer.operands(op)
+    if is_float(left.type):
+        return importer.arith.op("arith.remf", [left, right])
+    name = "arith.remui" if is_unsigned(op.operands[0].type) else "arith.remsi"
+    return _unless_zero(importer, op, name, left, right, left)
+
+
+def _unless_zero(
+    importer: Importer, op: ir.Operation, name: str, left: Value, right: Value, none: Value
+) -> Value:
+    arith = importer.arith
+    if known_splat(op.operands[1]):
+        return arith.op(name, [left, right])
+    is_zero = arith.compare_to("eq", right, 0)
+    safe = arith.select(is_zero, arith.constant(right.type, 1), right)
+    return arith.select(is_zero, none, arith.op(name, [left, safe]))
+
+
+@imports("stablehlo.shift_left", "stablehlo.shift_right_logical")
+def shift(importer: Importer, op: ir.Operation) -> Value:
+    """By the width or more (the amount has no sign): 0."""
+    arith, (value, amount) = importer.arith, importer.operands(op)
+    name = "arith.shli" if op.name == "stablehlo.shift_left" else "arith.shrui"
+    width = bits(value.type.element)
+    if _is_below(op.operands[1], width):
+        return arith.op(name, [value, amount])
+    is_inside = arith.compare_to("ult", amount, width)
+    zero = arith.constant(value.type, 0)
+    shifted = arith.op(name, [value, arith.select(is_inside, amount, zero)])
+    return arith.select(is_inside, shifted, zero)
+
+
+@imports("stablehlo.shift_right_arithmetic")
+def shift_arithmetic(importer: Importer, op: ir.Operation) -> Value:
+    """By the width or more: the sign in every bit."""
+    arith, (value, amount) = importer.arith, importer.operands(op)
+    width = bits(value.type.element)
+    if not _is_below(op.operands[1], width):
+        amount = arith.op("arith.minui", [amount, arith.constant(amount.type, width - 1)])
+    return arith.op("arith.shrsi", [value, amount])
+
+
+def _is_below(value: ir.Value, width: int) -> bool:
+    """Whether a shift's amount is known to be legal."""
+    number = known_splat(value)
+    return number is not None and 0 <= number < width
+
+
+@imports("stablehlo.compare")
+def compare(importer: Importer, op: ir.Operation) -> Value:
+    left, right = importer.operands(op)
+    direction = case(op, "comparison_direction")
+    if is_float(left.type):
+        if case(op, "compare_type") != "TOTALORDER":
+            return importer.arith.compare(_FLOATS[direction], left, right)
+        left, right = importer.arith.total_order(left), importer.arith.total_order(right)
+        return importer.arith.compare(_signed(direction), left, right)
+    unsigned = is_unsigned(op.operands[0].type)
+    predicate = _signed(direction)
+    return importer.arith.compare(
+        predicate.replace("s", "u", 1) if unsigned else predicate, left, right
+    )
+
+
+def _signed(direction: str) -> str:
+    return direction.lower() if direction in ("EQ", "NE") else f"s{direction.lower()}"
+
+
+@imports("stablehlo.select")
+def select(importer: Importer, op: ir.Operation) -> Value:
+    return importer.arith.select(*importer.operands(op))
+
+
+@imports("stablehlo.clamp")
+def clamp(importer: Importer, op: ir.Operation) -> Value:
+    """min(max(x, low), high); bounds are scalars or have the operand's shape."""
+    arith, (low, value, high) = importer.arith, importer.operands(op)
+    if not is_unsigned(op.operands[1].type) and value.type.shape:
+        return arith.op("shoal.clamp", [low, value, high], value.type)
+    kind = "imumf" if is_float(value.type) else "ui" if is_unsigned(op.operands[1].type) else "si"
+    bounded = arith.op(f"arith.max{kind}", [value, arith.broadcast(low, value.type)])
+    return arith.op(f"arith.min{kind}", [bounded, arith.broadcast(high, value.type)])
+
+
+@imports("chlo.is_inf")
+def is_inf(importer: Importer, op: ir.Operation) -> Value:
+    (value,) = importer.operands(op)
+    return importer.arith.compare_to("oeq", importer.arith.op("math.absf", [value]), float("inf"))
+
+
+@imports("chlo.is_pos_inf", "chlo.is_neg_inf")
+def is_signed_inf(importer: Importer, op: ir.Operation) -> Value:
+    number = float("inf") if op.name == "chlo.is_pos_inf" else float("-inf")
+    return importer.arith.compare_to("oeq", importer.operands(op)[0], number)
+
+
+@imports("stablehlo.convert")
+def convert(importer: Importer, op: ir.Operation) -> Value:
+    return importer.arith.convert(
+        importer.operands(op)[0],
+        importer.type(op.results[0]).element,
+        unsigned=is_unsigned(op.operands[0].type),
+        to_unsigned=is_unsigned(op.results[0].type),
+    )
+
+
+@imports("stablehlo.bitcast_convert")
+def bitcast_convert(importer: Importer, op: ir.Operation) -> Value:
+    (value,), type = importer.operands(op), importer.type(op.results[0])
+    if value.type == type:  # from or to unsigned integers
+        return value
+    if "i1" in (value.type.element, type.element):
+        raise Unsupported("an i1 has no bits of its own")
+    if value.type.shape == type.shape:
+        return importer.arith.bitcast(value, type.element)
+    return importer.arith.op("shoal.bitcast_convert", [value], type)
+
+
+@imports("stablehlo.reduce_precision")
+def reduce_precision(importer: Importer, op: ir.Operation) -> Value:
+    (value,) = importer.operands(op)
+    bits_kept = integer(op, "exponent_bits"), integer(op, "mantissa_bits")
+    return reduced(importer.arith, value, *bits_kept)

@@ -1,23 +1,19 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""gather and scatter."""
+"""gather and scatter, slices that begin where the program says."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
+from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import field, integers
 from shoal.jax.expressions import argument, is_binary, region_trees
+from shoal.jax.importer import Importer
 from shoal.jax.reducers import KINDS, SUMS, reduce_kind, unsigned_extremum
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_float, is_unsigned
-
-if TYPE_CHECKING:
-    from shoal.jax.arithmetic import Arithmetic
-    from shoal.jax.importer import Importer
 
 
 def _indices(importer: Importer, op: ir.Operation, index: int) -> Value:
@@ -25,6 +21,32 @@ def _indices(importer: Importer, op: ir.Operation, index: int) -> Value:
     if str(operand.type.element_type) == "i1":
         raise Unsupported("indices are i1")
     return importer.arith.to_index(importer.values[operand], is_unsigned(operand.type))
+
+
+def _starts(importer: Importer, op: ir.Operation, first: int) -> list[Value]:
+    """The operands from `first` on as signed indices."""
+    return [
+        importer.arith.to_index(importer.values[operand], is_unsigned(operand.type))
+        for operand in list(op.operands)[first:]
+    ]
+
+
+@imports("stablehlo.dynamic_slice")
+def dynamic_slice(importer: Importer, op: ir.Operation) -> Value:
+    operands = [importer.operands(op)[0], *_starts(importer, op, 1)]
+    if len(operands) == 1:
+        return operands[0]
+    sizes = {"sizes": i64s(integers(op, "slice_sizes"))}
+    return importer.arith.op("shoal.dynamic_slice", operands, importer.type(op.results[0]), sizes)
+
+
+@imports("stablehlo.dynamic_update_slice")
+def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
+    value, update, *_ = importer.operands(op)
+    if not value.type.shape:
+        return update
+    operands = [value, update, *_starts(importer, op, 2)]
+    return importer.arith.op("shoal.dynamic_update_slice", operands, value.type)
 
 
 @imports("stablehlo.gather")

@@ -6,19 +6,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
-
 from jaxlib.mlir import ir
 
 from shoal.ir import TensorType, Value
+from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import integer
 from shoal.jax.comparators import Key, sort_keys
+from shoal.jax.importer import Importer
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import is_bool, is_float, is_unsigned
-
-if TYPE_CHECKING:
-    from shoal.jax.arithmetic import Arithmetic
-    from shoal.jax.importer import Importer
 
 
 @imports("stablehlo.sort")
@@ -107,3 +103,29 @@ def _as_signed(arith: Arithmetic, value: Value, unsigned: bool) -> tuple[Callabl
 
 def _negated(arith: Arithmetic, value: Value) -> Value:
     return arith.op("arith.negf", [value])
+
+
+@imports("stablehlo.custom_call @mhlo.topk")
+def older_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
+    """What chlo.top_k was before."""
+    attributes = ir.DictAttr(op.attributes["mhlo.attributes"])
+    if "largest" in attributes and not attributes["largest"].value:
+        raise Unsupported("the smallest elements")
+    return largest_along(importer, op, attributes["k"].value)
+
+
+@imports("stablehlo.custom_call @ApproxTopK")
+def approximate_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
+    """The exact ones, which every recall target allows."""
+    config = ir.DictAttr(op.attributes["mhlo.backend_config"])
+    dim, k = config["reduction_dim"].value, config["top_k"].value
+    if not config["aggregate_to_topk"].value:
+        raise Unsupported("its results are not aggregated")
+    if dim != len(op.operands[0].type.shape) - 1:
+        raise Unsupported(f"along dimension {dim}, the last one is")
+    called = str(op.attributes["called_computations"])
+    if "top_k_gt_" in called:
+        return largest_along(importer, op, k)
+    if "top_k_lt_" in called and is_float(importer.operands(op)[0].type):
+        return largest_along(importer, op, k, is_smallest=True)
+    raise Unsupported(f"the order {called}")

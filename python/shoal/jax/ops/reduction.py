@@ -4,12 +4,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
 from shoal.jax.attributes import integers
+from shoal.jax.importer import Importer
 from shoal.jax.known import known_splat
 from shoal.jax.reducers import (
     KINDS,
@@ -21,9 +20,6 @@ from shoal.jax.reducers import (
 )
 from shoal.jax.registry import imports
 from shoal.jax.types import is_unsigned, with_element
-
-if TYPE_CHECKING:
-    from shoal.jax.importer import Importer
 
 
 @imports("stablehlo.reduce")

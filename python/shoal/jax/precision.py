@@ -1,58 +1,25 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""convert, bitcast_convert, reduce_precision."""
+"""Floats rounded to fewer bits: reduce_precision, as arithmetic on bits."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from jaxlib.mlir import ir
-
 from shoal.ir import Value
-from shoal.jax.attributes import integer
-from shoal.jax.registry import Unsupported, imports
-from shoal.jax.types import EXPONENT_BITS, MANTISSA_BITS, is_unsigned
-
-if TYPE_CHECKING:
-    from shoal.jax.arithmetic import Arithmetic
-    from shoal.jax.importer import Importer
+from shoal.jax.arithmetic import Arithmetic
+from shoal.jax.types import EXPONENT_BITS, MANTISSA_BITS
 
 
-@imports("stablehlo.convert")
-def convert(importer: Importer, op: ir.Operation) -> Value:
-    return importer.arith.convert(
-        importer.operands(op)[0],
-        importer.type(op.results[0]).element,
-        unsigned=is_unsigned(op.operands[0].type),
-        to_unsigned=is_unsigned(op.results[0].type),
-    )
-
-
-@imports("stablehlo.bitcast_convert")
-def bitcast_convert(importer: Importer, op: ir.Operation) -> Value:
-    (value,), type = importer.operands(op), importer.type(op.results[0])
-    if value.type == type:  # from or to unsigned integers
-        return value
-    if "i1" in (value.type.element, type.element):
-        raise Unsupported("an i1 has no bits of its own")
-    if value.type.shape == type.shape:
-        return importer.arith.bitcast(value, type.element)
-    return importer.arith.op("shoal.bitcast_convert", [value], type)
-
-
-@imports("stablehlo.reduce_precision")
-def reduce_precision(importer: Importer, op: ir.Operation) -> Value:
+def reduced(arith: Arithmetic, value: Value, exponent: int, mantissa: int) -> Value:
     """Rounds the significand to even, then the exponent: beyond it infinity or zero."""
-    (value,) = importer.operands(op)
     element = value.type.element
-    mantissa = min(integer(op, "mantissa_bits"), MANTISSA_BITS[element])
-    exponent = min(integer(op, "exponent_bits"), EXPONENT_BITS[element])
+    mantissa = min(mantissa, MANTISSA_BITS[element])
+    exponent = min(exponent, EXPONENT_BITS[element])
     if (exponent, mantissa) == (EXPONENT_BITS[element], MANTISSA_BITS[element]):
         return value
-    rounded = _round_significand(importer.arith, value, MANTISSA_BITS[element] - mantissa)
+    rounded = _round_significand(arith, value, MANTISSA_BITS[element] - mantissa)
     if exponent < EXPONENT_BITS[element]:
-        rounded = _limit_exponent(importer.arith, rounded, exponent, mantissa)
-    return importer.arith.select(importer.arith.isnan(value), value, rounded)
+        rounded = _limit_exponent(arith, rounded, exponent, mantissa)
+    return arith.select(arith.isnan(value), value, rounded)
 
 
 def _round_significand(arith: Arithmetic, value: Value, lost: int) -> Value:

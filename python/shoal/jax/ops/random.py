@@ -8,19 +8,15 @@ JAX's `rbg` keys use it; its threefry keys are ordinary arithmetic.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
-
 from jaxlib.mlir import ir
 
 from shoal.ir import TensorType, Value, i64s
+from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import case
 from shoal.jax.generators import Words, philox, threefry
+from shoal.jax.importer import Importer
 from shoal.jax.registry import Unsupported, imports
 from shoal.jax.types import bits
-
-if TYPE_CHECKING:
-    from shoal.jax.arithmetic import Arithmetic
-    from shoal.jax.importer import Importer
 
 
 @imports("stablehlo.rng_bit_generator")

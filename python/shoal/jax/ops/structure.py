@@ -1,20 +1,22 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ops that place elements elsewhere."""
+"""Ops that place elements elsewhere, and iota."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
 from shoal.jax.attributes import integer, integers
+from shoal.jax.importer import Importer
 from shoal.jax.registry import imports
-from shoal.jax.types import is_unsigned
 
-if TYPE_CHECKING:
-    from shoal.jax.importer import Importer
+
+@imports("stablehlo.iota")
+def iota(importer: Importer, op: ir.Operation) -> Value:
+    type = importer.type(op.results[0])
+    dim = {"dim": f"{integer(op, 'iota_dimension')} : i64"}
+    return importer.arith.op("shoal.iota", [], type, dim)
 
 
 def _write(importer: Importer, op: ir.Operation, name: str, **attributes: str) -> Value:
@@ -38,14 +40,6 @@ def broadcast(importer: Importer, op: ir.Operation) -> Value:
     new = len(integers(op, "broadcast_sizes"))
     rank = len(importer.operands(op)[0].type.shape)
     return _write(importer, op, "shoal.broadcast_in_dim", dims=i64s(range(new, new + rank)))
-
-
-@imports("stablehlo.reshape")
-def reshape(importer: Importer, op: ir.Operation) -> Value:
-    (value,) = importer.operands(op)
-    if value.type == importer.type(op.results[0]):
-        return value
-    return _write(importer, op, "shoal.reshape")
 
 
 @imports("stablehlo.transpose")
@@ -88,32 +82,6 @@ def pad(importer: Importer, op: ir.Operation) -> Value:
         high=i64s(integers(op, "edge_padding_high")),
         interior=i64s(integers(op, "interior_padding")),
     )
-
-
-def _starts(importer: Importer, op: ir.Operation, first: int) -> list[Value]:
-    """The operands from `first` on as signed indices."""
-    return [
-        importer.arith.to_index(importer.values[operand], is_unsigned(operand.type))
-        for operand in list(op.operands)[first:]
-    ]
-
-
-@imports("stablehlo.dynamic_slice")
-def dynamic_slice(importer: Importer, op: ir.Operation) -> Value:
-    operands = [importer.operands(op)[0], *_starts(importer, op, 1)]
-    if len(operands) == 1:
-        return operands[0]
-    sizes = {"sizes": i64s(integers(op, "slice_sizes"))}
-    return importer.arith.op("shoal.dynamic_slice", operands, importer.type(op.results[0]), sizes)
-
-
-@imports("stablehlo.dynamic_update_slice")
-def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
-    value, update, *_ = importer.operands(op)
-    if not value.type.shape:
-        return update
-    operands = [value, update, *_starts(importer, op, 2)]
-    return importer.arith.op("shoal.dynamic_update_slice", operands, value.type)
 
 
 @imports("stablehlo.get_dimension_size")

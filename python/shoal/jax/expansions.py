@@ -1,47 +1,18 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""CHLO's special functions that no single op says: jaxlib's own expansions are imported."""
+"""What CHLO's special functions are in StableHLO, by jaxlib's own pass."""
 
 from __future__ import annotations
 
-from typing import Any, TYPE_CHECKING
+from typing import Any
 
 from jaxlib.mlir import ir, passmanager
 from jaxlib.mlir.dialects import stablehlo
 
-from shoal.ir import Value
-from shoal.jax.registry import imports
-
-if TYPE_CHECKING:
-    from shoal.jax.importer import Importer
-
-_EXPANDED = (
-    "asin_acos_kernel",
-    "bessel_i1e",
-    "digamma",
-    "erf_inv",
-    "lgamma",
-    "mulhi",
-    "next_after",
-    "polygamma",
-    "zeta",
-    "constant",
-    "constant_like",
-)
 _PASS = "builtin.module(func.func(chlo-legalize-to-stablehlo))"
 
 
-@imports(*(f"chlo.{name}" for name in _EXPANDED))
-def expanded(importer: Importer, op: ir.Operation) -> list[Value]:
-    """Imports the StableHLO that XLA, too, computes for it."""
-    # The module must outlive the values that importing it notes.
-    module = _expansion(op)
-    importer.kept_modules.append(module)
-    block = module.body.operations[0].operation.regions[0].blocks[0]
-    return importer.inline(block, importer.operands(op))
-
-
-def _expansion(op: ir.Operation) -> ir.Module:
+def expansion_of(op: ir.Operation) -> ir.Module:
     """A module of one function that computes what the op does, in StableHLO."""
     operands = ", ".join(f"%a{i}: {operand.type}" for i, operand in enumerate(op.operands))
     names = ", ".join(f"%a{i}" for i in range(len(op.operands)))
