@@ -9,32 +9,21 @@ expert's buffer in a group, H hidden size; B batch, T tokens, N heads, D head si
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import ml_dtypes
 
-from shoal.frontend import (
-    P,
-    constrain,
-    einsum,
-    iota,
-    log_softmax,
-    matmul,
-    mean,
-    one_hot,
-    relu,
-    softmax,
-    sum,
-    top_k,
-    top_k_gating,
-    where,
-)
+from shoal.frontend.annotations import P, constrain
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum, matmul
 from shoal.frontend.core import ArrayLike, current
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.elementwise import where
+from shoal.frontend.nn import log_softmax, one_hot, relu, softmax, top_k_gating
+from shoal.frontend.ordering import top_k
+from shoal.frontend.reduction import mean, sum
+from shoal.frontend.structure import iota
+from shoal.frontend.value import Value
 
 __all__ = [
     "MoeOutput", "attention", "cross_entropy", "feed_forward", "moe_layer", "self_attention",

@@ -5,22 +5,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, Union
+from typing import Any, TypeAlias, Union
 
 import numpy as np
 
+from shoal import ir
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend.checks import as_axis, as_int, check
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, current, emit_one
+from shoal.frontend.value import Value
 from shoal.mesh import Axis, Dim, Mesh, Sharding
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
 
 __all__ = ["P", "constrain", "replicate", "shard", "split"]
 
 OPEN = "?"
+AxisNames = str | Sequence[str]
 
 
 class P:
@@ -96,6 +96,20 @@ def mesh_of(what: str) -> Mesh:
     if mesh is None:
         raise TraceError(f"{what}: the program has no mesh; give shoal.trace or shoal.compile one")
     return mesh
+
+
+def check_axes(axes: AxisNames, mesh: Mesh, what: str) -> tuple[str, ...]:
+    """Names of axes of the mesh, each once; TraceError for others."""
+    listed = (axes,) if isinstance(axes, str) else tuple(axes)
+    for i, axis in enumerate(listed):
+        check(axis in mesh.axes, f'{what}: axis "{axis}" is not one of {mesh!r}')
+        check(axis not in listed[:i], f'{what}: axis "{axis}" occurs twice')
+    return listed
+
+
+def axes_attribute(axes: Sequence[str]) -> str:
+    """As ops name axes."""
+    return f"#shoal<axes{{{', '.join(map(ir.quoted, axes))}}}>"
 
 
 def split(operand: ArrayLike, dim: int, num_partitions: int) -> Value:

@@ -5,17 +5,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand
 from shoal.frontend.conversion import convert
-from shoal.frontend.logic import bitwise_xor
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.elementwise import bitwise_xor
+from shoal.frontend.value import Value
 
 
 def to_signed_order(value: Value) -> Value:

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,9 +14,7 @@ from shoal.frontend import dtypes
 from shoal.frontend.constants import as_array, as_value, constant, is_scalar, splat
 from shoal.frontend.conversion import convert
 from shoal.frontend.core import ArrayLike, emit_one, is_value
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.value import Value
 
 
 def shape_of(operand: ArrayLike) -> tuple[int, ...]:

@@ -6,16 +6,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.core import ArrayLike, emit_one, is_value, tensor_type
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.value import Value
 
 
 def as_value(operand: ArrayLike, dtype: np.dtype | None = None, what: str = "operand") -> Value:

@@ -1,11 +1,11 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Loops and branches on what only the running program knows."""
+"""Loops and branches on what only the running program knows, and barriers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import optree
 
@@ -13,17 +13,15 @@ from shoal import ir
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, pytrees
 from shoal.frontend.checks import as_int, check
-from shoal.frontend.conversion import convert
 from shoal.frontend.constants import as_value, is_scalar
+from shoal.frontend.conversion import convert
 from shoal.frontend.core import ArrayLike, Type, emit, region
 from shoal.frontend.creation import zeros
-from shoal.frontend.elementwise import add, clip, subtract
-from shoal.frontend.logic import less
+from shoal.frontend.elementwise import add, clip, less, subtract
+from shoal.frontend.indexing import At, getitem
+from shoal.frontend.value import Value
 
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
-
-__all__ = ["cond", "fori_loop", "scan", "switch", "while_loop"]
+__all__ = ["cond", "fori_loop", "optimization_barrier", "scan", "switch", "while_loop"]
 
 Tree = Any
 
@@ -140,13 +138,22 @@ def scan(
     def step(i: Value, state: tuple[Tree, list[Value]]) -> tuple[Tree, list[Value]]:
         carry, ys = state
         place = subtract(count - 1, i) if reverse else i
-        carry, new = body(carry, pytrees.unflatten(xs_tree, [row[place] for row in rows]))
+        carry, new = body(carry, pytrees.unflatten(xs_tree, [getitem(row, place) for row in rows]))
         leaves, tree = _flatten_values(new)
         check(tree == ys_tree, f"scan: ys of two structures: {tree} and {ys_tree}")
-        return carry, [y.at[place].set(leaf) for y, leaf in zip(ys, leaves)]
+        return carry, [At(y)[place].set(leaf) for y, leaf in zip(ys, leaves)]
 
     carry, ys = fori_loop(0, count, step, (init, outputs))
     return carry, pytrees.unflatten(ys_tree, ys)
+
+
+def optimization_barrier(tree: Tree) -> Tree:
+    """The values of a tree; nothing is computed across it, and no equal values are merged."""
+    leaves, spec = pytrees.flatten(tree)
+    values = [as_value(leaf) for leaf in leaves]
+    check(values, "optimization_barrier: no values")
+    types = [(value.shape, value.dtype) for value in values]
+    return pytrees.unflatten(spec, emit("shoal.optimization_barrier", values, types))
 
 
 def _length(rows: Sequence[Value], length: int | None) -> int:

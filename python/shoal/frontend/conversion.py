@@ -4,29 +4,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from shoal.enums import comparison
 from shoal.frontend import dtypes
-from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value, splat
 from shoal.frontend.core import ArrayLike, emit_one
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
-
-__all__ = ["astype", "bitcast"]
-
-
-def astype(operand: ArrayLike, dtype: Any) -> Value:
-    """The elements as another type.
-
-    Floats to integers are cut towards zero; beyond the type's range the result
-    is unspecified. To bool: whether the element is not zero.
-    """
-    return convert(as_value(operand), dtypes.as_dtype(dtype))
+from shoal.frontend.value import Value
 
 
 def convert(value: Value, dtype: np.dtype) -> Value:
@@ -48,33 +32,6 @@ def as_float(operand: ArrayLike) -> Value:
     """Integers and bools as float32."""
     value = as_value(operand)
     return convert(value, dtypes.to_float(value.dtype))
-
-
-def bitcast(operand: ArrayLike, dtype: Any) -> Value:
-    """The same bits as elements of another type.
-
-    To a type narrower by r there is a last dimension of size r more, with an
-    element's bits from its low end; to a wider one that dimension goes.
-    TraceError where it has another size, or where one of the types is bool.
-    """
-    value, target = as_value(operand), dtypes.as_dtype(dtype)
-    check(
-        not dtypes.is_bool(value.dtype) and not dtypes.is_bool(target),
-        f"bitcast: {value.dtype} to {target}: a bool has no bits to share",
-    )
-    shape, ratio = value.shape, value.dtype.itemsize / target.itemsize
-    if ratio > 1:
-        shape = (*shape, int(ratio))
-    elif ratio < 1:
-        check(
-            shape and shape[-1] == 1 / ratio,
-            f"bitcast: {value.dtype}{list(shape)} to {target}: expected a last dimension of "
-            f"{int(1 / ratio)}",
-        )
-        shape = shape[:-1]
-    if value.ir.type.element == dtypes.element(target):
-        return type(value)(value.ir, target, value.scope)
-    return emit_one("shoal.bitcast_convert", [value], shape, target)
 
 
 def _is_not_zero(value: Value) -> Value:

@@ -12,30 +12,18 @@ import contextlib
 import itertools
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard, Union
+from typing import Any, TypeAlias, TypeGuard, Union
 
 import numpy as np
 
 from shoal import frames, ir
 from shoal.errors import TraceError
 from shoal.frontend import dtypes
+from shoal.frontend.value import Scope, Value
 from shoal.mesh import Mesh
 
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
-
-ArrayLike: TypeAlias = Union["Value", np.ndarray, np.generic, bool, int, float]
+ArrayLike: TypeAlias = Union[Value, np.ndarray, np.generic, bool, int, float]
 Type: TypeAlias = tuple[tuple[int, ...], np.dtype]
-
-
-@dataclass
-class Scope:
-    """A region that is being traced; its values live as long as it is open."""
-
-    name: str
-    is_isolated: bool = False
-    is_open: bool = True
 
 
 class Trace:
@@ -100,8 +88,6 @@ def emit(
     results: shape and type of each; attributes as `ir.Builder.op` takes them.
     TraceError for an operand that is of another trace or of a region that ended.
     """
-    from shoal.frontend.value import Value
-
     trace = current(name)
     for operand in operands:
         check_visible(operand, trace)
@@ -130,8 +116,6 @@ def emit_one(
 
 
 def is_value(operand: Any) -> TypeGuard[Value]:
-    from shoal.frontend.value import Value
-
     return isinstance(operand, Value)
 
 
@@ -159,8 +143,6 @@ def region(
 
     A region that is given to no op is lost, with all that was written in it.
     """
-    from shoal.frontend.value import Value
-
     trace = current(name)
     result = trace.builder.region([tensor_type(*argument) for argument in arguments])
     scope = Scope(name, is_isolated)

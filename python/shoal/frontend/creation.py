@@ -1,29 +1,26 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Tensors made of nothing: constants, ranges, one-hot vectors."""
+"""Tensors made of nothing: constants, ranges, triangles."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand
-from shoal.frontend.checks import as_axis, as_int, as_shape, check
-from shoal.frontend.conversion import convert
+from shoal.frontend.checks import as_shape, check
 from shoal.frontend.constants import as_array, as_value, constant
-from shoal.frontend.core import ArrayLike, emit_one
-from shoal.frontend.elementwise import add, multiply, where
-from shoal.frontend.logic import greater_equal
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.conversion import convert
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.elementwise import add, equal, greater_equal, multiply, where
+from shoal.frontend.structure import iota
+from shoal.frontend.value import Value
 
 __all__ = [
-    "arange", "array", "eye", "full", "full_like", "iota", "one_hot", "ones", "ones_like", "tril",
-    "triu", "zeros", "zeros_like",
+    "arange", "array", "eye", "full", "full_like", "ones", "ones_like", "tril", "triu", "zeros",
+    "zeros_like",
 ]  # fmt: skip
 
 Shape = int | Sequence[int]
@@ -72,15 +69,6 @@ def ones_like(like: ArrayLike, dtype: Any = None) -> Value:
     return full_like(like, 1, dtype)
 
 
-def iota(shape: Shape, axis: int = 0, dtype: Any = dtypes.INT32) -> Value:
-    """Each element is its index along one dimension."""
-    sizes, kind = as_shape(shape, "iota"), dtypes.as_dtype(dtype)
-    if dtypes.is_bool(kind):
-        raise TraceTypeError("iota: indices are not bool")
-    dim = as_axis(axis, len(sizes), "iota")
-    return emit_one("shoal.iota", [], sizes, kind, {"dim": f"{dim} : i64"})
-
-
 def arange(start: int, stop: int | None = None, step: int = 1, dtype: Any = None) -> Value:
     """start, start + step, ... below stop; arange(n) is 0 ... n - 1."""
     first, end = (0, start) if stop is None else (start, stop)
@@ -95,27 +83,7 @@ def arange(start: int, stop: int | None = None, step: int = 1, dtype: Any = None
 def eye(rows: int, columns: int | None = None, dtype: Any = dtypes.FLOAT32) -> Value:
     """Ones on the diagonal."""
     shape = (rows, rows if columns is None else columns)
-    return convert(iota(shape, 0) == iota(shape, 1), dtypes.as_dtype(dtype))
-
-
-def one_hot(indices: ArrayLike, size: int, dtype: Any = dtypes.FLOAT32, axis: int = -1) -> Value:
-    """A one at each index along a new dimension of the result; out of range: zeros."""
-    value, kind = as_value(indices), dtypes.as_dtype(dtype)
-    if dtypes.is_float(value.dtype):
-        raise TraceTypeError(f"one_hot: expected indices of integers, got {value.dtype}")
-    dim = as_axis(axis, value.ndim + 1, "one_hot")
-    count = as_int(size, "one_hot: size")
-    shape = as_shape([*value.shape[:dim], count, *value.shape[dim:]], "one_hot")
-    if dtypes.is_unsigned(value.dtype):  # 200 of uint8 is not -56
-        value = convert(value, dtypes.INT32 if value.dtype.itemsize < 4 else dtypes.INT64)
-    result = emit_one(
-        "shoal.one_hot",
-        [value],
-        shape,
-        dtypes.FLOAT32 if dtypes.is_bool(kind) else kind,
-        {"dim": f"{dim} : i64"},
-    )
-    return convert(result, kind)
+    return convert(equal(iota(shape, 0), iota(shape, 1)), dtypes.as_dtype(dtype))
 
 
 def tril(operand: ArrayLike, k: int = 0) -> Value:

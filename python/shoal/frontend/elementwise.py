@@ -1,27 +1,244 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Arithmetic, element by element. Operands broadcast and their types promote."""
+"""Element by element: types, comparisons, bits, functions, arithmetic.
+
+Operands broadcast and their types promote.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from typing import Any
 
+import numpy as np
+
+from shoal.enums import comparison
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand, broadcast_shapes, dtype_of, join, shape_of
+from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
+from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.core import ArrayLike, emit_one
-from shoal.frontend.functions import floor
-from shoal.frontend.logic import greater, less, logical_and, not_equal
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.value import Value
 
 __all__ = [
-    "abs", "add", "arctan2", "clip", "copysign", "divide", "floor_divide", "fmod", "maximum",
-    "minimum", "multiply", "negative", "power", "reciprocal", "remainder", "sign", "square",
-    "subtract", "where",
+    "abs", "add", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctan2", "arctanh",
+    "astype", "bitcast", "bitwise_and", "bitwise_not", "bitwise_or", "bitwise_xor", "cbrt", "ceil",
+    "clip", "copysign", "cos", "cosh", "divide", "equal", "erf", "erfc", "exp", "exp2", "expm1",
+    "floor", "floor_divide", "fmod", "greater", "greater_equal", "isfinite", "isinf", "isnan",
+    "left_shift", "less", "less_equal", "log", "log10", "log1p", "log2", "logical_and",
+    "logical_not", "logical_or", "logical_xor", "maximum", "minimum", "multiply", "negative",
+    "not_equal", "power", "reciprocal", "remainder", "right_shift", "round", "rsqrt", "sign", "sin",
+    "sinh", "sqrt", "square", "subtract", "tan", "tanh", "trunc", "where",
 ]  # fmt: skip
+
+
+def astype(operand: ArrayLike, dtype: Any) -> Value:
+    """The elements as another type.
+
+    Floats to integers are cut towards zero; beyond the type's range the result
+    is unspecified. To bool: whether the element is not zero.
+    """
+    return convert(as_value(operand), dtypes.as_dtype(dtype))
+
+
+def bitcast(operand: ArrayLike, dtype: Any) -> Value:
+    """The same bits as elements of another type.
+
+    To a type narrower by r there is a last dimension of size r more, with an
+    element's bits from its low end; to a wider one that dimension goes.
+    TraceError where it has another size, or where one of the types is bool.
+    """
+    value, target = as_value(operand), dtypes.as_dtype(dtype)
+    check(
+        not dtypes.is_bool(value.dtype) and not dtypes.is_bool(target),
+        f"bitcast: {value.dtype} to {target}: a bool has no bits to share",
+    )
+    shape, ratio = value.shape, value.dtype.itemsize / target.itemsize
+    if ratio > 1:
+        shape = (*shape, int(ratio))
+    elif ratio < 1:
+        check(
+            shape and shape[-1] == 1 / ratio,
+            f"bitcast: {value.dtype}{list(shape)} to {target}: expected a last dimension of "
+            f"{int(1 / ratio)}",
+        )
+        shape = shape[:-1]
+    if value.ir.type.element == dtypes.element(target):
+        return type(value)(value.ir, target, value.scope)
+    return emit_one("shoal.bitcast_convert", [value], shape, target)
+
+
+def _predicate(name: str, dtype: np.dtype) -> str:
+    """Arith's word. Ordered ones are false for NaN; "not equal" is the unordered one."""
+    if dtypes.is_float(dtype):
+        return "une" if name == "ne" else f"o{name}"
+    if name in ("eq", "ne"):
+        return name
+    return f"{'s' if dtype.kind == 'i' else 'u'}{name}"
+
+
+def _comparison(predicate: str, meaning: str) -> Callable[[ArrayLike, ArrayLike], Value]:
+    def function(a: ArrayLike, b: ArrayLike) -> Value:
+        lhs, rhs = join(meaning, a, b)
+        is_float = dtypes.is_float(lhs.dtype)
+        op, attributes = comparison(_predicate(predicate, lhs.dtype), is_float=is_float)
+        return emit_one(op, [lhs, rhs], lhs.shape, dtypes.BOOL, attributes)
+
+    function.__doc__ = f"a {meaning} b, as bool; false where either is NaN, but for !=."
+    return function
+
+
+equal = _comparison("eq", "==")
+not_equal = _comparison("ne", "!=")
+less = _comparison("lt", "<")
+less_equal = _comparison("le", "<=")
+greater = _comparison("gt", ">")
+greater_equal = _comparison("ge", ">=")
+
+
+def _bitwise(op: str, meaning: str) -> Callable[[ArrayLike, ArrayLike], Value]:
+    def function(a: ArrayLike, b: ArrayLike) -> Value:
+        lhs, rhs = join(meaning, a, b)
+        _check_bits(meaning, lhs)
+        return emit_one(op, [lhs, rhs], lhs.shape, lhs.dtype)
+
+    function.__doc__ = f"a {meaning} b of bools or of the bits of integers."
+    return function
+
+
+bitwise_and = _bitwise("arith.andi", "&")
+bitwise_or = _bitwise("arith.ori", "|")
+bitwise_xor = _bitwise("arith.xori", "^")
+
+
+def bitwise_not(a: ArrayLike) -> Value:
+    """~a: not of bools, all bits of integers flipped."""
+    value = as_value(a)
+    _check_bits("~", value)
+    ones = as_operand(True, value.shape, value.dtype)
+    if not dtypes.is_bool(value.dtype):
+        ones = bitwise_ones(value)
+    return emit_one("arith.xori", [value, ones], value.shape, value.dtype)
+
+
+def bitwise_ones(like: Value) -> Value:
+    """All bits set."""
+    highest = 2 ** (8 * like.dtype.itemsize) - 1 if dtypes.is_unsigned(like.dtype) else -1
+    return as_operand(highest, like.shape, like.dtype)
+
+
+def left_shift(a: ArrayLike, b: ArrayLike) -> Value:
+    """a << b; unspecified for b from the number of bits on."""
+    return _shift("<<", "arith.shli", "arith.shli", a, b)
+
+
+def right_shift(a: ArrayLike, b: ArrayLike) -> Value:
+    """a >> b, keeping the sign of signed integers; unspecified as for <<."""
+    return _shift(">>", "arith.shrsi", "arith.shrui", a, b)
+
+
+def _shift(meaning: str, signed: str, unsigned: str, a: ArrayLike, b: ArrayLike) -> Value:
+    lhs, rhs = join(meaning, a, b)
+    _check_bits(meaning, lhs)
+    if dtypes.is_bool(lhs.dtype):
+        raise TraceTypeError(f"{meaning}: the operands are bool; use .astype")
+    op = unsigned if dtypes.is_unsigned(lhs.dtype) else signed
+    return emit_one(op, [lhs, rhs], lhs.shape, lhs.dtype)
+
+
+def _check_bits(meaning: str, value: Value) -> None:
+    if dtypes.is_float(value.dtype):
+        raise TraceTypeError(f"{meaning}: expected bools or integers, got {value.dtype}")
+
+
+def _truth(a: ArrayLike) -> Value:
+    return convert(as_value(a), dtypes.BOOL)
+
+
+def logical_and(a: ArrayLike, b: ArrayLike) -> Value:
+    """Whether both are not zero."""
+    return bitwise_and(_truth(a), _truth(b))
+
+
+def logical_or(a: ArrayLike, b: ArrayLike) -> Value:
+    """Whether one is not zero."""
+    return bitwise_or(_truth(a), _truth(b))
+
+
+def logical_xor(a: ArrayLike, b: ArrayLike) -> Value:
+    """Whether exactly one is not zero."""
+    return bitwise_xor(_truth(a), _truth(b))
+
+
+def logical_not(a: ArrayLike) -> Value:
+    """Whether it is zero."""
+    return bitwise_not(_truth(a))
+
+
+def _of_floats(op: str, meaning: str) -> Callable[[ArrayLike], Value]:
+    def function(x: ArrayLike) -> Value:
+        value = as_float(x)
+        return emit_one(op, [value], value.shape, value.dtype)
+
+    function.__doc__ = f"{meaning}, element by element; integers are taken as float32."
+    return function
+
+
+def _rounding(op: str, meaning: str) -> Callable[[ArrayLike], Value]:
+    def function(x: ArrayLike) -> Value:
+        value = as_value(x)
+        if not dtypes.is_float(value.dtype):
+            return value
+        return emit_one(op, [value], value.shape, value.dtype)
+
+    function.__doc__ = f"{meaning}; integers stay."
+    return function
+
+
+def _test(op: str, meaning: str) -> Callable[[ArrayLike], Value]:
+    def function(x: ArrayLike) -> Value:
+        value = as_float(x)
+        return emit_one(op, [value], value.shape, dtypes.BOOL)
+
+    function.__doc__ = f"{meaning}, as bool."
+    return function
+
+
+exp = _of_floats("math.exp", "e to the power x")
+exp2 = _of_floats("math.exp2", "2 to the power x")
+expm1 = _of_floats("math.expm1", "exp(x) - 1")
+log = _of_floats("math.log", "The natural logarithm")
+log2 = _of_floats("math.log2", "The logarithm to base 2")
+log10 = _of_floats("math.log10", "The logarithm to base 10")
+log1p = _of_floats("math.log1p", "log(1 + x)")
+sqrt = _of_floats("math.sqrt", "The square root")
+rsqrt = _of_floats("math.rsqrt", "1 / sqrt(x)")
+cbrt = _of_floats("math.cbrt", "The cube root")
+sin = _of_floats("math.sin", "The sine")
+cos = _of_floats("math.cos", "The cosine")
+tan = _of_floats("math.tan", "The tangent")
+arcsin = _of_floats("math.asin", "The inverse of the sine")
+arccos = _of_floats("math.acos", "The inverse of the cosine")
+arctan = _of_floats("math.atan", "The inverse of the tangent")
+sinh = _of_floats("math.sinh", "The hyperbolic sine")
+cosh = _of_floats("math.cosh", "The hyperbolic cosine")
+tanh = _of_floats("math.tanh", "The hyperbolic tangent")
+arcsinh = _of_floats("math.asinh", "The inverse of the hyperbolic sine")
+arccosh = _of_floats("math.acosh", "The inverse of the hyperbolic cosine")
+arctanh = _of_floats("math.atanh", "The inverse of the hyperbolic tangent")
+erf = _of_floats("math.erf", "The error function")
+erfc = _of_floats("math.erfc", "1 - erf(x)")
+
+floor = _rounding("math.floor", "Rounded down")
+ceil = _rounding("math.ceil", "Rounded up")
+trunc = _rounding("math.trunc", "Rounded towards zero")
+round = _rounding("math.roundeven", "Rounded to the nearest integer, halves to the even one")
+
+isnan = _test("math.isnan", "Whether an element is NaN")
+isinf = _test("math.isinf", "Whether an element is infinite")
+isfinite = _test("math.isfinite", "Whether an element is neither infinite nor NaN")
 
 
 def _binary(
@@ -78,7 +295,7 @@ def fmod(a: ArrayLike, b: ArrayLike) -> Value:
 
 def divide(a: ArrayLike, b: ArrayLike) -> Value:
     """a / b; integers are divided as float32."""
-    return _of_floats("divide", "arith.divf", a, b)
+    return _binary_of_floats("divide", "arith.divf", a, b)
 
 
 def floor_divide(a: ArrayLike, b: ArrayLike) -> Value:
@@ -125,15 +342,15 @@ def _product(base: Value, times: int) -> Value:
 
 def arctan2(a: ArrayLike, b: ArrayLike) -> Value:
     """The angle of the point (b, a), between -pi and pi."""
-    return _of_floats("arctan2", "math.atan2", a, b)
+    return _binary_of_floats("arctan2", "math.atan2", a, b)
 
 
 def copysign(a: ArrayLike, b: ArrayLike) -> Value:
     """The size of a with the sign of b."""
-    return _of_floats("copysign", "math.copysign", a, b)
+    return _binary_of_floats("copysign", "math.copysign", a, b)
 
 
-def _of_floats(name: str, op: str, a: ArrayLike, b: ArrayLike) -> Value:
+def _binary_of_floats(name: str, op: str, a: ArrayLike, b: ArrayLike) -> Value:
     """Integers are taken as float32."""
     dtype = dtypes.to_float(dtypes.promote(dtype_of(a), dtype_of(b)))
     lhs, rhs = join(name, a, b, dtype=dtype)

@@ -5,25 +5,34 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import Any
 
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_operand
-from shoal.frontend.checks import as_axis, as_int, check
-from shoal.frontend.conversion import as_float
+from shoal.frontend.checks import as_axis, as_int, as_shape, check
 from shoal.frontend.constants import as_value
+from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.core import ArrayLike, emit, emit_one
-from shoal.frontend.elementwise import add, divide, maximum, subtract
-from shoal.frontend.functions import exp, log, log1p
-from shoal.frontend.reductions import max, sum
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.elementwise import (
+    abs,
+    add,
+    divide,
+    exp,
+    log,
+    log1p,
+    maximum,
+    negative,
+    subtract,
+)
+from shoal.frontend.random import as_key
+from shoal.frontend.reduction import max, sum
+from shoal.frontend.reshape import squeeze
+from shoal.frontend.value import Value
 
 __all__ = [
-    "gelu", "layer_norm", "log_softmax", "logsumexp", "relu", "sigmoid", "silu", "softmax",
-    "softplus", "top_k_gating",
+    "gelu", "layer_norm", "log_softmax", "logsumexp", "one_hot", "relu", "sigmoid", "silu",
+    "softmax", "softplus", "top_k_gating",
 ]  # fmt: skip
 
 
@@ -50,13 +59,13 @@ def silu(x: ArrayLike) -> Value:
 
 def sigmoid(x: ArrayLike) -> Value:
     """1 / (1 + exp(-x))."""
-    return divide(1, add(1, exp(-as_float(x))))
+    return divide(1, add(1, exp(negative(as_float(x)))))
 
 
 def softplus(x: ArrayLike) -> Value:
     """log(1 + exp(x)), without overflow."""
     value = as_float(x)
-    return add(maximum(value, 0), log1p(exp(-abs(value))))
+    return add(maximum(value, 0), log1p(exp(negative(abs(value)))))
 
 
 def softmax(x: ArrayLike, axis: int = -1) -> Value:
@@ -73,7 +82,7 @@ def logsumexp(x: ArrayLike, axis: int = -1, *, keepdims: bool = False) -> Value:
     highest = max(value, axis, keepdims=True)
     total = log(sum(exp(subtract(value, highest)), axis, keepdims=True))
     result = add(highest, total)
-    return result if keepdims else result.squeeze(axis)
+    return result if keepdims else squeeze(result, axis)
 
 
 def log_softmax(x: ArrayLike, axis: int = -1) -> Value:
@@ -100,6 +109,26 @@ def layer_norm(
     vectors = [as_operand(vector, (size,), value.dtype) for vector in (scale, bias)]
     attributes = {"axis": f"{dim} : i64", "epsilon": f"{float(epsilon):e} : f64"}
     return emit_one("shoal.layer_norm", [value, *vectors], value.shape, value.dtype, attributes)
+
+
+def one_hot(indices: ArrayLike, size: int, dtype: Any = dtypes.FLOAT32, axis: int = -1) -> Value:
+    """A one at each index along a new dimension of the result; out of range: zeros."""
+    value, kind = as_value(indices), dtypes.as_dtype(dtype)
+    if dtypes.is_float(value.dtype):
+        raise TraceTypeError(f"one_hot: expected indices of integers, got {value.dtype}")
+    dim = as_axis(axis, value.ndim + 1, "one_hot")
+    count = as_int(size, "one_hot: size")
+    shape = as_shape([*value.shape[:dim], count, *value.shape[dim:]], "one_hot")
+    if dtypes.is_unsigned(value.dtype):  # 200 of uint8 is not -56
+        value = convert(value, dtypes.INT32 if value.dtype.itemsize < 4 else dtypes.INT64)
+    result = emit_one(
+        "shoal.one_hot",
+        [value],
+        shape,
+        dtypes.FLOAT32 if dtypes.is_bool(kind) else kind,
+        {"dim": f"{dim} : i64"},
+    )
+    return convert(result, kind)
 
 
 def top_k_gating(
@@ -156,11 +185,3 @@ def _room(
         raise TraceError("top_k_gating: expected one of capacity and capacity_factor")
     check(room > 0, f"top_k_gating: capacity {room} is not positive")
     return room, attributes
-
-
-def as_key(key: ArrayLike) -> Value:
-    """Two integers; TraceTypeError for anything else."""
-    value = as_value(key)
-    if value.shape != (2,) or not dtypes.is_integer(value.dtype) or value.dtype.itemsize < 4:
-        raise TraceTypeError(f"expected a key, two int32 or int64, got {value!r}")
-    return value

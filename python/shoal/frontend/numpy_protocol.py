@@ -5,17 +5,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from shoal.errors import TraceTypeError
-from shoal.frontend import elementwise, functions, logic, products
+from shoal.frontend import (
+    contraction,
+    creation,
+    elementwise,
+    indexing,
+    ordering,
+    reduction,
+    reshape,
+    structure,
+)
+from shoal.frontend.value import Value
 
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
-
-_MODULES = (elementwise, functions, logic)
+# Families with functions that NumPy has, too.
+_FAMILIES = (
+    contraction, creation, elementwise, indexing, ordering, reduction, reshape, structure,
+)  # fmt: skip
 # Ours that have another name than NumPy's.
 _RENAMED = {
     "absolute": "abs",
@@ -31,9 +41,9 @@ def ufunc(
 ) -> Value:
     """The function of the same name in this package; TraceTypeError where there is none."""
     if function is np.matmul and method == "__call__" and not options:
-        return products.matmul(*inputs)
+        return contraction.matmul(*inputs)
     name = _RENAMED.get(function.__name__, function.__name__)
-    ours = next((getattr(m, name) for m in _MODULES if name in m.__all__), None)
+    ours = getattr(elementwise, name) if name in elementwise.__all__ else None
     if ours is None or method != "__call__" or options:
         how = f".{method}" if method != "__call__" else ""
         given = "".join(f", {option}=" for option in options)
@@ -45,8 +55,7 @@ def ufunc(
 
 def function(called: Callable) -> Any:
     """np.sum, np.concatenate and so on read elements: name what to call instead."""
-    import shoal
-
     name = called.__name__
-    instead = f"shoal.{name}" if name in shoal.__all__ else "functions of shoal"
+    is_ours = any(name in family.__all__ for family in _FAMILIES)
+    instead = f"shoal.{name}" if is_ours else "functions of shoal"
     raise TraceTypeError(f"np.{name} does not take Values; use {instead}")

@@ -1,30 +1,20 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Order along a dimension: extrema's places, sorting, running reductions."""
+"""Order along a dimension: extrema's places, sorting."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from shoal.enums import kind_attribute
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
-from shoal.frontend.bits import from_signed_order, in_signed_order, to_signed_order
+from shoal.frontend.bits import from_signed_order, to_signed_order
 from shoal.frontend.checks import as_axis, as_int, check
-from shoal.frontend.conversion import convert
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, emit, emit_one
-from shoal.frontend.creation import iota
-from shoal.frontend.reductions import check_reducible
-from shoal.frontend.shape import reshape
+from shoal.frontend.reshape import reshape
+from shoal.frontend.structure import iota
+from shoal.frontend.value import Value
 
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
-
-__all__ = [
-    "argmax", "argmin", "argsort", "cummax", "cummin", "cumprod", "cumsum", "sort", "sort_by",
-    "top_k",
-]  # fmt: skip
+__all__ = ["argmax", "argmin", "argsort", "sort", "sort_by", "top_k"]
 
 
 def argmax(operand: ArrayLike, axis: int | None = None) -> Value:
@@ -107,50 +97,3 @@ def top_k(operand: ArrayLike, k: int) -> tuple[Value, Value]:
     types = [(shape, signed.dtype), (shape, dtypes.INT32)]
     best, places = emit("shoal.top_k", [signed], types, {"k": f"{count} : i64"})
     return from_signed_order(best, value.dtype), places
-
-
-def _cumulative(kind: str, operand: ArrayLike, axis: int, exclusive: bool, reverse: bool) -> Value:
-    value = as_value(operand)
-    check_reducible(kind, value, f"cum{kind}")
-    dim = as_axis(axis, value.ndim, f"cum{kind}")
-    attributes: dict[str, str | None] = {"kind": kind_attribute(kind), "dim": f"{dim} : i64"}
-    flags = {"exclusive": exclusive, "reverse": reverse}
-    attributes |= {name: None for name, is_set in flags.items() if is_set}
-
-    def run(signed: Value) -> Value:
-        return emit_one("shoal.cumulative", [signed], signed.shape, signed.dtype, attributes)
-
-    return in_signed_order(value, run) if kind in ("max", "min") else run(value)
-
-
-def cumsum(
-    operand: ArrayLike, axis: int, *, exclusive: bool = False, reverse: bool = False
-) -> Value:
-    """Element i is the sum of 0 ... i of its line; bools are counted in int32.
-
-    exclusive: of 0 ... i - 1, which begins with 0. reverse: from the other end.
-    """
-    value = as_value(operand)
-    value = convert(value, dtypes.INT32) if dtypes.is_bool(value.dtype) else value
-    return _cumulative("sum", value, axis, exclusive, reverse)
-
-
-def cumprod(
-    operand: ArrayLike, axis: int, *, exclusive: bool = False, reverse: bool = False
-) -> Value:
-    """As `cumsum`, of products."""
-    return _cumulative("prod", operand, axis, exclusive, reverse)
-
-
-def cummax(
-    operand: ArrayLike, axis: int, *, exclusive: bool = False, reverse: bool = False
-) -> Value:
-    """As `cumsum`, of maxima."""
-    return _cumulative("max", operand, axis, exclusive, reverse)
-
-
-def cummin(
-    operand: ArrayLike, axis: int, *, exclusive: bool = False, reverse: bool = False
-) -> Value:
-    """As `cumsum`, of minima."""
-    return _cumulative("min", operand, axis, exclusive, reverse)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,19 +15,17 @@ from shoal.frontend.broadcasting import broadcast_shapes, broadcast_to
 from shoal.frontend.constants import as_value
 from shoal.frontend.conversion import convert
 from shoal.frontend.core import ArrayLike
-from shoal.frontend.elementwise import where
-from shoal.frontend.logic import less
-from shoal.frontend.shape import concatenate, expand_dims
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.elementwise import add, less, where
+from shoal.frontend.reshape import expand_dims
+from shoal.frontend.structure import concatenate
+from shoal.frontend.value import Value
 
 
 def start_of(entry: ArrayLike, size: int) -> Value:
     """Indices known at run time: signed, negative ones counted from the end."""
     index = signed_index(as_value(entry))
     if not dtypes.is_unsigned(as_value(entry).dtype):
-        index = where(less(index, 0), index + size, index)
+        index = where(less(index, 0), add(index, size), index)
     return index
 
 

@@ -20,7 +20,6 @@ from shoal.frontend.annotations import P, as_sharding
 from shoal.frontend.checks import as_shape, check
 from shoal.frontend.constants import as_value, is_scalar
 from shoal.frontend.core import (
-    Scope,
     Trace,
     activate,
     check_visible,
@@ -35,7 +34,7 @@ from shoal.frontend.pytrees import (
     result_names,
     unflatten,
 )
-from shoal.frontend.value import Value
+from shoal.frontend.value import Scope, Value
 from shoal.mesh import Mesh, Sharding
 
 __all__ = ["Program", "TensorSpec", "trace", "trace_program"]

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from shoal import ir
 from shoal.enums import kind_attribute
@@ -19,11 +18,9 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.creation import ones_like
 from shoal.frontend.elementwise import divide
-from shoal.frontend.reductions import check_reducible
+from shoal.frontend.reduction import check_reducible
+from shoal.frontend.value import Value
 from shoal.frontend.window_geometry import Padding, Sizes, Window
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
 
 __all__ = ["avg_pool", "conv", "max_pool", "min_pool", "reduce_window", "sum_pool"]
 

@@ -1,12 +1,12 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Reductions over dimensions."""
+"""Reductions over dimensions, and running ones along a dimension."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,18 +15,18 @@ from shoal.enums import REDUCE_KINDS, kind_attribute
 from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order
-from shoal.frontend.checks import as_axes, check
-from shoal.frontend.conversion import as_float, convert
+from shoal.frontend.checks import as_axes, as_axis, check
 from shoal.frontend.constants import as_value
+from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.core import ArrayLike, emit_one
-from shoal.frontend.elementwise import divide, square, subtract
-from shoal.frontend.functions import sqrt
-from shoal.frontend.shape import reshape
+from shoal.frontend.elementwise import divide, sqrt, square, subtract
+from shoal.frontend.reshape import reshape
+from shoal.frontend.value import Value
 
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
-
-__all__ = ["all", "any", "max", "mean", "min", "prod", "std", "sum", "var"]
+__all__ = [
+    "all", "any", "cummax", "cummin", "cumprod", "cumsum", "max", "mean", "min", "prod", "std",
+    "sum", "var",
+]  # fmt: skip
 
 Axes = int | Sequence[int] | None
 
@@ -118,6 +118,53 @@ def var(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Val
 def std(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
     """The square root of `var`."""
     return sqrt(var(operand, axis, keepdims=keepdims))
+
+
+def _cumulative(kind: str, operand: ArrayLike, axis: int, exclusive: bool, reverse: bool) -> Value:
+    value = as_value(operand)
+    check_reducible(kind, value, f"cum{kind}")
+    dim = as_axis(axis, value.ndim, f"cum{kind}")
+    attributes: dict[str, str | None] = {"kind": kind_attribute(kind), "dim": f"{dim} : i64"}
+    flags = {"exclusive": exclusive, "reverse": reverse}
+    attributes |= {name: None for name, is_set in flags.items() if is_set}
+
+    def run(signed: Value) -> Value:
+        return emit_one("shoal.cumulative", [signed], signed.shape, signed.dtype, attributes)
+
+    return in_signed_order(value, run) if kind in ("max", "min") else run(value)
+
+
+def cumsum(
+    operand: ArrayLike, axis: int, *, exclusive: bool = False, reverse: bool = False
+) -> Value:
+    """Element i is the sum of 0 ... i of its line; bools are counted in int32.
+
+    exclusive: of 0 ... i - 1, which begins with 0. reverse: from the other end.
+    """
+    value = as_value(operand)
+    value = convert(value, dtypes.INT32) if dtypes.is_bool(value.dtype) else value
+    return _cumulative("sum", value, axis, exclusive, reverse)
+
+
+def cumprod(
+    operand: ArrayLike, axis: int, *, exclusive: bool = False, reverse: bool = False
+) -> Value:
+    """As `cumsum`, of products."""
+    return _cumulative("prod", operand, axis, exclusive, reverse)
+
+
+def cummax(
+    operand: ArrayLike, axis: int, *, exclusive: bool = False, reverse: bool = False
+) -> Value:
+    """As `cumsum`, of maxima."""
+    return _cumulative("max", operand, axis, exclusive, reverse)
+
+
+def cummin(
+    operand: ArrayLike, axis: int, *, exclusive: bool = False, reverse: bool = False
+) -> Value:
+    """As `cumsum`, of minima."""
+    return _cumulative("min", operand, axis, exclusive, reverse)
 
 
 def check_reducible(kind: str, value: Value, what: str) -> None:

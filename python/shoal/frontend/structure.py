@@ -1,50 +1,36 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Other shapes of the same elements, and tensors put together."""
+"""Elements in other places: moved, repeated, cut out, put together, counted."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 from shoal import ir
-from shoal.errors import TraceError
+from shoal.errors import TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import as_elements, broadcast_in_dim, broadcast_to, dtype_of
 from shoal.frontend.checks import as_axes, as_axis, as_int, as_shape, check
-from shoal.frontend.conversion import convert
 from shoal.frontend.constants import as_value
+from shoal.frontend.conversion import convert
 from shoal.frontend.core import ArrayLike, emit_one
-
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
+from shoal.frontend.reshape import expand_dims, reshape
+from shoal.frontend.value import Value
 
 __all__ = [
-    "broadcast_in_dim", "broadcast_to", "concatenate", "expand_dims", "flip", "moveaxis", "pad",
-    "repeat", "reshape", "roll", "squeeze", "stack", "swapaxes", "tile", "transpose",
+    "broadcast_in_dim", "broadcast_to", "concatenate", "flip", "iota", "moveaxis", "pad", "repeat",
+    "roll", "stack", "swapaxes", "tile", "transpose",
 ]  # fmt: skip
 
 
-def reshape(operand: ArrayLike, shape: int | Sequence[int]) -> Value:
-    """The same elements, row-major; one size may be -1."""
-    value = as_value(operand)
-    listed = [shape] if not isinstance(shape, Sequence) else list(shape)
-    sizes = [as_int(size, "reshape: size") for size in listed]
-    if -1 in sizes:
-        known = math.prod(size for size in sizes if size != -1)
-        if sizes.count(-1) > 1 or known <= 0 or value.size % known:
-            raise TraceError(f"reshape: {list(value.shape)} to {sizes}: no size fits for -1")
-        sizes[sizes.index(-1)] = value.size // known
-    target = as_shape(sizes, "reshape")
-    check(
-        math.prod(target) == value.size,
-        f"reshape: {list(value.shape)} has {value.size} elements, "
-        f"{list(target)} has {math.prod(target)}",
-    )
-    if target == value.shape:
-        return value
-    return emit_one("shoal.reshape", [value], target, value.dtype)
+def iota(shape: int | Sequence[int], axis: int = 0, dtype: Any = dtypes.INT32) -> Value:
+    """Each element is its index along one dimension."""
+    sizes, kind = as_shape(shape, "iota"), dtypes.as_dtype(dtype)
+    if dtypes.is_bool(kind):
+        raise TraceTypeError("iota: indices are not bool")
+    dim = as_axis(axis, len(sizes), "iota")
+    return emit_one("shoal.iota", [], sizes, kind, {"dim": f"{dim} : i64"})
 
 
 def transpose(operand: ArrayLike, permutation: Sequence[int] | None = None) -> Value:
@@ -79,26 +65,6 @@ def moveaxis(operand: ArrayLike, source: int, target: int) -> Value:
     moved = dims.pop(as_axis(source, value.ndim, "moveaxis"))
     dims.insert(as_axis(target, value.ndim, "moveaxis"), moved)
     return transpose(value, dims)
-
-
-def squeeze(operand: ArrayLike, axis: int | Sequence[int] | None = None) -> Value:
-    """Without the dimensions of size 1, or those of `axis`, whose size must be 1."""
-    value = as_value(operand)
-    dims = as_axes(axis, value.ndim, "squeeze")
-    if axis is None:
-        dims = [dim for dim in dims if value.shape[dim] == 1]
-    for dim in dims:
-        check(value.shape[dim] == 1, f"squeeze: dimension {dim} has size {value.shape[dim]}, not 1")
-    return reshape(value, [size for dim, size in enumerate(value.shape) if dim not in dims])
-
-
-def expand_dims(operand: ArrayLike, axis: int | Sequence[int]) -> Value:
-    """With dimensions of size 1 at these places of the result."""
-    value = as_value(operand)
-    count = len(axis) if isinstance(axis, Sequence) else 1
-    dims = as_axes(axis, value.ndim + count, "expand_dims")
-    sizes = iter(value.shape)
-    return reshape(value, [1 if dim in dims else next(sizes) for dim in range(value.ndim + count)])
 
 
 def concatenate(operands: Sequence[ArrayLike], axis: int = 0) -> Value:
@@ -172,6 +138,26 @@ def _width(width: Sequence[int]) -> tuple[int, int, int]:
     return (entries[0], entries[1], entries[2] if len(entries) == 3 else 0)
 
 
+def take_slices(value: Value, slices: Sequence[slice]) -> Value:
+    """A part of each dimension, the last ones whole: slice and, for negative steps, reverse."""
+    parts = [*slices, *[slice(None)] * (value.ndim - len(slices))]
+    bounds = [part.indices(size) for part, size in zip(parts, value.shape)]
+    ranges = [range(*bound) for bound in bounds]
+    if all(r == range(size) for r, size in zip(ranges, value.shape)):
+        return value
+    flipped = [d for d, r in enumerate(ranges) if r.step < 0]
+    rising = [r[::-1] if r.step < 0 else r for r in ranges]
+    starts = [r.start if len(r) else 0 for r in rising]
+    limits = [r[-1] + 1 if len(r) else 0 for r in rising]
+    attributes = {
+        "starts": ir.i64s(starts),
+        "limits": ir.i64s(limits),
+        "strides": ir.i64s([r.step for r in rising]),
+    }
+    result = emit_one("shoal.slice", [value], list(map(len, rising)), value.dtype, attributes)
+    return flip(result, flipped) if flipped else result
+
+
 def flip(operand: ArrayLike, axis: int | Sequence[int] | None = None) -> Value:
     """In opposite order along the dimensions, all for None."""
     value = as_value(operand)
@@ -189,10 +175,10 @@ def roll(operand: ArrayLike, shift: int, axis: int) -> Value:
     places = as_int(shift, "roll: shift") % size if size else 0
     if not places:
         return value
-    head = (slice(None),) * dim
-    return concatenate(
-        [value[(*head, slice(size - places, None))], value[(*head, slice(size - places))]], dim
-    )
+    head = [slice(None)] * dim
+    cut = size - places
+    parts = [take_slices(value, [*head, part]) for part in (slice(cut, None), slice(cut))]
+    return concatenate(parts, dim)
 
 
 def repeat(operand: ArrayLike, count: int, axis: int) -> Value:

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Functions in C, and the barrier that nothing is moved across."""
+"""Functions in C."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from shoal import ir
-from shoal.frontend import pytrees
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike, emit
+from shoal.frontend.value import Value
 
 if TYPE_CHECKING:
     from shoal.frontend.tracing import TensorSpec
-    from shoal.frontend.value import Value
 
-__all__ = ["custom_call", "optimization_barrier"]
+__all__ = ["custom_call"]
 
 
 def custom_call(
@@ -48,12 +47,3 @@ def custom_call(
     attributes |= {"config": ir.quoted(config)} if config else {}
     types = [(spec.shape, spec.dtype) for spec in results]
     return emit("shoal.custom_call", values, types, attributes)
-
-
-def optimization_barrier(tree: pytrees.Tree) -> pytrees.Tree:
-    """The values of a tree; nothing is computed across it, and no equal values are merged."""
-    leaves, spec = pytrees.flatten(tree)
-    values = [as_value(leaf) for leaf in leaves]
-    check(values, "optimization_barrier: no values")
-    types = [(value.shape, value.dtype) for value in values]
-    return pytrees.unflatten(spec, emit("shoal.optimization_barrier", values, types))

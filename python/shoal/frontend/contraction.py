@@ -1,12 +1,12 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Einstein summation and what is written by it."""
+"""Einstein summation and what is written by it, also over groups of rows."""
 
 from __future__ import annotations
 
 import string
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,14 +15,13 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import broadcast_shapes, broadcast_to, dtype_of
 from shoal.frontend.checks import as_axis, check
-from shoal.frontend.conversion import convert
 from shoal.frontend.constants import as_value
+from shoal.frontend.conversion import convert
 from shoal.frontend.core import ArrayLike, emit_one
+from shoal.frontend.elementwise import multiply
+from shoal.frontend.value import Value
 
-if TYPE_CHECKING:
-    from shoal.frontend.value import Value
-
-__all__ = ["dot", "einsum", "matmul", "outer", "tensordot"]
+__all__ = ["dot", "einsum", "matmul", "outer", "ragged_dot", "ragged_einsum", "tensordot"]
 
 
 def einsum(spec: str, *operands: ArrayLike, dtype: Any = None) -> Value:
@@ -167,7 +166,7 @@ def dot(a: ArrayLike, b: ArrayLike) -> Value:
     """NumPy's dot: sums over the last dimension of a and the last but one of b."""
     lhs, rhs = as_value(a), as_value(b)
     if not lhs.ndim or not rhs.ndim:
-        return lhs * rhs
+        return multiply(lhs, rhs)
     return tensordot(lhs, rhs, ([lhs.ndim - 1], [max(rhs.ndim - 2, 0)]))
 
 
@@ -192,3 +191,71 @@ def tensordot(
 def outer(a: ArrayLike, b: ArrayLike) -> Value:
     """The products of every element of one vector with every element of the other."""
     return einsum("i,j->ij", a, b)
+
+
+def ragged_dot(
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    group_sizes: ArrayLike,
+    spec: str = "TM,EMH,E->TH",
+    rows: str = "T",
+    *,
+    dtype: Any = None,
+) -> Value:
+    """An einsum over groups of consecutive rows: jax.lax.ragged_dot.
+
+    Group e has the group_sizes[e] rows behind those of the groups before it;
+    rows behind the last group give zero. See `ragged_einsum` for the spec.
+    """
+    return _ragged("shoal.ragged_dot", spec, rows, lhs, rhs, [group_sizes], dtype)
+
+
+def ragged_einsum(
+    spec: str,
+    rows: str,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    begins: ArrayLike,
+    ends: ArrayLike,
+    *,
+    dtype: Any = None,
+) -> Value:
+    """An einsum whose rows belong to groups: "TM,EMH,E->TH" with rows "T".
+
+    The third term has the letters of both bounds, its last letter the group's.
+    Row t is multiplied with the matrices of the groups e with begins[e] <= t <
+    ends[e], and these products are added. Bounds are int32 or int64.
+    """
+    return _ragged("shoal.ragged_einsum", spec, rows, lhs, rhs, [begins, ends], dtype)
+
+
+def _ragged(
+    op: str,
+    spec: str,
+    rows: str,
+    lhs: ArrayLike,
+    rhs: ArrayLike,
+    bounds: Sequence[ArrayLike],
+    dtype: Any,
+) -> Value:
+    what = f'{op.removeprefix("shoal.")} "{spec}"'
+    kind = dtypes.promote(dtype_of(lhs), dtype_of(rhs))
+    values = [convert(as_value(operand), kind) for operand in (lhs, rhs)]
+    limits = [as_value(bound) for bound in bounds]
+    for limit in limits:
+        if limit.dtype not in (dtypes.INT32, dtypes.INT64):
+            raise TraceTypeError(f"{what}: bounds of {limit.dtype}; expected int32 or int64")
+    inputs, arrow, output = spec.partition("->")
+    terms = inputs.split(",")
+    check(arrow and len(terms) == 3, f"{what}: expected three terms and a result")
+    sizes = sizes_of(what, [*terms, *terms[2:] * (len(limits) - 1)], [*values, *limits])
+    check(
+        len(rows) == 1 and rows in terms[0] + terms[1] and rows not in terms[2],
+        f'{what}: rows "{rows}" is not a letter of the first two terms alone',
+    )
+    for letter in output:
+        check(letter in sizes, f"{what}: letter {letter} of the result is in no operand")
+    result = kind if dtype is None else dtypes.as_dtype(dtype)
+    attributes = {"spec": ir.quoted(spec), "rows": ir.quoted(rows)}
+    shape = [sizes[letter] for letter in output]
+    return emit_one(op, [*values, *limits], shape, result, attributes)

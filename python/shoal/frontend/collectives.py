@@ -1,0 +1,113 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Collectives, in parts of a program that are written for one device."""
+
+from __future__ import annotations
+
+import math
+
+from shoal import ir
+from shoal.enums import kind_attribute
+from shoal.frontend import dtypes
+from shoal.frontend.annotations import AxisNames, axes_attribute, check_axes, mesh_of
+from shoal.frontend.checks import as_axis, as_int, check
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike, current, emit_one
+from shoal.frontend.reduction import check_reducible
+from shoal.frontend.value import Value
+
+__all__ = ["all_gather", "all_reduce", "all_to_all", "axis_index", "reduce_scatter", "ring_shift"]
+
+
+def _group(axes: AxisNames, what: str) -> tuple[tuple[str, ...], dict[str, str], int]:
+    """The axes, the attribute that names their mesh, and how many devices are along them."""
+    trace, mesh = current(what), mesh_of(what)
+    listed = check_axes(axes, mesh, what)
+    for axis in listed:
+        check(
+            axis in trace.manual_axes,
+            f'{what}: axis "{axis}" is not one of a shoal.manual around it',
+        )
+    return listed, {"mesh": f"@{mesh.name}"}, math.prod(mesh.axes[axis] for axis in listed)
+
+
+def _per_dim(axes: tuple[str, ...], dim: int, rank: int) -> str:
+    return f"[{', '.join(axes_attribute(axes if d == dim else ()) for d in range(rank))}]"
+
+
+def all_reduce(x: ArrayLike, axes: AxisNames, kind: str = "sum") -> Value:
+    """The reduction (sum, prod, max, min, and, or) over the devices along the axes, on each."""
+    value = as_value(x)
+    check_reducible(kind, value, "all_reduce")
+    listed, attributes, _ = _group(axes, "all_reduce")
+    attributes |= {"kind": kind_attribute(kind), "axes": axes_attribute(listed)}
+    return emit_one("spmd.all_reduce", [value], value.shape, value.dtype, attributes)
+
+
+def all_gather(x: ArrayLike, axes: AxisNames, dim: int = 0) -> Value:
+    """The devices' values one behind the other along a dimension, on each."""
+    value = as_value(x)
+    listed, attributes, count = _group(axes, "all_gather")
+    place = as_axis(dim, value.ndim, "all_gather")
+    shape = [size * count if d == place else size for d, size in enumerate(value.shape)]
+    attributes |= {"axes": _per_dim(listed, place, value.ndim)}
+    return emit_one("spmd.all_gather", [value], shape, value.dtype, attributes)
+
+
+def reduce_scatter(x: ArrayLike, axes: AxisNames, dim: int = 0, kind: str = "sum") -> Value:
+    """The reduction over the devices; each keeps its own part of a dimension."""
+    value = as_value(x)
+    check_reducible(kind, value, "reduce_scatter")
+    listed, attributes, count = _group(axes, "reduce_scatter")
+    place = as_axis(dim, value.ndim, "reduce_scatter")
+    _check_divides(value, place, count, "reduce_scatter")
+    shape = [size // count if d == place else size for d, size in enumerate(value.shape)]
+    attributes |= {"kind": kind_attribute(kind), "axes": _per_dim(listed, place, value.ndim)}
+    return emit_one("spmd.reduce_scatter", [value], shape, value.dtype, attributes)
+
+
+def all_to_all(x: ArrayLike, axes: AxisNames, source: int, target: int) -> Value:
+    """Each device sends part i of dimension `target` to device i.
+
+    What it receives stands one behind the other along dimension `source`: a
+    split of `source` over the devices becomes a split of `target`.
+    """
+    value = as_value(x)
+    listed, attributes, count = _group(axes, "all_to_all")
+    grows, shrinks = (as_axis(dim, value.ndim, "all_to_all") for dim in (source, target))
+    check(grows != shrinks, f"all_to_all: from dimension {grows} to itself")
+    _check_divides(value, shrinks, count, "all_to_all")
+    shape = list(value.shape)
+    shape[grows] *= count
+    shape[shrinks] //= count
+    names = ", ".join(map(ir.quoted, listed))
+    attributes |= {"moves": f"[#spmd<move {{{names}}} : {grows} -> {shrinks}>]"}
+    return emit_one("spmd.all_to_all", [value], shape, value.dtype, attributes)
+
+
+def ring_shift(x: ArrayLike, axes: AxisNames, by: int = 1) -> Value:
+    """The value of the device `by` places before this one along the axes, around the end."""
+    value = as_value(x)
+    listed, attributes, count = _group(axes, "ring_shift")
+    names = axes_attribute(listed)
+    attributes |= {
+        "source_axes": names,
+        "target_mesh": attributes["mesh"],
+        "target_axes": names,
+        "shift": f"{as_int(by, 'ring_shift: by') % count} : i64",
+    }
+    return emit_one("spmd.collective_permute", [value], value.shape, value.dtype, attributes)
+
+
+def axis_index(axes: AxisNames) -> Value:
+    """The device's place along the axes, read from major to minor as one int32."""
+    listed, attributes, _ = _group(axes, "axis_index")
+    attributes |= {"axes": axes_attribute(listed)}
+    return emit_one("spmd.axis_index", [], (), dtypes.INT32, attributes)
+
+
+def _check_divides(value: Value, dim: int, count: int, what: str) -> None:
+    check(
+        value.shape[dim] % count == 0,
+        f"{what}: dimension {dim} of size {value.shape[dim]} is not divisible by {count} devices",
+    )
