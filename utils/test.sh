@@ -45,7 +45,7 @@ check package 600 utils/check-package.sh
 # toolkit to build that.
 if [ -f "$SHOAL_BUILD/lib/libshoal_cuda_emulation.so" ]; then
   check cuda 1500 env SHOAL_TEST_TARGET=emulated "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider \
-    --junitxml "$REPORTS/cuda.xml" test/python/test_{control_flow,cpu_ops,end_to_end,indexing,ordering,ragged,windows}.py
+    --junitxml "$REPORTS/cuda.xml" test/python/test_{contraction,control_flow,cpu_ops,end_to_end,indexing,ordering,windows}.py
 fi
 
 shoal_step "summary"

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Annotations, manual regions, names and shardings of arguments and results."""
+"""Annotations, names and shardings of arguments and results."""
 
 import functools
 
@@ -129,98 +129,6 @@ def test_all_that_is_exported_says_what_it_is():
             if callable(thing) and not name.startswith("_"):
                 assert thing.__doc__, name
     assert len(set(shoal.__all__)) == len(shoal.__all__)
-
-
-def test_manual(tmp_path):
-    def local(x, w):
-        i = shoal.axis_index(("data", "expert"))
-        shoal.axis_index("expert")
-        total = shoal.all_reduce(x.sum(0), ("data", "expert"))
-        whole = shoal.all_gather(x, "expert")
-        part = shoal.reduce_scatter(whole, "expert") / 4
-        moved = shoal.all_to_all(x, "expert", 0, 1)
-        shifted = shoal.ring_shift(x, ("data", "expert"))
-        return {
-            "index": i.reshape(1),
-            "total": total + w,
-            "same": part,
-            "moved": moved,
-            "shifted": shifted,
-            "largest": shoal.all_reduce(x.max(), ("data", "expert"), "max"),
-        }
-
-    rows = P(("data", "expert"))
-
-    def layer(x, w):
-        outs = {
-            "index": rows,
-            "total": None,
-            "same": rows,
-            "moved": P("data", "expert"),
-            "shifted": rows,
-            "largest": None,
-        }
-        return shoal.manual(local, (rows, None), outs)(x, w)
-
-    actual = evaluate(tmp_path, layer, X, X[0], mesh=MESH, devices=8)
-    assert actual["index"].tolist() == list(range(8))
-    assert_same("total", actual["total"], X.sum(0) + X[0])
-    assert_same("same", actual["same"], X)
-    assert_same("moved", actual["moved"], X)
-    assert_same("shifted", actual["shifted"], np.roll(X, 2, 0))
-    assert actual["largest"] == X.max()
-
-
-def test_manual_along_some_axes(tmp_path):
-    def layer(x):
-        local = shoal.manual(lambda x: shoal.all_reduce(x * 2, "data"), P("data"), P(), "data")
-        return shoal.split(local(x), 0, 4) + 1
-
-    actual = evaluate(tmp_path, layer, X, mesh=MESH, devices=8)
-    assert_same("sum", actual, (X[:8] + X[8:]) * 2 + 1)
-
-
-def test_manual_in_manual(tmp_path):
-    """Rows over "data" outside, columns over "expert" inside; sums over both, each and none."""
-
-    def inner(x, total):
-        rows = shoal.all_reduce(x.sum(1), "expert")
-        index = shoal.axis_index(("data", "expert"))
-        everything = shoal.all_reduce(x.sum(), ("data", "expert"))
-        return x + total, rows, index.reshape(1), everything
-
-    def outer(x):
-        total = shoal.all_reduce(x.sum(0), "data")
-        outs = (P(None, "expert"), None, P("expert"), None)
-        return shoal.manual(inner, (P(None, "expert"), P("expert")), outs)(x, total)
-
-    def layer(x):
-        outs = (P("data"), P("data"), P("data"), None)
-        return shoal.manual(outer, P("data"), outs, "data")(x)
-
-    added, rows, index, everything = evaluate(tmp_path, layer, X, mesh=MESH, devices=8)
-    assert_same("added", added, X + X.sum(0))
-    assert_same("rows", rows, X.sum(1))
-    assert index.tolist() == list(range(8))
-    assert_same("everything", everything, X.sum())
-
-
-def test_manual_of_rows_that_do_not_divide(tmp_path):
-    """13 rows on 8 devices are 2 each, 3 of them past the end: zero."""
-
-    def local(x):
-        return x + 1, shoal.all_reduce(x.sum(0), ("data", "expert"))
-
-    rows = P(("data", "expert"))
-
-    def layer(x):
-        y, total = shoal.manual(local, rows, (rows, None))(x[:13])
-        return y[:13], y[13:], total
-
-    y, past, total = evaluate(tmp_path, layer, X, mesh=MESH, devices=8)
-    assert_same("y", y, X[:13] + 1)
-    assert_same("past", past, np.ones((3, X.shape[1]), np.float32))
-    assert_same("total", total, X[:13].sum(0))
 
 
 def nested(x, ins, axes):

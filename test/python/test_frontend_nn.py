@@ -1,0 +1,94 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What neural networks are made of, against NumPy and the reference."""
+
+import numpy as np
+import pytest
+
+from frontend_testing import assert_same, evaluate, shoal
+from shoal_reference import top_k_gating
+
+RNG = np.random.default_rng(11)
+X = RNG.standard_normal((3, 4, 6)).astype(np.float32)
+
+
+def softmax(x, axis):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def test_activations(tmp_path):
+    def run(x):
+        return {
+            "relu": shoal.relu(x),
+            "integers": shoal.relu((x * 10).astype("int32")),
+            "silu": shoal.silu(x),
+            "gelu": shoal.gelu(x, approximate=True),
+            "softplus": shoal.softplus(x * 50),
+            "softmax": shoal.softmax(x, 1),
+            "log_softmax": shoal.log_softmax(x * 50),
+            "logsumexp": shoal.logsumexp(x, 0),
+        }
+
+    actual = evaluate(tmp_path, run, X)
+    tanh = np.tanh(np.sqrt(2 / np.pi) * (X + 0.044715 * X**3))
+    expected = {
+        "relu": np.maximum(X, 0),
+        "integers": np.maximum((X * 10).astype(np.int32), 0),
+        "silu": X / (1 + np.exp(-X)),
+        "gelu": 0.5 * X * (1 + tanh),
+        "softplus": np.logaddexp(0, np.float64(X) * 50),
+        "softmax": softmax(X, 1),
+        "log_softmax": np.log(softmax(np.float64(X) * 50, -1)),
+        "logsumexp": np.log(np.exp(X).sum(0)),
+    }
+    for name, array in expected.items():
+        assert_same(name, actual[name], array, actual[name].dtype, 1e-5)
+
+
+def test_layer_norm(tmp_path):
+    scale, bias = np.float32([1, 2, 3, 4]), np.float32([4, 3, 2, 1])
+
+    def run(x, scale, bias):
+        return shoal.layer_norm(x), shoal.layer_norm(x, scale, bias, axis=1, epsilon=1e-3)
+
+    plain, scaled = evaluate(tmp_path, run, X, scale, bias)
+    mean, variance = X.mean(-1, keepdims=True), X.var(-1, keepdims=True)
+    assert_same("plain", plain, (X - mean) / np.sqrt(variance + 1e-5), np.float32, 1e-5)
+    mean, variance = X.mean(1, keepdims=True), X.var(1, keepdims=True)
+    expected = (X - mean) / np.sqrt(variance + 1e-3) * scale[:, None] + bias[:, None]
+    assert_same("scaled", scaled, expected, np.float32, 1e-5)
+
+
+def test_one_hot(tmp_path):
+    i = np.array([[0, 3], [2, 9]], np.int32)
+    u = np.array([200, 255], np.uint8)
+
+    def run(i, u):
+        return (
+            shoal.one_hot(i, 4),
+            shoal.one_hot(i, 4, "int32", axis=0),
+            shoal.one_hot(u, 256, bool),
+        )
+
+    last, first, wide = evaluate(tmp_path, run, i, u)
+    assert_same("last", last, i[..., None] == np.arange(4), np.float32)
+    assert_same("first", first, i == np.arange(4)[:, None, None], np.int32)
+    assert_same("wide", wide, u[:, None] == np.arange(256))
+
+
+@pytest.mark.parametrize("key", [None, (3, 4)])
+def test_top_k_gating(tmp_path, key):
+    gates = softmax(RNG.standard_normal((2, 10, 5)), -1).astype(np.float32)
+
+    def run(gates):
+        drawn = None if key is None else shoal.array(np.int32(key))
+        by_factor = shoal.top_k_gating(gates, 2, capacity_factor=1.2, min_capacity=2)
+        return shoal.top_k_gating(gates, 2, capacity=3, key=drawn), by_factor[0]
+
+    (combine, dispatch, loss), wide = evaluate(tmp_path, run, gates)
+    expected = top_k_gating(gates, 2, 3, key)
+    assert_same("combine", combine, expected.combine, np.float32)
+    assert_same("dispatch", dispatch, expected.dispatch, np.float32)
+    assert_same("loss", loss, expected.aux, np.float32)
+    assert wide.shape == (2, 10, 5, 5)

@@ -1,0 +1,61 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gathers, scatters and slices of imported programs."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from jax_import_testing import compare_with_jax
+
+RNG = np.random.default_rng(0)
+X = RNG.standard_normal((3, 4, 5)).astype(np.float32)
+PLACES = np.array([0, 2, -1, 7], np.int32)
+
+
+def gathers(x, i):
+    return {
+        "take": jnp.take(x, i, 0),
+        "clip": jnp.take(x, i, 1, mode="clip"),
+        "wrap": jnp.take(x, i, 1, mode="wrap"),
+        "fill": x.at[i].get(mode="fill", fill_value=9.0),
+        "two": x[i, i],
+        "mixed": x[:, i, 1],
+        "along": jnp.take_along_axis(x, jnp.abs(i[:3])[:, None, None] % 4, 1),
+        "batched": jax.vmap(lambda row, j: row[j])(x, i[:3]),
+        "unsigned": x[i.astype(jnp.uint8)],
+        "slice": lax.dynamic_slice(x, (i[1], i[0], i[3]), (2, 2, 2)),
+        "slice_unsigned": lax.dynamic_slice_in_dim(x, i[3].astype(jnp.uint8) + 193, 2, 1),
+        "update": lax.dynamic_update_slice(x, x[:2, :2, :2], (i[3], i[1], i[2])),
+        "gradient": jax.grad(lambda a: (jnp.take(a, i, 0, mode="clip") ** 2).sum())(x),
+    }
+
+
+def scatters(x, i):
+    n = (x * 10).astype(jnp.int32)
+    return {
+        "set": x.at[i].set(1.0),
+        "add": x.at[i].add(2.0),
+        "subtract": x.at[i].subtract(1.0),
+        "multiply": x.at[:, i].mul(3.0),
+        "divide": x.at[i].divide(2.0),
+        "min": x.at[i].min(0.0),
+        "max": x.at[i].max(0.0),
+        "drop": x.at[0, i].set(jnp.arange(20.0).reshape(4, 5), mode="drop"),
+        "apply": x.at[jnp.array([0, 1])].apply(jnp.sin),
+        "batched": jax.vmap(lambda row, j: row.at[j].add(1.0))(x, i[:3]),
+        "unsigned": n.astype(jnp.uint32).at[i].max(5),
+        "unsigned_places": n.at[i.astype(jnp.uint8)].add(5),
+        "bools": (x > 0).at[i].set(True),
+        "bf16": x.astype(jnp.bfloat16).at[i].add(1),
+        "segments": jax.ops.segment_sum(x, i[:3] % 3, 3),
+        "segment_max": jax.ops.segment_max(x, i[:3] % 3, 3),
+        "counts": jnp.bincount(jnp.abs(n).ravel() % 5, length=5),
+    }
+
+
+@pytest.mark.parametrize("program", [gathers, scatters], ids=lambda p: p.__name__)
+def test_indexing(program):
+    compare_with_jax(program, X, PLACES)
