@@ -8,6 +8,8 @@
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include <functional>
+#include <memory>
 
 using namespace mlir;
 using namespace shoal;
@@ -74,38 +76,44 @@ void shoal::buildPartitionPipeline(OpPassManager &pm,
 
 namespace {
 /// PartitionOptions as text behind a pipeline's name.
-struct PartitionCommandLine : PassPipelineOptions<PartitionCommandLine> {
-  Option<int64_t> combineBytes{
-      *this, "combine-bytes",
-      llvm::cl::desc("The largest message that small collectives are combined "
-                     "to; 0 combines none"),
-      llvm::cl::init(PartitionOptions().combineBytes)};
-
-  Option<int64_t> maxReplicatedBytes{
-      *this, "max-replicated-bytes",
-      llvm::cl::desc("The largest split value that may be gathered whole on "
-                     "every device although no annotation asks for it; "
-                     "negative for any"),
-      llvm::cl::init(PartitionOptions().maxReplicatedBytes)};
-  ListOption<std::string> allowReplicated{
-      *this, "allow-replicated",
-      llvm::cl::desc("Names of values that may be gathered whole")};
-  Option<int64_t> windowedEinsumBytes{
-      *this, "windowed-einsum-bytes",
-      llvm::cl::desc("The largest value between an einsum and a collective to "
-                     "hold whole; larger ones become loops; 0 for no loops"),
-      llvm::cl::init(PartitionOptions().windowedEinsumBytes)};
-  Option<bool> windowedEinsumOverlap{
-      *this, "windowed-einsum-overlap",
-      llvm::cl::desc("Such loops also where they hold no less"),
-      llvm::cl::init(PartitionOptions().windowedEinsumOverlap)};
+class PartitionCommandLine : public PassPipelineOptions<PartitionCommandLine> {
+public:
+  PartitionCommandLine() {
+    for (const PartitionOption &option : partitionOptions())
+      std::visit([&](auto member) { add(option, member); }, option.member);
+  }
 
   PartitionOptions get() const {
-    return {combineBytes, maxReplicatedBytes,
-            std::vector<std::string>(allowReplicated.begin(),
-                                     allowReplicated.end()),
-            windowedEinsumBytes, windowedEinsumOverlap};
+    PartitionOptions options;
+    for (const auto &read : readers)
+      read(options);
+    return options;
   }
+
+private:
+  template <typename T>
+  void add(const PartitionOption &option, T PartitionOptions::*member) {
+    auto line = std::make_shared<Option<T>>(
+        *this, option.flag, llvm::cl::desc(option.help),
+        llvm::cl::value_desc(option.placeholder),
+        llvm::cl::init(PartitionOptions().*member));
+    readers.push_back([line, member](PartitionOptions &options) {
+      options.*member = line->getValue();
+    });
+  }
+
+  using Names = std::vector<std::string>;
+  void add(const PartitionOption &option, Names PartitionOptions::*member) {
+    auto line = std::make_shared<ListOption<std::string>>(
+        *this, option.flag, llvm::cl::desc(option.help),
+        llvm::cl::value_desc(option.placeholder));
+    readers.push_back([line, member](PartitionOptions &options) {
+      options.*member = Names(line->begin(), line->end());
+    });
+  }
+
+  /// Each holds an option and copies its value to the member.
+  std::vector<std::function<void(PartitionOptions &)>> readers;
 };
 } // namespace
 

@@ -72,26 +72,41 @@ static void bindNested(nb::class_<DriverOptions> &options, const char *name) {
       });
 }
 
+/// A property for each, and PARTITION_OPTIONS, the tuple of their names.
+static void bindPartitionOptions(nb::module_ &m,
+                                 nb::class_<DriverOptions> &options) {
+  nb::list names;
+  for (const PartitionOption &option : partitionOptions()) {
+    std::string name = option.flag.str();
+    llvm::replace(name, '-', '_');
+    names.append(name);
+    auto bind = [&](auto member) {
+      using Value = std::remove_cvref_t<decltype(PartitionOptions().*member)>;
+      options.def_prop_rw(
+          name.c_str(),
+          [member](const DriverOptions &self) {
+            return self.partition.*member;
+          },
+          [member](DriverOptions &self, Value value) {
+            self.partition.*member = std::move(value);
+          },
+          option.help.c_str());
+    };
+    std::visit(bind, option.member);
+  }
+  m.attr("PARTITION_OPTIONS") = nb::tuple(names);
+}
+
 static void bindOptions(nb::module_ &m) {
   nb::enum_<Target>(m, "Target", "What to compile for.")
       .value("cpu", Target::CPU)
       .value("cuda", Target::CUDA);
-  constexpr auto partition = &DriverOptions::partition;
   constexpr auto files = &DriverOptions::files;
   nb::class_<DriverOptions> options(m, "Options", "shoalc's flags.");
   options.def(nb::init<>())
       .def_rw("target", &DriverOptions::target)
       .def_rw("entry", &DriverOptions::entry);
-  bindNested<partition, &PartitionOptions::combineBytes>(options,
-                                                         "combine_bytes");
-  bindNested<partition, &PartitionOptions::maxReplicatedBytes>(
-      options, "max_replicated_bytes");
-  bindNested<partition, &PartitionOptions::allowReplicated>(options,
-                                                            "allow_replicated");
-  bindNested<partition, &PartitionOptions::windowedEinsumBytes>(
-      options, "windowed_einsum_bytes");
-  bindNested<partition, &PartitionOptions::windowedEinsumOverlap>(
-      options, "windowed_einsum_overlap");
+  bindPartitionOptions(m, options);
   bindNested<files, &TargetOptions::runtimeDirectory>(options,
                                                       "runtime_directory");
   bindNested<files, &TargetOptions::saveTempsDirectory>(options, "save_temps");

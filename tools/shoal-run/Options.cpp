@@ -3,6 +3,7 @@
 
 #include "Options.h"
 
+#include "shoal/Transforms/Options/PartitionFlags.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace cl = llvm::cl;
@@ -50,43 +51,16 @@ Options parseOptions(int argc, char **argv) {
   cl::opt<bool> printShards(
       "print-shards", cl::cat(category),
       cl::desc("Print what each device holds of the results"));
-  cl::opt<int64_t> combineBytes(
-      "combine-bytes", cl::value_desc("bytes"), cl::cat(category),
-      cl::init(PartitionOptions().combineBytes),
-      cl::desc("The largest message that small collectives are combined to "
-               "(default: 64 KiB); 0 combines none"));
-  cl::opt<int64_t> windowedEinsumBytes(
-      "windowed-einsum-bytes", cl::value_desc("bytes"), cl::cat(category),
-      cl::init(PartitionOptions().windowedEinsumBytes),
-      cl::desc("The largest value between an einsum and a collective, gathered "
-               "before or scattered behind it, to hold whole; larger ones "
-               "become loops (default: 0, no loops)"));
-  cl::opt<bool> windowedEinsumOverlap(
-      "windowed-einsum-overlap", cl::cat(category),
-      cl::desc("With --windowed-einsum-bytes: loops also where they hold no "
-               "less"));
+  PartitionFlags partition(category);
   cl::list<std::string> customCalls(
       "custom-calls", cl::value_desc("library"), cl::cat(category),
       cl::desc("A shared library with functions that custom_call names; may be "
                "repeated"));
   cl::HideUnrelatedOptions(category);
   cl::ParseCommandLineOptions(argc, argv, "Shoal reference interpreter\n");
-  return {program,
-          entry,
-          inputs,
-          given(randomInputs),
-          outputDir,
-          devices,
-          compare,
-          given(tolerance),
-          print,
-          printShards,
-          {combineBytes,
-           PartitionOptions().maxReplicatedBytes,
-           {},
-           windowedEinsumBytes,
-           windowedEinsumOverlap},
-          customCalls};
+  return {program,   entry,       inputs,          given(randomInputs),
+          outputDir, devices,     compare,         given(tolerance),
+          print,     printShards, partition.get(), customCalls};
 }
 
 } // namespace shoal::run

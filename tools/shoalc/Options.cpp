@@ -7,6 +7,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "shoal/Transforms/Options/PartitionFlags.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -23,10 +24,6 @@ cl::OptionCategory category("shoalc options");
 cl::OptionCategory debugging("Options to look inside (MLIR)",
                              "--help-hidden lists the others of MLIR.");
 // NOLINTEND(bugprone-throwing-static-initialization)
-
-static_assert(shoal::kDefaultCombineBytes == 64 << 10 &&
-                  shoal::kDefaultMaxReplicatedBytes == 1 << 30,
-              "the texts below name the defaults");
 
 struct CommandLine {
   cl::opt<std::string> input{cl::Positional, cl::Required, cl::desc("IN.mlir"),
@@ -66,31 +63,7 @@ struct CommandLine {
                      "memory"),
           clEnumValN(Emit::Summary, "summary",
                      "Collectives, arithmetic and memory, as text"))};
-  cl::opt<int64_t> combineBytes{
-      "combine-bytes", cl::value_desc("bytes"), cl::cat(category),
-      cl::init(shoal::PartitionOptions().combineBytes),
-      cl::desc("The largest message that small collectives are combined to "
-               "(default: 64 KiB); 0 combines none")};
-  cl::opt<int64_t> maxReplicatedBytes{
-      "max-replicated-bytes", cl::value_desc("bytes"), cl::cat(category),
-      cl::init(shoal::PartitionOptions().maxReplicatedBytes),
-      cl::desc("The largest split value that may be gathered whole on every "
-               "device although no annotation asks for it (default: 1 GiB); "
-               "negative for any")};
-  cl::list<std::string> allowReplicated{
-      "allow-replicated", cl::value_desc("name,..."), cl::CommaSeparated,
-      cl::cat(category),
-      cl::desc("Values that may be gathered whole however large")};
-  cl::opt<int64_t> windowedEinsumBytes{
-      "windowed-einsum-bytes", cl::value_desc("bytes"), cl::cat(category),
-      cl::init(shoal::PartitionOptions().windowedEinsumBytes),
-      cl::desc("The largest value between an einsum and a collective, gathered "
-               "before or scattered behind it, to hold whole; larger ones "
-               "become loops (default: 0, no loops)")};
-  cl::opt<bool> windowedEinsumOverlap{
-      "windowed-einsum-overlap", cl::cat(category),
-      cl::desc("With --windowed-einsum-bytes: loops also where they hold no "
-               "less, for targets that send in the background")};
+  shoal::PartitionFlags partition{category};
   cl::list<std::string> link{
       "link", cl::value_desc("file"), cl::cat(category),
       cl::desc("An object, archive or shared library with functions that "
@@ -160,9 +133,7 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   DriverOptions options{line.input, line.output, line.stats,
                         line.entry, line.emit,   line.target,
                         {},         {},          {}};
-  options.partition = {line.combineBytes, line.maxReplicatedBytes,
-                       std::vector<std::string>(line.allowReplicated),
-                       line.windowedEinsumBytes, line.windowedEinsumOverlap};
+  options.partition = line.partition.get();
   options.files.shared = line.emit == Emit::Shared;
   options.files.runtimeDirectory = findRuntimeDirectory(argv[0]);
   options.files.saveTempsDirectory = line.saveTemps;

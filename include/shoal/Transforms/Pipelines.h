@@ -7,23 +7,12 @@
 #define SHOAL_TRANSFORMS_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
-#include "shoal/Transforms/Collectives/Passes.h"
-#include "shoal/Transforms/Propagation/Passes.h"
+#include "shoal/Transforms/Options/PartitionOptions.h"
 
 namespace shoal {
 
 /// `--shoal-import`: one function of primitive ops, annotations by named axes.
 void buildImportPipeline(mlir::OpPassManager &pm);
-
-/// What users may set; see the passes' options of the same names.
-struct PartitionOptions {
-  int64_t combineBytes = kDefaultCombineBytes;
-  int64_t maxReplicatedBytes = kDefaultMaxReplicatedBytes;
-  std::vector<std::string> allowReplicated;
-  /// Larger values become windowed einsums; 0 for none. See WindowEinsums.
-  int64_t windowedEinsumBytes = 0;
-  bool windowedEinsumOverlap = false;
-};
 
 /// `--shoal-partition`: a global program becomes the program of one device. A
 /// program that is one already stays as it is, its collectives optimised.

@@ -21,12 +21,17 @@ class CompileOptions:
 
     target: "cpu" or "cuda".
     entry: the function to compile; "" for the one public function.
-    combine_bytes: the largest message that small collectives are combined to.
+    combine_bytes: the largest message that small collectives are combined to;
+      0 combines none (default: 64 KiB).
     max_replicated_bytes: the largest split value that may be gathered whole on
-      every device although no annotation asks for it; negative for any.
-    allow_replicated: names of values that may be gathered however large.
-    windowed_einsum_bytes: larger operands of einsums are gathered in loops; 0 for none.
-    windowed_einsum_overlap: such loops also where they hold no less.
+      every device although no annotation asks for it; negative for any
+      (default: 1 GiB).
+    allow_replicated: names of values that may be gathered whole however large.
+    windowed_einsum_bytes: the largest value between an einsum and a collective,
+      gathered before or scattered behind it, to hold whole; larger ones become
+      loops; 0 for no loops (default: 0).
+    windowed_einsum_overlap: such loops of einsums also where they hold no less,
+      for targets that send in the background.
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
     link: objects, archives and libraries with the functions of custom_call.
@@ -35,6 +40,7 @@ class CompileOptions:
 
     target: str = "cpu"
     entry: str = ""
+    # Those of the partitioner; None is the compiler's default.
     combine_bytes: int | None = None
     max_replicated_bytes: int | None = None
     allow_replicated: Sequence[str] = ()
@@ -58,13 +64,10 @@ class CompileOptions:
         options = compiler.Options()
         options.target = getattr(compiler.Target, self.target)
         options.entry = self.entry
-        if self.combine_bytes is not None:
-            options.combine_bytes = self.combine_bytes
-        if self.max_replicated_bytes is not None:
-            options.max_replicated_bytes = self.max_replicated_bytes
-        options.allow_replicated = list(self.allow_replicated)
-        options.windowed_einsum_bytes = self.windowed_einsum_bytes
-        options.windowed_einsum_overlap = self.windowed_einsum_overlap
+        for name in compiler.PARTITION_OPTIONS:
+            value = getattr(self, name)
+            if value is not None:
+                setattr(options, name, value)
         options.cuda_arch = list(self.cuda_arch)
         options.tf32 = self.tf32
         options.link = [str(Path(path).absolute()) for path in self.link]

@@ -11,12 +11,9 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Pass/Pass.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Transforms/Options/PartitionOptions.h"
 
 namespace shoal {
-
-/// Messages of the collectives that are combined by default are together no
-/// larger: below it a message's fixed cost outweighs packing it.
-inline constexpr int64_t kDefaultCombineBytes = 64 << 10;
 
 #define GEN_PASS_DECL
 #include "shoal/Transforms/Collectives/Passes.h.inc"

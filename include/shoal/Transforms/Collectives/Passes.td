@@ -5,6 +5,7 @@
 #define SHOAL_TRANSFORMS_COLLECTIVES_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "shoal/Transforms/Options/PartitionOptions.td"
 
 def MergeCollectives : Pass<"shoal-merge-collectives", "::mlir::func::FuncOp"> {
   let summary = "Merges ops, and so collectives, that compute the same";
@@ -119,12 +120,8 @@ def WindowEinsums : Pass<"shoal-window-einsums", "::mlir::ModuleOp"> {
     * the loop holds as much.
   }];
   let options = [
-    Option<"bytes", "bytes", "int64_t", "0",
-           "The largest gathered operand, or einsum before a reduce_scatter, "
-           "that is held whole">,
-    Option<"overlap", "overlap", "bool", "false",
-           "Loops also where they hold no less, for targets that send in the "
-           "background">
+    PassOptionOf<WindowedEinsumBytes, "bytes", "bytes">,
+    PassOptionOf<WindowedEinsumOverlap, "overlap", "overlap">
   ];
   let dependentDialects = ["::shoal::ShoalDialect"];
 }
@@ -159,8 +156,7 @@ def CombineCollectives : Pass<"shoal-combine-collectives", "::mlir::func::FuncOp
     and slices and reshapes of the result.
   }];
   let options = [
-    Option<"maxBytes", "max-bytes", "int64_t", "::shoal::kDefaultCombineBytes",
-           "The largest message to make; 0 combines nothing">
+    PassOptionOf<CombineBytes, "max-bytes", "maxBytes">
   ];
   let dependentDialects = ["::shoal::ShoalDialect"];
 }

@@ -7,11 +7,9 @@
 #define SHOAL_TRANSFORMS_PROPAGATION_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "shoal/Transforms/Options/PartitionOptions.h"
 
 namespace shoal {
-
-/// A value of this size gathered whole on every device is rarely meant: 1 GiB.
-inline constexpr int64_t kDefaultMaxReplicatedBytes = int64_t(1) << 30;
 
 #define GEN_PASS_DECL
 #include "shoal/Transforms/Propagation/Passes.h.inc"

@@ -5,6 +5,7 @@
 #define SHOAL_TRANSFORMS_PROPAGATION_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "shoal/Transforms/Options/PartitionOptions.td"
 
 def Propagate : Pass<"shoal-propagate", "::mlir::ModuleOp"> {
   let summary = "Writes what the annotations suggest for every value";
@@ -99,12 +100,8 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
            "Search also from nothing split, and keep the cheaper">,
     Option<"thirdStart", "third-start", "bool", "true",
            "Search also from what is found where arithmetic counts tenfold">,
-    Option<"maxReplicatedBytes", "max-replicated-bytes", "int64_t",
-           "::shoal::kDefaultMaxReplicatedBytes",
-           "The largest split value that may be gathered whole on every device "
-           "although no annotation asks for it; negative for any">,
-    ListOption<"allowReplicated", "allow-replicated", "std::string",
-               "Names of values that may be gathered whole however large">
+    PassOptionOf<MaxReplicatedBytes>,
+    PassListOptionOf<AllowReplicated>
   ];
 }
 

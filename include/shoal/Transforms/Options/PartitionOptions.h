@@ -1,0 +1,46 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What users may set of the partitioner, as values and as a table of texts.
+
+#ifndef SHOAL_TRANSFORMS_OPTIONS_PARTITIONOPTIONS_H
+#define SHOAL_TRANSFORMS_OPTIONS_PARTITIONOPTIONS_H
+
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/StringRef.h"
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace shoal {
+
+/// What each means stands in PartitionOptions.td, where every member has a row.
+struct PartitionOptions {
+  /// 64 KiB: below it a message's fixed cost outweighs packing it.
+  int64_t combineBytes = 64 << 10;
+  /// 1 GiB: a larger value gathered whole on every device is rarely meant.
+  int64_t maxReplicatedBytes = int64_t(1) << 30;
+  std::vector<std::string> allowReplicated;
+  int64_t windowedEinsumBytes = 0;
+  bool windowedEinsumOverlap = false;
+};
+
+/// One of them. Visitors of `member` get a pointer to a member of each type:
+///
+///   std::visit([&](auto member) { print(options.*member); }, option.member);
+struct PartitionOption {
+  std::variant<int64_t PartitionOptions::*, bool PartitionOptions::*,
+               std::vector<std::string> PartitionOptions::*>
+      member;
+  llvm::StringRef flag, placeholder;
+  /// What it means, and the default where there is one to tell.
+  std::string help;
+};
+
+/// All of them. Texts live as long as the process.
+llvm::ArrayRef<PartitionOption> partitionOptions();
+
+} // namespace shoal
+
+#endif // SHOAL_TRANSFORMS_OPTIONS_PARTITIONOPTIONS_H

@@ -1,0 +1,62 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What users may set of the partitioner: the one list from which the passes,
+// the pipelines, shoalc, shoal-run and Python have names and texts. Types and
+// defaults are those of the struct PartitionOptions.
+
+#ifndef SHOAL_TRANSFORMS_OPTIONS_PARTITIONOPTIONS_TD
+#define SHOAL_TRANSFORMS_OPTIONS_PARTITIONOPTIONS_TD
+
+include "llvm/TableGen/SearchableTable.td"
+include "mlir/Pass/PassBase.td"
+
+// A member of PartitionOptions, of this type, is the flag --<flag>=<placeholder>
+// of the tools and the keyword of the same letters, with _ for -, of Python.
+class PartitionOption<string member, string type, string flag,
+                      string placeholder, string text> {
+  string Member = member;
+  string Type = type;
+  code Pointer = "&::shoal::PartitionOptions::" # member;
+  string Flag = flag;
+  string Placeholder = placeholder;
+  string Text = text;
+}
+
+def CombineBytes : PartitionOption<"combineBytes", "int64_t",
+    "combine-bytes", "bytes",
+    "The largest message that small collectives are combined to; 0 combines "
+    "none">;
+def MaxReplicatedBytes : PartitionOption<"maxReplicatedBytes", "int64_t",
+    "max-replicated-bytes", "bytes",
+    "The largest split value that may be gathered whole on every device "
+    "although no annotation asks for it; negative for any">;
+def AllowReplicated : PartitionOption<"allowReplicated",
+    "std::vector<std::string>", "allow-replicated", "name,...",
+    "Names of values that may be gathered whole however large">;
+def WindowedEinsumBytes : PartitionOption<"windowedEinsumBytes", "int64_t",
+    "windowed-einsum-bytes", "bytes",
+    "The largest value between an einsum and a collective, gathered before or "
+    "scattered behind it, to hold whole; larger ones become loops; 0 for no "
+    "loops">;
+def WindowedEinsumOverlap : PartitionOption<"windowedEinsumOverlap", "bool",
+    "windowed-einsum-overlap", "",
+    "Such loops of einsums also where they hold no less, for targets that send "
+    "in the background">;
+
+// As an option of the pass that reads it, which may call it otherwise.
+class PassOptionOf<PartitionOption option, string arg = option.Flag,
+                   string member = option.Member>
+    : Option<member, arg, option.Type,
+             "::shoal::PartitionOptions()." # option.Member, option.Text>;
+class PassListOptionOf<PartitionOption option>
+    : ListOption<option.Member, option.Flag, "std::string", option.Text>;
+
+def PartitionOptionRows : GenericTable {
+  let FilterClass = "PartitionOption";
+  let CppTypeName = "PartitionOptionRow";
+  let Fields = ["Pointer", "Flag", "Placeholder", "Text"];
+  string TypeOf_Pointer = "code";
+}
+
+#endif // SHOAL_TRANSFORMS_OPTIONS_PARTITIONOPTIONS_TD
