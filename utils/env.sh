@@ -31,6 +31,27 @@ shoal_die() {
   exit 1
 }
 
+# ninja with its own status line on a terminal; elsewhere, as in CI's logs, with
+# a line for every tenth of the work, and all that compilers say.
+shoal_ninja() {
+  if [[ -t 1 ]]; then
+    NINJA_STATUS="[%f/%t, %es] " ninja "$@"
+    return
+  fi
+  NINJA_STATUS="@%f %t %e " ninja "$@" | awk '
+    /^@/ {
+      done = substr($1, 2)
+      if (done * 10 >= next_tenth * $2) {
+        printf "  %d of %d steps, %d s\n", done, $2, $3
+        next_tenth = int(done * 10 / $2) + 1
+        fflush()
+      }
+      next
+    }
+    { print; fflush() }' next_tenth=1
+  return "${PIPESTATUS[0]}"
+}
+
 # Configures and builds the tools and tests in $SHOAL_BUILD.
 shoal_build() {
   shoal_step "building in $SHOAL_BUILD with $SHOAL_JOBS jobs"
@@ -41,5 +62,5 @@ shoal_build() {
     cat "$SHOAL_ROOT/build/configure.log" >&2
     shoal_die "configuring failed"
   }
-  ninja -C "$SHOAL_BUILD" -j "$SHOAL_JOBS" --quiet "$@" || shoal_die "the build failed"
+  shoal_ninja -C "$SHOAL_BUILD" -j "$SHOAL_JOBS" "$@" || shoal_die "the build failed"
 }
