@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CanonicalOrder.h"
+#include <cassert>
 #include <optional>
 
 using namespace shoal;
@@ -77,6 +78,7 @@ std::vector<unsigned> shoal::canonicalOrder(const AssignmentProblem &problem) {
 ReorderedProblem::ReorderedProblem(const AssignmentProblem &original,
                                    std::vector<unsigned> order)
     : ops(std::move(order)) {
+  assert(ops.size() == original.ops.size() && "every op is listed once");
   problem.mesh = original.mesh;
   problem.deviceOrders = original.deviceOrders;
   std::vector<unsigned> ids(original.values.size());
@@ -86,6 +88,7 @@ ReorderedProblem::ReorderedProblem(const AssignmentProblem &original,
       values.push_back(value);
       problem.values.push_back(original.values[value]);
     }
+  assert(values.size() == original.values.size() && "an op makes each value");
   for (unsigned op : ops) {
     AssignmentProblem::Op &copy = problem.ops.emplace_back(original.ops[op]);
     for (unsigned &value : copy.operands)

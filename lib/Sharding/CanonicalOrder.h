@@ -52,6 +52,9 @@ private:
   }
 };
 
+/// propagateHints of a problem that is in canonical order already.
+Hints propagateInOrder(const AssignmentProblem &problem);
+
 } // namespace shoal
 
 #endif // SHOAL_LIB_SHARDING_CANONICALORDER_H

@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Sharding/Propagation.h"
+#include "shoal/Sharding/Hints.h"
+#include "shoal/Sharding/Assignment.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace shoal;

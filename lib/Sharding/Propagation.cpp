@@ -260,10 +260,15 @@ void Propagation::run() {
   }
 }
 
+Hints shoal::propagateInOrder(const Problem &problem) {
+  Hints hints(problem, preferredAxisOrder(problem));
+  Propagation(problem, hints).run();
+  return hints;
+}
+
 Hints shoal::propagateHints(const Problem &problem) {
   ReorderedProblem canonical(problem, canonicalOrder(problem));
-  Hints hints(canonical.problem, preferredAxisOrder(canonical.problem));
-  Propagation(canonical.problem, hints).run();
+  Hints hints = propagateInOrder(canonical.problem);
   hints.renumber(canonical.ops, canonical.values);
   return hints;
 }

@@ -58,7 +58,7 @@ public:
     return strided ? elementsOfPlan(problem, source, *strided) : least;
   }
 
-private:
+  /// Whether no step holds more than the larger of `from` and the target.
   bool fits(const Sharding &from, ArrayRef<PlannedStep> plan) const {
     int64_t limit =
         std::max(localElements(problem, from), localElements(problem, target));
@@ -68,6 +68,7 @@ private:
     });
   }
 
+private:
   bool isEven(const Sharding &from, const Sharding &to) const {
     return llvm::all_of(llvm::zip_equal(problem.shape, from.dims, to.dims),
                         [&](auto dim) {
@@ -265,7 +266,17 @@ ReshardPlan shoal::planReshard(ArrayRef<int64_t> shape, const Sharding &source,
                                const Mesh *targetMesh) {
   if (source == target && !targetMesh)
     return {};
-  return Chooser({shape, mesh, targetMesh}, source, target).choose();
+  assert(llvm::none_of(target.partial,
+                       [&](AxisId axis) {
+                         return source.uses(axis) &&
+                                !llvm::is_contained(source.partial, axis);
+                       }) &&
+         "what splits the source is no sum at the target");
+  ReshardProblem problem{shape, mesh, targetMesh};
+  Chooser chooser(problem, source, target);
+  ReshardPlan plan = chooser.choose();
+  assert(chooser.fits(source, plan) && "no step holds more than both ends");
+  return plan;
 }
 
 double shoal::elementsOfReshard(const ReshardProblem &problem,

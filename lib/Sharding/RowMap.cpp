@@ -4,6 +4,7 @@
 #include "shoal/Sharding/RowMap.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <cassert>
 #include <numeric>
 
 using namespace shoal;
@@ -13,6 +14,7 @@ int64_t RowWindow::begin(int64_t device) const {
 }
 
 RowWindow shoal::windowOf(const RowMap &map, int64_t block) {
+  assert(map.low <= map.high && map.divisor >= 1 && "a map reads some row");
   int64_t last = std::max<int64_t>(block - 1, 0);
   RowWindow window;
   window.step = map.scale * block;
@@ -45,6 +47,7 @@ int64_t shoal::lackingRows(const RowWindow &window, int64_t size,
   // The bounds of window, block and dimension are linear in the device, so what
   // lacks is piecewise linear: it is greatest next to an end or to a place
   // where two bounds cross.
+  assert(shards >= 1 && "a dimension has a shard");
   int64_t block = shardSize(size, shards);
   struct Line {
     double slope, at0;

@@ -26,17 +26,45 @@ Sharding withoutTrivial(Sharding sharding, const Sharding &other,
   return sharding;
 }
 
+/// On a mesh ["x" = 2, "y" = 3, "z" = 2], a dimension of n rows with `before`
+/// at the source and `after` at the target is cut into these digits:
+///
+///        before -> after, n               digits
+///   (D1) {"x"} -> {"x"}, 7                7: {"x"} -> {"x"}
+///   (D2) {"x"} -> {}, 7: uneven blocks    none, no plan
+///   (D3) {"x", "y"} -> {"y"}, 12: at one  none, no plan
+///        place two axes
+///   (D4) {"y"} -> {"y", "x"}, 24          3: {"y"} -> {"y"}, 2: {} -> {"x"},
+///                                         rest 4: {} -> {}
+///
+/// Then each step, only where it changes something, does this with an axis:
+///
+///        the axis                                     digit before -> behind
+///   (S1) slice: splits the target, idle at the        {} -> its place
+///        source
+///   (S2) slice: idle at both ends, if that helps      {} -> a rest
+///   (S3) reduce_scatter: its addends are summed and   partial -> its place
+///        it splits the target
+///   (S4) reduce_scatter: its addends are summed, it   partial -> a rest
+///        does not
+///   (S5) all_reduce: found no rest that it divides    partial -> {}
+///   (S6) all_to_all: is elsewhere than at the target  a place -> its place
+///   (S7) all_gather: is not at the target             a place or rest -> {}
+///   (S8) to_partial: is partial at the target         {} -> partial
 class StridedPlanner {
 public:
   StridedPlanner(const ReshardProblem &problem, const Sharding &source,
                  const Sharding &target)
       : problem(problem), mesh(problem.mesh), givenSource(source),
         givenTarget(target), source(withoutTrivial(source, target, mesh)),
-        target(withoutTrivial(target, source, mesh)) {}
+        target(withoutTrivial(target, source, mesh)) {
+    assert(!problem.targetMesh && "there is one device order");
+  }
 
   std::optional<ReshardPlan> run() {
-    if (!cutDims())
-      return std::nullopt;
+    for (size_t dim = 0; dim < problem.shape.size(); ++dim)
+      if (!cut(dim))
+        return std::nullopt;
     from.partial = source.partial;
     to.partial = target.partial;
     state = from;
@@ -44,8 +72,8 @@ public:
     reduceScatter();
     allReduce();
     allToAll();
-    emit(StepKind::AllGather, gathered());
-    emit(StepKind::ToPartial, to);
+    emit(StepKind::AllGather, gathered()); // (S7)
+    emit(StepKind::ToPartial, to);         // (S8)
     joinDigits();
     return describe();
   }
@@ -70,27 +98,28 @@ private:
     to.dims.push_back(std::move(after));
   }
 
-  bool cutDims() {
-    for (auto [d, n] : llvm::enumerate(problem.shape)) {
-      const AxisList &before = source.dims[d], &after = target.dims[d];
-      const AxisList &longer = before.size() > after.size() ? before : after;
-      if (n == 0 || n % mesh.sizeOf(longer) != 0) {
-        if (before != after)
-          return false;
-        addDigit({d, n, /*isRest=*/false}, before, after);
-        continue;
-      }
-      if (!isPrefix(before, longer) || !isPrefix(after, longer))
-        return false;
-      auto only = [&](const AxisList &axes, size_t i) {
-        return i < axes.size() ? AxisList{axes[i]} : AxisList{};
-      };
-      for (auto [i, axis] : llvm::enumerate(longer))
-        addDigit({d, mesh.axes[axis].size, /*isRest=*/false}, only(before, i),
-                 only(after, i));
-      if (int64_t rest = n / mesh.sizeOf(longer); rest > 1 || longer.empty())
-        addDigit({d, rest, /*isRest=*/true}, {}, {});
+  /// Adds the digits of a dimension; whether there are any.
+  bool cut(size_t dim) {
+    const AxisList &before = source.dims[dim], &after = target.dims[dim];
+    const AxisList &longer = before.size() > after.size() ? before : after;
+    int64_t n = problem.shape[dim], shards = mesh.sizeOf(longer);
+    bool isEven = n != 0 && n % shards == 0;
+    if (!isEven && before == after) { // (D1)
+      addDigit({dim, n, /*isRest=*/false}, before, after);
+      return true;
     }
+    if (!isEven) // (D2)
+      return false;
+    if (!isPrefix(before, longer) || !isPrefix(after, longer)) // (D3)
+      return false;
+    auto only = [](const AxisList &axes, size_t i) { // (D4)
+      return i < axes.size() ? AxisList{axes[i]} : AxisList{};
+    };
+    for (auto [i, axis] : llvm::enumerate(longer))
+      addDigit({dim, mesh.axes[axis].size, /*isRest=*/false}, only(before, i),
+               only(after, i));
+    if (int64_t rest = n / shards; rest > 1 || longer.empty())
+      addDigit({dim, rest, /*isRest=*/true}, {}, {});
     return true;
   }
 
@@ -188,9 +217,9 @@ private:
     Sharding next = state;
     for (auto [axes, wanted] : llvm::zip_equal(next.dims, to.dims))
       for (AxisId axis : wanted)
-        if (!source.uses(axis))
+        if (!source.uses(axis)) // (S1)
           axes.push_back(axis);
-    if (doIdleAxesHelp())
+    if (doIdleAxesHelp()) // (S2)
       for (AxisId axis = 0; axis < mesh.axes.size(); ++axis)
         if (!source.uses(axis) && !target.uses(axis) &&
             mesh.axes[axis].size > 1)
@@ -203,13 +232,13 @@ private:
     AxisList scattered;
     for (auto [axes, wanted] : llvm::zip_equal(next.dims, to.dims))
       for (AxisId axis : wanted)
-        if (isReduced(axis)) {
+        if (isReduced(axis)) { // (S3)
           axes.push_back(axis);
           scattered.push_back(axis);
         }
     for (AxisId axis : source.partial)
       if (isReduced(axis) && !llvm::is_contained(scattered, axis) &&
-          placeOnRest(next, axis))
+          placeOnRest(next, axis)) // (S4)
         scattered.push_back(axis);
     llvm::erase_if(next.partial, [&](AxisId axis) {
       return llvm::is_contained(scattered, axis);
@@ -217,14 +246,15 @@ private:
     emit(StepKind::ReduceScatter, std::move(next));
   }
 
+  /// (S5)
   void allReduce() {
     Sharding next = state;
     llvm::erase_if(next.partial, [&](AxisId axis) { return isReduced(axis); });
     emit(StepKind::AllReduce, std::move(next));
   }
 
-  /// Axes that stand elsewhere go to their places, which are free: all that
-  /// were not in the source have theirs.
+  /// (S6). The places are free: all axes that were not in the source have
+  /// theirs.
   void allToAll() {
     Sharding next = state;
     for (auto [d, wanted] : llvm::enumerate(to.dims))

@@ -45,6 +45,7 @@ RowMap WindowDim::rowsOfWindow() const {
 }
 
 RowMap WindowDim::rowsOfKernelRow(int64_t windows) const {
+  assert(windows >= 1 && "a kernel's row is read by a window");
   int64_t scale = reversed ? -windowDilation : windowDilation;
   int64_t first = -low + (reversed ? (size - 1) * windowDilation : 0);
   return {scale, first, first + (windows - 1) * stride, baseDilation};

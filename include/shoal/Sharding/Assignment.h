@@ -8,6 +8,7 @@
 #define SHOAL_SHARDING_ASSIGNMENT_H
 
 #include "shoal/Sharding/FactorRule.h"
+#include "shoal/Sharding/Hints.h"
 #include <vector>
 
 namespace shoal {
@@ -138,6 +139,8 @@ struct Assignment {
   /// Operations of all devices over those of the program: 1 where nothing is
   /// computed twice.
   double flopsRatio = 1;
+  /// What propagation suggested, where the search began.
+  Hints hints;
 };
 
 /// Chooses how every op is split, at the least total cost that the search

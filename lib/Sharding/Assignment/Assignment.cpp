@@ -5,16 +5,39 @@
 #include "../CanonicalOrder.h"
 #include "Search.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
+
+#define DEBUG_TYPE "shoal-assign"
 
 using namespace shoal;
 using namespace shoal::assignment;
 
+/// The plan's cost, as debug output shows it.
+[[maybe_unused]] static llvm::format_object<double> costOf(const Plan &plan) {
+  return llvm::format("%.0f", plan.totalCost());
+}
+
 static void improve(Plan &plan) {
   const AssignmentOptions &options = plan.getTables().options;
-  if (options.descend)
+  LDBG() << "  begins at " << costOf(plan);
+  if (options.descend) {
     descend(plan, options.maxSweeps);
-  if (options.chains)
+    LDBG() << "  descent: " << costOf(plan);
+  }
+  if (options.chains) {
     moveChains(plan, options.slack);
+    LDBG() << "  chains:  " << costOf(plan);
+  }
+}
+
+/// Takes the other plan where it is cheaper.
+static void keepCheaper(Plan &plan, Plan other, llvm::StringRef name) {
+  bool isCheaper = other.totalCost() < plan.totalCost() - kMinGain;
+  LDBG() << name << " costs " << costOf(other) << ", the one before "
+         << costOf(plan) << ": " << (isCheaper ? "taken" : "left");
+  if (isCheaper)
+    plan = std::move(other);
 }
 
 /// The choice of a program result without constraint that takes its value as
@@ -41,8 +64,10 @@ static void settleResults(Plan &plan) {
     LayoutId made =
         plan.versionTree(problem.ops[op].operands[0]).nodes[0].layout;
     std::optional<ChoiceIndex> choice = findChoiceAsMade(plan, op, made);
-    if (choice && *plan.costChange(op, *choice) <= kMinGain)
-      plan.move(op, *choice);
+    if (!choice || *plan.costChange(op, *choice) > kMinGain)
+      continue;
+    LDBG() << "result op " << op << " takes its value as it is made";
+    plan.move(op, *choice);
   }
 }
 
@@ -53,6 +78,7 @@ static std::vector<ValueVersion> versionsOf(const Plan &plan, unsigned value,
     const Layout &layout = plan.getTables().layout(node.layout);
     ValueVersion version{layout.sharding, layout.deviceOrder, std::nullopt, 0};
     if (i > 0) {
+      assert(node.parent < i && "parents come before children");
       version.parent = node.parent;
       version.bytes = plan.getTables().reshardBytesOf(
           value, tree.nodes[node.parent].layout, node.layout);
@@ -79,9 +105,10 @@ static void addOp(const Plan &plan, unsigned op,
                    trees[value].nodes.begin());
 }
 
-static Assignment describe(const Plan &plan) {
+static Assignment describe(const Plan &plan, Hints hints) {
   const AssignmentProblem &problem = plan.getTables().problem;
   Assignment assignment;
+  assignment.hints = std::move(hints);
   std::vector<VersionTree> trees;
   for (unsigned value = 0; value < problem.values.size(); ++value) {
     trees.push_back(plan.versionTree(value));
@@ -108,13 +135,14 @@ static Assignment describe(const Plan &plan) {
 
 /// The better of two starts: what the hints suggest, and nothing split.
 static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints) {
+  LDBG() << "greedy, from the hints";
   Plan plan(tables, chooseGreedily(tables, hints));
   improve(plan);
   if (tables.options.secondStart) {
+    LDBG() << "from nothing split";
     Plan other(tables, std::vector<ChoiceIndex>(tables.problem.ops.size(), 0));
     improve(other);
-    if (other.totalCost() < plan.totalCost() - kMinGain)
-      plan = std::move(other);
+    keepCheaper(plan, std::move(other), "the second start");
   }
   if (tables.options.chains)
     moveChains(plan, tables.options.lastSlack);
@@ -141,7 +169,7 @@ static AssignmentProblem withoutHints(const AssignmentProblem &problem) {
 
 static Assignment search(const AssignmentProblem &given,
                          const AssignmentOptions &options) {
-  Hints hints = propagateHints(given);
+  Hints hints = propagateInOrder(given);
   AssignmentProblem problem = withoutHints(given);
   CostTables tables(problem, options, preferredAxisOrder(problem));
   Plan plan = searchFromTwoStarts(tables, hints);
@@ -149,17 +177,18 @@ static Assignment search(const AssignmentProblem &given,
     // Where arithmetic counts more, no work is done twice. From there the
     // search gets to plans that it would not find from those that trade
     // arithmetic for bytes at once.
+    LDBG() << "where arithmetic counts tenfold";
     tables.setFlopsPerByte(options.flopsPerByte / 10);
     std::vector<ChoiceIndex> start =
         choicesOf(searchFromTwoStarts(tables, hints));
     tables.setFlopsPerByte(options.flopsPerByte);
+    LDBG() << "from there";
     Plan third(tables, start);
     improve(third);
-    if (third.totalCost() < plan.totalCost() - kMinGain)
-      plan = std::move(third);
+    keepCheaper(plan, std::move(third), "the third start");
   }
   settleResults(plan);
-  return describe(plan);
+  return describe(plan, std::move(hints));
 }
 
 Assignment shoal::assignShardings(const AssignmentProblem &problem,
@@ -169,5 +198,6 @@ Assignment shoal::assignShardings(const AssignmentProblem &problem,
   assignment.ops = canonical.opsBack(std::move(assignment.ops));
   assignment.uses = canonical.opsBack(std::move(assignment.uses));
   assignment.values = canonical.valuesBack(std::move(assignment.values));
+  assignment.hints.renumber(canonical.ops, canonical.values);
   return assignment;
 }

@@ -4,6 +4,10 @@
 #include "Frontier.h"
 #include "Search.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
+
+#define DEBUG_TYPE "shoal-assign"
 
 using namespace shoal;
 using namespace shoal::assignment;
@@ -60,6 +64,10 @@ double Chain::run(const Candidate &first, double slack) {
       break;
     move(*next);
   }
+  if (keep > 0)
+    LDBG(2) << "chain from op " << first.op << " gains "
+            << llvm::format("%.0f", -best) << " by its "
+            << "first " << keep << " of " << undo.size() << " moves";
   for (; undo.size() > keep; undo.pop_back())
     plan.move(undo.back().first, undo.back().second);
   return keep > 0 ? -best : 0;
@@ -112,6 +120,9 @@ void assignment::moveChains(Plan &plan, double slack) {
   for (unsigned round = 0; round < plan.getTables().options.maxChainRounds;
        ++round) {
     double gain = runRound(plan, frontier, slack);
+    LDBG() << "  round " << round << " of chains with slack "
+           << llvm::format("%g", slack) << " gains "
+           << llvm::format("%.0f", gain);
     descend(plan, /*maxSweeps=*/4);
     if (gain < 1e-3)
       return;

@@ -16,6 +16,24 @@ using Problem = AssignmentProblem;
 //===----------------------------------------------------------------------===//
 // Labels
 //===----------------------------------------------------------------------===//
+//
+// What an axis of `size` devices may do for an op:
+//
+//        the axis, or the factor                       label
+//   (L1) any                                           None
+//   (L2) of one device, or manual around the op        no other
+//   (L3) a factor that needs whole rows, or even       none for that factor
+//        shards and `size` does not divide it, or
+//        with fewer rows than `size` unless an
+//        annotation asked for such a split
+//   (L4) a dimension of a constraint that is closed,   none for that dimension
+//        or anywhere if the constraint names the axis
+//   (L5) another factor                                Factor: splits it
+//   (L6) a linear set of operands of an op that is     Pass: they are partial
+//        no constraint                                 sums, and so the results
+//
+// So for  einsum "GSM,ME->GSE"  with G=8 S=64 M=32 E=8 and "x" of 8: None,
+// Factor G, S, M, E, and Pass for either operand.
 
 OpClass::OpClass(const Problem &problem, const Problem::Op &op,
                  bool emptyShards)
@@ -30,7 +48,7 @@ OpClass::OpClass(const Problem &problem, const Problem::Op &op,
   }
 }
 
-/// Whether a constraint leaves it open to put `axis` on `dim`.
+/// (L4) does not hold.
 bool OpClass::constraintAllows(AxisId axis, unsigned dim) const {
   const ShardingConstraint &constraint = *op.constraint;
   if (!constraint.dims[dim].open ||
@@ -41,26 +59,28 @@ bool OpClass::constraintAllows(AxisId axis, unsigned dim) const {
   });
 }
 
+/// (L3) does not hold.
+bool OpClass::suits(const Factor &factor, int64_t size) const {
+  return factor.kind != FactorKind::Replicated &&
+         (!factor.needsEvenSplit || factor.size % size == 0) &&
+         (factor.size >= size || emptyShards);
+}
+
 void OpClass::addLabels(const Problem &problem, AxisId axis) {
-  const FactorRule &rule = op.rule;
-  labels[axis].push_back({Label::None, 0});
+  labels[axis].push_back({Label::None, 0}); // (L1)
   int64_t size = problem.mesh.axes[axis].size;
-  if (size == 1 || llvm::is_contained(op.manualAxes, axis))
+  if (size == 1 || llvm::is_contained(op.manualAxes, axis)) // (L2)
     return;
-  for (auto [f, factor] : llvm::enumerate(rule.factors)) {
-    bool divides = !factor.needsEvenSplit || factor.size % size == 0;
-    if (factor.kind == FactorKind::Replicated || !divides ||
-        (factor.size < size && !emptyShards))
-      continue;
+  for (auto [f, factor] : llvm::enumerate(op.rule.factors)) {
     // The factors of a constraint's rule are the dimensions.
-    if (op.constraint && !constraintAllows(axis, f))
-      continue;
-    labels[axis].push_back({Label::Factor, unsigned(f)});
+    bool isAllowed = !op.constraint || constraintAllows(axis, f);
+    if (suits(factor, size) && isAllowed)
+      labels[axis].push_back({Label::Factor, unsigned(f)}); // (L5)
   }
   if (op.constraint || op.operands.empty() || op.results.empty())
     return;
-  for (unsigned set = 0; set < rule.linearIn.size(); ++set)
-    labels[axis].push_back({Label::Pass, set});
+  for (unsigned set = 0; set < op.rule.linearIn.size(); ++set)
+    labels[axis].push_back({Label::Pass, set}); // (L6)
 }
 
 //===----------------------------------------------------------------------===//
@@ -177,7 +197,18 @@ void CostTables::setFlopsPerByte(double value) {
         choice->compute = opClass->op.weight * (choice->flops / flopsPerByte);
 }
 
+/// What Sharding says of itself: no axis stands twice, partial ones ascend.
+[[maybe_unused]] static bool isLegal(const Sharding &sharding) {
+  AxisList all = sharding.partial;
+  for (const AxisList &dim : sharding.dims)
+    all.append(dim);
+  llvm::sort(all);
+  return std::adjacent_find(all.begin(), all.end()) == all.end() &&
+         llvm::is_sorted(sharding.partial);
+}
+
 LayoutId CostTables::intern(const Layout &layout) {
+  assert(isLegal(layout.sharding) && "a search goes through legal shardings");
   std::string key;
   addToKey(layout.deviceOrder, key);
   for (const AxisList &dim : layout.sharding.dims)
@@ -197,7 +228,25 @@ LayoutId CostTables::intern(const Layout &layout) {
   return it->second;
 }
 
-/// A sum is partial in `target` only over axes that do not split `source`.
+//===----------------------------------------------------------------------===//
+// Reshards
+//===----------------------------------------------------------------------===//
+//
+// The price of a reshard of a value that is made `weight` times:
+//
+//        before -> after                              price
+//   (R1) a layout -> itself                           0
+//   (R2) [{"x"}] -> [{}] partial over "x": rows of    kForbidden
+//        each become addends of all
+//   (R3) nothing is sent, as [{}] -> [{"x"}]          0
+//   (R4) else                                         weight x (bytes + latency
+//                                                     in bytes)
+//
+// The bytes are those of the tensor with a leading dimension for the manual
+// axes around it, whose devices have values of their own: of the plan that
+// planReshard makes, or the bound, as the options say.
+
+/// (R2) does not hold.
 static bool canReshard(const Sharding &source, const Sharding &target) {
   return llvm::all_of(target.partial, [&](AxisId axis) {
     return llvm::none_of(source.dims, [&](const AxisList &dim) {
@@ -226,25 +275,36 @@ double CostTables::reshardBytesOf(unsigned value, LayoutId from,
 }
 
 double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
-  if (from == to)
+  if (from == to) // (R1)
     return 0;
   assert(from < (1u << 22) && to < (1u << 22) &&
          valueClasses[value] < (1u << 20) && "the key would overflow");
   uint64_t key =
       uint64_t(valueClasses[value]) << 44 | uint64_t(from) << 22 | to;
-  auto [it, isNew] = reshards.try_emplace(key, kForbidden);
+  auto [price, isNew] = reshards.try_emplace(key, kForbidden); // (R2)
   if (isNew && canReshard(layouts[from].sharding, layouts[to].sharding)) {
     double bytes = reshardBytesOf(value, from, to);
-    if (bytes > 0)
-      bytes = problem.values[value].weight * (bytes + options.latencyBytes);
-    it->second = bytes;
+    double each = bytes > 0 ? bytes + options.latencyBytes : 0; // (R3)
+    price->second = problem.values[value].weight * each;        // (R4)
   }
-  return it->second;
+  return price->second;
 }
 
 //===----------------------------------------------------------------------===//
 // Choices
 //===----------------------------------------------------------------------===//
+//
+// The shardings that the labels of all axes give an op, the axes of a dimension
+// in the preferred order:
+//
+//        the op                   its operands and results
+//   (C1) without constraint       those that the rule makes of the split
+//                                 factors; none where a factor has fewer rows
+//                                 than shards and no annotation asked for that
+//   (C2) with a constraint        all alike: its axes, then the labels'
+//   (C3) between a value and its  as (C2), but outside behind the manual axes:
+//        shards in a region       [{"x"}] inside -> [{"m", "x"}] outside; none
+//                                 where the blocks would differ
 
 const Choice *CostTables::choice(unsigned op, ChoiceIndex index) {
   OpClass &opClass = classOf(op);
@@ -263,8 +323,7 @@ static bool leavesDevicesEmpty(const FactorRule &rule,
                       });
 }
 
-/// Puts the manual axes of a boundary in front of the others, on the side that
-/// is outside. Nothing where the blocks of both sides would differ.
+/// (C3), of what (C2) gives.
 static std::optional<OpShardings>
 addManualAxes(const Problem::Op &op, OpShardings shardings, const Mesh &mesh) {
   Sharding &outer =
@@ -281,12 +340,12 @@ addManualAxes(const Problem::Op &op, OpShardings shardings, const Mesh &mesh) {
 std::optional<OpShardings>
 CostTables::shardingsOf(const Problem::Op &op,
                         const FactorSharding &choice) const {
-  if (!op.constraint) {
+  if (!op.constraint) { // (C1)
     if (!emptyShards && leavesDevicesEmpty(op.rule, choice, problem.mesh))
       return std::nullopt;
     return applyChoice(op.rule, choice, problem.mesh);
   }
-  Sharding sharding;
+  Sharding sharding; // (C2)
   sharding.dims.assign(choice.axes.begin(), choice.axes.end());
   OpShardings shardings;
   shardings.operands.assign(op.operands.size(), sharding);

@@ -80,6 +80,7 @@ private:
   friend class CostTables;
   void addLabels(const AssignmentProblem &problem, AxisId axis);
   bool constraintAllows(AxisId axis, unsigned dim) const;
+  bool suits(const Factor &factor, int64_t size) const;
 
   const AssignmentProblem::Op &op;
   bool emptyShards;

@@ -32,6 +32,28 @@ Frontier::Frontier(Plan &plan)
   }
 }
 
+//===----------------------------------------------------------------------===//
+// Which ops are asked
+//===----------------------------------------------------------------------===//
+//
+// An op was moved. Another op reads or makes one of its values, on which the
+// moved one has the axis `there`, a dimension or none:
+//
+//        the other op                                    before -> after
+//   (A1) is far from it among more ops than one chain    as it was
+//        moves (maxMovesPerChain)
+//   (A2) was asked for `there` on that value, whose      as it was
+//        state is still the same
+//   (A3) has no choice on the axis                       as it was
+//   (A4) was moved by the chain itself                   done -> done
+//   (A5) wishes that already                             open -> open, queued
+//   (A6) else                                            new or open -> open,
+//                                                        queued, with the wish
+//
+// (A1): no chain moves all users of a value that more ops read, such as weights
+// that all layers share; looking at each of them from each would make the
+// search quadratic.
+
 void Frontier::begin(AxisId newAxis) {
   axis = newAxis;
   ++chain;
@@ -53,6 +75,7 @@ Frontier::Neighbour &Frontier::touch(unsigned op) {
 
 void Frontier::close(unsigned op) {
   Neighbour &neighbour = touch(op);
+  assert(!neighbour.isDone && "a chain moves an op once");
   neighbour.isDone = true;
   neighbours[open.back().op].place = neighbour.place;
   open[neighbour.place] = open.back();
@@ -77,24 +100,24 @@ void Frontier::expand(unsigned op) {
 }
 
 void Frontier::askNear(unsigned value, unsigned op) {
-  int location = locationOf(op, value);
+  int there = locationOf(op, value);
   llvm::ArrayRef<unsigned> all = plan.opsOf(value);
-  // No chain moves all users of a value that more ops read, such as weights
-  // that all layers share; looking at each of them from each would make the
-  // search quadratic.
-  llvm::ArrayRef<unsigned> near =
+  llvm::ArrayRef<unsigned> near = // (A1)
       plan.opsNear(value, op, plan.getTables().options.maxMovesPerChain);
   unsigned first = near.begin() - all.begin(), last = first + near.size();
   Asked &asked = lastAsked[value];
-  bool isSame = asked.chain == chain && asked.location == location &&
+  bool isSame = asked.chain == chain && asked.location == there &&
                 plan.changedAt(value) <= asked.at && first <= asked.last &&
                 asked.first <= last;
   if (!isSame)
-    asked = {chain, location, first, first, 0};
-  for (unsigned i = first; i < last; ++i)
-    if ((i < asked.first || i >= asked.last) &&
-        plan.getTables().classOf(all[i]).numLabels(axis) > 1)
-      ask(all[i], value, location);
+    asked = {chain, there, first, first, 0};
+  for (unsigned i = first; i < last; ++i) {
+    bool wasAsked = i >= asked.first && i < asked.last; // (A2)
+    bool hasChoice =
+        plan.getTables().classOf(all[i]).numLabels(axis) > 1; // (A3)
+    if (!wasAsked && hasChoice)
+      ask(all[i], value, there);
+  }
   asked.first = std::min(asked.first, first);
   asked.last = std::max(asked.last, last);
   asked.at = plan.now();
@@ -102,11 +125,12 @@ void Frontier::askNear(unsigned value, unsigned op) {
 
 void Frontier::ask(unsigned op, unsigned value, int location) {
   Neighbour &neighbour = touch(op);
-  if (neighbour.isDone)
+  if (neighbour.isDone) // (A4)
     return;
   Wish wish{numberOf(plan, op, value), location};
   auto *place = llvm::lower_bound(neighbour.wishes, wish);
-  if (place == neighbour.wishes.end() || *place != wish) {
+  bool isKnown = place != neighbour.wishes.end() && *place == wish; // (A5)
+  if (!isKnown) {                                                   // (A6)
     neighbour.wishes.insert(place, wish);
     neighbour.hasNewWish = true;
   }
@@ -115,6 +139,21 @@ void Frontier::ask(unsigned op, unsigned value, int location) {
   neighbour.isQueued = true;
   queue.push_back(op);
 }
+
+//===----------------------------------------------------------------------===//
+// The best move of each
+//===----------------------------------------------------------------------===//
+//
+// A queued op may have another best move by now:
+//
+//        the op                                          its best move
+//   (B1) was moved by the chain                          none
+//   (B2) has no new wish, and no value of it changed     stands
+//        since its move was found
+//   (B3) is in all that counts like one looked at        is looked up
+//        before: kind, axis, choice, states, wishes
+//   (B4) else                                            the cheapest of those
+//                                                        that grant a wish
 
 bool Frontier::grants(unsigned op, const Choice &choice,
                       llvm::ArrayRef<Wish> wishes) const {
@@ -151,33 +190,41 @@ Frontier::Move Frontier::findBest(unsigned op,
   return best;
 }
 
-void Frontier::update(unsigned op) {
-  Neighbour &neighbour = neighbours[op];
-  neighbour.isQueued = false;
-  if (neighbour.isDone)
-    return;
-  llvm::ArrayRef<unsigned> values = plan.valuesOf(op);
-  if (!neighbour.hasNewWish && llvm::all_of(values, [&](unsigned value) {
-        return plan.changedAt(value) <= neighbour.foundAt;
-      }))
-    return;
-  neighbour.hasNewWish = false;
-  neighbour.foundAt = plan.now();
+/// All that the best move of an op depends on.
+WordKey Frontier::keyOf(unsigned op) const {
   WordKey key;
   key.add(kinds[op]);
   key.add(axis);
   key.addLong(plan.choiceOf(op));
-  for (unsigned value : values)
+  for (unsigned value : plan.valuesOf(op))
     key.add(plan.stateOf(value));
-  for (const Wish &wish : neighbour.wishes) {
+  for (const Wish &wish : neighbours[op].wishes) {
     key.add(wish.value);
     key.add(wish.location);
   }
-  auto [it, isNew] = bestMoves.try_emplace(key.text());
+  return key;
+}
+
+void Frontier::update(unsigned op) {
+  Neighbour &neighbour = neighbours[op];
+  neighbour.isQueued = false;
+  if (neighbour.isDone) // (B1)
+    return;
+  assert(neighbour.chain == chain && open[neighbour.place].op == op &&
+         "what is queued is open");
+  auto isUnchanged = [&](unsigned value) {
+    return plan.changedAt(value) <= neighbour.foundAt;
+  };
+  if (!neighbour.hasNewWish &&
+      llvm::all_of(plan.valuesOf(op), isUnchanged)) // (B2)
+    return;
+  neighbour.hasNewWish = false;
+  neighbour.foundAt = plan.now();
+  auto [move, isNew] = bestMoves.try_emplace(keyOf(op).text()); // (B3)
   if (isNew)
-    it->second = findBest(op, neighbour.wishes);
-  neighbour.index = it->second.index;
-  open[neighbour.place].change = it->second.change;
+    move->second = findBest(op, neighbour.wishes); // (B4)
+  neighbour.index = move->second.index;
+  open[neighbour.place].change = move->second.change;
 }
 
 std::optional<Candidate> Frontier::findNext() {

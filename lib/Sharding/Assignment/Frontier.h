@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_FRONTIER_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_FRONTIER_H
 
+#include "Keys.h"
 #include "Plan.h"
 
 namespace shoal::assignment {
@@ -85,6 +86,7 @@ private:
   bool grants(unsigned op, const Choice &choice,
               llvm::ArrayRef<Wish> wishes) const;
   Move findBest(unsigned op, llvm::ArrayRef<Wish> wishes) const;
+  WordKey keyOf(unsigned op) const;
   void update(unsigned op);
 
   Plan &plan;

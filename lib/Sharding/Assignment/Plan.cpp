@@ -132,6 +132,7 @@ llvm::ArrayRef<unsigned> Plan::opsNear(unsigned value, unsigned op,
   if (all.size() <= limit)
     return all;
   size_t place = llvm::lower_bound(all, op) - all.begin();
+  assert(place < all.size() && all[place] == op && "it is one of the ops");
   size_t first =
       std::min(place - std::min(place, limit / 2), all.size() - limit);
   return all.slice(first, limit);

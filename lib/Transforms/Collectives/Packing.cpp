@@ -59,17 +59,37 @@ Attribute shoal::packingKey(Operation *op) {
 
 namespace {
 
-/// Builds tensors of [group, elements]: row i is what device i of the group
-/// sends or gets.
+/// Packs by columns: every op gives rows of its own width, row i being what
+/// device i of the group sends, or one row that all devices send; the rows of
+/// all ops stand side by side in one tensor, [rows, elements].
+///
+/// With p devices in the group and n columns in all, for shards of 2 x 3 whose
+/// first dimension is the one that is split:
+///
+///        the op           operand -> rows       packed ->   columns -> result
+///   (P1) all_reduce       [2, 3] -> [1, 6]      [1, n]      [1, 6] -> [2, 3]
+///   (P2) all_gather       [2, 3] -> [1, 6]      [p, n]      [p, 6] ->
+///                                                           [p, 2, 3] ->
+///                                                           [2p, 3], cut
+///   (P3) reduce_scatter   [2p, 3] -> [p, 2, 3]  [1, n]      [1, 6] -> [2, 3]
+///                         -> [p, 6]
+///
+/// (P2) cuts rows that fill up the last shard; (P3) has none, see packingKey.
 class Packer {
 public:
   explicit Packer(ArrayRef<Operation *> ops)
       : ops(ops), builder(FusedLoc::get(ops[0]->getContext(), locationsOf(ops)),
-                          ops.back()) {}
+                          ops.back()) {
+    assert(llvm::all_equal(llvm::map_range(ops, packingKey)) &&
+           "the ops are of one kind and group");
+    assert(llvm::is_sorted(ops,
+                           [](Operation *a, Operation *b) {
+                             return a->isBeforeInBlock(b);
+                           }) &&
+           "the ops stand in one block, the last one last");
+  }
 
-  SmallVector<Value> packReductions();
-  SmallVector<Value> packGathers();
-  SmallVector<Value> packScatters();
+  SmallVector<Value> run();
 
 private:
   static SmallVector<Location> locationsOf(ArrayRef<Operation *> ops) {
@@ -95,6 +115,19 @@ private:
   Value concatColumns(ArrayRef<Value> rows);
   StringAttr reasons();
 
+  Value toRows(Operation *op);
+  Value communicate(Value packed);
+  Value toResult(Operation *op, Value columns);
+  /// What one device has: the shard, or what is reduced.
+  RankedTensorType shardOf(Operation *op) const {
+    return typeOf(isa<AllGatherOp>(op) ? op->getOperand(0) : op->getResult(0));
+  }
+  AxesPerDim axesOf(Operation *op) const {
+    if (auto gather = dyn_cast<AllGatherOp>(op))
+      return toLists(gather.getAxes());
+    return toLists(cast<ReduceScatterOp>(op).getAxes());
+  }
+
   /// For a tensor split over `axes`: the sizes of all groups and blocks,
   /// [p0, b0, p1, b1, ...] without those p of dimensions that are not split,
   /// and the order that puts the p first.
@@ -112,7 +145,7 @@ private:
                                  [&](int64_t dim) { return tiles[dim]; });
     }
   };
-  Tiling tile(ArrayRef<int64_t> localShape, const AxesPerDim &axes) const;
+  Tiling tile(Operation *op) const;
   MeshAttr mesh() const {
     auto symbol = ops[0]->getAttrOfType<FlatSymbolRefAttr>("mesh");
     return lookupMesh(ops[0], symbol).getMesh();
@@ -162,11 +195,11 @@ StringAttr Packer::reasons() {
   return builder.getStringAttr(text);
 }
 
-Packer::Tiling Packer::tile(ArrayRef<int64_t> localShape,
-                            const AxesPerDim &axes) const {
+Packer::Tiling Packer::tile(Operation *op) const {
   Tiling tiling;
   SmallVector<int64_t> blocks;
-  for (auto [size, list] : llvm::zip_equal(localShape, axes)) {
+  for (auto [size, list] :
+       llvm::zip_equal(shardOf(op).getShape(), axesOf(op))) {
     if (!list.empty()) {
       tiling.groupsFirst.push_back(tiling.tiles.size());
       tiling.tiles.push_back(sizeOf(list, mesh()));
@@ -179,90 +212,60 @@ Packer::Tiling Packer::tile(ArrayRef<int64_t> localShape,
   return tiling;
 }
 
-SmallVector<Value> Packer::packReductions() {
-  auto first = cast<AllReduceOp>(ops[0]);
-  SmallVector<Value> rows;
-  for (Operation *op : ops)
-    rows.push_back(reshape(op->getOperand(0),
-                           {1, typeOf(op->getOperand(0)).getNumElements()}));
-  Value packed = concatColumns(rows);
-  packed = AllReduceOp::create(builder, packed.getType(), first.getKindAttr(),
-                               first.getMeshAttr(), first.getAxesAttr(), packed,
-                               reasons());
-  SmallVector<Value> results;
-  int64_t begin = 0;
-  for (Operation *op : ops) {
-    RankedTensorType type = typeOf(op->getResult(0));
-    results.push_back(reshape(takeColumns(packed, type.getNumElements(), begin),
-                              type.getShape()));
-  }
-  return results;
+Value Packer::toRows(Operation *op) {
+  Value operand = op->getOperand(0);
+  int64_t columns = shardOf(op).getNumElements();
+  if (!isa<ReduceScatterOp>(op)) // (P1), (P2)
+    return reshape(operand, {1, columns});
+  Tiling tiling = tile(op); // (P3)
+  Value tiles = reshape(operand, tiling.tiles);
+  return reshape(transpose(tiles, tiling.groupsFirst),
+                 {tiling.groupSize, columns});
 }
 
-SmallVector<Value> Packer::packGathers() {
-  auto first = cast<AllGatherOp>(ops[0]);
-  AxisRefs group = flatten(toLists(first.getAxes()));
-  SmallVector<Value> rows;
-  for (Operation *op : ops)
-    rows.push_back(reshape(op->getOperand(0),
-                           {1, typeOf(op->getOperand(0)).getNumElements()}));
-  Value packed = concatColumns(rows);
-  auto type = typeOf(packed).clone(
-      {sizeOf(group, mesh()), typeOf(packed).getDimSize(1)});
-  packed = AllGatherOp::create(builder, type, first.getMeshAttr(),
-                               toAttr({group, {}}, builder.getContext()),
+Value Packer::communicate(Value packed) {
+  MLIRContext *context = builder.getContext();
+  int64_t columns = typeOf(packed).getDimSize(1);
+  if (auto reduce = dyn_cast<AllReduceOp>(ops[0])) // (P1)
+    return AllReduceOp::create(builder, packed.getType(), reduce.getKindAttr(),
+                               reduce.getMeshAttr(), reduce.getAxesAttr(),
                                packed, reasons());
-  SmallVector<Value> results;
-  int64_t begin = 0;
-  for (Operation *op : ops) {
-    RankedTensorType local = typeOf(op->getOperand(0));
-    RankedTensorType whole = typeOf(op->getResult(0));
-    Tiling tiling =
-        tile(local.getShape(), toLists(cast<AllGatherOp>(op).getAxes()));
-    Value value = takeColumns(packed, local.getNumElements(), begin);
-    value = transpose(reshape(value, tiling.permutedTiles()), tiling.inverse());
-    // Shards one behind the other, cut to the tensor's size.
-    SmallVector<int64_t> padded, zeros(local.getRank(), 0);
-    for (auto [size, list] : llvm::zip_equal(
-             local.getShape(), toLists(cast<AllGatherOp>(op).getAxes())))
-      padded.push_back(size * sizeOf(list, mesh()));
-    results.push_back(slice(reshape(value, padded), zeros, whole.getShape()));
+  AxisRefs group = flatten(axesOf(ops[0]));
+  ArrayAttr axes = toAttr({group, {}}, context);
+  if (auto gather = dyn_cast<AllGatherOp>(ops[0])) { // (P2)
+    auto type = typeOf(packed).clone({sizeOf(group, mesh()), columns});
+    return AllGatherOp::create(builder, type, gather.getMeshAttr(), axes,
+                               packed, reasons());
   }
-  return results;
+  auto scatter = cast<ReduceScatterOp>(ops[0]); // (P3)
+  return ReduceScatterOp::create(builder, typeOf(packed).clone({1, columns}),
+                                 scatter.getKindAttr(), scatter.getMeshAttr(),
+                                 axes, packed, reasons());
 }
 
-SmallVector<Value> Packer::packScatters() {
-  auto first = cast<ReduceScatterOp>(ops[0]);
-  AxisRefs group = flatten(toLists(first.getAxes()));
-  SmallVector<Value> rows;
-  for (Operation *op : ops) {
-    RankedTensorType local = typeOf(op->getResult(0));
-    Tiling tiling =
-        tile(local.getShape(), toLists(cast<ReduceScatterOp>(op).getAxes()));
-    Value value = reshape(op->getOperand(0), tiling.tiles);
-    rows.push_back(reshape(transpose(value, tiling.groupsFirst),
-                           {tiling.groupSize, local.getNumElements()}));
-  }
-  Value packed = concatColumns(rows);
-  auto type = typeOf(packed).clone({1, typeOf(packed).getDimSize(1)});
-  packed = ReduceScatterOp::create(
-      builder, type, first.getKindAttr(), first.getMeshAttr(),
-      toAttr({group, {}}, builder.getContext()), packed, reasons());
-  SmallVector<Value> results;
+Value Packer::toResult(Operation *op, Value columns) {
+  RankedTensorType type = typeOf(op->getResult(0));
+  if (!isa<AllGatherOp>(op)) // (P1), (P3)
+    return reshape(columns, type.getShape());
+  Tiling tiling = tile(op); // (P2)
+  SmallVector<int64_t> whole, zeros(type.getRank(), 0);
+  for (auto [size, list] : llvm::zip_equal(shardOf(op).getShape(), axesOf(op)))
+    whole.push_back(size * sizeOf(list, mesh()));
+  Value tiles =
+      transpose(reshape(columns, tiling.permutedTiles()), tiling.inverse());
+  return slice(reshape(tiles, whole), zeros, type.getShape());
+}
+
+SmallVector<Value> Packer::run() {
+  Value packed = communicate(concatColumns(
+      llvm::map_to_vector(ops, [&](Operation *op) { return toRows(op); })));
   int64_t begin = 0;
-  for (Operation *op : ops) {
-    RankedTensorType local = typeOf(op->getResult(0));
-    results.push_back(reshape(
-        takeColumns(packed, local.getNumElements(), begin), local.getShape()));
-  }
-  return results;
+  return llvm::map_to_vector(ops, [&](Operation *op) {
+    int64_t count = shardOf(op).getNumElements();
+    return toResult(op, takeColumns(packed, count, begin));
+  });
 }
 
 SmallVector<Value> shoal::pack(ArrayRef<Operation *> ops) {
-  Packer packer(ops);
-  if (isa<AllReduceOp>(ops[0]))
-    return packer.packReductions();
-  if (isa<AllGatherOp>(ops[0]))
-    return packer.packGathers();
-  return packer.packScatters();
+  return Packer(ops).run();
 }

@@ -51,7 +51,7 @@ AxisSet Uniformity::toSet(Operation *op, FlatSymbolRefAttr symbol,
   if (axes.empty())
     return none();
   std::optional<size_t> order = orderOf(op, symbol);
-  if (!order)
+  if (!order) // (O3)
     return all();
   AxisSet set = none();
   for (AxisId axis : toAxisList(axes, mesh))
@@ -60,21 +60,23 @@ AxisSet Uniformity::toSet(Operation *op, FlatSymbolRefAttr symbol,
 }
 
 /// What a value varies over of which `axes` tell, in the order of the mesh
-/// that `symbol` names. Devices that agree on all axes of one order are all
-/// devices; else neighbours in another order may be any two.
+/// that `symbol` names.
 AxisSet Uniformity::spread(const AxisSet &axes, Operation *op,
                            FlatSymbolRefAttr symbol) const {
   std::optional<size_t> order = orderOf(op, symbol);
-  if (!order)
+  if (!order) // (O3)
     return axes.none() ? none() : all();
   size_t count = mesh.axes.size();
   AxisSet others = all();
   others.reset(*order * count, (*order + 1) * count);
   AxisSet own = axes;
   own.reset(others);
-  return own.none() ? none() : own |= others;
+  if (own.none()) // (O2)
+    return none();
+  return own |= others; // (O1)
 }
 
+/// (U1)
 AxisSet Uniformity::argumentAxes(BlockArgument argument) const {
   ShardingAttr sharding = getShardingOf(argument);
   if (!sharding)
@@ -140,6 +142,7 @@ AxisSet Uniformity::joinOf(ValueRange values) const {
 
 void Uniformity::join(Value value, const AxisSet &axes) {
   auto [it, isNew] = axesOf.try_emplace(value, none());
+  assert(axes.size() == it->second.size() && "sets are over the same orders");
   AxisSet joined = it->second;
   joined |= axes;
   if (joined == it->second)
@@ -148,21 +151,26 @@ void Uniformity::join(Value value, const AxisSet &axes) {
   changed = true;
 }
 
-AxisSet Uniformity::resultAxes(Operation *op) const {
-  if (isUnknown(op))
-    return all();
+/// (U3)
+AxisSet Uniformity::collectiveAxes(CollectiveOpInterface op) const {
+  FlatSymbolRefAttr from = op.getMeshAttr(), to = op.getResultMeshAttr();
   AxisSet axes = joinOf(op->getOperands());
-  if (auto collective = dyn_cast<CollectiveOpInterface>(op)) {
-    FlatSymbolRefAttr from = collective.getMeshAttr();
-    FlatSymbolRefAttr to = collective.getResultMeshAttr();
-    if (orderOf(op, from))
-      axes.reset(toSet(op, from, collective.getUniformAxes()));
-    // Where nothing is left in this order, nothing is in any.
-    axes = spread(axes, op, from);
-    axes |= toSet(op, to, collective.getVaryingAxes());
-    return spread(axes, op, to);
-  }
-  return isMemoryEffectFree(op) ? axes : all();
+  if (orderOf(op, from))
+    axes.reset(toSet(op, from, op.getUniformAxes()));
+  axes = spread(axes, op, from);
+  axes |= toSet(op, to, op.getVaryingAxes());
+  return spread(axes, op, to);
+}
+
+/// Of an op without regions.
+AxisSet Uniformity::resultAxes(Operation *op) const {
+  if (isUnknown(op)) // (U2)
+    return all();
+  if (auto collective = dyn_cast<CollectiveOpInterface>(op))
+    return collectiveAxes(collective);
+  if (!isMemoryEffectFree(op)) // (U2)
+    return all();
+  return joinOf(op->getOperands()); // (U6)
 }
 
 void Uniformity::visit(Operation *op) {
@@ -175,7 +183,7 @@ void Uniformity::visit(Operation *op) {
   if (op->getNumResults() == 0)
     return;
   if (auto forwarding = dyn_cast<ForwardingOpInterface>(op);
-      forwarding && forwarding.forwardsOperands()) {
+      forwarding && forwarding.forwardsOperands()) { // (U4)
     for (auto [from, to] : llvm::zip_equal(op->getOperands(), op->getResults()))
       join(to, varyingAxes(from));
     return;
@@ -183,6 +191,13 @@ void Uniformity::visit(Operation *op) {
   AxisSet axes = resultAxes(op);
   for (Value result : op->getResults())
     join(result, axes);
+}
+
+/// (U5) of the values that chose.
+void Uniformity::joinChoosers(Operation *op) {
+  AxisSet chosenBy = joinOf(choosers(op));
+  for (Value result : op->getResults())
+    join(result, chosenBy);
 }
 
 void Uniformity::visitBranches(RegionBranchOpInterface op) {
@@ -194,34 +209,27 @@ void Uniformity::visitBranches(RegionBranchOpInterface op) {
       for (auto [from, to] :
            llvm::zip_equal(op.getSuccessorOperands(point, successor),
                            successor.getSuccessorInputs())) {
-        join(to, varyingAxes(from));
+        join(to, varyingAxes(from)); // (U5)
         forwardedTo.insert(to);
       }
   }
-  AxisSet chosenBy = joinOf(choosers(op));
-  for (Value result : op->getResults())
-    join(result, chosenBy);
-  // What a region gets from nowhere, as an induction variable, comes from the
-  // op.
+  joinChoosers(op);
   AxisSet fromOp = joinOf(op->getOperands());
   for (Region &region : op->getRegions())
     for (BlockArgument argument : region.getArguments())
       if (!forwardedTo.contains(argument))
-        join(argument, fromOp);
+        join(argument, fromOp); // (U6)
 }
 
 void Uniformity::visitJoins(JoinOpInterface op) {
   for (const Join &one : op.getJoins())
     for (OpOperand *source : one.sources)
       for (Value value : one.values)
-        join(value, varyingAxes(source->get()));
-  AxisSet chosenBy = joinOf(choosers(op));
-  for (Value result : op->getResults())
-    join(result, chosenBy);
+        join(value, varyingAxes(source->get())); // (U5)
+  joinChoosers(op);
 }
 
-/// Regions of an op that says nothing of them: everything that goes in may
-/// reach everything in there and every result.
+/// (U7)
 void Uniformity::visitOpaqueRegions(Operation *op) {
   AxisSet axes = joinOf(op->getOperands());
   op->walk([&](Operation *inner) { axes |= joinOf(inner->getOperands()); });

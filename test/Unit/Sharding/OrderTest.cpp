@@ -59,6 +59,7 @@ void expectSameInAnyOrder(const AssignmentProblem &problem, unsigned orders,
       ASSERT_EQ(actual.ops[id], expected.ops[original]) << "op " << original;
     for (auto [id, original] : llvm::enumerate(shuffled.values)) {
       ASSERT_EQ(hints.sharding(id), expectedHints.sharding(original));
+      ASSERT_EQ(actual.hints.sharding(id), expectedHints.sharding(original));
       ASSERT_EQ(actual.values[id].size(), expected.values[original].size());
       for (auto [a, b] :
            llvm::zip_equal(actual.values[id], expected.values[original])) {

@@ -20,17 +20,37 @@ using AxisSet = llvm::SmallBitVector;
 
 /// For each value of a function of the SPMD program the axes that it varies
 /// over: it may differ between devices that differ on these. A forward
-/// dataflow to a fixpoint:
-/// * an argument varies over the axes that its sharding splits or that it is
-///   partial over, over all axes if it has none;
-/// * a collective removes and adds axes, see CollectiveOpInterface, in the
-///   order of its mesh; in other orders its result varies over all axes unless
-///   it is uniform;
-/// * a region's argument joins what is forwarded to it, an op's result what is
-///   forwarded from its regions and, as devices may have come from different
-///   regions or left a loop at different times, the values that chose;
-/// * any other result joins the op's operands, and is over all axes where the
-///   op has effects.
+/// dataflow to a fixpoint, as sets only grow:
+///
+///        the value                       varies over
+///   (U1) an argument                     the axes that its sharding splits or
+///                                        that it is partial over; all if it
+///                                        has none
+///   (U2) a result of a call, or of an    all axes
+///        op with effects
+///   (U3) a collective's result           its operand's, in the order of its
+///                                        mesh less getUniformAxes(), plus
+///                                        getVaryingAxes()
+///   (U4) result i of an op that          operand i's
+///        forwards
+///   (U5) a region's argument, a result   those of what is forwarded to it; a
+///        of an op with regions           result's also those of the values
+///                                        that chose, as devices may have come
+///                                        from different regions or left a loop
+///                                        at different times
+///   (U6) an argument that nothing is     all operands'
+///        forwarded to, as an induction
+///        variable; another result
+///   (U7) anything in or behind regions   all that goes in
+///        that the op says nothing of
+///
+/// Between the orders of devices, with "x" of order 0 in what varies:
+///
+///   (O1) something varies in order 0     its axes there, all axes in order 1:
+///                                        neighbours there may be any two here
+///   (O2) nothing varies in order 0       nothing in any order: devices that
+///                                        agree on all axes of one are all
+///   (O3) an order that no mesh has       all axes
 class Uniformity {
 public:
   Uniformity(mlir::func::FuncOp function, const Mesh &mesh);
@@ -70,6 +90,8 @@ private:
   void visitBranches(mlir::RegionBranchOpInterface op);
   void visitJoins(JoinOpInterface op);
   void visitOpaqueRegions(mlir::Operation *op);
+  void joinChoosers(mlir::Operation *op);
+  AxisSet collectiveAxes(spmd::CollectiveOpInterface op) const;
   AxisSet resultAxes(mlir::Operation *op) const;
   llvm::SmallVector<mlir::Value> sourcesOf(mlir::Value value) const;
 
