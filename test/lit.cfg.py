@@ -10,7 +10,8 @@
 #
 # Features: `mpi` where mpirun is at hand; a tool's name where it is built;
 # `cuda` where ptxas is at hand, `cuda-emulation` where the emulated device is;
-# `sanitizers` in a sanitizer build, where measured times and memory say nothing.
+# `sanitizers` in a sanitizer build, where measured times and memory say nothing;
+# `asserts` where the tools are built with assertions, and so with LDBG lines.
 
 import os
 import shutil
@@ -71,6 +72,9 @@ if config.build_type == "Debug" and "-fsanitize=" in config.cxx_flags:
 for option in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
     if option in os.environ:
         config.environment[option] = os.environ[option]
+
+if config.build_type != "Release":
+    config.available_features.add("asserts")
 
 # One BLAS thread a rank: the ranks already fill the cores.
 if config.mpiexec and os.path.exists(config.mpiexec):

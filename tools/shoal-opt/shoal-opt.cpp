@@ -10,6 +10,7 @@
 #include "shoal/Target/CUDA/CUDATarget.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
 #include "shoal/Target/Emulation/Passes.h"
+#include "shoal/Transforms/DebugOptions.h"
 #include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {
@@ -17,6 +18,7 @@ int main(int argc, char **argv) {
   // loaded. MlirOptMain registers its own below.
   llvm::cl::HideUnrelatedOptions(
       llvm::ArrayRef<const llvm::cl::OptionCategory *>());
+  shoal::registerDebugOptions();
   mlir::DialectRegistry registry;
   mlir::registerAllDialects(registry);
   shoal::registerShoalDialects(registry);

@@ -6,10 +6,12 @@
 #include "Options.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "shoal/Transforms/DebugOptions.h"
 #include "llvm/Support/InitLLVM.h"
 
 int main(int argc, char **argv) {
   llvm::InitLLVM initialize(argc, argv);
+  shoal::registerDebugOptions();
   auto options = shoal::compiler::parseOptions(argc, argv);
   if (!options)
     return 1;

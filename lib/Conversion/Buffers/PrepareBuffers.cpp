@@ -15,6 +15,10 @@
 #include "shoal/Conversion/Buffers/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-prepare-buffers"
 
 using namespace mlir;
 
@@ -22,6 +26,8 @@ namespace shoal {
 #define GEN_PASS_DEF_PREPAREBUFFERS
 #include "shoal/Conversion/Buffers/Passes.h.inc"
 } // namespace shoal
+
+ALWAYS_ENABLED_STATISTIC(numReused, "Results written over an operand");
 
 /// A constant of one value everywhere becomes a fill.
 static void fillSplat(arith::ConstantOp op) {
@@ -154,6 +160,9 @@ static void reuseInput(linalg::GenericOp op) {
       });
     if (found == inputs.end())
       continue;
+    LDBG() << "the op at " << op.getLoc() << " writes over its operand "
+           << (*found)->getOperandNumber();
+    ++numReused;
     init.set((*found)->get());
     op.getMatchingBlockArgument(*found).replaceAllUsesWith(
         op.getMatchingBlockArgument(&init));

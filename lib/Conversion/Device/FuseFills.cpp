@@ -7,6 +7,10 @@
 #include "LoopNest.h"
 #include "mlir/IR/Matchers.h"
 #include "shoal/Conversion/Device/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-fuse-fills"
 
 using namespace mlir;
 
@@ -16,6 +20,8 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numFused, "Fills that reductions begin with");
 
 static bool touches(Operation *op, Value buffer) {
   return llvm::any_of(findMemrefs(op), [&](Value memref) {
@@ -70,6 +76,8 @@ static void fuse(linalg::FillOp fill) {
   std::optional<unsigned> result = findResult(op, fill);
   if (!result)
     return;
+  LDBG() << "the reduction at " << op.getLoc() << " begins with " << value;
+  ++numFused;
   Builder builder(op);
   SmallVector<Attribute> initial(op.getNumDpsInits(), builder.getUnitAttr());
   if (auto before = op->getAttrOfType<ArrayAttr>(kInitialAttr))

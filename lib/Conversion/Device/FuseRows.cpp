@@ -8,6 +8,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-fuse-rows"
 
 using namespace mlir;
 
@@ -17,6 +21,9 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numKernels, "Kernels made of several ops");
+ALWAYS_ENABLED_STATISTIC(numOps, "Ops in them");
 
 /// Ops that a group moves behind, at most, and groups that are looked at
 /// together.
@@ -96,6 +103,10 @@ void Group::close() {
     SmallVector<Location> places;
     for (linalg::GenericOp op : ops)
       places.push_back(op.getLoc());
+    LDBG() << ops.size() << " ops, the first at " << ops.front().getLoc()
+           << ", the last at " << ops.back().getLoc();
+    ++numKernels;
+    numOps += ops.size();
     auto kernel = rt::KernelOp::create(builder, builder.getFusedLoc(places));
     Block *body = builder.createBlock(&kernel.getBody());
     llvm::SetVector<memref::AllocOp> buffers;

@@ -11,6 +11,10 @@
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-split-reductions"
 
 using namespace mlir;
 
@@ -20,6 +24,8 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numSplit, "Reductions cut into parts");
 
 /// So many blocks are wanted, each worth its part.
 static constexpr int64_t kWantedBlocks = 1024;
@@ -234,6 +240,10 @@ struct SplitReductions : shoal::impl::SplitReductionsBase<SplitReductions> {
       std::optional<Split> split = chooseSplit(op);
       if (!split)
         continue;
+      LDBG() << "loop " << split->loop << " at " << op.getLoc() << ": "
+             << split->parts << " parts of " << split->chunk << ", "
+             << split->rest() << " left over";
+      ++numSplit;
       OpBuilder builder(op);
       auto partial = reduceParts(builder, op, *split);
       SmallVector<Attribute> initials = initialsOf(op);

@@ -12,6 +12,10 @@
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Fusion/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-fuse-elementwise"
 
 using namespace mlir;
 
@@ -19,6 +23,8 @@ namespace shoal {
 #define GEN_PASS_DEF_FUSEELEMENTWISE
 #include "shoal/Conversion/Fusion/Passes.h.inc"
 } // namespace shoal
+
+ALWAYS_ENABLED_STATISTIC(numFused, "Producers fused into a consumer");
 
 /// Operations (and operands) up to which computing a value again is cheaper
 /// than storing and loading it.
@@ -178,6 +184,12 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
           linalg::fuseElementwiseOps(rewriter, &operand);
       if (failed(fused))
         continue;
+      LDBG() << "the loops at " << producer->getLoc() << " go into those at "
+             << consumer.getLoc()
+             << (producer->hasOneUse() ? ""
+                 : computesAll         ? ", for all their readers"
+                                       : ", and into others again");
+      ++numFused;
       // The fused op yields the producer's value as well where it has other
       // users; those behind it read it from there. Where the consumer reads
       // single elements, the rest of that value was never computed.

@@ -7,6 +7,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Fusion/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-unroll-reductions"
 
 using namespace mlir;
 
@@ -16,6 +20,8 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numUnrolled, "Reductions unrolled");
 
 /// Up to so many elements a thread has loads under way for all of them at once.
 static constexpr int64_t kMaxIterations = 8;
@@ -234,6 +240,8 @@ struct UnrollReductions : shoal::impl::UnrollReductionsBase<UnrollReductions> {
       LoopsOf loops(op);
       if (!shouldUnroll(op, loops))
         continue;
+      LDBG() << loops.countReduced() << " iterations at " << op.getLoc();
+      ++numUnrolled;
       op->replaceAllUsesWith(Unroller(op, loops).run());
       op.erase();
     }

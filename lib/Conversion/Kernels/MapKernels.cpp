@@ -13,6 +13,10 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "shoal/Conversion/Kernels/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-map-kernels"
 
 using namespace mlir;
 
@@ -22,6 +26,9 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numLaunches, "Launches of kernels");
+ALWAYS_ENABLED_STATISTIC(numKernels, "Different kernels");
 
 //===----------------------------------------------------------------------===//
 // An outlined function
@@ -170,6 +177,10 @@ private:
     kernel.print(os, OpPrintingFlags().useLocalScope());
     kernel.setName(name);
     auto [found, isNew] = numbers.try_emplace(text, numbers.size());
+    LDBG() << name.getValue() << " at " << kernel.getLoc()
+           << (isNew ? " is kernel " : " is as kernel ") << found->second;
+    ++numLaunches;
+    numKernels += isNew;
     if (!isNew)
       kernel.erase();
     return found->second;

@@ -14,6 +14,10 @@
 #include "shoal/Conversion/Kernels/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-outline-kernels"
 
 using namespace mlir;
 
@@ -23,6 +27,8 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numKernels, "Functions made of linalg ops");
 
 static bool isDense(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
@@ -93,6 +99,8 @@ static void markNoalias(func::FuncOp kernel, ArrayRef<Value> inputs,
 
 /// A function of the unit, and a call of it in the unit's place.
 static void outline(Operation *unit, StringRef name) {
+  LDBG() << name << ": " << unit->getName() << " at " << unit->getLoc();
+  ++numKernels;
   auto module = unit->getParentOfType<ModuleOp>();
   llvm::SetVector<Value> used = findUsed(unit);
   SmallVector<Value> inputs = llvm::filter_to_vector(

@@ -9,6 +9,10 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "shoal/Conversion/Kernels/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-tile-transposes"
 
 using namespace mlir;
 
@@ -16,6 +20,8 @@ namespace shoal {
 #define GEN_PASS_DEF_TILETRANSPOSES
 #include "shoal/Conversion/Kernels/Passes.h.inc"
 } // namespace shoal
+
+ALWAYS_ENABLED_STATISTIC(numTiled, "Ops that run in tiles");
 
 /// A tile's edge: its lines stay in the first cache level until all of their
 /// elements have been used.
@@ -68,6 +74,8 @@ struct TileTransposes : shoal::impl::TileTransposesBase<TileTransposes> {
       options.setTileSizes(tiles);
       if (failed(linalg::tileLinalgOp(rewriter, op, options)))
         continue;
+      LDBG() << "tiles of " << kTile << " at " << op.getLoc();
+      ++numTiled;
       rewriter.eraseOp(op);
     }
   }

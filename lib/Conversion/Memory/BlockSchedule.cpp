@@ -161,6 +161,7 @@ SmallVector<unsigned> BlockSchedule::order(int64_t window) const {
 }
 
 void BlockSchedule::apply(ArrayRef<unsigned> order) {
+  assert(order.size() == nodes.size() && "every op has a place");
   Block *block = fence->getBlock();
   llvm::SmallPtrSet<Operation *, 32> placed;
   // Helpers that stand behind an earlier fence; those before it stay there.

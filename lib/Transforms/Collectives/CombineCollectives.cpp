@@ -7,14 +7,21 @@
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_COMBINECOLLECTIVES
 #include "shoal/Transforms/Collectives/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-combine-collectives"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numMessages, "Messages made of several");
+ALWAYS_ENABLED_STATISTIC(numCombined, "Collectives that went into them");
 
 namespace {
 
@@ -101,6 +108,10 @@ void BlockCombiner::moveUsersBehind(ArrayRef<Operation *> ops,
 }
 
 void BlockCombiner::combine(ArrayRef<Operation *> ops) {
+  LDBG() << ops.size() << " " << ops[0]->getName() << ", the last at "
+         << ops.back()->getLoc();
+  ++numMessages;
+  numCombined += ops.size();
   moveUsersBehind(ops, ops.back());
   for (auto [op, value] : llvm::zip_equal(ops, pack(ops))) {
     copyLayoutNote(op->getResult(0), value);

@@ -5,14 +5,20 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Interfaces/PartitionInterfaces.h"
 #include "shoal/Transforms/Collectives/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_HOISTCOLLECTIVES
 #include "shoal/Transforms/Collectives/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-hoist-collectives"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numHoisted, "Collectives taken out of loops");
 
 /// What comes to each argument and result of an op with regions.
 using Sources = RegionBranchInverseSuccessorMapping;
@@ -124,9 +130,16 @@ void LoopHoister::run() {
     for (auto op : region.getOps<spmd::CollectiveOpInterface>())
       if (op.communicates())
         collectives.push_back(op);
-    for (spmd::CollectiveOpInterface op : collectives)
-      if (canHoist(op))
-        hoist(op);
+    for (spmd::CollectiveOpInterface op : collectives) {
+      bool isInvariant = canHoist(op);
+      LDBG() << op->getName() << " at " << op->getLoc() << " in "
+             << loop->getName()
+             << (isInvariant ? " is done before it" : " stays in it");
+      if (!isInvariant)
+        continue;
+      ++numHoisted;
+      hoist(op);
+    }
   }
 }
 

@@ -4,6 +4,8 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "llvm/ADT/ScopedHashTable.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/RecyclingAllocator.h"
 
 namespace shoal {
@@ -11,8 +13,13 @@ namespace shoal {
 #include "shoal/Transforms/Collectives/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-merge-collectives"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numMerged, "Collectives merged with an equal one");
+ALWAYS_ENABLED_STATISTIC(numOps, "Other ops merged");
 
 namespace {
 
@@ -100,6 +107,11 @@ void mergeIn(Region &region, Known &known) {
         known.insert(&op, &op);
         continue;
       }
+      bool isCollective = isa<spmd::CollectiveOpInterface>(op);
+      if (isCollective)
+        LDBG() << op.getName() << " at " << op.getLoc() << " is the one at "
+               << same->getLoc();
+      ++(isCollective ? numMerged : numOps);
       mergeReasons(same, &op);
       op.replaceAllUsesWith(same);
       op.erase();

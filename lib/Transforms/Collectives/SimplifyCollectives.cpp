@@ -4,17 +4,26 @@
 #include "SimplifyPatterns.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
-#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Collectives/Uniformity.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_SIMPLIFYCOLLECTIVES
 #include "shoal/Transforms/Collectives/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-simplify-collectives"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numRewrites,
+                         "Rewrites of collectives that follow each other");
+ALWAYS_ENABLED_STATISTIC(numCancelled,
+                         "Gathers of slices of what all devices hold");
 
 namespace {
 
@@ -56,6 +65,9 @@ void cancelSliceAndGather(spmd::AllGatherOp gather,
       ArrayRef<int64_t>(split(shapeOf(slice.getInput()), *left,
                               meshOf(gather))) != shapeOf(gather.getResult()))
     return;
+  LDBG() << "all devices hold what is sliced at " << slice.getLoc()
+         << " and gathered again";
+  ++numCancelled;
   Value value = slice.getInput();
   OpBuilder builder(gather);
   if (!isEmpty(*left))
@@ -66,16 +78,24 @@ void cancelSliceAndGather(spmd::AllGatherOp gather,
   gather.replaceAllUsesWith(value);
 }
 
+/// Tells which patterns did something.
+struct RewriteListener : RewriterBase::Listener {
+  void notifyPatternEnd(const Pattern &pattern, LogicalResult status) override {
+    if (failed(status))
+      return;
+    LDBG() << pattern.getDebugName();
+    ++numRewrites;
+  }
+};
+
 struct SimplifyCollectives
     : shoal::impl::SimplifyCollectivesBase<SimplifyCollectives> {
   void runOnOperation() override {
-    FailureOr<Mesh> mesh = failure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(kSpmdAttr) || function.isDeclaration())
         continue;
-      if (failed(mesh) && failed(mesh = collectMesh(getOperation())))
-        return signalPassFailure();
-      if (failed(simplify(function, *mesh)))
+      const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+      if (!mesh || failed(simplify(function, *mesh)))
         return signalPassFailure();
     }
   }
@@ -89,7 +109,9 @@ struct SimplifyCollectives
     populateSlicePatterns(patterns);
     populateGatherPatterns(patterns);
     populatePairPatterns(patterns);
-    return applyPatternsGreedily(function, std::move(patterns));
+    RewriteListener listener;
+    return applyPatternsGreedily(function, std::move(patterns),
+                                 GreedyRewriteConfig().setListener(&listener));
   }
 };
 

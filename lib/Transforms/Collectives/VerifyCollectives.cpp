@@ -2,15 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Dialect/Shoal/IR/Axes.h"
-#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Collectives/Uniformity.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_VERIFYCOLLECTIVES
 #include "shoal/Transforms/Collectives/Passes.h.inc"
 } // namespace shoal
+
+#define DEBUG_TYPE "shoal-verify-collectives"
 
 using namespace mlir;
 using namespace shoal;
@@ -60,6 +63,9 @@ LogicalResult Verifier::verifyGroup(Operation *op, ArrayRef<Value> choosers,
                                     const AxisSet &group) const {
   for (Value chooser : choosers) {
     AxisSet common = uniformity.varyingAxes(chooser);
+    LDBG() << op->getName() << " at " << op->getLoc()
+           << ": a choice varies over " << print(common) << ", "
+           << collective->getName() << " spans " << print(group);
     common &= group;
     if (common.none())
       continue;
@@ -117,8 +123,8 @@ struct VerifyCollectives
         functions.push_back(function);
     if (functions.empty())
       return;
-    FailureOr<Mesh> mesh = collectMesh(getOperation());
-    if (failed(mesh))
+    const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+    if (!mesh)
       return signalPassFailure();
     for (func::FuncOp function : functions)
       if (failed(verify(function, *mesh)))

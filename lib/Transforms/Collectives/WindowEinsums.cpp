@@ -3,16 +3,23 @@
 
 #include "WindowedEinsum.h"
 #include "shoal/CostModel/ProgramCost.h"
-#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Collectives/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_WINDOWEINSUMS
 #include "shoal/Transforms/Collectives/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-window-einsums"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numLoops, "Loops made of einsums and a collective");
+ALWAYS_ENABLED_STATISTIC(numKept, "Values above the limit that stay");
 
 namespace {
 
@@ -20,11 +27,11 @@ struct WindowEinsums : shoal::impl::WindowEinsumsBase<WindowEinsums> {
   using WindowEinsumsBase::WindowEinsumsBase;
 
   void runOnOperation() override {
-    FailureOr<Mesh> mesh = failure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (!function->hasAttr(kSpmdAttr) || function.isDeclaration())
         continue;
-      if (failed(mesh) && failed(mesh = collectMesh(getOperation())))
+      const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+      if (!mesh)
         return signalPassFailure();
       window(function, *mesh);
     }
@@ -88,8 +95,13 @@ private:
     if (!obstacle && !overlap)
       if (int64_t held = window.heldBytes(); held >= candidate.bytes)
         obstacle = {"it would hold " + std::to_string(held) + " bytes"};
-    if (!obstacle)
+    ++(obstacle ? numKept : numLoops);
+    if (!obstacle) {
+      LDBG() << candidate.op->getName() << " at " << candidate.op->getLoc()
+             << ": a loop holds " << window.heldBytes() << " bytes instead of "
+             << candidate.bytes;
       return window.rewrite();
+    }
     InFlightDiagnostic remark = candidate.op->emitRemark()
                                 << "no loop instead of " << candidate.bytes
                                 << " bytes: " << obstacle->reason;

@@ -6,14 +6,20 @@
 #include "mlir/IR/PatternMatch.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Transforms/Import/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_DECOMPOSECOMPOSITES
 #include "shoal/Transforms/Import/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-decompose-composites"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numDecomposed, "Composites written out");
 
 namespace {
 
@@ -42,6 +48,8 @@ struct DecomposeComposites
     OpBuilder builder(&getContext(), &listener);
     while (!worklist.empty()) {
       CompositeOpInterface op = worklist.pop_back_val();
+      LDBG() << "writes out " << op->getName() << " at " << op->getLoc();
+      ++numDecomposed;
       builder.setInsertionPoint(op);
       op->replaceAllUsesWith(op.decompose(builder));
       op->erase();

@@ -7,14 +7,20 @@
 #include "shoal/Transforms/Import/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_FORMMANUALREGIONS
 #include "shoal/Transforms/Import/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-form-manual-regions"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numRegions, "Regions made of parts for one device");
 
 namespace {
 
@@ -151,6 +157,9 @@ private:
     FailureOr<Operation *> place = findPlace(part);
     if (failed(place) || failed(verifyMesh(part)))
       return failure();
+    LDBG() << part.ops.size() << " ops with " << part.entries.size()
+           << " values in and " << part.exits.size() << " out become a region";
+    ++numRegions;
     ManualComputationOp region = makeRegion(part, *place);
     OpBuilder builder = OpBuilder::atBlockBegin(&region.getBody().front());
     IRMapping mapping;

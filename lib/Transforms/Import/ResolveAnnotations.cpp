@@ -5,14 +5,21 @@
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/DeviceAssignment.h"
 #include "shoal/Transforms/Import/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_RESOLVEANNOTATIONS
 #include "shoal/Transforms/Import/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-resolve-annotations"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numResolved, "Annotations by GShard resolved");
+ALWAYS_ENABLED_STATISTIC(numMeshes, "Meshes made for their device orders");
 
 namespace {
 
@@ -71,6 +78,9 @@ private:
             .Case([&](ShardOp shard) { return resolveShard(shard); });
     if (failed(sharding))
       return failure();
+    LDBG() << op->getName() << " at " << op->getLoc() << " asks for "
+           << *sharding;
+    ++numResolved;
     OpBuilder builder(op);
     auto constraint = ShardingConstraintOp::create(
         builder, op->getLoc(), op->getResultTypes(), op->getOperand(0),
@@ -136,6 +146,8 @@ private:
                        MeshAttr::get(module.getContext(),
                                      meshOp.getMesh().getAxes(), devices));
     symbols.insert(made);
+    LDBG() << "no mesh has that device order; made @" << made.getSymName();
+    ++numMeshes;
     return symbolOf(made);
   }
 

@@ -7,14 +7,20 @@
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/DeviceAssignment.h"
 #include "shoal/Transforms/Import/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_UNIFYMESHES
 #include "shoal/Transforms/Import/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-unify-meshes"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numUnified, "Meshes written by the axes of the first");
 
 /// Axes as (sub-)axes of another mesh. Positions of both meshes count alike, so
 /// that an axis is a digit of the position, whatever it is called.
@@ -174,6 +180,10 @@ LogicalResult MeshRewriter::run(ModuleOp module) {
   });
   if (result.wasInterrupted())
     return failure();
+  LDBG() << "@" << symbol.getValue() << " is written by the axes of @"
+         << first.getSymName()
+         << (newSymbol == symbol ? ", in its own device order" : "");
+  ++numUnified;
   if (newSymbol != symbol)
     other.erase();
   else

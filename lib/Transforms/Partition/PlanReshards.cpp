@@ -2,18 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Dialect/Shoal/IR/Axes.h"
-#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardPlan.h"
 #include "shoal/Transforms/Partition/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_PLANRESHARDS
 #include "shoal/Transforms/Partition/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-plan-reshards"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numSteps, "Steps of reshards made");
+ALWAYS_ENABLED_STATISTIC(numShared, "Steps that an earlier reshard had made");
 
 /// The attribute's cases are those of StepKind, in its order.
 static ReshardStep toStepAttr(StepKind step) {
@@ -38,11 +45,15 @@ public:
     Mesh sourceMesh = inOrderOf(mesh, op.getSource(), op);
     Mesh targetMesh = inOrderOf(mesh, op.getTarget(), op);
     bool isReordered = sourceMesh.deviceIds != targetMesh.deviceIds;
+    LDBG() << why().getValue();
     for (const PlannedStep &step :
          planReshard(withManualDim(op.getType().getShape(), manual, mesh),
                      withManualDim(toSharding(op.getSource(), mesh), manual),
                      withManualDim(target, manual), sourceMesh,
                      isReordered ? &targetMesh : nullptr)) {
+      LDBG() << "  " << nameOf(step.step) << " -> "
+             << toString(step.result,
+                         step.inTargetOrder ? targetMesh : sourceMesh);
       FlatSymbolRefAttr symbol =
           (step.inTargetOrder ? op.getTarget() : op.getSource()).getMesh();
       ShardingAttr result =
@@ -73,6 +84,7 @@ private:
   void addStep(ReshardStep step, ShardingAttr result) {
     auto isSame = [&](ReshardOp other) { return other.getStep() == step; };
     Value made = findUser<ReshardOp>(result, isSame);
+    ++(made ? numShared : numSteps);
     if (!made)
       made = mark(ReshardOp::create(
                       builder, op.getLoc(), value.getType(), value, at, result,
@@ -88,6 +100,7 @@ private:
       return;
     auto isSame = [&](ReshapeOp other) { return other.getType() == type; };
     Value made = findUser<ReshapeOp>(result, isSame);
+    ++(made ? numShared : numSteps);
     if (!made)
       made = mark(ReshapeOp::create(builder, op.getLoc(), type, value), result);
     value = made;
@@ -132,6 +145,7 @@ private:
 
 struct PlanReshards : shoal::impl::PlanReshardsBase<PlanReshards> {
   void runOnOperation() override {
+    markAnalysesPreserved<MeshAnalysis>();
     SmallVector<ReshardOp> reshards;
     getOperation().walk([&](ReshardOp op) {
       if (!op.getStep())
@@ -139,8 +153,8 @@ struct PlanReshards : shoal::impl::PlanReshardsBase<PlanReshards> {
     });
     if (reshards.empty())
       return;
-    FailureOr<Mesh> mesh = collectMesh(getOperation());
-    if (failed(mesh))
+    const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+    if (!mesh)
       return signalPassFailure();
     for (ReshardOp op : reshards)
       ChainBuilder(op, *mesh).build();

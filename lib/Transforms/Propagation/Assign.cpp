@@ -4,16 +4,26 @@
 #include "CheckReplication.h"
 #include "Writer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
-#include "shoal/Sharding/Propagation.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_ASSIGN
 #include "shoal/Transforms/Propagation/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-assign"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numReshards, "Reshards inserted");
+ALWAYS_ENABLED_STATISTIC(numReshardedUses,
+                         "Operands that read a resharded value");
+ALWAYS_ENABLED_STATISTIC(numCopies, "Copies of ops without operands kept");
 
 namespace {
 
@@ -103,6 +113,7 @@ void FreeOpCopies::merge() {
         if (op->getAttr(kShardingsAttr) == entry.first &&
             op->isBeforeInBlock(entry.second))
           entry.second = op;
+    numCopies += kept.size() - 1;
     for (Operation *op : copies) {
       Operation *same = kept[op->getAttr(kShardingsAttr)];
       if (same == op)
@@ -132,8 +143,7 @@ void Applier::numberOps() {
 
 void Applier::writeShardings() {
   func::FuncOp function = extracted.function;
-  Hints hints = propagateHints(extracted.problem);
-  ShardingWriter writer(extracted, hints);
+  ShardingWriter writer(extracted, assignment.hints);
   for (auto [op, graphOp] : llvm::enumerate(extracted.problem.ops)) {
     for (unsigned value : graphOp.results) {
       const ValueVersion &made = assignment.values[value].front();
@@ -187,6 +197,13 @@ void Applier::insertReshards(unsigned value) {
     OpOperand *user = extracted.ops[use.op].operands[use.operand];
     builder.setInsertionPoint(use.before);
     ShardingAttr target = attrOf(versions[version], value);
+    LDBG() << "reshards "
+           << toString(versions[parent].sharding, extracted.problem.mesh)
+           << " -> "
+           << toString(versions[version].sharding, extracted.problem.mesh)
+           << llvm::format(", %.0f bytes, for ", versions[version].bytes)
+           << extracted.describeUse(use.op, use.operand);
+    ++numReshards;
     auto reshard = ReshardOp::create(
         builder, user->getOwner()->getLoc(), made[0].getType(), made[parent],
         attrOf(versions[parent], value), target, /*step=*/nullptr,
@@ -194,9 +211,11 @@ void Applier::insertReshards(unsigned value) {
     reshard->setAttr(kShardingsAttr, builder.getArrayAttr({target}));
     made.push_back(reshard);
   }
-  for (auto [op, operand] : uses[value])
-    extracted.ops[op].operands[operand]->set(
-        made[assignment.uses[op][operand]]);
+  for (auto [op, operand] : uses[value]) {
+    unsigned version = assignment.uses[op][operand];
+    numReshardedUses += version > 0;
+    extracted.ops[op].operands[operand]->set(made[version]);
+  }
 }
 
 namespace {
@@ -205,8 +224,9 @@ struct Assign : shoal::impl::AssignBase<Assign> {
   using AssignBase::AssignBase;
 
   void runOnOperation() override {
-    FailureOr<Mesh> mesh = collectMesh(getOperation());
-    if (failed(mesh))
+    markAnalysesPreserved<MeshAnalysis>();
+    const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+    if (!mesh)
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isGlobalProgram(function) && failed(assign(function, *mesh)))
@@ -218,7 +238,12 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     FailureOr<ExtractedProblem> extracted = extractProblem(function, mesh);
     if (failed(extracted))
       return failure();
+    LDBG() << "@" << function.getSymName() << ": "
+           << extracted->problem.ops.size() << " ops, "
+           << extracted->values.size() << " values";
     Assignment assignment = assignShardings(extracted->problem, getOptions());
+    LDBG() << llvm::format("costs %.0f, of which %.0f bytes sent",
+                           assignment.cost.total(), assignment.cost.bytes());
     if (failed(checkReplication(
             *extracted, assignment,
             {maxReplicatedBytes, ArrayRef<std::string>(allowReplicated)})))

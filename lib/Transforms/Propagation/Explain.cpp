@@ -3,6 +3,7 @@
 
 #include "Extract.h"
 #include "mlir/IR/AsmState.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
@@ -244,23 +245,17 @@ void Explainer::run() {
   os << llvm::format("  reshards send %.0f bytes per device\n", total);
 }
 
-LogicalResult shoal::explainShardings(ModuleOp module, raw_ostream &os) {
-  FailureOr<Mesh> mesh = collectMesh(module);
-  if (failed(mesh))
-    return failure();
-  for (auto function : module.getOps<func::FuncOp>())
-    if (isGlobalProgram(function))
-      Explainer(function, *mesh, os).run();
-  return success();
-}
-
 namespace {
 
 struct Explain : shoal::impl::ExplainBase<Explain> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    if (failed(explainShardings(getOperation(), llvm::errs())))
-      signalPassFailure();
+    const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+    if (!mesh)
+      return signalPassFailure();
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (isGlobalProgram(function))
+        Explainer(function, *mesh, llvm::errs()).run();
   }
 };
 

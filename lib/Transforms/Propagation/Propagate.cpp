@@ -2,13 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Writer.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Sharding/Propagation.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_PROPAGATE
 #include "shoal/Transforms/Propagation/Passes.h.inc"
 } // namespace shoal
+
+#define DEBUG_TYPE "shoal-propagate"
 
 using namespace mlir;
 using namespace shoal;
@@ -21,8 +25,11 @@ static LogicalResult propagate(func::FuncOp function, const Mesh &mesh) {
   Hints hints = propagateHints(extracted->problem);
   ShardingWriter writer(*extracted, hints);
   for (const AssignmentProblem::Op &op : extracted->problem.ops)
-    for (unsigned value : op.results)
-      writer.add(value, hints.sharding(value), op.deviceOrder);
+    for (unsigned value : op.results) {
+      Sharding sharding = hints.sharding(value);
+      LDBG() << op.label << ": " << toString(sharding, mesh);
+      writer.add(value, sharding, op.deviceOrder);
+    }
   writer.writeResults();
   function->setAttr(kArgumentHintsAttr,
                     builder.getArrayAttr(writer.getArguments().shardings));
@@ -35,8 +42,9 @@ namespace {
 
 struct Propagate : shoal::impl::PropagateBase<Propagate> {
   void runOnOperation() override {
-    FailureOr<Mesh> mesh = collectMesh(getOperation());
-    if (failed(mesh))
+    markAnalysesPreserved<MeshAnalysis>();
+    const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+    if (!mesh)
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (isGlobalProgram(function) && failed(propagate(function, *mesh)))

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Extract.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 
 namespace shoal {
@@ -285,8 +286,8 @@ namespace {
 struct VerifyAssignment : shoal::impl::VerifyAssignmentBase<VerifyAssignment> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    FailureOr<Mesh> mesh = collectMesh(getOperation());
-    if (failed(mesh))
+    const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+    if (!mesh)
       return signalPassFailure();
     Verifier verifier(*mesh);
     for (auto function : getOperation().getOps<func::FuncOp>())

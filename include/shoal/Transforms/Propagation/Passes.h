@@ -17,12 +17,6 @@ namespace shoal {
 #define GEN_PASS_REGISTRATION
 #include "shoal/Transforms/Propagation/Passes.h.inc"
 
-/// Writes for each value of the module's functions a line with its sharding
-/// and where that came from, and for each reshard its bytes and why it is
-/// there. What --shoal-explain prints.
-mlir::LogicalResult explainShardings(mlir::ModuleOp module,
-                                     mlir::raw_ostream &os);
-
 } // namespace shoal
 
 #endif // SHOAL_TRANSFORMS_PROPAGATION_PASSES_H

@@ -6,18 +6,25 @@
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
-#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "shoal/Transforms/Partition/Passes.h"
+#include "llvm/ADT/Statistic.h"
+#include "llvm/Support/DebugLog.h"
 
 namespace shoal {
 #define GEN_PASS_DEF_LOCALIZE
 #include "shoal/Transforms/Partition/Passes.h.inc"
 } // namespace shoal
 
+#define DEBUG_TYPE "shoal-localize"
+
 using namespace mlir;
 using namespace shoal;
+
+ALWAYS_ENABLED_STATISTIC(numModels, "Ops localised by a model of theirs");
+ALWAYS_ENABLED_STATISTIC(numCloned, "Ops cloned on local types");
 
 namespace {
 
@@ -109,7 +116,11 @@ private:
     Localizer localizer(builder, mesh, symbol, op, operands, operandShardings,
                         resultShardings);
     SmallVector<Value> results;
-    if (auto interface = dyn_cast<LocalizeOpInterface>(op)) {
+    auto interface = dyn_cast<LocalizeOpInterface>(op);
+    LDBG() << op->getName() << " at " << op->getLoc()
+           << (interface ? " by its model" : " is cloned");
+    ++(interface ? numModels : numCloned);
+    if (interface) {
       if (failed(interface.localize(localizer, results)))
         return failure();
     } else {
@@ -288,8 +299,8 @@ void recordGlobalFlops(func::FuncOp function) {
 
 struct Localize : shoal::impl::LocalizeBase<Localize> {
   void runOnOperation() override {
-    FailureOr<Mesh> mesh = collectMesh(getOperation());
-    if (failed(mesh))
+    const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+    if (!mesh)
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>()) {
       if (function.isDeclaration() || function->hasAttr(kSpmdAttr))
