@@ -9,10 +9,14 @@ without defining it, MESH stands in front of it.
 
 Of two blocks with a line "becomes" between them the second must be what the
 pass of that description makes of the first. Such a block may leave parts out,
-with "..." in their place; then what it shows must occur in this order.
+with "..." in their place; then what it shows must occur in this order. A ```text
+block behind "prints" is what the pass prints for the block before it, one behind
+"is an error" what it says when it fails, each with parts left out.
 
-Usage: check-doc-examples.py --shoal-opt PATH FILE...
-Exit code 1 where an example is wrong, or where there is none at all.
+Every pass must have an example of what it does.
+
+Usage: check-doc-examples.py --shoal-opt PATH FILE-OR-FOLDER...
+Exit code 1 where an example is wrong or missing, or where there is none at all.
 """
 
 import argparse
@@ -26,8 +30,9 @@ from dataclasses import dataclass
 
 MESH = 'shoal.mesh @mesh = <["x" = 2, "y" = 4, "data" = 2, "expert" = 8]>\n'
 
-BLOCK = re.compile(r"^( *)```mlir\n(.*?)^ *```$", re.M | re.S)
+BLOCK = re.compile(r"^( *)```(mlir|text)\n(.*?)^ *```$", re.M | re.S)
 PASS = re.compile(r'Pass<"([a-z0-9-]+)"')
+LINK = re.compile(r"(becomes|prints|is an error)\b[^.]*$")
 VALUE = re.compile(r"%[A-Za-z0-9_]+")
 REGION = re.compile(r"\{\s*\^.*?\n\s*\}", re.S)
 
@@ -38,6 +43,7 @@ class Example:
     line: int
     text: str
     makes: str = ""  # the pass that makes this of the example before it
+    link: str = ""  # how: it becomes this, prints this, or is this error
 
 
 def find_examples(path):
@@ -45,10 +51,12 @@ def find_examples(path):
     examples, last_end = [], 0
     for block in BLOCK.finditer(text):
         line = text.count("\n", 0, block.start()) + 2
-        example = Example(path, line, textwrap.dedent(block.group(2)))
-        if re.match(r"becomes\b[^.]*$", text[last_end : block.start()].strip()):
+        example = Example(path, line, textwrap.dedent(block.group(3)))
+        if link := LINK.match(text[last_end : block.start()].strip()):
             example.makes = PASS.findall(text[: block.start()])[-1]
-        examples.append(example)
+            example.link = link.group(1)
+        if block.group(2) == "mlir" or example.link:
+            examples.append(example)
         last_end = block.end()
     return examples
 
@@ -95,22 +103,31 @@ def infer_arguments(text):
 
 def complete(text):
     """The block as a module."""
-    if "func.func" not in text and "%" in text:
+    if not re.search(r"\w\.func\b", text) and "%" in text:
         arguments = ", ".join(f"{name}: {kind}" for name, kind in infer_arguments(text).items())
         text = f"func.func @example({arguments}) {{\n{text}\nreturn\n}}\n"
     needs_mesh = "@mesh" in text and "shoal.mesh @mesh" not in text
     return (MESH if needs_mesh else "") + text
 
 
+def passes_without_example(path, examples):
+    """A line for each pass of the file that no example shows."""
+    text, shown = path.read_text(), {example.makes for example in examples}
+    for match in PASS.finditer(text):
+        if match.group(1) not in shown:
+            line = text.count("\n", 0, match.start()) + 1
+            yield f"{path}:{line}: --{match.group(1)} has no example"
+
+
 def run(shoal_opt, text, *flags):
-    """What shoal-opt prints, and its error if it fails. Locations say f.mlir."""
+    """What shoal-opt writes and prints, and whether it fails. Locations say f.mlir."""
     with tempfile.TemporaryDirectory() as folder:
         pathlib.Path(folder, "f.mlir").write_text(text)
         done = subprocess.run(
             [shoal_opt, *flags, "f.mlir"],
             cwd=folder, capture_output=True, text=True, timeout=60, check=False,
         )
-    return done.stdout, done.stderr.strip() if done.returncode else ""
+    return done.stdout, done.stderr.strip(), done.returncode != 0
 
 
 def normalize(text):
@@ -130,18 +147,29 @@ def shows(excerpt, text):
 
 
 def check(shoal_opt, example, before):
-    made = error = ""
+    """What is wrong with the example; nothing where it is right."""
+    made, error, printed = "", "", example.text
+    failed = matches = False
     if example.makes:
-        made, error = run(shoal_opt, complete(before.text), f"--{example.makes}")
-    if "..." in example.text:
-        matches = shows(example.text, made)
-        printed = example.text
-    elif not error:
-        printed, error = run(shoal_opt, complete(example.text))
-        matches = not example.makes or made == printed
-    if error or matches:
+        made, error, failed = run(shoal_opt, complete(before.text), f"--{example.makes}")
+    if example.link in ("prints", "is an error"):
+        matches = shows(printed, error) and failed == (example.link == "is an error")
+        made, error = error, ""
+    elif "..." in example.text:
+        matches = not failed and shows(example.text, made)
+    elif not failed:
+        printed, error, failed = run(shoal_opt, complete(example.text))
+        matches = not failed and (not example.makes or made == printed)
+    if matches:
+        return ""
+    if failed and error:
         return error
     return f"--{example.makes} makes of the example before it\n{made}and not\n{printed}"
+
+
+def find_files(paths):
+    for path in paths:
+        yield from sorted(path.rglob("*.td")) if path.is_dir() else [path]
 
 
 def main():
@@ -151,14 +179,18 @@ def main():
     options = parser.parse_args()
 
     count = failures = 0
-    for path in options.files:
-        before = None
-        for example in find_examples(path):
+    for path in find_files(options.files):
+        before, examples = None, find_examples(path)
+        for missing in passes_without_example(path, examples):
+            failures += 1
+            print(missing)
+        for example in examples:
             count += 1
             if error := check(options.shoal_opt.resolve(), example, before):
                 failures += 1
                 print(f"{example.file}:{example.line}: {error}")
-            before = example
+            if example.link in ("", "becomes"):
+                before = example
     print(f"{count} examples, {failures} failed")
     return 1 if failures or not count else 0
 

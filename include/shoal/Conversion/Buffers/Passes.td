@@ -18,6 +18,25 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
     its result over it, as does the last reader of a donated argument for the
     result that goes there. Arguments are marked read-only, but for those that
     are donated: no op may write into an input.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %0 = tensor.empty() : tensor<8xf32>
+      %1 = linalg.exp ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %2 = linalg.abs ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      return %1, %2 : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<8xf32> {bufferization.writable = false}) -> (tensor<8xf32>, tensor<8xf32>) {
+      %0 = tensor.empty() : tensor<8xf32>
+      %1 = tensor.empty() : tensor<8xf32>
+      %2 = linalg.exp ins(%x : tensor<8xf32>) outs(%1 : tensor<8xf32>) -> tensor<8xf32>
+      %3 = linalg.abs ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      return %2, %3 : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect",
                            "::mlir::bufferization::BufferizationDialect"];
@@ -34,6 +53,21 @@ def ResultsToOutParams : Pass<"shoal-results-to-out-params", "::mlir::func::Func
     that is the argument, or is made there if nothing touches the argument any
     more when the result's buffer begins; its new argument is then not written,
     and `shoal.donors` keeps the number. All others become -1.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>) -> memref<8xf32> {
+      %0 = memref.alloc() : memref<8xf32>
+      linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32>)
+      return %0 : memref<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+      linalg.exp ins(%x : memref<8xf32>) outs(%y : memref<8xf32>)
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }

@@ -16,6 +16,35 @@ def FuseFills : Pass<"shoal-fuse-fills", "::mlir::func::FuncOp"> {
     and `shoal.initial` on the reduction says what it begins with, for each
     result a constant or unit: a launch and a trip through memory less. For
     `--shoal-map-kernels`, which knows the attribute.
+
+    ```mlir
+    func.func @f(%x: memref<8x4xf32>, %s: memref<8xf32>) {
+      %zero = arith.constant 0.0 : f32
+      linalg.fill ins(%zero : f32) outs(%s : memref<8xf32>)
+      linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>],
+                      iterator_types = ["parallel", "reduction"]}
+          ins(%x : memref<8x4xf32>) outs(%s : memref<8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %sum = arith.addf %in, %out : f32
+        linalg.yield %sum : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<8x4xf32>, %s: memref<8xf32>) {
+      %zero = arith.constant 0.0 : f32
+      linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>],
+                      iterator_types = ["parallel", "reduction"]}
+          ins(%x : memref<8x4xf32>) outs(%s : memref<8xf32>) attrs = {shoal.initial = [0.0 : f32]} {
+      ^bb0(%in: f32, %out: f32):
+        %sum = arith.addf %in, %out : f32
+        linalg.yield %sum : f32
+      }
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }

@@ -24,6 +24,39 @@ def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
 
     The softmax of a row is then three loops: the maximum; exponential and sum;
     the quotient.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = tensor.empty() : tensor<8xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %e = math.exp %in : f32
+        linalg.yield %e : f32
+      } -> tensor<8xf32>
+      %2 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%1 : tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %n = arith.negf %in : f32
+        linalg.yield %n : f32
+      } -> tensor<8xf32>
+      return %2 : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = tensor.empty() : tensor<8xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %e = math.exp %in : f32
+        %n = arith.negf %e : f32
+        linalg.yield %n : f32
+      } -> tensor<8xf32>
+      return %1 : tensor<8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }

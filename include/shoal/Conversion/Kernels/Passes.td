@@ -16,6 +16,24 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
     Two views of one buffer, of which one is written, are not marked. Strided
     copies become kernels, too; dense ones stay `memref.copy`. The ops of an
     `rt.kernel` become one function.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+      linalg.exp ins(%x : memref<8xf32>) outs(%y : memref<8xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+      call @f_kernel_0(%x, %y) : (memref<8xf32>, memref<8xf32>) -> ()
+      return
+    }
+    func.func private @f_kernel_0(%x: memref<8xf32> {llvm.noalias, llvm.readonly}, %y: memref<8xf32> {llvm.noalias}) {
+      linalg.exp ins(%x : memref<8xf32>) outs(%y : memref<8xf32>)
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
 }
@@ -26,6 +44,28 @@ def TileTransposes : Pass<"shoal-tile-transposes", "::mlir::func::FuncOp"> {
     Assumes linalg on memrefs. Where an operand of an elementwise op is
     contiguous along another loop than the innermost one, both loops are tiled
     by 16. Reductions stay as they are.
+
+    ```mlir
+    func.func @f(%x: memref<64x32xf32>, %y: memref<32x64xf32>) {
+      linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+                      iterator_types = ["parallel", "parallel"]}
+          ins(%x : memref<64x32xf32>) outs(%y : memref<32x64xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+    scf.for %i = %c0 to %c32 step %c16 {
+      scf.for %j = %c0 to %c64 step %c16 {
+        %0 = memref.subview %x[%j, %i] [16, 16] [1, 1] : memref<64x32xf32> to memref<16x16xf32, strided<[32, 1], offset: ?>>
+        %1 = memref.subview %y[%i, %j] [16, 16] [1, 1] : memref<32x64xf32> to memref<16x16xf32, strided<[64, 1], offset: ?>>
+        linalg.generic ... ins(%0 : memref<16x16xf32, strided<[32, 1], offset: ?>>) outs(%1 : memref<16x16xf32, strided<[64, 1], offset: ?>>) {
+    ...
+    ```
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];

@@ -65,6 +65,24 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
     collective reads keeps its place until the first op that must wait for it,
     where the arena does not grow by more than a sixteenth of what the device
     holds; no op in between then waits because it would write there.
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+      %0 = memref.alloc() : memref<8xf32>
+      linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32>)
+      linalg.abs ins(%0 : memref<8xf32>) outs(%y : memref<8xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>, %arena: memref<64xi8>) attributes {shoal.arena_bytes = 64 : i64, ...
+      %c0 = arith.constant 0 : index
+      %0 = memref.view %arena[%c0][] : memref<64xi8> to memref<8xf32>
+      linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32>)
+      linalg.abs ins(%0 : memref<8xf32>) outs(%y : memref<8xf32>)
+      return
+    ```
   }];
   let options = [
     Option<"background", "background", "bool", /*default=*/"false",

@@ -13,6 +13,22 @@ def ExpandMath : Pass<"shoal-expand-math"> {
   let description = [{
     `math.isinf`, `math.clampf` and `math.ipowi` on scalars become `arith`; a
     power becomes a loop over the bits of its exponent.
+
+    ```mlir
+    func.func @f(%x: f32) -> i1 {
+      %y = math.isinf %x : f32
+      return %y : i1
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: f32) -> i1 {
+      %infinity = arith.constant 0x7F800000 : f32
+      %size = math.absf %x : f32
+      %y = arith.cmpf oeq, %size, %infinity : f32
+      return %y : i1
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::scf::SCFDialect"];
@@ -25,6 +41,25 @@ def ApproximateMath : Pass<"shoal-approximate-math"> {
     f32) become polynomials, which vectorize and have a relative error below
     3e-7. log and log2 take denormal numbers for the smallest normal one. Other
     functions, and all of f64, are left to the math library.
+
+    ```mlir
+    func.func @f(%x: f32) -> f32 {
+      %y = math.tanh %x : f32
+      return %y : f32
+    }
+    ```
+    becomes a quotient of two polynomials of what lies in [-8, 8]:
+    ```mlir
+    func.func @f(%x: f32) -> f32 {
+      ...
+      %1 = arith.cmpf ult, %x, %most : f32
+      %2 = arith.select %1, %x, %most : f32
+      ...
+      %p = math.fma ...
+      %q = math.fma ...
+      %y = arith.divf %p, %q : f32
+      ...
+    ```
   }];
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
                            "::mlir::vector::VectorDialect"];
@@ -40,6 +75,24 @@ def ExpandNarrowFloats : Pass<"shoal-expand-narrow-floats"> {
     library may lack them), and those of f8E4M3FN and f8E5M2 do (LLVM has no
     such types); those from f64 have a single rounding. What is too large for
     f8E4M3FN becomes NaN.
+
+    ```mlir
+    func.func @f(%x: bf16) -> f32 {
+      %y = arith.extf %x : bf16 to f32
+      return %y : f32
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: bf16) -> f32 {
+      %sixteen = arith.constant 16 : i32
+      %0 = arith.bitcast %x : bf16 to i16
+      %1 = arith.extui %0 : i16 to i32
+      %2 = arith.shli %1, %sixteen : i32
+      %y = arith.bitcast %2 : i32 to f32
+      return %y : f32
+    }
+    ```
   }];
   let options = [
     Option<"keepConversions", "keep-conversions", "bool", /*default=*/"false",

@@ -14,6 +14,23 @@ def LowerRuntimeCalls : Pass<"shoal-lower-runtime-calls", "::mlir::ModuleOp"> {
     `rt.call "name" desc ins(..) outs(..)` becomes `llvm.call @shoal_rt_name`
     with the address of a constant array that holds `desc`, then the buffers'
     addresses; `rt.wait` and `rt.read_scalar` become calls as well.
+
+    ```mlir
+    func.func @f() {
+      rt.wait 0
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.mlir.global internal constant @shoal_desc_0(dense<0> : tensor<1xi64>) {addr_space = 0 : i32} : !llvm.array<1 x i64>
+    llvm.func @shoal_rt_wait(!llvm.ptr)
+    func.func @f() {
+      %0 = llvm.mlir.addressof @shoal_desc_0 : !llvm.ptr
+      llvm.call @shoal_rt_wait(%0) : (!llvm.ptr) -> ()
+      return
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect"];
@@ -25,6 +42,20 @@ def StoreBF16AsI16 : Pass<"shoal-store-bf16-as-i16", "::mlir::ModuleOp"> {
     Assumes LLVM's dialect, in which no arithmetic on bf16 is left. A back end
     without bf16 would move even a plain `select` through f32 and call a
     support function that older compilers' libraries lack.
+
+    ```mlir
+    llvm.func @f(%x: !llvm.ptr) -> bf16 {
+      %y = llvm.load %x : !llvm.ptr -> bf16
+      llvm.return %y : bf16
+    }
+    ```
+    becomes
+    ```mlir
+    llvm.func @f(%x: !llvm.ptr) -> i16 {
+      %y = llvm.load %x : !llvm.ptr -> i16
+      llvm.return %y : i16
+    }
+    ```
   }];
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }

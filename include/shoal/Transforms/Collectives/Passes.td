@@ -15,12 +15,20 @@ def MergeCollectives : Pass<"shoal-merge-collectives", "::mlir::func::FuncOp"> {
     first. Assumes per-device functions; leaves others as they are.
 
     ```mlir
-    %0 = spmd.all_gather @mesh [{"x"} ] %a {why = "b"} : tensor<2xf32> -> tensor<8xf32>
-    %1 = spmd.all_gather @mesh [{"x"} ] %a {why = "c"} : tensor<2xf32> -> tensor<8xf32>
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%a: tensor<2xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {shoal.spmd} {
+      %0 = spmd.all_gather @mesh [{"x"} ] %a {why = "b"} : tensor<2xf32> -> tensor<8xf32>
+      %1 = spmd.all_gather @mesh [{"x"} ] %a {why = "c"} : tensor<2xf32> -> tensor<8xf32>
+      return %0, %1 : tensor<8xf32>, tensor<8xf32>
+    }
     ```
     becomes
     ```mlir
-    %0 = spmd.all_gather @mesh [{"x"} ] %a {why = "b; c"} : tensor<2xf32> -> tensor<8xf32>
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%a: tensor<2xf32>) -> (tensor<8xf32>, tensor<8xf32>) attributes {shoal.spmd} {
+      %0 = spmd.all_gather @mesh [{"x"} ] %a {why = "b; c"} : tensor<2xf32> -> tensor<8xf32>
+      return %0, %0 : tensor<8xf32>, tensor<8xf32>
+    }
     ```
   }];
 }
@@ -47,6 +55,23 @@ def SimplifyCollectives : Pass<"shoal-simplify-collectives", "::mlir::ModuleOp">
     first op of a pair stays where others need its result, and then only
     rewrites that leave nothing to send behind happen. That a value is the same
     on all devices is proved by the analysis of `--shoal-verify-collectives`.
+
+    ```mlir
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%a: tensor<8x16xf32>) -> tensor<8x4xf32> attributes {shoal.spmd} {
+      %0 = spmd.all_reduce sum @mesh {"x"} %a : tensor<8x16xf32>
+      %1 = spmd.all_slice @mesh [{}, {"x"} ] %0 : tensor<8x16xf32> -> tensor<8x4xf32>
+      return %1 : tensor<8x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%a: tensor<8x16xf32>) -> tensor<8x4xf32> attributes {shoal.spmd} {
+      %0 = spmd.reduce_scatter sum @mesh [{}, {"x"} ] %a : tensor<8x16xf32> -> tensor<8x4xf32>
+      return %0 : tensor<8x4xf32>
+    }
+    ```
   }];
 }
 
@@ -59,6 +84,34 @@ def HoistCollectives : Pass<"shoal-hoist-collectives", "::mlir::func::FuncOp"> {
     Loops are the ops of `RegionBranchOpInterface` or `JoinOpInterface` whose
     regions may run again.
     Collectives in a branch inside of the body stay: they may never run.
+
+    ```mlir
+    shoal.mesh @mesh = <["x" = 2]>
+    func.func @f(%w: tensor<2xf32>, %t: tensor<4xf32>, %n: index) -> tensor<4xf32> attributes {shoal.spmd} {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %0 = scf.for %i = %zero to %n step %one iter_args(%y = %t) -> (tensor<4xf32>) {
+        %1 = spmd.all_gather @mesh [{"x"} ] %w : tensor<2xf32> -> tensor<4xf32>
+        %2 = arith.addf %y, %1 : tensor<4xf32>
+        scf.yield %2 : tensor<4xf32>
+      }
+      return %0 : tensor<4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    shoal.mesh @mesh = <["x" = 2]>
+    func.func @f(%w: tensor<2xf32>, %t: tensor<4xf32>, %n: index) -> tensor<4xf32> attributes {shoal.spmd} {
+      %zero = arith.constant 0 : index
+      %one = arith.constant 1 : index
+      %0 = spmd.all_gather @mesh [{"x"} ] %w : tensor<2xf32> -> tensor<4xf32>
+      %1 = scf.for %i = %zero to %n step %one iter_args(%y = %t) -> (tensor<4xf32>) {
+        %2 = arith.addf %y, %0 : tensor<4xf32>
+        scf.yield %2 : tensor<4xf32>
+      }
+      return %1 : tensor<4xf32>
+    }
+    ```
   }];
 }
 
@@ -83,24 +136,30 @@ def WindowEinsums : Pass<"shoal-window-einsums", "::mlir::ModuleOp"> {
     two devices need no loop.
 
     ```mlir
-    %0 = spmd.all_gather @mesh [{"x"}, {} ] %x {why = "operand 0"} : tensor<64x32xf32> -> tensor<256x32xf32>
-    %1 = shoal.einsum "BK,KN->BN" %0, %w : (tensor<256x32xf32>, tensor<32x8xf32>) -> tensor<256x8xf32>
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%x: tensor<64x32xf32>, %w: tensor<32x8xf32>) -> tensor<256x8xf32> attributes {shoal.spmd} {
+      %0 = spmd.all_gather @mesh [{"x"}, {} ] %x {why = "operand 0"} : tensor<64x32xf32> -> tensor<256x32xf32>
+      %1 = shoal.einsum "BK,KN->BN" %0, %w : (tensor<256x32xf32>, tensor<32x8xf32>) -> tensor<256x8xf32>
+      return %1 : tensor<256x8xf32>
+    }
     ```
     becomes
     ```mlir
-    %5:3 = shoal.while (%i = %zero, %block = %x, %y = %zeros) : tensor<i64>, tensor<64x32xf32>, tensor<256x8xf32> cond {
-      %6 = arith.cmpi slt, %i, %three : tensor<i64>
-      shoal.yield %6 : tensor<i1>
-    } do {
-      %7 = spmd.collective_permute @mesh {"x"} -> @mesh {"x"} %block {shift = 1 : i64, why = "operand 0"} : tensor<64x32xf32>
-      %8 = arith.subi %furthest, %i : tensor<i64>
-      %9 = arith.remsi %8, %four : tensor<i64>
-      %10 = shoal.einsum "BK,KN->BN" %block, %w : (tensor<64x32xf32>, tensor<32x8xf32>) -> tensor<64x8xf32>
-      %11 = arith.muli %9, %rows : tensor<i64>
-      %12 = shoal.dynamic_update_slice %y, %10 [%11, %zero] : (tensor<256x8xf32>, tensor<64x8xf32>, tensor<i64>, tensor<i64>) -> tensor<256x8xf32>
-      %13 = arith.addi %i, %one : tensor<i64>
-      shoal.yield %13, %7, %12 : tensor<i64>, tensor<64x32xf32>, tensor<256x8xf32>
-    }
+    ...
+      %2:3 = shoal.while (%i = %zero, %block = %x, %y = %zeros) : tensor<i64>, tensor<64x32xf32>, tensor<256x8xf32> cond {
+        %three = arith.constant dense<3> : tensor<i64>
+        %more = arith.cmpi slt, %i, %three : tensor<i64>
+        shoal.yield %more : tensor<i1>
+      } do {
+        %next = spmd.collective_permute @mesh {"x"} -> @mesh {"x"} %block {shift = 1 : i64, why = "operand 0"} : tensor<64x32xf32>
+        ...
+        %rows = shoal.einsum "BK,KN->BN" %block, %w : (tensor<64x32xf32>, tensor<32x8xf32>) -> tensor<64x8xf32>
+        ...
+        %sum = shoal.dynamic_update_slice %y, %rows[%row, %zero] : (tensor<256x8xf32>, tensor<64x8xf32>, tensor<i64>, tensor<i64>) -> tensor<256x8xf32>
+        ...
+        shoal.yield %plus, %next, %sum : tensor<i64>, tensor<64x32xf32>, tensor<256x8xf32>
+      }
+    ...
     ```
     and the einsum of the last block.
 
@@ -143,15 +202,21 @@ def CombineCollectives : Pass<"shoal-combine-collectives", "::mlir::func::FuncOp
     the outcome a function of the program and rules out cycles.
 
     ```mlir
-    %0 = spmd.all_reduce sum @mesh {"x"} %a : tensor<f32>
-    %1 = spmd.all_reduce sum @mesh {"x"} %b : tensor<3xf32>
+    shoal.mesh @mesh = <["x" = 2]>
+    func.func @f(%a: tensor<f32>, %b: tensor<3xf32>) -> (tensor<f32>, tensor<3xf32>) attributes {shoal.spmd} {
+      %0 = spmd.all_reduce sum @mesh {"x"} %a : tensor<f32>
+      %1 = spmd.all_reduce sum @mesh {"x"} %b : tensor<3xf32>
+      return %0, %1 : tensor<f32>, tensor<3xf32>
+    }
     ```
     becomes
     ```mlir
-    %2 = shoal.reshape %a : tensor<f32> -> tensor<1x1xf32>
-    %3 = shoal.reshape %b : tensor<3xf32> -> tensor<1x3xf32>
-    %4 = shoal.concatenate %2, %3 dim = 1 : (tensor<1x1xf32>, tensor<1x3xf32>) -> tensor<1x4xf32>
-    %5 = spmd.all_reduce sum @mesh {"x"} %4 {why = "2 combined"} : tensor<1x4xf32>
+    ...
+      %0 = shoal.reshape %a : tensor<f32> -> tensor<1x1xf32>
+      %1 = shoal.reshape %b : tensor<3xf32> -> tensor<1x3xf32>
+      %2 = shoal.concatenate %0, %1 dim = 1 : (tensor<1x1xf32>, tensor<1x3xf32>) -> tensor<1x4xf32>
+      %3 = spmd.all_reduce sum @mesh {"x"} %2 {why = "2 combined"} : tensor<1x4xf32>
+    ...
     ```
     and slices and reshapes of the result.
   }];
@@ -172,6 +237,28 @@ def VerifyCollectives : Pass<"shoal-verify-collectives", "::mlir::ModuleOp"> {
     come. The error names the op, the axes, the collective, and where the value
     came to differ. A program that passes cannot deadlock, under any schedule
     that keeps the order of the collectives of a group. Changes nothing.
+
+    ```mlir
+    shoal.mesh @mesh = <["x" = 2]>
+    func.func @f(%p: tensor<i1>, %a: tensor<2xf32>) -> tensor<2xf32> attributes {shoal.spmd} {
+      %0 = tensor.extract %p[] : tensor<i1>
+      %1 = scf.if %0 -> tensor<2xf32> {
+        %2 = spmd.all_reduce sum @mesh {"x"} %a : tensor<2xf32>
+        scf.yield %2 : tensor<2xf32>
+      } else {
+        scf.yield %a : tensor<2xf32>
+      }
+      return %1 : tensor<2xf32>
+    }
+    ```
+    is an error, as the argument `%p` says nothing of its sharding:
+    ```text
+    f.mlir:4:8: error: 'scf.if' op may take another way on other devices along {"x"}, but holds a collective over {"x"}: devices that skip it leave the others waiting
+    ...
+    f.mlir:5:10: note: spmd.all_reduce is here
+    ...
+    f.mlir:2:14: note: it differs because of argument 0
+    ```
   }];
 }
 
@@ -180,14 +267,21 @@ def PrintCollectives : Pass<"shoal-print-collectives", "::mlir::ModuleOp"> {
   let description = [{
     A line for each to the standard error stream, in program order, with the
     bytes that one device sends (of a loop: in one iteration) and the op's
-    `why`; then the sum:
+    `why`; then the sum. Changes nothing.
 
+    ```mlir
+    shoal.mesh @mesh = <["x" = 2]>
+    func.func @f(%a: tensor<16xf32>) -> tensor<16xf32> attributes {shoal.spmd} {
+      %0 = spmd.all_reduce sum @mesh {"x"} %a {why = "result 0 of @f"} : tensor<16xf32>
+      return %0 : tensor<16xf32>
+    }
     ```
-    @moe_layer
-      all_to_all {"ep"} : tensor<16x1x32x128xf32> -> tensor<2x8x32x128xf32>  1835008 bytes, for operand 0 of ...
-      in all 1835008 bytes in 1 collectives
+    prints
+    ```text
+    @f
+      all_reduce {"x"} : tensor<16xf32> -> tensor<16xf32>  64 bytes, for result 0 of @f
+      in all 64 bytes in 1 collectives
     ```
-    Changes nothing.
   }];
 }
 

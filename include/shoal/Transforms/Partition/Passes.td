@@ -9,11 +9,20 @@ include "mlir/Pass/PassBase.td"
 def PrintFactorRules : Pass<"shoal-print-factor-rules"> {
   let summary = "Prints the factor rule of every op as a remark";
   let description = [{
-    For tests and for reading:
-    `([i, j], [j, k]) -> ([i, k]) i=8 j=4 k=16, reduces j:sum, linear in (0) (1)`
-    is a matrix product. `even` stands behind factors that only even splits
-    suit; factors that an op cannot split follow `needs whole`.
-    Changes nothing.
+    For tests and for reading. `even` stands behind factors that only even
+    splits suit; factors that an op cannot split follow `needs whole`. Changes
+    nothing.
+
+    ```mlir
+    func.func @f(%a: tensor<8x4xf32>, %b: tensor<4x16xf32>) -> tensor<8x16xf32> {
+      %c = shoal.einsum "IJ,JK->IK" %a, %b : (tensor<8x4xf32>, tensor<4x16xf32>) -> tensor<8x16xf32>
+      return %c : tensor<8x16xf32>
+    }
+    ```
+    prints
+    ```text
+    f.mlir:2:8: remark: ([i, j], [j, k]) -> ([i, k]) i=8 j=4 k=16, reduces j:sum, linear in (0) (1)
+    ```
   }];
 }
 

@@ -112,6 +112,19 @@ def VerifyAssignment : Pass<"shoal-verify-assignment", "::mlir::ModuleOp"> {
     and results of functions are not partial; each op's operands and results fit
     one split of its factors; a reshard starts from its operand's sharding and
     ends in its own; annotations hold. Changes nothing.
+
+    ```mlir
+    shoal.mesh @mesh = <["x" = 2]>
+    func.func @f(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"} ]>})
+        -> (tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{} ]>}) {
+      %y = math.exp %x {shoal.shardings = [#shoal.sharding<@mesh, [{"x"} ]>]} : tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    ```
+    is an error, as a reshard is missing:
+    ```text
+    f.mlir:2:1: error: result 0: sharding is #shoal.sharding<@mesh, [{} ]> but #shoal.sharding<@mesh, [{"x"} ]> is returned
+    ```
   }];
 }
 
@@ -126,17 +139,26 @@ def Explain : Pass<"shoal-explain", "::mlir::ModuleOp"> {
     makes. Collectives carry the operand and the shardings in their `why`.
 
     Reads what `--shoal-propagate` or `--shoal-assign` wrote and prints text to
-    the standard error stream, a line a value:
+    the standard error stream, a line a value. Changes nothing.
 
+    ```mlir
+    shoal.mesh @mesh = <["x" = 4]>
+    func.func @f(%x: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>})
+        -> (tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"} ]>})
+        attributes {shoal.argument_origins = ["x: from argument 0"]} {
+      %0 = shoal.reshard %x <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]>
+          {why = "result 0 of @f", shoal.shardings = [#shoal.sharding<@mesh, [{}, {"x"} ]>]} : tensor<8x16xf32>
+      return %0 : tensor<8x16xf32>
+    }
     ```
-    @moe_layer
-      %arg0 argument 0 "x" : tensor<8x512x256xf32> <@mesh, [{"expert"}, {}, {} ]>  [expert: by cost]
-      ...
-      %31 = reshard %30 : tensor<8x8x128x256xf32> <@mesh, [{}, {"expert"}, {}, {} ]> -> <@mesh, [{"expert"}, {}, {}, {} ]>  7340032 bytes, for operand 0 of shoal.sharding_constraint at moe.mlir:16:9; here meets [expert: from shoal.sharding_constraint at moe.mlir:7:9 via math.exp] with [expert: from shoal.sharding_constraint at moe.mlir:16:9]
-      ...
-      reshards send 14680064 bytes per device
+    prints
+    ```text
+    @f
+      %arg0 argument 0 : tensor<8x16xf32> <@mesh, [{"x"}, {} ]>  [x: from argument 0]
+      %0 = reshard %arg0 : tensor<8x16xf32> <@mesh, [{"x"}, {} ]> -> <@mesh, [{}, {"x"} ]>  96 bytes, for result 0 of @f; here meets [x: from argument 0] with [what a result asks for]
+      result 0 : tensor<8x16xf32> <@mesh, [{}, {"x"} ]>
+      reshards send 96 bytes per device
     ```
-    Changes nothing.
   }];
 }
 
