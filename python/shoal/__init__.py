@@ -15,13 +15,32 @@ from shoal.errors import (
     UnsupportedError,
 )
 from shoal.executable import CompileOptions, Executable, Session, Tensor, compile_text, load
-from shoal.frontend import *
+from shoal.frontend.annotations import *
+from shoal.frontend.broadcasting import promote_types
+from shoal.frontend.collectives import *
 from shoal.frontend.compiling import compile
+from shoal.frontend.contraction import *
+from shoal.frontend.control_flow import *
+from shoal.frontend.creation import *
+from shoal.frontend.custom_call import *
+from shoal.frontend.dtypes import bfloat16
+from shoal.frontend.elementwise import *
+from shoal.frontend.indexing import *
+from shoal.frontend.manual import *
+from shoal.frontend.nn import *
+from shoal.frontend.ordering import *
+from shoal.frontend.reduction import *
+from shoal.frontend.reshape import *
+from shoal.frontend.structure import *
+from shoal.frontend.tracing import *
+from shoal.frontend.value import Value
+from shoal.frontend.windows import *
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 __all__ = [
     "Axis", "CompileError", "CompileOptions", "CompileWarning", "Diagnostic", "Dim", "Executable",
     "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError",
-    "TraceTypeError", "UnsupportedError", "compile", "compile_text", "load", "moe", "random",
+    "TraceTypeError", "UnsupportedError", "Value", "bfloat16", "compile", "compile_text", "load",
+    "moe", "promote_types", "random",
 ]  # fmt: skip
-__all__ += frontend.__all__
+__all__ += [name for module in frontend.EXPORTED for name in module.__all__]

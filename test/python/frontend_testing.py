@@ -5,8 +5,8 @@
 import numpy as np
 
 import shoal
-from shoal.frontend import trace_program
 from shoal.frontend.pytrees import flatten, unflatten
+from shoal.frontend.tracing import trace_program
 from shoal_testing import save_inputs, shoal_run
 
 

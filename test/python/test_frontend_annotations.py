@@ -98,10 +98,10 @@ def test_names(tmp_path):
     result = evaluate(tmp_path, named, X, X[0], (X[1],))
     assert_same("tree", result[1][1]["b/c d"], X[1])
     assert result[2] == 3 and result[2].dtype == np.int32
-    program = shoal.frontend.trace_program(named, (X, X[0], (X[1],)))
+    program = shoal.trace_program(named, (X, X[0], (X[1],)))
     assert list(program.inputs) == ["x", "rest.0", "rest.1.0"]
     assert list(program.outputs) == ["result0", "result1.0", "result1.1.b.c.d", "result2"]
-    program = shoal.frontend.trace_program(lambda x, scale: x * scale, {"scale": 2.0, "x": X})
+    program = shoal.trace_program(lambda x, scale: x * scale, {"scale": 2.0, "x": X})
     assert list(program.inputs) == ["scale", "x"]
     assert program.inputs["scale"].dtype == np.float32
     assert list(program.outputs) == ["result0"]

@@ -197,8 +197,16 @@ class Executable:
 
 
 def _from_bytes(content: bytes, name: str = "the file") -> Executable:
-    *all_others, source, structure = saving.unpack(content, name)
-    return Executable(*all_others, source=source, structure=structure)
+    made = saving.unpack(content, name)
+    return Executable(
+        made.text,
+        made.signature,
+        made.stats,
+        made.options,
+        made.folder,
+        source=made.source,
+        structure=made.structure,
+    )
 
 
 def load(path: str | Path) -> Executable:
