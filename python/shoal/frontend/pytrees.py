@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import inspect
 import optree
 
 from shoal.errors import TraceError, TraceTypeError

@@ -13,8 +13,8 @@ from shoal.frontend import dtypes
 from shoal.frontend.bits import in_signed_order, to_signed_order
 from shoal.frontend.broadcasting import as_elements, as_operand, dtype_of
 from shoal.frontend.checks import as_int, check
-from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.constants import as_value
+from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.creation import ones_like
 from shoal.frontend.elementwise import divide

@@ -7,9 +7,9 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 
 from shoal.ir import quoted
+from shoal.jax.annotations import is_manual
 from shoal.jax.attributes import string
 from shoal.jax.locations import unique_names
-from shoal.jax.annotations import is_manual
 from shoal.jax.types import element_of
 
 Attributes = dict[str, str | None]

@@ -8,6 +8,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s

@@ -10,11 +10,12 @@ from shoal.ir import Value
 from shoal.jax import gspmd
 from shoal.jax.annotations import GSPMD, unspecified_dims
 from shoal.jax.attributes import string
+from shoal.jax.importer import Importer
 from shoal.jax.registry import imports
 from shoal.mesh import Sharding
 
 
-def constrained(importer, value: Value, sharding: Sharding | None) -> Value:
+def constrained(importer: Importer, value: Value, sharding: Sharding | None) -> Value:
     """The value, annotated where the sharding says something."""
     if sharding is None or importer.shardings.is_open(sharding):
         return value
@@ -22,20 +23,20 @@ def constrained(importer, value: Value, sharding: Sharding | None) -> Value:
     return importer.emit("shoal.sharding_constraint", [value], value.type, attributes)[0]
 
 
-def constrained_by(importer, value: Value, attribute: ir.Attribute) -> Value:
+def constrained_by(importer: Importer, value: Value, attribute: ir.Attribute) -> Value:
     """As `constrained`, by an `#sdy.sharding`."""
     sharding = importer.shardings.of_sdy(attribute, len(value.type.shape))
     return constrained(importer, value, sharding)
 
 
 @imports("sdy.mesh")
-def mesh(importer, op: ir.Operation) -> list[Value]:
+def mesh(importer: Importer, op: ir.Operation) -> list[Value]:
     """The ShardingImporter has declared it."""
     return []
 
 
 @imports("sdy.sharding_constraint", "sdy.reshard")
-def sharding_constraint(importer, op: ir.Operation) -> Value:
+def sharding_constraint(importer: Importer, op: ir.Operation) -> Value:
     value = importer.operands(op)[0]
     if importer.in_combiner:
         return value
@@ -52,25 +53,25 @@ def sharding_constraint(importer, op: ir.Operation) -> Value:
     "sdy.sharded_to_unreduced",
     "sdy.replicated_to_unreduced",
 )
-def change_of_sharding(importer, op: ir.Operation) -> Value:
+def change_of_sharding(importer: Importer, op: ir.Operation) -> Value:
     """On whole tensors these are the identity: values that end in another sharding."""
     return constrained_by(importer, importer.operands(op)[0], op.attributes["out_sharding"])
 
 
 @imports("sdy.propagation_barrier", "sdy.data_flow_edge", "sdy.func_data_flow_edge")
-def identity(importer, op: ir.Operation) -> Value:
+def identity(importer: Importer, op: ir.Operation) -> Value:
     """These steer Shardy's propagation and say nothing of values."""
     return importer.operands(op)[0]
 
 
 @imports("sdy.sharding_group")
-def sharding_group(importer, op: ir.Operation) -> list[Value]:
+def sharding_group(importer: Importer, op: ir.Operation) -> list[Value]:
     """Which values Shardy is to shard alike: a wish that no result depends on."""
     return []
 
 
 @imports("stablehlo.custom_call @Sharding")
-def gspmd_constraint(importer, op: ir.Operation) -> Value:
+def gspmd_constraint(importer: Importer, op: ir.Operation) -> Value:
     value = importer.operands(op)[0]
     if importer.in_combiner or not isinstance(value, Value) or GSPMD not in op.attributes:
         return value

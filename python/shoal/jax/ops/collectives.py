@@ -12,6 +12,7 @@ from jaxlib.mlir import ir
 from shoal.ir import TensorType, Value, i64s
 from shoal.jax.attributes import find, integer
 from shoal.jax.devices import Digit, stride_of
+from shoal.jax.importer import Importer
 from shoal.jax.manual import Frame, Shift, has_move, shifts_of
 from shoal.jax.ops.manual import axes_attribute
 from shoal.jax.reducers import AS_LOGIC, KINDS, SUMS
@@ -20,13 +21,13 @@ from shoal.jax.types import is_unsigned
 from shoal.mesh import Axis
 
 
-def frame_of(importer) -> Frame:
+def frame_of(importer: Importer) -> Frame:
     if not importer.shardings.frames:
         raise Unsupported("outside of a region that is written for one device")
     return importer.shardings.frames[-1]
 
 
-def groups_of(importer, op: ir.Operation, *, ordered: bool) -> tuple[Axis, ...]:
+def groups_of(importer: Importer, op: ir.Operation, *, ordered: bool) -> tuple[Axis, ...]:
     """The axes along which the op's replica_groups differ."""
     frame = frame_of(importer)
     groups = np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"]))
@@ -49,7 +50,7 @@ def per_dim(axes: Sequence[Axis], dim: int, rank: int) -> str:
 
 
 @imports("stablehlo.partition_id")
-def partition_id(importer, op: ir.Operation) -> Value:
+def partition_id(importer: Importer, op: ir.Operation) -> Value:
     """The device's number; from axes that are not manual only its other digits."""
     frame = frame_of(importer)
     if frame.mesh.device_ids is not None:
@@ -67,12 +68,12 @@ def partition_id(importer, op: ir.Operation) -> Value:
 
 
 @imports("stablehlo.replica_id")
-def replica_id(importer, op: ir.Operation) -> Value:
+def replica_id(importer: Importer, op: ir.Operation) -> Value:
     """There is one replica."""
     return importer.arith.constant(TensorType((), "i32"), 0)
 
 
-def axis_index(importer, frame: Frame, axes: Sequence[Axis]) -> Value:
+def axis_index(importer: Importer, frame: Frame, axes: Sequence[Axis]) -> Value:
     attributes = {"mesh": f"@{frame.mesh.name}", "axes": axes_attribute(axes)}
     return importer.emit("spmd.axis_index", [], TensorType((), "i32"), attributes)[0]
 
@@ -114,7 +115,9 @@ def _reduction(op: ir.Operation) -> str:
     return kind
 
 
-def _each_operand(importer, op: ir.Operation, emit, *, ordered: bool = True) -> list[Value]:
+def _each_operand(
+    importer: Importer, op: ir.Operation, emit, *, ordered: bool = True
+) -> list[Value]:
     """emit(value, result type, axes, the operand in JAX) of every operand; for groups of one
     device the operands as they are.
 
@@ -128,7 +131,9 @@ def _each_operand(importer, op: ir.Operation, emit, *, ordered: bool = True) -> 
     return [emit(value, type, axes, of) for value, type, of in zip(values, types, op.operands)]
 
 
-def _reduced(importer, op: ir.Operation, name: str, value, type, axes: str, operand) -> Value:
+def _reduced(
+    importer: Importer, op: ir.Operation, name: str, value, type, axes: str, operand
+) -> Value:
     """A reducing collective on one operand; unsigned integers in the order of signed ones."""
     kind = _reduction(op)
     if value.type.element == "i1":
@@ -143,7 +148,7 @@ def _reduced(importer, op: ir.Operation, name: str, value, type, axes: str, oper
 
 
 @imports("stablehlo.all_reduce")
-def all_reduce(importer, op: ir.Operation) -> list[Value]:
+def all_reduce(importer: Importer, op: ir.Operation) -> list[Value]:
     def emit(value, type, axes, operand):
         spelled = axes_attribute(axes)
         return _reduced(importer, op, "spmd.all_reduce", value, type, spelled, operand)
@@ -152,7 +157,7 @@ def all_reduce(importer, op: ir.Operation) -> list[Value]:
 
 
 @imports("stablehlo.reduce_scatter")
-def reduce_scatter(importer, op: ir.Operation) -> list[Value]:
+def reduce_scatter(importer: Importer, op: ir.Operation) -> list[Value]:
     dim = integer(op, "scatter_dimension")
 
     def emit(value, type, axes, operand):
@@ -163,7 +168,7 @@ def reduce_scatter(importer, op: ir.Operation) -> list[Value]:
 
 
 @imports("stablehlo.all_gather")
-def all_gather(importer, op: ir.Operation) -> list[Value]:
+def all_gather(importer: Importer, op: ir.Operation) -> list[Value]:
     dim, mesh = integer(op, "all_gather_dim"), f"@{frame_of(importer).mesh.name}"
 
     def emit(value, type, axes, operand):
@@ -174,7 +179,7 @@ def all_gather(importer, op: ir.Operation) -> list[Value]:
 
 
 @imports("stablehlo.all_to_all")
-def all_to_all(importer, op: ir.Operation) -> list[Value]:
+def all_to_all(importer: Importer, op: ir.Operation) -> list[Value]:
     split, concat = integer(op, "split_dimension"), integer(op, "concat_dimension")
 
     def emit(value, type, axes, operand):
@@ -183,7 +188,7 @@ def all_to_all(importer, op: ir.Operation) -> list[Value]:
     return _each_operand(importer, op, emit)
 
 
-def _exchanged(importer, value, type, axes, split: int, concat: int) -> Value:
+def _exchanged(importer: Importer, value, type, axes, split: int, concat: int) -> Value:
     frame = frame_of(importer)
 
     def move(value, type, source, target):
@@ -205,7 +210,7 @@ def _exchanged(importer, value, type, axes, split: int, concat: int) -> Value:
 
 
 @imports("stablehlo.collective_permute")
-def collective_permute(importer, op: ir.Operation) -> Value:
+def collective_permute(importer: Importer, op: ir.Operation) -> Value:
     """Shifts along axes; who gets nothing has zeros."""
     frame = frame_of(importer)
     listed = np.asarray(ir.DenseElementsAttr(op.attributes["source_target_pairs"]))
@@ -231,7 +236,7 @@ def collective_permute(importer, op: ir.Operation) -> Value:
     return result
 
 
-def _shifted(importer, frame: Frame, value: Value, shift: Shift) -> Value:
+def _shifted(importer: Importer, frame: Frame, value: Value, shift: Shift) -> Value:
     if shift.distance == 0:
         return value
     axes, mesh = axes_attribute(shift.axes), f"@{frame.mesh.name}"
@@ -245,7 +250,7 @@ def _shifted(importer, frame: Frame, value: Value, shift: Shift) -> Value:
     return importer.emit("spmd.collective_permute", [value], value.type, attributes)[0]
 
 
-def _is_one_of(importer, index: Value, numbers: Sequence[int]) -> Value:
+def _is_one_of(importer: Importer, index: Value, numbers: Sequence[int]) -> Value:
     """Whether a device's index is among the numbers: a table, read at the index."""
     size = max(numbers) + 1
     table = ", ".join("true" if i in numbers else "false" for i in range(size))

@@ -15,6 +15,7 @@ from __future__ import annotations
 import string as characters
 from collections.abc import Iterable, Mapping, Sequence
 from types import MappingProxyType
+
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import stablehlo
 

@@ -13,10 +13,10 @@ from shoal.ir import TensorType, Value
 from shoal.jax import gspmd, shardy
 from shoal.jax.annotations import FULL_TO_SHARD, GSPMD, SHARD_TO_FULL, unspecified_dims
 from shoal.jax.attributes import string
+from shoal.jax.importer import Importer
 from shoal.jax.manual import Frame
 from shoal.jax.registry import Unsupported, imports
 from shoal.mesh import Axis, Mesh, Sharding
-
 
 # What stands in a region that JAX makes of axis_index.
 _PLACE = (
@@ -32,7 +32,7 @@ def axes_attribute(axes: Sequence[Axis | str]) -> str:
 
 
 @imports("sdy.manual_computation")
-def manual_computation(importer, op: ir.Operation) -> list[Value]:
+def manual_computation(importer: Importer, op: ir.Operation) -> list[Value]:
     names = shardy.manual_axes_of(op.attributes["manual_axes"])
     inputs = shardy.per_value(op.attributes["in_shardings"])
     outputs = shardy.per_value(op.attributes["out_shardings"])
@@ -69,7 +69,7 @@ def _in_order(mesh: Mesh, names: Collection[str]) -> tuple[str, ...]:
     return tuple(axis for axis in mesh.axes if axis in names)
 
 
-def _around(importer) -> Frame | None:
+def _around(importer: Importer) -> Frame | None:
     """The region that is being written, if any."""
     return importer.shardings.frames[-1] if importer.shardings.frames else None
 
@@ -92,13 +92,13 @@ def _over(sharding: Sharding, mesh: Mesh) -> Sharding:
     return Sharding(mesh.name, sharding.dims)
 
 
-def _inlined(importer, block: ir.Block, operands: Sequence[Value]) -> list[Value]:
+def _inlined(importer: Importer, block: ir.Block, operands: Sequence[Value]) -> list[Value]:
     importer.values.update(zip(block.arguments, operands))
     return importer.import_block(block)
 
 
 def _region(
-    importer,
+    importer: Importer,
     mesh: Mesh,
     own: tuple[str, ...],
     operands: Sequence[Value],
@@ -153,12 +153,12 @@ class Shard:
 
 
 @imports(f"stablehlo.custom_call @{FULL_TO_SHARD}")
-def full_to_shard(importer, op: ir.Operation) -> Shard:
+def full_to_shard(importer: Importer, op: ir.Operation) -> Shard:
     value = importer.operands(op)[0]
     return Shard(value, string(op, GSPMD), _sharding_of_operand(importer, op))
 
 
-def _sharding_of_operand(importer, op: ir.Operation) -> Sharding:
+def _sharding_of_operand(importer: Importer, op: ir.Operation) -> Sharding:
     operand = op.operands[0]
     source = operand.owner
     if not isinstance(source, ir.Block) and string(source, "call_target_name") == "Sharding":
@@ -166,7 +166,7 @@ def _sharding_of_operand(importer, op: ir.Operation) -> Sharding:
     raise Unsupported("its operand has no sharding of its own")
 
 
-def _sharding_of(importer, op: ir.Operation, value: ir.Value) -> Sharding:
+def _sharding_of(importer: Importer, op: ir.Operation, value: ir.Value) -> Sharding:
     """What an op's mhlo.sharding says of a value of this rank."""
     layout = gspmd.parse(string(op, GSPMD))[0]
     rank = ir.RankedTensorType(value.type).rank
@@ -177,7 +177,7 @@ def _sharding_of(importer, op: ir.Operation, value: ir.Value) -> Sharding:
 
 
 @imports(f"stablehlo.custom_call @{SHARD_TO_FULL}")
-def shard_to_full(importer, op: ir.Operation) -> Value:
+def shard_to_full(importer: Importer, op: ir.Operation) -> Value:
     """The region's result, which is whole already, or a value within a region."""
     value = importer.operands(op)[0]
     if not isinstance(value, Value):
@@ -186,7 +186,7 @@ def shard_to_full(importer, op: ir.Operation) -> Value:
 
 
 def manual_call(
-    importer, op: ir.Operation, body: ir.Block, exits: Sequence[ir.Operation]
+    importer: Importer, op: ir.Operation, body: ir.Block, exits: Sequence[ir.Operation]
 ) -> list[Value]:
     """The call of a body that is written for one device, as a manual region."""
     shards = importer.operands(op)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+
 from jaxlib.mlir import ir
 
 from shoal.ir import TensorType, Value

@@ -8,6 +8,7 @@ JAX's `rbg` keys use it; its threefry keys are ordinary arithmetic.
 from __future__ import annotations
 
 import math
+
 from jaxlib.mlir import ir
 
 from shoal.ir import TensorType, Value, i64s
