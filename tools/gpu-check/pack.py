@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
 LIMIT = 64 << 20
 # The tests that run executables for whole inputs.
-TESTS = "control_flow cpu_ops cuda_execution donation end_to_end indexing ordering ragged windows".split()
+TESTS = "contraction control_flow cpu_ops cuda_execution donation end_to_end indexing ordering windows".split()
 SCRIPTS = "run machine cases benchmark frameworks jax_layers torch_layers".split()
 
 
