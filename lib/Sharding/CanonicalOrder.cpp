@@ -32,6 +32,7 @@ public:
 private:
   void walkFromRoot(unsigned root) {
     walkFrom(root);
+    // NOLINTNEXTLINE(modernize-loop-convert): the list grows in the loop.
     for (size_t i = 0; i < later.size(); ++i)
       walkFrom(later[i]);
     later.clear();

@@ -10,7 +10,7 @@
 #include "shoal/Target/CUDA/CUDATarget.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
 #include "shoal/Target/Emulation/Passes.h"
-#include "shoal/Transforms/DebugOptions.h"
+#include "shoal/Transforms/Debug/DebugOptions.h"
 #include "llvm/Support/CommandLine.h"
 
 int main(int argc, char **argv) {

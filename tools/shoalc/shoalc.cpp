@@ -6,7 +6,7 @@
 #include "Options.h"
 
 #include "mlir/IR/MLIRContext.h"
-#include "shoal/Transforms/DebugOptions.h"
+#include "shoal/Transforms/Debug/DebugOptions.h"
 #include "llvm/Support/InitLLVM.h"
 
 int main(int argc, char **argv) {

@@ -15,7 +15,7 @@
 #include "shoal/Conversion/Buffers/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-prepare-buffers"
@@ -27,7 +27,8 @@ namespace shoal {
 #include "shoal/Conversion/Buffers/Passes.h.inc"
 } // namespace shoal
 
-ALWAYS_ENABLED_STATISTIC(numReused, "Results written over an operand");
+static shoal::PassCounter numReused(DEBUG_TYPE,
+                                    "Results written over an operand");
 
 /// A constant of one value everywhere becomes a fill.
 static void fillSplat(arith::ConstantOp op) {

@@ -7,7 +7,7 @@
 #include "LoopNest.h"
 #include "mlir/IR/Matchers.h"
 #include "shoal/Conversion/Device/Passes.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-fuse-fills"
@@ -21,7 +21,7 @@ namespace shoal {
 
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numFused, "Fills that reductions begin with");
+static PassCounter numFused(DEBUG_TYPE, "Fills that reductions begin with");
 
 static bool touches(Operation *op, Value buffer) {
   return llvm::any_of(findMemrefs(op), [&](Value memref) {

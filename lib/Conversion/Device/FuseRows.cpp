@@ -8,7 +8,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-fuse-rows"
@@ -22,8 +22,8 @@ namespace shoal {
 
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numKernels, "Kernels made of several ops");
-ALWAYS_ENABLED_STATISTIC(numOps, "Ops in them");
+static PassCounter numKernels(DEBUG_TYPE, "Kernels made of several ops");
+static PassCounter numOps(DEBUG_TYPE, "Ops in them");
 
 /// Ops that a group moves behind, at most, and groups that are looked at
 /// together.

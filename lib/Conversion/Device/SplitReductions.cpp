@@ -11,7 +11,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-split-reductions"
@@ -25,7 +25,7 @@ namespace shoal {
 
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numSplit, "Reductions cut into parts");
+static PassCounter numSplit(DEBUG_TYPE, "Reductions cut into parts");
 
 /// So many blocks are wanted, each worth its part.
 static constexpr int64_t kWantedBlocks = 1024;

@@ -12,7 +12,7 @@
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Fusion/Passes.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-fuse-elementwise"
@@ -24,7 +24,8 @@ namespace shoal {
 #include "shoal/Conversion/Fusion/Passes.h.inc"
 } // namespace shoal
 
-ALWAYS_ENABLED_STATISTIC(numFused, "Producers fused into a consumer");
+static shoal::PassCounter numFused(DEBUG_TYPE,
+                                   "Producers fused into a consumer");
 
 /// Operations (and operands) up to which computing a value again is cheaper
 /// than storing and loading it.

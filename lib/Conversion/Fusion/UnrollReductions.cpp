@@ -7,7 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Fusion/Passes.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-unroll-reductions"
@@ -21,7 +21,7 @@ namespace shoal {
 
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numUnrolled, "Reductions unrolled");
+static PassCounter numUnrolled(DEBUG_TYPE, "Reductions unrolled");
 
 /// Up to so many elements a thread has loads under way for all of them at once.
 static constexpr int64_t kMaxIterations = 8;

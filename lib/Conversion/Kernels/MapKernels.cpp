@@ -13,7 +13,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "shoal/Conversion/Kernels/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-map-kernels"
@@ -27,8 +27,8 @@ namespace shoal {
 
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numLaunches, "Launches of kernels");
-ALWAYS_ENABLED_STATISTIC(numKernels, "Different kernels");
+static PassCounter numLaunches(DEBUG_TYPE, "Launches of kernels");
+static PassCounter numKernels(DEBUG_TYPE, "Different kernels");
 
 //===----------------------------------------------------------------------===//
 // An outlined function

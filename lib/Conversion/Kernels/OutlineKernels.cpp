@@ -13,8 +13,8 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Conversion/Kernels/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/ADT/SetVector.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-outline-kernels"
@@ -28,7 +28,7 @@ namespace shoal {
 
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numKernels, "Functions made of linalg ops");
+static PassCounter numKernels(DEBUG_TYPE, "Functions made of linalg ops");
 
 static bool isDense(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();

@@ -9,7 +9,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "shoal/Conversion/Kernels/Passes.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-tile-transposes"
@@ -21,7 +21,7 @@ namespace shoal {
 #include "shoal/Conversion/Kernels/Passes.h.inc"
 } // namespace shoal
 
-ALWAYS_ENABLED_STATISTIC(numTiled, "Ops that run in tiles");
+static shoal::PassCounter numTiled(DEBUG_TYPE, "Ops that run in tiles");
 
 /// A tile's edge: its lines stay in the first cache level until all of their
 /// elements have been used.

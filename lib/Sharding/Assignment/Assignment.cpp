@@ -151,9 +151,9 @@ static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints) {
 
 /// The choices of a plan.
 static std::vector<ChoiceIndex> choicesOf(const Plan &plan) {
-  std::vector<ChoiceIndex> choices;
-  for (unsigned op = 0; op < plan.getTables().problem.ops.size(); ++op)
-    choices.push_back(plan.choiceOf(op));
+  std::vector<ChoiceIndex> choices(plan.getTables().problem.ops.size());
+  for (auto [op, choice] : llvm::enumerate(choices))
+    choice = plan.choiceOf(op);
   return choices;
 }
 

@@ -203,7 +203,7 @@ void CostTables::setFlopsPerByte(double value) {
   for (const AxisList &dim : sharding.dims)
     all.append(dim);
   llvm::sort(all);
-  return std::adjacent_find(all.begin(), all.end()) == all.end() &&
+  return llvm::adjacent_find(all) == all.end() &&
          llvm::is_sorted(sharding.partial);
 }
 

@@ -6,8 +6,8 @@
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Transforms/Collectives/Passes.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -20,8 +20,8 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numMessages, "Messages made of several");
-ALWAYS_ENABLED_STATISTIC(numCombined, "Collectives that went into them");
+static PassCounter numMessages(DEBUG_TYPE, "Messages made of several");
+static PassCounter numCombined(DEBUG_TYPE, "Collectives that went into them");
 
 namespace {
 

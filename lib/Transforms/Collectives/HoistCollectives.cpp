@@ -5,7 +5,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Interfaces/PartitionInterfaces.h"
 #include "shoal/Transforms/Collectives/Passes.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -18,7 +18,7 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numHoisted, "Collectives taken out of loops");
+static PassCounter numHoisted(DEBUG_TYPE, "Collectives taken out of loops");
 
 /// What comes to each argument and result of an op with regions.
 using Sources = RegionBranchInverseSuccessorMapping;

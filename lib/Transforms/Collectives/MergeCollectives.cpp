@@ -3,8 +3,8 @@
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Transforms/Collectives/Passes.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/ADT/ScopedHashTable.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/RecyclingAllocator.h"
 
@@ -18,8 +18,9 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numMerged, "Collectives merged with an equal one");
-ALWAYS_ENABLED_STATISTIC(numOps, "Other ops merged");
+static PassCounter numMerged(DEBUG_TYPE,
+                             "Collectives merged with an equal one");
+static PassCounter numOps(DEBUG_TYPE, "Other ops merged");
 
 namespace {
 

@@ -7,7 +7,7 @@
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Collectives/Uniformity.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -20,10 +20,10 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numRewrites,
-                         "Rewrites of collectives that follow each other");
-ALWAYS_ENABLED_STATISTIC(numCancelled,
-                         "Gathers of slices of what all devices hold");
+static PassCounter
+    numRewrites(DEBUG_TYPE, "Rewrites of collectives that follow each other");
+static PassCounter numCancelled(DEBUG_TYPE,
+                                "Gathers of slices of what all devices hold");
 
 namespace {
 

@@ -5,7 +5,7 @@
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Collectives/Passes.h"
-#include "llvm/ADT/Statistic.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -18,8 +18,9 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numLoops, "Loops made of einsums and a collective");
-ALWAYS_ENABLED_STATISTIC(numKept, "Values above the limit that stay");
+static PassCounter numLoops(DEBUG_TYPE,
+                            "Loops made of einsums and a collective");
+static PassCounter numKept(DEBUG_TYPE, "Values above the limit that stay");
 
 namespace {
 

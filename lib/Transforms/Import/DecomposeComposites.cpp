@@ -5,8 +5,8 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/PatternMatch.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Import/Passes.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -19,7 +19,7 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numDecomposed, "Composites written out");
+static PassCounter numDecomposed(DEBUG_TYPE, "Composites written out");
 
 namespace {
 

@@ -4,10 +4,10 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -20,7 +20,8 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numRegions, "Regions made of parts for one device");
+static PassCounter numRegions(DEBUG_TYPE,
+                              "Regions made of parts for one device");
 
 namespace {
 

@@ -4,8 +4,8 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/DeviceAssignment.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Import/Passes.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -18,8 +18,8 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numResolved, "Annotations by GShard resolved");
-ALWAYS_ENABLED_STATISTIC(numMeshes, "Meshes made for their device orders");
+static PassCounter numResolved(DEBUG_TYPE, "Annotations by GShard resolved");
+static PassCounter numMeshes(DEBUG_TYPE, "Meshes made for their device orders");
 
 namespace {
 

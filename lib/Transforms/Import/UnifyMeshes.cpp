@@ -6,8 +6,8 @@
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/DeviceAssignment.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Import/Passes.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -20,7 +20,8 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numUnified, "Meshes written by the axes of the first");
+static PassCounter numUnified(DEBUG_TYPE,
+                              "Meshes written by the axes of the first");
 
 /// Axes as (sub-)axes of another mesh. Positions of both meshes count alike, so
 /// that an axis is a digit of the position, whatever it is called.

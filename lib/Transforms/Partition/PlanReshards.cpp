@@ -5,8 +5,8 @@
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardPlan.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Partition/Passes.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -19,8 +19,9 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numSteps, "Steps of reshards made");
-ALWAYS_ENABLED_STATISTIC(numShared, "Steps that an earlier reshard had made");
+static PassCounter numSteps(DEBUG_TYPE, "Steps of reshards made");
+static PassCounter numShared(DEBUG_TYPE,
+                             "Steps that an earlier reshard had made");
 
 /// The attribute's cases are those of StepKind, in its order.
 static ReshardStep toStepAttr(StepKind step) {

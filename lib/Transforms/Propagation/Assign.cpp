@@ -5,8 +5,8 @@
 #include "Writer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"
 
@@ -20,10 +20,10 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numReshards, "Reshards inserted");
-ALWAYS_ENABLED_STATISTIC(numReshardedUses,
-                         "Operands that read a resharded value");
-ALWAYS_ENABLED_STATISTIC(numCopies, "Copies of ops without operands kept");
+static PassCounter numReshards(DEBUG_TYPE, "Reshards inserted");
+static PassCounter numReshardedUses(DEBUG_TYPE,
+                                    "Operands that read a resharded value");
+static PassCounter numCopies(DEBUG_TYPE, "Copies of ops without operands kept");
 
 namespace {
 

@@ -399,6 +399,9 @@ FailureOr<ExtractedProblem> Extractor::run() {
   for (OpOperand &operand : returnOp->getOpOperands())
     if (failed(addResult(returnOp, operand)))
       return failure();
+  assert(result.ops.size() == result.problem.ops.size() &&
+         result.values.size() == result.problem.values.size() &&
+         "the program's ops and values stand beside the problem's");
   return std::move(result);
 }
 

@@ -8,9 +8,9 @@
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "shoal/Transforms/Partition/Passes.h"
-#include "llvm/ADT/Statistic.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -23,8 +23,8 @@ namespace shoal {
 using namespace mlir;
 using namespace shoal;
 
-ALWAYS_ENABLED_STATISTIC(numModels, "Ops localised by a model of theirs");
-ALWAYS_ENABLED_STATISTIC(numCloned, "Ops cloned on local types");
+static PassCounter numModels(DEBUG_TYPE, "Ops localised by a model of theirs");
+static PassCounter numCloned(DEBUG_TYPE, "Ops cloned on local types");
 
 namespace {
 

@@ -3,8 +3,8 @@
 
 // Options of tools for who works on passes.
 
-#ifndef SHOAL_TRANSFORMS_DEBUGOPTIONS_H
-#define SHOAL_TRANSFORMS_DEBUGOPTIONS_H
+#ifndef SHOAL_TRANSFORMS_DEBUG_DEBUGOPTIONS_H
+#define SHOAL_TRANSFORMS_DEBUG_DEBUGOPTIONS_H
 
 namespace shoal {
 
@@ -21,4 +21,4 @@ void registerDebugOptions();
 
 } // namespace shoal
 
-#endif // SHOAL_TRANSFORMS_DEBUGOPTIONS_H
+#endif // SHOAL_TRANSFORMS_DEBUG_DEBUGOPTIONS_H
