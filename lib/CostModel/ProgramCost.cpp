@@ -6,6 +6,7 @@
 #include "mlir/IR/Location.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/Support/MathExtras.h"

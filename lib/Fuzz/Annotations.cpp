@@ -3,6 +3,7 @@
 
 // The mesh of a random program, and annotations that are valid on it.
 
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Fuzz/ProgramBuilder.h"
 #include <numeric>

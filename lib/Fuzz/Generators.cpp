@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Fuzz/Generators.h"
+#include "Ops/Generators.h"
 
 using namespace mlir;
 using namespace shoal::fuzz;
@@ -14,21 +15,8 @@ void Generators::add(StringRef name, Generator generator, unsigned weight) {
 const Generators &Generators::all() {
   static const Generators instance = [] {
     Generators made;
-    addElementwiseGenerators(made);
-    addMathGenerators(made);
-    addCastGenerators(made);
-    addContractionGenerators(made);
-    addRaggedGenerators(made);
-    addCombinerGenerators(made);
-    addControlFlowGenerators(made);
-    addShapeGenerators(made);
-    addEdgeGenerators(made);
-    addScanGenerators(made);
-    addCompositeGenerators(made);
-    addWindowGenerators(made);
-    addIndexingGenerators(made);
-    addManualGenerators(made);
-    addAnnotationGenerators(made);
+#define SHOAL_FAMILY(name) add##name##Generators(made);
+#include "Families.def"
     return made;
   }();
   return instance;

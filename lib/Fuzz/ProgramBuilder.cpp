@@ -140,6 +140,30 @@ Known ProgramBuilder::pickOr(function_ref<bool(const Known &)> suits,
   return input(makeType());
 }
 
+Known ProgramBuilder::anyValue(int64_t minRank) {
+  return pickOr([&](const Known &k) { return k.type().getRank() >= minRank; },
+                [&] { return tensor(shape(minRank, 4), elementType()); });
+}
+
+SmallVector<Known> ProgramBuilder::anyValues() {
+  SmallVector<Known> found;
+  for (unsigned i = 1 + choices.below(3); i > 0; --i)
+    if (auto known = pick([](const Known &) { return true; }))
+      found.push_back(*known);
+  return found;
+}
+
+bool ProgramBuilder::addIdentity(StringRef name, ArrayRef<Known> operands,
+                                 ArrayRef<NamedAttribute> attributes) {
+  if (operands.empty())
+    return false;
+  auto values = llvm::map_to_vector(operands, [](auto &k) { return k.value; });
+  Operation *made = op(name, values, ValueRange(values).getTypes(), attributes);
+  for (auto [result, operand] : llvm::zip_equal(made->getResults(), operands))
+    add(result, operand.range);
+  return true;
+}
+
 std::optional<Known> ProgramBuilder::pickFloat(int64_t minRank) {
   return pickOr(
       [&](const Known &known) {

@@ -165,7 +165,7 @@ static FailureOr<GridValue> evaluatePermute(CollectivePermuteOp op,
   return result;
 }
 
-void registerSpmdModels(DialectRegistry &registry) {
+void registerCollectivesModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, SpmdDialect *) {
     attachGrid<AxisIndexOp, evaluateAxisIndex>(context);
     attachGrid<AllSliceOp, evaluateAllSlice>(context);

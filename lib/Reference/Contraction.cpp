@@ -192,7 +192,7 @@ static FailureOr<Tensors> evaluateEinsum(EinsumOp op,
   return Tensors{evaluateSpec(*spec, operands, resultType(op))};
 }
 
-void registerEinsumModel(DialectRegistry &registry) {
+void registerContractionModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     attach<EinsumOp, evaluateEinsum>(context);
   });

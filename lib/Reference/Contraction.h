@@ -4,7 +4,7 @@
 #ifndef SHOAL_LIB_REFERENCE_CONTRACTION_H
 #define SHOAL_LIB_REFERENCE_CONTRACTION_H
 
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Reference/Tensor.h"
 
 namespace shoal::reference {

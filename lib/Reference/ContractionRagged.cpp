@@ -117,7 +117,7 @@ static FailureOr<Tensors> evaluateRagged(RaggedEinsumOp op,
   return Tensors{result};
 }
 
-void registerRaggedModels(DialectRegistry &registry) {
+void registerContractionRaggedModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     attach<RaggedEinsumOp, evaluateRagged>(context);
   });

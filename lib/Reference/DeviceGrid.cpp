@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Reference/DeviceGrid.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 
 using namespace mlir;
 

@@ -148,7 +148,7 @@ static FailureOr<Tensors> evaluateSelect(arith::SelectOp op,
   return Tensors{result};
 }
 
-void registerArithModels(DialectRegistry &registry) {
+void registerElementwiseModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attachIntegerModels(context);
     attachFloatModels(context);

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Elementwise.h"
-
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
 #include <cmath>
 #include <limits>
 
@@ -27,8 +27,8 @@ static Integer toInteger(double value) {
   return static_cast<Integer>(value);
 }
 
-static FailureOr<Tensors> evaluateBitcast(arith::BitcastOp op,
-                                          ArrayRef<Tensor> operands) {
+template <typename Op>
+static FailureOr<Tensors> evaluateBitcast(Op op, ArrayRef<Tensor> operands) {
   return Tensors{Tensor::fromBytes(resultType(op), operands[0].toBytes())};
 }
 
@@ -36,7 +36,7 @@ using F = double;
 using S = int64_t;
 using U = uint64_t;
 
-void registerCastModels(DialectRegistry &registry) {
+void registerElementwiseCastsModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *c, arith::ArithDialect *) {
     attachElementwise<arith::ExtFOp, [](F a) { return a; }>(c);
     attachElementwise<arith::TruncFOp, [](F a) { return a; }>(c);
@@ -49,7 +49,10 @@ void registerCastModels(DialectRegistry &registry) {
     attachElementwise<arith::UIToFPOp, [](U a) { return F(a); }>(c);
     attachElementwise<arith::FPToSIOp, [](F a) { return toInteger<S>(a); }>(c);
     attachElementwise<arith::FPToUIOp, [](F a) { return toInteger<U>(a); }>(c);
-    attach<arith::BitcastOp, evaluateBitcast>(c);
+    attach<arith::BitcastOp, evaluateBitcast<arith::BitcastOp>>(c);
+  });
+  registry.addExtension(+[](MLIRContext *c, ShoalDialect *) {
+    attach<BitcastConvertOp, evaluateBitcast<BitcastConvertOp>>(c);
   });
 }
 

@@ -85,7 +85,7 @@ static FailureOr<Tensors> evaluateEmpty(tensor::EmptyOp op, ArrayRef<Tensor>) {
   return Tensors{Tensor::unspecified(resultType(op))};
 }
 
-void registerConstantModels(DialectRegistry &registry) {
+void registerElementwiseConstantsModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {
     attach<arith::ConstantOp, evaluateConstant>(context);
   });

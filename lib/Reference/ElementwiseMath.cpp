@@ -112,7 +112,7 @@ static void attachIntegers(MLIRContext *c) {
          }>>(c);
 }
 
-void registerMathModels(DialectRegistry &registry) {
+void registerElementwiseMathModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, math::MathDialect *) {
     attachExponentials(context);
     attachTrigonometry(context);

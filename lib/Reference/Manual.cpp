@@ -7,6 +7,7 @@
 #include "Models.h"
 #include "StridedView.h"
 
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Reference/Signature.h"
 #include <map>

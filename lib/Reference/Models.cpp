@@ -6,19 +6,6 @@
 
 void shoal::reference::registerReferenceModels(
     mlir::DialectRegistry &registry) {
-  registerArithModels(registry);
-  registerCastModels(registry);
-  registerMathModels(registry);
-  registerConstantModels(registry);
-  registerStructureModels(registry);
-  registerReductionModels(registry);
-  registerIndexingModels(registry);
-  registerOrderingModels(registry);
-  registerEinsumModel(registry);
-  registerRaggedModels(registry);
-  registerWindowModels(registry);
-  registerSpmdModels(registry);
-  registerControlFlowModels(registry);
-  registerManualModels(registry);
-  registerCustomCallModels(registry);
+#define SHOAL_FAMILY(name) register##name##Models(registry);
+#include "Families.def"
 }

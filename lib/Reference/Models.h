@@ -13,21 +13,9 @@
 
 namespace shoal::reference {
 
-void registerArithModels(mlir::DialectRegistry &registry);
-void registerCastModels(mlir::DialectRegistry &registry);
-void registerMathModels(mlir::DialectRegistry &registry);
-void registerConstantModels(mlir::DialectRegistry &registry);
-void registerStructureModels(mlir::DialectRegistry &registry);
-void registerReductionModels(mlir::DialectRegistry &registry);
-void registerIndexingModels(mlir::DialectRegistry &registry);
-void registerOrderingModels(mlir::DialectRegistry &registry);
-void registerEinsumModel(mlir::DialectRegistry &registry);
-void registerRaggedModels(mlir::DialectRegistry &registry);
-void registerWindowModels(mlir::DialectRegistry &registry);
-void registerSpmdModels(mlir::DialectRegistry &registry);
-void registerControlFlowModels(mlir::DialectRegistry &registry);
-void registerManualModels(mlir::DialectRegistry &registry);
-void registerCustomCallModels(mlir::DialectRegistry &registry);
+#define SHOAL_FAMILY(name)                                                     \
+  void register##name##Models(mlir::DialectRegistry &registry);
+#include "Families.def"
 
 /// The type of the op's result; the interpreter has checked that it is one.
 inline TensorType resultType(mlir::Operation *op, unsigned index = 0) {

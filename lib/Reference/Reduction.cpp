@@ -3,9 +3,9 @@
 
 #include "Combiner.h"
 #include "Models.h"
+#include "ScalarRegion.h"
 #include "StridedView.h"
-
-#include <cmath>
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 
 using namespace mlir;
 
@@ -71,48 +71,56 @@ static FailureOr<Tensors> evaluateCumulative(CumulativeOp op,
 }
 
 //===----------------------------------------------------------------------===//
-// Top k
+// Reduction by a region
 //===----------------------------------------------------------------------===//
 
-/// Whether a stands before b: NaN first, then descending. True counts as larger
-/// than false.
-static bool isLarger(ElementType type, Scalar a, Scalar b) {
-  if (!isFloat(type))
-    return a.i > b.i;
-  if (std::isnan(a.f) || std::isnan(b.f))
-    return std::isnan(a.f) && !std::isnan(b.f);
-  return a.f > b.f;
-}
-
-static FailureOr<Tensors> evaluateTopK(TopKOp op, ArrayRef<Tensor> operands) {
-  const Tensor &input = operands[0];
-  Tensor values(resultType(op, 0)), places(resultType(op, 1));
-  int64_t size = input.getShape().back(), k = op.getK();
-  int64_t lines = size ? input.getNumElements() / size : 0;
-  MutableArrayRef<Scalar> value = values.getMutableElements();
-  MutableArrayRef<Scalar> place = places.getMutableElements();
-  std::vector<int64_t> order(size);
-  for (int64_t line = 0; line < lines; ++line) {
-    ArrayRef<Scalar> row = input.getElements().slice(line * size, size);
-    std::iota(order.begin(), order.end(), 0);
-    llvm::sort(order, [&](int64_t a, int64_t b) {
-      if (isLarger(input.getElementType(), row[a], row[b]))
-        return true;
-      return !isLarger(input.getElementType(), row[b], row[a]) && a < b;
+static FailureOr<Tensors> evaluateReduceRegion(ReduceRegionOp op,
+                                               ArrayRef<Tensor> operands) {
+  size_t count = op.getInputs().size();
+  ArrayRef<Tensor> inputs = operands.take_front(count);
+  ArrayRef<Tensor> inits = operands.drop_front(count);
+  StridedView view = StridedView::whole(inputs[0].getShape());
+  SmallVector<int64_t> kept;
+  for (int64_t d = 0; d < inputs[0].getType().rank(); ++d)
+    if (!llvm::is_contained(op.getDims(), d))
+      kept.push_back(d);
+  StridedView outer = view.select(kept), inner = view.select(op.getDims());
+  ScalarRegion combine(op.getCombiner().front());
+  Tensors results;
+  for (size_t i = 0; i < count; ++i)
+    results.push_back(Tensor(resultType(op, i)));
+  int64_t target = 0;
+  bool hasFailed = false;
+  forEachPlace(outer, [&](int64_t place) {
+    inner.base = place;
+    SmallVector<Scalar> state;
+    for (const Tensor &init : inits)
+      state.push_back(init[0]);
+    forEachPlace(inner, [&](int64_t element) {
+      if (hasFailed)
+        return;
+      SmallVector<Scalar> arguments(state);
+      for (const Tensor &input : inputs)
+        arguments.push_back(input[element]);
+      FailureOr<SmallVector<Scalar>> combined = combine(arguments);
+      hasFailed = failed(combined);
+      if (!hasFailed)
+        state = *combined;
     });
-    for (int64_t j = 0; j < k; ++j) {
-      value[line * k + j] = row[order[j]];
-      place[line * k + j].i = wrapTo(places.getElementType(), order[j]);
-    }
-  }
-  return Tensors{values, places};
+    for (auto [result, value] : llvm::zip_equal(results, state))
+      result.getMutableElements()[target] = value;
+    ++target;
+  });
+  if (hasFailed)
+    return failure();
+  return results;
 }
 
 void registerReductionModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     attach<ReduceOp, evaluateReduce>(context);
     attach<CumulativeOp, evaluateCumulative>(context);
-    attach<TopKOp, evaluateTopK>(context);
+    attach<ReduceRegionOp, evaluateReduceRegion>(context);
   });
 }
 

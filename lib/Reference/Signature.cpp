@@ -4,6 +4,7 @@
 #include "shoal/Reference/Signature.h"
 
 #include "mlir/IR/BuiltinOps.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;

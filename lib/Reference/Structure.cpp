@@ -3,17 +3,11 @@
 
 #include "Models.h"
 #include "StridedView.h"
-
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 
 using namespace mlir;
 
 namespace shoal::reference {
-
-template <typename Op>
-static FailureOr<Tensors> evaluateIdentity(Op, ArrayRef<Tensor> operands) {
-  return Tensors{operands[0]};
-}
 
 static FailureOr<Tensors> evaluateBroadcast(BroadcastInDimOp op,
                                             ArrayRef<Tensor> operands) {
@@ -31,11 +25,6 @@ static FailureOr<Tensors> evaluateTranspose(TransposeOp op,
                                             ArrayRef<Tensor> operands) {
   StridedView input = StridedView::whole(operands[0].getShape());
   return Tensors{gather(operands[0], input.select(op.getPermutation()))};
-}
-
-static FailureOr<Tensors> evaluateReshape(ReshapeOp op,
-                                          ArrayRef<Tensor> operands) {
-  return Tensors{operands[0].reshaped(resultType(op).shape)};
 }
 
 static FailureOr<Tensors> evaluateIota(IotaOp op, ArrayRef<Tensor>) {
@@ -98,18 +87,10 @@ static FailureOr<Tensors> evaluateConcatenate(ConcatenateOp op,
   return Tensors{result};
 }
 
-template <typename... Ops>
-static void attachIdentity(MLIRContext *context) {
-  (attach<Ops, evaluateIdentity<Ops>>(context), ...);
-}
-
 void registerStructureModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
-    attachIdentity<ReplicateOp, SplitOp, ShardOp, ShardingConstraintOp,
-                   ReshardOp>(context);
     attach<BroadcastInDimOp, evaluateBroadcast>(context);
     attach<TransposeOp, evaluateTranspose>(context);
-    attach<ReshapeOp, evaluateReshape>(context);
     attach<IotaOp, evaluateIota>(context);
     attach<SliceOp, evaluateSlice>(context);
     attach<PadOp, evaluatePad>(context);

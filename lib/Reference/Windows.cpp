@@ -234,7 +234,7 @@ static FailureOr<Tensors> evaluateSelectAndScatter(SelectAndScatterOp op,
   return Tensors{result};
 }
 
-void registerWindowModels(DialectRegistry &registry) {
+void registerWindowsModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     attach<ConvolutionOp, evaluateConvolution>(context);
     attach<ReduceWindowOp, evaluateReduceWindow>(context);

@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_REPORT_LAYOUTS_H
 #define SHOAL_LIB_REPORT_LAYOUTS_H
 
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Support/JSON.h"

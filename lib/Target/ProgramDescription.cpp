@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/ProgramDescription.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Sharding/Mesh.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"

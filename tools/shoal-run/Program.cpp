@@ -5,6 +5,7 @@
 #include "Error.h"
 
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Reference/Interpreter.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Pipelines.h"

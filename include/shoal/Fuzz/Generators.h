@@ -42,23 +42,6 @@ private:
   unsigned totalWeight = 0;
 };
 
-// The families.
-void addElementwiseGenerators(Generators &generators);
-void addMathGenerators(Generators &generators);
-void addCastGenerators(Generators &generators);
-void addContractionGenerators(Generators &generators);
-void addRaggedGenerators(Generators &generators);
-void addShapeGenerators(Generators &generators);
-void addEdgeGenerators(Generators &generators);
-void addScanGenerators(Generators &generators);
-void addCompositeGenerators(Generators &generators);
-void addWindowGenerators(Generators &generators);
-void addIndexingGenerators(Generators &generators);
-void addCombinerGenerators(Generators &generators);
-void addControlFlowGenerators(Generators &generators);
-void addManualGenerators(Generators &generators);
-void addAnnotationGenerators(Generators &generators);
-
 } // namespace shoal::fuzz
 
 #endif // SHOAL_FUZZ_GENERATORS_H

@@ -66,6 +66,10 @@ public:
   Known pickOr(llvm::function_ref<bool(const Known &)> suits,
                llvm::function_ref<mlir::RankedTensorType()> makeType);
   std::optional<Known> pickFloat(int64_t minRank = 0);
+  /// One of any type, a new argument where none has so many dimensions.
+  Known anyValue(int64_t minRank);
+  /// One to three, maybe none, for what passes them on.
+  llvm::SmallVector<Known> anyValues();
   /// A value of this type, an argument where there is none; of floats, one
   /// whose range `suits`, by default any.
   Known pickOfType(mlir::RankedTensorType type,
@@ -92,6 +96,10 @@ public:
   op(llvm::StringRef name, mlir::ValueRange operands, mlir::TypeRange results,
      llvm::ArrayRef<mlir::NamedAttribute> attributes = {},
      mlir::MutableArrayRef<std::unique_ptr<mlir::Region>> regions = {});
+
+  /// Adds an op whose results are its operands; false where there are none.
+  bool addIdentity(llvm::StringRef name, llvm::ArrayRef<Known> operands,
+                   llvm::ArrayRef<mlir::NamedAttribute> attributes);
 
   /// Makes a value known: later ops may use it, the program may return it.
   void add(mlir::Value value, Bounds range);

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Descriptor.h"
-#include "Patterns.h"
+#include "Families.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
@@ -178,8 +179,8 @@ struct LowerExchange : LowerSpmd<spmd::ExchangeOp> {
 
 } // namespace
 
-void shoal::populateSpmdToRtPatterns(RewritePatternSet &patterns,
-                                     const ProgramNumbering &numbering) {
+void shoal::populateCollectivesPatterns(RewritePatternSet &patterns,
+                                        const ProgramNumbering &numbering) {
   patterns.add<LowerAxisIndex, LowerGatherOrSlice<spmd::AllGatherOp>,
                LowerGatherOrSlice<spmd::AllSliceOp>, LowerReduceScatter,
                LowerAllReduce, LowerAllToAll, LowerCollectivePermute,

@@ -3,8 +3,9 @@
 
 #include "Combiner.h"
 #include "Descriptor.h"
-#include "Patterns.h"
+#include "Families.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Runtime/ABI.h"
 #include "llvm/ADT/SetVector.h"
 
@@ -194,6 +195,7 @@ Value shoal::lowerEinsum(OpBuilder &builder, Location loc, StringRef spec,
   return result;
 }
 
-void shoal::populateEinsumToLinalgPatterns(RewritePatternSet &patterns) {
+void shoal::populateContractionPatterns(RewritePatternSet &patterns,
+                                        const ProgramNumbering &) {
   patterns.add<LowerEinsum>(patterns.getContext());
 }

@@ -3,7 +3,7 @@
 
 #include "Combiner.h"
 #include "Descriptor.h"
-#include "Patterns.h"
+#include "Families.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 
@@ -75,6 +75,7 @@ struct LowerRaggedEinsum : OpRewritePattern<RaggedEinsumOp> {
 
 } // namespace
 
-void shoal::populateRaggedToRtPatterns(RewritePatternSet &patterns) {
+void shoal::populateContractionRaggedPatterns(RewritePatternSet &patterns,
+                                              const ProgramNumbering &) {
   patterns.add<LowerRaggedEinsum>(patterns.getContext());
 }

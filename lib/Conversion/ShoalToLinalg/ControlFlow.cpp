@@ -6,7 +6,7 @@
 // before the op: no buffer is made in one trip and read in another, so that
 // memory can be planned ahead.
 
-#include "Patterns.h"
+#include "Families.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -165,11 +165,24 @@ void shoal::lowerControlFlow(ModuleOp module) {
     else
       lowerCase(cast<CaseOp>(op));
   }
-  module.walk([](Operation *op) {
-    auto forwarding = dyn_cast<ForwardingOpInterface>(op);
-    if (!forwarding || !forwarding.forwardsOperands())
-      return;
-    op->replaceAllUsesWith(op->getOperands());
-    op->erase();
-  });
+}
+
+namespace {
+/// Of barriers, and calls that are the identity.
+struct LowerForwarding : OpInterfaceRewritePattern<ForwardingOpInterface> {
+  using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
+
+  LogicalResult matchAndRewrite(ForwardingOpInterface op,
+                                PatternRewriter &rewriter) const override {
+    if (!op.forwardsOperands())
+      return failure();
+    rewriter.replaceOp(op, op->getOperands());
+    return success();
+  }
+};
+} // namespace
+
+void shoal::populateControlFlowPatterns(RewritePatternSet &patterns,
+                                        const ProgramNumbering &) {
+  patterns.add<LowerForwarding>(patterns.getContext());
 }

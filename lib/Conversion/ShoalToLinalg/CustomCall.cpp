@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Descriptor.h"
-#include "Patterns.h"
+#include "Families.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
 
@@ -47,6 +47,7 @@ struct LowerCustomCall : OpRewritePattern<CustomCallOp> {
 
 } // namespace
 
-void shoal::populateCustomCallToRtPatterns(RewritePatternSet &patterns) {
+void shoal::populateCustomCallPatterns(RewritePatternSet &patterns,
+                                       const ProgramNumbering &) {
   patterns.add<LowerCustomCall>(patterns.getContext());
 }

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Patterns.h"
+#include "Families.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
 
@@ -109,6 +109,7 @@ private:
 
 } // namespace
 
-void shoal::populateBitcastToLinalgPatterns(RewritePatternSet &patterns) {
+void shoal::populateElementwisePatterns(RewritePatternSet &patterns,
+                                        const ProgramNumbering &) {
   patterns.add<LowerBitcastConvert>(patterns.getContext());
 }

@@ -6,7 +6,7 @@
 
 #include "Combiner.h"
 #include "Descriptor.h"
-#include "Patterns.h"
+#include "Families.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
@@ -201,7 +201,8 @@ struct LowerDynamicUpdateSlice : OpRewritePattern<DynamicUpdateSliceOp> {
 
 } // namespace
 
-void shoal::populateIndexingToRtPatterns(RewritePatternSet &patterns) {
+void shoal::populateIndexingPatterns(RewritePatternSet &patterns,
+                                     const ProgramNumbering &) {
   patterns.add<LowerGather, LowerDynamicSlice, LowerScatter,
                LowerDynamicUpdateSlice>(patterns.getContext());
 }

@@ -2,29 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Descriptor.h"
-#include "Patterns.h"
+#include "Families.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 
 using namespace mlir;
 using namespace shoal;
 
 namespace {
-
-struct LowerCumulative : OpRewritePattern<CumulativeOp> {
-  using OpRewritePattern::OpRewritePattern;
-
-  LogicalResult matchAndRewrite(CumulativeOp op,
-                                PatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    Descriptor desc;
-    desc.addType(type).addKind(op.getKind()).add(type.getRank());
-    desc.addShape(type).add(op.getDim());
-    desc.add(op.getExclusive()).add(op.getReverse());
-    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "cumulative",
-                                           desc.get(), op.getInput(), type));
-    return success();
-  }
-};
 
 struct LowerTopK : OpRewritePattern<TopKOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -62,6 +46,7 @@ struct LowerSort : OpRewritePattern<SortOp> {
 
 } // namespace
 
-void shoal::populateScanToRtPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerCumulative, LowerTopK, LowerSort>(patterns.getContext());
+void shoal::populateOrderingPatterns(RewritePatternSet &patterns,
+                                     const ProgramNumbering &) {
+  patterns.add<LowerTopK, LowerSort>(patterns.getContext());
 }

@@ -8,6 +8,7 @@
 #include "mlir/IR/Matchers.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 
 using namespace mlir;
 using namespace shoal;

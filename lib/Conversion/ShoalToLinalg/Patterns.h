@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The patterns of --shoal-to-linalg by family of ops, and what they share.
+// What the patterns of --shoal-to-linalg share.
 
 #ifndef SHOAL_LIB_CONVERSION_SHOALTOLINALG_PATTERNS_H
 #define SHOAL_LIB_CONVERSION_SHOALTOLINALG_PATTERNS_H
@@ -22,36 +22,12 @@ struct ProgramNumbering {
   llvm::DenseMap<mlir::StringAttr, int64_t> meshes;
 };
 
-/// einsum: an rt.call where it contracts, else a linalg.generic.
-void populateEinsumToLinalgPatterns(mlir::RewritePatternSet &patterns);
-/// The same for an einsum that is not there, as part of another op.
+/// What an einsum becomes that is not there, as part of another op.
 mlir::Value lowerEinsum(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::StringRef spec, mlir::ValueRange inputs,
                         mlir::RankedTensorType type);
-/// ragged_einsum: rt.call.
-void populateRaggedToRtPatterns(mlir::RewritePatternSet &patterns);
-/// reduce, reduce_region.
-void populateReduceToLinalgPatterns(mlir::RewritePatternSet &patterns);
-void populateBitcastToLinalgPatterns(mlir::RewritePatternSet &patterns);
-/// broadcast_in_dim, transpose, reshape, iota, slice.
-void populateShapeToLinalgPatterns(mlir::RewritePatternSet &patterns);
-/// pad, concatenate.
-void populateInsertionToLinalgPatterns(mlir::RewritePatternSet &patterns);
-/// convolution: an einsum over patches, or a linalg.generic.
-void populateConvolutionToLinalgPatterns(mlir::RewritePatternSet &patterns);
-/// reduce_window, select_and_scatter.
-void populatePoolingToLinalgPatterns(mlir::RewritePatternSet &patterns);
-/// cumulative, top_k, sort: rt.call.
-void populateScanToRtPatterns(mlir::RewritePatternSet &patterns);
-/// gather, scatter, dynamic_slice, dynamic_update_slice: rt.call.
-void populateIndexingToRtPatterns(mlir::RewritePatternSet &patterns);
-/// custom_call: rt.call.
-void populateCustomCallToRtPatterns(mlir::RewritePatternSet &patterns);
-/// The ops of `spmd`: rt.call. `numbering` must outlive the patterns.
-void populateSpmdToRtPatterns(mlir::RewritePatternSet &patterns,
-                              const ProgramNumbering &numbering);
 
-/// Loops and branches, with what they have become inside, and barriers.
+/// Loops and branches, with what they have become inside.
 void lowerControlFlow(mlir::ModuleOp module);
 
 /// A tensor of unspecified contents.

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Combiner.h"
-#include "Patterns.h"
+#include "Descriptor.h"
+#include "Families.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
@@ -106,8 +107,26 @@ private:
   }
 };
 
+struct LowerCumulative : OpRewritePattern<CumulativeOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(CumulativeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto type = cast<RankedTensorType>(op.getInput().getType());
+    Descriptor desc;
+    desc.addType(type).addKind(op.getKind()).add(type.getRank());
+    desc.addShape(type).add(op.getDim());
+    desc.add(op.getExclusive()).add(op.getReverse());
+    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "cumulative",
+                                           desc.get(), op.getInput(), type));
+    return success();
+  }
+};
+
 } // namespace
 
-void shoal::populateReduceToLinalgPatterns(RewritePatternSet &patterns) {
-  patterns.add<LowerReduce, LowerReduceRegion>(patterns.getContext());
+void shoal::populateReductionPatterns(RewritePatternSet &patterns,
+                                      const ProgramNumbering &) {
+  patterns.add<LowerReduce, LowerReduceRegion, LowerCumulative>(
+      patterns.getContext());
 }

@@ -3,12 +3,13 @@
 
 // The pass --shoal-to-linalg.
 
-#include "Patterns.h"
+#include "Families.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "shoal/Conversion/ShoalToLinalg/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
@@ -121,18 +122,8 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     ProgramNumbering numbering(getOperation());
     replaceEmptyTensors(getOperation());
     RewritePatternSet patterns(&getContext());
-    populateEinsumToLinalgPatterns(patterns);
-    populateRaggedToRtPatterns(patterns);
-    populateReduceToLinalgPatterns(patterns);
-    populateBitcastToLinalgPatterns(patterns);
-    populateShapeToLinalgPatterns(patterns);
-    populateInsertionToLinalgPatterns(patterns);
-    populateConvolutionToLinalgPatterns(patterns);
-    populatePoolingToLinalgPatterns(patterns);
-    populateScanToRtPatterns(patterns);
-    populateIndexingToRtPatterns(patterns);
-    populateCustomCallToRtPatterns(patterns);
-    populateSpmdToRtPatterns(patterns, numbering);
+#define SHOAL_FAMILY(name) populate##name##Patterns(patterns, numbering);
+#include "Families.def"
     walkAndApplyPatterns(getOperation(), std::move(patterns));
     lowerControlFlow(getOperation());
     if (failed(verifyLowered(getOperation())))

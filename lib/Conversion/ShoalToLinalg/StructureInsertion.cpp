@@ -1,8 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Patterns.h"
+#include "Families.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -86,6 +87,7 @@ struct LowerConcatenate : OpRewritePattern<ConcatenateOp> {
 
 } // namespace
 
-void shoal::populateInsertionToLinalgPatterns(RewritePatternSet &patterns) {
+void shoal::populateStructureInsertionPatterns(RewritePatternSet &patterns,
+                                               const ProgramNumbering &) {
   patterns.add<LowerPad, LowerConcatenate>(patterns.getContext());
 }

@@ -4,6 +4,7 @@
 // reduce_window and select_and_scatter: loops over windows and their places.
 
 #include "Combiner.h"
+#include "Families.h"
 #include "WindowLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -166,6 +167,7 @@ private:
 
 } // namespace
 
-void shoal::populatePoolingToLinalgPatterns(RewritePatternSet &patterns) {
+void shoal::populateWindowsPatterns(RewritePatternSet &patterns,
+                                    const ProgramNumbering &) {
   patterns.add<LowerReduceWindow, LowerSelectAndScatter>(patterns.getContext());
 }

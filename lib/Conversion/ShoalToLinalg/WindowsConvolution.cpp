@@ -5,6 +5,7 @@
 // where these would take too much memory.
 
 #include "Combiner.h"
+#include "Families.h"
 #include "WindowLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -254,6 +255,7 @@ struct LowerConvolution : OpRewritePattern<ConvolutionOp> {
 
 } // namespace
 
-void shoal::populateConvolutionToLinalgPatterns(RewritePatternSet &patterns) {
+void shoal::populateWindowsConvolutionPatterns(RewritePatternSet &patterns,
+                                               const ProgramNumbering &) {
   patterns.add<LowerConvolution>(patterns.getContext());
 }

@@ -4,7 +4,7 @@
 // Annotations as ops of their own: the value and its annotated copy both have
 // users.
 
-#include "shoal/Fuzz/Generators.h"
+#include "Generators.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -19,6 +19,6 @@ static bool makeAnnotation(ProgramBuilder &p) {
   return true;
 }
 
-void shoal::fuzz::addAnnotationGenerators(Generators &generators) {
+void shoal::fuzz::addAnnotationsGenerators(Generators &generators) {
   generators.add("annotation", makeAnnotation, 25);
 }

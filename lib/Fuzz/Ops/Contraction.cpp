@@ -1,10 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Einsums and reductions.
-
-#include "shoal/Fuzz/Generators.h"
-#include <cmath>
+#include "Generators.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -141,88 +139,6 @@ static bool makeEinsum(ProgramBuilder &p) {
   return true;
 }
 
-static std::optional<Bounds> rangeOfReduction(ReduceKind kind, Bounds range,
-                                              int64_t n, Type element) {
-  switch (kind) {
-  case ReduceKind::Max:
-  case ReduceKind::Min:
-    // An infinity is the largest of none.
-    if (n == 0 && isa<FloatType>(element))
-      return std::nullopt;
-    return n == 0 ? anyInteger(element) : range;
-  case ReduceKind::Sum:
-    return sumOf(n, range, element);
-  case ReduceKind::Prod:
-    // Products in any order: exact while the largest one is.
-    range.bound = std::pow(std::max(range.bound, 1.0), double(n));
-    if (!range.isWhole() && isa<FloatType>(element))
-      return std::nullopt;
-    return rounded(range, element);
-  default:
-    return n == 0 ? anyInteger(element) : range;
-  }
-}
-
-/// Sum, product and the like of this type.
-static ReduceKind pickKind(ProgramBuilder &p, Type element) {
-  using K = ReduceKind;
-  if (element.isInteger(1))
-    return p.choices.pick(std::array{K::And, K::Or});
-  if (isFloat8(element))
-    return p.choices.pick(std::array{K::Max, K::Min});
-  if (isa<FloatType>(element))
-    return p.choices.pick(std::array{K::Sum, K::Max, K::Min, K::Sum, K::Prod});
-  return p.choices.pick(
-      std::array{K::Sum, K::Max, K::Min, K::Prod, K::And, K::Or});
-}
-
-static bool makeReduce(ProgramBuilder &p) {
-  Known a = p.pickOr([](const Known &k) { return k.type().getRank() > 0; },
-                     [&] { return p.tensor(p.shape(1, 4), p.elementType()); });
-  ReduceKind kind = pickKind(p, a.element());
-  SmallVector<int64_t> dims, shape;
-  int64_t n = 1;
-  for (auto [dim, size] : llvm::enumerate(a.shape())) {
-    if (p.choices.chance(50)) {
-      dims.push_back(dim);
-      n *= size;
-    } else {
-      shape.push_back(size);
-    }
-  }
-  auto range = rangeOfReduction(kind, a.range, n, a.element());
-  if (!range || !isUsable(*range, a.element()))
-    return false;
-  p.add(ReduceOp::create(p.builder, p.loc, p.tensor(shape, a.element()), kind,
-                         a.value, dims),
-        *range);
-  return true;
-}
-
-static bool makeCumulative(ProgramBuilder &p) {
-  Known a = p.pickOr([](const Known &k) { return k.type().getRank() > 0; },
-                     [&] { return p.tensor(p.shape(1, 3), p.elementType()); });
-  ReduceKind kind = pickKind(p, a.element());
-  int64_t dim = p.choices.below(a.type().getRank());
-  auto range = rangeOfReduction(kind, a.range, a.shape()[dim], a.element());
-  if (!range || !isUsable(*range, a.element()))
-    return false;
-  bool exclusive = p.choices.chance(40);
-  // The identity comes first: an infinity or the smallest integer.
-  if (exclusive && a.isFloat() &&
-      (kind == ReduceKind::Max || kind == ReduceKind::Min))
-    return false;
-  if (exclusive)
-    range->bound =
-        a.isFloat() ? std::max(range->bound, 1.0) : largestOf(a.element());
-  p.add(CumulativeOp::create(p.builder, p.loc, a.type(), kind, a.value, dim,
-                             exclusive, p.choices.chance(40)),
-        *range);
-  return true;
-}
-
 void shoal::fuzz::addContractionGenerators(Generators &generators) {
   generators.add("shoal.einsum", makeEinsum, 40);
-  generators.add("shoal.reduce", makeReduce, 20);
-  generators.add("shoal.cumulative", makeCumulative, 10);
 }

@@ -3,8 +3,8 @@
 
 // Einsums over groups of rows.
 
+#include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
-#include "shoal/Fuzz/Generators.h"
 #include <map>
 
 using namespace mlir;
@@ -85,6 +85,6 @@ static bool makeRagged(ProgramBuilder &p) {
   return true;
 }
 
-void shoal::fuzz::addRaggedGenerators(Generators &generators) {
+void shoal::fuzz::addContractionRaggedGenerators(Generators &generators) {
   generators.add("shoal.ragged_einsum", makeRagged, 12);
 }

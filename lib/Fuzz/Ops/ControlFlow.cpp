@@ -3,7 +3,8 @@
 
 // Loops and choices, with random ops in their regions; barriers and calls.
 
-#include "shoal/Fuzz/Generators.h"
+#include "Generators.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -171,54 +172,12 @@ static bool makeWhile(ProgramBuilder &p) {
 // Identities
 //===----------------------------------------------------------------------===//
 
-/// Operands that suit nothing but to be passed on.
-static SmallVector<Known> pickAny(ProgramBuilder &p) {
-  SmallVector<Known> operands;
-  for (unsigned i = 1 + p.choices.below(3); i > 0; --i)
-    if (auto known = p.pick([](const Known &) { return true; }))
-      operands.push_back(*known);
-  return operands;
-}
-
-static bool addIdentity(ProgramBuilder &p, StringRef name,
-                        ArrayRef<Known> operands,
-                        ArrayRef<NamedAttribute> attributes) {
-  if (operands.empty())
-    return false;
-  auto values = llvm::map_to_vector(operands, [](auto &k) { return k.value; });
-  Operation *made =
-      p.op(name, values, ValueRange(values).getTypes(), attributes);
-  for (auto [result, operand] : llvm::zip_equal(made->getResults(), operands))
-    p.add(result, operand.range);
-  return true;
-}
-
 static bool makeBarrier(ProgramBuilder &p) {
-  return addIdentity(p, "shoal.optimization_barrier", pickAny(p), {});
-}
-
-/// Of a function that is the identity, with a rule that says so or with none.
-static bool makeCustomCall(ProgramBuilder &p) {
-  SmallVector<Known> operands = pickAny(p);
-  SmallVector<NamedAttribute> attributes{
-      p.builder.getNamedAttr("target", p.builder.getStringAttr("identity"))};
-  if (p.choices.chance(75)) {
-    std::string terms;
-    char letter = 'a';
-    for (auto [i, operand] : llvm::enumerate(operands)) {
-      terms += i == 0 ? "" : ",";
-      for (int64_t dim = 0; dim < operand.type().getRank(); ++dim)
-        terms += p.choices.chance(20) ? '.' : letter++;
-    }
-    attributes.push_back(p.builder.getNamedAttr(
-        "rule", p.builder.getStringAttr(terms + "->" + terms)));
-  }
-  return addIdentity(p, "shoal.custom_call", operands, attributes);
+  return p.addIdentity("shoal.optimization_barrier", p.anyValues(), {});
 }
 
 void shoal::fuzz::addControlFlowGenerators(Generators &generators) {
   generators.add("shoal.case", makeCase, 6);
   generators.add("shoal.while", makeWhile, 8);
   generators.add("shoal.optimization_barrier", makeBarrier, 4);
-  generators.add("shoal.custom_call", makeCustomCall, 4);
 }

@@ -3,8 +3,8 @@
 
 // arith on tensors: the same element of each operand.
 
+#include "Generators.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "shoal/Fuzz/Generators.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -213,6 +213,27 @@ static bool makeSelect(ProgramBuilder &p) {
   return true;
 }
 
+/// All elements listed.
+static bool makeConstant(ProgramBuilder &p) {
+  auto type = p.tensor(p.shape(0, 2), p.choices.chance(40)
+                                          ? p.builder.getI32Type()
+                                          : Type(p.builder.getF32Type()));
+  bool isFloat = isa<FloatType>(type.getElementType());
+  SmallVector<Attribute> elements;
+  for (int64_t i = 0; i < type.getNumElements(); ++i) {
+    int64_t value = p.choices.below(9);
+    elements.push_back(isFloat
+                           ? Attribute(p.builder.getF32FloatAttr(value - 4))
+                           : Attribute(p.builder.getI32IntegerAttr(value - 4)));
+  }
+  Value made = p.op("arith.constant", {}, type,
+                    p.builder.getNamedAttr(
+                        "value", DenseElementsAttr::get(type, elements)))
+                   ->getResult(0);
+  p.add(made, {isFloat ? 4.0 : largestOf(type.getElementType()), 0, 0});
+  return true;
+}
+
 void shoal::fuzz::addElementwiseGenerators(Generators &generators) {
   generators.add("float arithmetic", makeFloatBinary, 20);
   generators.add("arith.divf", makeDivision, 4);
@@ -226,4 +247,5 @@ void shoal::fuzz::addElementwiseGenerators(Generators &generators) {
   generators.add("logic", makeLogic, 4);
   generators.add("comparison", makeComparison, 6);
   generators.add("arith.select", makeSelect, 6);
+  generators.add("arith.constant", makeConstant, 4);
 }

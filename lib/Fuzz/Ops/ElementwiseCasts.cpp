@@ -3,7 +3,7 @@
 
 // From one element type to another.
 
-#include "shoal/Fuzz/Generators.h"
+#include "Generators.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -154,7 +154,7 @@ static bool makeBitsOfInteger(ProgramBuilder &p) {
   return true;
 }
 
-void shoal::fuzz::addCastGenerators(Generators &generators) {
+void shoal::fuzz::addElementwiseCastsGenerators(Generators &generators) {
   generators.add("float cast", makeFloatCast, 4);
   generators.add("integer cast", makeIntegerCast, 3);
   generators.add("integer to float", makeToFloat, 5);

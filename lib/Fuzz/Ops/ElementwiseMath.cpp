@@ -3,7 +3,7 @@
 
 // math on tensors.
 
-#include "shoal/Fuzz/Generators.h"
+#include "Generators.h"
 #include <cmath>
 
 using namespace mlir;
@@ -137,7 +137,7 @@ static bool makeCopySign(ProgramBuilder &p) {
   return true;
 }
 
-void shoal::fuzz::addMathGenerators(Generators &generators) {
+void shoal::fuzz::addElementwiseMathGenerators(Generators &generators) {
   generators.add("smooth math", makeSmooth, 6);
   generators.add("math above one", makeAboveOne, 4);
   generators.add("math rounding", makeRounding, 3);

@@ -3,8 +3,8 @@
 
 // Ops that read or write where an operand says.
 
+#include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
-#include "shoal/Fuzz/Generators.h"
 #include <cmath>
 
 using namespace mlir;

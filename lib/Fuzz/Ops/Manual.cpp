@@ -5,8 +5,8 @@
 // random ops in them, regions too.
 
 #include "../RegionCollectives.h"
+#include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
-#include "shoal/Fuzz/Generators.h"
 #include "llvm/Support/SaveAndRestore.h"
 
 using namespace mlir;

@@ -1,10 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Ops that decompose: activations, normalisations, one-hots, gating, random
-// numbers.
-
-#include "shoal/Fuzz/Generators.h"
+#include "Generators.h"
+#include "shoal/Dialect/Shoal/IR/NNOps.h"
 #include <cmath>
 
 using namespace mlir;
@@ -74,19 +72,6 @@ static bool makeOneHot(ProgramBuilder &p) {
   return true;
 }
 
-static bool makeRandom(ProgramBuilder &p) {
-  Known key = p.pickOfType(p.tensor(2, p.builder.getI32Type()));
-  auto type = p.tensor(p.shape(0, 3), p.floatType());
-  bool isNormal = p.choices.chance(30);
-  Bounds range = isNormal ? smooth({1, 0, 0}, 9, 1, type.getElementType())
-                          : Bounds{1, -precisionOf(type.getElementType()), 0};
-  p.add(RandomOp::create(
-            p.builder, p.loc, type,
-            isNormal ? Distribution::Normal : Distribution::Uniform, key.value),
-        range);
-  return true;
-}
-
 /// On gates that are exact, so that all ways route alike: multiples of 1/4 and
 /// 1/8 as they come from small integers.
 static bool makeGating(ProgramBuilder &p) {
@@ -129,11 +114,10 @@ static bool makeGating(ProgramBuilder &p) {
   return true;
 }
 
-void shoal::fuzz::addCompositeGenerators(Generators &generators) {
+void shoal::fuzz::addNNGenerators(Generators &generators) {
   generators.add("activation", makeActivation, 4);
   generators.add("shoal.softmax", makeSoftmax, 6);
   generators.add("shoal.layer_norm", makeLayerNorm, 4);
   generators.add("shoal.one_hot", makeOneHot, 6);
-  generators.add("shoal.random", makeRandom, 3);
   generators.add("shoal.top_k_gating", makeGating, 3);
 }

@@ -3,8 +3,8 @@
 
 // Selection and order along a dimension.
 
+#include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
-#include "shoal/Fuzz/Generators.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -83,7 +83,7 @@ static bool makeArg(ProgramBuilder &p) {
   return true;
 }
 
-void shoal::fuzz::addScanGenerators(Generators &generators) {
+void shoal::fuzz::addOrderingGenerators(Generators &generators) {
   generators.add("shoal.top_k", makeTopK, 8);
   generators.add("shoal.sort", makeSort, 8);
   generators.add("shoal.argmax", makeArg<ArgMaxOp>, 4);

@@ -3,9 +3,9 @@
 
 // Reductions whose combiner is a region.
 
+#include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
-#include "shoal/Fuzz/Generators.h"
 #include <cmath>
 
 using namespace mlir;
@@ -192,7 +192,7 @@ static bool makeReducePairs(ProgramBuilder &p) {
   return true;
 }
 
-void shoal::fuzz::addCombinerGenerators(Generators &generators) {
+void shoal::fuzz::addReductionRegionGenerators(Generators &generators) {
   generators.add("shoal.reduce_region", makeReduceRegion, 10);
   generators.add("reduce_region of pairs", makeReducePairs, 5);
 }

@@ -3,8 +3,8 @@
 
 // Ops that slide a window.
 
+#include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"
-#include "shoal/Fuzz/Generators.h"
 #include <cmath>
 
 using namespace mlir;
@@ -249,7 +249,7 @@ static bool makeSelectAndScatter(ProgramBuilder &p) {
   return true;
 }
 
-void shoal::fuzz::addWindowGenerators(Generators &generators) {
+void shoal::fuzz::addWindowsGenerators(Generators &generators) {
   generators.add("shoal.convolution", makeConvolution, 14);
   generators.add("shoal.reduce_window", makeReduceWindow, 12);
   generators.add("shoal.select_and_scatter", makeSelectAndScatter, 6);

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Packing.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;

@@ -8,6 +8,7 @@
 
 #include "AxisLists.h"
 #include "Ring.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Transforms/Collectives/Uniformity.h"
 
 namespace shoal {

@@ -3,6 +3,8 @@
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Import/Passes.h"

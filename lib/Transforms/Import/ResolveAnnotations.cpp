@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/DeviceAssignment.h"
 #include "shoal/Transforms/Debug/PassCounter.h"

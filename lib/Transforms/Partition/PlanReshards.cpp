@@ -3,6 +3,7 @@
 
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardPlan.h"
 #include "shoal/Transforms/Debug/PassCounter.h"

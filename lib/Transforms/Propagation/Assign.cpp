@@ -4,6 +4,7 @@
 #include "CheckReplication.h"
 #include "Writer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"

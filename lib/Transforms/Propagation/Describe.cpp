@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Extract.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/Propagation.h"
 #include "llvm/ADT/STLExtras.h"

@@ -3,6 +3,7 @@
 
 #include "Extract.h"
 #include "mlir/IR/AsmState.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/ManualAxes.h"

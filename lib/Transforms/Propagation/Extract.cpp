@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Extract.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/ADT/STLExtras.h"
 

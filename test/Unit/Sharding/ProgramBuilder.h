@@ -7,7 +7,7 @@
 #ifndef SHOAL_TEST_UNIT_SHARDING_PROGRAMBUILDER_H
 #define SHOAL_TEST_UNIT_SHARDING_PROGRAMBUILDER_H
 
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Sharding/Assignment.h"
 #include "llvm/ADT/STLExtras.h"
 

@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "Models.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -19,7 +19,7 @@ struct Identity : FactorRuleOpInterface::ExternalModel<Identity<Op>, Op> {
 
 } // namespace
 
-void shoal::registerAnnotationFactorRules(DialectRegistry &registry) {
+void shoal::registerAnnotationsFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ReplicateOp::attachInterface<Identity<ReplicateOp>>(*context);
     SplitOp::attachInterface<Identity<SplitOp>>(*context);

@@ -4,7 +4,7 @@
 // Collectives over the manual axes of a region, as ops of a program that is
 // partitioned over the others.
 
-#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
+#include "Models.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
@@ -109,7 +109,7 @@ struct Permute
 
 } // namespace
 
-void shoal::registerCollectiveFactorRules(DialectRegistry &registry) {
+void shoal::registerCollectivesFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, SpmdDialect *) {
     AxisIndexOp::attachInterface<AxisIndex>(*context);
     AllSliceOp::attachInterface<ByDim<AllSliceOp>>(*context);

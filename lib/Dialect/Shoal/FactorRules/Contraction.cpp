@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
+#include "Models.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/MapVector.h"
@@ -93,32 +93,11 @@ struct RaggedEinsum
   }
 };
 
-struct Reduce : FactorRuleOpInterface::ExternalModel<Reduce, ReduceOp> {
-  FactorRule getFactorRule(Operation *operation) const {
-    auto op = cast<ReduceOp>(operation);
-    RankedTensorType type = tensorTypeOf(op.getInput());
-    FactorRuleBuilder builder({type.getRank()},
-                              {tensorTypeOf(op.getResult()).getRank()});
-    int64_t kept = 0;
-    for (auto [dim, size] : llvm::enumerate(type.getShape())) {
-      int64_t d = dim;
-      if (llvm::is_contained(op.getDims(), d))
-        builder.addFactor(size, {d}, {-1}, FactorKind::Reduction, op.getKind());
-      else
-        builder.addFactor(size, {d}, {kept++});
-    }
-    if (op.getKind() == ReduceKind::Sum)
-      builder.linearIn({0});
-    return builder.flops(type.getNumElements()).build();
-  }
-};
-
 } // namespace
 
 void shoal::registerContractionFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     EinsumOp::attachInterface<Einsum>(*context);
     RaggedEinsumOp::attachInterface<RaggedEinsum>(*context);
-    ReduceOp::attachInterface<Reduce>(*context);
   });
 }

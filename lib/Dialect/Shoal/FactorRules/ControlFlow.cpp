@@ -3,7 +3,7 @@
 
 // Ops that control the flow have joins instead of factors; barriers remain.
 
-#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
+#include "Models.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 
 using namespace mlir;

@@ -1,10 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
-#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -83,6 +84,27 @@ void attach(MLIRContext *context) {
   (Ops::template attachInterface<Model<Ops>>(*context), ...);
 }
 
+/// The bits of an element stay on one device.
+struct BitcastConvert
+    : FactorRuleOpInterface::ExternalModel<BitcastConvert, BitcastConvertOp> {
+  FactorRule getFactorRule(Operation *operation) const {
+    auto op = cast<BitcastConvertOp>(operation);
+    RankedTensorType from = tensorTypeOf(op.getInput());
+    RankedTensorType to = tensorTypeOf(op.getResult());
+    int64_t shared = std::min(from.getRank(), to.getRank());
+    FactorRuleBuilder builder({from.getRank()}, {to.getRank()});
+    for (int64_t d = 0; d < shared; ++d)
+      builder.addFactor(from.getDimSize(d), {d}, {d});
+    if (from.getRank() > shared)
+      builder.addFactor(from.getShape().back(), {shared}, {-1},
+                        FactorKind::Replicated);
+    if (to.getRank() > shared)
+      builder.addFactor(to.getShape().back(), {-1}, {shared},
+                        FactorKind::Replicated);
+    return builder.build();
+  }
+};
+
 } // namespace
 
 void shoal::registerElementwiseFactorRules(DialectRegistry &registry) {
@@ -110,5 +132,8 @@ void shoal::registerElementwiseFactorRules(DialectRegistry &registry) {
            IPowIOp, IsFiniteOp, IsInfOp, IsNaNOp, IsNormalOp, LogOp, Log10Op,
            Log1pOp, Log2Op, PowFOp, RsqrtOp, RoundOp, RoundEvenOp, SqrtOp,
            TanOp, TanhOp, TruncOp>(context);
+  });
+  registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
+    BitcastConvertOp::attachInterface<BitcastConvert>(*context);
   });
 }

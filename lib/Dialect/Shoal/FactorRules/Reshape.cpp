@@ -3,8 +3,8 @@
 
 // The factor rule of reshape.
 
-#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "Models.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Sharding/ReshapeGroups.h"
 

@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Models.h"
 #include "mlir/IR/Matchers.h"
-#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/STLExtras.h"
 

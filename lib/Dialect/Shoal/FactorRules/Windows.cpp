@@ -6,8 +6,8 @@
 // go into one window, or the kernel has more rows than there are windows, the
 // dimension is contracted instead.
 
+#include "Models.h"
 #include "mlir/IR/Matchers.h"
-#include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 
@@ -189,7 +189,7 @@ struct SelectAndScatter
 
 } // namespace
 
-void shoal::registerWindowFactorRules(DialectRegistry &registry) {
+void shoal::registerWindowsFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ConvolutionOp::attachInterface<Convolution>(*context);
     ReduceWindowOp::attachInterface<ReduceWindow>(*context);

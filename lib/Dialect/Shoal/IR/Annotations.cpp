@@ -10,6 +10,9 @@
 using namespace mlir;
 using namespace shoal;
 
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.cpp.inc"
+
 //===----------------------------------------------------------------------===//
 // split
 //===----------------------------------------------------------------------===//

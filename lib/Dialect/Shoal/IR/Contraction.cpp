@@ -4,12 +4,16 @@
 #include "EinsumTerms.h"
 #include "mlir/IR/PatternMatch.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
 
 using namespace mlir;
 using namespace shoal;
+
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/ContractionOps.cpp.inc"
 
 static bool readLetters(llvm::StringRef term, llvm::SmallVectorImpl<char> &out,
                         std::string &error) {

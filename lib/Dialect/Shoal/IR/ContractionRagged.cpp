@@ -5,13 +5,10 @@
 
 #include "EinsumTerms.h"
 #include "TensorBuilder.h"
-#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 
 using namespace mlir;
 using namespace shoal;
-
-#define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/ContractionOps.cpp.inc"
 
 static bool isIn(char letter, ArrayRef<char> term) {
   return llvm::is_contained(term, letter);

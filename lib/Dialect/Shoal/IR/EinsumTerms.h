@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_DIALECT_SHOAL_IR_EINSUMTERMS_H
 #define SHOAL_LIB_DIALECT_SHOAL_IR_EINSUMTERMS_H
 
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 namespace shoal {

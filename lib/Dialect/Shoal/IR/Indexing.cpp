@@ -9,6 +9,9 @@
 using namespace mlir;
 using namespace shoal;
 
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/IndexingOps.cpp.inc"
+
 //===----------------------------------------------------------------------===//
 // Laws that the two share, on what both have in common
 //===----------------------------------------------------------------------===//

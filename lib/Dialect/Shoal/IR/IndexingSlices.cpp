@@ -9,9 +9,6 @@
 using namespace mlir;
 using namespace shoal;
 
-#define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/IndexingOps.cpp.inc"
-
 /// (C1) of both: a scalar per dimension, of one type. `first` is the number of
 /// the first one among the operands.
 static LogicalResult verifyStarts(Operation *op, OperandRange starts,

@@ -5,6 +5,7 @@
 
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Sharding/Mesh.h"

@@ -4,7 +4,7 @@
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Sharding/MergeAxes.h"
 #include "shoal/Sharding/ReshapeGroups.h"
 #include "llvm/ADT/MapVector.h"

@@ -1,13 +1,25 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// softmax, layer_norm and one_hot as composites.
+// Activations, softmax, normalisation and one_hot.
 
 #include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/NNOps.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace shoal;
+
+/// An optional result type that repeats an operand's.
+static ParseResult parseSameType(OpAsmParser &, Type &inputType, Type &type) {
+  type = inputType;
+  return success();
+}
+static void printSameType(OpAsmPrinter &, Operation *, Type, Type) {}
+
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/NNOps.cpp.inc"
 
 //===----------------------------------------------------------------------===//
 // Verifiers
@@ -109,4 +121,42 @@ SmallVector<Value> OneHotOp::decompose(OpBuilder &builder) {
   Value mask =
       b.oneHotMask(widenIndices(b, getIndices()), type.getShape(), getDim());
   return {b.convert(mask, type.getElementType())};
+}
+
+//===----------------------------------------------------------------------===//
+// Activations
+//===----------------------------------------------------------------------===//
+
+// maximumf, so that NaN stays NaN.
+SmallVector<Value> ReluOp::decompose(OpBuilder &builder) {
+  TensorBuilder b(builder, *this);
+  return {arith::MaximumFOp::create(b, getInput(), b.splat(getType(), 0.0))};
+}
+
+SmallVector<Value> SiluOp::decompose(OpBuilder &builder) {
+  TensorBuilder b(builder, *this);
+  Value x = b.widen(getInput());
+  Value exp = math::ExpOp::create(b, arith::NegFOp::create(b, x));
+  return {b.convert(b.div(x, b.shift(exp, 1.0)), getType().getElementType())};
+}
+
+static constexpr double kSqrtHalf = 1.0 / llvm::numbers::sqrt2;
+static constexpr double kSqrtTwoOverPi =
+    llvm::numbers::sqrt2 * llvm::numbers::inv_sqrtpi;
+
+/// 2 * Phi(x) - 1, in its tanh form.
+static Value normalDistributionByTanh(TensorBuilder &b, Value x) {
+  Value cube = b.mul(b.mul(x, x), x);
+  Value inner = b.add(x, b.scale(cube, 0.044715));
+  return math::TanhOp::create(b, b.scale(inner, kSqrtTwoOverPi));
+}
+
+SmallVector<Value> GeluOp::decompose(OpBuilder &builder) {
+  TensorBuilder b(builder, *this);
+  Value x = b.widen(getInput());
+  Value phi = getApproximate()
+                  ? normalDistributionByTanh(b, x)
+                  : math::ErfOp::create(b, b.scale(x, kSqrtHalf)).getResult();
+  Value result = b.mul(b.scale(x, 0.5), b.shift(phi, 1.0));
+  return {b.convert(result, getType().getElementType())};
 }

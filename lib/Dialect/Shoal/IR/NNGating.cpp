@@ -5,6 +5,11 @@
 // auxiliary loss stays inside a group, so that G can be split freely.
 
 #include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
+#include "shoal/Dialect/Shoal/IR/NNOps.h"
+#include "shoal/Dialect/Shoal/IR/OrderingOps.h"
+#include "shoal/Dialect/Shoal/IR/RandomOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include <cmath>
 #include <limits>
 

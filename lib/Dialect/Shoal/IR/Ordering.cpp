@@ -1,9 +1,10 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// sort, argmax and argmin.
+// sort, top_k, argmax and argmin.
 
 #include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
@@ -40,6 +41,23 @@ LogicalResult SortOp::verify() {
                             tensorTypeOf(input).getElementType())))
       return failure();
   return success();
+}
+
+LogicalResult TopKOp::verify() {
+  RankedTensorType type = tensorTypeOf(getInput());
+  if (type.getRank() == 0) // (C1)
+    return emitOpError() << "operand 0: expected at least one dimension";
+  int64_t k = getK(), last = type.getShape().back();
+  if (k < 1 || k > last)
+    return emitOpError() << "k: expected 1 to " << last
+                         << ", the last dimension's size, but got " << k;
+  if (type.getElementType().isInteger(1)) // (C3)
+    return emitOpError() << "operand 0: expected numbers but got i1";
+  SmallVector<int64_t> shape(type.getShape());
+  shape.back() = k;
+  if (failed(verifyResult(*this, 0, shape, type.getElementType()))) // (C2)
+    return failure();
+  return verifyResult(*this, 1, shape, IntegerType::get(getContext(), 32));
 }
 
 /// The laws of argmax and argmin.

@@ -5,11 +5,15 @@
 // SC'11) on i32 tensors.
 
 #include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/RandomOps.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace mlir;
 using namespace shoal;
+
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/RandomOps.cpp.inc"
 
 LogicalResult shoal::verifyKey(Operation *op, const Twine &what, Value key) {
   return verifyShape(op, what, key, {2});

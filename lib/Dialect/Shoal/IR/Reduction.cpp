@@ -1,12 +1,15 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Verifiers of reduce, cumulative and top_k.
-
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
 using namespace shoal;
+
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/ReductionOps.cpp.inc"
 
 LogicalResult ReduceOp::verify() {
   RankedTensorType type = tensorTypeOf(getInput());
@@ -32,23 +35,92 @@ LogicalResult CumulativeOp::verify() {
   return verifyCombiner(*this, getKind(), type.getElementType()); // (C2)
 }
 
-LogicalResult TopKOp::verify() {
-  RankedTensorType type = tensorTypeOf(getInput());
-  if (type.getRank() == 0) // (C1)
-    return emitOpError() << "operand 0: expected at least one dimension";
-  int64_t k = getK(), last = type.getShape().back();
-  if (k < 1 || k > last)
-    return emitOpError() << "k: expected 1 to " << last
-                         << ", the last dimension's size, but got " << k;
-  if (type.getElementType().isInteger(1)) // (C3)
-    return emitOpError() << "operand 0: expected numbers but got i1";
-  SmallVector<int64_t> shape(type.getShape());
-  shape.back() = k;
-  if (failed(verifyResult(*this, 0, shape, type.getElementType()))) // (C2)
-    return failure();
-  return verifyResult(*this, 1, shape, IntegerType::get(getContext(), 32));
-}
-
 OpFoldResult ReduceOp::fold(FoldAdaptor) {
   return getDims().empty() ? getInput() : OpFoldResult();
+}
+
+//===----------------------------------------------------------------------===//
+// reduce_region
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReduceRegionOp::verify() {
+  if (getInputs().empty()) // (C1)
+    return emitOpError() << "expected at least one operand";
+  RankedTensorType first = tensorTypeOf(getInputs()[0]);
+  for (auto [i, input] : llvm::enumerate(getInputs()))
+    if (failed(
+            verifyShape(*this, "operand " + Twine(i), input, first.getShape())))
+      return failure();
+  ArrayRef<int64_t> dims = getDims(); // (C2)
+  if (failed(verifyDistinctDims(*this, "dims", dims, first.getRank())))
+    return failure();
+  if (!llvm::is_sorted(dims))
+    return emitOpError() << "dims: expected ascending order but got [" << dims
+                         << "]";
+  if (getNumResults() != getInputs().size()) // (C4)
+    return emitOpError() << "expected " << getInputs().size()
+                         << " results, one for each operand, but got "
+                         << getNumResults();
+  SmallVector<int64_t> kept;
+  for (auto [dim, size] : llvm::enumerate(first.getShape()))
+    if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
+      kept.push_back(size);
+  for (auto [i, input] : llvm::enumerate(getInputs())) {
+    Type element = tensorTypeOf(input).getElementType();
+    Value init = getInits()[i]; // (C3)
+    std::string what = ("init " + Twine(i)).str();
+    if (failed(verifyShape(*this, what, init, {})) ||
+        failed(verifyElementType(*this, what, init, element)) ||
+        failed(verifyResult(*this, i, kept, element)))
+      return failure();
+  }
+  return success();
+}
+
+/// The types that the combiner takes and yields, as it has them.
+static LogicalResult verifyCombinerTypes(ReduceRegionOp op, TypeRange types,
+                                         StringRef what, unsigned rounds) {
+  unsigned count = op.getInputs().size();
+  if (types.size() != rounds * count)
+    return op.emitOpError()
+           << "expected a combiner of " << rounds * count << ' ' << what
+           << "s for " << count << " operands but got " << types.size();
+  for (auto [i, type] : llvm::enumerate(types)) {
+    Type element = tensorTypeOf(op.getInputs()[i % count]).getElementType();
+    if (type != element)
+      return op.emitOpError()
+             << "combiner " << what << ' ' << i << ": expected " << element
+             << ", as operand " << i % count << " has, but got " << type;
+  }
+  return success();
+}
+
+/// Constants and what computes scalars from scalars.
+static bool isScalarOp(Operation &op) {
+  auto isScalar = [](Type type) { return type.isIntOrFloat(); };
+  return (isa<arith::ConstantOp>(op) || op.hasTrait<OpTrait::Elementwise>()) &&
+         op.getNumRegions() == 0 && isMemoryEffectFree(&op) &&
+         llvm::all_of(op.getOperandTypes(), isScalar) &&
+         llvm::all_of(op.getResultTypes(), isScalar);
+}
+
+LogicalResult ReduceRegionOp::verifyRegions() {
+  Block &block = getCombiner().front();
+  auto yield = dyn_cast_if_present<YieldOp>(
+      block.mightHaveTerminator() ? block.getTerminator() : nullptr);
+  if (!yield)
+    return emitOpError() << "expected a combiner that ends with shoal.yield";
+  if (failed(verifyCombinerTypes(*this, block.getArgumentTypes(), "argument",
+                                 2)) || // (C5)
+      failed(verifyCombinerTypes(*this, yield.getOperandTypes(), "result", 1)))
+    return failure();
+  for (Operation &op : block.without_terminator()) // (C6)
+    if (!isScalarOp(op)) {
+      InFlightDiagnostic error = emitOpError()
+                                 << "expected a combiner of constants and "
+                                    "elementwise ops on scalars";
+      error.attachNote(op.getLoc()) << "'" << op.getName() << "' is none";
+      return error;
+    }
+  return success();
 }

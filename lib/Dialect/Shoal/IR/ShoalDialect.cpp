@@ -6,17 +6,8 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
-#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
-#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
-#include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
+#include "shoal/Dialect/Shoal/IR/AllOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
-#include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
-#include "shoal/Dialect/Shoal/IR/IndexingOps.h"
-#include "shoal/Dialect/Shoal/IR/ManualOps.h"
-#include "shoal/Dialect/Shoal/IR/OrderingOps.h"
-#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
-#include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 
 using namespace mlir;
@@ -42,43 +33,7 @@ void ShoalDialect::initialize() {
   registerAttributes();
   addOperations<
 #define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/StructureOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/IndexingOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/WindowsOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/ElementwiseOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/OrderingOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/ReductionOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/ControlFlowOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/ContractionOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/CustomCallOps.cpp.inc"
-      >();
-  addOperations<
-#define GET_OP_LIST
-#include "shoal/Dialect/Shoal/IR/ManualOps.cpp.inc"
+#include "shoal/Dialect/Shoal/IR/AllOps.cpp.inc"
       >();
   addInterfaces<ShoalInliner>();
 }

@@ -3,11 +3,15 @@
 
 // Verifiers of the ops that move elements without computing with them.
 
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace shoal;
+
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/StructureOps.cpp.inc"
 
 LogicalResult BroadcastInDimOp::verify() {
   RankedTensorType input = tensorTypeOf(getInput()), result = getType();
@@ -38,16 +42,6 @@ LogicalResult TransposeOp::verify() {
   for (int64_t dim : permutation)
     shape.push_back(input.getDimSize(dim));
   return verifyResult(*this, 0, shape, input.getElementType()); // (C2)
-}
-
-LogicalResult ReshapeOp::verify() {
-  RankedTensorType input = tensorTypeOf(getInput()), result = getType();
-  if (input.getNumElements() != result.getNumElements()) // (C1)
-    return emitOpError() << "result 0: expected " << input.getNumElements()
-                         << " elements, as operand 0 has, but got "
-                         << result.getNumElements();
-  return verifyElementType(*this, "result 0", getResult(),
-                           input.getElementType());
 }
 
 LogicalResult IotaOp::verify() {

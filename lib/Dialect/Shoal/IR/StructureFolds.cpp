@@ -3,6 +3,7 @@
 
 // Folders of the ops that move elements without computing with them.
 
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
@@ -40,19 +41,6 @@ OpFoldResult TransposeOp::fold(FoldAdaptor adaptor) {
     return getResult();
   }
   return foldSplat(adaptor.getInput(), getType());
-}
-
-OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
-  if (getType() == getInput().getType())
-    return getInput();
-  if (auto inner = getInput().getDefiningOp<ReshapeOp>()) {
-    getInputMutable().assign(inner.getInput());
-    return getResult();
-  }
-  if (auto elements =
-          dyn_cast_if_present<DenseElementsAttr>(adaptor.getInput()))
-    return elements.reshape(getType());
-  return {};
 }
 
 OpFoldResult IotaOp::fold(FoldAdaptor) {

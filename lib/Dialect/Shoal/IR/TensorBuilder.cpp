@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 
 using namespace mlir;
 using namespace shoal;

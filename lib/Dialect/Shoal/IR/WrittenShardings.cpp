@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/ManualOps.h"
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
 
 using namespace mlir;
 using namespace shoal;

@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_DIALECT_SPMD_IR_SPMDVERIFIERS_H
 #define SHOAL_LIB_DIALECT_SPMD_IR_SPMDVERIFIERS_H
 
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 namespace shoal::spmd {

@@ -47,7 +47,7 @@ private:
 
 } // namespace
 
-void shoal::registerCustomCallLocalizeModel(DialectRegistry &registry) {
+void shoal::registerCustomCallLocalizeModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     CustomCallOp::attachInterface<CustomCall>(*context);
   });

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 

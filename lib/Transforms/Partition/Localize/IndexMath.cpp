@@ -4,6 +4,8 @@
 #include "IndexMath.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 

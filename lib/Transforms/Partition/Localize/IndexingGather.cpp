@@ -6,6 +6,7 @@
 #include "IndexMath.h"
 #include "Models.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -237,7 +238,7 @@ struct DynamicSlice
 
 } // namespace
 
-void shoal::registerGatherLocalizeModels(DialectRegistry &registry) {
+void shoal::registerIndexingGatherLocalizeModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     GatherOp::attachInterface<Gather>(*context);
     DynamicSliceOp::attachInterface<DynamicSlice>(*context);

@@ -220,7 +220,7 @@ struct DynamicUpdateSlice
 
 } // namespace
 
-void shoal::registerScatterLocalizeModels(DialectRegistry &registry) {
+void shoal::registerIndexingScatterLocalizeModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ScatterOp::attachInterface<Scatter>(*context);
     DynamicUpdateSliceOp::attachInterface<DynamicUpdateSlice>(*context);

@@ -4,6 +4,7 @@
 #include "StepEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"

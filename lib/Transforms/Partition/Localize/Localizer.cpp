@@ -6,6 +6,7 @@
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;

@@ -6,6 +6,7 @@
 
 #include "Models.h"
 #include "Shapes.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Sharding/ReshapeGroups.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "llvm/ADT/STLExtras.h"

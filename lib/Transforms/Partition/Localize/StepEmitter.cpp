@@ -4,6 +4,7 @@
 #include "StepEmitter.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardPlan.h"

@@ -4,7 +4,7 @@
 #ifndef SHOAL_LIB_TRANSFORMS_PARTITION_LOCALIZE_STEPEMITTER_H
 #define SHOAL_LIB_TRANSFORMS_PARTITION_LOCALIZE_STEPEMITTER_H
 
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Sharding/Mesh.h"
 
 namespace shoal {

@@ -9,6 +9,7 @@
 #include "Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "shoal/Transforms/Partition/Passes.h"
 #include "llvm/Support/MathExtras.h"
@@ -235,10 +236,43 @@ private:
   }
 };
 
+/// The device's first row is added where the counted dimension is split.
+struct Iota : LocalizeOpInterface::ExternalModel<Iota, IotaOp> {
+  LogicalResult localize(Operation *op, Localizer &l,
+                         SmallVectorImpl<Value> &results) const {
+    Value local = l.cloneLocally()->getResult(0);
+    int64_t dim = cast<IotaOp>(op).getDim();
+    ArrayRef<AxisId> axes = l.resultShardings[0].dims[dim];
+    if (!axes.empty())
+      local = addFirstRow(local, l.firstRow(axes, shapeOf(local)[dim]), l);
+    results.push_back(local);
+    return success();
+  }
+
+private:
+  static Value addFirstRow(Value local, Value first, Localizer &l) {
+    auto type = cast<RankedTensorType>(local.getType());
+    auto scalar = RankedTensorType::get({}, type.getElementType());
+    if (isa<FloatType>(type.getElementType())) {
+      first = arith::SIToFPOp::create(l.builder, l.getLoc(), scalar, first);
+      return arith::AddFOp::create(l.builder, l.getLoc(), local,
+                                   l.spread(first, type));
+    }
+    unsigned width = type.getElementTypeBitWidth();
+    if (width > 32)
+      first = arith::ExtSIOp::create(l.builder, l.getLoc(), scalar, first);
+    else if (width < 32)
+      first = arith::TruncIOp::create(l.builder, l.getLoc(), scalar, first);
+    return arith::AddIOp::create(l.builder, l.getLoc(), local,
+                                 l.spread(first, type));
+  }
+};
+
 } // namespace
 
 void shoal::registerStructureLocalizeModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
+    IotaOp::attachInterface<Iota>(*context);
     SliceOp::attachInterface<Slice>(*context);
     PadOp::attachInterface<Pad>(*context);
     ReverseOp::attachInterface<Reverse>(*context);

@@ -5,6 +5,7 @@
 #include "Shapes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 
 using namespace mlir;
 using namespace shoal;

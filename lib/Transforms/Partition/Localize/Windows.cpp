@@ -197,7 +197,7 @@ struct ReduceWindow
 
 } // namespace
 
-void shoal::registerWindowLocalizeModels(DialectRegistry &registry) {
+void shoal::registerWindowsLocalizeModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ConvolutionOp::attachInterface<Convolution>(*context);
     ReduceWindowOp::attachInterface<ReduceWindow>(*context);

@@ -123,7 +123,8 @@ struct SelectAndScatter
 
 } // namespace
 
-void shoal::registerSelectAndScatterLocalizeModel(DialectRegistry &registry) {
+void shoal::registerWindowsSelectAndScatterLocalizeModels(
+    DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     SelectAndScatterOp::attachInterface<SelectAndScatter>(*context);
   });

@@ -6,7 +6,7 @@
 #ifndef SHOAL_DIALECT_SHOAL_IR_AXES_H
 #define SHOAL_DIALECT_SHOAL_IR_AXES_H
 
-#include "shoal/Dialect/Shoal/IR/Shoal.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Sharding/DeviceAssignment.h"
 
 namespace shoal {

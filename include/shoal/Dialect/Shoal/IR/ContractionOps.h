@@ -9,4 +9,18 @@
 #define GET_OP_CLASSES
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h.inc"
 
+namespace shoal {
+
+/// The parsed spec of an einsum: a letter per dimension.
+struct EinsumSpec {
+  llvm::SmallVector<llvm::SmallVector<char, 6>, 2> inputs;
+  llvm::SmallVector<char, 6> result;
+
+  /// Parses `"GSM,ME->GSE"`; on error says what is wrong through `error`.
+  static std::optional<EinsumSpec> parse(llvm::StringRef spec,
+                                         std::string &error);
+};
+
+} // namespace shoal
+
 #endif // SHOAL_DIALECT_SHOAL_IR_CONTRACTIONOPS_H

@@ -1,11 +1,42 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+// Sums of products.
+
 #ifndef SHOAL_CONTRACTION_OPS_TD
 #define SHOAL_CONTRACTION_OPS_TD
 
 include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
-include "shoal/Interfaces/PartitionInterfaces.td"
+
+def Shoal_EinsumOp : Shoal_Op<"einsum", [Pure]> {
+  let summary = "Einstein summation over one or two operands";
+  let description = [{
+    `spec` is NumPy's explicit form, `"GSM,ME->GSE"`: one letter a dimension,
+    upper and lower case distinct, no ellipsis. A letter of the result that
+    stands in both operands is a batch letter, in one a free letter; a letter
+    that the result lacks is summed over. A letter that one operand repeats
+    takes its diagonal. Sums of floats of 16 and 8 bits are accumulated in f32
+    and rounded once, to the element type of the result.
+    ```mlir
+    %y = shoal.einsum "GSM,ME->GSE" %x, %w
+       : (tensor<8x512x256xf32>, tensor<256x8xf32>) -> tensor<8x512x8xf32>
+    ```
+    Constraints:
+    * (E1) the spec is well formed and has as many operands as the op, 1 or 2;
+    * (E2) each operand's and the result's rank is its number of letters;
+    * (E3) a letter has one size throughout;
+    * (E4) each letter of the result stands in an operand, and once in the result;
+    * (E5) the operands have one element type, not i1, or each one of the floats
+      of 8 bits; the result has it too, or a wider one of the same kind, but no
+      floats of 8 bits.
+  }];
+  let arguments = (ins StrAttr:$spec, Variadic<Shoal_Tensor>:$inputs);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$spec $inputs attr-dict `:` functional-type($inputs, $result)";
+  let hasVerifier = 1;
+  let hasCanonicalizeMethod = 1;
+  let hasFolder = 1;
+}
 
 class Shoal_RaggedOp<string mnemonic, list<Trait> traits = []>
     : Shoal_Op<mnemonic, !listconcat(traits, [Pure])> {

@@ -1,13 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// while, case, optimization_barrier.
-
 #ifndef SHOAL_DIALECT_SHOAL_IR_CONTROLFLOWOPS_H
 #define SHOAL_DIALECT_SHOAL_IR_CONTROLFLOWOPS_H
 
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
-#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
 
 #define GET_OP_CLASSES
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h.inc"

@@ -10,6 +10,12 @@ include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
 def Shoal_ScalarI1 : 0DTensorOf<[I1]>;
 def Shoal_BranchIndex : 0DTensorOf<[I1, I32]>;
 
+def Shoal_YieldOp : Shoal_Op<"yield", [Pure, ReturnLike, Terminator]> {
+  let summary = "Ends a region with its results";
+  let arguments = (ins Variadic<AnyType>:$values);
+  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+}
+
 class Shoal_JoinOp<string mnemonic, list<Trait> traits = []>
     : Shoal_Op<mnemonic, [SingleBlock, RecursiveMemoryEffects,
                           DeclareOpInterfaceMethods<JoinOpInterface>] # traits> {

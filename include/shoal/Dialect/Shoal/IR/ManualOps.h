@@ -6,7 +6,7 @@
 #ifndef SHOAL_DIALECT_SHOAL_IR_MANUALOPS_H
 #define SHOAL_DIALECT_SHOAL_IR_MANUALOPS_H
 
-#include "shoal/Dialect/Shoal/IR/ReductionOps.h"
+#include "shoal/Dialect/Shoal/IR/Shoal.h"
 
 #define GET_OP_CLASSES
 #include "shoal/Dialect/Shoal/IR/ManualOps.h.inc"

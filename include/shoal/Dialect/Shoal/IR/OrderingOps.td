@@ -40,6 +40,26 @@ def Shoal_SortOp : Shoal_Op<"sort", [Pure]> {
   let hasVerifier = 1;
 }
 
+def Shoal_TopKOp : Shoal_Op<"top_k", [Pure]> {
+  let summary = "The k largest elements of the last dimension, with their places";
+  let description = [{
+    Values in descending order; equal values in ascending order of place; NaN
+    counts as larger than all.
+    ```mlir
+    %v, %i = shoal.top_k %x {k = 2} : tensor<8x16xf32> -> tensor<8x2xf32>, tensor<8x2xi32>
+    ```
+    Constraints:
+    * (C1) 1 <= k <= the last dimension's size;
+    * (C2) both results have the operand's shape with k last; the values its
+      element type, the places i32;
+    * (C3) the elements are not i1.
+  }];
+  let arguments = (ins Shoal_Tensor:$input, I64Attr:$k);
+  let results = (outs Shoal_Tensor:$values, Shoal_Tensor:$indices);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($values) `,` type($indices)";
+  let hasVerifier = 1;
+}
+
 class Shoal_ArgOp<string mnemonic, string extreme>
     : Shoal_CompositeOp<mnemonic> {
   let summary = "The place of the " # extreme # " element along a dimension";

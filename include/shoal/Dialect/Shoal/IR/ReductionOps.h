@@ -4,7 +4,6 @@
 #ifndef SHOAL_DIALECT_SHOAL_IR_REDUCTIONOPS_H
 #define SHOAL_DIALECT_SHOAL_IR_REDUCTIONOPS_H
 
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 
 #define GET_OP_CLASSES

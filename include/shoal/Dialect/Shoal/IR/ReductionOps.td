@@ -1,16 +1,53 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+// Ops that combine the elements along dimensions.
+
 #ifndef SHOAL_REDUCTION_OPS_TD
 #define SHOAL_REDUCTION_OPS_TD
 
-include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
 
-def Shoal_YieldOp : Shoal_Op<"yield", [Pure, ReturnLike, Terminator]> {
-  let summary = "Ends a region with its results";
-  let arguments = (ins Variadic<AnyType>:$values);
-  let assemblyFormat = "attr-dict ($values^ `:` type($values))?";
+def Shoal_ReduceOp : Shoal_Op<"reduce", [Pure]> {
+  let summary = "Reduces dimensions away";
+  let description = [{
+    `and` and `or` are bitwise. Integers are signed to `max` and `min`, and
+    wrap. NaN stays NaN. The reduction over no element is the combiner's
+    identity (for max the smallest value of the type, -inf for floats).
+    ```mlir
+    %m = shoal.reduce max %x dims = [1] : tensor<8x16xf32> -> tensor<8xf32>
+    ```
+    Constraints:
+    * (C1) `dims` are distinct dimensions of the operand, in ascending order;
+    * (C2) the result has the operand's remaining dimensions and element type;
+    * (C3) `and` and `or` take integers, the others all but i1.
+  }];
+  let arguments = (ins Shoal_ReduceKind:$kind, Shoal_Tensor:$input,
+                       DenseI64ArrayAttr:$dims);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$kind $input `dims` `=` $dims attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
+def Shoal_CumulativeOp : Shoal_Op<"cumulative", [Pure, SameOperandsAndResultType]> {
+  let summary = "Running reduction along a dimension";
+  let description = [{
+    Element i combines the elements 0 … i of its line, or 0 … i - 1 with
+    `exclusive` (the first is the combiner's identity); `reverse` runs from the
+    other end.
+    ```mlir
+    %p = shoal.cumulative sum %mask dim = 1 {exclusive} : tensor<8x512x8xi32>
+    ```
+    Constraints:
+    * (C1) `dim` is a dimension;
+    * (C2) `and` and `or` take integers, the others all but i1.
+  }];
+  let arguments = (ins Shoal_ReduceKind:$kind, Shoal_Tensor:$input, I64Attr:$dim,
+                       UnitAttr:$exclusive, UnitAttr:$reverse);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$kind $input `dim` `=` $dim attr-dict `:` type($result)";
+  let hasVerifier = 1;
 }
 
 def Shoal_ReduceRegionOp : Shoal_Op<"reduce_region", [

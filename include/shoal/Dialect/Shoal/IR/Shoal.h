@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The `shoal` dialect: attributes and ops of global programs.
+// The `shoal` dialect of global programs and its attributes. Each family of ops
+// has a header of its own.
 
 #ifndef SHOAL_DIALECT_SHOAL_IR_SHOAL_H
 #define SHOAL_DIALECT_SHOAL_IR_SHOAL_H
@@ -29,9 +30,6 @@ bool isCountable(mlir::Type type);
 #define GET_ATTRDEF_CLASSES
 #include "shoal/Dialect/Shoal/IR/ShoalAttrs.h.inc"
 
-#define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/StructureOps.h.inc"
-
 namespace shoal {
 
 /// Names of the discardable attributes of functions' arguments and results.
@@ -54,16 +52,6 @@ inline constexpr llvm::StringLiteral kArgumentShardingsAttr =
     "shoal.argument_shardings";
 /// An array of strings, one per result: where a propagated sharding came from.
 inline constexpr llvm::StringLiteral kOriginAttr = "shoal.origin";
-
-/// The parsed spec of an einsum: a letter per dimension.
-struct EinsumSpec {
-  llvm::SmallVector<llvm::SmallVector<char, 6>, 2> inputs;
-  llvm::SmallVector<char, 6> result;
-
-  /// Parses `"GSM,ME->GSE"`; on error says what is wrong through `error`.
-  static std::optional<EinsumSpec> parse(llvm::StringRef spec,
-                                         std::string &error);
-};
 
 /// Parse and print `[{"x"}, {}]`, an array of #shoal.axes.
 mlir::ParseResult parseAxesPerDim(mlir::AsmParser &parser,
