@@ -8,6 +8,7 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
 
