@@ -139,9 +139,11 @@ void BlockCombiner::run() {
       });
       for (ArrayRef<Operation *> left = ops; !left.empty();) {
         size_t count = 0;
-        for (int64_t bytes = 0; count < left.size(); ++count)
-          if ((bytes += bytesOf(left[count])) > maxBytes)
+        for (int64_t bytes = 0; count < left.size(); ++count) {
+          bytes += bytesOf(left[count]);
+          if (bytes > maxBytes)
             break;
+        }
         if (count > 1)
           combine(left.take_front(count));
         left = left.drop_front(count);
