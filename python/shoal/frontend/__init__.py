@@ -8,9 +8,10 @@ imports those above it:
     dtypes, checks                                  types and arguments, no program
     value, core                                     values as data; the trace, ops
     constants, conversion, broadcasting             operands brought to one shape and type
-    elementwise ... custom_call                     the families
+    annotations, elementwise, ... custom_call       the families, with what some share:
+                                                    bits, pytrees, creation, index_expressions, ...
     numpy_protocol, operators                       what is attached to values
-    pytrees, tracing, compiling                     whole functions
+    tracing, compiling                              whole functions
 """
 
 from shoal.frontend import (
