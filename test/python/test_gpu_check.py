@@ -20,7 +20,7 @@ from shoal_testing import BIN, ROOT, load_results, needs_emulation, relative_dif
 pytestmark = needs_emulation
 TOOLS = ROOT / "tools/gpu-check"
 # Programs of one, two and four devices.
-PACKED_TESTS = "random.mlir or nn-gating or moe_layer"
+PACKED_TESTS = "random-0 or nn-gating or moe_layer"
 SYSTEM = r"lib(c|m|dl|pthread|rt|util)\.so|ld-linux|linux-vdso"
 
 
