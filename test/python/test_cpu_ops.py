@@ -273,6 +273,7 @@ def add_float_ops(p):
         p.unary(f"shoal.{op}")
     a, v = p.type(7, 5), p.type(5)
     p.add(f"shoal.layer_norm %a, %v, %v {{axis = 1}} : {a}, {v}, {v}", a)
+    p.add(f"shoal.rms_norm %a, %v {{axis = 1}} : {a}, {v}", a)
     for distribution in ("uniform", "normal"):
         p.add(
             f"shoal.random {distribution} %key : tensor<2xi32> -> {p.type(3, 7)}",

@@ -60,6 +60,22 @@ def test_layer_norm(tmp_path):
     assert_same("scaled", scaled, expected, np.float32, 1e-5)
 
 
+def test_rms_norm(tmp_path):
+    scale = np.float32([1, 2, 3, 4])
+
+    def run(x, scale):
+        narrow = shoal.rms_norm(x.astype("bfloat16"), scale.astype("bfloat16"), axis=1)
+        plain, scaled = shoal.rms_norm(x), shoal.rms_norm(x, scale, axis=1, epsilon=1e-3)
+        return plain, scaled, narrow.astype("float32")
+
+    plain, scaled, narrow = evaluate(tmp_path, run, X, scale)
+    expected = X / np.sqrt((X * X).mean(-1, keepdims=True) + 1e-5)
+    assert_same("plain", plain, expected, np.float32, 1e-5)
+    expected = X / np.sqrt((X * X).mean(1, keepdims=True) + 1e-3) * scale[:, None]
+    assert_same("scaled", scaled, expected, np.float32, 1e-5)
+    assert_same("narrow", narrow, expected, np.float32, 2e-2)
+
+
 def test_one_hot(tmp_path):
     i = np.array([[0, 3], [2, 9]], np.int32)
     u = np.array([200, 255], np.uint8)

@@ -34,24 +34,41 @@ static bool makeSoftmax(ProgramBuilder &p) {
   return true;
 }
 
+/// Rows of n elements brought to a common size, then scaled. A variance or mean
+/// square of epsilon = 1 and more does not enlarge errors.
+static Bounds rangeOfNorm(const Known &a, Bounds scale, double n) {
+  Bounds range =
+      smooth(either(a.range, scale), std::sqrt(n) * scale.bound,
+             (4 + a.range.bound) * n * (1 + scale.bound), a.element());
+  // The mean and the deviations from it are rounded, at the operand's scale.
+  range.error +=
+      std::ldexp(a.range.bound * n * scale.bound, 5 - precisionOf(a.element()));
+  return range;
+}
+
 static bool makeLayerNorm(ProgramBuilder &p) {
   Known a = *p.pickFloat(1);
-  int64_t axis = p.choices.below(a.type().getRank());
-  auto vector = p.tensor(a.shape()[axis], a.element());
+  int64_t axis = p.choices.below(a.type().getRank()), n = a.shape()[axis];
+  auto vector = p.tensor(n, a.element());
   Known scale = p.pickOfType(vector), bias = p.pickOfType(vector);
-  // A variance of epsilon = 1 and more does not enlarge errors.
-  double n = a.shape()[axis];
-  double bound = std::sqrt(n) * scale.range.bound + bias.range.bound;
-  Bounds range =
-      smooth(either(a.range, either(scale.range, bias.range)), bound,
-             (4 + a.range.bound) * n * (1 + scale.range.bound), a.element());
-  // The mean and the deviations from it are rounded, at the operand's scale.
-  range.error += std::ldexp(a.range.bound * n * scale.range.bound,
-                            5 - precisionOf(a.element()));
+  Bounds range = sum(rangeOfNorm(a, scale.range, n), bias.range, a.element());
   if (!isUsable(range, a.element()) || a.range.bound > 30)
     return false;
   p.add(LayerNormOp::create(p.builder, p.loc, a.type(), a.value, scale.value,
                             bias.value, axis, APFloat(1.0)),
+        range);
+  return true;
+}
+
+static bool makeRMSNorm(ProgramBuilder &p) {
+  Known a = *p.pickFloat(1);
+  int64_t axis = p.choices.below(a.type().getRank()), n = a.shape()[axis];
+  Known scale = p.pickOfType(p.tensor(n, a.element()));
+  Bounds range = rangeOfNorm(a, scale.range, n);
+  if (!isUsable(range, a.element()) || a.range.bound > 30)
+    return false;
+  p.add(RMSNormOp::create(p.builder, p.loc, a.type(), a.value, scale.value,
+                          axis, APFloat(1.0)),
         range);
   return true;
 }
@@ -118,6 +135,7 @@ void shoal::fuzz::addNNGenerators(Generators &generators) {
   generators.add("activation", makeActivation, 4);
   generators.add("shoal.softmax", makeSoftmax, 6);
   generators.add("shoal.layer_norm", makeLayerNorm, 4);
+  generators.add("shoal.rms_norm", makeRMSNorm, 4);
   generators.add("shoal.one_hot", makeOneHot, 6);
   generators.add("shoal.top_k_gating", makeGating, 3);
 }

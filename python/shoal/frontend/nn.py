@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from typing import Any
 
 from shoal.errors import TraceError, TraceTypeError
@@ -31,8 +32,8 @@ from shoal.frontend.reshape import squeeze
 from shoal.frontend.value import Value
 
 __all__ = [
-    "gelu", "layer_norm", "log_softmax", "logsumexp", "one_hot", "relu", "sigmoid", "silu",
-    "softmax", "softplus", "top_k_gating",
+    "gelu", "layer_norm", "log_softmax", "logsumexp", "one_hot", "relu", "rms_norm", "sigmoid",
+    "silu", "softmax", "softplus", "top_k_gating",
 ]  # fmt: skip
 
 
@@ -103,12 +104,28 @@ def layer_norm(
 
     scale, bias: scalars, or vectors of the dimension's size.
     """
+    return _norm("layer_norm", x, (scale, bias), axis, epsilon)
+
+
+def rms_norm(
+    x: ArrayLike, scale: ArrayLike = 1.0, *, axis: int = -1, epsilon: float = 1e-5
+) -> Value:
+    """x / sqrt(mean(x^2) + epsilon) * scale along a dimension.
+
+    scale: a scalar, or a vector of the dimension's size.
+    """
+    return _norm("rms_norm", x, (scale,), axis, epsilon)
+
+
+def _norm(
+    name: str, x: ArrayLike, vectors: Iterable[ArrayLike], axis: int, epsilon: float
+) -> Value:
     value = as_float(x)
-    dim = as_axis(axis, value.ndim, "layer_norm")
+    dim = as_axis(axis, value.ndim, name)
     size = value.shape[dim]
-    vectors = [as_operand(vector, (size,), value.dtype) for vector in (scale, bias)]
+    operands = [as_operand(vector, (size,), value.dtype) for vector in vectors]
     attributes = {"axis": f"{dim} : i64", "epsilon": f"{float(epsilon):e} : f64"}
-    return emit_one("shoal.layer_norm", [value, *vectors], value.shape, value.dtype, attributes)
+    return emit_one(f"shoal.{name}", [value, *operands], value.shape, value.dtype, attributes)
 
 
 def one_hot(indices: ArrayLike, size: int, dtype: Any = dtypes.FLOAT32, axis: int = -1) -> Value:

@@ -75,6 +75,42 @@ func.func @one_hot_of_floats(%i: tensor<3xf32>) {
 // -----
 
 // (C1)
+func.func @rms_norm_axis(%x: tensor<3x4xf32>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{axis: -1 is not a dimension of a tensor of rank 2}}
+  %0 = shoal.rms_norm %x, %s {axis = -1} : tensor<3x4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+// (C2)
+func.func @rms_norm_scale_size(%x: tensor<3x4xf32>, %s: tensor<3xf32>) {
+  // expected-error@+1 {{operand 1 dim 0: expected size 4 but got 3}}
+  %0 = shoal.rms_norm %x, %s {axis = 1} : tensor<3x4xf32>, tensor<3xf32>
+  return
+}
+
+// -----
+
+// (C3)
+func.func @rms_norm_epsilon(%x: tensor<3x4xf32>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{epsilon: expected a finite number of at least 0}}
+  %0 = shoal.rms_norm %x, %s {axis = 1, epsilon = -1.0} : tensor<3x4xf32>, tensor<4xf32>
+  return
+}
+
+// -----
+
+// (C4)
+func.func @rms_norm_result(%x: tensor<3x4xf32>, %s: tensor<4xf32>) {
+  // expected-error@+1 {{result 0 dim 1: expected size 4 but got 3}}
+  %0 = "shoal.rms_norm"(%x, %s) {axis = 1 : i64} : (tensor<3x4xf32>, tensor<4xf32>) -> tensor<3x3xf32>
+  return
+}
+
+// -----
+
+// (C1)
 func.func @softmax_axis(%x: tensor<3x4xf32>) {
   // expected-error@+1 {{axis: -1 is not a dimension of a tensor of rank 2}}
   %0 = shoal.softmax %x {axis = -1} : tensor<3x4xf32>

@@ -13,6 +13,8 @@ func.func @composites(%x: tensor<2x6x4xf32>, %scale: tensor<4xf32>, %i: tensor<2
   %1 = shoal.layer_norm %x, %scale, %scale {axis = 2} : tensor<2x6x4xf32>, tensor<4xf32>, tensor<4xf32>
   // CHECK: shoal.layer_norm {{.*}} {axis = 2 : i64, epsilon = 9.9999999999999995E-7 : f64}
   %2 = shoal.layer_norm %1, %scale, %scale {axis = 2, epsilon = 1.0e-6} : tensor<2x6x4xf32>, tensor<4xf32>, tensor<4xf32>
+  // CHECK: shoal.rms_norm %{{.*}}, %{{.*}} {axis = 2 : i64} : tensor<2x6x4xf32>, tensor<4xf32>
+  %normal = shoal.rms_norm %x, %scale {axis = 2} : tensor<2x6x4xf32>, tensor<4xf32>
   // CHECK: shoal.relu %{{.*}} : tensor<2x6x4xf32>
   %3 = shoal.relu %2 : tensor<2x6x4xf32>
   // CHECK: shoal.silu %{{.*}} : tensor<2x6x4xf32>

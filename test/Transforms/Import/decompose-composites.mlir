@@ -103,6 +103,24 @@ func.func @layer_norm(%x: tensor<3x4xf32>, %scale: tensor<4xf32>, %bias: tensor<
 
 // -----
 
+// Narrow floats are rounded once, at the end.
+// CHECK-LABEL: func @rms_norm(
+// CHECK-SAME: %[[NARROW:.*]]: tensor<3x4xbf16>, %[[SCALE:.*]]: tensor<4xbf16>
+// CHECK: %[[X:.*]] = arith.extf %[[NARROW]] : tensor<3x4xbf16> to tensor<3x4xf32>
+// CHECK: %[[SQUARES:.*]] = arith.mulf %[[X]], %[[X]]
+// CHECK: shoal.reduce sum %[[SQUARES]] dims = [1]
+// CHECK: %[[RSQRT:.*]] = math.rsqrt {{.*}} : tensor<3xf32>
+// CHECK: shoal.broadcast_in_dim %[[RSQRT]] dims = [0]
+// CHECK: arith.extf %[[SCALE]]
+// CHECK: %[[SCALED:.*]] = arith.mulf {{.*}} : tensor<3x4xf32>
+// CHECK: arith.truncf %[[SCALED]] : tensor<3x4xf32> to tensor<3x4xbf16>
+func.func @rms_norm(%x: tensor<3x4xbf16>, %scale: tensor<4xbf16>) -> tensor<3x4xbf16> {
+  %y = shoal.rms_norm %x, %scale {axis = 1} : tensor<3x4xbf16>, tensor<4xbf16>
+  return %y : tensor<3x4xbf16>
+}
+
+// -----
+
 // i8 indices would wrap along 300 classes.
 // CHECK-LABEL: func @one_hot_compares_in_a_type_that_the_indices_fit(
 // CHECK-SAME: %[[I:.*]]: tensor<3xi8>

@@ -29,25 +29,31 @@ LogicalResult SoftmaxOp::verify() {
   return verifyDim(*this, "axis", getAxis(), getType().getRank()); // (C1)
 }
 
-LogicalResult LayerNormOp::verify() {
-  RankedTensorType type = tensorTypeOf(getInput());
-  int64_t axis = getAxis();
-  if (failed(verifyDim(*this, "axis", axis, type.getRank()))) // (C1)
+/// The laws of layer_norm and rms_norm, whose vectors follow the input.
+template <typename NormOp>
+static LogicalResult verifyNorm(NormOp op) {
+  RankedTensorType type = tensorTypeOf(op.getInput());
+  int64_t axis = op.getAxis();
+  if (failed(verifyDim(op, "axis", axis, type.getRank()))) // (C1)
     return failure();
-  for (unsigned i : {1, 2}) { // (C2)
-    Value operand = getOperand(i);
+  for (unsigned i = 1; i < op->getNumOperands(); ++i) { // (C2)
+    Value operand = op->getOperand(i);
     std::string what = ("operand " + Twine(i)).str();
-    if (failed(verifyShape(*this, what, operand, {type.getDimSize(axis)})) ||
-        failed(verifyElementType(*this, what, operand, type.getElementType())))
+    if (failed(verifyShape(op, what, operand, {type.getDimSize(axis)})) ||
+        failed(verifyElementType(op, what, operand, type.getElementType())))
       return failure();
   }
-  double epsilon = getEpsilon().convertToDouble();
+  double epsilon = op.getEpsilon().convertToDouble();
   if (!(epsilon >= 0.0 && std::isfinite(epsilon))) // (C3)
-    return emitOpError() << "epsilon: expected a finite number of at least 0 "
-                            "but got "
-                         << getEpsilonAttr();
-  return verifyResult(*this, 0, type.getShape(), type.getElementType()); // (C4)
+    return op.emitOpError() << "epsilon: expected a finite number of at least "
+                               "0 but got "
+                            << op.getEpsilonAttr();
+  return verifyResult(op, 0, type.getShape(), type.getElementType()); // (C4)
 }
+
+LogicalResult LayerNormOp::verify() { return verifyNorm(*this); }
+
+LogicalResult RMSNormOp::verify() { return verifyNorm(*this); }
 
 LogicalResult OneHotOp::verify() {
   RankedTensorType result = tensorTypeOf(getResult());
@@ -86,22 +92,39 @@ SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
   return {b.convert(result, tensorTypeOf(getResult()).getElementType())};
 }
 
+static Value meanAlong(TensorBuilder &b, Value x, int64_t axis) {
+  double size = static_cast<double>(tensorTypeOf(x).getDimSize(axis));
+  return b.scale(b.reduce(ReduceKind::Sum, x, {axis}), 1.0 / size);
+}
+
+/// `x` over the root of its mean square, times the op's scale.
+template <typename NormOp>
+static Value scaleRows(TensorBuilder &b, NormOp op, Value x) {
+  int64_t axis = op.getAxis();
+  ArrayRef<int64_t> shape = tensorTypeOf(x).getShape();
+  Value meanSquare = meanAlong(b, b.mul(x, x), axis);
+  Value rsqrt = math::RsqrtOp::create(
+      b, b.shift(meanSquare, op.getEpsilon().convertToDouble()));
+  Value normal = b.mul(x, broadcastAlong(b, rsqrt, shape, axis));
+  return b.mul(normal, b.broadcast(b.widen(op.getScale()), shape, {axis}));
+}
+
 SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   TensorBuilder b(builder, *this);
   int64_t axis = getAxis();
   Value x = b.widen(getInput());
   ArrayRef<int64_t> shape = tensorTypeOf(x).getShape();
-  double perRow = 1.0 / static_cast<double>(shape[axis]);
-  Value mean = b.scale(b.reduce(ReduceKind::Sum, x, {axis}), perRow);
+  Value mean = meanAlong(b, x, axis);
   Value centred = b.sub(x, broadcastAlong(b, mean, shape, axis));
-  Value squares = b.mul(centred, centred);
-  Value variance = b.scale(b.reduce(ReduceKind::Sum, squares, {axis}), perRow);
-  Value rsqrt = math::RsqrtOp::create(
-      b, b.shift(variance, getEpsilon().convertToDouble()));
-  Value normal = b.mul(centred, broadcastAlong(b, rsqrt, shape, axis));
-  Value scale = b.broadcast(b.widen(getScale()), shape, {axis});
+  Value scaled = scaleRows(b, *this, centred);
   Value bias = b.broadcast(b.widen(getBias()), shape, {axis});
-  Value result = b.add(b.mul(normal, scale), bias);
+  Value result = b.add(scaled, bias);
+  return {b.convert(result, tensorTypeOf(getResult()).getElementType())};
+}
+
+SmallVector<Value> RMSNormOp::decompose(OpBuilder &builder) {
+  TensorBuilder b(builder, *this);
+  Value result = scaleRows(b, *this, b.widen(getInput()));
   return {b.convert(result, tensorTypeOf(getResult()).getElementType())};
 }
 

@@ -76,6 +76,30 @@ def Shoal_LayerNormOp : Shoal_CompositeOp<"layer_norm"> {
   }];
 }
 
+def Shoal_RMSNormOp : Shoal_CompositeOp<"rms_norm"> {
+  let summary = "Normalises a dimension to mean square 1, then scales";
+  let description = [{
+    x / sqrt(mean(x^2) + epsilon) * scale along `axis`: `layer_norm` without its
+    mean and bias. `scale` has one dimension, the size of `axis`. bf16 and f16
+    are computed in f32 and rounded once.
+    ```mlir
+    %y = shoal.rms_norm %x, %scale {axis = 2} : tensor<8x16x64xf32>, tensor<64xf32>
+    ```
+    Constraints:
+    * (C1) `axis` is a dimension;
+    * (C2) scale is a vector of that dimension's size and element type;
+    * (C3) epsilon is finite and not negative;
+    * (C4) the result has the operand's type.
+  }];
+  let arguments = (ins Shoal_FloatTensor:$input, Shoal_FloatTensor:$scale,
+                       I64Attr:$axis, DefaultValuedAttr<F64Attr, "1e-5">:$epsilon);
+  let results = (outs Shoal_FloatTensor:$result);
+  let assemblyFormat = [{
+    $input `,` $scale attr-dict `:` type($input) `,` type($scale)
+    custom<SameType>(ref(type($input)), type($result))
+  }];
+}
+
 def Shoal_ReluOp : Shoal_ActivationOp<"relu"> {
   let summary = "max(x, 0)";
   let description = [{
