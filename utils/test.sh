@@ -30,6 +30,7 @@ check() {
 
 lit="$(llvm-config-22 --bindir)/lit"
 check format 120 utils/check-format.sh
+check includes 60 "$SHOAL_PYTHON" utils/check-includes.py
 # What the last commit changed; over all files it takes several minutes:
 # utils/check-tidy.sh.
 check tidy 2400 utils/check-tidy.sh --changed

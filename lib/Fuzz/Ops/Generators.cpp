@@ -1,8 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Fuzz/Generators.h"
-#include "Ops/Generators.h"
+#include "Generators.h"
 
 using namespace mlir;
 using namespace shoal::fuzz;
