@@ -68,22 +68,6 @@ struct LoweredProgram {
 /// lowered. May change nothing but locations.
 using OnPrepared = llvm::function_ref<void(mlir::ModuleOp)>;
 
-/// The passes that all targets begin with: from a per-device program to calls
-/// of kernels, each one linalg op on memrefs, and of the runtime, on buffers
-/// with places in one arena. For a device, where each call is a launch and
-/// needs many threads, matrix products take biases and activations, reductions
-/// their initial values, and long reductions are split.
-void buildKernelPipeline(mlir::OpPassManager &pm, bool isDevice);
-
-/// Arithmetic of bf16 and f16 in f32, rounded after every operation, so that
-/// values do not depend on the target; divisions that do not trap. With
-/// `keepConversions` the target converts bf16 itself.
-void addExactArithmetic(mlir::OpPassManager &pm, bool keepConversions);
-
-/// From loops and scalars, and calls of the runtime, to LLVM's dialect for the
-/// host.
-void buildHostPipeline(mlir::OpPassManager &pm);
-
 } // namespace shoal
 
 #endif // SHOAL_TARGET_TARGET_H

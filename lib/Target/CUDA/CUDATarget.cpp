@@ -26,10 +26,12 @@ void shoal::registerCUDATarget(DialectRegistry &registry) {
 }
 
 void shoal::buildCUDALoweringPipeline(OpPassManager &pm) {
-  buildKernelPipeline(pm, /*isDevice=*/true);
-  pm.addPass(createUseDeviceMemory());
-  pm.addPass(createMapKernels());
-  pm.addNestedPass<func::FuncOp>(createInsertWaits());
+  buildShoalToLinalgPipeline(pm);
+  buildFusionPipeline(pm, /*isDevice=*/true);
+  buildBuffersPipeline(pm);
+  buildDevicePipeline(pm);
+  buildMemoryPipeline(pm, /*background=*/true);
+  buildDeviceKernelsPipeline(pm);
 }
 
 void shoal::registerCUDAPipelines() {
@@ -124,10 +126,8 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
         takeConstants(module, program.arenaBytes - constantBytes);
     result.constants.resize(constantBytes, 0);
     takeKernels(module, result);
-    if (failed(runPasses(module, buildHostPipeline)))
+    if (failed(runPasses(module, buildToLLVMPipeline)))
       return failure();
-    if (!module.lookupSymbol<LLVM::LLVMFuncOp>(description->name))
-      return module.emitError("the lowering to LLVM left ops behind");
     return result;
   });
 }

@@ -11,10 +11,9 @@
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/Passes.h"
 #include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -49,11 +48,9 @@ void shoal::registerDeviceImage(DialectRegistry &registry) {
 
 /// Values are those of the CPU. GPUs convert bf16 themselves.
 static void addScalarPasses(OpPassManager &pm, bool convertsBF16) {
-  pm.addPass(createExpandMath());
-  pm.addPass(math::createMathExtendToSupportedTypes());
-  addExactArithmetic(pm, /*keepConversions=*/convertsBF16);
-  pm.addPass(createCanonicalizerPass());
-  pm.addPass(createCSEPass());
+  ScalarsOptions scalars;
+  scalars.keepConversions = convertsBF16;
+  buildScalarsPipeline(pm, scalars);
   pm.addPass(createLoopInvariantCodeMotionPass());
 }
 
@@ -77,7 +74,7 @@ void shoal::buildNVVMPipeline(OpPassManager &module) {
 void shoal::buildEmulatedKernelPipeline(OpPassManager &pm) {
   pm.addPass(createKernelsToFunctions());
   addScalarPasses(pm.nest<func::FuncOp>(), /*convertsBF16=*/false);
-  buildHostPipeline(pm);
+  buildToLLVMPipeline(pm);
   pm.addPass(createExportEmulatedKernels());
 }
 

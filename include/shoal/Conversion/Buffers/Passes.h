@@ -17,6 +17,9 @@ namespace shoal {
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Buffers/Passes.h.inc"
 
+/// From tensors to buffers; results lie in those that the caller gives.
+void buildBuffersPipeline(mlir::OpPassManager &pm);
+
 } // namespace shoal
 
 #endif // SHOAL_CONVERSION_BUFFERS_PASSES_H

@@ -72,4 +72,26 @@ def ResultsToOutParams : Pass<"shoal-results-to-out-params", "::mlir::func::Func
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
+def VerifyBuffers : Pass<"shoal-verify-buffers", "::mlir::ModuleOp"> {
+  let summary = "Checks that only buffers are left";
+  let description = [{
+    Fails where one of these does not hold. Changes nothing.
+
+    * (C1) No value is a tensor.
+    * (C2) A function of one block returns nothing: results lie in buffers that
+      the caller gives, or in donated arguments.
+    * (C3) No op writes to a constant.
+
+    ```mlir
+    func.func @f(%x: memref<4xf32>) -> memref<4xf32> {
+      return %x : memref<4xf32>
+    }
+    ```
+    is an error:
+    ```text
+    f.mlir:1:1: error: 'func.func' op returns 1 values: expected its results in buffers
+    ```
+  }];
+}
+
 #endif // SHOAL_CONVERSION_BUFFERS_PASSES_TD

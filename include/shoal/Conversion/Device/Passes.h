@@ -21,6 +21,10 @@ inline constexpr llvm::StringLiteral kInitialAttr = "shoal.initial";
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Device/Passes.h.inc"
 
+/// Fewer launches of more threads: reductions know their initial values, ops on
+/// the same rows are one kernel, long reductions are split.
+void buildDevicePipeline(mlir::OpPassManager &pm);
+
 } // namespace shoal
 
 #endif // SHOAL_CONVERSION_DEVICE_PASSES_H

@@ -156,4 +156,29 @@ def SplitReductions : Pass<"shoal-split-reductions", "::mlir::func::FuncOp"> {
                            "::mlir::arith::ArithDialect"];
 }
 
+def VerifyDevice : Pass<"shoal-verify-device", "::mlir::ModuleOp"> {
+  let summary = "Checks what one kernel is to run";
+  let description = [{
+    Fails where one of these does not hold. Changes nothing.
+
+    * (C1) An `rt.kernel` holds linalg ops, and allocas that only these use.
+    * (C2) There are allocas in an `rt.kernel` alone.
+    * (C3) `shoal.initial` has for each result of its op a constant of the type
+      of its elements, or unit.
+
+    ```mlir
+    func.func @f(%x: memref<4xf32>, %y: memref<4xf32>) {
+      rt.kernel {
+        memref.copy %x, %y : memref<4xf32> to memref<4xf32>
+      }
+      return
+    }
+    ```
+    is an error:
+    ```text
+    f.mlir:3:5: error: 'memref.copy' op stands in an rt.kernel: expected linalg ops and memref.alloca
+    ```
+  }];
+}
+
 #endif // SHOAL_CONVERSION_DEVICE_PASSES_TD

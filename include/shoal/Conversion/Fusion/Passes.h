@@ -17,6 +17,10 @@ namespace shoal {
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Fusion/Passes.h.inc"
 
+/// Fewer and larger ops on tensors. For a device, where each op is a launch,
+/// matrix products also take biases and activations.
+void buildFusionPipeline(mlir::OpPassManager &pm, bool isDevice);
+
 } // namespace shoal
 
 #endif // SHOAL_CONVERSION_FUSION_PASSES_H

@@ -218,4 +218,37 @@ def UnrollReductions : Pass<"shoal-unroll-reductions", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def VerifyFusion : Pass<"shoal-verify-fusion", "::mlir::ModuleOp"> {
+  let summary = "Checks what linalg ops read through indices";
+  let description = [{
+    Fails where this does not hold of a `linalg.generic` on tensors: the phases
+    behind rely on it. Changes nothing.
+
+    * (C1) A `tensor.extract` of its body stands in the body itself, not inside
+      of another op: kernels then know when it is loaded.
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32>, %c: tensor<4xi1>, %out: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%c : tensor<4xi1>) outs(%out : tensor<4xf32>) {
+      ^bb0(%is: i1, %old: f32):
+        %i = linalg.index 0 : index
+        %1 = scf.if %is -> f32 {
+          %2 = tensor.extract %x[%i] : tensor<4xf32>
+          scf.yield %2 : f32
+        } else {
+          scf.yield %old : f32
+        }
+        linalg.yield %1 : f32
+      } -> tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+    is an error:
+    ```text
+    f.mlir:7:12: error: 'tensor.extract' op stands inside of another op than the linalg.generic that it reads for
+    ```
+  }];
+}
+
 #endif // SHOAL_CONVERSION_FUSION_PASSES_TD

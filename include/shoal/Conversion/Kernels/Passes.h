@@ -23,6 +23,13 @@ inline constexpr llvm::StringLiteral kArenaOffsetAttr = "shoal.arena_offset";
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Kernels/Passes.h.inc"
 
+/// A function for each linalg op, of loops over its elements.
+void buildHostKernelsPipeline(mlir::OpPassManager &pm);
+
+/// A kernel for each linalg op and its launches; copies, conditions and
+/// constants on the device, whose memory the host does not reach.
+void buildDeviceKernelsPipeline(mlir::OpPassManager &pm);
+
 } // namespace shoal
 
 #endif // SHOAL_CONVERSION_KERNELS_PASSES_H

@@ -186,4 +186,32 @@ def InsertWaits : Pass<"shoal-insert-waits", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::shoal::rt::RtDialect"];
 }
 
+def VerifyKernels : Pass<"shoal-verify-kernels", "::mlir::ModuleOp"> {
+  let summary = "Checks that all loops over elements are in kernels";
+  let description = [{
+    Fails where one of these does not hold. Changes nothing.
+
+    * (C1) No linalg op and no `rt.kernel` is left.
+    * (C2) For a device: the host touches no memory itself; what it does with
+      buffers are ops of `rt`, and views.
+    * (C3) For a device: in front of loops and branches, and at the end of each
+      block, no collective is under way that is not waited for.
+
+    ```mlir
+    func.func @f(%x: memref<4xf32>, %y: memref<4xf32>) {
+      linalg.exp ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+      return
+    }
+    ```
+    is an error:
+    ```text
+    f.mlir:2:3: error: 'linalg.exp' op has not become a kernel
+    ```
+  }];
+  let options = [
+    Option<"device", "device", "bool", /*default=*/"false",
+           "Whether the kernels are those of a GPU">
+  ];
+}
+
 #endif // SHOAL_CONVERSION_KERNELS_PASSES_TD

@@ -24,6 +24,10 @@ inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Memory/Passes.h.inc"
 
+/// The order of the ops, and a place for each buffer in one arena.
+/// `background`: collectives run while what comes behind them does.
+void buildMemoryPipeline(mlir::OpPassManager &pm, bool background);
+
 } // namespace shoal
 
 #endif // SHOAL_CONVERSION_MEMORY_PASSES_H

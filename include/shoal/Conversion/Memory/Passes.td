@@ -91,4 +91,32 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::mlir::arith::ArithDialect"];
 }
 
+def VerifyMemory : Pass<"shoal-verify-memory", "::mlir::ModuleOp"> {
+  let summary = "Checks that buffers that live at the same time lie apart";
+  let description = [{
+    Fails where one of these does not hold of a function with a plan of its
+    memory. Changes nothing.
+
+    * (C1) It allocates nothing.
+    * (C2) Its views of the arena lie in it, at multiples of 64 bytes.
+    * (C3) So do the buffers of `shoal.memory_plan`; no two of them overlap that
+      live at the same time.
+    * (C4) `shoal.live_bytes` is the largest sum of those that do.
+
+    ```mlir
+    func.func @f(%arena: memref<128xi8>) attributes {
+        shoal.arena_bytes = 128 : i64, shoal.live_bytes = 192 : i64,
+        shoal.memory_plan = {buffers = [[array<i64: 0, 128, 0, 1>, memref<32xf32>],
+                                        [array<i64: 64, 64, 1, 1>, memref<16xf32>]],
+                             steps = [loc(unknown), loc(unknown)]}} {
+      return
+    }
+    ```
+    is an error:
+    ```text
+    f.mlir:1:1: error: 'func.func' op has a plan of its memory in which buffers 0 and 1 overlap and live at the same time
+    ```
+  }];
+}
+
 #endif // SHOAL_CONVERSION_MEMORY_PASSES_TD

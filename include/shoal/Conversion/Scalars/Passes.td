@@ -131,4 +131,31 @@ def GuardDivision : Pass<"shoal-guard-division"> {
   let dependentDialects = ["::mlir::arith::ArithDialect"];
 }
 
+def VerifyScalars : Pass<"shoal-verify-scalars"> {
+  let summary = "Checks that floats of less than 32 bits are only stored";
+  let description = [{
+    Fails where one of these does not hold. Changes nothing.
+
+    * (C1) Ops of `arith` and `math` compute on floats of 32 bits and more;
+      narrower ones are constants, selected, seen as integers, and converted.
+    * (C2) The target itself converts f16 alone, and bf16 with
+      `keep-conversions`.
+
+    ```mlir
+    func.func @f(%x: bf16) -> f32 {
+      %0 = arith.extf %x : bf16 to f32
+      return %0 : f32
+    }
+    ```
+    is an error:
+    ```text
+    f.mlir:2:8: error: 'arith.extf' op converts 'bf16', which the target cannot: expected integer operations
+    ```
+  }];
+  let options = [
+    Option<"keepConversions", "keep-conversions", "bool", /*default=*/"false",
+           "The target converts between bf16 and f32 itself.">
+  ];
+}
+
 #endif // SHOAL_CONVERSION_SCALARS_PASSES_TD

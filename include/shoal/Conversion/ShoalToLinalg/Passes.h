@@ -17,6 +17,9 @@ namespace shoal {
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/ShoalToLinalg/Passes.h.inc"
 
+/// From ops of shoal and spmd on tensors to linalg and calls of the runtime.
+void buildShoalToLinalgPipeline(mlir::OpPassManager &pm);
+
 } // namespace shoal
 
 #endif // SHOAL_CONVERSION_SHOALTOLINALG_PASSES_H

@@ -39,4 +39,25 @@ def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
   ];
 }
 
+def VerifyLinalg : Pass<"shoal-verify-linalg", "::mlir::ModuleOp"> {
+  let summary = "Checks what --shoal-to-linalg and its phase leave";
+  let description = [{
+    Fails where one of these does not hold. Changes nothing.
+
+    * (C1) No op of `shoal` or `spmd` is left.
+    * (C2) What is computed element by element on tensors is linalg.
+
+    ```mlir
+    func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {
+      %0 = arith.addf %x, %x : tensor<4xf32>
+      return %0 : tensor<4xf32>
+    }
+    ```
+    is an error:
+    ```text
+    f.mlir:2:8: error: 'arith.addf' op works on tensors: expected a linalg op
+    ```
+  }];
+}
+
 #endif // SHOAL_CONVERSION_SHOALTOLINALG_PASSES_TD

@@ -17,6 +17,10 @@ namespace shoal {
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/ToLLVM/Passes.h.inc"
 
+/// From loops and scalars, and calls of the runtime, to LLVM's dialect for the
+/// host.
+void buildToLLVMPipeline(mlir::OpPassManager &pm);
+
 } // namespace shoal
 
 #endif // SHOAL_CONVERSION_TOLLVM_PASSES_H

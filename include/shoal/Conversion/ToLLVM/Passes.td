@@ -60,4 +60,24 @@ def StoreBF16AsI16 : Pass<"shoal-store-bf16-as-i16", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def VerifyLLVM : Pass<"shoal-verify-llvm", "::mlir::ModuleOp"> {
+  let summary = "Checks that everything is in LLVM's dialect";
+  let description = [{
+    Fails where one of these does not hold. Changes nothing.
+
+    * (C1) Every op is one of LLVM's dialect.
+    * (C2) No value is a bf16.
+
+    ```mlir
+    func.func @f() {
+      return
+    }
+    ```
+    is an error:
+    ```text
+    f.mlir:2:3: error: 'func.return' op is left behind by the lowering to LLVM
+    ```
+  }];
+}
+
 #endif // SHOAL_CONVERSION_TOLLVM_PASSES_TD

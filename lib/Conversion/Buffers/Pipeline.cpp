@@ -1,0 +1,28 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "../Utils/Cleanup.h"
+#include "mlir/Dialect/Bufferization/Transforms/OneShotAnalysis.h"
+#include "mlir/Dialect/Bufferization/Transforms/Passes.h"
+#include "shoal/Conversion/Buffers/Passes.h"
+
+using namespace mlir;
+using namespace shoal;
+
+void shoal::buildBuffersPipeline(OpPassManager &pm) {
+  // Upstream's analysis copies where two ops seem to write one tensor: it gets
+  // to see that they do not.
+  pm.addNestedPass<func::FuncOp>(createPrepareBuffers());
+  pm.addNestedPass<func::FuncOp>(
+      bufferization::createEmptyTensorToAllocTensorPass());
+  bufferization::OneShotBufferizePassOptions bufferize;
+  bufferize.bufferizeFunctionBoundaries = true;
+  bufferize.functionBoundaryTypeConversion =
+      bufferization::LayoutMapOption::IdentityLayoutMap;
+  pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
+  // What a loop carries is then seen to be the buffer that it began with.
+  addCleanup(pm);
+  pm.addNestedPass<func::FuncOp>(createResultsToOutParams());
+  addCleanup(pm);
+  pm.addPass(createVerifyBuffers());
+}

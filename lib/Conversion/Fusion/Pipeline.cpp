@@ -1,0 +1,27 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "../Utils/Cleanup.h"
+#include "shoal/Conversion/Fusion/Passes.h"
+
+using namespace mlir;
+using namespace shoal;
+
+void shoal::buildFusionPipeline(OpPassManager &pm, bool isDevice) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createFuseElementwise());
+  addCleanup(func);
+  // A device's products have epilogues. What could be one is now the body of
+  // one op.
+  if (isDevice) {
+    func.addPass(createFuseEpilogues());
+    addCleanup(func);
+  }
+  // Readers of a gather are now as few as they get.
+  func.addPass(createFuseGathers());
+  func.addPass(createUnrollReductions());
+  // What follows the sums joins them.
+  func.addPass(createFuseElementwise());
+  addCleanup(func);
+  pm.addPass(createVerifyFusion());
+}

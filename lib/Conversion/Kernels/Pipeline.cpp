@@ -1,0 +1,33 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "../Utils/Cleanup.h"
+#include "mlir/Dialect/Linalg/Passes.h"
+#include "mlir/Dialect/MemRef/Transforms/Passes.h"
+#include "shoal/Conversion/Kernels/Passes.h"
+
+using namespace mlir;
+using namespace shoal;
+
+void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
+  // A function for each op: its buffers are arguments, which LLVM can be told
+  // are no aliases.
+  pm.addPass(createOutlineKernels());
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createTileTransposes());
+  func.addPass(createConvertLinalgToLoopsPass());
+  func.addPass(memref::createFoldMemRefAliasOpsPass());
+  addCleanup(func);
+  func.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createVerifyKernels());
+}
+
+void shoal::buildDeviceKernelsPipeline(OpPassManager &pm) {
+  pm.addPass(createOutlineKernels());
+  // What stays on the host must not touch the device's memory.
+  pm.addPass(createUseDeviceMemory());
+  pm.addPass(createMapKernels());
+  // All that touches memory is a call now.
+  pm.addNestedPass<func::FuncOp>(createInsertWaits());
+  pm.addPass(createVerifyKernels({/*device=*/true}));
+}

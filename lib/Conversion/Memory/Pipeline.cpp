@@ -1,0 +1,18 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "mlir/Pass/PassManager.h"
+#include "shoal/Conversion/Memory/Passes.h"
+
+using namespace mlir;
+using namespace shoal;
+
+void shoal::buildMemoryPipeline(OpPassManager &pm, bool background) {
+  // All ops are there by now: their order can be chosen. The plan needs it.
+  if (background)
+    pm.addNestedPass<func::FuncOp>(createOverlapCollectives());
+  PlanMemoryOptions plan;
+  plan.background = background;
+  pm.addPass(createPlanMemory(plan));
+  pm.addPass(createVerifyMemory());
+}
