@@ -70,8 +70,7 @@ static void addPart(const Tensor &part, const StridedView &view, Tensor &sums) {
 
 static FailureOr<Tensors> evaluateRagged(RaggedEinsumOp op,
                                          ArrayRef<Tensor> operands) {
-  std::string error;
-  EinsumSpec spec = *EinsumSpec::parse(op.getSpec(), error);
+  EinsumSpec spec = op.getTerms();
   TensorType type = resultType(op);
   TensorType wide = type;
   wide.element = isFloat(type.element) ? ElementType::F64 : ElementType::I64;

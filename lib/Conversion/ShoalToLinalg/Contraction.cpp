@@ -33,9 +33,8 @@ struct EinsumLoops {
 
 } // namespace
 
-EinsumLoops::EinsumLoops(EinsumOp op) : context(op.getContext()) {
-  std::string error;
-  spec = *EinsumSpec::parse(op.getSpec(), error);
+EinsumLoops::EinsumLoops(EinsumOp op)
+    : spec(op.getTerms()), context(op.getContext()) {
   auto add = [&](ArrayRef<char> term) {
     for (char letter : term)
       if (!llvm::is_contained(letters, letter))

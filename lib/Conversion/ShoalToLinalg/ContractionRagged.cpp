@@ -16,8 +16,7 @@ static bool isRuntimePair(Type in, Type out) {
 }
 
 static SmallVector<int64_t> describeRagged(RaggedEinsumOp op, Type element) {
-  std::string error;
-  EinsumSpec spec = *EinsumSpec::parse(op.getSpec(), error);
+  EinsumSpec spec = op.getTerms();
   SmallVector<char> letters;
   SmallVector<int64_t> sizes;
   auto add = [&](ArrayRef<char> term, Value value) {

@@ -36,8 +36,7 @@ static Value addDot(ProgramBuilder &p, StringRef spec, Known lhs, Known rhs,
 
 static bool makeRagged(ProgramBuilder &p) {
   StringRef text = p.choices.pick(llvm::ArrayRef(kSpecs));
-  std::string error;
-  EinsumSpec spec = *EinsumSpec::parse(text, error);
+  EinsumSpec spec = EinsumSpec::of(text);
   Known lhs = p.pickOr(
       [&](const Known &k) {
         return k.type().getRank() == int64_t(spec.inputs[0].size()) &&

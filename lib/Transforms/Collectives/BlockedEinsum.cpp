@@ -46,11 +46,6 @@ static int64_t findLetter(ArrayRef<char> term, char letter) {
   return it == term.end() ? -1 : it - term.begin();
 }
 
-static EinsumSpec parseSpec(EinsumOp op) {
-  std::string error;
-  return *EinsumSpec::parse(op.getSpec(), error);
-}
-
 /// The letter of dimension `dim` of the operand that is `moving`, or else of
 /// the result.
 static char letterOf(EinsumOp op, const EinsumSpec &spec, Value moving,
@@ -63,7 +58,7 @@ static char letterOf(EinsumOp op, const EinsumSpec &spec, Value moving,
 
 BlockedEinsum::BlockedEinsum(EinsumOp op, Value moving, int64_t dim,
                              int64_t count)
-    : op(op), moving(moving), spec(parseSpec(op)),
+    : op(op), moving(moving), spec(op.getTerms()),
       letter(letterOf(op, spec, moving, dim)),
       size(tensorTypeOf(moving ? moving : op.getResult()).getDimSize(dim)),
       count(count), rows(shardSize(size, count)),

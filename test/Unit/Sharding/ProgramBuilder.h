@@ -107,8 +107,7 @@ private:
 
 inline ProgramBuilder::Value
 ProgramBuilder::einsum(llvm::StringRef text, llvm::ArrayRef<Value> operands) {
-  std::string error;
-  EinsumSpec spec = *EinsumSpec::parse(text, error);
+  EinsumSpec spec = EinsumSpec::of(text);
   std::map<char, int64_t> sizes;
   for (auto [term, operand] : llvm::zip_equal(spec.inputs, operands))
     for (auto [letter, size] : llvm::zip_equal(term, shapeOf(operand)))

@@ -68,8 +68,7 @@ namespace {
 struct Einsum : FactorRuleOpInterface::ExternalModel<Einsum, EinsumOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<EinsumOp>(operation);
-    std::string error;
-    EinsumSpec spec = *EinsumSpec::parse(op.getSpec(), error);
+    EinsumSpec spec = op.getTerms();
     SmallVector<ArrayRef<char>> terms(spec.inputs.begin(), spec.inputs.end());
     return makeEinsumRule(terms, spec.result, op.getInputs(), terms.size());
   }
@@ -80,8 +79,7 @@ struct RaggedEinsum
     : FactorRuleOpInterface::ExternalModel<RaggedEinsum, RaggedEinsumOp> {
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<RaggedEinsumOp>(operation);
-    std::string error;
-    EinsumSpec spec = *EinsumSpec::parse(op.getSpec(), error);
+    EinsumSpec spec = op.getTerms();
     ArrayRef<char> groups = spec.inputs[2];
     FactorRule rule =
         makeEinsumRule({spec.inputs[0], spec.inputs[1], groups, groups},

@@ -46,6 +46,13 @@ std::optional<EinsumSpec> EinsumSpec::parse(llvm::StringRef spec,
   return parsed;
 }
 
+EinsumSpec EinsumSpec::of(llvm::StringRef spec) {
+  std::string error;
+  std::optional<EinsumSpec> parsed = parse(spec, error);
+  assert(parsed && "the verifier has seen to it");
+  return *parsed;
+}
+
 //===----------------------------------------------------------------------===//
 // Verifier
 //===----------------------------------------------------------------------===//
@@ -183,14 +190,12 @@ LogicalResult EinsumOp::verify() {
 /// The spec of an einsum of one operand that only orders its letters anew:
 /// for each dimension of the result the operand's. Nothing for others.
 static std::optional<SmallVector<int64_t>> findPermutation(EinsumOp op) {
-  std::string error;
-  std::optional<EinsumSpec> spec = EinsumSpec::parse(op.getSpec(), error);
-  if (!spec || spec->inputs.size() != 1 ||
-      spec->inputs[0].size() != spec->result.size())
+  EinsumSpec spec = op.getTerms();
+  if (spec.inputs.size() != 1 || spec.inputs[0].size() != spec.result.size())
     return std::nullopt;
-  ArrayRef<char> letters = spec->inputs[0];
+  ArrayRef<char> letters = spec.inputs[0];
   SmallVector<int64_t> permutation;
-  for (char letter : spec->result) {
+  for (char letter : spec.result) {
     if (llvm::count(letters, letter) != 1)
       return std::nullopt;
     permutation.push_back(llvm::find(letters, letter) - letters.begin());
@@ -227,11 +232,10 @@ static bool isPassedOn(Operation *producer, Operation *op) {
 
 /// An einsum of what was transposed reads it in the order that it has.
 static LogicalResult readTransposed(EinsumOp op, PatternRewriter &rewriter) {
-  std::string error;
-  std::optional<EinsumSpec> spec = EinsumSpec::parse(op.getSpec(), error);
+  EinsumSpec spec = op.getTerms();
   SmallVector<Value> inputs(op.getInputs());
   bool isChanged = false;
-  for (auto [letters, input] : llvm::zip(spec->inputs, inputs)) {
+  for (auto [letters, input] : llvm::zip(spec.inputs, inputs)) {
     auto transpose = input.getDefiningOp<TransposeOp>();
     if (!isPassedOn(transpose, op))
       continue;
@@ -246,7 +250,7 @@ static LogicalResult readTransposed(EinsumOp op, PatternRewriter &rewriter) {
     return failure();
   rewriter.modifyOpInPlace(op, [&] {
     op.getInputsMutable().assign(inputs);
-    op.setSpec(toText(*spec));
+    op.setSpec(toText(spec));
   });
   return success();
 }
@@ -258,15 +262,14 @@ static LogicalResult writeTransposed(EinsumOp op, PatternRewriter &rewriter) {
   auto transpose = dyn_cast<TransposeOp>(*op->getUsers().begin());
   if (!transpose || !isPassedOn(op, transpose))
     return failure();
-  std::string error;
-  std::optional<EinsumSpec> spec = EinsumSpec::parse(op.getSpec(), error);
+  EinsumSpec spec = op.getTerms();
   SmallVector<char, 6> letters;
   for (int64_t dim : transpose.getPermutation())
-    letters.push_back(spec->result[dim]);
-  spec->result = letters;
+    letters.push_back(spec.result[dim]);
+  spec.result = letters;
   auto einsum = EinsumOp::create(
       rewriter, rewriter.getFusedLoc({op.getLoc(), transpose.getLoc()}),
-      transpose.getType(), toText(*spec), op.getInputs());
+      transpose.getType(), toText(spec), op.getInputs());
   einsum->setDiscardableAttrs(transpose->getDiscardableAttrDictionary());
   rewriter.replaceOp(transpose, einsum);
   return success();

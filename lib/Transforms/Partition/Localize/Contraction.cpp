@@ -12,11 +12,6 @@
 using namespace mlir;
 using namespace shoal;
 
-static EinsumSpec parseSpec(StringRef text) {
-  std::string error;
-  return *EinsumSpec::parse(text, error);
-}
-
 /// The local operand `index` with zeros for the padding of its summed letters,
 /// those that neither the result nor `masked` has. Every operand is masked:
 /// what lies past the end may be NaN, and NaN * 0 is NaN.
@@ -40,7 +35,7 @@ struct Einsum : LocalizeOpInterface::ExternalModel<Einsum, EinsumOp> {
   LogicalResult localize(Operation *operation, Localizer &l,
                          SmallVectorImpl<Value> &results) const {
     auto op = cast<EinsumOp>(operation);
-    EinsumSpec spec = parseSpec(op.getSpec());
+    EinsumSpec spec = op.getTerms();
     SmallVector<Value> operands;
     for (unsigned i = 0; i < l.operands.size(); ++i)
       operands.push_back(zeroPadding(l, i, spec));
@@ -59,7 +54,7 @@ struct RaggedEinsum
   LogicalResult localize(Operation *operation, Localizer &l,
                          SmallVectorImpl<Value> &results) const {
     auto op = cast<RaggedEinsumOp>(operation);
-    EinsumSpec spec = parseSpec(op.getSpec());
+    EinsumSpec spec = op.getTerms();
     char row = op.getRows().front();
     SmallVector<char> masked = llvm::to_vector(ArrayRef<char>(spec.inputs[2]));
     masked.push_back(row);

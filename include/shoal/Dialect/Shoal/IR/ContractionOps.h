@@ -6,9 +6,6 @@
 
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 
-#define GET_OP_CLASSES
-#include "shoal/Dialect/Shoal/IR/ContractionOps.h.inc"
-
 namespace shoal {
 
 /// The parsed spec of an einsum: a letter per dimension.
@@ -19,8 +16,13 @@ struct EinsumSpec {
   /// Parses `"GSM,ME->GSE"`; on error says what is wrong through `error`.
   static std::optional<EinsumSpec> parse(llvm::StringRef spec,
                                          std::string &error);
+  /// The same of text that is known to be well formed.
+  static EinsumSpec of(llvm::StringRef spec);
 };
 
 } // namespace shoal
+
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h.inc"
 
 #endif // SHOAL_DIALECT_SHOAL_IR_CONTRACTIONOPS_H

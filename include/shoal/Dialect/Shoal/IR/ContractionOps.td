@@ -33,6 +33,10 @@ def Shoal_EinsumOp : Shoal_Op<"einsum", [Pure]> {
   let arguments = (ins StrAttr:$spec, Variadic<Shoal_Tensor>:$inputs);
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = "$spec $inputs attr-dict `:` functional-type($inputs, $result)";
+  let extraClassDeclaration = [{
+    /// The letters of the spec, parsed at each call.
+    ::shoal::EinsumSpec getTerms() { return ::shoal::EinsumSpec::of(getSpec()); }
+  }];
   let hasVerifier = 1;
   let hasCanonicalizeMethod = 1;
   let hasFolder = 1;
@@ -41,6 +45,10 @@ def Shoal_EinsumOp : Shoal_Op<"einsum", [Pure]> {
 class Shoal_RaggedOp<string mnemonic, list<Trait> traits = []>
     : Shoal_Op<mnemonic, !listconcat(traits, [Pure])> {
   let results = (outs Shoal_Tensor:$result);
+  let extraClassDeclaration = [{
+    /// The letters of the spec, parsed at each call.
+    ::shoal::EinsumSpec getTerms() { return ::shoal::EinsumSpec::of(getSpec()); }
+  }];
   let hasVerifier = 1;
 }
 
