@@ -82,6 +82,32 @@ Bounds shoal::fuzz::sumOf(int64_t n, Bounds x, Type element) {
   return result;
 }
 
+std::optional<Bounds> shoal::fuzz::rangeOfReduction(ReduceKind kind,
+                                                    Bounds range, int64_t n,
+                                                    Type element) {
+  bool isFloat = isa<FloatType>(element);
+  switch (kind) {
+  case ReduceKind::Max:
+  case ReduceKind::Min:
+    // An infinity is the largest of none.
+    if (n == 0 && isFloat)
+      return std::nullopt;
+    return n == 0 ? anyInteger(element) : range;
+  case ReduceKind::Sum:
+    return sumOf(n, range, element);
+  case ReduceKind::Prod:
+    // Products in any order: exact while the largest one is.
+    range.bound = std::pow(std::max(range.bound, 1.0), double(n));
+    if (!range.isWhole() && isFloat)
+      return std::nullopt;
+    return rounded(range, element);
+  case ReduceKind::And:
+  case ReduceKind::Or:
+    return anyInteger(element);
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
 Bounds shoal::fuzz::either(Bounds x, Bounds y) {
   return {std::max(x.bound, y.bound), std::min(x.quantum, y.quantum),
           std::max(x.error, y.error)};

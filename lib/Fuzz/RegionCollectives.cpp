@@ -64,10 +64,9 @@ struct Collective {
                                            ReduceKind::Min};
     return p.choices.pick(kinds);
   }
+  /// Sums and the like of all devices.
   Bounds reduced(ReduceKind kind) const {
-    return kind == ReduceKind::Sum
-               ? sumOf(devices, input.range, input.element())
-               : input.range;
+    return *rangeOfReduction(kind, input.range, devices, input.element());
   }
 };
 } // namespace

@@ -44,7 +44,7 @@ static int64_t integerIdentity(ReduceKind kind, ElementType type) {
   case ReduceKind::Prod:
     return 1;
   case ReduceKind::And:
-    return wrapTo(type, -1);
+    return -1;
   case ReduceKind::Max:
     return smallest;
   case ReduceKind::Min:
@@ -54,9 +54,17 @@ static int64_t integerIdentity(ReduceKind kind, ElementType type) {
   }
 }
 
+/// Of truth values, whether all must be true and not just any.
+static bool needsAll(ReduceKind kind) {
+  return kind == ReduceKind::Prod || kind == ReduceKind::Min ||
+         kind == ReduceKind::And;
+}
+
 Scalar Combiner::identity() const {
   if (isFloat(type))
     return {.f = floatIdentity(kind, type)};
+  if (type == ElementType::I1)
+    return {.i = needsAll(kind)};
   return {.i = integerIdentity(kind, type)};
 }
 
@@ -96,6 +104,8 @@ static int64_t combineIntegers(ReduceKind kind, int64_t a, int64_t b) {
 Scalar Combiner::combine(Scalar a, Scalar b) const {
   if (isFloat(type))
     return {.f = combineFloats(kind, a.f, b.f)};
+  if (type == ElementType::I1)
+    return {.i = needsAll(kind) ? a.i & b.i : a.i | b.i};
   return {.i = combineIntegers(kind, a.i, b.i)};
 }
 

@@ -11,11 +11,9 @@
 
 namespace shoal::reference {
 
-/// Combines elements of one type. Sums and products run in double (integers:
-/// modulo 2^64) and are brought to the element type once, by finish(). max and
-/// min propagate NaN and order -0 before +0; integers compare signed. The kind
-/// fits the type as the ops' verifiers see to: and, or for integers, for i1
-/// nothing else.
+/// Combines elements of one type, as ReduceKind.h says. Sums and products run
+/// in double (integers: modulo 2^64) and are brought to the element type once,
+/// by finish().
 class Combiner {
 public:
   Combiner(ReduceKind kind, ElementType type) : kind(kind), type(type) {}

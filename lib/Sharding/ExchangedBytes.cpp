@@ -93,7 +93,7 @@ double ExchangePrice::reductions(llvm::ArrayRef<TensorSize> results) const {
   int64_t group = 1;
   for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))
     if (factor.kind == FactorKind::Reduction &&
-        factor.reduction != kSumReduction)
+        factor.reduction != ReduceKind::Sum)
       group *= mesh.sizeOf(axes);
   double bytes = 0;
   for (auto [size, dims] : llvm::zip_equal(results, rule.results))

@@ -125,7 +125,7 @@ std::optional<OpShardings> shoal::applyChoice(const FactorRule &rule,
   }
   for (auto [factor, axes] : llvm::zip_equal(rule.factors, choice.axes))
     if (factor.kind == FactorKind::Reduction &&
-        factor.reduction == kSumReduction)
+        factor.reduction == ReduceKind::Sum)
       for (Sharding &result : shardings.results)
         addPartial(result, axes);
   return shardings;

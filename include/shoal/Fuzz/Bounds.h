@@ -9,6 +9,8 @@
 #define SHOAL_FUZZ_BOUNDS_H
 
 #include "mlir/IR/BuiltinTypes.h"
+#include "shoal/Sharding/ReduceKind.h"
+#include <optional>
 
 namespace shoal::fuzz {
 
@@ -48,6 +50,10 @@ bool isUsable(Bounds range, mlir::Type element);
 Bounds sum(Bounds x, Bounds y, mlir::Type element);
 Bounds product(Bounds x, Bounds y, mlir::Type element);
 Bounds sumOf(int64_t n, Bounds x, mlir::Type element);
+/// A reduction of n values in any order, rounded; nothing where it may be
+/// infinite, or differ from order to order.
+std::optional<Bounds> rangeOfReduction(ReduceKind kind, Bounds range, int64_t n,
+                                       mlir::Type element);
 /// Either x or y.
 Bounds either(Bounds x, Bounds y);
 /// A function of the range's values that library versions round differently:

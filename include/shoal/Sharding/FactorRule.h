@@ -7,15 +7,12 @@
 #ifndef SHOAL_SHARDING_FACTORRULE_H
 #define SHOAL_SHARDING_FACTORRULE_H
 
+#include "shoal/Sharding/ReduceKind.h"
 #include "shoal/Sharding/RowMap.h"
 #include "shoal/Sharding/Sharding.h"
 #include <optional>
 
 namespace shoal {
-
-/// Of the dialect, which this library does not see but for one case.
-enum class ReduceKind : uint32_t;
-inline constexpr auto kSumReduction = static_cast<ReduceKind>(0);
 
 /// What splitting a factor means.
 enum class FactorKind {
@@ -33,7 +30,8 @@ struct Factor {
   int64_t size = 1;
   FactorKind kind = FactorKind::Parallel;
   /// How partial results combine, for a Reduction. Only sums may stay partial;
-  /// others are reduced right behind the op.
+  /// others are reduced right behind the op. Without one the op combines them
+  /// in a way of its own.
   std::optional<ReduceKind> reduction;
   /// Whether its rows must divide evenly: a reshape that merges or splits
   /// dimensions cannot have blocks of ceil(n / p) rows on both sides otherwise.

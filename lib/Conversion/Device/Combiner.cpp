@@ -3,60 +3,15 @@
 
 #include "Combiner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace shoal;
 
-static TypedAttr getFloat(Type type, bool negative, bool infinite) {
-  const llvm::fltSemantics &semantics =
-      cast<FloatType>(type).getFloatSemantics();
-  return FloatAttr::get(type,
-                        infinite ? extremeOf(cast<FloatType>(type), negative)
-                                 : llvm::APFloat::getZero(semantics, negative));
-}
-
-static TypedAttr getNaN(Type type) {
-  return FloatAttr::get(
-      type, llvm::APFloat::getNaN(cast<FloatType>(type).getFloatSemantics()));
-}
-
-static TypedAttr getInteger(Type type, const llvm::APInt &value) {
-  return IntegerAttr::get(type, value);
-}
-
-TypedAttr shoal::getNeutralElement(Operation *combiner) {
-  Type type = combiner->getResult(0).getType();
-  if (!type.isIntOrFloat())
-    return nullptr;
-  unsigned width = type.getIntOrFloatBitWidth();
-  bool rounds = isa<FloatType>(type) && width < 32;
-  using llvm::APInt;
-  return llvm::TypeSwitch<Operation *, TypedAttr>(combiner)
-      .Case([&](arith::AddFOp) {
-        // Adding 0.0 would turn -0.0 into 0.0.
-        return rounds ? nullptr : getFloat(type, true, false);
-      })
-      .Case([&](arith::MulFOp) -> TypedAttr {
-        return rounds ? nullptr : FloatAttr::get(type, 1.0);
-      })
-      .Case([&](arith::MaximumFOp) { return getFloat(type, true, true); })
-      .Case([&](arith::MinimumFOp) { return getFloat(type, false, true); })
-      .Case<arith::MaxNumFOp, arith::MinNumFOp>(
-          [&](auto) { return getNaN(type); })
-      .Case<arith::AddIOp, arith::OrIOp, arith::XOrIOp, arith::MaxUIOp>(
-          [&](auto) { return getInteger(type, APInt::getZero(width)); })
-      .Case<arith::AndIOp, arith::MinUIOp>(
-          [&](auto) { return getInteger(type, APInt::getAllOnes(width)); })
-      .Case([&](arith::MulIOp) { return getInteger(type, APInt(width, 1)); })
-      .Case([&](arith::MaxSIOp) {
-        return getInteger(type, APInt::getSignedMinValue(width));
-      })
-      .Case([&](arith::MinSIOp) {
-        return getInteger(type, APInt::getSignedMaxValue(width));
-      })
-      .Default([](Operation *) { return nullptr; });
+/// Whether every step of a sum or product rounds to 16 bits or fewer.
+static bool rounds(Operation *combiner) {
+  auto type = dyn_cast<FloatType>(combiner->getResult(0).getType());
+  return type && type.getWidth() < 32 &&
+         isa<arith::AddFOp, arith::MulFOp>(combiner);
 }
 
 Operation *shoal::matchCombiner(linalg::GenericOp op, unsigned number) {
@@ -69,7 +24,9 @@ Operation *shoal::matchCombiner(linalg::GenericOp op, unsigned number) {
       combiner->getNumOperands() != 2 || !combiner->hasOneUse() ||
       !old.hasOneUse() || *old.user_begin() != combiner)
     return nullptr;
-  return getNeutralElement(combiner) ? combiner : nullptr;
+  bool isFree = combiner->getResult(0).getType().isIntOrFloat() &&
+                !rounds(combiner) && getNeutralElement(combiner);
+  return isFree ? combiner : nullptr;
 }
 
 Value shoal::combine(OpBuilder &builder, Operation *combiner, Value lhs,

@@ -7,6 +7,7 @@
 #define SHOAL_LIB_CONVERSION_DEVICE_COMBINER_H
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "shoal/Dialect/Shoal/IR/Algebra.h"
 
 namespace shoal {
 
@@ -16,9 +17,6 @@ namespace shoal {
 /// element; null otherwise. Sums and products of bf16 and f16 are rounded after
 /// every step, so that their order is not free.
 mlir::Operation *matchCombiner(mlir::linalg::GenericOp op, unsigned number);
-
-/// The value that changes no other by the combiner.
-mlir::TypedAttr getNeutralElement(mlir::Operation *combiner);
 
 /// The combiner of two other values.
 mlir::Value combine(mlir::OpBuilder &builder, mlir::Operation *combiner,

@@ -84,12 +84,7 @@ static Value multiply(OpBuilder &builder, Location loc, ValueRange factors,
   Value product = convertTo(builder, loc, factors[0], type);
   for (Value factor : factors.drop_front()) {
     Value next = convertTo(builder, loc, factor, type);
-    if (isa<FloatType>(type))
-      product = arith::MulFOp::create(builder, loc, product, next);
-    else if (type.isInteger(1))
-      product = arith::AndIOp::create(builder, loc, product, next);
-    else
-      product = arith::MulIOp::create(builder, loc, product, next);
+    product = createCombiner(builder, loc, ReduceKind::Prod, product, next);
   }
   return product;
 }

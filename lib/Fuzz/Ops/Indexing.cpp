@@ -5,7 +5,6 @@
 
 #include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace shoal;
@@ -168,30 +167,18 @@ static bool makeGather(ProgramBuilder &p) {
 
 /// The kind, none being overwrite, and what comes of `n` updates at a place.
 static std::optional<Bounds> drawKind(ProgramBuilder &p, Type element,
-                                      Bounds range, double n,
+                                      Bounds range, int64_t n,
                                       std::optional<ReduceKind> &kind) {
   using K = ReduceKind;
   if (p.choices.chance(25))
     return range;
-  if (element.isInteger(1)) {
+  if (element.isInteger(1))
     kind = p.choices.chance(50) ? K::And : K::Or;
-    return range;
-  }
-  if (isFloat8(element)) {
+  else if (isFloat8(element))
     kind = p.choices.chance(50) ? K::Max : K::Min;
-    return range;
-  }
-  kind = p.choices.pick(std::array{K::Sum, K::Max, K::Min, K::Prod, K::Sum});
-  if (!isa<FloatType>(element))
-    return anyInteger(element);
-  if (*kind == K::Sum)
-    return sumOf(n + 1, range, element);
-  if (*kind != K::Prod)
-    return range;
-  if (!range.isWhole())
-    return std::nullopt;
-  range.bound = std::pow(std::max(range.bound, 1.0), n + 1);
-  return rounded(range, element);
+  else
+    kind = p.choices.pick(std::array{K::Sum, K::Max, K::Min, K::Prod, K::Sum});
+  return rangeOfReduction(*kind, range, n + 1, element);
 }
 
 static bool makeScatter(ProgramBuilder &p) {

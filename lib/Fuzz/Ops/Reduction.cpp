@@ -3,33 +3,10 @@
 
 #include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace shoal;
 using namespace shoal::fuzz;
-
-static std::optional<Bounds> rangeOfReduction(ReduceKind kind, Bounds range,
-                                              int64_t n, Type element) {
-  switch (kind) {
-  case ReduceKind::Max:
-  case ReduceKind::Min:
-    // An infinity is the largest of none.
-    if (n == 0 && isa<FloatType>(element))
-      return std::nullopt;
-    return n == 0 ? anyInteger(element) : range;
-  case ReduceKind::Sum:
-    return sumOf(n, range, element);
-  case ReduceKind::Prod:
-    // Products in any order: exact while the largest one is.
-    range.bound = std::pow(std::max(range.bound, 1.0), double(n));
-    if (!range.isWhole() && isa<FloatType>(element))
-      return std::nullopt;
-    return rounded(range, element);
-  default:
-    return n == 0 ? anyInteger(element) : range;
-  }
-}
 
 /// Sum, product and the like of this type.
 static ReduceKind pickKind(ProgramBuilder &p, Type element) {

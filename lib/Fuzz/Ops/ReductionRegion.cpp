@@ -4,7 +4,7 @@
 // Reductions whose combiner is a region.
 
 #include "Generators.h"
-#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
+#include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include <cmath>
 
@@ -17,38 +17,27 @@ namespace {
 /// An associative and commutative op on scalars, with its identity.
 struct Combiner {
   const char *name;
-  TypedAttr identity;
+  arith::AtomicRMWKind kind;
 };
 
 } // namespace
 
-static TypedAttr infinity(FloatType type, bool isNegative) {
-  return FloatAttr::get(type, extremeOf(type, isNegative));
-}
-
 static Combiner pickCombiner(ProgramBuilder &p, Type element) {
-  if (auto type = dyn_cast<FloatType>(element))
-    return p.choices.pick(std::array{
-        Combiner{"arith.addf", FloatAttr::get(type, 0.0)},
-        Combiner{"arith.maximumf", infinity(type, /*isNegative=*/true)},
-        Combiner{"arith.minimumf", infinity(type, /*isNegative=*/false)}});
-  unsigned width = element.getIntOrFloatBitWidth();
-  auto of = [&](const APInt &value) -> TypedAttr {
-    return IntegerAttr::get(element, value);
-  };
-  APInt zero(width, 0), ones = APInt::getAllOnes(width);
-  if (width == 1)
-    return p.choices.pick(std::array{Combiner{"arith.ori", of(zero)},
-                                     Combiner{"arith.andi", of(ones)},
-                                     Combiner{"arith.xori", of(zero)}});
+  using K = arith::AtomicRMWKind;
+  if (isa<FloatType>(element))
+    return p.choices.pick(std::array{Combiner{"arith.addf", K::addf},
+                                     Combiner{"arith.maximumf", K::maximumf},
+                                     Combiner{"arith.minimumf", K::minimumf}});
+  if (element.isInteger(1))
+    return p.choices.pick(std::array{Combiner{"arith.ori", K::ori},
+                                     Combiner{"arith.andi", K::andi},
+                                     Combiner{"arith.xori", K::xori}});
   return p.choices.pick(std::array{
-      Combiner{"arith.addi", of(zero)}, Combiner{"arith.maxui", of(zero)},
-      Combiner{"arith.minui", of(ones)},
-      Combiner{"arith.maxsi", of(APInt::getSignedMinValue(width))},
-      Combiner{"arith.minsi", of(APInt::getSignedMaxValue(width))},
-      Combiner{"arith.muli", of(APInt(width, 1))},
-      Combiner{"arith.andi", of(ones)}, Combiner{"arith.ori", of(zero)},
-      Combiner{"arith.xori", of(zero)}});
+      Combiner{"arith.addi", K::addi}, Combiner{"arith.maxui", K::maxu},
+      Combiner{"arith.minui", K::minu}, Combiner{"arith.maxsi", K::maxs},
+      Combiner{"arith.minsi", K::mins}, Combiner{"arith.muli", K::muli},
+      Combiner{"arith.andi", K::andi}, Combiner{"arith.ori", K::ori},
+      Combiner{"arith.xori", K::xori}});
 }
 
 static Value initOf(ProgramBuilder &p, TypedAttr identity) {
@@ -117,7 +106,7 @@ static bool makeReduceRegion(ProgramBuilder &p) {
   for (const Known &input : inputs) {
     Combiner combiner = pickCombiner(p, input.element());
     names.push_back(combiner.name);
-    identities.push_back(combiner.identity);
+    identities.push_back(getIdentity(combiner.kind, input.element()));
     Bounds range = anyInteger(input.element());
     if (input.isFloat())
       range = names.back() == "arith.addf"
@@ -156,15 +145,8 @@ static bool makeReducePairs(ProgramBuilder &p) {
   int64_t count = pickDims(p, keys.shape(), dims, shape);
   if (count == 0)
     return false;
-  auto floatType = dyn_cast<FloatType>(keys.element());
-  auto lowest =
-      floatType
-          ? infinity(floatType, /*isNegative=*/true)
-          : TypedAttr(IntegerAttr::get(
-                keys.element(), APInt::getSignedMinValue(
-                                    keys.element().getIntOrFloatBitWidth())));
-  auto highest = IntegerAttr::get(
-      integer, APInt::getSignedMaxValue(integer.getIntOrFloatBitWidth()));
+  TypedAttr lowest = getIdentity(ReduceKind::Max, keys.element());
+  TypedAttr highest = getIdentity(ReduceKind::Min, integer);
   auto compare = [&](int64_t predicate, Value a, Value b) {
     bool isFloat = isa<FloatType>(a.getType());
     return p
@@ -177,8 +159,9 @@ static bool makeReducePairs(ProgramBuilder &p) {
   Operation *made = reduceBy(
       p, {keys, numbers}, {lowest, highest}, dims, shape, [&](ValueRange v) {
         Type bit = p.builder.getI1Type();
-        Value larger = compare(floatType ? /*ogt*/ 2 : /*sgt*/ 4, v[2], v[0]);
-        Value same = compare(floatType ? /*oeq*/ 1 : /*eq*/ 0, v[2], v[0]);
+        Value larger =
+            compare(keys.isFloat() ? /*ogt*/ 2 : /*sgt*/ 4, v[2], v[0]);
+        Value same = compare(keys.isFloat() ? /*oeq*/ 1 : /*eq*/ 0, v[2], v[0]);
         Value smaller = compare(/*slt*/ 2, v[3], v[1]);
         Value first = p.op("arith.andi", {same, smaller}, bit)->getResult(0);
         Value takes = p.op("arith.ori", {larger, first}, bit)->getResult(0);

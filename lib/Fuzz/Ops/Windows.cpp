@@ -5,7 +5,6 @@
 
 #include "Generators.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace shoal;
@@ -167,20 +166,6 @@ static NamedAttribute kindAttr(ProgramBuilder &p, ReduceKind kind) {
       "kind", ReduceKindAttr::get(p.builder.getContext(), kind));
 }
 
-static std::optional<Bounds> rangeOf(ReduceKind kind, Bounds range, int64_t n,
-                                     Type element) {
-  if (!isa<FloatType>(element))
-    return anyInteger(element);
-  if (kind == ReduceKind::Sum)
-    return sumOf(n, range, element);
-  if (kind != ReduceKind::Prod)
-    return range;
-  if (!range.isWhole())
-    return std::nullopt;
-  range.bound = std::pow(std::max(range.bound, 1.0), double(n));
-  return rounded(range, element);
-}
-
 static bool makeReduceWindow(ProgramBuilder &p) {
   Known a = p.pickOr([](const Known &k) { return k.type().getRank() > 0; },
                      [&] { return p.tensor(p.shape(1, 3), p.elementType()); });
@@ -198,8 +183,8 @@ static bool makeReduceWindow(ProgramBuilder &p) {
   Known init = p.choices.chance(70)
                    ? p.constant(scalar, a.element().isInteger(1) ? 1 : 2)
                    : p.pickOfType(scalar);
-  auto range = rangeOf(kind, either(a.range, init.range), window.places() + 1,
-                       a.element());
+  auto range = rangeOfReduction(kind, either(a.range, init.range),
+                                window.places() + 1, a.element());
   if (!ProgramBuilder::fits(shape) || !range || !isUsable(*range, a.element()))
     return false;
   SmallVector<NamedAttribute> attributes{

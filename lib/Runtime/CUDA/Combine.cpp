@@ -7,10 +7,7 @@
 namespace shoal::rt {
 
 Kind kindOn(ElementType type, Kind kind) {
-  if (type != ElementType::I1)
-    return kind;
-  bool isOr = kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
-  return isOr ? Kind::Or : Kind::And;
+  return type == ElementType::I1 ? asLogic(kind) : kind;
 }
 
 void combine(ElementType type, Kind kind, int64_t count, int64_t parts,

@@ -43,10 +43,8 @@ static std::optional<ncclDataType_t> typeFor(ElementType type) {
 static std::optional<ncclRedOp_t> operatorFor(ElementType type, Kind kind) {
   bool isFloat = support::isFloat(type);
   bool isSmall = type == ElementType::BF16 || type == ElementType::F16;
-  if (type == ElementType::I1) {
-    bool isOr = kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
-    return isOr ? ncclMax : ncclMin;
-  }
+  if (type == ElementType::I1)
+    return asLogic(kind) == Kind::Or ? ncclMax : ncclMin;
   switch (kind) {
   case Kind::Sum:
     return ncclSum;

@@ -26,6 +26,12 @@ struct Bool {
 
 enum class Kind { Sum, Prod, Max, Min, And, Or };
 
+/// What `kind` means on truth values: any or all of them.
+constexpr Kind asLogic(Kind kind) {
+  bool isAny = kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
+  return isAny ? Kind::Or : Kind::And;
+}
+
 template <typename T>
 inline constexpr bool isFloat8 =
     std::is_same_v<T, Float8E4M3FN> || std::is_same_v<T, Float8E5M2>;
@@ -91,6 +97,14 @@ constexpr bool isNaN(T value) {
   return value != value; // NOLINT(misc-redundant-expression)
 }
 
+/// std::signbit, which is not constexpr.
+template <typename T>
+constexpr bool isNegative(T value) {
+  using Bits = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+  return std::bit_cast<Bits>(value) < 0;
+}
+
+/// NaN wins on either side, and +0 is greater than -0.
 template <Kind kind, typename T>
   requires std::is_floating_point_v<T>
 constexpr T combine(T a, T b) {
@@ -99,9 +113,9 @@ constexpr T combine(T a, T b) {
   else if constexpr (kind == Kind::Prod)
     return a * b;
   else if constexpr (kind == Kind::Max)
-    return a > b || isNaN(a) ? a : b; // NaN wins on either side
+    return a > b || isNaN(a) || (a == b && !isNegative(a)) ? a : b;
   else
-    return a < b || isNaN(a) ? a : b;
+    return a < b || isNaN(a) || (a == b && isNegative(a)) ? a : b;
 }
 
 template <Kind kind, typename T>
@@ -124,9 +138,7 @@ constexpr T combine(T a, T b) {
 
 template <Kind kind>
 constexpr Bool combine(Bool a, Bool b) {
-  constexpr bool isOr =
-      kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
-  return {static_cast<uint8_t>(isOr ? a.value | b.value : a.value & b.value)};
+  return {combine<asLogic(kind)>(a.value, b.value)};
 }
 
 template <Kind kind, typename T>
@@ -140,7 +152,7 @@ template <Kind kind, typename T>
 constexpr Accumulator<T> identity() {
   using Limits = std::numeric_limits<Accumulator<T>>;
   if constexpr (std::is_same_v<T, Bool>)
-    return {kind == Kind::Prod || kind == Kind::Min || kind == Kind::And};
+    return {asLogic(kind) == Kind::And};
   else if constexpr (kind == Kind::Sum || kind == Kind::Or)
     return 0;
   else if constexpr (kind == Kind::Prod)

@@ -14,12 +14,6 @@ using namespace shoal;
 // Elements
 //===----------------------------------------------------------------------===//
 
-Type shoal::accumulatorOf(Type elementType) {
-  if (isa<FloatType>(elementType) && elementType.getIntOrFloatBitWidth() < 32)
-    return Float32Type::get(elementType.getContext());
-  return elementType;
-}
-
 Value shoal::convert(OpBuilder &builder, Location loc, Value value,
                      Type elementType) {
   RankedTensorType from = tensorTypeOf(value);
@@ -29,12 +23,6 @@ Value shoal::convert(OpBuilder &builder, Location loc, Value value,
   if (from.getElementTypeBitWidth() < to.getElementTypeBitWidth())
     return arith::ExtFOp::create(builder, loc, to, value);
   return arith::TruncFOp::create(builder, loc, to, value);
-}
-
-Value shoal::add(OpBuilder &builder, Location loc, Value a, Value b) {
-  if (isa<FloatType>(tensorTypeOf(a).getElementType()))
-    return arith::AddFOp::create(builder, loc, a, b);
-  return arith::AddIOp::create(builder, loc, a, b);
 }
 
 //===----------------------------------------------------------------------===//
@@ -98,7 +86,9 @@ RankedTensorType BlockedEinsum::blockType() const {
   RankedTensorType type = typeWithRows(op.getResult(), resultDim, rows);
   // Blocks that are put next to each other are complete.
   bool isPart = moving ? !isSplit() : true;
-  return isPart ? type.clone(accumulatorOf(type.getElementType())) : type;
+  return isPart ? type.clone(
+                      getAccumulator(ReduceKind::Sum, type.getElementType()))
+                : type;
 }
 
 SmallVector<Value> BlockedEinsum::prepare(OpBuilder &builder) const {

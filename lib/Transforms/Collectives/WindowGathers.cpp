@@ -186,7 +186,7 @@ static Value advance(OpBuilder &builder, const BlockedEinsum &einsum,
   Value part = einsum.emit(builder, chunk, index, prepared);
   if (einsum.isSplit())
     return einsum.resultBlocks(builder).put(carried, part, index);
-  return add(builder, part.getLoc(), carried, part);
+  return createCombiner(builder, part.getLoc(), ReduceKind::Sum, carried, part);
 }
 
 /// What a loop carried as the result of the einsum.

@@ -61,7 +61,7 @@ void ScatterWindow::rewrite() {
   takeLayoutNote(cast<OpResult>(source.getResult()));
   OpBuilder builder(op);
   Type element = tensorTypeOf(op.getResult()).getElementType();
-  Type wide = accumulatorOf(element);
+  Type wide = getAccumulator(ReduceKind::Sum, element);
   Ring ring(builder, op.getLoc(), op.getMeshAttr(),
             AxesAttr::get(op.getContext(), axes), count);
   SmallVector<Value> prepared = blocked.prepare(builder);
@@ -73,9 +73,9 @@ void ScatterWindow::rewrite() {
       convert(builder, source.getLoc(), partAt(ring.number(0)), element);
   sum = ring.loop(1, count, sum, [&](Value step, ValueRange carried) {
     Value come = ring.pass(carried.front(), op.getWhyAttr());
-    Value all =
-        add(builder, source.getLoc(),
-            convert(builder, source.getLoc(), come, wide), partAt(step));
+    Value all = createCombiner(builder, source.getLoc(), ReduceKind::Sum,
+                               convert(builder, source.getLoc(), come, wide),
+                               partAt(step));
     return SmallVector<Value>{convert(builder, source.getLoc(), all, element)};
   })[0];
   if (note)

@@ -8,6 +8,7 @@
 
 #include "AxisLists.h"
 #include "Ring.h"
+#include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Transforms/Collectives/Uniformity.h"
 
@@ -71,14 +72,9 @@ private:
   llvm::SmallVector<int64_t, 2> operandDims;
 };
 
-/// The type that sums of `elementType` are accumulated in.
-mlir::Type accumulatorOf(mlir::Type elementType);
-
 /// `value` with elements of another type of its kind.
 mlir::Value convert(mlir::OpBuilder &builder, mlir::Location loc,
                     mlir::Value value, mlir::Type elementType);
-mlir::Value add(mlir::OpBuilder &builder, mlir::Location loc, mlir::Value a,
-                mlir::Value b);
 
 /// The only dimension with axes; nothing where there are several or none.
 std::optional<int64_t> findOnlyDim(const AxesPerDim &axes);

@@ -6,6 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "gmock/gmock.h"
 
+using namespace shoal;
 using namespace shoal::fuzz;
 using namespace shoal::reference;
 using testing::HasSubstr;
@@ -35,6 +36,18 @@ TEST_F(BoundsTest, ProductsMultiplyStepsAndBounds) {
   EXPECT_EQ(made.quantum, -2);
   EXPECT_TRUE(made.isExact());
   EXPECT_FALSE(made.isWhole());
+}
+
+TEST_F(BoundsTest, BitsOfIntegersLeaveTheirBound) {
+  // 2 | 1 is 3.
+  Bounds two{2, 0, 0};
+  mlir::Type i8 = b.getI8Type();
+  EXPECT_EQ(rangeOfReduction(ReduceKind::Or, two, 2, i8)->bound, 128);
+  EXPECT_EQ(rangeOfReduction(ReduceKind::Max, two, 2, i8)->bound, 2);
+  // Over no element floats have an infinity, integers their least.
+  EXPECT_EQ(rangeOfReduction(ReduceKind::Max, two, 0, b.getF32Type()),
+            std::nullopt);
+  EXPECT_EQ(rangeOfReduction(ReduceKind::Max, two, 0, i8)->bound, 128);
 }
 
 TEST_F(BoundsTest, ErrorsGrowAndEndUnusable) {

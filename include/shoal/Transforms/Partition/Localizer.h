@@ -6,6 +6,7 @@
 #ifndef SHOAL_TRANSFORMS_PARTITION_LOCALIZER_H
 #define SHOAL_TRANSFORMS_PARTITION_LOCALIZER_H
 
+#include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Sharding/RowMap.h"
 #include "shoal/Sharding/Sharding.h"
@@ -90,10 +91,6 @@ public:
 /// The type of a shard of a tensor of `type`.
 mlir::RankedTensorType localType(mlir::RankedTensorType type,
                                  const Sharding &sharding, const Mesh &mesh);
-
-/// The combiner's identity: reducing it with x gives x. -inf for the maximum
-/// of floats.
-mlir::TypedAttr reductionIdentity(ReduceKind kind, mlir::Type elementType);
 
 } // namespace shoal
 

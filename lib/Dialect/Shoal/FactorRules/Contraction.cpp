@@ -10,8 +10,6 @@
 using namespace mlir;
 using namespace shoal;
 
-static_assert(kSumReduction == ReduceKind::Sum);
-
 /// The place of `letter` in `term`, -1 where it is absent.
 static int64_t dimOf(ArrayRef<char> term, char letter) {
   const char *place = llvm::find(term, letter);

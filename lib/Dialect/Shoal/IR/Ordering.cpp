@@ -4,8 +4,8 @@
 // sort, top_k, argmax and argmin.
 
 #include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
-#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 
@@ -96,16 +96,12 @@ LogicalResult ArgMinOp::verify() {
 // argmax and argmin as reductions of pairs
 //===----------------------------------------------------------------------===//
 
-/// What loses against every element, or is equal: -inf or the smallest integer
-/// where the largest is sought.
+/// What loses against every element, or is equal.
 static Value worstValue(TensorBuilder &b, Type element, bool wantsLargest) {
+  ReduceKind kind = wantsLargest ? ReduceKind::Max : ReduceKind::Min;
   auto scalar = RankedTensorType::get({}, element);
-  if (auto type = dyn_cast<FloatType>(element)) {
-    APFloat worst = extremeOf(type, /*isNegative=*/wantsLargest);
-    return arith::ConstantOp::create(b, DenseElementsAttr::get(scalar, worst));
-  }
-  APInt smallest = APInt::getSignedMinValue(element.getIntOrFloatBitWidth());
-  return b.splat(scalar, (wantsLargest ? smallest : ~smallest).getSExtValue());
+  return arith::ConstantOp::create(
+      b, SplatElementsAttr::get(scalar, getIdentity(kind, element)));
 }
 
 namespace {

@@ -34,6 +34,22 @@ static void printMeshAxes(AsmPrinter &printer, ArrayRef<MeshAxisAttr> axes) {
   printer << ']';
 }
 
+bool ReduceKindAttr::classof(Attribute attribute) {
+  auto number = dyn_cast<IntegerAttr>(attribute);
+  return number && number.getType().isSignlessInteger(32) &&
+         symbolizeReduceKind(number.getValue().getZExtValue());
+}
+
+ReduceKindAttr ReduceKindAttr::get(MLIRContext *context, ReduceKind kind) {
+  auto type = IntegerType::get(context, 32);
+  return cast<ReduceKindAttr>(
+      IntegerAttr::get(type, static_cast<int64_t>(kind)));
+}
+
+ReduceKind ReduceKindAttr::getValue() const {
+  return static_cast<ReduceKind>(IntegerAttr::getInt());
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "shoal/Dialect/Shoal/IR/ShoalAttrs.cpp.inc"
 

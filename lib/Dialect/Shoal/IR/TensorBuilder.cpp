@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
@@ -30,9 +31,7 @@ static bool isFloat(Value x) {
 }
 
 Value TensorBuilder::add(Value lhs, Value rhs) {
-  if (isFloat(lhs))
-    return arith::AddFOp::create(*this, lhs, rhs);
-  return arith::AddIOp::create(*this, lhs, rhs);
+  return createCombiner(*this, getLoc(), ReduceKind::Sum, lhs, rhs);
 }
 
 Value TensorBuilder::sub(Value lhs, Value rhs) {
@@ -40,9 +39,7 @@ Value TensorBuilder::sub(Value lhs, Value rhs) {
 }
 
 Value TensorBuilder::mul(Value lhs, Value rhs) {
-  if (isFloat(lhs))
-    return arith::MulFOp::create(*this, lhs, rhs);
-  return arith::MulIOp::create(*this, lhs, rhs);
+  return createCombiner(*this, getLoc(), ReduceKind::Prod, lhs, rhs);
 }
 
 Value TensorBuilder::div(Value lhs, Value rhs) {

@@ -26,7 +26,7 @@ static Value zeroPadding(Localizer &l, unsigned index, const EinsumSpec &spec,
   return l.maskPadding(
       value, shapeOf(l.op->getOperand(index)), l.operandShardings[index],
       summed,
-      reductionIdentity(ReduceKind::Sum, typeOf(value).getElementType()));
+      getIdentity(ReduceKind::Sum, typeOf(value).getElementType()));
 }
 
 namespace {
@@ -81,7 +81,7 @@ private:
     bound = l.maskPadding(
         bound, shapeOf(l.op->getOperand(index)), l.operandShardings[index],
         summed,
-        reductionIdentity(ReduceKind::Sum, typeOf(bound).getElementType()));
+        getIdentity(ReduceKind::Sum, typeOf(bound).getElementType()));
     unsigned holder = llvm::is_contained(spec.inputs[0], row) ? 0 : 1;
     int64_t dim =
         llvm::find(spec.inputs[holder], row) - spec.inputs[holder].begin();

@@ -95,14 +95,6 @@ Value IndexMath::indexVectors(ArrayRef<Value> components,
                                shape.size());
 }
 
-TypedAttr shoal::neutralElement(ReduceKind kind, Type elementType) {
-  auto type = dyn_cast<FloatType>(elementType);
-  if (kind != ReduceKind::Sum || !type)
-    return reductionIdentity(kind, elementType);
-  return FloatAttr::get(type, APFloat::getZero(type.getFloatSemantics(),
-                                               /*Negative=*/true));
-}
-
 Value shoal::keepWhere(Localizer &l, Value keep, Value value,
                        ArrayRef<int64_t> dims, TypedAttr neutral) {
   RankedTensorType type = tensorTypeOf(value);

@@ -47,10 +47,6 @@ private:
   Localizer &l;
 };
 
-/// What changes no value that `kind` combines it with; for sums of floats -0,
-/// which leaves a -0 as it is.
-mlir::TypedAttr neutralElement(ReduceKind kind, mlir::Type elementType);
-
 /// `value` on the devices where `keep`, a tensor of i1 whose dimension i is
 /// dimension dims[i] of the value, holds; elsewhere `neutral`.
 mlir::Value keepWhere(Localizer &l, mlir::Value keep, mlir::Value value,

@@ -57,7 +57,7 @@ public:
     bool isBoolean = result.getElementType().isInteger(1);
     ReduceKind kind = isBoolean ? ReduceKind::Or : ReduceKind::Sum;
     Value kept = keepWhere(l, isHeld, gathered, batchDims,
-                           neutralElement(kind, result.getElementType()));
+                           getNeutralElement(kind, result.getElementType()));
     return isBoolean ? reduceOver(l, kept, kind, summedAxes) : kept;
   }
 

@@ -124,8 +124,8 @@ struct Scatter : LocalizeOpInterface::ExternalModel<Scatter, ScatterOp> {
     Value operand = l.operands[0], updates = l.operands[2];
     AxisList addends = addendAxes(op, l, w);
     if (op.getKind()) {
-      TypedAttr neutral =
-          neutralElement(*op.getKind(), tensorTypeOf(updates).getElementType());
+      TypedAttr neutral = getNeutralElement(
+          *op.getKind(), tensorTypeOf(updates).getElementType());
       // What updates past the end are combined with stays as it is.
       updates = l.maskPadding(updates, w.windowsShape, l.operandShardings[2],
                               combinedDims(w), neutral);

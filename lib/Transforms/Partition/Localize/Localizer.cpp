@@ -4,7 +4,6 @@
 #include "shoal/Transforms/Partition/Localizer.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
@@ -15,39 +14,6 @@ using namespace shoal;
 RankedTensorType shoal::localType(RankedTensorType type,
                                   const Sharding &sharding, const Mesh &mesh) {
   return type.clone(localShape(type.getShape(), sharding, mesh));
-}
-
-TypedAttr shoal::reductionIdentity(ReduceKind kind, Type elementType) {
-  Builder builder(elementType.getContext());
-  if (auto type = dyn_cast<FloatType>(elementType)) {
-    switch (kind) {
-    case ReduceKind::Prod:
-      return builder.getFloatAttr(type, 1.0);
-    case ReduceKind::Max:
-      return builder.getFloatAttr(type, extremeOf(type, /*isNegative=*/true));
-    case ReduceKind::Min:
-      return builder.getFloatAttr(type, extremeOf(type, /*isNegative=*/false));
-    default:
-      return builder.getFloatAttr(type, 0.0);
-    }
-  }
-  auto type = cast<IntegerType>(elementType);
-  unsigned width = type.getWidth();
-  switch (kind) {
-  case ReduceKind::Prod:
-    return builder.getIntegerAttr(type, APInt(width, 1));
-  case ReduceKind::Max:
-    // An i1 is compared as 0 and 1, not as 0 and -1.
-    return builder.getIntegerAttr(
-        type, width == 1 ? APInt(1, 0) : APInt::getSignedMinValue(width));
-  case ReduceKind::Min:
-    return builder.getIntegerAttr(
-        type, width == 1 ? APInt(1, 1) : APInt::getSignedMaxValue(width));
-  case ReduceKind::And:
-    return builder.getIntegerAttr(type, APInt::getAllOnes(width));
-  default:
-    return builder.getIntegerAttr(type, APInt::getZero(width));
-  }
 }
 
 RankedTensorType Localizer::localResultType(unsigned index) const {

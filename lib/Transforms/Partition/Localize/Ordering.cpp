@@ -29,7 +29,7 @@ struct TopK : LocalizeOpInterface::ExternalModel<TopK, TopKOp> {
     }
     Value rows = l.maskPadding(
         l.operands[0], global.getShape(), l.operandShardings[0], last,
-        reductionIdentity(ReduceKind::Max, global.getElementType()));
+        getIdentity(ReduceKind::Max, global.getElementType()));
     int64_t k = op.getK();
     llvm::append_range(results,
                        Slabs(l, selectOwn(rows, k, axes, l), last, axes)

@@ -18,33 +18,6 @@
 using namespace mlir;
 using namespace shoal;
 
-/// Two tensors, element by element.
-static Value combine(Localizer &l, ReduceKind kind, Value x, Value y) {
-  bool isFloat = isa<FloatType>(typeOf(x).getElementType());
-  auto create = [&](auto floatOp, auto integerOp) -> Value {
-    using FloatOp = decltype(floatOp);
-    using IntegerOp = decltype(integerOp);
-    if (isFloat)
-      return FloatOp::create(l.builder, l.getLoc(), x, y);
-    return IntegerOp::create(l.builder, l.getLoc(), x, y);
-  };
-  switch (kind) {
-  case ReduceKind::Sum:
-    return create(arith::AddFOp(), arith::AddIOp());
-  case ReduceKind::Prod:
-    return create(arith::MulFOp(), arith::MulIOp());
-  case ReduceKind::Max:
-    return create(arith::MaximumFOp(), arith::MaxSIOp());
-  case ReduceKind::Min:
-    return create(arith::MinimumFOp(), arith::MinSIOp());
-  case ReduceKind::And:
-    return arith::AndIOp::create(l.builder, l.getLoc(), x, y);
-  case ReduceKind::Or:
-    return arith::OrIOp::create(l.builder, l.getLoc(), x, y);
-  }
-  llvm_unreachable("all kinds are listed");
-}
-
 namespace {
 
 /// Padding of reduced dimensions must not count. Sums stay partial; what else
@@ -56,7 +29,7 @@ struct Reduce : LocalizeOpInterface::ExternalModel<Reduce, ReduceOp> {
     RankedTensorType type = l.localResultType();
     Value masked = l.maskPadding(
         l.operands[0], shapeOf(op.getInput()), l.operandShardings[0],
-        op.getDims(), reductionIdentity(op.getKind(), type.getElementType()));
+        op.getDims(), getIdentity(op.getKind(), type.getElementType()));
     Value local = ReduceOp::create(l.builder, l.getLoc(), type, op.getKind(),
                                    masked, op.getDims());
     AxisList axes;
@@ -91,7 +64,7 @@ struct Cumulative
     Value rows = l.maskPadding(
         l.operands[0], typeOf(op.getInput()).getShape(), l.operandShardings[0],
         dim,
-        reductionIdentity(op.getKind(),
+        getIdentity(op.getKind(),
                           typeOf(op.getInput()).getElementType()));
     Values before = Slabs(l, total(op, rows, l), dim, axes)
                         .scan([&](ValueRange totals) -> Values {
@@ -100,8 +73,8 @@ struct Cumulative
     Value carry = BroadcastInDimOp::create(
         l.builder, l.getLoc(), rows.getType(), before[0],
         llvm::to_vector(llvm::seq<int64_t>(typeOf(rows).getRank())));
-    results.push_back(
-        combine(l, op.getKind(), carry, scan(op, rows, op.getExclusive(), l)));
+    results.push_back(createCombiner(l.builder, l.getLoc(), op.getKind(), carry,
+                                     scan(op, rows, op.getExclusive(), l)));
     return success();
   }
 

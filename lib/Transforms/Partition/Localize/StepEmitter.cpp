@@ -122,8 +122,8 @@ private:
     Value isFirst = arith::CmpIOp::create(
         builder, op.getLoc(), arith::CmpIPredicate::eq, index,
         l.splat(indexType, builder.getI32IntegerAttr(0)));
-    Value zero = l.splat(
-        type, reductionIdentity(ReduceKind::Sum, type.getElementType()));
+    Value zero =
+        l.splat(type, getIdentity(ReduceKind::Sum, type.getElementType()));
     return arith::SelectOp::create(
         builder, op.getLoc(),
         l.spread(isFirst, type.clone(builder.getI1Type())), input, zero);

@@ -75,7 +75,7 @@ private:
     bool isBoolean = type.getElementType().isInteger(1);
     ReduceKind kind = isBoolean ? ReduceKind::Or : ReduceKind::Sum;
     Value kept = keepWhere(l, isHeld, row, {},
-                           neutralElement(kind, type.getElementType()));
+                           getNeutralElement(kind, type.getElementType()));
     return isBoolean ? reduceOver(l, kept, kind, axes) : kept;
   }
 

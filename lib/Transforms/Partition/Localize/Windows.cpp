@@ -26,7 +26,7 @@ public:
   ConvolutionLocalizer(ConvolutionOp op, Localizer &l)
       : op(op), l(l), dims(op.getDims()), window(op.getWindow()),
         inputType(typeOf(op.getInput())), type(l.localResultType()),
-        zero(reductionIdentity(ReduceKind::Sum, inputType.getElementType())) {}
+        zero(getIdentity(ReduceKind::Sum, inputType.getElementType())) {}
 
   Value localize() {
     maskContracted();
@@ -114,7 +114,7 @@ public:
   ReduceWindowLocalizer(ReduceWindowOp op, Localizer &l)
       : op(op), l(l), window(op.getWindowDims()),
         inputType(typeOf(op.getInput())), type(l.localResultType()),
-        identity(reductionIdentity(op.getKind(), type.getElementType())),
+        identity(getIdentity(op.getKind(), type.getElementType())),
         input(l.operands[0]), init(l.operands[1]) {}
 
   Value localize() {
@@ -153,7 +153,7 @@ private:
         constant.isSplat() && constant.getSplatValue<Attribute>() == identity)
       return;
     init = keepOnFirst(l, init, contracted,
-                       neutralElement(op.getKind(), identity.getType()));
+                       getNeutralElement(op.getKind(), identity.getType()));
   }
 
   /// Sums stay partial.

@@ -54,9 +54,9 @@ private:
     RankedTensorType type = typeOf(op.getInput());
     int64_t block = typeOf(l.operands[0]).getDimSize(d);
     RowWindow windows = windowOf(dim.windowsOfRow(), block);
-    source = l.fetchRows(
-        source, d, typeOf(op.getSource()).getDimSize(d), axes, windows,
-        reductionIdentity(ReduceKind::Sum, type.getElementType()));
+    source = l.fetchRows(source, d, typeOf(op.getSource()).getDimSize(d), axes,
+                         windows,
+                         getIdentity(ReduceKind::Sum, type.getElementType()));
 
     // The first window has the number (block * i + offset) / stride, rounded
     // down by a phase, and begins as far before the own rows:
@@ -75,7 +75,7 @@ private:
                   int64_t shift, int64_t places) {
     RankedTensorType type = typeOf(op.getInput());
     int64_t size = type.getDimSize(d);
-    TypedAttr padding = reductionIdentity(op.getKind(), type.getElementType());
+    TypedAttr padding = getIdentity(op.getKind(), type.getElementType());
     if (phase.isConstant()) {
       input = l.fetchRows(input, d, size, axes, phase.step,
                           shift - phase.constant(), 1, places, padding);

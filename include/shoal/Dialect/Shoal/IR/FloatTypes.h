@@ -15,15 +15,6 @@ inline bool isFloat8(mlir::Type type) {
   return llvm::isa<mlir::Float8E4M3FNType, mlir::Float8E5M2Type>(type);
 }
 
-/// The greatest value, or the least: an infinity, or the largest finite number
-/// of f8E4M3FN, which has no infinity.
-inline llvm::APFloat extremeOf(mlir::FloatType type, bool isNegative) {
-  const llvm::fltSemantics &semantics = type.getFloatSemantics();
-  return llvm::APFloat::semanticsHasInf(semantics)
-             ? llvm::APFloat::getInf(semantics, isNegative)
-             : llvm::APFloat::getLargest(semantics, isNegative);
-}
-
 } // namespace shoal
 
 #endif // SHOAL_DIALECT_SHOAL_IR_FLOATTYPES_H

@@ -22,6 +22,16 @@ namespace shoal {
 /// Whether the ranked tensor `type` is static and has less than 2^56 elements,
 /// also where sizes of zero count as one.
 bool isCountable(mlir::Type type);
+
+/// A ReduceKind as an attribute: its number, of type i32.
+class ReduceKindAttr : public mlir::IntegerAttr {
+public:
+  using ValueType = ReduceKind;
+  using mlir::IntegerAttr::IntegerAttr;
+  static bool classof(mlir::Attribute attribute);
+  static ReduceKindAttr get(mlir::MLIRContext *context, ReduceKind kind);
+  ReduceKind getValue() const;
+};
 } // namespace shoal
 
 #include "shoal/Dialect/Shoal/IR/ShoalDialect.h.inc"

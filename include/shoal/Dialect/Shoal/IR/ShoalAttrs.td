@@ -7,33 +7,18 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/EnumAttr.td"
 include "shoal/Dialect/Shoal/IR/ShoalDialect.td"
+include "shoal/Dialect/Shoal/IR/ShoalEnums.td"
 
 //===----------------------------------------------------------------------===//
-// Enumerations
+// Enumerations; those that are the dialect's own are in ShoalEnums.td
 //===----------------------------------------------------------------------===//
 
+// The enum of shoal/Sharding/ReduceKind.h. The attribute is ReduceKindAttr of
+// Shoal.h.
 def Shoal_ReduceKind : I32EnumAttr<"ReduceKind", "the combiner of a reduction", [
     I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Prod", 1, "prod">,
     I32EnumAttrCase<"Max", 2, "max">, I32EnumAttrCase<"Min", 3, "min">,
     I32EnumAttrCase<"And", 4, "and">, I32EnumAttrCase<"Or", 5, "or">]> {
-  let cppNamespace = "::shoal";
-}
-
-def Shoal_Distribution : I32EnumAttr<"Distribution", "a distribution of random numbers", [
-    I32EnumAttrCase<"Uniform", 0, "uniform">, I32EnumAttrCase<"Normal", 1, "normal">]> {
-  let cppNamespace = "::shoal";
-}
-
-def Shoal_ReshardStep : I32EnumAttr<"ReshardStep", "one step of a reshard", [
-    I32EnumAttrCase<"Slice", 0, "slice">,
-    I32EnumAttrCase<"ToPartial", 1, "to_partial">,
-    I32EnumAttrCase<"ReduceScatter", 2, "reduce_scatter">,
-    I32EnumAttrCase<"AllToAll", 3, "all_to_all">,
-    I32EnumAttrCase<"CollectivePermute", 4, "collective_permute">,
-    I32EnumAttrCase<"AllReduce", 5, "all_reduce">,
-    I32EnumAttrCase<"AllGather", 6, "all_gather">,
-    I32EnumAttrCase<"Exchange", 7, "exchange">,
-    I32EnumAttrCase<"Relabel", 8, "relabel">]> {
   let cppNamespace = "::shoal";
 }
 
