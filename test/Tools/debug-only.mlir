@@ -14,7 +14,7 @@
 // CHECK: [shoal-plan-reshards PlanReshards.cpp:{{.*}}]   all_to_all -> <@mesh, [{}, {"x"}]>
 
 // LOCALIZE-NOT: shoal-assign
-// LOCALIZE: [shoal-localize Localize.cpp:{{.*}}] math.exp at {{.*}} is cloned
+// LOCALIZE: [shoal-localize Localize.cpp:{{.*}}] math.exp at {{.*}} by its factor rule
 
 // LEVEL: [shoal-assign {{.*}} 1]
 

@@ -14,7 +14,15 @@ def FactorRuleOpInterface : OpInterface<"FactorRuleOpInterface"> {
   }];
   let methods = [
     InterfaceMethod<"The op's factors and where each occurs.",
-      "::shoal::FactorRule", "getFactorRule">
+      "::shoal::FactorRule", "getFactorRule">,
+    StaticInterfaceMethod<[{
+        Whether the rule alone does not say what a device computes: rows come
+        from other devices (windows, gathers, lookups), reductions have a
+        combiner of their own, or elements depend on where they stand. Such an
+        op needs a model of `LocalizeOpInterface`, without which no program is
+        partitioned.
+      }],
+      "bool", "hasOwnLocalForm", (ins), "", "return false;">
   ];
 }
 
@@ -69,6 +77,14 @@ def LocalizeOpInterface : OpInterface<"LocalizeOpInterface"> {
     shardings that its factor rule allows. The op chooses nothing here: it only
     masks padding where its meaning needs it, and turns global indices into
     local ones.
+
+    An op needs a model only where it says `hasOwnLocalForm`. The form of all
+    others comes of their factor rule: the padding of dimensions with Reduction
+    factors becomes the identity of the reduction in every operand, the op is
+    cloned on local types, and what is reduced over a split dimension by
+    another kind than a sum is reduced over the devices too. By its rule such an
+    op promises that it is unchanged by rows, beyond those that exist, whose
+    elements are the identity in each operand that has the factor.
   }];
   let methods = [
     InterfaceMethod<"Builds the local op; its results go to `results`.",

@@ -64,6 +64,17 @@ public:
                           const Sharding &sharding,
                           mlir::ArrayRef<int64_t> dims, mlir::Value neutral);
 
+  /// The local operand `index`, the padding of its dimensions that the factor
+  /// rule reduces replaced by the identity of the reduction. Dimensions with
+  /// windows are left as they are.
+  mlir::Value maskReduced(unsigned index);
+
+  /// The op's local form where its factor rule says it all: see
+  /// LocalizeOpInterface. An error where the rule has windows, gathers or
+  /// reductions of no kind or of several, or does not allow the shardings.
+  mlir::LogicalResult
+  localizeByRule(mlir::SmallVectorImpl<mlir::Value> &results);
+
   /// The rows of a window of dimension `dim`: `value` is a shard of a tensor
   /// with `size` rows there, split over `axes`. Where each device has its rows
   /// they are cut out, else a halo_exchange brings them. Rows that do not exist
@@ -91,6 +102,10 @@ public:
 /// The type of a shard of a tensor of `type`.
 mlir::RankedTensorType localType(mlir::RankedTensorType type,
                                  const Sharding &sharding, const Mesh &mesh);
+
+/// An error, at no place, for each op of the loaded dialects that has a local
+/// form of its own and no model that builds it.
+mlir::LogicalResult verifyLocalizeModels(mlir::MLIRContext *context);
 
 } // namespace shoal
 

@@ -75,6 +75,7 @@ struct Einsum : FactorRuleOpInterface::ExternalModel<Einsum, EinsumOp> {
 /// An einsum with the mask of groups, which both bounds stand for.
 struct RaggedEinsum
     : FactorRuleOpInterface::ExternalModel<RaggedEinsum, RaggedEinsumOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<RaggedEinsumOp>(operation);
     EinsumSpec spec = op.getTerms();

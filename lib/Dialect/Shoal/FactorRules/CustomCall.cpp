@@ -78,6 +78,7 @@ private:
 
 struct CustomCall
     : FactorRuleOpInterface::ExternalModel<CustomCall, CustomCallOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<CustomCallOp>(operation);
     FactorRule rule;

@@ -70,6 +70,7 @@ struct Select : FactorRuleOpInterface::ExternalModel<Select, arith::SelectOp> {
 /// A splat is made in any sharding; other constants are whole on each device.
 struct Constant
     : FactorRuleOpInterface::ExternalModel<Constant, arith::ConstantOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *op) const {
     FactorRule rule = elementwiseRule(op);
     if (!isa<SplatElementsAttr>(cast<arith::ConstantOp>(op).getValue()))

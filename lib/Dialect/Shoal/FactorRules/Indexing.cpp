@@ -26,6 +26,7 @@ namespace {
 /// needs.
 struct DynamicSlice
     : FactorRuleOpInterface::ExternalModel<DynamicSlice, DynamicSliceOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<DynamicSliceOp>(operation);
     RankedTensorType type = tensorTypeOf(op.getInput());
@@ -57,6 +58,7 @@ struct DynamicSlice
 struct DynamicUpdateSlice
     : FactorRuleOpInterface::ExternalModel<DynamicUpdateSlice,
                                            DynamicUpdateSliceOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<DynamicUpdateSliceOp>(operation);
     RankedTensorType type = tensorTypeOf(op.getInput());
@@ -87,6 +89,7 @@ struct DynamicUpdateSlice
 /// operand is split (each device looks up what it holds), the result too. An
 /// index is read whole: its elements are few.
 struct Gather : FactorRuleOpInterface::ExternalModel<Gather, GatherOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<GatherOp>(operation);
     IndexedWindows w = IndexedWindows::of(op);
@@ -125,6 +128,7 @@ struct Gather : FactorRuleOpInterface::ExternalModel<Gather, GatherOp> {
 /// for overwrite, where the last one in the order of all updates stays: no
 /// device could tell from its part alone.
 struct Scatter : FactorRuleOpInterface::ExternalModel<Scatter, ScatterOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ScatterOp>(operation);
     IndexedWindows w = IndexedWindows::of(op);

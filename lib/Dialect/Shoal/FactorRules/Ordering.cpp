@@ -15,6 +15,7 @@ namespace {
 /// all together. Nothing else is made of candidates, so they are not left
 /// partial.
 struct TopK : FactorRuleOpInterface::ExternalModel<TopK, TopKOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<TopKOp>(operation);
     RankedTensorType type = tensorTypeOf(op.getInput());

@@ -34,6 +34,7 @@ struct Reduce : FactorRuleOpInterface::ExternalModel<Reduce, ReduceOp> {
 /// exchange of one row.
 struct Cumulative
     : FactorRuleOpInterface::ExternalModel<Cumulative, CumulativeOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<CumulativeOp>(operation);
     RankedTensorType type = tensorTypeOf(op.getInput());
@@ -49,6 +50,7 @@ struct Cumulative
 
 struct ReduceRegion
     : FactorRuleOpInterface::ExternalModel<ReduceRegion, ReduceRegionOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReduceRegionOp>(operation);
     RankedTensorType type = tensorTypeOf(op.getInputs()[0]);

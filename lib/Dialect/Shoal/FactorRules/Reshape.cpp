@@ -52,6 +52,7 @@ private:
 /// remains of the dimensions is split further only where it divides evenly:
 /// 12 -> 3 x 4 has the factors 3 and 4.
 struct Reshape : FactorRuleOpInterface::ExternalModel<Reshape, ReshapeOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReshapeOp>(operation);
     ArrayRef<int64_t> from = tensorTypeOf(op.getInput()).getShape();

@@ -45,6 +45,7 @@ struct Transpose
 };
 
 struct Iota : FactorRuleOpInterface::ExternalModel<Iota, IotaOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *op) const {
     return FactorRuleBuilder::elementwise(
         tensorTypeOf(op->getResult(0)).getShape(), /*numOperands=*/0);
@@ -82,6 +83,7 @@ bool keepsOneRow(SliceOp op, int64_t d) {
 /// neighbour are kept differs from device to device. A single row comes from
 /// the device that holds it, by a sum to which the others add nothing.
 struct Slice : FactorRuleOpInterface::ExternalModel<Slice, SliceOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<SliceOp>(operation);
     RankedTensorType from = tensorTypeOf(op.getInput());
@@ -106,6 +108,7 @@ struct Slice : FactorRuleOpInterface::ExternalModel<Slice, SliceOp> {
 };
 
 struct Pad : FactorRuleOpInterface::ExternalModel<Pad, PadOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<PadOp>(operation);
     RankedTensorType from = tensorTypeOf(op.getInput());
@@ -126,6 +129,7 @@ struct Pad : FactorRuleOpInterface::ExternalModel<Pad, PadOp> {
 };
 
 struct Reverse : FactorRuleOpInterface::ExternalModel<Reverse, ReverseOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReverseOp>(operation);
     RankedTensorType type = tensorTypeOf(op.getResult());
@@ -145,6 +149,7 @@ struct Reverse : FactorRuleOpInterface::ExternalModel<Reverse, ReverseOp> {
 /// behind the other; each is read from its place on.
 struct Concatenate
     : FactorRuleOpInterface::ExternalModel<Concatenate, ConcatenateOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ConcatenateOp>(operation);
     RankedTensorType type = tensorTypeOf(op.getResult());

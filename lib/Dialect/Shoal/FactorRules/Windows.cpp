@@ -127,6 +127,7 @@ private:
 
 struct Convolution
     : FactorRuleOpInterface::ExternalModel<Convolution, ConvolutionOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *op) const {
     return ConvolutionRule(cast<ConvolutionOp>(op)).build();
   }
@@ -134,6 +135,7 @@ struct Convolution
 
 struct ReduceWindow
     : FactorRuleOpInterface::ExternalModel<ReduceWindow, ReduceWindowOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<ReduceWindowOp>(operation);
     RankedTensorType input = tensorTypeOf(op.getInput()), result = op.getType();
@@ -164,6 +166,7 @@ struct ReduceWindow
 struct SelectAndScatter
     : FactorRuleOpInterface::ExternalModel<SelectAndScatter,
                                            SelectAndScatterOp> {
+  static bool hasOwnLocalForm() { return true; }
   FactorRule getFactorRule(Operation *operation) const {
     auto op = cast<SelectAndScatterOp>(operation);
     RankedTensorType type = op.getType(), source = tensorTypeOf(op.getSource());

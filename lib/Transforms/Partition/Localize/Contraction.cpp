@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Local forms of einsums: padding of summed dimensions must not count.
+// The local form of ragged einsums.
 
 #include "IndexMath.h"
 #include "Models.h"
@@ -13,8 +13,7 @@ using namespace mlir;
 using namespace shoal;
 
 /// The local operand `index` with zeros for the padding of its summed letters,
-/// those that neither the result nor `masked` has. Every operand is masked:
-/// what lies past the end may be NaN, and NaN * 0 is NaN.
+/// those that neither the result nor `masked` has.
 static Value zeroPadding(Localizer &l, unsigned index, const EinsumSpec &spec,
                          ArrayRef<char> masked = {}) {
   Value value = l.operands[index];
@@ -25,26 +24,10 @@ static Value zeroPadding(Localizer &l, unsigned index, const EinsumSpec &spec,
       summed.push_back(dim);
   return l.maskPadding(
       value, shapeOf(l.op->getOperand(index)), l.operandShardings[index],
-      summed,
-      getIdentity(ReduceKind::Sum, typeOf(value).getElementType()));
+      summed, getIdentity(ReduceKind::Sum, typeOf(value).getElementType()));
 }
 
 namespace {
-
-struct Einsum : LocalizeOpInterface::ExternalModel<Einsum, EinsumOp> {
-  LogicalResult localize(Operation *operation, Localizer &l,
-                         SmallVectorImpl<Value> &results) const {
-    auto op = cast<EinsumOp>(operation);
-    EinsumSpec spec = op.getTerms();
-    SmallVector<Value> operands;
-    for (unsigned i = 0; i < l.operands.size(); ++i)
-      operands.push_back(zeroPadding(l, i, spec));
-    results.push_back(EinsumOp::create(l.builder, l.getLoc(),
-                                       l.localResultType(), op.getSpecAttr(),
-                                       operands));
-    return success();
-  }
-};
 
 /// Bounds decide which rows and groups count, so that their padding needs no
 /// zeros in operands: bounds are cut to the rows that exist, and groups that do
@@ -73,15 +56,7 @@ private:
   /// counted from the device's first row.
   static Value localBound(Localizer &l, unsigned index, const EinsumSpec &spec,
                           char row) {
-    Value bound = l.operands[index];
-    SmallVector<int64_t> summed;
-    for (auto [dim, letter] : llvm::enumerate(spec.inputs[2]))
-      if (!llvm::is_contained(spec.result, letter))
-        summed.push_back(dim);
-    bound = l.maskPadding(
-        bound, shapeOf(l.op->getOperand(index)), l.operandShardings[index],
-        summed,
-        getIdentity(ReduceKind::Sum, typeOf(bound).getElementType()));
+    Value bound = l.maskReduced(index);
     unsigned holder = llvm::is_contained(spec.inputs[0], row) ? 0 : 1;
     int64_t dim =
         llvm::find(spec.inputs[holder], row) - spec.inputs[holder].begin();
@@ -101,7 +76,6 @@ private:
 
 void shoal::registerContractionLocalizeModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
-    EinsumOp::attachInterface<Einsum>(*context);
     RaggedEinsumOp::attachInterface<RaggedEinsum>(*context);
   });
 }

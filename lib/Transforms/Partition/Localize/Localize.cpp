@@ -25,7 +25,7 @@ using namespace mlir;
 using namespace shoal;
 
 static PassCounter numModels(DEBUG_TYPE, "Ops localised by a model of theirs");
-static PassCounter numCloned(DEBUG_TYPE, "Ops cloned on local types");
+static PassCounter numByRule(DEBUG_TYPE, "Ops localised by their factor rule");
 
 namespace {
 
@@ -117,16 +117,13 @@ private:
     Localizer localizer(builder, mesh, symbol, op, operands, operandShardings,
                         resultShardings);
     SmallVector<Value> results;
-    auto interface = dyn_cast<LocalizeOpInterface>(op);
+    auto model = dyn_cast<LocalizeOpInterface>(op);
     LDBG() << op->getName() << " at " << op->getLoc()
-           << (interface ? " by its model" : " is cloned");
-    ++(interface ? numModels : numCloned);
-    if (interface) {
-      if (failed(interface.localize(localizer, results)))
-        return failure();
-    } else {
-      results = localizer.cloneLocally()->getResults();
-    }
+           << (model ? " by its model" : " by its factor rule");
+    ++(model ? numModels : numByRule);
+    if (failed(model ? model.localize(localizer, results)
+                     : localizer.localizeByRule(results)))
+      return failure();
     local.map(op->getResults(), results);
     noteLayouts(op);
     return success();
@@ -299,6 +296,10 @@ void recordGlobalFlops(func::FuncOp function) {
 }
 
 struct Localize : shoal::impl::LocalizeBase<Localize> {
+  LogicalResult initialize(MLIRContext *context) override {
+    return verifyLocalizeModels(context);
+  }
+
   void runOnOperation() override {
     const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
     if (!mesh)

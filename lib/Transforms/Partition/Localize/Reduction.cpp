@@ -8,45 +8,15 @@
 #include "Slabs.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
-#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
-#include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Transforms/Partition/Localizer.h"
 
 using namespace mlir;
 using namespace shoal;
 
 namespace {
-
-/// Padding of reduced dimensions must not count. Sums stay partial; what else
-/// was reduced over a split dimension is finished here.
-struct Reduce : LocalizeOpInterface::ExternalModel<Reduce, ReduceOp> {
-  LogicalResult localize(Operation *operation, Localizer &l,
-                         SmallVectorImpl<Value> &results) const {
-    auto op = cast<ReduceOp>(operation);
-    RankedTensorType type = l.localResultType();
-    Value masked = l.maskPadding(
-        l.operands[0], shapeOf(op.getInput()), l.operandShardings[0],
-        op.getDims(), getIdentity(op.getKind(), type.getElementType()));
-    Value local = ReduceOp::create(l.builder, l.getLoc(), type, op.getKind(),
-                                   masked, op.getDims());
-    AxisList axes;
-    for (int64_t dim : op.getDims())
-      llvm::append_range(axes, l.operandShardings[0].dims[dim]);
-    if (op.getKind() != ReduceKind::Sum && !axes.empty()) {
-      auto why = l.builder.getStringAttr(
-          (stringifyReduceKind(op.getKind()) + " over a split dimension")
-              .str());
-      local = spmd::AllReduceOp::create(
-          l.builder, l.getLoc(), type, op.getKindAttr(), l.meshSymbol,
-          toAxesAttr(axes, l.mesh, op.getContext()), local, why);
-    }
-    results.push_back(local);
-    return success();
-  }
-};
 
 /// A scan of the device's rows, combined with the totals of all devices before
 /// it; these come by a scan of the totals, which is exclusive.
@@ -63,9 +33,7 @@ struct Cumulative
     }
     Value rows = l.maskPadding(
         l.operands[0], typeOf(op.getInput()).getShape(), l.operandShardings[0],
-        dim,
-        getIdentity(op.getKind(),
-                          typeOf(op.getInput()).getElementType()));
+        dim, getIdentity(op.getKind(), typeOf(op.getInput()).getElementType()));
     Values before = Slabs(l, total(op, rows, l), dim, axes)
                         .scan([&](ValueRange totals) -> Values {
                           return {scan(op, totals[0], true, l)};
@@ -171,7 +139,6 @@ private:
 
 void shoal::registerReductionLocalizeModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
-    ReduceOp::attachInterface<Reduce>(*context);
     CumulativeOp::attachInterface<Cumulative>(*context);
     ReduceRegionOp::attachInterface<ReduceRegion>(*context);
   });

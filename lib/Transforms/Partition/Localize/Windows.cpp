@@ -26,10 +26,10 @@ public:
   ConvolutionLocalizer(ConvolutionOp op, Localizer &l)
       : op(op), l(l), dims(op.getDims()), window(op.getWindow()),
         inputType(typeOf(op.getInput())), type(l.localResultType()),
-        zero(getIdentity(ReduceKind::Sum, inputType.getElementType())) {}
+        zero(getIdentity(ReduceKind::Sum, inputType.getElementType())),
+        input(l.maskReduced(0)), kernel(l.maskReduced(1)) {}
 
   Value localize() {
-    maskContracted();
     for (unsigned d = 0; d < dims.numSpatial(); ++d)
       if (!axesOf(d).empty())
         fetch(d);
@@ -39,21 +39,6 @@ public:
 private:
   ArrayRef<AxisId> axesOf(unsigned d) const {
     return l.operandShardings[0].dims[dims.input.spatial[d]];
-  }
-
-  /// Of the kernel also the rows, which a device may lack where the kernel is
-  /// split. Features that groups cut are padded only where a group is a
-  /// feature; then none contract.
-  void maskContracted() {
-    input = l.operands[0];
-    if (op.getFeatureGroupCount() == 1)
-      input = l.maskPadding(input, inputType.getShape(), l.operandShardings[0],
-                            {dims.input.second}, zero);
-    SmallVector<int64_t> contracted(dims.kernel.spatial.begin(),
-                                    dims.kernel.spatial.end());
-    contracted.push_back(dims.kernel.first);
-    kernel = l.maskPadding(l.operands[1], typeOf(op.getKernel()).getShape(),
-                           l.operandShardings[1], contracted, zero);
   }
 
   void fetch(unsigned d) {
