@@ -46,6 +46,8 @@ shoal_add_runtime_program(CUDARuntimeTests shoal_rt_cuda
   WindowsTest.cpp
 )
 target_link_libraries(CUDARuntimeTests PRIVATE GTest::gmock GTest::gtest)
+# CUDACopyTest runs parts of kernels.
+target_include_directories(CUDARuntimeTests PRIVATE ${PROJECT_SOURCE_DIR}/test/emulation)
 add_dependencies(CUDARuntimeTests shoal_cuda_emulation)
 target_compile_definitions(CUDARuntimeTests PRIVATE
   SHOAL_TEST_EMULATION="$<TARGET_FILE:shoal_cuda_emulation>")

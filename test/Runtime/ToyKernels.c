@@ -5,7 +5,7 @@
  * emulated device.
  */
 
-#include "shoal/Runtime/EmulatedKernel.h"
+#include "shoal/Target/Emulation/EmulatedKernel.h"
 
 /* y[i] = factor[0] * x[i], an element for each thread. */
 void toy_scale(const shoal_emulated_thread *self, void *const *arguments) {

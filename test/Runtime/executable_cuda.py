@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What executables for CUDA have beside the contract in executable.py: flags, and
 what they say when the device or a collective fails. Faults are those of the
-emulated device, see CUDAEmulation/Faults.h.
+emulated device, see test/emulation/Faults.h.
 
 usage: executable_cuda.py TOY TOY_WITH_A_HUGE_ARENA TOY_WITHOUT_ITS_LIBRARY
 """
@@ -13,10 +13,12 @@ import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
 import executable
 
 TOY, HUGE, ALONE = sys.argv[1:4]
+KERNELS = Path(__file__).parents[2] / "lib/Runtime/CUDAKernels"
 ANY = "--random-inputs=1"
 
 
@@ -80,11 +82,12 @@ class CUDA(executable.RunsToy):
         self.assertEqual((code, err), (0, ""))
 
     def test_kernels_for_another_gpu(self):
-        # The program's image is the last that is loaded.
+        # The program's image is loaded behind those of the runtime's kernels.
+        images = len(list(KERNELS.glob("*.cu")))
         self.check_error(
             "and has no code for the GPU here, sm_",
             ANY,
-            SHOAL_EMULATION_FAIL="cudaLibraryLoadData:2=209",
+            SHOAL_EMULATION_FAIL=f"cudaLibraryLoadData:{images + 1}=209",
         )
 
     def test_memory_that_is_not_there(self):

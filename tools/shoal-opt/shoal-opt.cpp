@@ -9,6 +9,7 @@
 #include "shoal/Target/CPU/CPUTarget.h"
 #include "shoal/Target/CUDA/CUDATarget.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
+#include "shoal/Target/Emulation/Emulation.h"
 #include "shoal/Target/Emulation/Passes.h"
 #include "shoal/Transforms/Debug/DebugOptions.h"
 #include "llvm/Support/CommandLine.h"
@@ -30,6 +31,7 @@ int main(int argc, char **argv) {
   shoal::registerCPUPipelines();
   shoal::registerCUDAPipelines();
   shoal::registerDeviceImagePipelines();
+  shoal::registerEmulationPipelines();
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Shoal optimizer driver\n", registry));
 }

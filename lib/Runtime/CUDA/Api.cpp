@@ -73,8 +73,8 @@ Status loadApi(const std::string &emulation) {
     findCuda(library);
     findCublasLt(library);
     findNccl(library);
-    SHOAL_FIND_OPTIONAL(shoalEmulationAccess)
-    SHOAL_FIND_OPTIONAL(shoalEmulationArguments)
+    SHOAL_FIND_OPTIONAL(shoalObserveAccess)
+    SHOAL_FIND_OPTIONAL(shoalObserveArguments)
     return library.status();
   }
   // The major versions that the headers' declarations hold for.

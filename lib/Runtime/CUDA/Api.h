@@ -102,16 +102,18 @@ struct Api {
 #undef SHOAL_POINTER
 #undef SHOAL_TYPED_POINTER
 
-  /// Of the emulator alone. Declares what the next operation enqueued on the
-  /// stream touches; called once for each range. For launches: the arguments of
-  /// all other calls say it.
-  void (*shoalEmulationAccess)(void *stream, const void *pointer, size_t bytes,
-                               int access) = nullptr;
-  /// Of the emulator alone: the bytes of each argument of the next launch on
-  /// the stream, which a graph keeps; NVIDIA's libraries know them.
-  void (*shoalEmulationArguments)(void *stream, size_t count,
-                                  const size_t *bytes) = nullptr;
+  /// Of a library that checks programs and stands for NVIDIA's: what the next
+  /// launch on the stream touches, called once for each range (the arguments of
+  /// all other calls say it), and how many bytes each of its arguments takes.
+  void (*shoalObserveAccess)(void *stream, const void *pointer, size_t bytes,
+                             int access) = nullptr;
+  void (*shoalObserveArguments)(void *stream, size_t count,
+                                const size_t *bytes) = nullptr;
   // NOLINTEND(readability-identifier-naming,bugprone-macro-parentheses)
+
+  bool observesLaunches() const {
+    return shoalObserveAccess && shoalObserveArguments;
+  }
 
   bool hasGraphs() const {
     return cudaEventRecordWithFlags && cudaGraphInstantiateWithFlags &&
@@ -126,20 +128,6 @@ extern Api api;
 /// with its symbols visible to those loaded later. The error names the library
 /// and what it lacks.
 support::Status loadApi(const std::string &emulation);
-
-/// See Api::shoalEmulationAccess; nothing on a GPU.
-inline void declareAccess(cudaStream_t stream, const void *pointer,
-                          size_t bytes, Access access) {
-  if (api.shoalEmulationAccess && bytes != 0)
-    api.shoalEmulationAccess(stream, pointer, bytes, static_cast<int>(access));
-}
-
-/// See Api::shoalEmulationArguments; nothing on a GPU.
-inline void declareArguments(cudaStream_t stream,
-                             std::span<const size_t> bytes) {
-  if (api.shoalEmulationArguments)
-    api.shoalEmulationArguments(stream, bytes.size(), bytes.data());
-}
 
 /// Where the program is, for the messages of check: "kernel main_kernel_3",
 /// "collective 2". Both texts live until the next call.

@@ -37,6 +37,8 @@ extern "C" void shoal_rt_launch(const int64_t *desc, ...) {
   if (grid.x == 0 || grid.y == 0 || grid.z == 0)
     return;
   std::vector<void *> pointers(numBuffers), arguments(numBuffers);
+  std::vector<size_t> argumentBytes(numBuffers, sizeof(void *));
+  std::vector<Touched> touched;
   va_list buffers;
   va_start(buffers, desc);
   for (int64_t i = 0; i < numBuffers; ++i) {
@@ -44,14 +46,17 @@ extern "C" void shoal_rt_launch(const int64_t *desc, ...) {
     arguments[i] = static_cast<void *>(&pointers[i]);
     int64_t offset = reader.number(), bytes = reader.number();
     auto access = static_cast<Access>(reader.number());
-    declareAccess(Device::get().compute(),
-                  static_cast<char *>(pointers[i]) + offset, bytes, access);
+    touched.push_back(
+        {static_cast<char *>(pointers[i]) + offset, bytes, access});
   }
   va_end(buffers);
-  declareArguments(Device::get().compute(),
-                   std::vector<size_t>(numBuffers, sizeof(void *)));
-  ProgramKernels::get().launch(kernel, grid, block, sharedBytes,
-                               arguments.data());
+  ProgramKernels::get().launch(kernel,
+                               {.grid = grid,
+                                .block = block,
+                                .sharedBytes = static_cast<size_t>(sharedBytes),
+                                .arguments = arguments.data(),
+                                .argumentBytes = argumentBytes,
+                                .touched = touched});
 }
 
 extern "C" void shoal_rt_copy(const int64_t *desc, const void *in, void *out) {

@@ -82,8 +82,7 @@ std::optional<MatmulEpilogue> fitEpilogue(const Products &products,
     isVector = isVector && epilogue.biasStride(call.size, call.strides[kC]);
   if (epilogue.bias && !isVector)
     return std::nullopt;
-  return MatmulEpilogue{epilogue.activation, epilogue.bias, dense,
-                        batch.value_or(0)};
+  return MatmulEpilogue{epilogue.activation, epilogue.bias, batch.value_or(0)};
 }
 
 /// The loops with the bias as another operand.

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "KernelLibrary.h"
+#include "../CUDAKernels/KernelImages.h"
 #include "../Common/Memory.h"
-#include "KernelImages.h"
 
 #include <string_view>
 #include <unordered_map>
@@ -29,8 +29,7 @@ static KernelLibrary library;
 support::Status KernelLibrary::load() {
   if (!libraries.empty())
     return std::nullopt;
-  bool emulated = api.shoalEmulationAccess != nullptr;
-  for (const KernelImage &image : kernelImages(emulated)) {
+  for (const KernelImage &image : kernelImages()) {
     cudaLibrary_t loaded = nullptr;
     cudaError_t status = api.cudaLibraryLoadData(
         &loaded, image.data, nullptr, nullptr, 0, nullptr, nullptr, 0);
@@ -64,16 +63,15 @@ void launchKernel(cudaStream_t stream, const char *name, int64_t blocks,
     return;
   if (support::Status failed = library.load())
     fatal(failed->message);
-  cudaKernel_t kernel = library.find(name);
-  for (const Touched &range : touched)
-    declareAccess(stream, range.pointer, range.bytes, range.access);
-  declareArguments(stream, {&parameterBytes, 1});
   void *arguments[] = {const_cast<void *>(parameters)};
   setActivity("kernel", name);
-  check(api.cudaLaunchKernel(reinterpret_cast<const void *>(kernel),
-                             dim3(static_cast<unsigned>(blocks)),
-                             dim3(blockThreads), arguments, 0, stream),
-        "cudaLaunchKernel");
+  enqueue({.kernel = library.find(name),
+           .grid = dim3(static_cast<unsigned>(blocks)),
+           .block = dim3(blockThreads),
+           .arguments = arguments,
+           .argumentBytes = {&parameterBytes, 1},
+           .touched = touched},
+          stream);
 }
 
 int64_t blocksFor(int64_t count, int64_t perBlock) {

@@ -1,17 +1,14 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The kernels of lib/Runtime/CUDAKernels, which this library holds twice: as
-// fatbins and as a shared object for the emulated device. The program's
-// libraries decide which is loaded: the emulator's function for accesses is
-// there or not.
+// The kernels of lib/Runtime/CUDAKernels, which this library holds as fatbins.
 
 #ifndef SHOAL_LIB_RUNTIME_CUDA_KERNELLIBRARY_H
 #define SHOAL_LIB_RUNTIME_CUDA_KERNELLIBRARY_H
 
 #include "../CUDAKernels/Parameters.h"
 #include "../Common/Numeric.h"
-#include "Api.h"
+#include "Launch.h"
 #include "shoal/Support/ElementType.h"
 
 #include <initializer_list>
@@ -21,14 +18,6 @@ namespace shoal::rt {
 /// Fails if the GPU has no code in the images. Once, after the device is
 /// opened; the first launch loads too, but ends the program by an error.
 support::Status loadKernelLibrary();
-
-/// Bytes that a kernel touches, no less and, within what strides can say, no
-/// more.
-struct Touched {
-  const void *pointer;
-  int64_t bytes;
-  Access access;
-};
 
 /// Enqueues a kernel by its name; see Kernel.h for its shape. The parameters
 /// are copied. Nothing if there are no blocks.

@@ -76,15 +76,6 @@ static cublasLtMatrixLayout_t makeLayout(const MatrixBatch &matrix,
   return layout;
 }
 
-int64_t Matmul::extent(const MatrixBatch &matrix, int64_t rows, int64_t columns,
-                       int64_t batches) {
-  int64_t dense = matrix.stored.rowMajor ? columns : rows;
-  int64_t outer = matrix.stored.rowMajor ? rows : columns;
-  return ((batches - 1) * matrix.stride + (outer - 1) * matrix.stored.leading +
-          dense) *
-         static_cast<int64_t>(support::elementSize(matrix.type));
-}
-
 /// The best algorithm within the workspace, for pointers as aligned as these.
 static bool chooseAlgorithm(cublasLtMatmulDesc_t descriptor,
                             const cublasLtMatrixLayout_t (&layouts)[3],
@@ -137,16 +128,13 @@ void Matmul::set(cublasLtMatmulDescAttributes_t attribute, T value) const {
 }
 
 /// The bias' address, too: an algorithm may be chosen by whether there is one.
-void Matmul::setEpilogue(const MatmulEpilogue &epilogue,
-                         const MatmulShape &shape) {
+void Matmul::setEpilogue(const MatmulEpilogue &epilogue) {
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue.kind());
   if (!epilogue.bias)
     return;
   set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, epilogue.bias);
   set(CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE, epilogue.biasBatchStride);
-  biasBytes =
-      ((shape.batches - 1) * epilogue.biasBatchStride + epilogue.biasElements) *
-      static_cast<int64_t>(support::elementSize(shape.c.type));
+  hasBias = true;
 }
 
 /// Row-major C is computed as C^T = B^T A^T. A matrix that is row-major counts
@@ -170,15 +158,12 @@ bool Matmul::make(const MatmulShape &shape) {
   set(CUBLASLT_MATMUL_DESC_TRANSB,
       operation(swaps ? transposesA : transposesB));
   if (epilogue)
-    setEpilogue(*epilogue, shape);
+    setEpilogue(*epilogue);
   for (size_t i : {0, 1}) {
     isScaled[i] = scales[i] != nullptr;
     if (isScaled[i])
       set(scaleAttributes[i], scales[i]);
   }
-  bytes[0] = extent(a, m, k, batches);
-  bytes[1] = extent(b, k, n, batches);
-  bytes[2] = extent(c, m, n, batches);
   layouts[0] = makeLayout(a, m, k, batches);
   layouts[1] = makeLayout(b, k, n, batches);
   layouts[2] = makeLayout(c, m, n, batches);
@@ -186,13 +171,11 @@ bool Matmul::make(const MatmulShape &shape) {
   if (swaps) {
     std::swap(layouts[0], layouts[1]);
     std::swap(alignments[0], alignments[1]);
-    std::swap(bytes[0], bytes[1]);
   }
   cublasLtMatmulHeuristicResult_t result{};
   if (!chooseAlgorithm(descriptor, layouts, alignments, result))
     return false;
   algorithm = result.algo;
-  workspaceBytes = result.workspaceSize;
   return true;
 }
 
@@ -229,19 +212,11 @@ void Matmul::run(const void *a, const void *b, void *c,
     std::swap(a, b);
   void *workspace =
       DeviceStaging::get().at(DeviceStaging::Workspace, workspaceLimit);
-  declareAccess(stream, a, bytes[0], Access::Read);
-  declareAccess(stream, b, bytes[1], Access::Read);
-  declareAccess(stream, c, bytes[2], adds ? Access::ReadWrite : Access::Write);
-  declareAccess(stream, workspace, workspaceBytes, Access::ReadWrite);
-  if (biasBytes != 0) {
+  if (hasBias)
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, factors.bias);
-    declareAccess(stream, factors.bias, biasBytes, Access::Read);
-  }
   for (size_t i : {0, 1})
-    if (isScaled[i]) {
+    if (isScaled[i])
       set(scaleAttributes[i], factors.scales[i]);
-      declareAccess(stream, factors.scales[i], sizeof(float), Access::Read);
-    }
   const float floatOne = 1, floatBeta = adds ? 1 : 0;
   const double doubleOne = 1, doubleBeta = adds ? 1 : 0;
   const void *alpha =

@@ -28,7 +28,6 @@ struct MatmulEpilogue {
   shoal_rt_activation activation;
   /// Null for none.
   const void *bias;
-  int64_t biasElements;
   int64_t biasBatchStride;
 
   cublasLtEpilogue_t kind() const;
@@ -72,21 +71,16 @@ private:
   Matmul() = default;
   template <typename T>
   void set(cublasLtMatmulDescAttributes_t attribute, T value) const;
-  void setEpilogue(const MatmulEpilogue &epilogue, const MatmulShape &shape);
+  void setEpilogue(const MatmulEpilogue &epilogue);
   bool make(const MatmulShape &shape);
-  /// Bytes from the first to the last element of all batches.
-  static int64_t extent(const MatrixBatch &matrix, int64_t rows,
-                        int64_t columns, int64_t batches);
 
   cublasLtMatmulDesc_t descriptor = nullptr;
   cublasLtMatrixLayout_t layouts[3] = {};
   cublasLtMatmulAlgo_t algorithm{};
-  size_t workspaceBytes = 0;
   /// C is row-major: its transpose is computed, which is column-major.
   bool swaps = false;
   bool isDouble = false;
-  int64_t bytes[3] = {};
-  int64_t biasBytes = 0;
+  bool hasBias = false;
   std::array<bool, 2> isScaled = {};
 };
 

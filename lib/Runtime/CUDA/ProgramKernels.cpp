@@ -49,21 +49,18 @@ Status ProgramKernels::load(const CudaProgram &program, const void *image) {
   return std::nullopt;
 }
 
-void ProgramKernels::launch(int64_t number, dim3 grid, dim3 block,
-                            int64_t sharedBytes, void **arguments) {
+void ProgramKernels::launch(int64_t number, KernelLaunch launch) {
   Kernel &kernel = kernels[number];
   setActivity("kernel", kernel.name.c_str());
-  if (sharedBytes > kernel.sharedBytes) {
+  if (launch.sharedBytes > kernel.sharedBytes) {
     check(api.cudaKernelSetAttributeForDevice(
               kernel.handle, cudaFuncAttributeMaxDynamicSharedMemorySize,
-              static_cast<int>(sharedBytes), Device::get().ordinal()),
+              static_cast<int>(launch.sharedBytes), Device::get().ordinal()),
           "cudaKernelSetAttributeForDevice");
-    kernel.sharedBytes = sharedBytes;
+    kernel.sharedBytes = launch.sharedBytes;
   }
-  check(api.cudaLaunchKernel(reinterpret_cast<const void *>(kernel.handle),
-                             grid, block, arguments, sharedBytes,
-                             Device::get().compute()),
-        "cudaLaunchKernel");
+  launch.kernel = kernel.handle;
+  enqueue(launch, Device::get().compute());
 }
 
 } // namespace shoal::rt

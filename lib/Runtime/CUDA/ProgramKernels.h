@@ -7,7 +7,7 @@
 #define SHOAL_LIB_RUNTIME_CUDA_PROGRAMKERNELS_H
 
 #include "../Common/Program.h"
-#include "Api.h"
+#include "Launch.h"
 
 namespace shoal::rt {
 
@@ -19,17 +19,15 @@ public:
   /// has no code for this GPU or lacks a kernel.
   Status load(const CudaProgram &program, const void *image);
 
-  /// Enqueues the kernel with this number on the compute stream; `arguments`
-  /// are as for cudaLaunchKernel.
-  void launch(int64_t number, dim3 grid, dim3 block, int64_t sharedBytes,
-              void **arguments);
+  /// Enqueues the kernel with this number on the compute stream.
+  void launch(int64_t number, KernelLaunch launch);
 
 private:
   struct Kernel {
     std::string name;
     cudaKernel_t handle = nullptr;
     /// How much dynamic shared memory it may have.
-    int64_t sharedBytes = 48 << 10;
+    size_t sharedBytes = 48 << 10;
   };
   std::vector<Kernel> kernels;
 };

@@ -12,9 +12,7 @@
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include <tuple>
+#include "shoal/Target/Emulation/Emulation.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -136,8 +134,6 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
 // Files
 //===----------------------------------------------------------------------===//
 
-static constexpr StringLiteral kEmulated = "emulated";
-
 static llvm::json::Value makeMetadata(const CUDAProgram &program,
                                       const TargetOptions &options,
                                       const CUDAOptions &cuda) {
@@ -156,13 +152,8 @@ static llvm::json::Value makeMetadata(const CUDAProgram &program,
                                           {"desc", product.desc},
                                           {"loc", product.location}});
   fields["products"] = std::move(products);
-  if (cuda.archs.front() == kEmulated) {
-    llvm::SmallString<128> path(options.runtimeDirectory);
-    llvm::sys::path::append(path, "libshoal_cuda_emulation.so");
-    // Where there is no current folder, the path stays as it is.
-    std::ignore = llvm::sys::fs::make_absolute(path);
-    fields["emulation"] = path.str();
-  }
+  if (cuda.archs.front() == kEmulatedArch)
+    fields["emulation"] = findEmulationLibrary(options.runtimeDirectory);
   return metadata;
 }
 
@@ -185,11 +176,11 @@ static LogicalResult checkArchs(const CUDAOptions &cuda, Location loc) {
     StringRef number = arch;
     bool isGPU = number.consume_front("sm_") && !number.empty() &&
                  llvm::isDigit(number.front());
-    if (!isGPU && arch != kEmulated)
+    if (!isGPU && arch != kEmulatedArch)
       return emitError(loc) << "--cuda-arch: \"" << arch
                             << "\" is not sm_90 or another GPU's architecture, "
                                "nor emulated";
-    if (arch == kEmulated && cuda.archs.size() > 1)
+    if (arch == kEmulatedArch && cuda.archs.size() > 1)
       return emitError(loc) << "--cuda-arch: emulated goes with no other "
                                "architecture";
   }

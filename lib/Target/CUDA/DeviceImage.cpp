@@ -24,7 +24,7 @@
 #include "mlir/Target/LLVMIR/Dialect/NVVM/NVVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 #include "shoal/Conversion/Passes.h"
-#include "shoal/Target/Emulation/Passes.h"
+#include "shoal/Target/Emulation/Emulation.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -46,17 +46,14 @@ void shoal::registerDeviceImage(DialectRegistry &registry) {
   registerNVVMDialectTranslation(registry);
 }
 
-/// Values are those of the CPU. GPUs convert bf16 themselves.
-static void addScalarPasses(OpPassManager &pm, bool convertsBF16) {
-  ScalarsOptions scalars;
-  scalars.keepConversions = convertsBF16;
-  buildScalarsPipeline(pm, scalars);
-  pm.addPass(createLoopInvariantCodeMotionPass());
-}
-
 void shoal::buildNVVMPipeline(OpPassManager &module) {
   OpPassManager &pm = module.nest<gpu::GPUModuleOp>();
-  addScalarPasses(pm.nest<gpu::GPUFuncOp>(), /*convertsBF16=*/true);
+  // Values are those of the CPU. GPUs convert bf16 themselves.
+  OpPassManager &kernel = pm.nest<gpu::GPUFuncOp>();
+  ScalarsOptions scalars;
+  scalars.keepConversions = true;
+  buildScalarsPipeline(kernel, scalars);
+  kernel.addPass(createLoopInvariantCodeMotionPass());
   // Bodies that were fused compute indices of their loops in that dialect.
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
@@ -71,22 +68,11 @@ void shoal::buildNVVMPipeline(OpPassManager &module) {
   pm.addPass(createReconcileUnrealizedCastsPass());
 }
 
-void shoal::buildEmulatedKernelPipeline(OpPassManager &pm) {
-  pm.addPass(createKernelsToFunctions());
-  addScalarPasses(pm.nest<func::FuncOp>(), /*convertsBF16=*/false);
-  buildToLLVMPipeline(pm);
-  pm.addPass(createExportEmulatedKernels());
-}
-
 void shoal::registerDeviceImagePipelines() {
   PassPipelineRegistration<>(
       "shoal-lower-kernels-to-nvvm",
       "Lower the kernels of gpu.modules to NVVM's dialect",
       [](OpPassManager &pm) { buildNVVMPipeline(pm); });
-  PassPipelineRegistration<>(
-      "shoal-lower-kernels-to-host",
-      "Lower the kernels of gpu.modules to functions for the emulated device",
-      [](OpPassManager &pm) { buildEmulatedKernelPipeline(pm); });
   registerWriteImagePass();
 }
 
@@ -112,7 +98,7 @@ FailureOr<std::string> shoal::buildPTX(gpu::GPUModuleOp kernels, StringRef arch,
 FailureOr<std::string> shoal::buildImage(gpu::GPUModuleOp kernels,
                                          ArrayRef<std::string> archs,
                                          StringRef toolkitDirectory) {
-  bool isEmulated = llvm::is_contained(archs, "emulated");
+  bool isEmulated = llvm::is_contained(archs, kEmulatedArch);
   if (archs.empty() || (isEmulated && archs.size() > 1))
     return kernels.emitError(
         "expected GPU architectures, or \"emulated\" alone");
@@ -120,6 +106,6 @@ FailureOr<std::string> shoal::buildImage(gpu::GPUModuleOp kernels,
       kernels, isEmulated ? buildEmulatedKernelPipeline : buildNVVMPipeline);
   if (!module)
     return failure();
-  return isEmulated ? buildSharedObject(*module)
+  return isEmulated ? buildEmulatedImage(*module)
                     : buildFatbin(*module, archs, toolkitDirectory);
 }

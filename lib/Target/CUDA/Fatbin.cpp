@@ -3,6 +3,7 @@
 
 // Kernels for GPUs: PTX by LLVM, code by ptxas, one fatbin of both.
 
+#include "../Host/Files.h"
 #include "../Host/Steps.h"
 #include "ImageSteps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"

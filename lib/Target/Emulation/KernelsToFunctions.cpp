@@ -8,7 +8,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "shoal/Runtime/EmulatedKernel.h"
+#include "shoal/Target/Emulation/EmulatedKernel.h"
 #include "shoal/Target/Emulation/Passes.h"
 
 using namespace mlir;

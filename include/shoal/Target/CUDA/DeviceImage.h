@@ -17,11 +17,7 @@ void registerDeviceImage(mlir::DialectRegistry &registry);
 
 /// From a module of `gpu.module`s to NVVM's dialect inside of them.
 void buildNVVMPipeline(mlir::OpPassManager &pm);
-/// From a module of `gpu.module`s to LLVM's dialect for the host: kernels for
-/// the emulated device, see Runtime/EmulatedKernel.h.
-void buildEmulatedKernelPipeline(mlir::OpPassManager &pm);
-/// Registers the above as `--shoal-lower-kernels-to-nvvm` and
-/// `--shoal-lower-kernels-to-host`.
+/// Registers the above as `--shoal-lower-kernels-to-nvvm`.
 void registerDeviceImagePipelines();
 
 /// The image of the kernels for `archs`. "sm_80", "sm_90", ...: a fatbin with

@@ -13,7 +13,7 @@ def KernelsToFunctions : Pass<"shoal-kernels-to-functions", "::mlir::ModuleOp"> 
   let summary = "Turn gpu.funcs into functions for the emulated device";
   let description = [{
     A kernel becomes a function of its parameters and of a pointer to a
-    `shoal_emulated_thread` (shoal/Runtime/EmulatedKernel.h), from which it reads
+    `shoal_emulated_thread` (shoal/Target/Emulation/EmulatedKernel.h), from which it reads
     where its thread stands. Barriers, shuffles of i32 and shared memory become
     calls of the emulator. Modules of kernels go away.
 
