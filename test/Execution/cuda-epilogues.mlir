@@ -4,10 +4,10 @@
 //
 // RUN: shoal-opt %s --shoal-decompose-composites --shoal-lower-to-cuda | FileCheck %s
 
-// CHECK-DAG: rt.call "einsum_bias" [1,
-// CHECK-DAG: rt.call "einsum_bias" [2,
-// CHECK-DAG: rt.call "einsum_activation" [2,
-// CHECK-DAG: rt.call "einsum_bias" [0,
+// CHECK-DAG: rt.einsum {{.*}} bias "EO"({{.*}} activation relu
+// CHECK-DAG: rt.einsum {{.*}} bias "O"({{.*}} activation gelu
+// CHECK-DAG: rt.einsum "EBI,IO->EBO" ins({{[^)]*}}) activation gelu
+// CHECK-DAG: rt.einsum {{.*}} bias "O"({{[^)]*}}) outs(
 func.func @f(%x: tensor<3x40x24xf32>, %w: tensor<3x24x64xf32>, %b: tensor<3x64xf32>, %v: tensor<24x64xf32>,
              %c: tensor<64xf32>)
     -> (tensor<3x40x64xf32>, tensor<3x40x64xf32>, tensor<3x40x64xf32>, tensor<3x40x64xf32>) {

@@ -7,11 +7,11 @@
 
 // CHECK-DAG: remark: a product of f8 by floats of 16 bits, not by cuBLASLt's of 8 bits: sums: 100 is not a multiple of 16
 // CHECK-DAG: remark: {{.*}}: both operands are f8E5M2
-// CHECK-DAG: rt.call "einsum_scaled" [2, 1, 1, 1, 9, 0,
-// CHECK-DAG: rt.call "einsum_scaled" [1, 2, 0, 256, 2,
-// CHECK-DAG: rt.call "einsum_scaled" [2, 0, 0, 257, 0,
-// CHECK-DAG: rt.call "einsum" [9, 3,
-// CHECK-DAG: rt.call "einsum" [9, 0,
+// CHECK-DAG: rt.einsum {{.*}} scales(%{{.*}}, %{{.*}} : {{.*}} bias "k"({{.*}} activation relu
+// CHECK-DAG: rt.einsum {{.*}}f8E4M3FN>, {{.*}}f8E5M2>) scales({{.*}} activation gelu outs({{.*}}bf16>)
+// CHECK-DAG: rt.einsum {{.*}}f8E5M2>, {{.*}}f8E4M3FN>) scales({{[^)]*}}) outs(
+// CHECK-DAG: rt.einsum {{.*}}f8E4M3FN>) outs({{.*}}f16>
+// CHECK-DAG: rt.einsum {{.*}}f8E4M3FN>) outs({{.*}}f32>
 func.func @f(%x: tensor<64x128xf8E4M3FN>, %w: tensor<128x96xf8E4M3FN>, %a: tensor<f32>, %b: tensor<f32>, %c: tensor<96xf32>,
              %u: tensor<96x128xf8E5M2>, %e: tensor<3x64x128xf8E4M3FN>, %v: tensor<3x128x96xf8E5M2>,
              %odd: tensor<64x100xf8E4M3FN>, %even: tensor<100x96xf8E4M3FN>)

@@ -14,8 +14,8 @@
 
 // A kernel for the largest, the smallest and what uses them; another for all of
 // the rows of eight. The third's rows are too long.
-// CHECK-COUNT-4: rt.call "launch"
-// CHECK-NOT: rt.call "launch"
+// CHECK-COUNT-4: rt.launch
+// CHECK-NOT: rt.launch
 // CHECK: gpu.module
 // CHECK: "fused_rows lanes=32
 // CHECK: "fused_rows vector=

@@ -14,8 +14,8 @@
 // RUN: shoal-opt %s --shoal-lower-to-cuda | FileCheck %s
 
 // Of a length that nothing else says, read across, read by a call.
-// CHECK-COUNT-3: rt.call "gather"
-// CHECK-NOT: rt.call "gather"
+// CHECK-COUNT-3: rt.gather
+// CHECK-NOT: rt.gather
 // CHECK: gpu.module
 func.func @f(%x: tensor<24x64xi32>, %odd: tensor<5x3x7xi32>, %seeds: tensor<20xi32>, %pairs: tensor<2x10xi32>,
              %places: tensor<5x4x2xi8>, %at: tensor<i32>)

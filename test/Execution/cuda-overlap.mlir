@@ -6,16 +6,16 @@
 // RUN: shoalc %s --emit=spmd -o %t.mlir
 // RUN: shoal-opt %t.mlir --shoal-decompose-composites --shoal-lower-to-cuda | FileCheck %s
 
-// CHECK: rt.call "all_to_all"{{.*}}collective = 0
+// CHECK: rt.all_to_all{{.*}}collective = 0
 // CHECK-NOT: rt.wait
-// CHECK: rt.call "launch" {{.*}}memref<1x1024x8x256xf32>
+// CHECK: rt.launch {{.*}}memref<1x1024x8x256xf32>
 // CHECK-NOT: rt.wait
-// CHECK: rt.call "einsum_activation" {{.*}} ins(%arg0, %arg4
+// CHECK: rt.einsum {{.*}} ins(%arg0, %arg4 {{.*}} activation
 // CHECK: rt.wait 0
-// CHECK: rt.call "einsum_activation" {{.*}}, %arg2
-// CHECK: rt.call "all_to_all"{{.*}}collective = 1
+// CHECK: rt.einsum {{.*}}, %arg2 {{.*}} activation
+// CHECK: rt.all_to_all{{.*}}collective = 1
 // CHECK-NOT: rt.wait
-// CHECK: rt.call "einsum" {{.*}}, %arg5
+// CHECK: rt.einsum {{.*}}, %arg5
 // CHECK: rt.wait 1
 
 shoal.mesh @mesh = <["expert" = 4]>

@@ -10,8 +10,8 @@
 // RUN: shoal-opt %s --shoal-lower-to-cuda | FileCheck %s
 
 // Of each reduction the parts, then what combines them; rests on top.
-// CHECK-COUNT-11: rt.call "launch"
-// CHECK-NOT: rt.call "launch"
+// CHECK-COUNT-11: rt.launch
+// CHECK-NOT: rt.launch
 func.func @f(%x: tensor<1001x300xi32>, %line: tensor<200000xi32>)
     -> (tensor<i32>, tensor<f64>, tensor<300xi32>, tensor<i32>) {
   %seven = arith.constant dense<7> : tensor<1001x300xi32>

@@ -4,7 +4,7 @@
 // What --describe says of products.
 
 #include "CUDA/DescribeProducts.h"
-#include "shoal/Runtime/ABI.h"
+#include "Common/Calls.h"
 
 #include <gtest/gtest.h>
 
@@ -12,25 +12,28 @@ using namespace shoal::rt;
 
 namespace {
 
-using Numbers = std::vector<int64_t>;
+/// "Eij,Ejk->Eik", whose letters are E, i, j and k.
+EinsumCall einsum(ElementType in, ElementType out, std::vector<int64_t> sizes) {
+  return {{in, in}, out, std::move(sizes), {{0, 1, 2}, {0, 2, 3}}, {0, 1, 3}};
+}
 
-/// "Eij,Ejk->Eik" behind the numbers of its epilogue.
-ProductInfo product(const std::string &call, const Numbers &front,
-                    int64_t typeIn, int64_t typeOut, const Numbers &sizes) {
-  Numbers desc = front;
-  desc.insert(desc.end(), {typeIn, typeOut, 4});
-  desc.insert(desc.end(), sizes.begin(), sizes.end());
-  desc.insert(desc.end(), {2, 3, 0, 1, 2, 3, 0, 2, 3, 3, 0, 1, 3});
-  return {call, desc, "f.mlir:3:8"};
+/// The same with an epilogue.
+EinsumCall einsum(ElementType in, ElementType out, std::vector<int64_t> sizes,
+                  int64_t numScales, Letters bias, Activation activation) {
+  EinsumCall call = einsum(in, out, std::move(sizes));
+  call.numScales = numScales;
+  call.bias = std::move(bias);
+  call.activation = activation;
+  return call;
 }
 
 /// The lines behind the first.
-std::string describe(const ProductInfo &info, const std::string &archs,
+std::string describe(const EinsumCall &call, const std::string &archs,
                      bool tf32 = false) {
   CudaProgram program;
   program.arch = archs;
   program.tf32 = tf32;
-  program.products = {info};
+  program.products = {{/*isRagged=*/false, encode(call), "f.mlir:3:8"}};
   std::string text = describeProducts(program);
   EXPECT_TRUE(text.starts_with("products on " + archs + ":\n"));
   return text.substr(text.find('\n') + 1);
@@ -41,8 +44,7 @@ TEST(DescribeProducts, nothing_of_no_products) {
 }
 
 TEST(DescribeProducts, floats) {
-  ProductInfo f32 =
-      product("einsum", {}, SHOAL_RT_F32, SHOAL_RT_F32, {8, 64, 128, 96});
+  EinsumCall f32 = einsum(ElementType::F32, ElementType::F32, {8, 64, 128, 96});
   EXPECT_EQ(describe(f32, "sm_80,sm_90"),
             "  f.mlir:3:8: 8 times [64, 128] x [128, 96], cuBLASLt in f32\n");
   EXPECT_EQ(describe(f32, "sm_90", /*tf32=*/true),
@@ -50,30 +52,29 @@ TEST(DescribeProducts, floats) {
 }
 
 TEST(DescribeProducts, integers_are_loops) {
-  EXPECT_EQ(describe(product("einsum", {}, SHOAL_RT_I32, SHOAL_RT_I32,
-                             {1, 64, 128, 96}),
-                     "sm_90"),
-            "  f.mlir:3:8: i32, a loop kernel\n");
+  EXPECT_EQ(
+      describe(einsum(ElementType::I32, ElementType::I32, {1, 64, 128, 96}),
+               "sm_90"),
+      "  f.mlir:3:8: i32, a loop kernel\n");
 }
 
 TEST(DescribeProducts, bias_and_activation) {
   // The letters of the bias: one for each column, or for each row.
-  ProductInfo columns = product("einsum_bias", {SHOAL_RT_RELU, 1, 3},
-                                SHOAL_RT_F32, SHOAL_RT_F32, {1, 64, 128, 96});
+  EinsumCall columns = einsum(ElementType::F32, ElementType::F32,
+                              {1, 64, 128, 96}, 0, {3}, Activation::Relu);
   EXPECT_EQ(describe(columns, "sm_90"),
             "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in f32 with bias "
             "and relu\n");
-  ProductInfo rows = product("einsum_bias", {SHOAL_RT_GELU, 1, 1}, SHOAL_RT_F32,
-                             SHOAL_RT_F32, {1, 64, 128, 96});
+  EinsumCall rows = einsum(ElementType::F32, ElementType::F32, {1, 64, 128, 96},
+                           0, {1}, Activation::Gelu);
   EXPECT_EQ(describe(rows, "sm_90"),
             "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in f32; a kernel "
             "for bias and gelu\n");
 }
 
 TEST(DescribeProducts, eight_bits) {
-  ProductInfo scaled =
-      product("einsum_scaled", {2, SHOAL_RT_RELU, 1, 3}, SHOAL_RT_F8E4M3FN,
-              SHOAL_RT_BF16, {1, 64, 128, 96});
+  EinsumCall scaled = einsum(ElementType::F8E4M3FN, ElementType::BF16,
+                             {1, 64, 128, 96}, 2, {3}, Activation::Relu);
   EXPECT_EQ(describe(scaled, "sm_90"),
             "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in 8 bits with two "
             "scales, bias and relu\n");
@@ -84,24 +85,24 @@ TEST(DescribeProducts, eight_bits) {
             "  f.mlir:3:8: on sm_90, sm_100: [64, 128] x [128, 96], cuBLASLt "
             "in 8 bits with two scales, bias and relu\n");
   // To a result of f32, cuBLASLt adds a bias of bf16.
-  ProductInfo wide = product("einsum_scaled", {1, SHOAL_RT_NO_ACTIVATION, 1, 3},
-                             SHOAL_RT_F8E4M3FN, SHOAL_RT_F32, {1, 64, 128, 96});
+  EinsumCall wide = einsum(ElementType::F8E4M3FN, ElementType::F32,
+                           {1, 64, 128, 96}, 1, {3}, Activation::None);
   EXPECT_EQ(describe(wide, "sm_90"),
             "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in 8 bits with a "
             "scale; a kernel for bias\n");
 }
 
 TEST(DescribeProducts, eight_bits_that_are_converted) {
-  EXPECT_EQ(describe(product("einsum", {}, SHOAL_RT_F8E4M3FN, SHOAL_RT_F16,
-                             {1, 64, 100, 96}),
+  EXPECT_EQ(describe(einsum(ElementType::F8E4M3FN, ElementType::F16,
+                            {1, 64, 100, 96}),
                      "sm_90"),
             "  f.mlir:3:8: [64, 100] x [100, 96], cuBLASLt in f16, not in 8 "
             "bits: sums: 100 is not a multiple of 16\n");
-  EXPECT_EQ(describe(product("einsum", {}, SHOAL_RT_F8E5M2, SHOAL_RT_F32,
-                             {1, 64, 128, 96}),
-                     "sm_90"),
-            "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in bf16, not in 8 "
-            "bits: both operands are f8E5M2\n");
+  EXPECT_EQ(
+      describe(einsum(ElementType::F8E5M2, ElementType::F32, {1, 64, 128, 96}),
+               "sm_90"),
+      "  f.mlir:3:8: [64, 128] x [128, 96], cuBLASLt in bf16, not in 8 "
+      "bits: both operands are f8E5M2\n");
 }
 
 } // namespace

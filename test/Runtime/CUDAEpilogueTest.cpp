@@ -6,7 +6,6 @@
 #include "CUDA/BinaryEinsum.h"
 #include "CUDA/Epilogue.h"
 #include "CUDA/Matmul.h"
-#include "Common/Descriptor.h"
 #include "Common/PreparedEinsum.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -22,27 +21,12 @@ namespace {
 struct Shape {
   int64_t e, b, o, i;
 
-  std::vector<int64_t> einsum() const {
-    return {SHOAL_RT_F32,
-            SHOAL_RT_F32,
-            4,
-            e,
-            b,
-            o,
-            i,
-            2,
-            3,
-            0,
-            1,
-            3,
-            3,
-            0,
-            3,
-            2,
-            3,
-            0,
-            1,
-            2};
+  EinsumCall einsum() const {
+    return {{ElementType::F32, ElementType::F32},
+            ElementType::F32,
+            {e, b, o, i},
+            {{0, 1, 3}, {0, 3, 2}},
+            {0, 1, 2}};
   }
 };
 
@@ -55,32 +39,29 @@ std::vector<float> random(int64_t count) {
   return values;
 }
 
-float activate(int64_t activation, float x) {
-  if (activation == SHOAL_RT_RELU)
+float activate(Activation activation, float x) {
+  if (activation == Activation::Relu)
     return std::max(x, 0.0f);
-  if (activation == SHOAL_RT_NO_ACTIVATION)
+  if (activation == Activation::None)
     return x;
   double inner = std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x);
   return static_cast<float>(0.5 * x * (1 + std::tanh(inner)));
 }
 
 /// `letters` of the bias; empty for none.
-void check(const Shape &s, int64_t activation, const Letters &letters) {
+void check(const Shape &s, Activation activation, const Letters &letters) {
   std::vector<float> x = random(s.e * s.b * s.i), w = random(s.e * s.i * s.o),
                      bias = random(s.e * s.b * s.o), y(s.e * s.b * s.o, -1);
-  std::vector<int64_t> desc = {activation};
+  EinsumCall call = s.einsum();
+  call.activation = activation;
   if (!letters.empty())
-    desc.push_back(static_cast<int64_t>(letters.size()));
-  desc.insert(desc.end(), letters.begin(), letters.end());
-  std::vector<int64_t> einsum = s.einsum();
-  desc.insert(desc.end(), einsum.begin(), einsum.end());
+    call.bias = letters;
+  std::vector<int64_t> desc = encode(call);
   if (letters.empty())
-    shoal_rt_einsum_activation(desc.data(), x.data(), w.data(), y.data());
+    shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data());
   else
-    shoal_rt_einsum_bias(desc.data(), x.data(), w.data(), bias.data(),
-                         y.data());
-  Descriptor reader(einsum.data());
-  std::vector<int64_t> strides = letterStrides(readEinsum(reader), letters);
+    shoal_rt_einsum(desc.data(), x.data(), w.data(), bias.data(), y.data());
+  std::vector<int64_t> strides = letterStrides(specOf(call), letters);
   for (int64_t e = 0; e < s.e; ++e)
     for (int64_t b = 0; b < s.b; ++b)
       for (int64_t o = 0; o < s.o; ++o) {
@@ -94,11 +75,11 @@ void check(const Shape &s, int64_t activation, const Letters &letters) {
       }
 }
 
-constexpr int64_t activations[] = {SHOAL_RT_NO_ACTIVATION, SHOAL_RT_RELU,
-                                   SHOAL_RT_GELU};
+constexpr Activation activations[] = {Activation::None, Activation::Relu,
+                                      Activation::Gelu};
 
 TEST(Epilogue, of_products) {
-  for (int64_t activation : activations) {
+  for (Activation activation : activations) {
     check({1, 40, 24, 64}, activation, {});
     check({1, 40, 24, 64}, activation, {2});
     check({3, 40, 24, 64}, activation, {2});
@@ -109,7 +90,7 @@ TEST(Epilogue, of_products) {
 
 /// cuBLASLt's vector runs along the dense dimension alone.
 TEST(Epilogue, of_other_biases) {
-  for (int64_t activation : activations) {
+  for (Activation activation : activations) {
     check({1, 40, 24, 64}, activation, {1});
     check({3, 40, 24, 64}, activation, {0, 1});
     check({3, 40, 24, 64}, activation, {0});
@@ -117,49 +98,33 @@ TEST(Epilogue, of_other_biases) {
 }
 
 TEST(Epilogue, of_small_and_empty_sums) {
-  check({1, 3, 2, 2}, SHOAL_RT_GELU, {2});
-  check({1, 3, 2, 0}, SHOAL_RT_RELU, {2});
-  check({1, 3, 1, 5}, SHOAL_RT_RELU, {2});
+  check({1, 3, 2, 2}, Activation::Gelu, {2});
+  check({1, 3, 2, 0}, Activation::Relu, {2});
+  check({1, 3, 1, 5}, Activation::Relu, {2});
 }
 
 TEST(Epilogue, relu_keeps_nan) {
-  std::vector<int64_t> desc = {SHOAL_RT_RELU,
-                               SHOAL_RT_F32,
-                               SHOAL_RT_F32,
-                               4,
-                               1,
-                               1,
-                               1,
-                               2,
-                               2,
-                               3,
-                               0,
-                               1,
-                               3,
-                               3,
-                               0,
-                               3,
-                               2,
-                               3,
-                               0,
-                               1,
-                               2};
+  EinsumCall call = Shape{1, 1, 1, 2}.einsum();
+  call.activation = Activation::Relu;
+  std::vector<int64_t> desc = encode(call);
   std::vector<float> x = {NAN, 1}, w = {1, 1}, y = {0};
-  shoal_rt_einsum_activation(desc.data(), x.data(), w.data(), y.data());
+  shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data());
   EXPECT_TRUE(std::isnan(y[0]));
 }
 
 /// That the product itself did it, not a kernel behind it.
 TEST(Epilogue, is_part_of_the_product) {
   Shape s{3, 64, 32, 128};
-  std::vector<int64_t> desc = s.einsum();
-  PreparedEinsum prepared = prepareEinsum(desc.data(), deviceModel);
+  PreparedEinsum prepared = prepareEinsum(s.einsum(), deviceModel);
   ASSERT_TRUE(prepared.product.gemm);
   std::vector<float> x = random(s.e * s.b * s.i), w = random(s.e * s.i * s.o),
                      bias = random(s.e * s.o), y(s.e * s.b * s.o);
   auto isPart = [&](const Letters &letters) {
-    Epilogue epilogue =
-        makeEpilogue(prepared.spec, SHOAL_RT_GELU, bias.data(), letters);
+    prepared.call.activation = Activation::Gelu;
+    prepared.call.bias = letters;
+    EinsumBuffers buffers;
+    buffers.bias = bias.data();
+    Epilogue epilogue = makeEpilogue(prepared, buffers);
     return runBinary(prepared.product, x.data(), w.data(), y.data(), &epilogue)
         .all;
   };

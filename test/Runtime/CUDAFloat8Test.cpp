@@ -6,7 +6,6 @@
 
 #include "CUDA/BinaryEinsum.h"
 #include "CUDA/Gemm.h"
-#include "Common/Descriptor.h"
 #include "Common/PreparedEinsum.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -18,25 +17,28 @@ using namespace shoal::rt;
 
 namespace {
 
+using enum ElementType;
 enum Letter : int64_t { E, M, N, K };
 
 struct Case {
-  int64_t types = SHOAL_RT_F8E4M3FN, out = SHOAL_RT_F32;
+  std::vector<ElementType> types = {F8E4M3FN, F8E4M3FN};
+  ElementType out = F32;
   /// Of E, M, N and K.
   std::vector<int64_t> sizes = {1, 64, 48, 128};
   Letters a = {E, M, K}, b = {E, K, N}, c = {E, M, N};
-  int64_t numScales = 0, activation = SHOAL_RT_NO_ACTIVATION;
+  int64_t numScales = 0;
+  Activation activation = Activation::None;
   Letters bias = {};
 
-  std::vector<int64_t> einsum() const {
-    std::vector<int64_t> desc = {types, out, 4};
-    desc.insert(desc.end(), sizes.begin(), sizes.end());
-    desc.push_back(2);
-    for (const Letters *letters : {&a, &b, &c}) {
-      desc.push_back(static_cast<int64_t>(letters->size()));
-      desc.insert(desc.end(), letters->begin(), letters->end());
-    }
-    return desc;
+  EinsumCall einsum() const {
+    return {types,
+            out,
+            sizes,
+            {a, b},
+            c,
+            numScales,
+            bias.empty() ? std::nullopt : std::optional(bias),
+            activation};
   }
 };
 
@@ -73,10 +75,10 @@ struct Tensor {
   }
 };
 
-double activate(int64_t activation, double x) {
-  if (activation == SHOAL_RT_RELU)
+double activate(Activation activation, double x) {
+  if (activation == Activation::Relu)
     return std::max(x, 0.0);
-  if (activation != SHOAL_RT_GELU)
+  if (activation != Activation::Gelu)
     return x;
   return 0.5 * x *
          (1 + std::tanh(std::sqrt(2 / M_PI) * (x + 0.044715 * x * x * x)));
@@ -86,28 +88,20 @@ constexpr float scales[] = {0.375f, -2};
 
 void call(const Case &c, const Tensor &a, const Tensor &b, const Tensor &bias,
           Tensor &out) {
-  std::vector<int64_t> einsum = c.einsum(), desc;
-  if (c.numScales == 0)
-    return shoal_rt_einsum(einsum.data(), a.bytes.data(), b.bytes.data(),
-                           out.bytes.data());
-  desc = {c.numScales, c.activation, static_cast<int64_t>(c.bias.size())};
-  desc.insert(desc.end(), c.bias.begin(), c.bias.end());
-  desc.insert(desc.end(), einsum.begin(), einsum.end());
-  const void *last[3] = {};
+  std::vector<int64_t> desc = encode(c.einsum());
+  const void *last[4] = {};
   size_t count = 0;
-  if (c.numScales == 2)
-    last[count++] = &scales[1];
+  for (int64_t i = 0; i < c.numScales; ++i)
+    last[count++] = &scales[i];
   if (!c.bias.empty())
     last[count++] = bias.bytes.data();
   last[count] = out.bytes.data();
-  shoal_rt_einsum_scaled(desc.data(), a.bytes.data(), b.bytes.data(),
-                         &scales[0], last[0], last[1], last[2]);
+  shoal_rt_einsum(desc.data(), a.bytes.data(), b.bytes.data(), last[0], last[1],
+                  last[2], last[3]);
 }
 
 void check(const Case &c) {
-  std::vector<int64_t> desc = c.einsum();
-  Descriptor reader(desc.data());
-  EinsumSpec spec = readEinsum(reader);
+  EinsumSpec spec = specOf(c.einsum());
   Tensor a(spec.typeOf(0), elementsOf(spec, c.a));
   Tensor b(spec.typeOf(1), elementsOf(spec, c.b));
   Tensor bias(spec.typeOut, elementsOf(spec, c.bias));
@@ -118,9 +112,9 @@ void check(const Case &c) {
        sc = letterStrides(spec, c.c), sBias = letterStrides(spec, c.bias);
   double factor = c.numScales == 0 ? 1 : scales[0];
   factor *= c.numScales == 2 ? scales[1] : 1;
-  double tolerance = spec.typeOut == ElementType::F32    ? 1e-5
-                     : spec.typeOut == ElementType::BF16 ? 0x1p-8
-                                                         : 0x1p-11;
+  double tolerance = spec.typeOut == F32    ? 1e-5
+                     : spec.typeOut == BF16 ? 0x1p-8
+                                            : 0x1p-11;
   for (int64_t e = 0; e < c.sizes[E]; ++e)
     for (int64_t m = 0; m < c.sizes[M]; ++m)
       for (int64_t n = 0; n < c.sizes[N]; ++n) {
@@ -144,8 +138,7 @@ void check(const Case &c) {
 
 /// Whether the product itself was one of 8 bits.
 bool isOfEightBits(const Case &c) {
-  std::vector<int64_t> desc = c.einsum();
-  PreparedEinsum prepared = prepareEinsum(desc.data(), deviceModel);
+  PreparedEinsum prepared = prepareEinsum(c.einsum(), deviceModel);
   const EinsumSpec &spec = prepared.spec;
   EXPECT_TRUE(prepared.product.gemm);
   if (!prepared.product.gemm)
@@ -178,19 +171,19 @@ TEST(Float8, layouts_and_batches) {
 }
 
 TEST(Float8, types) {
-  for (int64_t out : {SHOAL_RT_F32, SHOAL_RT_BF16, SHOAL_RT_F16})
-    for (int64_t types :
-         {int64_t(SHOAL_RT_F8E4M3FN), int64_t(SHOAL_RT_F8E4M3FN_F8E5M2),
-          int64_t(SHOAL_RT_F8E5M2_F8E4M3FN), int64_t(SHOAL_RT_F8E5M2)}) {
+  for (ElementType out : {F32, BF16, F16})
+    for (const std::vector<ElementType> &types :
+         {std::vector{F8E4M3FN, F8E4M3FN}, std::vector{F8E4M3FN, F8E5M2},
+          std::vector{F8E5M2, F8E4M3FN}, std::vector{F8E5M2, F8E5M2}}) {
       Case product{.types = types, .out = out};
-      EXPECT_EQ(isOfEightBits(product), types != SHOAL_RT_F8E5M2);
+      EXPECT_EQ(isOfEightBits(product), types != std::vector(2, F8E5M2));
       check(product);
       product.sizes = {2, 3, 5, 7}; // by loops
       check(product);
       product.sizes = {1, 48, 40, 0};
       check(product);
     }
-  check({.types = SHOAL_RT_F8E4M3FN_F8E5M2, .out = SHOAL_RT_F64});
+  check({.types = {F8E4M3FN, F8E5M2}, .out = F64});
 }
 
 TEST(Float8, sizes_that_are_not_multiples_of_16) {
@@ -204,11 +197,11 @@ TEST(Float8, sizes_that_are_not_multiples_of_16) {
 }
 
 TEST(Float8, scales_biases_and_activations) {
-  for (int64_t out : {SHOAL_RT_F32, SHOAL_RT_BF16, SHOAL_RT_F16})
+  for (ElementType out : {F32, BF16, F16})
     for (int64_t k : {128, 136, 5})
       for (int64_t numScales : {1, 2})
-        for (int64_t activation :
-             {SHOAL_RT_NO_ACTIVATION, SHOAL_RT_RELU, SHOAL_RT_GELU})
+        for (Activation activation :
+             {Activation::None, Activation::Relu, Activation::Gelu})
           for (const Letters &bias : {Letters{}, Letters{N}, Letters{E, M}})
             check({.out = out,
                    .sizes = {2, 64, 48, k},
@@ -220,16 +213,15 @@ TEST(Float8, scales_biases_and_activations) {
 /// What rounding to f16 in front of the scale would lose.
 TEST(Float8, scales_come_before_rounding) {
   for (int64_t k : {2048, 2040, 5}) {
-    Case c{.types = SHOAL_RT_F8E5M2,
-           .out = SHOAL_RT_F16,
+    Case c{.types = {F8E5M2, F8E5M2},
+           .out = F16,
            .sizes = {1, 16, 16, k},
            .numScales = 1};
     std::vector<Float8E5M2> a(16 * k, convert<Float8E5M2>(16384.0f)), b = a;
     std::vector<Float16> out(256);
-    std::vector<int64_t> desc = {1, 0, 0}, einsum = c.einsum();
-    desc.insert(desc.end(), einsum.begin(), einsum.end());
+    std::vector<int64_t> desc = encode(c.einsum());
     float scale = 0x1p-28f;
-    shoal_rt_einsum_scaled(desc.data(), a.data(), b.data(), &scale, out.data());
+    shoal_rt_einsum(desc.data(), a.data(), b.data(), &scale, out.data());
     EXPECT_EQ(widen(out[7]), static_cast<float>(k)) << k;
   }
 }

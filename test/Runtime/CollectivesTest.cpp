@@ -6,6 +6,7 @@
 // from one seed and each checks what it received. Compiled for each target.
 
 #include "CollectivesDevice.h"
+#include "Common/Calls.h"
 #include "Common/Sizes.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
@@ -17,6 +18,7 @@
 #include <random>
 
 using namespace shoal::rt;
+using shoal::support::ElementType;
 using Shape = std::vector<int64_t>;
 
 namespace {
@@ -144,21 +146,6 @@ Layout drawLayout() {
   return layout;
 }
 
-void append(Shape &desc, const Shape &numbers) {
-  desc.insert(desc.end(), numbers.begin(), numbers.end());
-}
-
-void append(Shape &desc, const Axes &axes) {
-  desc.push_back(static_cast<int64_t>(axes.size()));
-  for (const SubAxis &axis : axes)
-    append(desc, Shape{axis.axis, axis.pre, axis.size});
-}
-
-void append(Shape &desc, const std::vector<Axes> &dims) {
-  for (const Axes &axes : dims)
-    append(desc, axes);
-}
-
 /// Compares where `expected` is not the wildcard.
 constexpr int32_t anything = -999;
 
@@ -178,7 +165,7 @@ void expectEqual(const char *what, int round, const std::vector<T> &found,
     }
 }
 
-constexpr int64_t i32 = SHOAL_RT_I32;
+constexpr ElementType i32 = ElementType::I32;
 
 void testGatherAndSlice(int round) {
   Layout l = drawLayout();
@@ -188,22 +175,16 @@ void testGatherAndSlice(int round) {
   std::vector<Axes> none(l.whole.size());
   auto whole = shardOf(mesh, myRank, l.whole, none, salt, 0);
   auto meshIndex = static_cast<int64_t>(l.mesh);
-  auto rank = static_cast<int64_t>(l.whole.size());
 
-  Shape desc = {0, i32, meshIndex, rank};
-  append(desc, local);
-  append(desc, l.whole);
-  append(desc, l.dims);
+  Shape desc =
+      encode(AllGatherCall{0, i32, meshIndex, {l.whole, local, l.dims}});
   std::vector<int32_t> gathered(whole.size(), -5);
   auto in = shardOf(mesh, myRank, l.whole, l.dims, salt, -77);
   shoal_rt_all_gather(desc.data(), in.data(), gathered.data());
   finishCalls();
   expectEqual("all_gather", round, gathered, whole);
 
-  desc = {-1, i32, meshIndex, rank};
-  append(desc, l.whole);
-  append(desc, local);
-  append(desc, l.dims);
+  desc = encode(AllSliceCall{i32, meshIndex, {l.whole, local, l.dims}});
   std::vector<int32_t> slice(in.size(), -5);
   shoal_rt_all_slice(desc.data(), whole.data(), slice.data());
   finishCalls();
@@ -225,17 +206,17 @@ double term(int rank, int64_t i) {
   return static_cast<double>((rank * 7 + i * 3) % 5 - 2);
 }
 
-double combined(int64_t kind, double a, double b) {
+double combined(Kind kind, double a, double b) {
   switch (kind) {
-  case SHOAL_RT_SUM:
+  case Kind::Sum:
     return a + b;
-  case SHOAL_RT_PROD:
+  case Kind::Prod:
     return a * b;
-  case SHOAL_RT_MAX:
+  case Kind::Max:
     return std::max(a, b);
-  case SHOAL_RT_MIN:
+  case Kind::Min:
     return std::min(a, b);
-  case SHOAL_RT_AND:
+  case Kind::And:
     return static_cast<double>(static_cast<int64_t>(a) &
                                static_cast<int64_t>(b));
   default:
@@ -245,53 +226,54 @@ double combined(int64_t kind, double a, double b) {
 }
 
 template <typename T>
-void testAllReduceAs(int round, int64_t type, T (*encode)(double)) {
+void testAllReduceAs(int round, ElementType type, T (*toElement)(double)) {
   Layout l = drawLayout();
   const Mesh &mesh = meshes[l.mesh];
   Axes axes;
   for (const Axes &dim : l.dims)
     axes.insert(axes.end(), dim.begin(), dim.end());
-  bool bitwise = type >= SHOAL_RT_I64;
-  int64_t kind = draw(bitwise ? 6 : 4), count = draw(40);
-  Shape desc = {0, type, static_cast<int64_t>(l.mesh), kind, count};
-  append(desc, axes);
+  bool bitwise = type >= ElementType::I64;
+  auto kind = static_cast<Kind>(draw(bitwise ? 6 : 4));
+  int64_t count = draw(40);
+  Shape desc = encode(
+      AllReduceCall{0, type, static_cast<int64_t>(l.mesh), kind, count, axes});
   std::vector<T> in, expected, out(count);
   for (int64_t i = 0; i < count; ++i) {
-    in.push_back(encode(term(myRank, i)));
+    in.push_back(toElement(term(myRank, i)));
     bool first = true;
     double value = 0;
     for (int rank : groupOf(mesh, l.rest)) {
       value = first ? term(rank, i) : combined(kind, value, term(rank, i));
       first = false;
     }
-    expected.push_back(encode(value == 0 ? 0 : value)); // no -0
+    expected.push_back(toElement(value == 0 ? 0 : value)); // no -0
   }
   shoal_rt_all_reduce(desc.data(), in.data(), out.data());
   finishCalls();
   for (int64_t i = 0; i < count; ++i)
-    if (out[i] == encode(-0.0))
-      out[i] = encode(0);
+    if (out[i] == toElement(-0.0))
+      out[i] = toElement(0);
   expectEqual("all_reduce", round, out, expected);
 }
 
 void testAllReduce(int round) {
-  testAllReduceAs<float>(round, SHOAL_RT_F32,
+  testAllReduceAs<float>(round, ElementType::F32,
                          [](double v) { return static_cast<float>(v + 0.0); });
-  testAllReduceAs<double>(round, SHOAL_RT_F64,
+  testAllReduceAs<double>(round, ElementType::F64,
                           [](double v) { return v + 0.0; });
-  testAllReduceAs<uint16_t>(round, SHOAL_RT_BF16, [](double v) {
+  testAllReduceAs<uint16_t>(round, ElementType::BF16, [](double v) {
     return shoal::support::toBFloat16(static_cast<float>(v)).bits;
   });
-  testAllReduceAs<uint16_t>(round, SHOAL_RT_F16, [](double v) {
+  testAllReduceAs<uint16_t>(round, ElementType::F16, [](double v) {
     return shoal::support::toFloat16(static_cast<float>(v)).bits;
   });
-  testAllReduceAs<int64_t>(round, SHOAL_RT_I64,
+  testAllReduceAs<int64_t>(round, ElementType::I64,
                            [](double v) { return static_cast<int64_t>(v); });
-  testAllReduceAs<int32_t>(round, SHOAL_RT_I32,
+  testAllReduceAs<int32_t>(round, ElementType::I32,
                            [](double v) { return static_cast<int32_t>(v); });
-  testAllReduceAs<int16_t>(round, SHOAL_RT_I16,
+  testAllReduceAs<int16_t>(round, ElementType::I16,
                            [](double v) { return static_cast<int16_t>(v); });
-  testAllReduceAs<int8_t>(round, SHOAL_RT_I8,
+  testAllReduceAs<int8_t>(round, ElementType::I8,
                           [](double v) { return static_cast<int8_t>(v); });
 }
 
@@ -300,14 +282,13 @@ void testAllReduceOfBits() {
   Axes all;
   for (size_t a = 0; a < meshes[0].axes().size(); ++a)
     all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
-  for (int64_t kind = 0; kind < 6; ++kind) {
-    Shape desc = {0, SHOAL_RT_I1, 0, kind, 2};
-    append(desc, all);
+  for (int64_t number = 0; number < 6; ++number) {
+    auto kind = static_cast<Kind>(number);
+    Shape desc = encode(AllReduceCall{0, ElementType::I1, 0, kind, 2, all});
     std::vector<uint8_t> in = {myRank == 0, myRank != 0}, out(2);
     shoal_rt_all_reduce(desc.data(), in.data(), out.data());
     finishCalls();
-    bool any =
-        kind == SHOAL_RT_SUM || kind == SHOAL_RT_MAX || kind == SHOAL_RT_OR;
+    bool any = kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
     bool alone = numRanks == 1;
     expectEqual<uint8_t>("all_reduce of i1", static_cast<int>(kind), out,
                          {static_cast<uint8_t>(any || alone),
@@ -316,13 +297,12 @@ void testAllReduceOfBits() {
 }
 
 template <typename T>
-void testNaNAs(int64_t type, T one, T nan, bool (*isNaN)(T)) {
+void testNaNAs(ElementType type, T one, T nan, bool (*isNaN)(T)) {
   Axes all;
   for (size_t a = 0; a < meshes[0].axes().size(); ++a)
     all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
-  for (int64_t kind : {SHOAL_RT_MAX, SHOAL_RT_MIN}) {
-    Shape desc = {0, type, 0, kind, 2};
-    append(desc, all);
+  for (Kind kind : {Kind::Max, Kind::Min}) {
+    Shape desc = encode(AllReduceCall{0, type, 0, kind, 2, all});
     std::vector<T> in = {myRank == 0 ? nan : one,
                          myRank == numRanks - 1 ? nan : one},
                    out(2);
@@ -334,19 +314,20 @@ void testNaNAs(int64_t type, T one, T nan, bool (*isNaN)(T)) {
 }
 
 void testNaN() {
-  testNaNAs<float>(SHOAL_RT_F32, 1, NAN, [](float v) { return std::isnan(v); });
-  testNaNAs<double>(SHOAL_RT_F64, 1, NAN,
+  testNaNAs<float>(ElementType::F32, 1, NAN,
+                   [](float v) { return std::isnan(v); });
+  testNaNAs<double>(ElementType::F64, 1, NAN,
                     [](double v) { return std::isnan(v); });
-  testNaNAs<uint16_t>(SHOAL_RT_BF16, 0x3f80, 0x7fc0,
+  testNaNAs<uint16_t>(ElementType::BF16, 0x3f80, 0x7fc0,
                       [](uint16_t v) { return (v & 0x7fff) > 0x7f80; });
-  testNaNAs<uint16_t>(SHOAL_RT_F16, 0x3c00, 0x7e00,
+  testNaNAs<uint16_t>(ElementType::F16, 0x3c00, 0x7e00,
                       [](uint16_t v) { return (v & 0x7fff) > 0x7c00; });
 }
 
 /// Each device's term is the whole tensor times its rank + 1. The sum of i32
 /// and the greatest of f32 are combined in different ways.
 template <typename T>
-void testReduceScatterAs(int round, int64_t type, int64_t kind) {
+void testReduceScatterAs(int round, ElementType type, Kind kind) {
   Layout l = drawLayout();
   const Mesh &mesh = meshes[l.mesh];
   Shape local = localShape(l.whole, l.dims);
@@ -355,19 +336,15 @@ void testReduceScatterAs(int round, int64_t type, int64_t kind) {
   auto shard = shardOf(mesh, myRank, l.whole, l.dims, 0, anything);
   int32_t factor = 0;
   for (int rank : groupOf(mesh, l.rest))
-    factor =
-        kind == SHOAL_RT_SUM ? factor + rank + 1 : std::max(factor, rank + 1);
+    factor = kind == Kind::Sum ? factor + rank + 1 : std::max(factor, rank + 1);
   std::vector<T> in, expected;
   for (int32_t value : whole)
     in.push_back(static_cast<T>(value * (myRank + 1)));
   for (int32_t value : shard)
     expected.push_back(
         static_cast<T>(value == anything ? anything : value * factor));
-  Shape desc = {0, type, static_cast<int64_t>(l.mesh), kind,
-                static_cast<int64_t>(l.whole.size())};
-  append(desc, l.whole);
-  append(desc, local);
-  append(desc, l.dims);
+  Shape desc = encode(ReduceScatterCall{
+      0, type, static_cast<int64_t>(l.mesh), kind, {l.whole, local, l.dims}});
   std::vector<T> out(expected.size(), -5);
   shoal_rt_reduce_scatter(desc.data(), in.data(), out.data());
   finishCalls();
@@ -375,8 +352,8 @@ void testReduceScatterAs(int round, int64_t type, int64_t kind) {
 }
 
 void testReduceScatter(int round) {
-  testReduceScatterAs<int32_t>(round, SHOAL_RT_I32, SHOAL_RT_SUM);
-  testReduceScatterAs<float>(round, SHOAL_RT_F32, SHOAL_RT_MAX);
+  testReduceScatterAs<int32_t>(round, ElementType::I32, Kind::Sum);
+  testReduceScatterAs<float>(round, ElementType::F32, Kind::Max);
 }
 
 /// A reshard that moves each dim's axes to other dims that have none.
@@ -394,8 +371,7 @@ void testAllToAll(int round) {
     return;
   std::vector<Axes> source(rank), target(rank);
   Axes rest;
-  Shape moves;
-  int64_t count = 0;
+  std::vector<AxesMove> moves;
   for (const SubAxis &atom : drawAtoms(mesh)) {
     if (draw(4) == 0) {
       rest.push_back(atom);
@@ -405,19 +381,15 @@ void testAllToAll(int round) {
     size_t to = takers[draw(static_cast<int64_t>(takers.size()))];
     source[from].push_back(atom);
     target[to].push_back(atom);
-    append(moves, Shape{static_cast<int64_t>(from), static_cast<int64_t>(to)});
-    append(moves, Axes{atom});
-    ++count;
+    moves.push_back(
+        {static_cast<int64_t>(from), static_cast<int64_t>(to), {atom}});
   }
-  if (count == 0)
+  if (moves.empty())
     return;
   int64_t salt = groupSalt(mesh, myRank, rest);
-  Shape desc = {0, i32, static_cast<int64_t>(l.mesh),
-                static_cast<int64_t>(rank)};
-  append(desc, localShape(l.whole, source));
-  append(desc, localShape(l.whole, target));
-  desc.push_back(count);
-  append(desc, moves);
+  Shape desc = encode(AllToAllCall{0, i32, static_cast<int64_t>(l.mesh),
+                                   localShape(l.whole, source),
+                                   localShape(l.whole, target), moves});
   auto in = shardOf(mesh, myRank, l.whole, source, salt, -77);
   auto expected = shardOf(mesh, myRank, l.whole, target, salt, anything);
   std::vector<int32_t> out(expected.size(), -5);
@@ -434,17 +406,18 @@ void testHaloExchange(int round) {
   Shape local = localShape(l.whole, l.dims), shape = local;
   int64_t step = draw(13) - 6, offset = draw(21) - 10, divisor = 1 + draw(3);
   shape[dim] = draw(9);
-  Shape desc = {0, i32, static_cast<int64_t>(l.mesh),
-                static_cast<int64_t>(l.mesh), static_cast<int64_t>(rank)};
+  ExchangeCall call{
+      0,  i32, static_cast<int64_t>(l.mesh), static_cast<int64_t>(l.mesh),
+      {}, true};
   for (size_t d = 0; d < rank; ++d) {
     // The other dimensions are whole as far as the call knows.
     if (d == dim)
-      append(desc, Shape{l.whole[d], step, offset, divisor, shape[d]});
+      call.dims.push_back(
+          {l.whole[d], step, offset, divisor, shape[d], l.dims[d], l.dims[d]});
     else
-      append(desc, Shape{local[d], 0, 0, 1, local[d]});
-    append(desc, d == dim ? l.dims[d] : Axes{});
-    append(desc, d == dim ? l.dims[d] : Axes{});
+      call.dims.push_back({local[d], 0, 0, 1, local[d], {}, {}});
   }
+  Shape desc = encode(call);
   int64_t salt = groupSalt(mesh, myRank, l.rest);
   auto in = shardOf(mesh, myRank, l.whole, l.dims, salt, -77);
   std::vector<int32_t> out(shoal::support::numElements(shape), anything);
@@ -463,7 +436,7 @@ void testHaloExchange(int round) {
       expected[place] =
           static_cast<int32_t>(globalOffset(l.whole, index) + 1 + 10000 * salt);
   });
-  shoal_rt_halo_exchange(desc.data(), in.data(), out.data());
+  shoal_rt_exchange(desc.data(), in.data(), out.data());
   finishCalls();
   expectEqual("halo_exchange", round, out, expected);
 }
@@ -489,13 +462,12 @@ void testExchange(int round) {
   std::vector<Axes> source = drawSharding(meshes[from], rank);
   std::vector<Axes> target = drawSharding(meshes[to], rank);
   Shape wanted = localShape(whole, target);
-  Shape desc = {0, i32, static_cast<int64_t>(from), static_cast<int64_t>(to),
-                static_cast<int64_t>(rank)};
-  for (size_t d = 0; d < rank; ++d) {
-    append(desc, Shape{whole[d], wanted[d], 0, 1, wanted[d]});
-    append(desc, source[d]);
-    append(desc, target[d]);
-  }
+  ExchangeCall call{
+      0, i32, static_cast<int64_t>(from), static_cast<int64_t>(to), {}, false};
+  for (size_t d = 0; d < rank; ++d)
+    call.dims.push_back(
+        {whole[d], wanted[d], 0, 1, wanted[d], source[d], target[d]});
+  Shape desc = encode(call);
   auto in = shardOf(meshes[from], myRank, whole, source, 0, -77);
   auto expected = shardOf(meshes[to], myRank, whole, target, 0, anything);
   std::vector<int32_t> out(expected.size(), -5);
@@ -518,11 +490,9 @@ void testPermute(int round) {
   std::shuffle(target.begin(), target.end(), rng);
   int64_t count = draw(6);
   int64_t p = shardCount(source), shift = draw(p);
-  Shape desc = {
-      0,     i32,  static_cast<int64_t>(from), static_cast<int64_t>(to),
-      count, shift};
-  append(desc, source);
-  append(desc, target);
+  Shape desc = encode(CollectivePermuteCall{0, i32, static_cast<int64_t>(from),
+                                            static_cast<int64_t>(to), count,
+                                            shift, source, target});
   std::vector<int32_t> in(count, myRank + 100), out(count, -5);
   int32_t sender = -1;
   for (int rank = 0; rank < numRanks; ++rank)
@@ -539,8 +509,7 @@ void testPermute(int round) {
 void testAxisIndex(int round) {
   size_t mesh = draw(static_cast<int64_t>(meshes.size()));
   Axes atoms = drawAtoms(meshes[mesh]);
-  Shape desc = {static_cast<int64_t>(mesh)};
-  append(desc, atoms);
+  Shape desc = encode(AxisIndexCall{static_cast<int64_t>(mesh), atoms});
   std::vector<int32_t> out(1);
   shoal_rt_axis_index(desc.data(), out.data());
   finishCalls();

@@ -6,7 +6,6 @@
 #else
 #include "CPU/Gemm.h"
 #endif
-#include "Common/Descriptor.h"
 #include "Common/PreparedEinsum.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
@@ -51,24 +50,27 @@ Parsed parse(const std::string &spec) {
   return parsed;
 }
 
-std::vector<int64_t> encode(const Case &c) {
+EinsumCall callOf(const Case &c) {
+  EinsumCall call;
   std::map<char, int64_t> letter;
-  std::vector<int64_t> desc = {static_cast<int64_t>(c.in),
-                               static_cast<int64_t>(c.out),
-                               static_cast<int64_t>(c.sizes.size())};
   for (auto [name, size] : c.sizes) {
     letter.emplace(name, static_cast<int64_t>(letter.size()));
-    desc.push_back(size);
+    call.sizes.push_back(size);
   }
+  auto lettersOf = [&](const std::string &term) {
+    Letters letters;
+    for (char name : term)
+      letters.push_back(letter[name]);
+    return letters;
+  };
   Parsed parsed = parse(c.spec);
-  desc.push_back(static_cast<int64_t>(parsed.operands.size()));
-  parsed.operands.push_back(parsed.result);
-  for (const std::string &tensor : parsed.operands) {
-    desc.push_back(static_cast<int64_t>(tensor.size()));
-    for (char name : tensor)
-      desc.push_back(letter[name]);
+  for (const std::string &operand : parsed.operands) {
+    call.typesIn.push_back(c.in);
+    call.operands.push_back(lettersOf(operand));
   }
-  return desc;
+  call.typeOut = c.out;
+  call.result = lettersOf(parsed.result);
+  return call;
 }
 
 int64_t elements(const Case &c, const std::string &tensor) {
@@ -226,9 +228,9 @@ void check(const Case &c) {
     inputs.push_back(operands.back().values());
   }
   Tensor result(c.out, elements(c, parsed.result));
-  std::vector<int64_t> desc = encode(c);
+  std::vector<int64_t> desc = encode(callOf(c));
   if (operands.size() == 1)
-    shoal_rt_einsum(desc.data(), operands[0].data(), result.data(), nullptr);
+    shoal_rt_einsum(desc.data(), operands[0].data(), result.data());
   else
     shoal_rt_einsum(desc.data(), operands[0].data(), operands[1].data(),
                     result.data());
@@ -297,10 +299,10 @@ TEST(Einsum, one_address_may_describe_another_einsum) {
   std::vector<int64_t> desc(64);
   for (const char *spec : {"ij->ji", "ij->j", "ij->ij"}) {
     Case c{spec, {{'i', 2}, {'j', 3}}};
-    std::vector<int64_t> fresh = encode(c);
+    std::vector<int64_t> fresh = encode(callOf(c));
     std::copy(fresh.begin(), fresh.end(), desc.begin());
     float in[6] = {0, 1, 2, 3, 4, 5}, out[6] = {};
-    shoal_rt_einsum(desc.data(), in, out, nullptr);
+    shoal_rt_einsum(desc.data(), in, out);
     EXPECT_EQ(out[1], spec == std::string("ij->ij")  ? 1
                       : spec == std::string("ij->j") ? 5
                                                      : 3);
@@ -359,9 +361,7 @@ TEST(Einsum, random_specs_in_every_type) {
 
 /// The contraction of a spec without lone letters.
 Contraction contractionOf(const Case &c) {
-  std::vector<int64_t> desc = encode(c);
-  Descriptor reader(desc.data());
-  EinsumSpec spec = readEinsum(reader);
+  EinsumSpec spec = specOf(callOf(c));
   return classify(spec, {letterStrides(spec, spec.operands[0]),
                          letterStrides(spec, spec.operands[1]),
                          letterStrides(spec, spec.result)});

@@ -20,15 +20,19 @@ Topology onDevice(int64_t rank) {
   return topology;
 }
 
-// [id, type, source mesh, target mesh, rank, DIM of each dim], DIM = [n, step,
-// offset, divisor, rows, AXES, AXES].
+/// A dimension over "x" of which everybody gets one row more on both sides.
+ExchangeDim shared(int64_t size) {
+  return {size, size / 2, -1, 1, size / 2 + 2, {{0, 1, 2}}, {{0, 1, 2}}};
+}
+
+/// One that all have.
+ExchangeDim whole(int64_t size) { return {size, 0, 0, 1, size, {}, {}}; }
 
 TEST(ExchangeMessages, RowsGoStraightFromAndIntoTheTensors) {
   // [4, 3] over rows: everybody gets one row more from the other.
-  static const int64_t desc[] = {7, 0, 0,  0, 2,                         //
-                                 4, 2, -1, 1, 4, 1, 0, 1, 2, 1, 0, 1, 2, //
-                                 3, 0, 0,  1, 3, 0, 0};
-  const ExchangeCall &call = findExchange(desc, onDevice(0));
+  static const std::vector<int64_t> desc = encode(
+      ExchangeCall{7, ElementType::F32, 0, 0, {shared(4), whole(3)}, false});
+  const PlannedExchange &call = findExchange(desc.data(), onDevice(0));
   EXPECT_EQ(call.id, 7);
   ASSERT_EQ(call.sends.list.size(), 1u);
   ASSERT_EQ(call.receives.list.size(), 1u);
@@ -52,10 +56,9 @@ TEST(ExchangeMessages, RowsGoStraightFromAndIntoTheTensors) {
 
 TEST(ExchangeMessages, ColumnsAreStagedOnBothSides) {
   // [3, 4] over columns, the same windows.
-  static const int64_t desc[] = {7, 0, 0,  0, 2,       //
-                                 3, 0, 0,  1, 3, 0, 0, //
-                                 4, 2, -1, 1, 4, 1, 0, 1, 2, 1, 0, 1, 2};
-  const ExchangeCall &call = findExchange(desc, onDevice(0));
+  static const std::vector<int64_t> desc = encode(
+      ExchangeCall{7, ElementType::F32, 0, 0, {whole(3), shared(4)}, false});
+  const PlannedExchange &call = findExchange(desc.data(), onDevice(0));
   ASSERT_EQ(call.sends.staged.size(), 1u);
   EXPECT_THAT(call.sends.staged[0].box.begin, ElementsAre(0, 1));
   EXPECT_THAT(call.sends.staged[0].box.extent, ElementsAre(3, 1));
@@ -68,10 +71,11 @@ TEST(ExchangeMessages, ColumnsAreStagedOnBothSides) {
 }
 
 TEST(ExchangeMessages, ADescriptorIsReadOnce) {
-  static const int64_t desc[] = {1, 0, 0, 0, 1, 2, 1, 0, 1,
-                                 1, 1, 0, 1, 2, 1, 0, 1, 2};
+  static const std::vector<int64_t> desc =
+      encode(ExchangeCall{1, ElementType::F32, 0, 0, {shared(2)}, false});
   Topology topology = onDevice(1);
-  EXPECT_EQ(&findExchange(desc, topology), &findExchange(desc, topology));
+  EXPECT_EQ(&findExchange(desc.data(), topology),
+            &findExchange(desc.data(), topology));
 }
 
 } // namespace

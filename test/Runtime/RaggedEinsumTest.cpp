@@ -3,6 +3,7 @@
 //
 // ragged_einsum against its definition in ABI.h.
 
+#include "Common/Calls.h"
 #include "Common/Numeric.h"
 
 #include <cmath>
@@ -37,23 +38,20 @@ struct Case {
   }
 };
 
-std::vector<int64_t> encode(const Case &c, ElementType in, ElementType out,
-                            ElementType bounds) {
+std::vector<int64_t> describe(const Case &c, ElementType in, ElementType out,
+                              ElementType bounds) {
+  RaggedEinsumCall call{in, out, bounds, {}, 0, {}};
   std::map<char, int64_t> letter;
-  std::vector<int64_t> desc = {
-      static_cast<int64_t>(in), static_cast<int64_t>(out),
-      static_cast<int64_t>(bounds), static_cast<int64_t>(c.sizes.size())};
   for (auto [name, size] : c.sizes) {
     letter.emplace(name, static_cast<int64_t>(letter.size()));
-    desc.push_back(size);
+    call.sizes.push_back(size);
   }
-  desc.push_back(letter.at('r'));
-  for (const std::string &tensor : {c.in0, c.in1, c.bounds, c.out}) {
-    desc.push_back(static_cast<int64_t>(tensor.size()));
-    for (char name : tensor)
-      desc.push_back(letter.at(name));
-  }
-  return desc;
+  call.rowLetter = letter.at('r');
+  const std::string *tensors[] = {&c.in0, &c.in1, &c.bounds, &c.out};
+  for (size_t t = 0; t < 4; ++t)
+    for (char name : *tensors[t])
+      call.terms[t].push_back(letter.at(name));
+  return encode(call);
 }
 
 /// One term after another.
@@ -103,7 +101,7 @@ void check(const Case &c, ElementType in, ElementType out, bool disjoint,
     ends[g] = row = begins[g] + count;
   }
   std::vector<Result> result(c.elements(c.out), convert<Result>(float(77)));
-  std::vector<int64_t> desc = encode(c, in, out, ElementType::I32);
+  std::vector<int64_t> desc = describe(c, in, out, ElementType::I32);
   shoal_rt_ragged_einsum(desc.data(), in0.data(), in1.data(), begins.data(),
                          ends.data(), result.data());
   std::vector<double> expected = naive(c, in0, in1, begins, ends);

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "shoal/Calls/OrderingCalls.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
 
@@ -11,38 +12,51 @@
 #include <limits>
 #include <numeric>
 
+using namespace shoal::calls;
 using testing::ElementsAre;
 
 namespace {
 
 template <typename T>
-std::vector<T> scan(std::vector<int64_t> desc, std::vector<T> in) {
+std::vector<T> scan(const CumulativeCall &call, std::vector<T> in) {
+  std::vector<int64_t> desc = encode(call);
   std::vector<T> out(in.size());
   shoal_rt_cumulative(desc.data(), in.data(), out.data());
   return out;
 }
 
-// desc = [type, kind, rank, shape, axis, exclusive, reverse]
+// Type, kind, shape, axis, exclusive, reverse.
 TEST(Cumulative, inclusive_and_exclusive_both_ways) {
   std::vector<float> in = {1, 2, 3, 4};
-  EXPECT_THAT(scan<float>({0, 0, 1, 4, 0, 0, 0}, in), ElementsAre(1, 3, 6, 10));
-  EXPECT_THAT(scan<float>({0, 0, 1, 4, 0, 1, 0}, in), ElementsAre(0, 1, 3, 6));
-  EXPECT_THAT(scan<float>({0, 0, 1, 4, 0, 0, 1}, in), ElementsAre(10, 9, 7, 4));
-  EXPECT_THAT(scan<float>({0, 0, 1, 4, 0, 1, 1}, in), ElementsAre(9, 7, 4, 0));
+  EXPECT_THAT(
+      scan<float>({ElementType::F32, Kind::Sum, {4}, 0, false, false}, in),
+      ElementsAre(1, 3, 6, 10));
+  EXPECT_THAT(
+      scan<float>({ElementType::F32, Kind::Sum, {4}, 0, true, false}, in),
+      ElementsAre(0, 1, 3, 6));
+  EXPECT_THAT(
+      scan<float>({ElementType::F32, Kind::Sum, {4}, 0, false, true}, in),
+      ElementsAre(10, 9, 7, 4));
+  EXPECT_THAT(
+      scan<float>({ElementType::F32, Kind::Sum, {4}, 0, true, true}, in),
+      ElementsAre(9, 7, 4, 0));
 }
 
 TEST(Cumulative, along_the_first_and_the_last_dim) {
   std::vector<int32_t> in = {1, 2, 3, 4, 5, 6};
-  EXPECT_THAT(scan<int32_t>({5, 0, 2, 2, 3, 0, 0, 0}, in),
-              ElementsAre(1, 2, 3, 5, 7, 9));
-  EXPECT_THAT(scan<int32_t>({5, 0, 2, 2, 3, 1, 0, 0}, in),
-              ElementsAre(1, 3, 6, 4, 9, 15));
+  EXPECT_THAT(
+      scan<int32_t>({ElementType::I32, Kind::Sum, {2, 3}, 0, false, false}, in),
+      ElementsAre(1, 2, 3, 5, 7, 9));
+  EXPECT_THAT(
+      scan<int32_t>({ElementType::I32, Kind::Sum, {2, 3}, 1, false, false}, in),
+      ElementsAre(1, 3, 6, 4, 9, 15));
 }
 
 TEST(Cumulative, max_begins_at_the_least_value) {
   std::vector<int8_t> in = {-3, 5, 2};
-  EXPECT_THAT(scan<int8_t>({7, 2, 1, 3, 0, 1, 0}, in),
-              ElementsAre(-128, -3, 5));
+  EXPECT_THAT(
+      scan<int8_t>({ElementType::I8, Kind::Max, {3}, 0, true, false}, in),
+      ElementsAre(-128, -3, 5));
 }
 
 TEST(Cumulative, wide_inner_dims_are_cut_into_strips) {
@@ -50,7 +64,8 @@ TEST(Cumulative, wide_inner_dims_are_cut_into_strips) {
   std::vector<int64_t> in(rows * columns);
   for (size_t i = 0; i < in.size(); ++i)
     in[i] = static_cast<int64_t>(i);
-  auto out = scan<int64_t>({4, 0, 2, rows, columns, 0, 0, 0}, in);
+  auto out = scan<int64_t>(
+      {ElementType::I64, Kind::Sum, {rows, columns}, 0, false, false}, in);
   for (int64_t c = 0; c < columns; ++c)
     EXPECT_EQ(out[2 * columns + c], 3 * c + 3 * columns);
 }
@@ -59,7 +74,8 @@ TEST(Cumulative, bf16_accumulates_in_f32) {
   // 256 + 1 is not a bf16: summed in bf16 it would stay at 256.
   constexpr int64_t count = 512;
   std::vector<uint16_t> ones(count, shoal::support::toBFloat16(1).bits);
-  auto out = scan<uint16_t>({2, 0, 1, count, 0, 0, 0}, ones);
+  auto out = scan<uint16_t>(
+      {ElementType::BF16, Kind::Sum, {count}, 0, false, false}, ones);
   EXPECT_EQ(shoal::support::toFloat(shoal::support::BFloat16{out[count - 1]}),
             512);
 }
@@ -80,8 +96,13 @@ void checkLong(int64_t outer, int64_t count, int64_t inner, bool exclusive,
         sum += in[at];
       }
     }
-  auto out =
-      scan<int64_t>({4, 0, 3, outer, count, inner, 1, exclusive, reverse}, in);
+  auto out = scan<int64_t>({ElementType::I64,
+                            Kind::Sum,
+                            {outer, count, inner},
+                            1,
+                            exclusive,
+                            reverse},
+                           in);
   EXPECT_EQ(out, expected) << count << " of " << inner;
 }
 
@@ -95,7 +116,9 @@ TEST(Cumulative, long_lines) {
 }
 
 TEST(Cumulative, no_elements) {
-  EXPECT_TRUE(scan<float>({0, 0, 2, 0, 4, 0, 0, 0}, {}).empty());
+  EXPECT_TRUE(
+      scan<float>({ElementType::F32, Kind::Sum, {0, 4}, 0, false, false}, {})
+          .empty());
 }
 
 struct Top {
@@ -104,9 +127,7 @@ struct Top {
 };
 
 Top topK(std::vector<int64_t> shape, int64_t k, std::vector<float> in) {
-  std::vector<int64_t> desc = {0, static_cast<int64_t>(shape.size())};
-  desc.insert(desc.end(), shape.begin(), shape.end());
-  desc.push_back(k);
+  std::vector<int64_t> desc = encode(TopKCall{ElementType::F32, shape, k});
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < shape.size(); ++d)
     rows *= shape[d];
@@ -146,10 +167,12 @@ struct Sorted {
 
 Sorted sortPairs(bool descending, std::vector<int64_t> shape, int64_t axis,
                  std::vector<float> keys) {
-  std::vector<int64_t> desc = {2, 1, descending, axis,
-                               static_cast<int64_t>(shape.size())};
-  desc.insert(desc.end(), shape.begin(), shape.end());
-  desc.insert(desc.end(), {SHOAL_RT_F32, SHOAL_RT_I32});
+  std::vector<int64_t> desc =
+      encode(SortCall{{ElementType::F32, ElementType::I32},
+                      /*numKeys=*/1,
+                      descending,
+                      axis,
+                      shape});
   std::vector<int32_t> places(keys.size());
   std::iota(places.begin(), places.end(), 0);
   Sorted result{std::vector<float>(keys.size()),
@@ -203,7 +226,12 @@ TEST(Sort, by_two_keys) {
   std::vector<int8_t> second = {5, -2, -7, -3};
   std::vector<uint8_t> firstSorted(4);
   std::vector<int8_t> secondSorted(4);
-  std::vector<int64_t> desc = {2, 2, 0, 0, 1, 4, SHOAL_RT_I1, SHOAL_RT_I8};
+  std::vector<int64_t> desc =
+      encode(SortCall{{ElementType::I1, ElementType::I8},
+                      /*numKeys=*/2,
+                      /*descending=*/false,
+                      /*axis=*/0,
+                      {4}});
   shoal_rt_sort(desc.data(), first.data(), second.data(), firstSorted.data(),
                 secondSorted.data());
   EXPECT_THAT(firstSorted, ElementsAre(0, 0, 1, 1));

@@ -12,8 +12,8 @@ extern "C" const char shoal_program_metadata[] =
 extern "C" void shoal_program_entry(void *const *inputs, void *const *outputs,
                                     void *arena) {
   static const int64_t axisIndex[] = {0, 1, 0, 1, 4};
-  static const int64_t reduce[] = {0, SHOAL_RT_F32, 0, SHOAL_RT_SUM, 1, 1, 0, 1,
-                                   4};
+  // Collective 0, of f32 over mesh 0: the sum of one element over its axis.
+  static const int64_t reduce[] = {0, SHOAL_RT_F32, 0, 0, 1, 1, 0, 1, 4};
   int32_t index = 0;
   shoal_rt_axis_index(axisIndex, &index);
   misbehave(index);

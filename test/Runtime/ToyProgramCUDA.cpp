@@ -25,8 +25,8 @@ extern "C" void shoal_program_entry(void *const *inputs, void *const *outputs,
                                   0, 4, 1, 0, 72, 1, 0, 72, 2};
   static const int64_t sum[] = {1, 1, 1, 1, 1,  1, 1, 0, 3,
                                 0, 4, 1, 0, 72, 1, 0, 4, 2};
-  static const int64_t reduce[] = {0, SHOAL_RT_F32, 0, SHOAL_RT_SUM, 1, 1, 0, 1,
-                                   4};
+  // Collective 0, of f32 over mesh 0: the sum of one element over its axis.
+  static const int64_t reduce[] = {0, SHOAL_RT_F32, 0, 0, 1, 1, 0, 1, 4};
   static const int64_t copy[] = {4}, wait[] = {0};
   char *memory = static_cast<char *>(arena);
   void *index = memory, *partial = memory + 64, *total = memory + 128,

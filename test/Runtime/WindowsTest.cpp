@@ -4,6 +4,7 @@
 // gather and scatter against their definition in ABI.h: element by element, in
 // the row-major order of the windows' tensor.
 
+#include "Common/Calls.h"
 #include "Common/Numeric.h"
 
 #include <cstring>
@@ -68,12 +69,11 @@ struct Case {
   }
 };
 
-/// The WINDOWS of ABI.h.
-std::vector<int64_t> encode(const Case &c) {
+WindowLayout layoutOf(const Case &c) {
   std::vector<int64_t> operandStrides = rowMajorStrides(c.operandShape());
   std::vector<int64_t> windowsStrides = rowMajorStrides(c.windowsShape());
   std::vector<int64_t> indicesStrides = rowMajorStrides(c.indicesShape());
-  std::vector<int64_t> desc = {static_cast<int64_t>(c.operand.size())};
+  WindowLayout layout;
   int64_t component = 0;
   for (size_t d = 0; d < c.operand.size(); ++d) {
     const OperandDim &dim = c.operand[d];
@@ -81,20 +81,19 @@ std::vector<int64_t> encode(const Case &c) {
     for (size_t w = 0; w < c.windows.size(); ++w)
       if (c.windows[w].operandDim == static_cast<int64_t>(d) && !dim.isBatch)
         stride = windowsStrides[w];
-    desc.insert(desc.end(), {dim.size, dim.window, stride,
-                             dim.isIndexed ? component++ : -1});
+    layout.dims.push_back({dim.size, dim.window, stride,
+                           dim.isIndexed ? component++ : -1,
+                           operandStrides[d]});
   }
-  int64_t numBatch = static_cast<int64_t>(indicesStrides.size()) - 1;
-  desc.push_back(numBatch);
   int64_t b = 0;
   for (size_t w = 0; w < c.windows.size(); ++w)
     if (c.isBatch(c.windows[w])) {
       int64_t dim = c.windows[w].operandDim;
-      desc.insert(desc.end(),
-                  {c.windows[w].size, indicesStrides[b++],
-                   dim < 0 ? 0 : operandStrides[dim], windowsStrides[w]});
+      layout.steps.push_back({c.windows[w].size, indicesStrides[b++],
+                              dim < 0 ? 0 : operandStrides[dim],
+                              windowsStrides[w]});
     }
-  return desc;
+  return layout;
 }
 
 /// Calls visit(place in the operand, element of the windows' tensor) in order,
@@ -197,9 +196,8 @@ void checkGather(Random &random, const Case &c, ElementType type) {
                  [&](int64_t place, int64_t element) {
                    expected[element] = operand[place];
                  });
-  std::vector<int64_t> desc = {static_cast<int64_t>(type), SHOAL_RT_I32};
-  std::vector<int64_t> windows = encode(c);
-  desc.insert(desc.end(), windows.begin(), windows.end());
+  std::vector<int64_t> desc =
+      encode(GatherCall{type, ElementType::I32, layoutOf(c)});
   shoal_rt_gather(desc.data(), operand.data(), indices.data(), result.data());
   EXPECT_TRUE(sameBits(result, expected));
 }
@@ -228,7 +226,6 @@ TEST(Gather, rows_of_whole_words) {
   }
 }
 
-/// `kind` -1 overwrites.
 template <typename T, Kind kind>
 void checkScatter(Random &random, const Case &c, ElementType type,
                   bool overwrites = false) {
@@ -242,11 +239,9 @@ void checkScatter(Random &random, const Case &c, ElementType type,
                           ? updates[element]
                           : combine<kind>(expected[place], updates[element]);
   });
-  std::vector<int64_t> desc = {static_cast<int64_t>(type),
-                               overwrites ? -1 : static_cast<int64_t>(kind),
-                               clamps, SHOAL_RT_I32};
-  std::vector<int64_t> windows = encode(c);
-  desc.insert(desc.end(), windows.begin(), windows.end());
+  std::vector<int64_t> desc = encode(ScatterCall{
+      type, ElementType::I32, overwrites ? std::nullopt : std::optional(kind),
+      clamps, layoutOf(c)});
   shoal_rt_scatter(desc.data(), indices.data(), updates.data(), result.data());
   EXPECT_TRUE(sameBits(result, expected));
 }

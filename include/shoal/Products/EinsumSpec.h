@@ -17,7 +17,7 @@ using support::ElementType;
 
 using Letters = std::vector<int64_t>;
 
-/// What shoal_rt_einsum computes, see ABI.h.
+/// What an einsum computes, without what is done behind the sums.
 struct EinsumSpec {
   ElementType typeIn;
   /// Operand 1's, where it is another one.

@@ -17,20 +17,16 @@
  *    line on stderr.
  *  - Every device makes the same calls in the same order.
  *
- * Encodings inside `desc`, all int64_t:
- *  - type: a shoal_rt_type; kind: a shoal_rt_kind;
- *  - mesh: index into the metadata's "meshes";
- *  - id: index into the metadata's "collectives" (what --trace names);
- *  - shape: `rank` sizes;
- *  - AXES: n, then n times (axis index in the mesh, pre, size), major to minor.
- *    A sub-axis of an axis of n devices has the coordinate
- *    (c / (n / (pre * size))) % size, where c is the coordinate on the full
- *    axis; the full axis has pre 1 and size n. A device's index over AXES is
- *    the mixed radix number of its coordinates; below, p(AXES) is the product
- *    of the sizes, 1 for an empty list.
+ * What `desc` holds is listed call by call in docs/reference/RuntimeCalls.md;
+ * the names below are those of its fields. Compiler and runtime share the
+ * structs of shoal/Calls that the page is made from.
  *
- * The group of a collective over AXES is the set of devices that differ in
- * their coordinates over AXES alone, ordered by their index.
+ * A device's index over a list of axes is the mixed radix number of its
+ * coordinates, major to minor; p(axes) is the product of their sizes, 1 for an
+ * empty list.
+ *
+ * The group of a collective over axes is the set of devices that differ in
+ * their coordinates over these axes alone, ordered by their index.
  *
  * Uneven shards: shard i of p over a dimension of n has b = ceil(n / p) rows,
  * of which those from i * b to min(n, (i + 1) * b) exist and the others hold
@@ -60,31 +56,6 @@ enum shoal_rt_type {
   SHOAL_RT_I1 = 8, /* one byte, 0 or 1 */
   SHOAL_RT_F8E4M3FN = 9,
   SHOAL_RT_F8E5M2 = 10
-};
-
-/* The types of an einsum's operands where they are not one: both f8. */
-enum shoal_rt_type_pair {
-  SHOAL_RT_F8E4M3FN_F8E5M2 = 256,
-  SHOAL_RT_F8E5M2_F8E4M3FN = 257
-};
-
-/* Floats of 16 and 8 bits are combined in f32 and rounded after every pair (of
- * f8, compiled programs add terms of which one is not zero). Integers wrap.
- * max and min give NaN if an operand is NaN. and / or are bitwise, and not
- * defined on floats. On i1 sum and max mean or, prod and min mean and. */
-enum shoal_rt_kind {
-  SHOAL_RT_SUM = 0,
-  SHOAL_RT_PROD = 1,
-  SHOAL_RT_MAX = 2,
-  SHOAL_RT_MIN = 3,
-  SHOAL_RT_AND = 4,
-  SHOAL_RT_OR = 5
-};
-
-enum shoal_rt_activation {
-  SHOAL_RT_NO_ACTIVATION = 0,
-  SHOAL_RT_RELU = 1, /* the maximum of 0 and x */
-  SHOAL_RT_GELU = 2  /* 0.5 x (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))) */
 };
 
 /* --- What a program exports. ---------------------------------------------- */
@@ -129,167 +100,109 @@ extern const char shoal_program_constants[];
  * work is enqueued: collectives on a stream of their own, behind what has been
  * enqueued before them; all else, in order, on the compute stream. */
 
-/* desc = [kernel, grid x, y, z, block x, y, z, bytes of dynamic shared memory,
- *         number of buffers, (offset, bytes, access) of each buffer].
- * Launches the kernel with this index in the metadata's "kernels"; its
- * parameters are the pointers. It touches no more than `bytes` bytes from
- * `offset` bytes behind the pointer on: access 1 reads, 2 writes, 3 does both.
- * A grid of no blocks does nothing. */
+/* Launches the kernel; its parameters are the pointers. It touches no more than
+ * what `buffers` says of each. A grid of no blocks does nothing. */
 void shoal_rt_launch(const int64_t *desc, ...);
 
-/* desc = [bytes]. */
 void shoal_rt_copy(const int64_t *desc, const void *in, void *out);
 
-/* desc = [type]. The element, sign-extended; 0 or 1 for i1. Waits for the
- * compute stream. */
+/* The element, sign-extended; 0 or 1 for i1. Waits for the compute stream. */
 int64_t shoal_rt_read_scalar(const int64_t *desc, const void *in);
 
-/* desc = [id]. The compute stream waits for the last collective with this id;
- * nothing if there was none. */
+/* The compute stream waits for the last collective with this id; nothing if
+ * there was none. */
 void shoal_rt_wait(const int64_t *desc);
-
-/* desc = [shoal_rt_activation, then as of shoal_rt_einsum with two operands of
- * floats]. The einsum, then the activation of each element, before it is
- * rounded. */
-void shoal_rt_einsum_activation(const int64_t *desc, const void *in0,
-                                const void *in1, void *out);
-
-/* desc = [shoal_rt_activation, rank and letters of the bias, then as of
- * shoal_rt_einsum with two operands of floats]. The same, with the bias, a
- * tensor of the result's type whose letters are some of the result's, added
- * before the activation. */
-void shoal_rt_einsum_bias(const int64_t *desc, const void *in0, const void *in1,
-                          const void *bias, void *out);
-
-/* desc = [number of scales (1 or 2), shoal_rt_activation, rank and letters of
- *         the bias (0 for none), then as of shoal_rt_einsum with two operands
- *         of f8].
- * Then in0, in1, the scales, scalars of f32, the bias and out. The same; each
- * element is multiplied by the scales before the bias is added. */
-void shoal_rt_einsum_scaled(const int64_t *desc, const void *in0,
-                            const void *in1, ...);
 
 /* --- Communication. --------------------------------------------------------
  */
 
-/* desc = [mesh, AXES]. This device's index over AXES. */
+/* This device's index over the axes. */
 void shoal_rt_axis_index(const int64_t *desc, int32_t *out);
 
-/* desc = [id, type, mesh, rank, in shape, out shape, AXES of each dim].
- * Along each dim, the blocks of the devices over that dim's AXES one after
- * another; out dim <= p(AXES) * in dim, which cuts the padding of the tail. */
+/* Along each dim, the blocks of the devices over that dim's axes one after
+ * another; out dim <= p(axes) * in dim, which cuts the padding of the tail. */
 void shoal_rt_all_gather(const int64_t *desc, const void *in, void *out);
 
-/* desc as of all_gather with id -1. The inverse, local: along each dim the
- * block of out dim rows at this device's index over that dim's AXES; rows past
- * the end of the input are zero. */
+/* The inverse, local: along each dim the block of out dim rows at this device's
+ * index over that dim's axes; rows past the end of the input are zero. */
 void shoal_rt_all_slice(const int64_t *desc, const void *in, void *out);
 
-/* desc = [id, type, mesh, kind, count, AXES]. */
 void shoal_rt_all_reduce(const int64_t *desc, const void *in, void *out);
 
-/* desc = [id, type, mesh, kind, rank, in shape, out shape, AXES of each dim].
- * Reduces over the group of all the AXES (dim 0's are the most major) and
- * keeps this device's block, out dim = ceil(in dim / p(AXES)). */
+/* Reduces over the group of all the axes (dim 0's are the most major) and keeps
+ * this device's block, out dim = ceil(in dim / p(axes)). */
 void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out);
 
-/* desc = [id, type, mesh, rank, in shape, out shape, number of moves,
- *         (src_dim, dst_dim, AXES) of each move].
- * Each move takes its AXES from src_dim, whose pieces are put together, to
- * dst_dim, which is cut. The group is that of all moves' AXES. Along each
- * dst_dim the input is cut into blocks of ceil(in dim / p) rows, p the product
- * over the moves to it, and block t goes to the devices with index t over these
- * moves (listed order is major to minor); what lies past the end is zero. Along
- * each src_dim the pieces that came lie in the order of their senders' index
- * over the moves from it, cut to out dim. */
+/* Each move takes its axes from one dimension, whose pieces are put together,
+ * to another one, which is cut. The group is that of all moves' axes. Along
+ * each `to` the input is cut into blocks of ceil(in dim / p) rows, p the
+ * product over the moves to it, and block t goes to the devices with index t
+ * over these moves (listed order is major to minor); what lies past the end is
+ * zero. Along each `from` the pieces that came lie in the order of their
+ * senders' index over the moves from it, cut to out dim. */
 void shoal_rt_all_to_all(const int64_t *desc, const void *in, void *out);
 
-/* desc = [id, type, source mesh, target mesh, count, shift, AXES in the source
- *         mesh, AXES in the target mesh].
- * The device whose index over the source AXES is i sends to the device whose
- * index over the target AXES is (i + shift) mod p, its other coordinates
+/* The device whose index over the source axes is i sends to the device whose
+ * index over the target axes is (i + shift) mod p, its other coordinates
  * unchanged. Both lists are permutations of the same sub-axes, p is the product
- * of their sizes, 0 <= shift < p. */
+ * of their sizes. */
 void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                  void *out);
 
-/* desc = [id, type, source mesh, target mesh, rank, DIM of each dim],
- * DIM = [n, step, offset, divisor, rows, AXES in the source mesh, AXES in the
- *        target mesh].
- * A tensor of n rows in each dim. The device with index i over the source AXES
- * has block i of ceil(n / p) rows, the one with index j over the target AXES
- * gets `rows` rows from floor((step * j + offset) / divisor) on; those before 0
- * and from n on are not written. Devices that differ on axes that are not named
- * hold, and get, the same. A device receives what it lacks; what several
- * devices have is sent by all of them in equal parts. */
+/* A tensor of `size` rows in each dim. The device with index i over the source
+ * axes has block i of ceil(size / p) rows, the one with index j over the target
+ * axes gets `rows` rows from floor((step * j + offset) / divisor) on; those
+ * before 0 and from `size` on are not written. Devices that differ on axes that
+ * are not named hold, and get, the same. A device receives what it lacks; what
+ * several devices have is sent by all of them in equal parts. */
 void shoal_rt_exchange(const int64_t *desc, const void *in, void *out);
-
-/* The same where all dims but one keep their blocks; counted by this name. */
-void shoal_rt_halo_exchange(const int64_t *desc, const void *in, void *out);
 
 /* --- Local computation. ----------------------------------------------------
  */
 
-/* desc = [type in or shoal_rt_type_pair, type out, number of letters,
- *         size of each letter, number of operands (1 or 2),
- *         (rank, letters) of each operand, rank, letters of the result].
- * out[result] = sum over the letters not in the result of the product of the
+/* out[result] = sum over the letters not in the result of the product of the
  * operands. A letter may repeat inside an operand (its diagonal), not in the
  * result; every letter of the result is in an operand. Floats of 16 and 8 bits
  * are summed in f32 and rounded once; f32 in f32 unless the result is f64;
- * integers wrap. On i1 the product is and, the sum or. The types are both
- * floats or both integers. A sum of no terms is 0. With one operand the call is
- * (desc, in0, out): the third argument is the result, the fourth is not read.
- */
-void shoal_rt_einsum(const int64_t *desc, const void *in0, const void *in1OrOut,
-                     void *out);
+ * integers wrap. On i1 the product is and, the sum or. The types are all floats
+ * or all integers, and two operands have one type or both one of f8. A sum of
+ * no terms is 0.
+ *
+ * On CUDA alone: each element is multiplied by the scales, scalars of f32, if
+ * the operands are f8; the bias, a tensor of the result's type, is added; then
+ * the activation is applied; then it is rounded. */
+void shoal_rt_einsum(const int64_t *desc, ...);
 
-/* desc = [type in, type out, type of bounds (i32 or i64), number of letters,
- *         size of each letter, the rows' letter, (rank, letters) of in0, of
- * in1, of the bounds, of the result]. For each index of the bounds, the einsum
- * of the parts of in0 and in1 at that index, of the rows from begins[index] to
- * ends[index], cut to those that exist, added to the part of the result; 0
- * elsewhere. The types are equal, or bf16 or f16 and f32; sums over several
- * groups are rounded after each. */
+/* For each index of the bounds, the einsum of the parts of in0 and in1 at that
+ * index, of the rows from begins[index] to ends[index], cut to those that
+ * exist, added to the part of the result; 0 elsewhere. The types are equal, or
+ * bf16 or f16 and f32; sums over several groups are rounded after each. */
 void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                             const void *in1, const void *begins,
                             const void *ends, void *out);
 
-/* desc = [type, kind, rank, shape, axis, exclusive, reverse].
- * out[.., i, ..] combines in[.., 0..i, ..] (without i if exclusive; from the
+/* out[.., i, ..] combines in[.., 0..i, ..] (without i if exclusive; from the
  * end if reverse). bf16 and f16 accumulate in f32. */
 void shoal_rt_cumulative(const int64_t *desc, const void *in, void *out);
 
-/* desc = [type, rank, shape, k]. The k greatest of the last dim, descending;
- * equal ones in the order of their indices; NaN is greater than all. */
+/* The k greatest of the last dim, descending; equal ones in the order of their
+ * indices; NaN is greater than all. */
 void shoal_rt_top_k(const int64_t *desc, const void *in, void *values,
                     int32_t *indices);
 
-/* desc = [number of operands, number of keys, descending, axis, rank, shape,
- *         type of each operand]; then the operands, then as many results.
- * Sorts all lines along the axis by the first operands, the keys, compared one
+/* Sorts all lines along the axis by the first operands, the keys, compared one
  * after the other. Elements with equal keys keep their order. NaN is greater
  * than all and equals itself, -0 equals 0, integers are signed, on i1 0 comes
  * before 1. */
 void shoal_rt_sort(const int64_t *desc, ...);
 
-/* WINDOWS, below: the rank of the operand, of each of its dims (size, window
- * size, stride of the window in the windows' tensor or 0, place of its start in
- * an index or -1 for starts at 0); the number of other dims of the windows'
- * tensor, of each (size, stride in the indices, stride in the operand or 0,
- * stride in the windows' tensor). Strides count elements. An index is read from
- * where these strides lead, a window of the operand lies there in its own
- * strides. */
-
-/* desc = [type, index type, WINDOWS]. out is the windows' tensor. Starts are
- * clamped so that windows fit, 0 <= start <= size - window size. */
+/* Starts of windows are clamped so that windows fit,
+ * 0 <= start <= size - window size. */
 void shoal_rt_gather(const int64_t *desc, const void *in, const void *indices,
                      void *out);
 
-/* desc = [type, kind or -1 to overwrite, whether starts are clamped as those of
- * gather, index type, WINDOWS]. Combines the elements of `updates`, the
- * windows' tensor, into inout in the row-major order of updates; what lies
- * outside is dropped. */
+/* Combines the elements of `updates`, the windows' tensor, into inout in the
+ * row-major order of updates; what lies outside is dropped. */
 void shoal_rt_scatter(const int64_t *desc, const void *indices,
                       const void *updates, void *inout);
 

@@ -57,9 +57,8 @@ typedef int (*shoal_custom_function)(const shoal_custom_call *call);
 /* --- Called by compiled programs. -----------------------------------------
  */
 
-/* desc = [number of operands, number of results, (type, rank, shape) of each,
- *         length and bytes, one a word, of the target, of the config].
- * Calls `function` on the operands and results, the arguments behind it. */
+/* Calls `function` on the operands and results, the arguments behind it; desc
+ * is in docs/reference/RuntimeCalls.md. */
 void shoal_rt_custom_call(const int64_t *desc, shoal_custom_function function,
                           ...);
 

@@ -99,8 +99,8 @@ static bool diesIn(OpOperand &input) {
   Value value = input.get();
   return value.hasOneUse() &&
          value.getParentBlock() == input.getOwner()->getBlock() &&
-         isa_and_present<linalg::LinalgOp, shoal::rt::CallOp, scf::WhileOp>(
-             value.getDefiningOp());
+         isa_and_present<linalg::LinalgOp, shoal::rt::RuntimeCallOpInterface,
+                         scf::WhileOp>(value.getDefiningOp());
 }
 
 /// What is computed from a carried value element by element, and copied over

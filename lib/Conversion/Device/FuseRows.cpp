@@ -77,9 +77,9 @@ bool Group::add(linalg::GenericOp op) {
 bool Group::pass(Operation *op) {
   if (isMemoryEffectFree(op) || isa<memref::AllocOp>(op))
     return true;
-  auto call = dyn_cast<rt::CallOp>(op);
+  auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
   std::optional<SmallVector<BufferAccess>> own = accessesOf(op);
-  return own && !(call && call.getCollective()) &&
+  return own && !(call && call.getCollectiveNumber()) &&
          !op->hasTrait<OpTrait::IsTerminator>() && ++passed <= kMaxPassed &&
          !conflict(accesses, *own);
 }

@@ -134,12 +134,12 @@ bool ActivationForms::isGelu(Value value) {
   return true;
 }
 
-std::optional<shoal_rt_activation> ActivationForms::match(Value value) {
+std::optional<rt::Activation> ActivationForms::match(Value value) {
   if (value.getType() != x.getType())
     return std::nullopt;
   if (isRelu(value))
-    return SHOAL_RT_RELU;
+    return rt::Activation::Relu;
   if (isGelu(value))
-    return SHOAL_RT_GELU;
+    return rt::Activation::Gelu;
   return std::nullopt;
 }

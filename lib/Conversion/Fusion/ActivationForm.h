@@ -7,7 +7,7 @@
 #define SHOAL_LIB_CONVERSION_FUSION_ACTIVATIONFORM_H
 
 #include "mlir/IR/Value.h"
-#include "shoal/Runtime/ABI.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "llvm/ADT/DenseMap.h"
 #include <array>
 #include <optional>
@@ -22,7 +22,7 @@ public:
   explicit ActivationForms(mlir::Value x) : x(x) {}
 
   /// The activation of x that `value` is.
-  std::optional<shoal_rt_activation> match(mlir::Value value);
+  std::optional<rt::Activation> match(mlir::Value value);
 
 private:
   static constexpr unsigned kTerms = 5;

@@ -28,7 +28,7 @@ namespace {
 struct Epilogue {
   /// Of the body: what the product is multiplied by first.
   SmallVector<Value> factors;
-  shoal_rt_activation activation = SHOAL_RT_NO_ACTIVATION;
+  std::optional<rt::Activation> activation;
   /// The input of the op that is added first, if there is one.
   OpOperand *bias = nullptr;
   /// The dimensions of the product that the bias has.
@@ -104,10 +104,10 @@ static void matchActivation(linalg::GenericOp op, Value x, Epilogue &epilogue) {
     if (candidate.getNumResults() != 1)
       continue;
     Value value = candidate.getResult(0);
-    std::optional<shoal_rt_activation> activation = forms.match(value);
+    std::optional<rt::Activation> activation = forms.match(value);
     if (!activation || !leadsOnlyTo(x, value))
       continue;
-    epilogue.activation = *activation;
+    epilogue.activation = activation;
     epilogue.last = value;
     return;
   }
@@ -145,85 +145,66 @@ static std::optional<Epilogue> matchEpilogue(OpOperand &product,
   return epilogue;
 }
 
-/// Whether cuBLASLt may compute the call: two operands, floats of 32 bits or
-/// less. The descriptor: see shoal_rt_einsum in Runtime/ABI.h.
-static bool isProduct(rt::CallOp call) {
-  if (call.getCallee() != "einsum" || call.getInputs().size() != 2 ||
-      call->getNumResults() != 1 || !call->hasOneUse())
+/// Whether cuBLASLt may compute the product: floats of 32 bits or less.
+static bool isProduct(rt::EinsumOp op) {
+  if (op->getNumResults() != 1 || !op->hasOneUse())
     return false;
-  Type type = getElementTypeOrSelf(call->getResult(0).getType());
+  Type type = getElementTypeOrSelf(op.getOutput().getType());
   return type.isF32() || type.isBF16() || type.isF16();
 }
 
-/// desc of shoal_rt_einsum_scaled, shoal_rt_einsum_bias or
-/// shoal_rt_einsum_activation.
-static SmallVector<int64_t> describe(rt::CallOp call, const Epilogue &epilogue,
-                                     size_t numScales) {
-  SmallVector<int64_t> desc;
-  if (numScales != 0)
-    desc.push_back(static_cast<int64_t>(numScales));
-  desc.push_back(epilogue.activation);
-  if (numScales != 0 && !epilogue.bias)
-    desc.push_back(0);
+/// The product with the epilogue in it; `scales` have been found in front of
+/// it.
+static rt::EinsumOp makeFused(OpBuilder &builder, rt::EinsumOp product,
+                              const Epilogue &epilogue, ValueRange scales) {
+  Value bias;
+  StringAttr letters;
   if (epilogue.bias) {
-    auto type = cast<RankedTensorType>(call->getResult(0).getType());
-    ArrayRef<int64_t> letters = call.getDesc().take_back(type.getRank());
-    desc.push_back(epilogue.biasDims.size());
+    bias = epilogue.bias->get();
+    EinsumSpec spec = product.getTerms().spec;
+    std::string text;
     for (int64_t dim : epilogue.biasDims)
-      desc.push_back(letters[dim]);
+      text += spec.result[dim];
+    letters = builder.getStringAttr(text);
   }
-  llvm::append_range(desc, call.getDesc());
-  return desc;
+  rt::ActivationAttr activation;
+  if (epilogue.activation)
+    activation =
+        rt::ActivationAttr::get(builder.getContext(), *epilogue.activation);
+  return rt::EinsumOp::create(
+      builder, product.getLoc(), product.getResultTypes(), product.getLhs(),
+      product.getRhs(), scales, bias, product.getOutput(),
+      product.getSpecAttr(), letters, activation);
 }
 
-/// The call with the epilogue in it; `scales` have been found in front of the
-/// product.
-static rt::CallOp makeFused(OpBuilder &builder, rt::CallOp call,
-                            const Epilogue &epilogue, ValueRange scales) {
-  SmallVector<Value> inputs(call.getInputs());
-  llvm::append_range(inputs, scales);
-  if (epilogue.bias)
-    inputs.push_back(epilogue.bias->get());
-  StringRef callee = !scales.empty() ? "einsum_scaled"
-                     : epilogue.bias ? "einsum_bias"
-                                     : "einsum_activation";
-  return rt::CallOp::create(builder, call.getLoc(), call.getResultTypes(),
-                            callee, describe(call, epilogue, scales.size()),
-                            inputs, call.getOutputs(), /*in_place=*/false,
-                            /*function=*/nullptr, /*collective=*/nullptr);
-}
-
-static rt::CallOp fuse(rt::CallOp call, OpOperand &product,
-                       const Epilogue &epilogue, SmallVector<Value> scales) {
-  auto op = cast<linalg::GenericOp>(product.getOwner());
+static rt::EinsumOp fuse(rt::EinsumOp product, OpOperand &use,
+                         const Epilogue &epilogue, SmallVector<Value> scales) {
+  auto op = cast<linalg::GenericOp>(use.getOwner());
   // Bias and scales may be made behind the product.
   OpBuilder builder(op);
   for (Value factor : epilogue.factors)
     scales.push_back(makeScale(builder, op, factor));
-  rt::CallOp fused = makeFused(builder, call, epilogue, scales);
-  Value x = op.getMatchingBlockArgument(&product);
+  rt::EinsumOp fused = makeFused(builder, product, epilogue, scales);
+  Value x = op.getMatchingBlockArgument(&use);
   Value(epilogue.last).replaceAllUsesWith(x);
-  product.set(fused->getResult(0));
-  call.erase();
+  use.set(fused->getResult(0));
+  product.erase();
   return fused;
 }
 
 /// Where both operands are f8 but for a conversion and a scale, multiplies
 /// these themselves: the scales, to multiply the product by.
-static SmallVector<Value> takeFloat8Operands(rt::CallOp call) {
-  OpBuilder builder(call);
+static SmallVector<Value> takeFloat8Operands(rt::EinsumOp product) {
+  OpBuilder builder(product);
   SmallVector<Value> scales;
-  auto operands = matchDequantized(builder, call);
+  auto operands = matchDequantized(builder, product);
   if (!operands)
     return scales;
-  SmallVector<int64_t> desc(call.getDesc());
-  desc[0] = describeFloat8Pair((*operands)[0].input, (*operands)[1].input);
-  call.setDesc(desc);
-  for (auto [i, operand] : llvm::enumerate(*operands)) {
-    call.getInputsMutable()[i].set(operand.input);
+  product.getLhsMutable().set((*operands)[0].input);
+  product.getRhsMutable().set((*operands)[1].input);
+  for (const Dequantized &operand : *operands)
     if (operand.scale)
       scales.push_back(operand.scale);
-  }
   return scales;
 }
 
@@ -239,39 +220,33 @@ namespace {
 
 struct FuseEpilogues : shoal::impl::FuseEpiloguesBase<FuseEpilogues> {
   void runOnOperation() override {
-    SmallVector<rt::CallOp> calls;
-    getOperation().walk([&](rt::CallOp call) {
-      if (isProduct(call))
-        calls.push_back(call);
+    SmallVector<rt::EinsumOp> products;
+    getOperation().walk([&](rt::EinsumOp op) {
+      if (isProduct(op))
+        products.push_back(op);
     });
-    for (rt::CallOp call : calls)
-      fuseAround(call);
+    for (rt::EinsumOp product : products)
+      fuseAround(product);
     if (failed(cleanUp(getOperation())))
       return signalPassFailure();
   }
 
 private:
-  static void fuseAround(rt::CallOp call) {
-    SmallVector<Value> scales = takeFloat8Operands(call);
-    bool isFloat8 = isFloat8Product(call);
-    OpOperand &use = *call->use_begin();
+  static void fuseAround(rt::EinsumOp product) {
+    SmallVector<Value> scales = takeFloat8Operands(product);
+    OpOperand &use = *product->use_begin();
     std::optional<Epilogue> epilogue;
     // A loop is not to multiply in every trip.
-    if (use.getOwner()->getBlock() == call->getBlock())
-      epilogue = matchEpilogue(use, isFloat8 ? 2 - scales.size() : 0);
-    if (epilogue) {
-      call = fuse(call, use, *epilogue, scales);
-    } else if (!scales.empty()) {
-      OpBuilder builder(call);
-      rt::CallOp fused = makeFused(builder, call, Epilogue(), scales);
-      call->replaceAllUsesWith(fused);
-      call.erase();
-      call = fused;
-    }
-    if (!isFloat8)
+    if (use.getOwner()->getBlock() == product->getBlock())
+      epilogue = matchEpilogue(use, product.isFloat8() ? 2 - scales.size() : 0);
+    if (epilogue)
+      product = fuse(product, use, *epilogue, scales);
+    else
+      product.getScalesMutable().assign(scales);
+    if (!product.isFloat8())
       return;
-    if (std::optional<std::string> obstacle = findObstacle(call))
-      emitRemark(call.getLoc())
+    if (std::optional<std::string> obstacle = findObstacle(product))
+      emitRemark(product.getLoc())
           << "a product of f8 by floats of 16 bits, not by cuBLASLt's of 8 "
              "bits: "
           << *obstacle;

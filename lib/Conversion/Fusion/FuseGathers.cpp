@@ -27,7 +27,7 @@ static constexpr int64_t kLongRow = 128;
 
 /// Adds the uses of `value` and of it in other shapes, if all are of loops of
 /// the call's block that read each element once.
-static bool addReaders(Value value, rt::CallOp call,
+static bool addReaders(Value value, rt::GatherOp call,
                        SmallVectorImpl<OpOperand *> &readers) {
   return llvm::all_of(value.getUses(), [&](OpOperand &use) {
     Operation *user = use.getOwner();
@@ -48,17 +48,22 @@ static bool addReaders(Value value, rt::CallOp call,
   });
 }
 
+/// Whether the gather is one on tensors that are not empty.
+static bool canBeLoops(rt::GatherOp call) {
+  return call->getNumResults() == 1 &&
+         cast<ShapedType>(call.getOutput().getType()).getNumElements() != 0;
+}
+
 /// What reads the call's result, if each may gather for itself.
-static SmallVector<OpOperand *> findReaders(rt::CallOp call) {
+static SmallVector<OpOperand *> findReaders(rt::GatherOp call) {
   SmallVector<OpOperand *> readers;
   if (!addReaders(call->getResult(0), call, readers) ||
       readers.size() > kMaxReaders ||
       (readers.size() > 1 && countRowBytes(call) < kLongRow))
     return {};
   bool isWritten = llvm::any_of(readers, [&](OpOperand *use) {
-    return llvm::any_of(call.getInputs(), [&](Value input) {
-      return mayBeWrittenBetween(input, call, use->getOwner());
-    });
+    return mayBeWrittenBetween(call.getInput(), call, use->getOwner()) ||
+           mayBeWrittenBetween(call.getIndices(), call, use->getOwner());
   });
   return isWritten ? SmallVector<OpOperand *>() : readers;
 }
@@ -85,7 +90,7 @@ static void eraseUnused(Operation *op) {
 
 /// The gather as loops in front of each reader, which these may be fused into;
 /// nothing, and nothing changed, where one cannot be.
-static SmallVector<Reader> gatherForEach(rt::CallOp call,
+static SmallVector<Reader> gatherForEach(rt::GatherOp call,
                                          ArrayRef<OpOperand *> uses) {
   SmallVector<Reader> readers;
   for (OpOperand *use : uses) {
@@ -136,12 +141,12 @@ namespace {
 
 struct FuseGathers : shoal::impl::FuseGathersBase<FuseGathers> {
   void runOnOperation() override {
-    SmallVector<rt::CallOp> calls;
-    getOperation().walk([&](rt::CallOp call) {
-      if (isGather(call))
+    SmallVector<rt::GatherOp> calls;
+    getOperation().walk([&](rt::GatherOp call) {
+      if (canBeLoops(call))
         calls.push_back(call);
     });
-    for (rt::CallOp call : calls) {
+    for (rt::GatherOp call : calls) {
       SmallVector<Reader> readers = gatherForEach(call, findReaders(call));
       for (const Reader &reader : readers)
         fuse(reader);

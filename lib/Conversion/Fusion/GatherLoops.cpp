@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "GatherLoops.h"
-#include "../../Runtime/Common/WindowLayout.h"
 #include "../ShoalToLinalg/Patterns.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "shoal/Products/Loops.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -13,8 +13,8 @@ using namespace shoal;
 namespace {
 
 /// Strides in the result, in the indices and in the operand.
-using GatherLoop = rt::Loop<3>;
-using GatherLoopNest = rt::Loops<3>;
+using GatherLoop = products::Loop<3>;
+using GatherLoopNest = products::Loops<3>;
 enum Place : uint8_t { InResult, InIndices, InOperand };
 
 /// The tensor of indices in the shape of the loops that walk through it, with
@@ -28,13 +28,13 @@ struct IndexView {
 
 } // namespace
 
-static GatherLoopNest loopsOf(const rt::WindowLayout &layout) {
+static GatherLoopNest loopsOf(const calls::WindowLayout &layout) {
   GatherLoopNest loops;
-  for (const rt::WindowLayout::Dim &dim : layout.dims)
+  for (const calls::WindowLayout::Dim &dim : layout.dims)
     loops.push_back({dim.boxSize, {dim.boxStride, 0, dim.stride}});
-  for (const auto &[size, strides] : layout.batch)
-    loops.push_back({size, {strides[2], strides[0], strides[1]}});
-  return simplify(std::move(loops), InResult);
+  for (const calls::WindowLayout::Step &step : layout.steps)
+    loops.push_back({step.size, {step.windows, step.indices, step.operand}});
+  return products::simplify(std::move(loops), InResult);
 }
 
 /// A loop for each dimension of `shape`, which all of `loops` together fill in
@@ -161,73 +161,32 @@ static Value sumPlaces(OpBuilder &builder, Location loc,
   return sum ? sum : arith::ConstantIndexOp::create(builder, loc, 0);
 }
 
-/// Of a gather, behind the types of the elements and of the indices.
-static rt::WindowLayout layoutOf(rt::CallOp call) {
-  return rt::WindowLayout(call.getDesc().drop_front(2).data());
-}
-
-static bool isStatic(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() && type.getElementType().isIntOrFloat();
-}
-
-bool shoal::isGather(rt::CallOp call) {
-  if (call.getCallee() != "gather" || call.getInputs().size() != 2 ||
-      call->getNumResults() != 1 || !isStatic(call.getInputs()[0]) ||
-      !isStatic(call.getInputs()[1]) || !isStatic(call->getResult(0)))
-    return false;
-  auto operand = cast<RankedTensorType>(call.getInputs()[0].getType());
-  auto indices = cast<RankedTensorType>(call.getInputs()[1].getType());
-  auto result = cast<RankedTensorType>(call->getResult(0).getType());
-  ArrayRef<int64_t> desc = call.getDesc();
-  size_t batch = 3 + 4 * operand.getRank();
-  if (!isa<IntegerType>(indices.getElementType()) || desc.size() <= batch ||
-      desc[2] != operand.getRank() || desc[batch] < 0 ||
-      desc[batch] > static_cast<int64_t>(desc.size()) ||
-      desc.size() != batch + 1 + 4 * desc[batch])
-    return false;
-  rt::WindowLayout layout = layoutOf(call);
-  int64_t elements = 1;
-  bool belongs = true;
-  auto count = [&](int64_t size) {
-    belongs &= size > 0 && size <= result.getNumElements() / elements;
-    elements *= belongs ? size : 1;
-  };
-  for (auto [dim, size] : llvm::zip_equal(layout.dims, operand.getShape())) {
-    belongs &= dim.size == size && dim.boxSize <= size &&
-               dim.component < indices.getNumElements();
-    count(dim.boxSize);
-  }
-  for (const rt::Loop<3> &loop : layout.batch)
-    count(loop.size);
-  return belongs && elements == result.getNumElements();
-}
-
-int64_t shoal::countRowBytes(rt::CallOp call) {
-  auto type = cast<RankedTensorType>(call->getResult(0).getType());
+int64_t shoal::countRowBytes(rt::GatherOp gather) {
+  auto type = cast<RankedTensorType>(gather.getOutput().getType());
   int64_t bytes = llvm::divideCeil(type.getElementTypeBitWidth(), 8);
-  GatherLoopNest loops = loopsOf(layoutOf(call));
+  GatherLoopNest loops = loopsOf(gather.getWindows().getLayout());
   if (loops.empty() || loops.back().strides[InOperand] != 1 ||
       loops.back().strides[InIndices] != 0)
     return bytes;
   return loops.back().size * bytes;
 }
 
-linalg::GenericOp shoal::makeGatherLoops(OpBuilder &builder, rt::CallOp call,
+linalg::GenericOp shoal::makeGatherLoops(OpBuilder &builder,
+                                         rt::GatherOp gather,
                                          RankedTensorType type) {
-  rt::WindowLayout layout = layoutOf(call);
-  Value operand = call.getInputs()[0], indices = call.getInputs()[1];
+  calls::WindowLayout layout = gather.getWindows().getLayout();
+  Value operand = gather.getInput(), indices = gather.getIndices();
   auto operandType = cast<RankedTensorType>(operand.getType());
   auto indexType = cast<RankedTensorType>(indices.getType());
-  SmallVector<rt::WindowLayout::Dim> started;
-  for (const rt::WindowLayout::Dim &dim : layout.dims)
+  SmallVector<calls::WindowLayout::Dim> started;
+  for (const calls::WindowLayout::Dim &dim : layout.dims)
     if (dim.component >= 0 && dim.lastStart() > 0)
       started.push_back(dim);
   auto loops = cutBy(type.getShape(), loopsOf(layout));
   if (!loops)
     return nullptr;
 
-  Location loc = call.getLoc();
+  Location loc = gather.getLoc();
   SmallVector<Value> inputs;
   SmallVector<AffineMap> maps;
   if (!started.empty()) {
@@ -235,7 +194,7 @@ linalg::GenericOp shoal::makeGatherLoops(OpBuilder &builder, rt::CallOp call,
     if (!view)
       return nullptr;
     Value viewed = reshape(builder, loc, indices, view->shape);
-    for (const rt::WindowLayout::Dim &dim : started) {
+    for (const calls::WindowLayout::Dim &dim : started) {
       SmallVector<AffineExpr> exprs;
       for (std::optional<unsigned> loop : view->loops)
         exprs.push_back(loop ? builder.getAffineDimExpr(*loop)

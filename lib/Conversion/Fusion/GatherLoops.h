@@ -11,23 +11,19 @@
 
 namespace shoal {
 
-/// Whether the call is a gather on tensors of static shapes, with a descriptor
-/// that belongs to them.
-bool isGather(rt::CallOp call);
-
-/// A `linalg.generic` at the builder's place that computes what `call`, a
-/// gather, does, in the shape of `type`, which has
-/// as many elements: its loops are the dimensions of `type`, its inputs the
-/// starts of windows, its body clamps these as the runtime does and reads the
-/// operand as a tensor of rank 1. Null where a dimension of `type` is no single
-/// loop of the gather, or where there are no elements.
+/// A `linalg.generic` at the builder's place that computes what `gather`
+/// does, in the shape of `type`, which has as many elements: its loops are the
+/// dimensions of `type`, its inputs the starts of windows, its body clamps
+/// these as the runtime does and reads the operand as a tensor of rank 1. Null
+/// where a dimension of `type` is no single loop of the gather, or where there
+/// are no elements.
 mlir::linalg::GenericOp makeGatherLoops(mlir::OpBuilder &builder,
-                                        rt::CallOp call,
+                                        rt::GatherOp gather,
                                         mlir::RankedTensorType type);
 
 /// Bytes that each window has next to each other, in the operand and in the
 /// result.
-int64_t countRowBytes(rt::CallOp call);
+int64_t countRowBytes(rt::GatherOp gather);
 
 } // namespace shoal
 

@@ -6,31 +6,10 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
-#include "shoal/Runtime/ABI.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static bool isFloat8Tensor(Value value) {
-  return isFloat8(getElementTypeOrSelf(value.getType()));
-}
-
-bool shoal::isFloat8Product(rt::CallOp call) {
-  return call.getCallee() == "einsum" && call.getInputs().size() == 2 &&
-         llvm::all_of(call.getInputs(), isFloat8Tensor);
-}
-
-int64_t shoal::describeFloat8Pair(Value lhs, Value rhs) {
-  auto isE5M2 = [](Value tensor) {
-    return isa<Float8E5M2Type>(getElementTypeOrSelf(tensor.getType()));
-  };
-  if (isE5M2(lhs))
-    return isE5M2(rhs) ? int64_t(SHOAL_RT_F8E5M2)
-                       : int64_t(SHOAL_RT_F8E5M2_F8E4M3FN);
-  return isE5M2(rhs) ? int64_t(SHOAL_RT_F8E4M3FN_F8E5M2)
-                     : int64_t(SHOAL_RT_F8E4M3FN);
-}
 
 //===----------------------------------------------------------------------===//
 // Factors
@@ -205,14 +184,11 @@ static std::optional<Dequantization> matchDequantization(Value tensor) {
 }
 
 std::optional<std::array<Dequantized, 2>>
-shoal::matchDequantized(OpBuilder &builder, rt::CallOp call) {
-  if (call.getCallee() != "einsum" || call.getInputs().size() != 2)
+shoal::matchDequantized(OpBuilder &builder, rt::EinsumOp product) {
+  if (!isNarrow(getElementTypeOrSelf(product.getOutput().getType())))
     return std::nullopt;
-  Type result = getElementTypeOrSelf(call->getResult(0).getType());
-  if (!isNarrow(result))
-    return std::nullopt;
-  auto left = matchDequantization(call.getInputs()[0]);
-  auto right = matchDequantization(call.getInputs()[1]);
+  auto left = matchDequantization(product.getLhs());
+  auto right = matchDequantization(product.getRhs());
   if (!left || !right)
     return std::nullopt;
   auto make = [&](const Dequantization &operand) {
@@ -228,49 +204,13 @@ shoal::matchDequantized(OpBuilder &builder, rt::CallOp call) {
 // Obstacles
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// Rows, columns and sums of the product that an einsum's descriptor tells of,
-/// see Runtime/ABI.h.
-struct ProductSizes {
-  int64_t rows = 1, columns = 1, sums = 1;
-
-  explicit ProductSizes(ArrayRef<int64_t> desc) {
-    desc = desc.drop_front(2);
-    ArrayRef<int64_t> sizes = desc.drop_front().take_front(desc[0]);
-    desc = desc.drop_front(1 + sizes.size() + 1);
-    ArrayRef<int64_t> terms[3];
-    for (ArrayRef<int64_t> &term : terms) {
-      term = desc.drop_front().take_front(desc[0]);
-      desc = desc.drop_front(1 + term.size());
-    }
-    for (auto [letter, size] : llvm::enumerate(sizes)) {
-      auto isIn = [&, letter = static_cast<int64_t>(letter)](unsigned i) {
-        return llvm::is_contained(terms[i], letter);
-      };
-      if (!isIn(2))
-        sums *= isIn(0) && isIn(1) ? size : 1;
-      else if (!isIn(1))
-        rows *= size;
-      else if (!isIn(0))
-        columns *= size;
-    }
-  }
-};
-
-} // namespace
-
-std::optional<std::string> shoal::findObstacle(rt::CallOp call) {
+std::optional<std::string> shoal::findObstacle(rt::EinsumOp product) {
   auto isE5M2 = [](Value operand) {
     return isa<Float8E5M2Type>(getElementTypeOrSelf(operand.getType()));
   };
-  if (llvm::all_of(call.getInputs().take_front(2), isE5M2))
+  if (isE5M2(product.getLhs()) && isE5M2(product.getRhs()))
     return "both operands are f8E5M2";
-  // Behind the scales, the activation and the bias' letters of a scaled one.
-  ArrayRef<int64_t> desc = call.getDesc();
-  if (call.getCallee() == "einsum_scaled")
-    desc = desc.drop_front(3 + desc[2]);
-  ProductSizes sizes(desc);
+  rt::MatrixSizes sizes = product.getMatrixSizes();
   const std::pair<StringRef, int64_t> counts[] = {
       {"rows", sizes.rows}, {"columns", sizes.columns}, {"sums", sizes.sums}};
   for (auto [name, count] : counts)

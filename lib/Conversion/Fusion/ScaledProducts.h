@@ -13,13 +13,6 @@
 
 namespace shoal {
 
-/// Whether the call is an einsum of two operands of f8.
-bool isFloat8Product(rt::CallOp call);
-
-/// The code of two operands' types in an einsum's descriptor: one of
-/// shoal_rt_type, or of shoal_rt_type_pair.
-int64_t describeFloat8Pair(mlir::Value lhs, mlir::Value rhs);
-
 /// A factor of a body's value, computed from scalars alone.
 struct ScaleFactor {
   /// In the body: the product, which may replace `x`, and the factor.
@@ -46,10 +39,10 @@ struct Dequantized {
 /// How both operands of an einsum of wider floats are made of f8; else nothing.
 /// Scales are computed at the builder's place.
 std::optional<std::array<Dequantized, 2>>
-matchDequantized(mlir::OpBuilder &builder, rt::CallOp call);
+matchDequantized(mlir::OpBuilder &builder, rt::EinsumOp product);
 
 /// Why cuBLASLt's products of 8 bits do not take an einsum of f8 on any GPU.
-std::optional<std::string> findObstacle(rt::CallOp call);
+std::optional<std::string> findObstacle(rt::EinsumOp product);
 
 } // namespace shoal
 

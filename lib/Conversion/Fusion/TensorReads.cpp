@@ -25,8 +25,8 @@ static bool onlyReads(OpOperand &use) {
   Operation *user = use.getOwner();
   if (auto op = dyn_cast<linalg::LinalgOp>(user))
     return !op.isDpsInit(&use);
-  if (auto call = dyn_cast<rt::CallOp>(user))
-    return use.getOperandNumber() < call.getInputs().size();
+  if (isa<rt::RuntimeCallOpInterface>(user))
+    return !cast<DestinationStyleOpInterface>(user).isDpsInit(&use);
   return isa<tensor::ExtractOp>(user);
 }
 

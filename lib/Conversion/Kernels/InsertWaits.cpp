@@ -34,11 +34,11 @@ private:
 
   void visit(Operation &op) {
     // Collectives run in the order of the program anyway.
-    if (auto call = dyn_cast<rt::CallOp>(op); call && call.getCollective()) {
-      pending.push_back(
-          {static_cast<int64_t>(*call.getCollective()), *accessesOf(&op)});
-      return;
-    }
+    if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op))
+      if (std::optional<int64_t> number = call.getCollectiveNumber()) {
+        pending.push_back({*number, *accessesOf(&op)});
+        return;
+      }
     std::optional<SmallVector<BufferAccess>> accesses = accessesOf(&op);
     if (!accesses || op.hasTrait<OpTrait::IsTerminator>())
       waitForAll(op);

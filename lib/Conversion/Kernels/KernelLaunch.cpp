@@ -72,22 +72,13 @@ SmallVector<KernelBuffer> shoal::collectBuffers(const RowGroup &group) {
   return readOnlyFirst(buffers);
 }
 
-SmallVector<int64_t> KernelLaunch::describe() const {
-  SmallVector<int64_t> desc = {*kernel,
-                               schedule.grid,
-                               1,
-                               1,
-                               schedule.blockX,
-                               schedule.blockY,
-                               1,
-                               /*dynamic shared bytes=*/0,
-                               static_cast<int64_t>(buffers.size())};
-  for (const KernelBuffer &buffer : buffers) {
-    int64_t elements = buffer.elements.last - buffer.elements.first + 1;
-    desc.append({buffer.elements.first * buffer.elementBytes,
-                 elements * buffer.elementBytes, buffer.getAccess()});
-  }
-  return desc;
+rt::TouchAttr KernelBuffer::describe(MLIRContext *context) const {
+  rt::Access access = !isWritten ? rt::Access::Read
+                      : isRead   ? rt::Access::ReadWrite
+                                 : rt::Access::Write;
+  return rt::TouchAttr::get(context, access,
+                            (elements.last - elements.first + 1) * elementBytes,
+                            elements.first * elementBytes);
 }
 
 /// A flat memref that ends with the last element touched.

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 
 namespace shoal {
 
@@ -23,7 +24,8 @@ struct KernelBuffer {
   bool isRead = false;
   bool isWritten = false;
 
-  int64_t getAccess() const { return isRead + 2 * isWritten; }
+  /// What a launch says of it.
+  rt::TouchAttr describe(mlir::MLIRContext *context) const;
 };
 
 /// A kernel, or the lack of one where there is nothing to do.
@@ -32,9 +34,6 @@ struct KernelLaunch {
   KernelSchedule schedule;
   /// Those that are only read come first.
   llvm::SmallVector<KernelBuffer> buffers;
-
-  /// desc of shoal_rt_launch, see Runtime/ABI.h.
-  llvm::SmallVector<int64_t> describe() const;
 };
 
 /// The buffers that the op touches, arguments of the outlined function.

@@ -75,13 +75,18 @@ static FailureOr<linalg::GenericOp> generalize(linalg::LinalgOp op) {
 static void replaceCall(func::CallOp call, const KernelLaunch &launch) {
   OpBuilder builder(call);
   SmallVector<Value> inputs, outputs;
-  for (const KernelBuffer &buffer : launch.buffers)
+  SmallVector<Attribute> touches;
+  for (const KernelBuffer &buffer : launch.buffers) {
     (buffer.isWritten ? outputs : inputs)
         .push_back(call.getOperand(buffer.argument));
+    touches.push_back(buffer.describe(call.getContext()));
+  }
+  const KernelSchedule &schedule = launch.schedule;
   if (launch.kernel)
-    rt::CallOp::create(builder, call.getLoc(), TypeRange(), "launch",
-                       launch.describe(), inputs, outputs, /*in_place=*/false,
-                       /*function=*/nullptr, /*collective=*/nullptr);
+    rt::LaunchOp::create(builder, call.getLoc(), TypeRange(), inputs, outputs,
+                         *launch.kernel, ArrayRef<int64_t>{schedule.grid, 1, 1},
+                         ArrayRef<int64_t>{schedule.blockX, schedule.blockY, 1},
+                         /*shared_bytes=*/0, builder.getArrayAttr(touches));
   call.erase();
 }
 

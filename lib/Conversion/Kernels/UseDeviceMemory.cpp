@@ -24,10 +24,8 @@ using namespace shoal;
 /// A copy between buffers, both dense by now, on the device.
 static void callCopy(memref::CopyOp copy) {
   OpBuilder builder(copy);
-  int64_t bytes = sizeInBytes(copy.getSource().getType());
-  rt::CallOp::create(builder, copy.getLoc(), TypeRange(), "copy", {bytes},
-                     copy.getSource(), copy.getTarget(), /*in_place=*/false,
-                     /*function=*/nullptr, /*collective=*/nullptr);
+  rt::CopyOp::create(builder, copy.getLoc(), TypeRange(), copy.getSource(),
+                     copy.getTarget());
   copy.erase();
 }
 

@@ -40,11 +40,16 @@ static LogicalResult verifyHost(Operation *op) {
 
 /// (C3) of the ops of a block.
 static LogicalResult verifyWaits(Block &block) {
-  llvm::SmallMapVector<Attribute, Operation *, 4> underWay;
+  // In the order in which they began, which is that in which they end.
+  SmallVector<std::pair<Attribute, Operation *>> underWay;
   for (Operation &op : block) {
     auto number = op.getAttrOfType<IntegerAttr>("collective");
     if (isa<rt::WaitOp>(op)) {
-      underWay.erase(number);
+      auto *waitedFor =
+          llvm::find_if(llvm::reverse(underWay), [&](auto &begun) {
+            return begun.first == number;
+          }).base();
+      underWay.erase(underWay.begin(), waitedFor);
       continue;
     }
     if ((op.getNumRegions() > 0 || &op == &block.back()) && !underWay.empty()) {
@@ -54,7 +59,7 @@ static LogicalResult verifyWaits(Block &block) {
       return error;
     }
     if (number)
-      underWay[number] = &op;
+      underWay.emplace_back(number, &op);
   }
   return success();
 }

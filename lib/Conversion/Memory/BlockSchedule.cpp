@@ -23,14 +23,13 @@ static bool isHelper(Operation *op) {
 }
 
 static bool isCollective(Operation *op) {
-  auto call = dyn_cast<rt::CallOp>(op);
-  return call && call.getCollective();
+  auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
+  return call && call.getCollectiveNumber();
 }
 
 bool BlockSchedule::isFence(Operation *op) {
-  auto call = dyn_cast<rt::CallOp>(op);
-  return op->hasTrait<OpTrait::IsTerminator>() ||
-         (call && call.getFunction()) || (!isHelper(op) && !accessesOf(op));
+  return op->hasTrait<OpTrait::IsTerminator>() || isa<rt::CustomCallOp>(op) ||
+         (!isHelper(op) && !accessesOf(op));
 }
 
 /// What the op uses, itself or in its regions.

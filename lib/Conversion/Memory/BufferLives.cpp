@@ -92,11 +92,12 @@ void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers, func::FuncOp func,
   llvm::DenseMap<Value, Buffer *> byAllocation;
   for (Buffer &buffer : buffers)
     byAllocation[buffer.alloc] = &buffer;
-  func.walk([&](rt::CallOp call) {
-    Operation *wait = call.getCollective() ? findWait(call) : nullptr;
+  func.walk([&](rt::RuntimeCallOpInterface call) {
+    Operation *wait = call.getCollectiveNumber() ? findWait(call) : nullptr;
     if (!wait)
       return;
-    for (Value input : call.getInputs()) {
+    auto destination = cast<DestinationStyleOpInterface>(call.getOperation());
+    for (Value input : destination.getDpsInputs()) {
       Buffer *buffer = byAllocation.lookup(findBuffer(input));
       if (!buffer || buffer->alloc->getBlock() != call->getBlock())
         continue;

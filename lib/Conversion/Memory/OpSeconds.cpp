@@ -28,44 +28,6 @@ static int64_t bytesOf(ValueRange values) {
   return bytes;
 }
 
-/// The descriptor of an einsum without what is fused behind it.
-static ArrayRef<int64_t> einsumPart(StringRef callee, ArrayRef<int64_t> desc) {
-  if (callee == "einsum_activation") // its kind
-    return desc.drop_front();
-  if (callee == "einsum_bias") // the activation, a list of letters
-    return desc.drop_front(2 + desc[1]);
-  if (callee == "einsum_scaled") // scales, the activation, a list of letters
-    return desc.drop_front(3 + desc[2]);
-  return desc;
-}
-
-/// Multiplications of an einsum, whose descriptor has the sizes of the loops;
-/// of a ragged_einsum those of rows that are in one group each, as rows x
-/// columns x sum is the root of the product of the operands' elements. None of
-/// other calls.
-static double countTerms(rt::CallOp call) {
-  StringRef callee = call.getCallee();
-  ArrayRef<int64_t> desc = call.getDesc();
-  double terms = 1;
-  if (callee == "ragged_einsum") {
-    auto weights = cast<MemRefType>(call.getInputs()[1].getType());
-    auto bounds = cast<MemRefType>(call.getInputs()[2].getType());
-    for (Value value : {call.getInputs()[0], call.getOutputs()[0]})
-      terms *= cast<MemRefType>(value.getType()).getNumElements();
-    terms *= weights.getNumElements();
-    return std::sqrt(terms / std::max<int64_t>(bounds.getNumElements(), 1));
-  }
-  if (!callee.starts_with("einsum"))
-    return 0;
-  // [type in, type out, number of letters, size of each letter, ...]
-  desc = einsumPart(callee, desc);
-  if (desc.size() < 3 || static_cast<int64_t>(desc.size()) < 3 + desc[2])
-    return 0;
-  for (int64_t size : desc.slice(3, desc[2]))
-    terms *= size;
-  return terms;
-}
-
 /// What the op touches, an rt.kernel by its ops.
 static int64_t bytesOf(Operation *op) {
   llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
@@ -76,16 +38,18 @@ static int64_t bytesOf(Operation *op) {
 
 double shoal::estimateSeconds(Operation *op) {
   int64_t bytes = bytesOf(op);
-  auto call = dyn_cast<rt::CallOp>(op);
-  if (call && call.getCollective()) {
+  auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
+  if (call && call.getCollectiveNumber()) {
+    auto destination = cast<DestinationStyleOpInterface>(op);
     int64_t sent =
-        std::max(bytesOf(call.getInputs()), bytesOf(call.getOutputs()));
+        std::max(bytesOf(SmallVector<Value>(destination.getDpsInputs())),
+                 bytesOf(SmallVector<Value>(destination.getDpsInits())));
     return kCollectiveSeconds + sent / kLinkBytesPerSecond;
   }
-  double terms = call ? countTerms(call) : 0;
+  double terms = call ? call.countTerms() : 0;
   double seconds = bytes / kMemoryBytesPerSecond;
   if (terms > 0) {
-    Type element = getElementTypeOrSelf(call.getInputs()[0].getType());
+    Type element = getElementTypeOrSelf(op->getOperand(0).getType());
     bool isNarrow =
         isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
     double flops = isNarrow ? kNarrowFlops : kFlops;

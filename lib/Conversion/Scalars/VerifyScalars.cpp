@@ -43,7 +43,8 @@ static LogicalResult verify(Operation *op, bool keepConversions) {
   Type narrow = findNarrow(op);
   if (!narrow)
     return success();
-  if (!isa<arith::ExtFOp, arith::TruncFOp>(op))
+  if (!isa<arith::ExtFOp, arith::TruncFOp, arith::SIToFPOp, arith::UIToFPOp,
+           arith::FPToSIOp, arith::FPToUIOp>(op))
     return op->emitOpError("computes on ") << narrow << ": expected f32";
   Type element = getElementTypeOrSelf(narrow);
   if (element.isF16() || (element.isBF16() && keepConversions))

@@ -1,10 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Descriptor.h"
 #include "Families.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
-#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
@@ -16,65 +14,56 @@ namespace {
 template <typename Op>
 struct LowerSpmd : OpRewritePattern<Op> {
   LowerSpmd(MLIRContext *context, const ProgramNumbering &numbering)
-      : OpRewritePattern<Op>(context), numbering(numbering) {}
+      : OpRewritePattern<Op>(context), numbers(numbering.collectives) {}
 
-  static MeshAttr getMesh(Op op, FlatSymbolRefAttr symbol) {
-    return SymbolTable::lookupNearestSymbolFrom<MeshOp>(op, symbol).getMesh();
+  /// Its number in the metadata; none for what does not communicate.
+  IntegerAttr numberOf(Op op) const {
+    auto number = numbers.find(op);
+    return number == numbers.end()
+               ? IntegerAttr()
+               : Builder(op.getContext()).getI64IntegerAttr(number->second);
   }
-  int64_t numberOf(FlatSymbolRefAttr mesh) const {
-    return numbering.meshes.lookup(mesh.getAttr());
-  }
-  /// Its number in the metadata; -1 for what does not communicate.
-  int64_t numberOf(Op op) const {
-    auto number = numbering.collectives.find(op);
-    return number == numbering.collectives.end() ? -1 : number->second;
-  }
-  /// [id, type, mesh], how every collective's descriptor begins.
-  Descriptor begin(Op op) const {
-    Descriptor desc;
-    desc.add(numberOf(op));
-    return desc.addType(op.getInput().getType())
-        .add(numberOf(op.getMeshAttr()));
-  }
-  static void addShapes(Descriptor &desc, Op op) {
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    desc.add(type.getRank()).addShape(type).addShape(op.getResult().getType());
-  }
-  LogicalResult replace(PatternRewriter &rewriter, Op op,
-                        const Descriptor &desc) const {
-    SmallVector<Value> results =
-        makeRuntimeCall(rewriter, op.getLoc(), op->getName().stripDialect(),
-                        desc.get(), op->getOperands(), op->getResultTypes());
-    if (int64_t number = numberOf(op); number >= 0)
-      results[0].getDefiningOp<rt::CallOp>().setCollective(number);
-    rewriter.replaceOp(op, results);
+  /// Replaces the op by a call with its input, a fresh output and `args`.
+  template <typename Call, typename... Args>
+  static LogicalResult replace(PatternRewriter &rewriter, Op op,
+                               Args &&...args) {
+    Type type = op.getResult().getType();
+    Value output = makeOutput(rewriter, op.getLoc(), type);
+    rewriter.replaceOpWithNewOp<Call>(op, TypeRange(type), op.getInput(),
+                                      output, std::forward<Args>(args)...);
     return success();
   }
 
-  const ProgramNumbering &numbering;
+  const llvm::DenseMap<Operation *, int64_t> &numbers;
 };
 
 struct LowerAxisIndex : LowerSpmd<spmd::AxisIndexOp> {
   using LowerSpmd::LowerSpmd;
   LogicalResult matchAndRewrite(spmd::AxisIndexOp op,
                                 PatternRewriter &rewriter) const override {
-    Descriptor desc;
-    desc.add(numberOf(op.getMeshAttr()));
-    desc.addAxes(op.getAxes(), getMesh(op, op.getMeshAttr()));
-    return replace(rewriter, op, desc);
+    Type type = op.getResult().getType();
+    rewriter.replaceOpWithNewOp<rt::AxisIndexOp>(
+        op, TypeRange(type), makeOutput(rewriter, op.getLoc(), type),
+        op.getMeshAttr(), op.getAxes());
+    return success();
   }
 };
 
-/// all_gather, all_slice.
-template <typename Op>
-struct LowerGatherOrSlice : LowerSpmd<Op> {
-  using LowerSpmd<Op>::LowerSpmd;
-  LogicalResult matchAndRewrite(Op op,
+struct LowerAllGather : LowerSpmd<spmd::AllGatherOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::AllGatherOp op,
                                 PatternRewriter &rewriter) const override {
-    Descriptor desc = this->begin(op);
-    this->addShapes(desc, op);
-    desc.addAxesPerDim(op.getAxes(), this->getMesh(op, op.getMeshAttr()));
-    return this->replace(rewriter, op, desc);
+    return replace<rt::AllGatherOp>(rewriter, op, op.getMeshAttr(),
+                                    op.getAxes(), numberOf(op));
+  }
+};
+
+struct LowerAllSlice : LowerSpmd<spmd::AllSliceOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::AllSliceOp op,
+                                PatternRewriter &rewriter) const override {
+    return replace<rt::AllSliceOp>(rewriter, op, op.getMeshAttr(),
+                                   op.getAxes());
   }
 };
 
@@ -82,10 +71,9 @@ struct LowerReduceScatter : LowerSpmd<spmd::ReduceScatterOp> {
   using LowerSpmd::LowerSpmd;
   LogicalResult matchAndRewrite(spmd::ReduceScatterOp op,
                                 PatternRewriter &rewriter) const override {
-    Descriptor desc = begin(op).addKind(op.getKind());
-    addShapes(desc, op);
-    desc.addAxesPerDim(op.getAxes(), getMesh(op, op.getMeshAttr()));
-    return replace(rewriter, op, desc);
+    return replace<rt::ReduceScatterOp>(rewriter, op, op.getKindAttr(),
+                                        op.getMeshAttr(), op.getAxes(),
+                                        numberOf(op));
   }
 };
 
@@ -93,11 +81,9 @@ struct LowerAllReduce : LowerSpmd<spmd::AllReduceOp> {
   using LowerSpmd::LowerSpmd;
   LogicalResult matchAndRewrite(spmd::AllReduceOp op,
                                 PatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    Descriptor desc = begin(op).addKind(op.getKind());
-    desc.add(type.getNumElements());
-    desc.addAxes(op.getAxes(), getMesh(op, op.getMeshAttr()));
-    return replace(rewriter, op, desc);
+    return replace<rt::AllReduceOp>(rewriter, op, op.getKindAttr(),
+                                    op.getMeshAttr(), op.getAxes(),
+                                    numberOf(op));
   }
 };
 
@@ -105,15 +91,8 @@ struct LowerAllToAll : LowerSpmd<spmd::AllToAllOp> {
   using LowerSpmd::LowerSpmd;
   LogicalResult matchAndRewrite(spmd::AllToAllOp op,
                                 PatternRewriter &rewriter) const override {
-    MeshAttr mesh = getMesh(op, op.getMeshAttr());
-    Descriptor desc = begin(op);
-    addShapes(desc, op);
-    desc.add(op.getMoves().size());
-    for (auto move : op.getMoves().getAsRange<spmd::MoveAttr>()) {
-      desc.add(move.getSourceDim()).add(move.getTargetDim());
-      desc.addAxes(move.getAxes(), mesh);
-    }
-    return replace(rewriter, op, desc);
+    return replace<rt::AllToAllOp>(rewriter, op, op.getMeshAttr(),
+                                   op.getMoves(), numberOf(op));
   }
 };
 
@@ -121,39 +100,32 @@ struct LowerCollectivePermute : LowerSpmd<spmd::CollectivePermuteOp> {
   using LowerSpmd::LowerSpmd;
   LogicalResult matchAndRewrite(spmd::CollectivePermuteOp op,
                                 PatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    Descriptor desc = begin(op);
-    desc.add(numberOf(op.getTargetMeshAttr())).add(type.getNumElements());
-    desc.add(static_cast<int64_t>(op.getShift()));
-    desc.addAxes(op.getSourceAxes(), getMesh(op, op.getMeshAttr()));
-    desc.addAxes(op.getTargetAxes(), getMesh(op, op.getTargetMeshAttr()));
-    return replace(rewriter, op, desc);
+    return replace<rt::CollectivePermuteOp>(
+        rewriter, op, op.getMeshAttr(), op.getSourceAxes(),
+        op.getTargetMeshAttr(), op.getTargetAxes(), op.getShiftAttr(),
+        numberOf(op));
   }
 };
 
-/// One dimension of the runtime's exchange.
-void addExchangeDim(Descriptor &desc, int64_t size, const RowWindow &window) {
-  desc.add({size, window.step, window.offset, window.divisor, window.rows});
-}
-
+/// All dimensions but one are whole on each device.
 struct LowerHaloExchange : LowerSpmd<spmd::HaloExchangeOp> {
   using LowerSpmd::LowerSpmd;
   LogicalResult matchAndRewrite(spmd::HaloExchangeOp op,
                                 PatternRewriter &rewriter) const override {
-    MeshAttr mesh = getMesh(op, op.getMeshAttr());
     auto type = cast<RankedTensorType>(op.getInput().getType());
-    Descriptor desc = begin(op);
-    desc.add(numberOf(op.getMeshAttr())).add(type.getRank());
+    auto none = AxesAttr::get(op.getContext(), {});
+    SmallVector<Attribute> dims;
     for (auto [d, size] : llvm::enumerate(type.getShape())) {
-      if (d != op.getDim()) { // whole on each device
-        addExchangeDim(desc, size, {0, 0, 1, size});
-        desc.add({0, 0});
-        continue;
-      }
-      addExchangeDim(desc, op.getNumRows(), op.getWindow());
-      desc.addAxes(op.getAxes(), mesh).addAxes(op.getAxes(), mesh);
+      bool isCut = d == op.getDim();
+      RowWindow window = isCut ? op.getWindow() : RowWindow{0, 0, 1, size};
+      AxesAttr axes = isCut ? op.getAxes() : none;
+      dims.push_back(rt::ExchangeDimAttr::get(
+          op.getContext(), isCut ? op.getNumRows() : size, window.step,
+          window.offset, window.divisor, window.rows, axes, axes));
     }
-    return replace(rewriter, op, desc);
+    return replace<rt::ExchangeOp>(
+        rewriter, op, op.getMeshAttr(), op.getMeshAttr(),
+        rewriter.getArrayAttr(dims), rewriter.getUnitAttr(), numberOf(op));
   }
 };
 
@@ -161,19 +133,17 @@ struct LowerExchange : LowerSpmd<spmd::ExchangeOp> {
   using LowerSpmd::LowerSpmd;
   LogicalResult matchAndRewrite(spmd::ExchangeOp op,
                                 PatternRewriter &rewriter) const override {
-    MeshAttr source = getMesh(op, op.getMeshAttr());
-    MeshAttr target = getMesh(op, op.getTargetMeshAttr());
     auto type = cast<RankedTensorType>(op.getResult().getType());
-    Descriptor desc = begin(op);
-    desc.add(numberOf(op.getTargetMeshAttr())).add(type.getRank());
+    SmallVector<Attribute> dims;
     for (auto [size, rows, from, to] :
          llvm::zip_equal(op.getShape(), type.getShape(), op.getSourceAxes(),
-                         op.getTargetAxes())) {
-      addExchangeDim(desc, size, {rows, 0, 1, rows});
-      desc.addAxes(cast<AxesAttr>(from), source);
-      desc.addAxes(cast<AxesAttr>(to), target);
-    }
-    return replace(rewriter, op, desc);
+                         op.getTargetAxes()))
+      dims.push_back(rt::ExchangeDimAttr::get(
+          op.getContext(), size, /*step=*/rows, /*offset=*/0, /*divisor=*/1,
+          rows, cast<AxesAttr>(from), cast<AxesAttr>(to)));
+    return replace<rt::ExchangeOp>(
+        rewriter, op, op.getMeshAttr(), op.getTargetMeshAttr(),
+        rewriter.getArrayAttr(dims), /*halo=*/UnitAttr(), numberOf(op));
   }
 };
 
@@ -181,9 +151,8 @@ struct LowerExchange : LowerSpmd<spmd::ExchangeOp> {
 
 void shoal::populateCollectivesPatterns(RewritePatternSet &patterns,
                                         const ProgramNumbering &numbering) {
-  patterns.add<LowerAxisIndex, LowerGatherOrSlice<spmd::AllGatherOp>,
-               LowerGatherOrSlice<spmd::AllSliceOp>, LowerReduceScatter,
-               LowerAllReduce, LowerAllToAll, LowerCollectivePermute,
-               LowerHaloExchange, LowerExchange>(patterns.getContext(),
-                                                 numbering);
+  patterns.add<LowerAxisIndex, LowerAllGather, LowerAllSlice,
+               LowerReduceScatter, LowerAllReduce, LowerAllToAll,
+               LowerCollectivePermute, LowerHaloExchange, LowerExchange>(
+      patterns.getContext(), numbering);
 }

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Combiner.h"
-#include "Descriptor.h"
 #include "Families.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
-#include "shoal/Runtime/ABI.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -125,36 +124,6 @@ static Value buildLoops(OpBuilder &builder, EinsumOp op,
   return convertTo(builder, loc, sum.getResult(0), type.getElementType());
 }
 
-/// The type of the operands, or the pair of types.
-static void addOperandTypes(Descriptor &desc, EinsumOp op) {
-  auto elementOf = [&](unsigned i) {
-    return getElementTypeOrSelf(op.getInputs()[i].getType());
-  };
-  if (op.getInputs().size() == 1 || elementOf(0) == elementOf(1))
-    desc.addType(elementOf(0));
-  else
-    desc.add(isa<Float8E4M3FNType>(elementOf(0)) ? SHOAL_RT_F8E4M3FN_F8E5M2
-                                                 : SHOAL_RT_F8E5M2_F8E4M3FN);
-}
-
-static SmallVector<int64_t> describeEinsum(EinsumOp op,
-                                           const EinsumLoops &loops) {
-  Descriptor desc;
-  addOperandTypes(desc, op);
-  desc.addType(op.getResult().getType());
-  desc.add(loops.letters.size()).add(loops.sizes);
-  auto addTerm = [&](ArrayRef<char> term) {
-    desc.add(term.size());
-    for (char letter : term)
-      desc.add(llvm::find(loops.letters, letter) - loops.letters.begin());
-  };
-  desc.add(loops.spec.inputs.size());
-  for (ArrayRef<char> term : loops.spec.inputs)
-    addTerm(term);
-  addTerm(loops.spec.result);
-  return SmallVector<int64_t>(desc.get());
-}
-
 namespace {
 
 struct LowerEinsum : OpRewritePattern<EinsumOp> {
@@ -173,9 +142,14 @@ struct LowerEinsum : OpRewritePattern<EinsumOp> {
     if (loops.isRowwise() || op.getInputs().size() == 1 ||
         llvm::is_contained(loops.sizes, 0))
       return buildLoops(builder, op, loops);
-    return makeRuntimeCall(builder, op.getLoc(), "einsum",
-                           describeEinsum(op, loops), op.getInputs(),
-                           op.getResult().getType())[0];
+    Type type = op.getResult().getType();
+    Value output = makeOutput(builder, op.getLoc(), type);
+    return rt::EinsumOp::create(builder, op.getLoc(), type, op.getInputs()[0],
+                                op.getInputs()[1], /*scales=*/ValueRange(),
+                                /*bias=*/Value(), output, op.getSpecAttr(),
+                                /*bias_letters=*/StringAttr(),
+                                /*activation=*/rt::ActivationAttr())
+        .getResult(0);
   }
 };
 

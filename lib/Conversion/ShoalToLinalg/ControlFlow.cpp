@@ -42,7 +42,7 @@ static Value copyAside(OpBuilder &builder, Location loc, Value value) {
 static bool isFresh(Value value, Block *body) {
   Operation *op = value.getDefiningOp();
   return op && op->getBlock() == body &&
-         (isa<linalg::LinalgOp, rt::CallOp>(op) ||
+         (isa<linalg::LinalgOp, rt::RuntimeCallOpInterface>(op) ||
           op->hasTrait<OpTrait::Elementwise>());
 }
 

@@ -1,19 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Descriptor.h"
 #include "Families.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/CustomCallOps.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static void addText(Descriptor &desc, StringRef text) {
-  desc.add(text.size());
-  for (char c : text)
-    desc.add(c);
-}
 
 namespace {
 
@@ -25,22 +18,10 @@ struct LowerCustomCall : OpRewritePattern<CustomCallOp> {
                                 PatternRewriter &rewriter) const override {
     if (op.isIdentity())
       return failure();
-    Descriptor desc;
-    desc.add(op.getInputs().size()).add(op.getNumResults());
-    for (TypeRange types :
-         {TypeRange(op.getInputs()), TypeRange(op.getResults())})
-      for (Type type : types)
-        desc.addType(type)
-            .add(cast<RankedTensorType>(type).getRank())
-            .addShape(type);
-    addText(desc, op.getTarget());
-    addText(desc, op.getConfig().value_or(""));
-    SmallVector<Value> results =
-        makeRuntimeCall(rewriter, op.getLoc(), "custom_call", desc.get(),
-                        op.getInputs(), op.getResultTypes());
-    results.front().getDefiningOp<rt::CallOp>().setFunctionAttr(
-        op.getTargetAttr());
-    rewriter.replaceOp(op, results);
+    rewriter.replaceOpWithNewOp<rt::CustomCallOp>(
+        op, op.getResultTypes(), op.getInputs(),
+        makeOutputs(rewriter, op.getLoc(), op.getResultTypes()),
+        op.getTargetAttr(), op.getConfigAttr());
     return success();
   }
 };

@@ -5,7 +5,6 @@
 // scatter.
 
 #include "Combiner.h"
-#include "Descriptor.h"
 #include "Families.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -26,28 +25,30 @@ static SmallVector<int64_t> rowMajorStrides(ArrayRef<int64_t> shape) {
   return strides;
 }
 
-/// The part of both descriptors that says where windows lie, see ABI.h.
-static void addWindows(Descriptor &desc, const IndexedWindows &w) {
+static rt::WindowsAttr describeWindows(MLIRContext *context,
+                                       const IndexedWindows &w) {
   SmallVector<int64_t> operand = rowMajorStrides(w.operandShape);
   SmallVector<int64_t> indices = rowMajorStrides(w.indicesShape);
   SmallVector<int64_t> windows = rowMajorStrides(w.windowsShape);
   // Where each element is an index, an index has one element.
   indices.push_back(0);
   SmallVector<int64_t> offsetDims = w.offsetDimOfOperandDim();
-  desc.add(w.operandShape.size());
+  SmallVector<rt::WindowDim> dims;
   for (auto [dim, size] : llvm::enumerate(w.operandShape)) {
     int64_t component = w.componentOf(dim);
-    desc.add(size).add(w.windowSizes[dim]);
-    desc.add(offsetDims[dim] < 0 ? 0 : windows[offsetDims[dim]]);
-    desc.add(component < 0 ? -1 : component * indices[w.indexVectorDim]);
+    dims.push_back(
+        {size, w.windowSizes[dim],
+         offsetDims[dim] < 0 ? 0 : windows[offsetDims[dim]],
+         component < 0 ? -1 : component * indices[w.indexVectorDim]});
   }
-  desc.add(w.windowsBatchDims().size());
+  SmallVector<rt::WindowLoop> loops;
   for (auto [at, from] :
        llvm::zip_equal(w.windowsBatchDims(), w.indicesBatchDims())) {
     int64_t dim = w.operandDimOfBatching(from);
-    desc.add(w.windowsShape[at]).add(indices[from]);
-    desc.add(dim < 0 ? 0 : operand[dim]).add(windows[at]);
+    loops.push_back({w.windowsShape[at], indices[from],
+                     dim < 0 ? 0 : operand[dim], windows[at]});
   }
+  return rt::WindowsAttr::get(context, dims, loops);
 }
 
 /// The starts of one window in the dimensions of w.startIndexMap, as the
@@ -93,24 +94,25 @@ static IndexedWindows describeSlice(Value operand, ArrayRef<int64_t> sizes) {
   return w;
 }
 
+static Value makeGather(OpBuilder &builder, Location loc, Type type,
+                        const IndexedWindows &w, Value operand, Value indices) {
+  return rt::GatherOp::create(builder, loc, type, operand, indices,
+                              makeOutput(builder, loc, type),
+                              describeWindows(builder.getContext(), w))
+      .getResult(0);
+}
+
 static Value makeScatter(OpBuilder &builder, Location loc,
                          std::optional<ReduceKind> kind, bool clamps,
                          const IndexedWindows &w, Value operand, Value indices,
                          Value updates) {
-  Descriptor desc;
-  desc.addType(operand.getType());
-  if (kind)
-    desc.addKind(*kind);
-  else
-    desc.add(-1);
-  desc.add(clamps).addType(indices.getType());
-  addWindows(desc, w);
-  auto call =
-      rt::CallOp::create(builder, loc, operand.getType(), "scatter", desc.get(),
-                         ValueRange{indices, updates}, operand,
-                         /*in_place=*/true, /*function=*/nullptr,
-                         /*collective=*/nullptr);
-  return call.getResult(0);
+  MLIRContext *context = builder.getContext();
+  return rt::ScatterOp::create(builder, loc, operand.getType(), indices,
+                               updates, operand, describeWindows(context, w),
+                               kind ? ReduceKindAttr::get(context, *kind)
+                                    : ReduceKindAttr(),
+                               clamps ? UnitAttr::get(context) : UnitAttr())
+      .getResult(0);
 }
 
 namespace {
@@ -120,13 +122,10 @@ struct LowerGather : OpRewritePattern<GatherOp> {
 
   LogicalResult matchAndRewrite(GatherOp op,
                                 PatternRewriter &rewriter) const override {
-    Descriptor desc;
-    desc.addType(op.getInput().getType()).addType(op.getIndices().getType());
-    addWindows(desc, IndexedWindows::of(op));
     Value indices = readableIndices(rewriter, op.getLoc(), op.getIndices());
-    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "gather",
-                                           desc.get(), {op.getInput(), indices},
-                                           op.getResult().getType()));
+    rewriter.replaceOp(
+        op, makeGather(rewriter, op.getLoc(), op.getResult().getType(),
+                       IndexedWindows::of(op), op.getInput(), indices));
     return success();
   }
 };
@@ -142,12 +141,9 @@ struct LowerDynamicSlice : OpRewritePattern<DynamicSliceOp> {
       return success();
     }
     Value indices = makeIndices(rewriter, op.getLoc(), op.getStarts(), w);
-    Descriptor desc;
-    desc.addType(op.getInput().getType()).addType(indices.getType());
-    addWindows(desc, w);
-    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "gather",
-                                           desc.get(), {op.getInput(), indices},
-                                           op.getResult().getType()));
+    rewriter.replaceOp(op, makeGather(rewriter, op.getLoc(),
+                                      op.getResult().getType(), w,
+                                      op.getInput(), indices));
     return success();
   }
 };

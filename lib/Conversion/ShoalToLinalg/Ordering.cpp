@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Descriptor.h"
 #include "Families.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 
 using namespace mlir;
@@ -15,12 +15,10 @@ struct LowerTopK : OpRewritePattern<TopKOp> {
 
   LogicalResult matchAndRewrite(TopKOp op,
                                 PatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    Descriptor desc;
-    desc.addType(type).add(type.getRank()).addShape(type).add(op.getK());
-    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "top_k",
-                                           desc.get(), op.getInput(),
-                                           op->getResultTypes()));
+    SmallVector<Value> outputs =
+        makeOutputs(rewriter, op.getLoc(), op->getResultTypes());
+    rewriter.replaceOpWithNewOp<rt::TopKOp>(
+        op, op->getResultTypes(), op.getInput(), outputs[0], outputs[1]);
     return success();
   }
 };
@@ -30,16 +28,10 @@ struct LowerSort : OpRewritePattern<SortOp> {
 
   LogicalResult matchAndRewrite(SortOp op,
                                 PatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getInputs()[0].getType());
-    Descriptor desc;
-    desc.add(op.getInputs().size()).add(op.getNumKeys());
-    desc.add(op.getDescending()).add(op.getDim());
-    desc.add(type.getRank()).addShape(type);
-    for (Value input : op.getInputs())
-      desc.addType(input.getType());
-    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "sort",
-                                           desc.get(), op.getInputs(),
-                                           op->getResultTypes()));
+    rewriter.replaceOpWithNewOp<rt::SortOp>(
+        op, op->getResultTypes(), op.getInputs(),
+        makeOutputs(rewriter, op.getLoc(), op->getResultTypes()),
+        op.getNumKeys(), op.getDim(), op.getDescending());
     return success();
   }
 };

@@ -7,8 +7,6 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
 #include "shoal/CostModel/ProgramCost.h"
-#include "shoal/Dialect/Rt/IR/Rt.h"
-#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -16,8 +14,6 @@ using namespace shoal;
 ProgramNumbering::ProgramNumbering(ModuleOp module) {
   for (const CollectiveCost &collective : listCollectives(module))
     collectives.insert({collective.op, collectives.size()});
-  for (auto mesh : module.getOps<MeshOp>())
-    meshes.insert({mesh.getSymNameAttr(), meshes.size()});
 }
 
 Value shoal::makeEmpty(OpBuilder &builder, Location loc,
@@ -72,19 +68,13 @@ Value shoal::makeMoved(OpBuilder &builder, Location loc, RankedTensorType type,
                       [](OpBuilder &, ValueRange args) { return args[0]; });
 }
 
-SmallVector<Value> shoal::makeRuntimeCall(OpBuilder &builder, Location loc,
-                                          StringRef callee,
-                                          ArrayRef<int64_t> desc,
-                                          ValueRange inputs,
-                                          TypeRange outputs) {
-  SmallVector<Value> inits;
-  for (Type type : outputs) {
-    auto tensor = cast<RankedTensorType>(type);
-    inits.push_back(
-        makeEmpty(builder, loc, tensor.getShape(), tensor.getElementType()));
-  }
-  return rt::CallOp::create(builder, loc, outputs, callee, desc, inputs, inits,
-                            /*in_place=*/false, /*function=*/nullptr,
-                            /*collective=*/nullptr)
-      .getResults();
+Value shoal::makeOutput(OpBuilder &builder, Location loc, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return makeEmpty(builder, loc, tensor.getShape(), tensor.getElementType());
+}
+
+SmallVector<Value> shoal::makeOutputs(OpBuilder &builder, Location loc,
+                                      TypeRange types) {
+  return llvm::map_to_vector(
+      types, [&](Type type) { return makeOutput(builder, loc, type); });
 }

@@ -13,13 +13,11 @@
 
 namespace shoal {
 
-/// The numbers by which descriptors name collectives and meshes: places in the
-/// metadata's lists.
+/// The numbers of collectives: their places in the metadata's list.
 struct ProgramNumbering {
   explicit ProgramNumbering(mlir::ModuleOp module);
 
   llvm::DenseMap<mlir::Operation *, int64_t> collectives;
-  llvm::DenseMap<mlir::StringAttr, int64_t> meshes;
 };
 
 /// What an einsum becomes that is not there, as part of another op.
@@ -54,11 +52,12 @@ mlir::Value makeMoved(mlir::OpBuilder &builder, mlir::Location loc,
                       mlir::RankedTensorType type, mlir::Value input,
                       mlir::AffineMap map);
 
-/// A call of the runtime with fresh outputs of the given types.
-llvm::SmallVector<mlir::Value>
-makeRuntimeCall(mlir::OpBuilder &builder, mlir::Location loc,
-                llvm::StringRef callee, llvm::ArrayRef<int64_t> desc,
-                mlir::ValueRange inputs, mlir::TypeRange outputs);
+/// What a call writes: tensors of unspecified contents.
+mlir::Value makeOutput(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Type type);
+llvm::SmallVector<mlir::Value> makeOutputs(mlir::OpBuilder &builder,
+                                           mlir::Location loc,
+                                           mlir::TypeRange types);
 
 } // namespace shoal
 

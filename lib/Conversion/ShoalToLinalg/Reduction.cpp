@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Combiner.h"
-#include "Descriptor.h"
 #include "Families.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/IRMapping.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 
 using namespace mlir;
@@ -112,13 +112,11 @@ struct LowerCumulative : OpRewritePattern<CumulativeOp> {
 
   LogicalResult matchAndRewrite(CumulativeOp op,
                                 PatternRewriter &rewriter) const override {
-    auto type = cast<RankedTensorType>(op.getInput().getType());
-    Descriptor desc;
-    desc.addType(type).addKind(op.getKind()).add(type.getRank());
-    desc.addShape(type).add(op.getDim());
-    desc.add(op.getExclusive()).add(op.getReverse());
-    rewriter.replaceOp(op, makeRuntimeCall(rewriter, op.getLoc(), "cumulative",
-                                           desc.get(), op.getInput(), type));
+    Type type = op.getResult().getType();
+    rewriter.replaceOpWithNewOp<rt::CumulativeOp>(
+        op, TypeRange(type), op.getInput(),
+        makeOutput(rewriter, op.getLoc(), type), op.getKind(), op.getDim(),
+        op.getExclusive(), op.getReverse());
     return success();
   }
 };

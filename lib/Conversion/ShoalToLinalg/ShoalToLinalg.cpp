@@ -90,8 +90,8 @@ static void noteDonors(ModuleOp module) {
   }
 }
 
-/// What describes the program's arguments and devices has been read by now, and
-/// would mean nothing on buffers; but for what may be done with these.
+/// What describes the program's arguments has been read by now, and would mean
+/// nothing on buffers; but for what may be done with these.
 static void dropDescription(ModuleOp module) {
   auto isOurs = [](NamedAttribute attr) {
     return attr.getName().strref().starts_with("shoal.") &&
@@ -109,8 +109,6 @@ static void dropDescription(ModuleOp module) {
     for (unsigned i = 0; i < func.getNumResults(); ++i)
       func.setResultAttrs(i, keep(func.getResultAttrDict(i)));
   }
-  for (MeshOp mesh : llvm::make_early_inc_range(module.getOps<MeshOp>()))
-    mesh.erase();
 }
 
 namespace {

@@ -3,12 +3,12 @@
 
 // The pass --shoal-lower-runtime-calls.
 
-#include "../ShoalToLinalg/Descriptor.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/ToLLVM/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 
 using namespace mlir;
 
@@ -29,52 +29,11 @@ static Value getPointer(OpBuilder &builder, Location loc, Value buffer) {
       builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), integer);
 }
 
-/// The runtime's einsum takes one or two operands, a scaled one scales and a
-/// bias, its sort and a launch any
-/// number, and so does what calls a function of the user's.
-static LLVM::LLVMFunctionType getCalleeType(rt::CallOp call) {
-  MLIRContext *context = call.getContext();
-  Type pointer = LLVM::LLVMPointerType::get(context);
-  Type none = LLVM::LLVMVoidType::get(context);
-  if (call.getCallee() == "einsum" || call.getFunction())
-    return LLVM::LLVMFunctionType::get(none, {pointer, pointer},
-                                       /*isVarArg=*/true);
-  if (call.getCallee() == "einsum_scaled")
-    return LLVM::LLVMFunctionType::get(none, {pointer, pointer, pointer},
-                                       /*isVarArg=*/true);
-  if (call.getCallee() == "sort" || call.getCallee() == "launch")
-    return LLVM::LLVMFunctionType::get(none, {pointer}, /*isVarArg=*/true);
-  SmallVector<Type> arguments(call->getNumOperands() + 1, pointer);
-  return LLVM::LLVMFunctionType::get(none, arguments);
-}
-
-static LLVM::LLVMFuncOp declareCallee(ModuleOp module, const Twine &callee,
-                                      LLVM::LLVMFunctionType type) {
-  std::string name = ("shoal_rt_" + callee).str();
-  if (auto declared = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
-    return declared;
-  OpBuilder builder(module.getBodyRegion());
-  return LLVM::LLVMFuncOp::create(builder, module.getLoc(), name, type);
-}
-
-/// The address of a constant array.
-static Value makeDescriptor(OpBuilder &builder, Operation *op,
-                            ArrayRef<int64_t> desc, unsigned number) {
-  auto module = op->getParentOfType<ModuleOp>();
-  OpBuilder atModule(module.getBodyRegion());
-  auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), desc.size());
-  auto global = LLVM::GlobalOp::create(
-      atModule, op->getLoc(), type, /*isConstant=*/true,
-      LLVM::Linkage::Internal, llvm::formatv("shoal_desc_{0}", number).str(),
-      builder.getI64TensorAttr(desc));
-  return LLVM::AddressOfOp::create(builder, op->getLoc(), global);
-}
-
 /// The user's function, which is linked in: int32_t (const shoal_custom_call
 /// *).
 static FailureOr<LLVM::LLVMFuncOp> declareFunction(ModuleOp module,
-                                                   rt::CallOp call) {
-  StringRef name = *call.getFunction();
+                                                   rt::CustomCallOp call) {
+  StringRef name = call.getTarget();
   OpBuilder builder(module.getBodyRegion());
   auto type = LLVM::LLVMFunctionType::get(
       builder.getI32Type(), {LLVM::LLVMPointerType::get(call.getContext())});
@@ -88,83 +47,99 @@ static FailureOr<LLVM::LLVMFuncOp> declareFunction(ModuleOp module,
                           << "\": the program has something else of this name";
 }
 
-static LogicalResult lowerCall(rt::CallOp call, unsigned number) {
-  if (call->getNumResults() != 0)
-    return call.emitOpError(
-        "expected memrefs: bufferize before lowering calls");
-  auto module = call->getParentOfType<ModuleOp>();
-  OpBuilder builder(call);
-  SmallVector<Value> arguments;
-  arguments.push_back(makeDescriptor(builder, call, call.getDesc(), number));
-  if (call.getFunction()) {
-    FailureOr<LLVM::LLVMFuncOp> function = declareFunction(module, call);
-    if (failed(function))
-      return failure();
-    arguments.push_back(
-        LLVM::AddressOfOp::create(builder, call.getLoc(), *function));
-  }
-  for (Value buffer : call->getOperands())
-    arguments.push_back(getPointer(builder, call.getLoc(), buffer));
-  LLVM::CallOp::create(
-      builder, call.getLoc(),
-      declareCallee(module, call.getCallee(), getCalleeType(call)), arguments);
-  call->erase();
-  return success();
-}
-
-static void lower(rt::WaitOp wait, unsigned number) {
-  OpBuilder builder(wait);
-  Type pointer = LLVM::LLVMPointerType::get(wait.getContext());
-  auto type = LLVM::LLVMFunctionType::get(
-      LLVM::LLVMVoidType::get(wait.getContext()), pointer);
-  auto id = static_cast<int64_t>(wait.getCollective());
-  LLVM::CallOp::create(
-      builder, wait.getLoc(),
-      declareCallee(wait->getParentOfType<ModuleOp>(), "wait", type),
-      makeDescriptor(builder, wait, id, number));
-  wait.erase();
-}
-
-static void lower(rt::ReadScalarOp read, unsigned number) {
-  OpBuilder builder(read);
-  Location loc = read.getLoc();
-  Type pointer = LLVM::LLVMPointerType::get(read.getContext());
-  auto type =
-      LLVM::LLVMFunctionType::get(builder.getI64Type(), {pointer, pointer});
-  Value desc = makeDescriptor(
-      builder, read, Descriptor().addType(read.getResult().getType()).get(),
-      number);
-  Value value =
-      LLVM::CallOp::create(
-          builder, loc,
-          declareCallee(read->getParentOfType<ModuleOp>(), "read_scalar", type),
-          ValueRange{desc, getPointer(builder, loc, read.getBuffer())})
-          .getResult();
-  if (value.getType() != read.getResult().getType())
-    value = arith::TruncIOp::create(builder, loc, read.getResult().getType(),
-                                    value);
-  read.replaceAllUsesWith(value);
-  read.erase();
-}
-
 namespace {
+
+/// Makes calls of functions, each descriptor a constant of its own.
+class CallLowering {
+public:
+  explicit CallLowering(ModuleOp module)
+      : module(module), meshes(module),
+        pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
+
+  LogicalResult lower(rt::RuntimeCallOpInterface call) {
+    if (llvm::any_of(call->getResultTypes(), llvm::IsaPred<TensorType>))
+      return call->emitOpError(
+          "expected memrefs: bufferize before lowering calls");
+    OpBuilder builder(call);
+    Location loc = call.getLoc();
+    SmallVector<Value> arguments = {makeDescriptor(builder, call)};
+    unsigned named = call.getNumNamedArguments() + 1;
+    if (auto custom = dyn_cast<rt::CustomCallOp>(call.getOperation())) {
+      FailureOr<LLVM::LLVMFuncOp> function = declareFunction(module, custom);
+      if (failed(function))
+        return failure();
+      arguments.push_back(LLVM::AddressOfOp::create(builder, loc, *function));
+      ++named;
+    }
+    for (Value buffer : call->getOperands())
+      arguments.push_back(getPointer(builder, loc, buffer));
+    LLVM::LLVMFuncOp callee = declareCallee(call, arguments.size(), named);
+    auto lowered = LLVM::CallOp::create(builder, loc, callee, arguments);
+    if (call->getNumResults() == 1)
+      replaceScalar(builder, call->getResult(0), lowered.getResult());
+    call->erase();
+    return success();
+  }
+
+private:
+  /// The address of a constant array.
+  Value makeDescriptor(OpBuilder &builder, rt::RuntimeCallOpInterface call) {
+    std::vector<int64_t> desc = call.getDescriptor(meshes);
+    OpBuilder atModule(module.getBodyRegion());
+    auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), desc.size());
+    auto global = LLVM::GlobalOp::create(
+        atModule, call.getLoc(), type, /*isConstant=*/true,
+        LLVM::Linkage::Internal,
+        llvm::formatv("shoal_desc_{0}", numDescriptors++).str(),
+        builder.getI64TensorAttr(desc));
+    return LLVM::AddressOfOp::create(builder, call.getLoc(), global);
+  }
+
+  /// The function, with its named arguments. A scalar comes back as i64.
+  LLVM::LLVMFuncOp declareCallee(rt::RuntimeCallOpInterface call,
+                                 size_t numArguments, unsigned named) {
+    std::string name = ("shoal_rt_" + call.getSymbol()).str();
+    if (auto declared = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
+      return declared;
+    MLIRContext *context = module.getContext();
+    Type result = LLVM::LLVMVoidType::get(context);
+    if (call->getNumResults() == 1)
+      result = IntegerType::get(context, 64);
+    SmallVector<Type> arguments(named, pointer);
+    OpBuilder builder(module.getBodyRegion());
+    return LLVM::LLVMFuncOp::create(
+        builder, module.getLoc(), name,
+        LLVM::LLVMFunctionType::get(result, arguments,
+                                    /*isVarArg=*/named < numArguments));
+  }
+
+  static void replaceScalar(OpBuilder &builder, Value scalar, Value lowered) {
+    if (lowered.getType() != scalar.getType())
+      lowered = arith::TruncIOp::create(builder, lowered.getLoc(),
+                                        scalar.getType(), lowered);
+    scalar.replaceAllUsesWith(lowered);
+  }
+
+  ModuleOp module;
+  rt::ProgramMeshes meshes;
+  Type pointer;
+  unsigned numDescriptors = 0;
+};
 
 struct LowerRuntimeCalls
     : shoal::impl::LowerRuntimeCallsBase<LowerRuntimeCalls> {
   void runOnOperation() override {
-    SmallVector<Operation *> ops;
-    getOperation().walk([&](Operation *op) {
-      if (isa<rt::RtDialect>(op->getDialect()))
-        ops.push_back(op);
-    });
-    for (auto [number, op] : llvm::enumerate(ops)) {
-      if (auto wait = dyn_cast<rt::WaitOp>(op))
-        lower(wait, number);
-      else if (auto read = dyn_cast<rt::ReadScalarOp>(op))
-        lower(read, number);
-      else if (failed(lowerCall(cast<rt::CallOp>(op), number)))
+    SmallVector<rt::RuntimeCallOpInterface> calls;
+    getOperation().walk(
+        [&](rt::RuntimeCallOpInterface call) { calls.push_back(call); });
+    CallLowering lowering(getOperation());
+    for (rt::RuntimeCallOpInterface call : calls)
+      if (failed(lowering.lower(call)))
         return signalPassFailure();
-    }
+    // Descriptors have their numbers by now.
+    for (MeshOp mesh :
+         llvm::make_early_inc_range(getOperation().getOps<MeshOp>()))
+      mesh.erase();
   }
 };
 

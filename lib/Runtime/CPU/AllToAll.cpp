@@ -39,14 +39,12 @@ static void unpack(const AllToAllPlan &plan, ElementType type, int64_t p,
 
 extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
                                     void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  AllToAllPlan plan(reader);
+  const auto &call = lookUp<AllToAllCall>(desc);
+  ElementType type = call.type;
+  AllToAllPlan plan(call);
   int64_t p = shardCount(plan.axes);
   int64_t bytes = bytesOf(type, plan.piece);
-  Timed timed(Activity::AllToAll, id,
+  Timed timed(Activity::AllToAll, call.id,
               shoal::support::allToAllSize(plan.in, plan.cuts, p) *
                   bytesOf(type, {}));
   if (bytes == 0)
@@ -64,7 +62,7 @@ extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
   void *receive = direct ? out : Staging::get().at(Staging::Receive, p * bytes);
   BlockType piece(bytes);
   check(MPI_Alltoall(send, 1, piece, receive, 1, piece,
-                     Device::get().group(mesh, plan.axes)),
+                     Device::get().group(call.mesh, plan.axes)),
         "MPI_Alltoall");
   if (!direct)
     unpack(plan, type, p, static_cast<const char *>(receive), out);

@@ -3,7 +3,7 @@
 //
 // The collectives that keep shapes.
 
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
 #include "../Common/Recorder.h"
 #include "Reductions.h"
 #include "Transfer.h"
@@ -14,17 +14,16 @@
 using namespace shoal::rt;
 
 extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
-  Descriptor reader(desc);
-  int64_t mesh = reader.number();
-  *out = static_cast<int32_t>(Device::get().indexOver(mesh, reader.axes()));
+  const auto &call = lookUp<AxisIndexCall>(desc);
+  *out = static_cast<int32_t>(Device::get().indexOver(call.mesh, call.axes));
 }
 
 extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
                                     void *out) {
-  AllReduceSpec spec(desc);
-  int64_t count = spec.count;
-  int64_t p = shardCount(spec.axes), bytes = bytesOf(spec.type, {&count, 1});
-  Timed timed(Activity::AllReduce, spec.id,
+  const auto &call = lookUp<AllReduceCall>(desc);
+  int64_t count = call.count;
+  int64_t p = shardCount(call.axes), bytes = bytesOf(call.type, {&count, 1});
+  Timed timed(Activity::AllReduce, call.id,
               shoal::support::allReduceSize(bytes, p));
   if (bytes == 0)
     return;
@@ -32,8 +31,8 @@ extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
     std::memcpy(out, in, bytes);
     return;
   }
-  Reduction reduction = reductionFor(spec.type, spec.kind);
-  MPI_Comm group = Device::get().group(spec.mesh, spec.axes);
+  Reduction reduction = reductionFor(call.type, call.kind);
+  MPI_Comm group = Device::get().group(call.mesh, call.axes);
   constexpr int64_t chunk = int64_t(1) << 30;
   int64_t width = bytes / count;
   for (int64_t done = 0; done < count; done += chunk)
@@ -46,13 +45,13 @@ extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
 
 extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                             void *out) {
-  PermuteSpec spec(desc);
-  int64_t bytes = bytesOf(spec.type, {&spec.count, 1});
+  const auto &call = lookUp<CollectivePermuteCall>(desc);
+  int64_t bytes = bytesOf(call.type, {&call.count, 1});
   const Device &device = Device::get();
-  int to = static_cast<int>(spec.to(device));
-  int from = static_cast<int>(spec.from(device));
+  int to = static_cast<int>(device.receiverOf(call));
+  int from = static_cast<int>(device.senderTo(call));
   int me = static_cast<int>(device.rank());
-  Timed timed(Activity::CollectivePermute, spec.id, to == me ? 0 : bytes);
+  Timed timed(Activity::CollectivePermute, call.id, to == me ? 0 : bytes);
   if (bytes == 0)
     return;
   if (to == me) { // then nothing else comes either

@@ -1,7 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
+#include "../Common/Lines.h"
+#include "../Common/Numeric.h"
 
 #include <algorithm>
 
@@ -56,10 +58,11 @@ static void scanAll(const Scan &scan, const T *in, T *out) {
 
 extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,
                                     void *out) {
-  CumulativeSpec spec(desc);
-  Scan scan{spec.lines.outer, spec.lines.count, spec.lines.inner,
-            spec.exclusive, spec.reverse};
-  dispatchKind(spec.type, spec.kind, [&]<typename T, Kind k>() {
+  const auto &call = lookUp<CumulativeCall>(desc);
+  Lines lines(call.shape, call.axis);
+  Scan scan{lines.outer, lines.count, lines.inner, call.exclusive,
+            call.reverse};
+  dispatchKind(call.type, call.kind, [&]<typename T, Kind k>() {
     scanAll<T, k>(scan, static_cast<const T *>(in), static_cast<T *>(out));
   });
 }

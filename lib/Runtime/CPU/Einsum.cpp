@@ -45,14 +45,17 @@ struct HostEinsum {
 
 } // namespace shoal::rt
 
-extern "C" void shoal_rt_einsum(const int64_t *desc, const void *in0,
-                                const void *in1OrOut, void *out) {
+extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   using namespace shoal::rt;
   Timed timed(Activity::Einsum);
   const PreparedEinsum &prepared = lookUpEinsum(desc, hostModel);
+  if (prepared.hasEpilogue())
+    fatal("einsum: bias, scales and activations are for CUDA");
+  va_list arguments;
+  va_start(arguments, desc);
+  EinsumBuffers buffers = takeBuffers(prepared.call, arguments);
+  va_end(arguments);
   HostEinsum host;
-  if (prepared.spec.operands.size() == 1)
-    runEinsum(prepared, in0, nullptr, const_cast<void *>(in1OrOut), host);
-  else
-    runEinsum(prepared, in0, in1OrOut, out, host);
+  runEinsum(prepared, buffers.operands[0], buffers.operands[1], buffers.out,
+            host);
 }

@@ -15,7 +15,7 @@ namespace {
 /// One step's messages.
 class Run {
 public:
-  Run(const ExchangeCall &call, const char *in, char *out)
+  Run(const PlannedExchange &call, const char *in, char *out)
       : call(call), width(bytesOf(call.type, {})), zero(call.inShape.size(), 0),
         in(in), out(out) {}
 
@@ -67,7 +67,7 @@ private:
     check(start(block, &requests.emplace_back()), "exchange");
   }
 
-  const ExchangeCall &call;
+  const PlannedExchange &call;
   int64_t width;
   std::vector<int64_t> zero;
   const char *in;
@@ -77,23 +77,12 @@ private:
 };
 
 /// `elements` is what counts as traffic.
-void exchange(Activity activity, const ExchangeCall &call, int64_t elements,
-              const void *in, void *out) {
-  Timed timed(activity, call.id, elements * bytesOf(call.type, {}));
-  Run(call, static_cast<const char *>(in), static_cast<char *>(out)).run();
-}
-
 } // namespace
 
 extern "C" void shoal_rt_exchange(const int64_t *desc, const void *in,
                                   void *out) {
-  const ExchangeCall &call = findExchange(desc, Device::get());
-  exchange(Activity::Exchange, call, std::max(call.sent, call.received), in,
-           out);
-}
-
-extern "C" void shoal_rt_halo_exchange(const int64_t *desc, const void *in,
-                                       void *out) {
-  const ExchangeCall &call = findExchange(desc, Device::get());
-  exchange(Activity::HaloExchange, call, call.received, in, out);
+  const PlannedExchange &call = findExchange(desc, Device::get());
+  Timed timed(call.isHalo ? Activity::HaloExchange : Activity::Exchange,
+              call.id, call.traffic() * bytesOf(call.type, {}));
+  Run(call, static_cast<const char *>(in), static_cast<char *>(out)).run();
 }

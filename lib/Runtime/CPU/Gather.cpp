@@ -69,15 +69,13 @@ static void gatherRows(const Blocks &blocks, ElementType type, MPI_Comm group,
 
 extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
                                     void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  Blocks blocks(reader, /*blockFirst=*/true);
+  const auto &call = lookUp<AllGatherCall>(desc);
+  ElementType type = call.type;
+  Blocks blocks(call.blocks);
   int64_t p = blocks.numBlocks();
   int64_t bytes = bytesOf(type, blocks.block);
   int64_t wholeBytes = bytesOf(type, blocks.whole);
-  Timed timed(Activity::AllGather, id,
+  Timed timed(Activity::AllGather, call.id,
               shoal::support::allGatherSize(blocks.whole, blocks.block,
                                             blocks.shards()) *
                   bytesOf(type, {}));
@@ -85,12 +83,12 @@ extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
     return;
   if (p == 1)
     return toWhole(blocks, type, 0, in, out);
-  MPI_Comm group = Device::get().group(mesh, blocks.axes);
+  MPI_Comm group = Device::get().group(call.mesh, blocks.axes);
   BlockType block(bytes);
   bool even = blocks.even();
   // MPI counts in int.
   if (!even && wholeBytes / bytesOf(type, {}) <= INT32_MAX) {
-    int64_t index = Device::get().indexOver(mesh, blocks.axes);
+    int64_t index = Device::get().indexOver(call.mesh, blocks.axes);
     return gatherRows(blocks, type, group, index, in, out);
   }
   bool direct = blocks.inOrder() && even;
@@ -104,26 +102,20 @@ extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
 
 extern "C" void shoal_rt_all_slice(const int64_t *desc, const void *in,
                                    void *out) {
-  Descriptor reader(desc);
-  reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  Blocks blocks(reader, /*blockFirst=*/false);
-  int64_t index = Device::get().indexOver(mesh, blocks.axes);
-  toBlock(blocks, type, index, in, out);
+  const auto &call = lookUp<AllSliceCall>(desc);
+  Blocks blocks(call.blocks);
+  int64_t index = Device::get().indexOver(call.mesh, blocks.axes);
+  toBlock(blocks, call.type, index, in, out);
 }
 
 extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
                                         void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  Kind kind = reader.kind();
-  Blocks blocks(reader, /*blockFirst=*/false);
+  const auto &call = lookUp<ReduceScatterCall>(desc);
+  ElementType type = call.type;
+  Blocks blocks(call.blocks);
   int64_t p = blocks.numBlocks();
   int64_t bytes = bytesOf(type, blocks.block);
-  Timed timed(Activity::ReduceScatter, id,
+  Timed timed(Activity::ReduceScatter, call.id,
               shoal::support::reduceScatterSize(bytes, p));
   if (bytes == 0)
     return;
@@ -132,7 +124,7 @@ extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
   int64_t count = shoal::support::numElements(blocks.block);
   if (count > INT32_MAX)
     fatal("reduce_scatter of more than 2^31 elements per device");
-  MPI_Comm group = Device::get().group(mesh, blocks.axes);
+  MPI_Comm group = Device::get().group(call.mesh, blocks.axes);
   const void *packed = in;
   if (!blocks.inOrder() || !blocks.even()) {
     char *staging =
@@ -141,7 +133,7 @@ extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
       toBlock(blocks, type, member, in, staging + member * bytes);
     packed = staging;
   }
-  Reduction reduction = reductionFor(type, kind);
+  Reduction reduction = reductionFor(type, call.kind);
   check(MPI_Reduce_scatter_block(packed, out, static_cast<int>(count),
                                  reduction.type, reduction.op, group),
         "MPI_Reduce_scatter_block");

@@ -42,12 +42,10 @@ static void gatherBoxes(const IndexedBoxes &boxes, const T *in,
 
 extern "C" void shoal_rt_gather(const int64_t *desc, const void *in,
                                 const void *indices, void *out) {
-  Descriptor reader(desc);
-  ElementType type = reader.type();
-  IndexedBoxes boxes(reader);
-  boxes.setClamps(true);
+  const auto &call = lookUp<GatherCall>(desc);
+  IndexedBoxes boxes(call.windows, call.indexType, /*clamps=*/true);
   // Nothing is computed: the size is all that counts.
-  switch (shoal::support::elementSize(type)) {
+  switch (shoal::support::elementSize(call.type)) {
   case 8:
     return gatherBoxes(boxes, static_cast<const int64_t *>(in), indices,
                        static_cast<int64_t *>(out));
@@ -164,17 +162,15 @@ static void scatterInOrder(const IndexedBoxes &boxes, const void *indices,
 
 extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                                  const void *updates, void *inout) {
-  ScatterSpec scatter(desc);
-  IndexedBoxes &boxes = scatter.boxes;
-  boxes.setClamps(scatter.clamps);
-  if (scatter.kind < 0)
-    return dispatchType(scatter.type, [&]<typename T>() {
+  const auto &call = lookUp<ScatterCall>(desc);
+  IndexedBoxes boxes(call.windows, call.indexType, call.clamps);
+  if (!call.kind)
+    return dispatchType(call.type, [&]<typename T>() {
       scatterInOrder<T>(boxes, indices, updates, inout,
                         [](T, T update) { return update; });
     });
-  dispatchKind(scatter.type, static_cast<Kind>(scatter.kind),
-               [&]<typename T, Kind k>() {
-                 scatterInOrder<T>(boxes, indices, updates, inout,
-                                   [](T a, T b) { return combine<k>(a, b); });
-               });
+  dispatchKind(call.type, *call.kind, [&]<typename T, Kind k>() {
+    scatterInOrder<T>(boxes, indices, updates, inout,
+                      [](T a, T b) { return combine<k>(a, b); });
+  });
 }

@@ -15,7 +15,8 @@ namespace {
 
 class RaggedEinsum : public RaggedPlan {
 public:
-  explicit RaggedEinsum(const int64_t *desc) : RaggedPlan(desc, hostModel) {}
+  explicit RaggedEinsum(const RaggedEinsumCall &call)
+      : RaggedPlan(call, hostModel) {}
 
   void run(const void *in0, const void *in1, const void *begins,
            const void *ends, void *out);
@@ -77,15 +78,6 @@ void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
     runGroup(group, mayWrite, in0, in1, out);
 }
 
-static RaggedEinsum &lookUp(const int64_t *desc) {
-  static std::unordered_map<const int64_t *, RaggedEinsum> cache;
-  auto entry = cache.find(desc);
-  // The address says it all for a program; a test may reuse one.
-  if (entry == cache.end() || !entry->second.isOf(desc))
-    entry = cache.insert_or_assign(desc, RaggedEinsum(desc)).first;
-  return entry->second;
-}
-
 } // namespace shoal::rt
 
 extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
@@ -93,5 +85,7 @@ extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                                        const void *ends, void *out) {
   using namespace shoal::rt;
   Timed timed(Activity::Einsum);
-  lookUp(desc).run(in0, in1, begins, ends, out);
+  static PlanCache<RaggedEinsum> plans;
+  auto plan = [](const RaggedEinsumCall &call) { return RaggedEinsum(call); };
+  plans.get<RaggedEinsumCall>(desc, plan).run(in0, in1, begins, ends, out);
 }

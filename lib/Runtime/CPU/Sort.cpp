@@ -1,7 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
+#include "../Common/Lines.h"
+#include "../Common/Numeric.h"
 
 #include <algorithm>
 #include <cmath>
@@ -123,16 +125,17 @@ static void sortAll(const Sort &sort) {
 }
 
 extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
-  SortSpec spec(desc);
+  const auto &call = lookUp<SortCall>(desc);
+  Lines lines(call.shape, call.axis);
   Sort sort;
-  sort.numKeys = spec.numKeys;
-  sort.descending = spec.descending;
-  sort.outer = spec.lines.outer;
-  sort.count = spec.lines.count;
-  sort.inner = spec.lines.inner;
+  sort.numKeys = call.numKeys;
+  sort.descending = call.descending;
+  sort.outer = lines.outer;
+  sort.count = lines.count;
+  sort.inner = lines.inner;
   va_list arguments;
   va_start(arguments, desc);
-  for (ElementType type : spec.types)
+  for (ElementType type : call.types)
     sort.columns.push_back({type, va_arg(arguments, const char *), nullptr});
   for (Column &column : sort.columns)
     column.out = va_arg(arguments, char *);

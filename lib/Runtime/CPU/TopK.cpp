@@ -1,7 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
+#include "../Common/Lines.h"
+#include "../Common/Numeric.h"
 
 #include <algorithm>
 #include <cmath>
@@ -58,14 +60,15 @@ static void selectBySorting(const T *row, int64_t n, int64_t k, T *values,
 
 extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
                                void *values, int32_t *indices) {
-  TopKSpec spec(desc);
-  int64_t k = spec.k, n = spec.n;
+  const auto &call = lookUp<TopKCall>(desc);
+  Lines rows(call.shape, static_cast<int64_t>(call.shape.size()) - 1);
+  int64_t k = call.k, n = rows.count;
   if (k == 0)
     return;
-  dispatchType(spec.type, [&]<typename T>() {
+  dispatchType(call.type, [&]<typename T>() {
     constexpr int64_t fewEnough = 16;
     auto select = k <= fewEnough ? selectByInsertion<T> : selectBySorting<T>;
-    for (int64_t row = 0; row < spec.rows; ++row)
+    for (int64_t row = 0; row < rows.number(); ++row)
       select(static_cast<const T *>(in) + row * n, n, k,
              static_cast<T *>(values) + row * k, indices + row * k);
   });

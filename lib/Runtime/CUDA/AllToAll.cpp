@@ -39,19 +39,17 @@ static void unpack(Collective &collective, const AllToAllPlan &plan,
 
 extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
                                     void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  AllToAllPlan plan(reader);
+  const auto &call = lookUp<AllToAllCall>(desc);
+  ElementType type = call.type;
+  AllToAllPlan plan(call);
   int64_t p = shardCount(plan.axes);
   int64_t bytes = bytesOf(type, plan.piece);
   const Group *group = p == 1 || bytes == 0
                            ? nullptr
-                           : &Communicators::get().group(mesh, plan.axes);
+                           : &Communicators::get().group(call.mesh, plan.axes);
   int64_t sent =
       shoal::support::allToAllSize(plan.in, plan.cuts, p) * bytesOf(type, {});
-  Collective collective(Activity::AllToAll, id, sent, group);
+  Collective collective(Activity::AllToAll, call.id, sent, group);
   if (bytes == 0)
     return;
   if (!group)
@@ -67,7 +65,7 @@ extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
   }
   bool direct = plan.inOrder(plan.out, &Move::from);
   void *receive = direct ? out : staging.at(DeviceStaging::Receive, p * bytes);
-  collective.swapPieces(Device::get().indexOver(mesh, plan.axes), bytes,
+  collective.swapPieces(Device::get().indexOver(call.mesh, plan.axes), bytes,
                         static_cast<const char *>(send),
                         static_cast<char *>(receive));
   if (!direct)

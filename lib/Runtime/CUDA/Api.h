@@ -9,6 +9,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_API_H
 #define SHOAL_LIB_RUNTIME_CUDA_API_H
 
+#include "shoal/Calls/Codes.h"
 #include "shoal/Support/Result.h"
 
 #include <cublasLt.h>
@@ -86,7 +87,7 @@
 namespace shoal::rt {
 
 /// What the next operation enqueued on a stream does with some bytes.
-enum class Access : int { Read = 1, Write = 2, ReadWrite = 3 };
+using calls::Access;
 
 struct Api {
   // NOLINTBEGIN(readability-identifier-naming,bugprone-macro-parentheses):

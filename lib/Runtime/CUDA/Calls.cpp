@@ -3,7 +3,7 @@
 //
 // launch, copy, read_scalar, wait and axis_index.
 
-#include "../Common/Descriptor.h"
+#include "../Common/Calls.h"
 #include "Collective.h"
 #include "Device.h"
 #include "ProgramKernels.h"
@@ -23,54 +23,52 @@ static T *pinned(size_t count) {
   return static_cast<T *>(memory);
 }
 
-static dim3 readSize(Descriptor &reader) {
-  std::vector<int64_t> n = reader.numbers(3);
+static dim3 sizeOf(const std::array<int64_t, 3> &n) {
   return {static_cast<unsigned>(n[0]), static_cast<unsigned>(n[1]),
           static_cast<unsigned>(n[2])};
 }
 
 extern "C" void shoal_rt_launch(const int64_t *desc, ...) {
-  Descriptor reader(desc);
-  int64_t kernel = reader.number();
-  dim3 grid = readSize(reader), block = readSize(reader);
-  int64_t sharedBytes = reader.number(), numBuffers = reader.number();
+  const auto &call = lookUp<LaunchCall>(desc);
+  dim3 grid = sizeOf(call.grid);
   if (grid.x == 0 || grid.y == 0 || grid.z == 0)
     return;
+  size_t numBuffers = call.buffers.size();
   std::vector<void *> pointers(numBuffers), arguments(numBuffers);
   std::vector<size_t> argumentBytes(numBuffers, sizeof(void *));
   std::vector<Touched> touched;
   va_list buffers;
   va_start(buffers, desc);
-  for (int64_t i = 0; i < numBuffers; ++i) {
+  for (size_t i = 0; i < numBuffers; ++i) {
+    const TouchedBytes &buffer = call.buffers[i];
     pointers[i] = va_arg(buffers, void *);
     arguments[i] = static_cast<void *>(&pointers[i]);
-    int64_t offset = reader.number(), bytes = reader.number();
-    auto access = static_cast<Access>(reader.number());
-    touched.push_back(
-        {static_cast<char *>(pointers[i]) + offset, bytes, access});
+    touched.push_back({static_cast<char *>(pointers[i]) + buffer.offset,
+                       buffer.bytes, buffer.access});
   }
   va_end(buffers);
-  ProgramKernels::get().launch(kernel,
-                               {.grid = grid,
-                                .block = block,
-                                .sharedBytes = static_cast<size_t>(sharedBytes),
-                                .arguments = arguments.data(),
-                                .argumentBytes = argumentBytes,
-                                .touched = touched});
+  ProgramKernels::get().launch(
+      call.kernel, {.grid = grid,
+                    .block = sizeOf(call.block),
+                    .sharedBytes = static_cast<size_t>(call.sharedBytes),
+                    .arguments = arguments.data(),
+                    .argumentBytes = argumentBytes,
+                    .touched = touched});
 }
 
 extern "C" void shoal_rt_copy(const int64_t *desc, const void *in, void *out) {
-  if (desc[0] == 0)
+  int64_t bytes = lookUp<CopyCall>(desc).bytes;
+  if (bytes == 0)
     return;
   setActivity("call", "copy");
-  check(api.cudaMemcpyAsync(out, in, desc[0], cudaMemcpyDeviceToDevice,
+  check(api.cudaMemcpyAsync(out, in, bytes, cudaMemcpyDeviceToDevice,
                             Device::get().compute()),
         "cudaMemcpyAsync");
 }
 
 extern "C" int64_t shoal_rt_read_scalar(const int64_t *desc, const void *in) {
   static auto *value = pinned<int64_t>(1);
-  auto type = static_cast<ElementType>(desc[0]);
+  ElementType type = lookUp<ReadScalarCall>(desc).type;
   cudaStream_t stream = Device::get().compute();
   setActivity("call", "read_scalar");
   check(api.cudaMemcpyAsync(value, in, shoal::support::elementSize(type),
@@ -85,14 +83,13 @@ extern "C" int64_t shoal_rt_read_scalar(const int64_t *desc, const void *in) {
 }
 
 extern "C" void shoal_rt_wait(const int64_t *desc) {
-  waitForCollective(desc[0]);
+  waitForCollective(lookUp<WaitCall>(desc).id);
 }
 
 extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
-  Descriptor reader(desc);
-  int64_t mesh = reader.number();
+  const auto &call = lookUp<AxisIndexCall>(desc);
   const Device &device = Device::get();
-  int64_t index = device.indexOver(mesh, reader.axes());
+  int64_t index = device.indexOver(call.mesh, call.axes);
   fill(sizeof *out, static_cast<uint64_t>(index), /*count=*/1, out,
        device.compute());
 }

@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
+#include "../Common/Lines.h"
 #include "Combine.h"
 #include "Device.h"
 #include "KernelLibrary.h"
@@ -29,15 +30,16 @@ static bool takesRows(const ScanParameters &p) {
 
 extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,
                                     void *out) {
-  CumulativeSpec spec(desc);
-  ElementType type = spec.type;
-  Kind kind = spec.kind;
+  const auto &call = lookUp<CumulativeCall>(desc);
+  Lines lines(call.shape, call.axis);
+  ElementType type = call.type;
+  Kind kind = call.kind;
   ScanParameters p{};
-  p.count = spec.lines.count;
-  p.inner = spec.lines.inner;
-  p.lines = spec.lines.number();
-  p.exclusive = spec.exclusive;
-  p.reverse = spec.reverse;
+  p.count = lines.count;
+  p.inner = lines.inner;
+  p.lines = lines.number();
+  p.exclusive = call.exclusive;
+  p.reverse = call.reverse;
   p.type = static_cast<int32_t>(type);
   p.kind = static_cast<int32_t>(kindOn(type, kind));
   p.in = in;

@@ -34,7 +34,7 @@ static void copyAndWait(void *target, const void *source, int64_t bytes,
 extern "C" void shoal_rt_custom_call(const int64_t *desc,
                                      shoal_custom_function function, ...) {
   CustomCallSpec spec(desc);
-  setActivity("custom_call", spec.target.c_str());
+  setActivity("custom_call", spec.described.target.c_str());
   std::vector<void *> onDevice;
   std::vector<Buffer> onHost;
   va_list arguments;
@@ -43,12 +43,12 @@ extern "C" void shoal_rt_custom_call(const int64_t *desc,
     onDevice.push_back(va_arg(arguments, void *));
     onHost.push_back(allocate(bytesOf(tensor)));
     if (!onHost.back())
-      fatal("custom_call \"" + spec.target + "\": no memory for " +
+      fatal("custom_call \"" + spec.described.target + "\": no memory for " +
             formatBytes(static_cast<double>(bytesOf(tensor))));
     tensor.data = onHost.back().get();
   }
   va_end(arguments);
-  auto numOperands = static_cast<size_t>(spec.numOperands);
+  auto numOperands = static_cast<size_t>(spec.numOperands());
   for (size_t i = 0; i < numOperands; ++i)
     copyAndWait(spec.tensors[i].data, onDevice[i], bytesOf(spec.tensors[i]),
                 cudaMemcpyDeviceToHost);

@@ -14,12 +14,10 @@ namespace {
 
 /// A call and what it does behind the sums.
 struct Product {
-  EpilogueSpec spec;
-  Epilogue epilogue;
-  bool hasEpilogue;
   PreparedEinsum einsum;
+  Epilogue epilogue;
 
-  explicit Product(const ProductInfo &info);
+  explicit Product(const EinsumCall &call);
   /// Appends "two scales"; "bias" and "relu".
   void addScales(std::vector<std::string> &words) const;
   void addEpilogue(std::vector<std::string> &words) const;
@@ -27,26 +25,15 @@ struct Product {
 
 } // namespace
 
-static EpilogueSpec readSpec(const ProductInfo &info) {
-  const int64_t *desc = info.desc.data();
-  if (info.call == "einsum_bias")
-    return readBiasSpec(desc);
-  if (info.call == "einsum_scaled")
-    return readScaledSpec(desc);
-  if (info.call == "einsum_activation")
-    return {desc + 1, *desc};
-  return {desc};
-}
-
-Product::Product(const ProductInfo &info)
-    : spec(readSpec(info)), hasEpilogue(info.call != "einsum"),
-      einsum(prepareEinsum(spec.einsum, deviceModel)) {
+Product::Product(const EinsumCall &call)
+    : einsum(prepareEinsum(call, deviceModel)) {
   // Where they are is decided later; that they are there counts.
   static const float there[64] = {};
-  epilogue = makeEpilogue(einsum.spec, spec.activation,
-                          spec.letters.empty() ? nullptr : there, spec.letters);
-  for (int64_t i = 0; i < spec.numScales; ++i)
-    epilogue.scales[i] = there;
+  EinsumBuffers buffers;
+  buffers.bias = call.bias ? there : nullptr;
+  for (int64_t i = 0; i < call.numScales; ++i)
+    buffers.scales[i] = there;
+  epilogue = makeEpilogue(einsum, buffers);
 }
 
 static std::string join(const std::vector<std::string> &words) {
@@ -57,15 +44,16 @@ static std::string join(const std::vector<std::string> &words) {
 }
 
 void Product::addScales(std::vector<std::string> &words) const {
-  if (spec.numScales > 0)
-    words.emplace_back(spec.numScales == 1 ? "a scale" : "two scales");
+  if (int64_t count = einsum.call.numScales)
+    words.emplace_back(count == 1 ? "a scale" : "two scales");
 }
 
 void Product::addEpilogue(std::vector<std::string> &words) const {
-  if (!spec.letters.empty())
+  if (einsum.call.bias)
     words.emplace_back("bias");
-  if (spec.activation != SHOAL_RT_NO_ACTIVATION)
-    words.emplace_back(spec.activation == SHOAL_RT_RELU ? "relu" : "gelu");
+  if (einsum.call.activation != Activation::None)
+    words.emplace_back(einsum.call.activation == Activation::Relu ? "relu"
+                                                                  : "gelu");
 }
 
 static std::string kernelFor(const std::vector<std::string> &words) {
@@ -137,15 +125,15 @@ static std::string describeRagged(const ProductInfo &info) {
 
 static std::string describeProduct(const ProductInfo &info, int capability,
                                    bool tf32) {
-  if (info.call == "ragged_einsum")
+  if (info.isRagged)
     return describeRagged(info);
-  Product product(info);
+  Product product(decode<EinsumCall>(info.desc.data()));
   const PreparedEinsum &einsum = product.einsum;
   if (einsum.resultElements == 0 || einsum.emptySum)
     return "no terms";
   if (einsum.spec.operands.size() == 1)
     return einsum.isCopy ? "a copy" : "a sum, a loop kernel";
-  const Epilogue *epilogue = product.hasEpilogue && !einsum.declaredTypes
+  const Epilogue *epilogue = einsum.hasEpilogue() && !einsum.declaredTypes
                                  ? &product.epilogue
                                  : nullptr;
   if (auto choice = chooseBinary(einsum.product, epilogue, capability))

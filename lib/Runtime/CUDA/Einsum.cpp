@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// shoal_rt_einsum and those with an epilogue: from a descriptor to copies,
-// kernels and matrix products on the compute stream.
+// shoal_rt_einsum: from a descriptor to copies, kernels and matrix products on
+// the compute stream.
 
 #include "../Common/RunEinsum.h"
 #include "BinaryEinsum.h"
@@ -11,8 +11,6 @@
 #include "LoopProduct.h"
 #include "StridedCopy.h"
 #include "Timeline.h"
-
-#include <cstdarg>
 
 namespace shoal::rt {
 
@@ -55,61 +53,26 @@ struct DeviceEinsum {
 
 } // namespace
 
-static void runWithEpilogue(const int64_t *desc, int64_t activation,
-                            const Letters &letters, const void *in0,
-                            const void *in1, const void *bias, void *out,
-                            const std::array<const void *, 2> &scales = {}) {
-  DeviceTimed timed(Device::get().compute(), Activity::Einsum);
-  const PreparedEinsum &prepared = lookUpEinsum(desc, deviceModel);
-  Epilogue epilogue = makeEpilogue(prepared.spec, activation, bias, letters);
-  epilogue.scales = scales;
-  DeviceEinsum device{&epilogue};
-  runEinsum(prepared, in0, in1, out, device);
-  if (!device.applied.all && prepared.resultElements != 0)
-    applyEpilogue(epilogue, device.applied, prepared.declaredResult(), out,
-                  device.stream);
-}
-
 } // namespace shoal::rt
 
 using namespace shoal::rt;
 
-extern "C" void shoal_rt_einsum(const int64_t *desc, const void *in0,
-                                const void *in1OrOut, void *out) {
+extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
   const PreparedEinsum &prepared = lookUpEinsum(desc, deviceModel);
-  DeviceEinsum device;
-  if (prepared.spec.operands.size() == 1)
-    runEinsum(prepared, in0, nullptr, const_cast<void *>(in1OrOut), device);
-  else
-    runEinsum(prepared, in0, in1OrOut, out, device);
-}
-
-extern "C" void shoal_rt_einsum_activation(const int64_t *desc, const void *in0,
-                                           const void *in1, void *out) {
-  runWithEpilogue(desc + 1, *desc, /*letters=*/{}, in0, in1, nullptr, out);
-}
-
-extern "C" void shoal_rt_einsum_bias(const int64_t *desc, const void *in0,
-                                     const void *in1, const void *bias,
-                                     void *out) {
-  EpilogueSpec spec = readBiasSpec(desc);
-  runWithEpilogue(spec.einsum, spec.activation, spec.letters, in0, in1, bias,
-                  out);
-}
-
-extern "C" void shoal_rt_einsum_scaled(const int64_t *desc, const void *in0,
-                                       const void *in1, ...) {
-  EpilogueSpec spec = readScaledSpec(desc);
   va_list arguments;
-  va_start(arguments, in1);
-  std::array<const void *, 2> scales = {};
-  for (int64_t i = 0; i < spec.numScales; ++i)
-    scales[i] = va_arg(arguments, const void *);
-  const void *bias =
-      !spec.letters.empty() ? va_arg(arguments, const void *) : nullptr;
-  void *out = va_arg(arguments, void *);
+  va_start(arguments, desc);
+  EinsumBuffers buffers = takeBuffers(prepared.call, arguments);
   va_end(arguments);
-  runWithEpilogue(spec.einsum, spec.activation, spec.letters, in0, in1, bias,
-                  out, scales);
+  DeviceEinsum device;
+  Epilogue epilogue;
+  if (prepared.hasEpilogue()) {
+    epilogue = makeEpilogue(prepared, buffers);
+    device.epilogue = &epilogue;
+  }
+  runEinsum(prepared, buffers.operands[0], buffers.operands[1], buffers.out,
+            device);
+  if (device.epilogue && !device.applied.all && prepared.resultElements != 0)
+    applyEpilogue(epilogue, device.applied, prepared.declaredResult(),
+                  buffers.out, device.stream);
 }

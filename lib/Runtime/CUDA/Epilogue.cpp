@@ -2,35 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Epilogue.h"
-#include "../Common/Descriptor.h"
 #include "RowNest.h"
 
 namespace shoal::rt {
 
-EpilogueSpec readBiasSpec(const int64_t *desc) {
-  Descriptor reader(desc);
-  EpilogueSpec spec{nullptr, reader.number()};
-  spec.letters = reader.numbers(reader.number());
-  spec.einsum = reader.position();
-  return spec;
-}
-
-EpilogueSpec readScaledSpec(const int64_t *desc) {
-  Descriptor reader(desc);
-  EpilogueSpec spec{nullptr};
-  spec.numScales = reader.number();
-  spec.activation = reader.number();
-  spec.letters = reader.numbers(reader.number());
-  spec.einsum = reader.position();
-  return spec;
-}
-
-Epilogue makeEpilogue(const EinsumSpec &spec, int64_t activation,
-                      const void *bias, const Letters &letters) {
-  Epilogue epilogue{static_cast<shoal_rt_activation>(activation), bias,
-                    /*scales=*/{}, /*loops=*/{}};
+Epilogue makeEpilogue(const PreparedEinsum &einsum,
+                      const EinsumBuffers &buffers) {
+  const EinsumSpec &spec = einsum.spec;
+  Epilogue epilogue{einsum.call.activation, buffers.bias, buffers.scales,
+                    /*loops=*/{}};
   std::vector<int64_t> result = letterStrides(spec, spec.result);
-  std::vector<int64_t> strides = letterStrides(spec, letters);
+  std::vector<int64_t> strides =
+      letterStrides(spec, einsum.call.bias.value_or(Letters()));
   for (int64_t letter : spec.result)
     epilogue.loops.push_back(
         {spec.sizes[letter], {result[letter], strides[letter]}});

@@ -7,17 +7,15 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 #define SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 
-#include "../Common/Numeric.h"
+#include "../Common/PreparedEinsum.h"
 #include "Api.h"
-#include "shoal/Products/EinsumSpec.h"
-#include "shoal/Runtime/ABI.h"
 
 #include <optional>
 
 namespace shoal::rt {
 
 struct Epilogue {
-  shoal_rt_activation activation = SHOAL_RT_NO_ACTIVATION;
+  Activation activation = Activation::None;
   /// In the result's type; null for none.
   const void *bias = nullptr;
   /// f32 scalars, the first of which is there if any is; null for none.
@@ -32,17 +30,6 @@ struct Epilogue {
   std::optional<int64_t> biasStride(int64_t size, int64_t stride) const;
 };
 
-/// What stands in front of an einsum's descriptor, see ABI.h.
-struct EpilogueSpec {
-  const int64_t *einsum;
-  int64_t activation = SHOAL_RT_NO_ACTIVATION;
-  int64_t numScales = 0;
-  /// Of the bias; empty for none.
-  Letters letters = {};
-};
-EpilogueSpec readBiasSpec(const int64_t *desc);
-EpilogueSpec readScaledSpec(const int64_t *desc);
-
 /// What of an epilogue a product has done.
 struct Applied {
   bool scales = false;
@@ -52,9 +39,9 @@ struct Applied {
   const void *wide = nullptr;
 };
 
-/// An epilogue of an einsum whose bias has `letters`.
-Epilogue makeEpilogue(const EinsumSpec &spec, int64_t activation,
-                      const void *bias, const Letters &letters);
+/// What an einsum does behind its sums.
+Epilogue makeEpilogue(const PreparedEinsum &einsum,
+                      const EinsumBuffers &buffers);
 
 /// What the product has not done, of the result in elements of `type`.
 void applyEpilogue(const Epilogue &epilogue, const Applied &applied,

@@ -4,7 +4,7 @@
 // collective_permute, exchange and halo_exchange: messages between pairs of
 // devices, among all ranks.
 
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
 #include "../Common/ExchangeMessages.h"
 #include "../Common/Sizes.h"
 #include "BoxCopy.h"
@@ -24,13 +24,13 @@ static const Group *allRanks(int64_t mesh) {
 
 extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                             void *out) {
-  PermuteSpec spec(desc);
-  int64_t bytes = bytesOf(spec.type, {&spec.count, 1});
+  const auto &call = lookUp<CollectivePermuteCall>(desc);
+  int64_t bytes = bytesOf(call.type, {&call.count, 1});
   const Device &device = Device::get();
-  int64_t to = spec.to(device), from = spec.from(device);
-  const Group *group = bytes == 0 ? nullptr : allRanks(spec.sourceMesh);
+  int64_t to = device.receiverOf(call), from = device.senderTo(call);
+  const Group *group = bytes == 0 ? nullptr : allRanks(call.sourceMesh);
   bool stays = to == device.rank(); // then nothing else comes either
-  Collective collective(Activity::CollectivePermute, spec.id, stays ? 0 : bytes,
+  Collective collective(Activity::CollectivePermute, call.id, stays ? 0 : bytes,
                         group);
   if (stays)
     return collective.copy(in, out, bytes);
@@ -41,7 +41,7 @@ extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
 }
 
 /// Packs what is to be sent, sends and receives, and unpacks.
-static void exchange(Collective &collective, const ExchangeCall &call,
+static void exchange(Collective &collective, const PlannedExchange &call,
                      const char *in, char *out) {
   int64_t width = bytesOf(call.type, {});
   std::vector<int64_t> zero(call.inShape.size(), 0);
@@ -71,24 +71,13 @@ static void exchange(Collective &collective, const ExchangeCall &call,
             received + at * width, out, collective.stream);
 }
 
-/// `elements` is what counts as traffic.
-static void run(Activity activity, const ExchangeCall &call, int64_t elements,
-                const void *in, void *out) {
-  // No elements to move here may be some to move elsewhere.
-  Collective collective(activity, call.id, elements * bytesOf(call.type, {}),
-                        allRanks(/*mesh=*/0));
-  exchange(collective, call, static_cast<const char *>(in),
-           static_cast<char *>(out));
-}
-
 extern "C" void shoal_rt_exchange(const int64_t *desc, const void *in,
                                   void *out) {
-  const ExchangeCall &call = findExchange(desc, Device::get());
-  run(Activity::Exchange, call, std::max(call.sent, call.received), in, out);
-}
-
-extern "C" void shoal_rt_halo_exchange(const int64_t *desc, const void *in,
-                                       void *out) {
-  const ExchangeCall &call = findExchange(desc, Device::get());
-  run(Activity::HaloExchange, call, call.received, in, out);
+  const PlannedExchange &call = findExchange(desc, Device::get());
+  // No elements to move here may be some to move elsewhere.
+  Collective collective(
+      call.isHalo ? Activity::HaloExchange : Activity::Exchange, call.id,
+      call.traffic() * bytesOf(call.type, {}), allRanks(/*mesh=*/0));
+  exchange(collective, call, static_cast<const char *>(in),
+           static_cast<char *>(out));
 }

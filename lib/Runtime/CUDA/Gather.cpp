@@ -65,37 +65,34 @@ static void gatherRows(Collective &collective, const Group &group,
 
 extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
                                     void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  Blocks blocks(reader, /*blockFirst=*/true);
+  const auto &call = lookUp<AllGatherCall>(desc);
+  ElementType type = call.type;
+  Blocks blocks(call.blocks);
   int64_t sent = shoal::support::allGatherSize(blocks.whole, blocks.block,
                                                blocks.shards()) *
                  bytesOf(type, {});
   bool nothing = bytesOf(type, blocks.whole) == 0;
-  const Group *group = blocks.numBlocks() == 1 || nothing
-                           ? nullptr
-                           : &Communicators::get().group(mesh, blocks.axes);
-  Collective collective(Activity::AllGather, id, sent, group);
+  const Group *group =
+      blocks.numBlocks() == 1 || nothing
+          ? nullptr
+          : &Communicators::get().group(call.mesh, blocks.axes);
+  Collective collective(Activity::AllGather, call.id, sent, group);
   if (nothing)
     return;
   if (!group)
     return copyToWhole(blocks, type, 0, in, out, collective.stream);
   if (blocks.even())
     return gatherBlocks(collective, *group, blocks, type, in, out);
-  int64_t index = Device::get().indexOver(mesh, blocks.axes);
+  int64_t index = Device::get().indexOver(call.mesh, blocks.axes);
   gatherRows(collective, *group, blocks, type, index, in, out);
 }
 
 extern "C" void shoal_rt_all_slice(const int64_t *desc, const void *in,
                                    void *out) {
-  Descriptor reader(desc);
-  reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  Blocks blocks(reader, /*blockFirst=*/false);
+  const auto &call = lookUp<AllSliceCall>(desc);
+  Blocks blocks(call.blocks);
   setActivity("call", "all_slice");
-  copyToBlock(blocks, type, Device::get().indexOver(mesh, blocks.axes), in, out,
+  copyToBlock(blocks, call.type,
+              Device::get().indexOver(call.mesh, blocks.axes), in, out,
               Device::get().compute());
 }

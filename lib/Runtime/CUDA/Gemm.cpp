@@ -266,9 +266,8 @@ std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
   if (ran == Ran::Nothing)
     return std::nullopt;
   unpackResult(packed, t, stream);
-  bool isDone =
-      ran == Ran::ProductAndEpilogue || !epilogue ||
-      (!epilogue->bias && epilogue->activation == SHOAL_RT_NO_ACTIVATION);
+  bool isDone = ran == Ran::ProductAndEpilogue || !epilogue ||
+                (!epilogue->bias && epilogue->activation == Activation::None);
   return Applied{.scales = true, .all = isDone};
 }
 

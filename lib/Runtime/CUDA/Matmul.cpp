@@ -109,14 +109,15 @@ static bool chooseAlgorithm(cublasLtMatmulDesc_t descriptor,
 
 cublasLtEpilogue_t MatmulEpilogue::kind() const {
   switch (activation) {
-  case SHOAL_RT_NO_ACTIVATION:
+  case Activation::None:
     return bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
-  case SHOAL_RT_RELU:
+  case Activation::Relu:
     return bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
-  case SHOAL_RT_GELU:
+  case Activation::Gelu:
     return bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
   }
-  fatal("einsum: no activation has the number " + std::to_string(activation));
+  fatal("einsum: no activation has the number " +
+        std::to_string(static_cast<int64_t>(activation)));
 }
 
 template <typename T>

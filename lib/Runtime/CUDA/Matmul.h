@@ -25,7 +25,7 @@ struct MatrixBatch {
 /// An epilogue as cuBLASLt has it: a vector of C's type is added to each of C's
 /// columns, or rows if it is row-major, then the activation applied.
 struct MatmulEpilogue {
-  shoal_rt_activation activation;
+  Activation activation;
   /// Null for none.
   const void *bias;
   int64_t biasBatchStride;

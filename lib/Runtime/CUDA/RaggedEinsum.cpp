@@ -21,7 +21,8 @@ namespace {
 
 class RaggedEinsum : public RaggedPlan {
 public:
-  explicit RaggedEinsum(const int64_t *desc) : RaggedPlan(desc, deviceModel) {
+  explicit RaggedEinsum(const RaggedEinsumCall &call)
+      : RaggedPlan(call, deviceModel) {
     if (!isEmpty())
       grouped = planGrouped(*this);
   }
@@ -206,20 +207,19 @@ void RaggedEinsum::zero(void *out) const {
   check(api.cudaMemsetAsync(out, 0, bytesOf(Out), stream), "cudaMemsetAsync");
 }
 
-static RaggedEinsum &lookUp(const int64_t *desc) {
-  static std::unordered_map<const int64_t *, RaggedEinsum> cache;
-  auto entry = cache.find(desc);
-  // The address says it all for a program; a test may reuse one.
-  if (entry == cache.end() || !entry->second.isOf(desc))
-    entry = cache.insert_or_assign(desc, RaggedEinsum(desc)).first;
-  return entry->second;
+static RaggedEinsum &lookUpPlan(const int64_t *desc) {
+  static PlanCache<RaggedEinsum> plans;
+  return plans.get<RaggedEinsumCall>(
+      desc, [](const RaggedEinsumCall &call) { return RaggedEinsum(call); });
 }
 
-RaggedWay chooseRaggedWay(const int64_t *desc) { return lookUp(desc).choose(); }
+RaggedWay chooseRaggedWay(const int64_t *desc) {
+  return lookUpPlan(desc).choose();
+}
 
 bool runRagged(const int64_t *desc, const RaggedTensors &tensors,
                RaggedWay way) {
-  RaggedEinsum &einsum = lookUp(desc);
+  RaggedEinsum &einsum = lookUpPlan(desc);
   if (einsum.resultElements == 0)
     return true;
   if (einsum.isEmpty()) {

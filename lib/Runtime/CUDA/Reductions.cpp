@@ -4,7 +4,7 @@
 // all_reduce and reduce_scatter.
 
 #include "Reductions.h"
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
 #include "BlockCopy.h"
 #include "Collective.h"
 #include "Combine.h"
@@ -119,24 +119,24 @@ static void reduceByKernel(Collective &collective, const Group &group,
 
 extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
                                     void *out) {
-  AllReduceSpec spec(desc);
-  int64_t p = shardCount(spec.axes),
-          bytes = bytesOf(spec.type, {&spec.count, 1});
+  const auto &call = lookUp<AllReduceCall>(desc);
+  int64_t p = shardCount(call.axes),
+          bytes = bytesOf(call.type, {&call.count, 1});
   const Group *group = p == 1 || bytes == 0
                            ? nullptr
-                           : &Communicators::get().group(spec.mesh, spec.axes);
-  Collective collective(Activity::AllReduce, spec.id,
+                           : &Communicators::get().group(call.mesh, call.axes);
+  Collective collective(Activity::AllReduce, call.id,
                         shoal::support::allReduceSize(bytes, p), group);
   if (!group)
     return collective.copy(in, out, bytes);
-  std::optional<Reduction> reduction = reductionFor(spec.type, spec.kind);
+  std::optional<Reduction> reduction = reductionFor(call.type, call.kind);
   if (!reduction)
     return reduceByKernel(
-        collective, *group, Device::get().indexOver(spec.mesh, spec.axes),
-        spec.type, spec.kind, spec.count, static_cast<const char *>(in),
+        collective, *group, Device::get().indexOver(call.mesh, call.axes),
+        call.type, call.kind, call.count, static_cast<const char *>(in),
         static_cast<char *>(out));
   collective.run("ncclAllReduce", [&] {
-    return api.ncclAllReduce(in, out, spec.count, reduction->type,
+    return api.ncclAllReduce(in, out, call.count, reduction->type,
                              reduction->op, group->communicator,
                              collective.stream);
   });
@@ -171,28 +171,26 @@ static void scatterByKernel(Collective &collective, const Group &group,
 
 extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
                                         void *out) {
-  Descriptor reader(desc);
-  int64_t id = reader.number();
-  ElementType type = reader.type();
-  int64_t mesh = reader.number();
-  Kind kind = reader.kind();
-  Blocks blocks(reader, /*blockFirst=*/false);
+  const auto &call = lookUp<ReduceScatterCall>(desc);
+  ElementType type = call.type;
+  Blocks blocks(call.blocks);
   int64_t p = blocks.numBlocks(), bytes = bytesOf(type, blocks.block);
-  const Group *group = p == 1 || bytes == 0
-                           ? nullptr
-                           : &Communicators::get().group(mesh, blocks.axes);
-  Collective collective(Activity::ReduceScatter, id,
+  const Group *group =
+      p == 1 || bytes == 0
+          ? nullptr
+          : &Communicators::get().group(call.mesh, blocks.axes);
+  Collective collective(Activity::ReduceScatter, call.id,
                         shoal::support::reduceScatterSize(bytes, p), group);
   if (bytes == 0)
     return;
   if (!group)
     return copyToBlock(blocks, type, 0, in, out, collective.stream);
   const char *packed = packBlocks(collective, blocks, type, in);
-  std::optional<Reduction> reduction = reductionFor(type, kind);
+  std::optional<Reduction> reduction = reductionFor(type, call.kind);
   if (!reduction)
     return scatterByKernel(collective, *group,
-                           Device::get().indexOver(mesh, blocks.axes), type,
-                           kind, blocks, packed, out);
+                           Device::get().indexOver(call.mesh, blocks.axes),
+                           type, call.kind, blocks, packed, out);
   collective.run("ncclReduceScatter", [&] {
     return api.ncclReduceScatter(
         packed, out, shoal::support::numElements(blocks.block), reduction->type,

@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
+#include "../Common/Lines.h"
 #include "Device.h"
 #include "SortLines.h"
 
@@ -19,25 +20,26 @@ struct Column {
 } // namespace
 
 extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
-  SortSpec spec(desc);
+  const auto &call = lookUp<SortCall>(desc);
   std::vector<Column> columns;
-  columns.reserve(spec.types.size());
+  columns.reserve(call.types.size());
   va_list arguments;
   va_start(arguments, desc);
-  for (ElementType type : spec.types)
+  for (ElementType type : call.types)
     columns.push_back({type, va_arg(arguments, const void *), nullptr});
   for (Column &column : columns)
     column.out = va_arg(arguments, void *);
   va_end(arguments);
-  SortLines lines{spec.lines.number(), spec.lines.count, spec.lines.inner};
+  Lines along(call.shape, call.axis);
+  SortLines lines{along.number(), along.count, along.inner};
   if (lines.lines * lines.count == 0)
     return;
   LineSorter sorter(lines, Device::get().compute());
   std::vector<SortKey> keys;
-  keys.reserve(spec.numKeys);
-  for (int64_t k = 0; k < spec.numKeys; ++k)
+  keys.reserve(call.numKeys);
+  for (int64_t k = 0; k < call.numKeys; ++k)
     keys.push_back({columns[k].type, columns[k].in});
-  SortedLines sorted = sorter.sort(keys, spec.descending);
+  SortedLines sorted = sorter.sort(keys, call.descending);
   for (const Column &column : columns)
     sorter.move(sorted, lines.count, column.type, column.in, column.out);
 }

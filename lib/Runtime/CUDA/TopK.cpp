@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/CallSpecs.h"
+#include "../Common/Calls.h"
+#include "../Common/Lines.h"
 #include "Device.h"
 #include "KernelLibrary.h"
 #include "SortLines.h"
@@ -31,12 +32,13 @@ static void selectBySorting(const TopKParameters &p, ElementType type,
 
 extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
                                void *values, int32_t *indices) {
-  TopKSpec spec(desc);
-  ElementType type = spec.type;
+  const auto &call = lookUp<TopKCall>(desc);
+  Lines rows(call.shape, static_cast<int64_t>(call.shape.size()) - 1);
+  ElementType type = call.type;
   TopKParameters p{};
-  p.k = spec.k;
-  p.n = spec.n;
-  p.rows = spec.rows;
+  p.k = call.k;
+  p.n = rows.count;
+  p.rows = rows.number();
   p.type = static_cast<int32_t>(type);
   p.in = in;
   p.values = values;

@@ -18,12 +18,11 @@ static void dropUnindexed(Windows &windows) {
 
 extern "C" void shoal_rt_gather(const int64_t *desc, const void *in,
                                 const void *indices, void *out) {
-  Descriptor reader(desc);
-  ElementType type = reader.type();
-  IndexedBoxes boxes(reader);
+  const auto &call = lookUp<GatherCall>(desc);
+  IndexedBoxes boxes(call.windows, call.indexType, /*clamps=*/true);
   if (isNothing(boxes))
     return;
-  auto width = static_cast<int64_t>(shoal::support::elementSize(type));
+  auto width = static_cast<int64_t>(shoal::support::elementSize(call.type));
   Touched read{in, operandElements(boxes) * width, Access::Read};
   Touched write{out, windowsExtent(boxes) * width, Access::Write};
   GatherParameters p{};

@@ -126,13 +126,12 @@ void Scatter::byPlaces() {
 
 extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                                  const void *updates, void *inout) {
-  ScatterSpec spec(desc);
-  const IndexedBoxes &boxes = spec.boxes;
-  ElementType type = spec.type;
-  int64_t kind = spec.kind;
+  const auto &call = lookUp<ScatterCall>(desc);
+  IndexedBoxes boxes(call.windows, call.indexType, call.clamps);
+  ElementType type = call.type;
   if (isNothing(boxes) || operandElements(boxes) == 0)
     return;
-  if (kind < 0)
+  if (!call.kind)
     type = sameSizeInteger(type);
   bool apart = areSameOrApart(boxes), inOrder = boxes.boxesAreInOrder();
   constexpr int64_t fewWindows = 64;
@@ -152,11 +151,9 @@ extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                   {updates, windowsExtent(boxes) * width, Access::Read},
                   {inout, operandElements(boxes) * width, Access::ReadWrite}};
   ScatterParameters &p = scatter.p;
-  p.windows = describeWindows(boxes, spec.clamps, /*merge=*/!byPlaces, indices);
+  p.windows = describeWindows(boxes, call.clamps, /*merge=*/!byPlaces, indices);
   p.type = static_cast<int32_t>(type);
-  p.kind = kind < 0
-               ? -1
-               : static_cast<int32_t>(kindOn(type, static_cast<Kind>(kind)));
+  p.kind = call.kind ? static_cast<int32_t>(kindOn(type, *call.kind)) : -1;
   p.updates = updates;
   p.inout = inout;
   if (oneByOne)

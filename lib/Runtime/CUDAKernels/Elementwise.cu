@@ -58,9 +58,9 @@ SHOAL_KERNEL(shoal_combine_integer, CombineParameters) {
 /// NaN stays NaN. gelu is the one by tanh, as cuBLASLt's.
 template <typename Wide>
 static SHOAL_DEVICE Wide activate(int32_t activation, Wide x) {
-  if (activation == SHOAL_RT_RELU)
+  if (activation == static_cast<int32_t>(shoal::calls::Activation::Relu))
     return combine<Kind::Max>(x, Wide(0));
-  if (activation != SHOAL_RT_GELU)
+  if (activation != static_cast<int32_t>(shoal::calls::Activation::Gelu))
     return x;
   constexpr Wide scale = Wide(0.7978845608028654), cubic = Wide(0.044715);
   // Of the device's overloads; emulated it may be more accurate.

@@ -6,7 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_ALLTOALLPLAN_H
 #define SHOAL_LIB_RUNTIME_COMMON_ALLTOALLPLAN_H
 
-#include "Descriptor.h"
+#include "Calls.h"
+#include "Mesh.h"
 #include "Sizes.h"
 
 namespace shoal::rt {
@@ -27,22 +28,16 @@ struct AllToAllPlan {
   /// Into how many pieces each dimension is cut, and a piece's shape.
   std::vector<int64_t> cuts, piece;
 
-  /// Reads [rank, in shape, out shape, number of moves, moves].
-  explicit AllToAllPlan(Descriptor &reader) {
-    int64_t rank = reader.number();
-    in = reader.numbers(rank);
-    out = reader.numbers(rank);
-    int64_t count = reader.number();
-    cuts.assign(rank, 1);
-    for (int64_t m = 0; m < count; ++m) {
-      auto from = static_cast<size_t>(reader.number());
-      auto to = static_cast<size_t>(reader.number());
-      Axes list = reader.axes();
-      moves.push_back({from, to, shardCount(list)});
-      axes.insert(axes.end(), list.begin(), list.end());
+  explicit AllToAllPlan(const AllToAllCall &call)
+      : in(call.in), out(call.out), cuts(in.size(), 1) {
+    for (const AxesMove &move : call.moves) {
+      auto from = static_cast<size_t>(move.from);
+      auto to = static_cast<size_t>(move.to);
+      moves.push_back({from, to, shardCount(move.axes)});
+      axes.insert(axes.end(), move.axes.begin(), move.axes.end());
       cuts[to] *= moves.back().p;
     }
-    for (int64_t d = 0; d < rank; ++d)
+    for (size_t d = 0; d < in.size(); ++d)
       piece.push_back(ceilDiv(in[d], cuts[d]));
   }
 

@@ -1,12 +1,13 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Element types as C++ types, and the arithmetic of shoal_rt_kind on them: the
+// Element types as C++ types, and the arithmetic of calls::Kind on them: the
 // one definition of it for the host and, being constexpr, for CUDA kernels.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_ARITHMETIC_H
 #define SHOAL_LIB_RUNTIME_COMMON_ARITHMETIC_H
 
+#include "shoal/Calls/Codes.h"
 #include "shoal/Support/SmallFloat.h"
 
 #include <limits>
@@ -14,6 +15,7 @@
 
 namespace shoal::rt {
 
+using calls::Kind;
 using support::BFloat16;
 using support::Float16;
 using support::Float8E4M3FN;
@@ -23,8 +25,6 @@ using support::Float8E5M2;
 struct Bool {
   uint8_t value;
 };
-
-enum class Kind { Sum, Prod, Max, Min, And, Or };
 
 /// What `kind` means on truth values: any or all of them.
 constexpr Kind asLogic(Kind kind) {

@@ -7,28 +7,18 @@
 #define SHOAL_LIB_RUNTIME_COMMON_BLOCKS_H
 
 #include "Box.h"
-#include "Descriptor.h"
+#include "Calls.h"
+#include "Mesh.h"
 #include "Sizes.h"
 
 namespace shoal::rt {
 
-/// A tensor cut into blocks along each dimension: the common part of the three
-/// descriptors.
-struct Blocks {
-  std::vector<int64_t> whole;
-  std::vector<int64_t> block;
-  std::vector<Axes> dims;
+/// A tensor cut into blocks along each dimension.
+struct Blocks : BlockShapes {
   /// Of all dimensions, dim 0's the most major.
   Axes axes;
 
-  /// Reads [rank, shape, shape, AXES of each dim].
-  Blocks(Descriptor &reader, bool blockFirst) {
-    int64_t rank = reader.number();
-    block = reader.numbers(rank);
-    whole = reader.numbers(rank);
-    if (!blockFirst)
-      std::swap(block, whole);
-    dims = reader.axesOfDims(rank);
+  explicit Blocks(BlockShapes shapes) : BlockShapes(std::move(shapes)) {
     for (const Axes &dim : dims)
       axes.insert(axes.end(), dim.begin(), dim.end());
   }

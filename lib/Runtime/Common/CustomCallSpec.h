@@ -4,57 +4,56 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_CUSTOMCALLSPEC_H
 #define SHOAL_LIB_RUNTIME_COMMON_CUSTOMCALLSPEC_H
 
-#include "Descriptor.h"
+#include "Calls.h"
+#include "Numeric.h"
 #include "shoal/Runtime/CustomCall.h"
 
 namespace shoal::rt {
 
-/// A custom_call as its descriptor gives it, see CustomCall.h. The tensors'
-/// data are the caller's to set.
+static_assert(static_cast<int64_t>(ElementType::F32) == SHOAL_RT_F32 &&
+                  static_cast<int64_t>(ElementType::F64) == SHOAL_RT_F64 &&
+                  static_cast<int64_t>(ElementType::BF16) == SHOAL_RT_BF16 &&
+                  static_cast<int64_t>(ElementType::F16) == SHOAL_RT_F16 &&
+                  static_cast<int64_t>(ElementType::I64) == SHOAL_RT_I64 &&
+                  static_cast<int64_t>(ElementType::I32) == SHOAL_RT_I32 &&
+                  static_cast<int64_t>(ElementType::I16) == SHOAL_RT_I16 &&
+                  static_cast<int64_t>(ElementType::I8) == SHOAL_RT_I8 &&
+                  static_cast<int64_t>(ElementType::I1) == SHOAL_RT_I1 &&
+                  static_cast<int64_t>(ElementType::F8E4M3FN) ==
+                      SHOAL_RT_F8E4M3FN &&
+                  static_cast<int64_t>(ElementType::F8E5M2) == SHOAL_RT_F8E5M2,
+              "what functions of users are told");
+
+/// A custom_call as its function gets it, see CustomCall.h. The tensors' data
+/// are the caller's to set.
 struct CustomCallSpec {
-  explicit CustomCallSpec(const int64_t *desc) {
-    Descriptor reader(desc);
-    numOperands = reader.number();
-    numResults = reader.number();
-    for (int64_t i = 0; i < numOperands + numResults; ++i)
-      tensors.push_back(readTensor(reader));
-    target = readText(reader);
-    config = readText(reader);
+  explicit CustomCallSpec(const int64_t *desc)
+      : described(lookUp<CustomCall>(desc)) {
+    for (const auto *list : {&described.operands, &described.results})
+      for (const TensorShape &tensor : *list)
+        tensors.push_back({static_cast<int64_t>(tensor.type),
+                           static_cast<int64_t>(tensor.shape.size()),
+                           tensor.shape.data(), /*data=*/nullptr});
   }
 
   /// Ends the program by an error if the function reports one.
   void call(shoal_custom_function function) const {
-    shoal_custom_call call{config.c_str(), numOperands, tensors.data(),
-                           numResults, tensors.data() + numOperands};
+    shoal_custom_call call{described.config.c_str(), numOperands(),
+                           tensors.data(),
+                           static_cast<int64_t>(described.results.size()),
+                           tensors.data() + numOperands()};
     if (int status = function(&call))
-      fatal("custom_call \"" + target + "\" returned " +
+      fatal("custom_call \"" + described.target + "\" returned " +
             std::to_string(status));
   }
 
-  int64_t numOperands;
-  int64_t numResults;
-  /// Operands, then results. Shapes stay where the descriptor has them.
+  int64_t numOperands() const {
+    return static_cast<int64_t>(described.operands.size());
+  }
+
+  const CustomCall &described;
+  /// Operands, then results.
   std::vector<shoal_tensor> tensors;
-  std::string target;
-  std::string config;
-
-private:
-  static shoal_tensor readTensor(Descriptor &reader) {
-    shoal_tensor tensor{};
-    tensor.type = reader.number();
-    tensor.rank = reader.number();
-    tensor.shape = reader.position();
-    for (int64_t d = 0; d < tensor.rank; ++d)
-      reader.number();
-    return tensor;
-  }
-
-  static std::string readText(Descriptor &reader) {
-    std::string text(reader.number(), '\0');
-    for (char &c : text)
-      c = static_cast<char>(reader.number());
-    return text;
-  }
 };
 
 } // namespace shoal::rt

@@ -3,9 +3,6 @@
 
 #include "ExchangeMessages.h"
 
-#include <algorithm>
-#include <unordered_map>
-
 namespace shoal::rt {
 
 /// The index of `begin` of the whole in a tensor that starts at `origin`.
@@ -59,21 +56,14 @@ static Messages place(const std::vector<Transfer> &transfers,
   return messages;
 }
 
-static ExchangeCall read(const int64_t *desc, const Topology &topology) {
-  Descriptor reader(desc);
-  ExchangeCall call;
-  call.id = reader.number();
-  call.type = reader.type();
-  const Mesh &source = topology.mesh(reader.number());
-  const Mesh &target = topology.mesh(reader.number());
-  ExchangeSpec spec{&source, &target, {}};
-  int64_t rank = reader.number();
-  for (int64_t d = 0; d < rank; ++d) {
-    std::vector<int64_t> n = reader.numbers(5);
-    Axes from = reader.axes(), to = reader.axes();
-    spec.dims.push_back({n[0], n[1], n[2], n[3], n[4], from, to});
-  }
-  call.words.assign(desc, reader.position());
+static PlannedExchange planMessages(const ExchangeCall &described,
+                                    const Topology &topology) {
+  PlannedExchange call;
+  call.id = described.id;
+  call.type = described.type;
+  call.isHalo = described.isHalo;
+  ExchangeSpec spec{&topology.mesh(described.sourceMesh),
+                    &topology.mesh(described.targetMesh), described.dims};
   ExchangePlan plan = planExchange(spec, topology.rank());
   call.inShape = plan.inShape;
   call.outShape = plan.outShape;
@@ -87,16 +77,12 @@ static ExchangeCall read(const int64_t *desc, const Topology &topology) {
   return call;
 }
 
-const ExchangeCall &findExchange(const int64_t *desc,
-                                 const Topology &topology) {
-  static std::unordered_map<const int64_t *, ExchangeCall> calls;
-  auto entry = calls.find(desc);
-  // The address says it all for a program; a test may reuse one.
-  if (entry == calls.end() ||
-      !std::ranges::equal(entry->second.words,
-                          std::span(desc, entry->second.words.size())))
-    entry = calls.insert_or_assign(desc, read(desc, topology)).first;
-  return entry->second;
+const PlannedExchange &findExchange(const int64_t *desc,
+                                    const Topology &topology) {
+  static PlanCache<PlannedExchange> plans;
+  return plans.get<ExchangeCall>(desc, [&](const ExchangeCall &call) {
+    return planMessages(call, topology);
+  });
 }
 
 } // namespace shoal::rt

@@ -7,7 +7,6 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_EXCHANGEMESSAGES_H
 #define SHOAL_LIB_RUNTIME_COMMON_EXCHANGEMESSAGES_H
 
-#include "Descriptor.h"
 #include "ExchangePlan.h"
 #include "Topology.h"
 
@@ -35,22 +34,27 @@ struct Messages {
   int64_t stagedElements = 0;
 };
 
-/// A call's descriptor, read. Boxes count from the tensors' first elements.
-struct ExchangeCall {
-  /// The descriptor. One is never the beginning of another.
-  std::vector<int64_t> words;
+/// A call as one device sees it. Boxes count from the tensors' first elements.
+struct PlannedExchange {
   int64_t id;
   ElementType type;
+  bool isHalo;
   std::vector<int64_t> inShape, outShape;
   Messages sends, receives;
   /// What stays: begins in the operand and in the result.
   std::vector<int64_t> localExtent, localFrom, localTo;
   /// Elements of all sends, and of all receives.
   int64_t sent, received;
+
+  /// Elements that count as traffic.
+  int64_t traffic() const {
+    return isHalo ? received : std::max(sent, received);
+  }
 };
 
-/// Reads a descriptor once, then finds it by its address.
-const ExchangeCall &findExchange(const int64_t *desc, const Topology &topology);
+/// Plans a call once, then finds it by its descriptor's address.
+const PlannedExchange &findExchange(const int64_t *desc,
+                                    const Topology &topology);
 
 } // namespace shoal::rt
 

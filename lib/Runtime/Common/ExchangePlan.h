@@ -8,19 +8,10 @@
 #define SHOAL_LIB_RUNTIME_COMMON_EXCHANGEPLAN_H
 
 #include "Box.h"
+#include "Calls.h"
 #include "Mesh.h"
 
 namespace shoal::rt {
-
-/// One dimension of `size` rows. The device with index i over `source` has
-/// block i of ceil(size / p) rows; the one with index j over `target` wants
-/// `rows` rows from floor((step * j + offset) / divisor) on, of those that
-/// exist.
-struct ExchangeDim {
-  int64_t size;
-  int64_t step, offset, divisor, rows;
-  Axes source, target;
-};
 
 struct ExchangeSpec {
   const Mesh *source;

@@ -25,16 +25,20 @@ static auto readerOf(ElementType type) -> int64_t (*)(const void *, int64_t) {
   }
 }
 
-IndexedBoxes::IndexedBoxes(Descriptor &reader)
-    : type(reader.type()), readIndex(readerOf(type)),
-      layout(reader.position()) {}
+IndexedBoxes::IndexedBoxes(const WindowLayout &layout, ElementType indexType,
+                           bool clamps)
+    : type(indexType), readIndex(readerOf(type)), clamps(clamps),
+      operandDims(layout.dims) {
+  for (const WindowLayout::Step &step : layout.steps)
+    windows.push_back({step.size, {step.indices, step.operand, step.windows}});
+}
 
 bool IndexedBoxes::boxesAreInOrder() const {
   int64_t smallest = INT64_MAX, largest = 0;
-  for (const Loop<3> &loop : layout.batch)
+  for (const Loop<3> &loop : windows)
     if (loop.size > 1)
       smallest = std::min(smallest, loop.strides[2]);
-  for (const Dim &dim : layout.dims)
+  for (const Dim &dim : operandDims)
     if (dim.boxSize > 1)
       largest = std::max(largest, dim.boxStride);
   return largest < smallest;

@@ -7,40 +7,38 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_INDEXEDBOXES_H
 #define SHOAL_LIB_RUNTIME_COMMON_INDEXEDBOXES_H
 
-#include "Descriptor.h"
-#include "WindowLayout.h"
+#include "Calls.h"
+#include "Numeric.h"
 
 namespace shoal::rt {
 
-/// Reads the common part of the descriptors, see ABI.h. Strides count elements.
+/// Strides count elements.
 class IndexedBoxes {
 public:
   using Dim = WindowLayout::Dim;
 
-  explicit IndexedBoxes(Descriptor &reader);
+  /// Starts are brought to where boxes fit if `clamps`.
+  IndexedBoxes(const WindowLayout &layout, ElementType indexType, bool clamps);
 
   /// Those of the tensor that is indexed.
-  const std::vector<Dim> &dims() const { return layout.dims; }
+  const std::vector<Dim> &dims() const { return operandDims; }
   /// One iteration a box, with strides in the indices, the operand and the
   /// boxes' tensor.
-  const Loops<3> &batches() const { return layout.batch; }
+  const Loops<3> &batches() const { return windows; }
   ElementType indexType() const { return type; }
   /// Whether each box comes whole before the next in the order of the boxes'
   /// tensor.
   bool boxesAreInOrder() const;
-
-  /// Starts are brought to where boxes fit.
-  void setClamps(bool value) { clamps = value; }
 
   /// Calls visit(starts, operandBase, boxesBase) for each box, in row-major
   /// order of the boxes' tensor: its start in each dimension, and where the box
   /// would begin were it at 0.
   template <typename Visitor>
   void forEachBox(const void *indices, Visitor &&visit) const {
-    if (isEmpty(layout.batch))
+    if (isEmpty(windows))
       return;
     std::vector<int64_t> starts(dims().size(), 0);
-    forEach<3>(layout.batch, [&](const Offsets<3> &at) {
+    forEach<3>(windows, [&](const Offsets<3> &at) {
       for (size_t d = 0; d < starts.size(); ++d)
         if (dims()[d].component >= 0)
           starts[d] = readStart(indices, at[0], dims()[d]);
@@ -57,23 +55,9 @@ private:
   ElementType type;
   /// By the type of the indices.
   int64_t (*readIndex)(const void *indices, int64_t at);
-  bool clamps = false;
-  WindowLayout layout;
-};
-
-struct ScatterSpec {
-  ElementType type;
-  /// -1 to overwrite.
-  int64_t kind;
   bool clamps;
-  IndexedBoxes boxes;
-
-  explicit ScatterSpec(const int64_t *desc) : ScatterSpec(Descriptor(desc)) {}
-
-private:
-  explicit ScatterSpec(Descriptor reader)
-      : type(reader.type()), kind(reader.number()),
-        clamps(reader.number() != 0), boxes(reader) {}
+  std::vector<Dim> operandDims;
+  Loops<3> windows;
 };
 
 } // namespace shoal::rt

@@ -8,6 +8,8 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_MESH_H
 #define SHOAL_LIB_RUNTIME_COMMON_MESH_H
 
+#include "shoal/Calls/CollectiveCalls.h"
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -15,16 +17,8 @@
 
 namespace shoal::rt {
 
-/// As encoded in descriptors, see AXES in ABI.h.
-struct SubAxis {
-  int64_t axis;
-  int64_t pre;
-  int64_t size;
-
-  bool operator==(const SubAxis &) const = default;
-};
-
-using Axes = std::vector<SubAxis>;
+using calls::Axes;
+using calls::SubAxis;
 
 /// The product of the sizes: how many shards the axes make.
 int64_t shardCount(std::span<const SubAxis> axes);

@@ -9,7 +9,6 @@
 #include "Arithmetic.h"
 #include "Memory.h"
 #include "shoal/Products/Loops.h"
-#include "shoal/Runtime/ABI.h"
 #include "shoal/Support/ElementType.h"
 
 namespace shoal::rt {

@@ -2,39 +2,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "PreparedEinsum.h"
-#include "Descriptor.h"
-
-#include <unordered_map>
 
 namespace shoal::rt {
 
-/// One type for all operands, or a pair of f8.
-static void setTypesIn(EinsumSpec &spec, int64_t code) {
-  using enum ElementType;
-  bool isPair =
-      code == SHOAL_RT_F8E4M3FN_F8E5M2 || code == SHOAL_RT_F8E5M2_F8E4M3FN;
-  if (!isPair) {
-    spec.typeIn = static_cast<ElementType>(code);
-    return;
-  }
-  bool isFirst = code == SHOAL_RT_F8E4M3FN_F8E5M2;
-  spec.typeIn = isFirst ? F8E4M3FN : F8E5M2;
-  spec.otherIn = isFirst ? F8E5M2 : F8E4M3FN;
-}
-
-EinsumSpec readEinsum(Descriptor &reader) {
-  EinsumSpec spec;
-  setTypesIn(spec, reader.number());
-  spec.typeOut = reader.type();
-  spec.sizes = reader.numbers(reader.number());
-  spec.operands.resize(reader.number());
-  for (Letters &letters : spec.operands)
-    letters = reader.numbers(reader.number());
-  spec.result = reader.numbers(reader.number());
+EinsumSpec specOf(const EinsumCall &call) {
+  EinsumSpec spec{call.typesIn[0], std::nullopt,  call.typeOut,
+                  call.sizes,      call.operands, call.result};
+  if (call.typesIn.back() != spec.typeIn)
+    spec.otherIn = call.typesIn.back();
   if (support::isFloat(spec.typeIn) != support::isFloat(spec.typeOut))
     fatal("einsum from " + std::string(elementTypeName(spec.typeIn)) + " to " +
           std::string(elementTypeName(spec.typeOut)) + " is not supported");
   return spec;
+}
+
+EinsumBuffers takeBuffers(const EinsumCall &call, va_list arguments) {
+  EinsumBuffers buffers;
+  for (size_t i = 0; i < call.operands.size(); ++i)
+    buffers.operands[i] = va_arg(arguments, const void *);
+  for (int64_t i = 0; i < call.numScales; ++i)
+    buffers.scales[i] = va_arg(arguments, const void *);
+  if (call.bias)
+    buffers.bias = va_arg(arguments, const void *);
+  buffers.out = va_arg(arguments, void *);
+  return buffers;
 }
 
 int64_t elementsOf(const EinsumSpec &spec, const Letters &letters) {
@@ -74,11 +65,11 @@ static void useComputeTypes(PreparedEinsum &prepared) {
   spec.otherIn.reset();
 }
 
-PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model) {
-  Descriptor reader(desc);
+PreparedEinsum prepareEinsum(const EinsumCall &call,
+                             const ProductModel &model) {
   PreparedEinsum prepared;
-  prepared.spec = readEinsum(reader);
-  prepared.encoded.assign(desc, reader.position());
+  prepared.call = call;
+  prepared.spec = specOf(call);
   useComputeTypes(prepared);
   const EinsumSpec &spec = prepared.spec;
   prepared.resultElements = elementsOf(spec, spec.result);
@@ -97,12 +88,9 @@ PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model) {
 
 const PreparedEinsum &lookUpEinsum(const int64_t *desc,
                                    const ProductModel &model) {
-  static std::unordered_map<const int64_t *, PreparedEinsum> cache;
-  auto entry = cache.find(desc);
-  // The address says it all for a program; a test may reuse one.
-  if (entry == cache.end() || !entry->second.isOf(desc))
-    entry = cache.insert_or_assign(desc, prepareEinsum(desc, model)).first;
-  return entry->second;
+  static PlanCache<PreparedEinsum> plans;
+  return plans.get<EinsumCall>(
+      desc, [&](const EinsumCall &call) { return prepareEinsum(call, model); });
 }
 
 } // namespace shoal::rt

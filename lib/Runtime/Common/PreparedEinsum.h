@@ -4,17 +4,17 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_PREPAREDEINSUM_H
 #define SHOAL_LIB_RUNTIME_COMMON_PREPAREDEINSUM_H
 
+#include "Calls.h"
 #include "Numeric.h"
 #include "shoal/Products/BinaryEinsum.h"
 
-namespace shoal::rt {
+#include <cstdarg>
 
-class Descriptor;
+namespace shoal::rt {
 
 /// An einsum ready to run, any number of times.
 struct PreparedEinsum {
-  /// The descriptor.
-  std::vector<int64_t> encoded;
+  EinsumCall call;
   EinsumSpec spec;
   /// Set where the types differ in a way that kernels do not know: then the
   /// spec is that of the computation, and operands and result are converted.
@@ -33,21 +33,30 @@ struct PreparedEinsum {
   /// For two.
   BinaryEinsum product;
 
-  bool isOf(const int64_t *desc) const {
-    // An encoding says where it ends: the first difference comes before that.
-    return std::equal(encoded.begin(), encoded.end(), desc);
-  }
-
   /// The result's type in memory.
   ElementType declaredResult() const {
     return declaredTypes ? declaredTypes->out : spec.typeOut;
   }
+  /// Whether something is done behind the sums.
+  bool hasEpilogue() const {
+    return call.numScales != 0 || call.bias ||
+           call.activation != Activation::None;
+  }
 };
 
-/// Reads what shoal_rt_einsum takes, see ABI.h.
-EinsumSpec readEinsum(Descriptor &reader);
+/// The arguments of a call behind its descriptor; null for those that it has
+/// not.
+struct EinsumBuffers {
+  std::array<const void *, 2> operands = {}, scales = {};
+  const void *bias = nullptr;
+  void *out = nullptr;
+};
+EinsumBuffers takeBuffers(const EinsumCall &call, va_list arguments);
 
-PreparedEinsum prepareEinsum(const int64_t *desc, const ProductModel &model);
+/// Without what is done behind the sums.
+EinsumSpec specOf(const EinsumCall &call);
+
+PreparedEinsum prepareEinsum(const EinsumCall &call, const ProductModel &model);
 
 /// The same, made at first use of a descriptor.
 const PreparedEinsum &lookUpEinsum(const int64_t *desc,

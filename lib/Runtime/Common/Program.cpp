@@ -71,7 +71,7 @@ static CudaProgram parseCuda(const json &root) {
   cuda.tf32 = root.value("tf32", false);
   for (const json &product : root.value("products", json::array()))
     cuda.products.push_back(
-        {product.at("call"), product.at("desc"), product.at("loc")});
+        {product.at("ragged"), product.at("desc"), product.at("loc")});
   if (cuda.isEmulated())
     cuda.emulation = root.at("emulation");
   return cuda;

@@ -48,9 +48,9 @@ struct CollectiveInfo {
   std::string reason;
 };
 
-/// A call that multiplies, by the name behind shoal_rt_.
+/// A call that multiplies: an EinsumCall or, ragged, a RaggedEinsumCall.
 struct ProductInfo {
-  std::string call;
+  bool isRagged;
   std::vector<int64_t> desc;
   std::string loc;
 };

@@ -2,24 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "RaggedPlan.h"
-#include "Descriptor.h"
 
 #include <map>
 
 namespace shoal::rt {
 
-RaggedPlan::RaggedPlan(const int64_t *desc, const ProductModel &model)
-    : model(model) {
-  Descriptor reader(desc);
-  part.typeIn = reader.type();
-  part.typeOut = reader.type();
-  boundType = reader.type();
-  sizes = reader.numbers(reader.number());
-  rowLetter = reader.number();
-  for (Letters &term : terms)
-    term = reader.numbers(reader.number());
-  encoded.assign(desc, reader.position());
-
+RaggedPlan::RaggedPlan(const RaggedEinsumCall &call, const ProductModel &model)
+    : boundType(call.boundType), sizes(call.sizes), rowLetter(call.rowLetter),
+      terms(call.terms), model(model) {
+  part.typeIn = call.typeIn;
+  part.typeOut = call.typeOut;
   part.sizes = sizes;
   for (size_t t = 0; t < numTensors; ++t)
     strides[t] = letterStrides(part, terms[t]);

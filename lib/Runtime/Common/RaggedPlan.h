@@ -4,6 +4,7 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_RAGGEDPLAN_H
 #define SHOAL_LIB_RUNTIME_COMMON_RAGGEDPLAN_H
 
+#include "Calls.h"
 #include "Numeric.h"
 #include "shoal/Products/BinaryEinsum.h"
 
@@ -11,8 +12,7 @@
 
 namespace shoal::rt {
 
-/// A ragged einsum as its descriptor gives it, see ABI.h, and as a product for
-/// each group once the bounds are known.
+/// A ragged einsum, and a product for each group once the bounds are known.
 class RaggedPlan {
 public:
   enum Tensor { In0, In1, Bounds, Out, numTensors };
@@ -23,11 +23,7 @@ public:
     int64_t begin, count;
   };
 
-  RaggedPlan(const int64_t *desc, const ProductModel &model);
-
-  bool isOf(const int64_t *desc) const {
-    return std::equal(encoded.begin(), encoded.end(), desc);
-  }
+  RaggedPlan(const RaggedEinsumCall &call, const ProductModel &model);
 
   /// Those with rows, in the order of the bounds, which lie in host memory.
   std::vector<Group> listGroups(const void *begins, const void *ends) const;
@@ -56,7 +52,6 @@ private:
   int64_t boundAt(const void *bounds, int64_t place) const;
 
   ProductModel model;
-  std::vector<int64_t> encoded;
   /// By the number of rows.
   std::unordered_map<int64_t, BinaryEinsum> products;
 };

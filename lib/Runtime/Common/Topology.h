@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_TOPOLOGY_H
 #define SHOAL_LIB_RUNTIME_COMMON_TOPOLOGY_H
 
+#include "Calls.h"
 #include "Mesh.h"
 
 namespace shoal::rt {
@@ -31,6 +32,16 @@ public:
   /// 0 ... p, modulo p, but over `theirs`, and its other coordinates.
   int64_t shifted(int64_t mesh, const Axes &ours, int64_t otherMesh,
                   const Axes &theirs, int64_t shift) const;
+  /// To whom this device sends, and from whom it receives; itself where nothing
+  /// moves.
+  int64_t receiverOf(const CollectivePermuteCall &call) const {
+    return shifted(call.sourceMesh, call.source, call.targetMesh, call.target,
+                   call.shift);
+  }
+  int64_t senderTo(const CollectivePermuteCall &call) const {
+    return shifted(call.targetMesh, call.target, call.sourceMesh, call.source,
+                   shardCount(call.source) - call.shift);
+  }
 
   /// The ranks of this device's group over the axes, by index.
   std::vector<int64_t> groupOver(int64_t mesh, const Axes &axes) const;

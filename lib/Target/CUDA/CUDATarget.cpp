@@ -79,9 +79,11 @@ static std::string takeConstants(ModuleOp module, int64_t begin) {
 
 static std::vector<ProductCall> listProducts(func::FuncOp main) {
   std::vector<ProductCall> products;
-  main.walk([&](rt::CallOp call) {
-    if (call.getCallee().contains("einsum"))
-      products.push_back({call.getCallee().str(), call.getDesc().vec(),
+  rt::ProgramMeshes meshes(main->getParentOfType<ModuleOp>());
+  main.walk([&](rt::RuntimeCallOpInterface call) {
+    if (isa<rt::EinsumOp, rt::RaggedEinsumOp>(call))
+      products.push_back({isa<rt::RaggedEinsumOp>(call),
+                          call.getDescriptor(meshes),
                           sourcePlace(call.getLoc())});
   });
   return products;
@@ -148,7 +150,7 @@ static llvm::json::Value makeMetadata(const CUDAProgram &program,
   fields["tf32"] = cuda.tf32;
   llvm::json::Array products;
   for (const ProductCall &product : program.products)
-    products.push_back(llvm::json::Object{{"call", product.callee},
+    products.push_back(llvm::json::Object{{"ragged", product.isRagged},
                                           {"desc", product.desc},
                                           {"loc", product.location}});
   fields["products"] = std::move(products);

@@ -39,12 +39,12 @@ func.func @one_value_everywhere_is_a_fill() -> (tensor<7x5xf32>, tensor<2xf32>) 
 
 // CHECK-LABEL: @dying_input_is_written_over
 // CHECK-SAME: bufferization.writable = false
-// CHECK: %[[V:.*]] = rt.call "cumulative"
+// CHECK: %[[V:.*]] = rt.cumulative
 // CHECK: linalg.generic
 // CHECK-SAME: outs(%[[V]] : tensor<7xf32>)
 func.func @dying_input_is_written_over(%x: tensor<7xf32>) -> tensor<7xf32> {
   %0 = tensor.empty() : tensor<7xf32>
-  %1 = rt.call "cumulative" [0, 0, 1, 7, 0, 0, 0] ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  %1 = rt.cumulative sum dim 0 ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
   %2 = tensor.empty() : tensor<7xf32>
   %3 = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
       ins(%1 : tensor<7xf32>) outs(%2 : tensor<7xf32>) {

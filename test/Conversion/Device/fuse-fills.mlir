@@ -10,8 +10,8 @@
 // CHECK: linalg.generic
 // CHECK-SAME: shoal.initial = [0.000000e+00 : f32]
 // KERNEL-LABEL: func.func @begins_with_zero
-// KERNEL: rt.call "launch" [0, 16, 1, 1, 256, 1, 1, 0, 2, 0, 65536, 1, 0, 512, 2]
-// KERNEL-NOT: rt.call
+// KERNEL: rt.launch 0 grid [16, 1, 1] block [256, 1, 1] touches [#rt.touch<read 65536 from 0>, #rt.touch<write 512 from 0>]
+// KERNEL-NOT: {{[^a-z]}}rt.
 // KERNEL: gpu.func
 // KERNEL-NOT: memref.load %arg1
 // KERNEL: memref.store %{{.*}}, %arg1

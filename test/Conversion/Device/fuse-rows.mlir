@@ -114,6 +114,7 @@ func.func @other_rows(%x: memref<64x64xf32>, %y: memref<64x64xf32>, %sum: memref
 // writes: no kernel.
 // CHECK-LABEL: func.func @no_kernels
 // CHECK-NOT: rt.kernel
+shoal.mesh @mesh = <["x" = 2]>
 func.func @no_kernels(%x: memref<256x1024xf32>, %b: memref<256x1024xbf16>, %l: memref<256x524288xf32>, %s: memref<256xf32>,
                       %t: memref<256xf32>, %sb: memref<256xbf16>, %sl: memref<256xf32>, %sr: memref<256xf32>) {
   linalg.generic {indexing_maps = [#id, #rows], iterator_types = ["parallel", "reduction"]}
@@ -122,7 +123,7 @@ func.func @no_kernels(%x: memref<256x1024xf32>, %b: memref<256x1024xbf16>, %l: m
     %0 = arith.addf %out, %in : f32
     linalg.yield %0 : f32
   }
-  rt.call "all_reduce" [0] ins(%s : memref<256xf32>) outs(%t : memref<256xf32>) {collective = 0 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%s : memref<256xf32>) outs(%t : memref<256xf32>) {collective = 0 : i64}
   linalg.generic {indexing_maps = [#rows, #id], iterator_types = ["parallel", "parallel"]}
       ins(%t : memref<256xf32>) outs(%x : memref<256x1024xf32>) {
   ^bb0(%sum: f32, %out: f32):

@@ -6,15 +6,15 @@
 
 // Two scales, a bias and relu.
 // CHECK-LABEL: func.func @scales_bias_and_relu
-// CHECK: %[[Y:.*]] = rt.call "einsum_scaled" [2, 1, 1, 1, 256, 0, 3, 32, 48, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
-// CHECK-SAME: ins(%arg0, %arg1, %arg2, %arg3, %arg4 :
+// CHECK: %[[Y:.*]] = rt.einsum "ac,cb->ab"
+// CHECK-SAME: ins(%arg0, %arg1 : {{.*}} scales(%arg2, %arg3 : {{.*}} bias "b"(%arg4 : {{.*}} activation relu
 // CHECK-NOT: linalg
 // CHECK: return %[[Y]]
 func.func @scales_bias_and_relu(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E5M2>, %a: tensor<f32>, %b: tensor<f32>,
                                 %c: tensor<48xf32>) -> tensor<32x48xf32> {
   %zero = arith.constant 0.0 : f32
   %0 = tensor.empty() : tensor<32x48xf32>
-  %1 = rt.call "einsum" [256, 0, 3, 32, 48, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+  %1 = rt.einsum "ac,cb->ab"
          ins(%x, %w : tensor<32x16xf8E4M3FN>, tensor<16x48xf8E5M2>) outs(%0 : tensor<32x48xf32>) -> tensor<32x48xf32>
   %2 = linalg.generic {indexing_maps = [#id, #none, #none, #last, #id], iterator_types = ["parallel", "parallel"]}
       ins(%1, %a, %b, %c : tensor<32x48xf32>, tensor<f32>, tensor<f32>, tensor<48xf32>) outs(%0 : tensor<32x48xf32>) {
@@ -39,12 +39,12 @@ func.func @scales_bias_and_relu(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E
 // CHECK: ^bb0(%[[A:.*]]: bf16, %[[B:.*]]: bf16, %{{.*}}: f32):
 // CHECK: %[[AB:.*]] = arith.mulf %[[A]], %[[B]] : bf16
 // CHECK: arith.extf %[[AB]] : bf16 to f32
-// CHECK: rt.call "einsum_scaled" [1, 0, 0, 9, 2, 3, 32, 48, 16,
+// CHECK: rt.einsum {{.*}} scales(%[[S]] : tensor<f32>) outs(
 // CHECK: math.exp
 func.func @product_of_scales(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E4M3FN>, %a: tensor<bf16>, %b: tensor<1x1xbf16>)
     -> tensor<32x48xbf16> {
   %0 = tensor.empty() : tensor<32x48xbf16>
-  %1 = rt.call "einsum" [9, 2, 3, 32, 48, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+  %1 = rt.einsum "ac,cb->ab"
          ins(%x, %w : tensor<32x16xf8E4M3FN>, tensor<16x48xf8E4M3FN>) outs(%0 : tensor<32x48xbf16>) -> tensor<32x48xbf16>
   %2 = linalg.generic {indexing_maps = [#id, #none, affine_map<(d0, d1) -> (0, 0)>, #id], iterator_types = ["parallel", "parallel"]}
       ins(%1, %a, %b : tensor<32x48xbf16>, tensor<bf16>, tensor<1x1xbf16>) outs(%0 : tensor<32x48xbf16>) {
@@ -66,8 +66,8 @@ func.func @product_of_scales(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E4M3
 // CHECK-LABEL: func.func @dequantized_operands
 // CHECK-SAME: %[[X:.*]]: tensor<32x16xf8E4M3FN>, %[[W:.*]]: tensor<16x48xf8E4M3FN>, %[[A:.*]]: tensor<f32>
 // CHECK-NOT: linalg
-// CHECK: rt.call "einsum_scaled" [1, 0, 0, 9, 0, 3,
-// CHECK-SAME: ins(%[[X]], %[[W]], %[[A]] :
+// CHECK: rt.einsum
+// CHECK-SAME: ins(%[[X]], %[[W]] : {{.*}} scales(%[[A]] :
 func.func @dequantized_operands(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E4M3FN>, %a: tensor<f32>)
     -> tensor<32x48xf32> {
   %0 = tensor.empty() : tensor<32x48xf32>
@@ -86,7 +86,7 @@ func.func @dequantized_operands(%x: tensor<32x16xf8E4M3FN>, %w: tensor<16x48xf8E
     %3 = arith.extf %p : f8E4M3FN to f32
     linalg.yield %3 : f32
   } -> tensor<16x48xf32>
-  %7 = rt.call "einsum" [0, 0, 3, 32, 48, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+  %7 = rt.einsum "ac,cb->ab"
          ins(%2, %6 : tensor<32x16xf32>, tensor<16x48xf32>) outs(%0 : tensor<32x48xf32>) -> tensor<32x48xf32>
   return %7 : tensor<32x48xf32>
 }
@@ -98,10 +98,10 @@ func.func @obstacles(%x: tensor<32x16xf8E5M2>, %w: tensor<16x48xf8E5M2>, %u: ten
     -> (tensor<32x48xf32>, tensor<32x48xf32>) {
   %0 = tensor.empty() : tensor<32x48xf32>
   // expected-remark @+1 {{a product of f8 by floats of 16 bits, not by cuBLASLt's of 8 bits: both operands are f8E5M2}}
-  %1 = rt.call "einsum" [10, 0, 3, 32, 48, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+  %1 = rt.einsum "ac,cb->ab"
          ins(%x, %w : tensor<32x16xf8E5M2>, tensor<16x48xf8E5M2>) outs(%0 : tensor<32x48xf32>) -> tensor<32x48xf32>
   // expected-remark @+1 {{sums: 20 is not a multiple of 16}}
-  %2 = rt.call "einsum" [256, 0, 3, 32, 48, 20, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+  %2 = rt.einsum "ac,cb->ab"
          ins(%u, %v : tensor<32x20xf8E4M3FN>, tensor<20x48xf8E5M2>) outs(%0 : tensor<32x48xf32>) -> tensor<32x48xf32>
   return %1, %2 : tensor<32x48xf32>, tensor<32x48xf32>
 }

@@ -2,6 +2,8 @@
 //
 // RUN: shoal-opt %s --shoal-insert-waits | FileCheck %s
 
+shoal.mesh @mesh = <["x" = 2]>
+
 // CHECK-LABEL: func.func @main
 func.func @main(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>, %arena: memref<128xi8>) {
   %c0 = arith.constant 0 : index
@@ -10,37 +12,41 @@ func.func @main(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf32>, %arena:
   %a = memref.view %arena[%c0][] : memref<128xi8> to memref<8xf32>
   %b = memref.view %arena[%c32][] : memref<128xi8> to memref<8xf32>
   %c = memref.view %arena[%c64][] : memref<128xi8> to memref<8xf32>
-  rt.call "all_reduce" [0] ins(%x : memref<8xf32>) outs(%a : memref<8xf32>) {collective = 0 : i64}
-  rt.call "all_gather" [1] ins(%a : memref<8xf32>) outs(%b : memref<8xf32>) {collective = 1 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<8xf32>) outs(%a : memref<8xf32>) {collective = 0 : i64}
+  rt.all_gather @mesh [{}] ins(%a : memref<8xf32>) outs(%b : memref<8xf32>) {collective = 1 : i64}
   // Other bytes, and reading what is read:
-  // CHECK: rt.call "all_gather"
-  // CHECK-NEXT: rt.call "copy" {{.*}}%arg0
+  // CHECK: rt.all_gather
+  // CHECK-NEXT: rt.copy {{.*}}%arg0
   // CHECK-NEXT: rt.wait 0
-  // CHECK-NEXT: rt.call "copy" {{.*}} outs(%arg0
+  // CHECK-NEXT: rt.copy {{.*}} outs(%arg0
   // CHECK-NEXT: rt.wait 1
-  // CHECK-NEXT: rt.call "copy" [32] ins(%[[C:.*]] : memref<8xf32>) outs(%[[A:.*]] :
-  rt.call "copy" [32] ins(%x : memref<8xf32>) outs(%c : memref<8xf32>)
+  // CHECK-NEXT: rt.copy ins(%[[C:.*]] : memref<8xf32>) outs(%[[A:.*]] :
+  rt.copy ins(%x : memref<8xf32>) outs(%c : memref<8xf32>)
   // Writes what the first reads:
-  rt.call "copy" [32] ins(%c : memref<8xf32>) outs(%x : memref<8xf32>)
+  rt.copy ins(%c : memref<8xf32>) outs(%x : memref<8xf32>)
   // Writes what the second reads:
-  rt.call "copy" [32] ins(%c : memref<8xf32>) outs(%a : memref<8xf32>)
+  rt.copy ins(%c : memref<8xf32>) outs(%a : memref<8xf32>)
   // CHECK-NEXT: return
   return
 }
 
 // Half of a buffer is not the other half; a window with strides is all between.
 // CHECK-LABEL: func.func @parts
-func.func @parts(%x: memref<4xf32>, %y: memref<4x4xf32>) {
-  %top = memref.subview %y[0, 0] [2, 4] [1, 1] : memref<4x4xf32> to memref<2x4xf32, strided<[4, 1]>>
+func.func @parts(%x: memref<2x4xf32>, %arena: memref<64xi8>) {
+  %c0 = arith.constant 0 : index
+  %top = memref.view %arena[%c0][] : memref<64xi8> to memref<2x4xf32>
+  %y = memref.view %arena[%c0][] : memref<64xi8> to memref<4x4xf32>
   %bottom = memref.subview %y[2, 0] [2, 4] [1, 1] : memref<4x4xf32> to memref<2x4xf32, strided<[4, 1], offset: 8>>
   %column = memref.subview %y[0, 1] [4, 1] [1, 1] : memref<4x4xf32> to memref<4x1xf32, strided<[4, 1], offset: 1>>
-  // CHECK: rt.call "launch" [0]
-  // CHECK-NEXT: rt.call "launch" [1]
+  // CHECK: rt.all_reduce
+  // CHECK-NEXT: rt.launch 1
   // CHECK-NEXT: rt.wait 0
-  // CHECK-NEXT: rt.call "launch" [2]
-  rt.call "launch" [0] ins(%x : memref<4xf32>) outs(%top : memref<2x4xf32, strided<[4, 1]>>) {collective = 0 : i64}
-  rt.call "launch" [1] ins(%x : memref<4xf32>) outs(%bottom : memref<2x4xf32, strided<[4, 1], offset: 8>>)
-  rt.call "launch" [2] ins(%x : memref<4xf32>) outs(%column : memref<4x1xf32, strided<[4, 1], offset: 1>>)
+  // CHECK-NEXT: rt.launch 2
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<2x4xf32>) outs(%top : memref<2x4xf32>) {collective = 0 : i64}
+  rt.launch 1 grid [1, 1, 1] block [32, 1, 1] touches [#rt.touch<write 32 from 32>]
+    outs(%bottom : memref<2x4xf32, strided<[4, 1], offset: 8>>)
+  rt.launch 2 grid [1, 1, 1] block [32, 1, 1] touches [#rt.touch<write 52 from 4>]
+    outs(%column : memref<4x1xf32, strided<[4, 1], offset: 1>>)
   return
 }
 
@@ -48,23 +54,23 @@ func.func @parts(%x: memref<4xf32>, %y: memref<4x4xf32>) {
 // the host waits for.
 // CHECK-LABEL: func.func @loops
 func.func @loops(%x: memref<4xf32>, %y: memref<4xf32>, %more: memref<i1>) {
-  // CHECK: rt.call "all_reduce" [0]
+  // CHECK: rt.all_reduce {{.*}}collective = 0
   // CHECK-NEXT: rt.wait 0
   // CHECK-NEXT: scf.while
-  rt.call "all_reduce" [0] ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 0 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 0 : i64}
   scf.while : () -> () {
     %go = rt.read_scalar %more : memref<i1>
     scf.condition(%go)
   } do {
-    // CHECK: rt.call "all_reduce" [1]
+    // CHECK: rt.all_reduce {{.*}}collective = 1
     // CHECK-NEXT: rt.wait 1
     // CHECK-NEXT: scf.yield
-    rt.call "all_reduce" [1] ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 1 : i64}
+    rt.all_reduce sum @mesh {"x"} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 1 : i64}
     scf.yield
   }
-  // CHECK: rt.call "all_reduce" [2]
+  // CHECK: rt.all_reduce {{.*}}collective = 2
   // CHECK-NEXT: rt.wait 2
   // CHECK-NEXT: return
-  rt.call "all_reduce" [2] ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 2 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 2 : i64}
   return
 }

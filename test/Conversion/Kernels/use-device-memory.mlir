@@ -15,7 +15,7 @@ func.func @main(%more: memref<i1>, %out: memref<3xf32>, %arena: memref<64xi8>) a
     scf.condition(%go)
   } do {
     // CHECK: %[[TABLE:.*]] = memref.view %arg2[%c64{{.*}}][] : memref<128xi8> to memref<3xf32>
-    // CHECK: rt.call "copy" [12] ins(%[[TABLE]] : memref<3xf32>) outs(%arg1 : memref<3xf32>)
+    // CHECK: rt.copy ins(%[[TABLE]] : memref<3xf32>) outs(%arg1 : memref<3xf32>)
     %table = memref.get_global @table : memref<3xf32>
     memref.copy %table, %out : memref<3xf32> to memref<3xf32>
     scf.yield

@@ -16,20 +16,24 @@ func.func @c2_the_host_copies(%x: memref<4xf32>, %y: memref<4xf32>) {
 
 // -----
 
+shoal.mesh @mesh = <["x" = 2]>
+
 func.func @c3_nobody_waits(%x: memref<24xf32>, %y: memref<24xf32>) {
   // expected-note @below {{which is this}}
-  rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>) {collective = 0 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<24xf32>) outs(%y : memref<24xf32>) {collective = 0 : i64}
   // expected-error @below {{'func.return' op comes while a collective is under way}}
   return
 }
 
 // -----
 
+shoal.mesh @mesh = <["x" = 2]>
+
 func.func @c3_a_loop_begins(%x: memref<24xf32>, %y: memref<24xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
   // expected-note @below {{which is this}}
-  rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>) {collective = 1 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<24xf32>) outs(%y : memref<24xf32>) {collective = 1 : i64}
   rt.wait 0
   // expected-error @below {{'scf.for' op comes while a collective is under way}}
   scf.for %i = %c0 to %c1 step %c1 {

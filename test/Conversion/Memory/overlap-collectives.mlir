@@ -7,27 +7,28 @@
 // As in a layer of experts: tokens travel while the gate of the next ones and a
 // shared expert are computed; what the first exchange needs comes first.
 // CHECK-LABEL: func.func @shared_expert
-// CHECK: rt.call "cumulative"
-// CHECK: rt.call "all_to_all"{{.*}}collective = 0
-// CHECK: rt.call "einsum" {{.*}} ins(%arg0, %arg2
-// CHECK: rt.call "einsum" {{.*}} ins(%[[RECEIVED:.*]], %arg1
-// CHECK: rt.call "all_to_all"{{.*}}collective = 1
+// CHECK: rt.cumulative
+// CHECK: rt.all_to_all{{.*}}collective = 0
+// CHECK: rt.einsum {{.*}} ins(%arg0, %arg2
+// CHECK: rt.einsum {{.*}} ins(%[[RECEIVED:.*]], %arg1
+// CHECK: rt.all_to_all{{.*}}collective = 1
 // WAITS-LABEL: func.func @shared_expert
-// WAITS: rt.call "all_to_all"{{.*}}collective = 0
-// WAITS: rt.call "einsum" {{.*}} ins(%arg0, %arg2
+// WAITS: rt.all_to_all{{.*}}collective = 0
+// WAITS: rt.einsum {{.*}} ins(%arg0, %arg2
 // WAITS: rt.wait 0
-// WAITS-NEXT: rt.call "einsum"
+// WAITS-NEXT: rt.einsum
+shoal.mesh @mesh = <["x" = 16]>
 func.func @shared_expert(%x: memref<512x512xf32>, %expert: memref<512x512xf32>, %shared: memref<512x512xf32>,
                          %y: memref<512x512xf32>, %z: memref<512x512xf32>) {
   %sent = memref.alloc() : memref<512x512xf32>
   %received = memref.alloc() : memref<512x512xf32>
   %outputs = memref.alloc() : memref<512x512xf32>
-  rt.call "cumulative" [2, 0, 2, 512, 512, 0, 0, 0] ins(%x : memref<512x512xf32>) outs(%sent : memref<512x512xf32>)
-  rt.call "all_to_all" [0] ins(%sent : memref<512x512xf32>) outs(%received : memref<512x512xf32>) {collective = 0 : i64}
-  rt.call "einsum" [2, 2, 3, 512, 512, 512] ins(%received, %expert : memref<512x512xf32>, memref<512x512xf32>)
+  rt.cumulative sum dim 0 ins(%x : memref<512x512xf32>) outs(%sent : memref<512x512xf32>)
+  rt.all_to_all @mesh [{"x"} : 0 -> 1] ins(%sent : memref<512x512xf32>) outs(%received : memref<512x512xf32>) {collective = 0 : i64}
+  rt.einsum "ac,cb->ab" ins(%received, %expert : memref<512x512xf32>, memref<512x512xf32>)
     outs(%outputs : memref<512x512xf32>)
-  rt.call "all_to_all" [1] ins(%outputs : memref<512x512xf32>) outs(%y : memref<512x512xf32>) {collective = 1 : i64}
-  rt.call "einsum" [2, 2, 3, 512, 512, 512] ins(%x, %shared : memref<512x512xf32>, memref<512x512xf32>)
+  rt.all_to_all @mesh [{"x"} : 0 -> 1] ins(%outputs : memref<512x512xf32>) outs(%y : memref<512x512xf32>) {collective = 1 : i64}
+  rt.einsum "ac,cb->ab" ins(%x, %shared : memref<512x512xf32>, memref<512x512xf32>)
     outs(%z : memref<512x512xf32>)
   return
 }
@@ -43,14 +44,15 @@ func.func @shared_expert(%x: memref<512x512xf32>, %expert: memref<512x512xf32>, 
 // CHECK: linalg.exp ins(%arg2
 // CHECK: linalg.exp
 // CHECK: return
+shoal.mesh @mesh = <["x" = 16]>
 func.func @two_of_two(%x: memref<4096xf32>, %a: memref<16777216xf32>, %b: memref<16777216xf32>,
                       %aa: memref<16777216xf32>, %bb: memref<16777216xf32>, %y: memref<4096xf32>) {
   %0 = memref.alloc() : memref<4096xf32>
   %1 = memref.alloc() : memref<4096xf32>
   %2 = memref.alloc() : memref<4096xf32>
-  rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%0 : memref<4096xf32>) {collective = 0 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<4096xf32>) outs(%0 : memref<4096xf32>) {collective = 0 : i64}
   linalg.exp ins(%0 : memref<4096xf32>) outs(%1 : memref<4096xf32>)
-  rt.call "all_reduce" [1] ins(%1 : memref<4096xf32>) outs(%2 : memref<4096xf32>) {collective = 1 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%1 : memref<4096xf32>) outs(%2 : memref<4096xf32>) {collective = 1 : i64}
   linalg.exp ins(%2 : memref<4096xf32>) outs(%y : memref<4096xf32>)
   linalg.exp ins(%a : memref<16777216xf32>) outs(%aa : memref<16777216xf32>)
   linalg.exp ins(%b : memref<16777216xf32>) outs(%bb : memref<16777216xf32>)
@@ -65,8 +67,9 @@ func.func @two_of_two(%x: memref<4096xf32>, %a: memref<16777216xf32>, %b: memref
 // CHECK-NEXT: linalg.exp ins(%arg2 : memref<4096xf32>) outs(%arg0
 // CHECK-NEXT: linalg.exp ins(%arg0 : memref<4096xf32>) outs(%arg3
 // CHECK-NEXT: return
+shoal.mesh @mesh = <["x" = 16]>
 func.func @same_memory(%x: memref<4096xf32>, %sum: memref<4096xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>) {
-  rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
   linalg.exp ins(%y : memref<4096xf32>) outs(%x : memref<4096xf32>)
   linalg.exp ins(%x : memref<4096xf32>) outs(%z : memref<4096xf32>)
   return
@@ -79,11 +82,12 @@ func.func @same_memory(%x: memref<4096xf32>, %sum: memref<4096xf32>, %y: memref<
 // CHECK: collective = 0
 // CHECK-NEXT: linalg.reduce
 // CHECK: linalg.exp ins(%arg1
-func.func @no_more_memory(%x: memref<4096xf32>, %z: memref<65536xf32>, %y: memref<4096xf32>, %w: memref<f32>,
+shoal.mesh @mesh = <["x" = 16]>
+func.func @no_more_memory(%x: memref<1x4096xf32>, %z: memref<65536xf32>, %y: memref<4096xf32>, %w: memref<f32>,
                           %v: memref<f32>) {
   %all = memref.alloc() : memref<16x4096xf32>
   %big = memref.alloc() : memref<65536xf32>
-  rt.call "all_gather" [0] ins(%x : memref<4096xf32>) outs(%all : memref<16x4096xf32>) {collective = 0 : i64}
+  rt.all_gather @mesh [{"x"}, {}] ins(%x : memref<1x4096xf32>) outs(%all : memref<16x4096xf32>) {collective = 0 : i64}
   linalg.reduce { arith.addf } ins(%all : memref<16x4096xf32>) outs(%y : memref<4096xf32>) dimensions = [0]
   linalg.exp ins(%z : memref<65536xf32>) outs(%big : memref<65536xf32>)
   linalg.reduce { arith.addf } ins(%big : memref<65536xf32>) outs(%w : memref<f32>) dimensions = [0]
@@ -101,14 +105,15 @@ func.func @no_more_memory(%x: memref<4096xf32>, %z: memref<65536xf32>, %y: memre
 // CHECK-NEXT: linalg.exp ins(%arg2
 // CHECK-NEXT: linalg.exp ins(%arg1
 // CHECK: linalg.exp ins(%arg3
+shoal.mesh @mesh = <["x" = 16]>
 func.func @loop(%x: memref<4096xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>, %w: memref<4096xf32>,
                 %v: memref<4096xf32>, %n: index) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index
-  rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 0 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 0 : i64}
   linalg.exp ins(%y : memref<4096xf32>) outs(%z : memref<4096xf32>)
   scf.for %i = %c0 to %n step %c1 {
-    rt.call "all_reduce" [1] ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 1 : i64}
+    rt.all_reduce sum @mesh {"x"} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 1 : i64}
     linalg.exp ins(%y : memref<4096xf32>) outs(%v : memref<4096xf32>)
     linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
   }
@@ -123,9 +128,10 @@ func.func @loop(%x: memref<4096xf32>, %y: memref<4096xf32>, %z: memref<4096xf32>
 // CHECK: collective = 0
 // CHECK-NEXT: linalg.exp ins(%arg3
 // CHECK: linalg.generic
+shoal.mesh @mesh = <["x" = 16]>
 func.func @read_through_indices(%x: memref<4096xf32>, %y: memref<4096xf32>, %places: memref<4096xi32>, %z: memref<4096xf32>,
                                 %v: memref<4096xf32>, %w: memref<4096xf32>) {
-  rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 0 : i64}
+  rt.all_reduce sum @mesh {"x"} ins(%x : memref<4096xf32>) outs(%y : memref<4096xf32>) {collective = 0 : i64}
   linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> (d0)>], iterator_types = ["parallel"]}
       ins(%places : memref<4096xi32>) outs(%v : memref<4096xf32>) {
   ^bb0(%place: i32, %out: f32):

@@ -1,37 +1,42 @@
 // RUN: shoal-opt %s --shoal-to-linalg | FileCheck %s
 
-// The descriptors of shoal/Runtime/ABI.h. Collectives are numbered in program
-// order, axis_index and all_slice are not; the meshes and what the arguments
-// say of themselves are gone.
+// Collectives are numbered in program order, axis_index and all_slice are not;
+// what the arguments say of themselves is gone. The meshes stay for the
+// descriptors.
 
 shoal.mesh @line = <["x" = 4]>
 shoal.mesh @grid = <["a" = 2, "b" = 2], device_ids = [0, 2, 1, 3]>
 
-// CHECK-NOT: shoal.mesh
 // CHECK-LABEL: @f
 // CHECK-NOT: shoal.name
 func.func @f(%x: tensor<8x6xf32> {shoal.name = "x"}) -> tensor<2x6xf32> attributes {shoal.spmd} {
-  // mesh 1; one axis: number 1, pre 1, size 2
-  // CHECK: rt.call "axis_index" [1, 1, 1, 1, 2] outs({{.*}} : tensor<i32>)
+  // CHECK: rt.axis_index @grid {"b"} outs({{.*}} : tensor<i32>)
   %i = spmd.axis_index @grid {"b"} : tensor<i32>
-  // id -1, f32, mesh 0, rank 2, shapes; dim 0: x, dim 1: none
-  // CHECK: rt.call "all_slice" [-1, 0, 0, 2, 8, 6, 2, 6, 1, 0, 1, 4, 0]
+  // CHECK: rt.all_slice @line [{"x"}, {}] ins(%arg0 : tensor<8x6xf32>) outs({{.*}} : tensor<2x6xf32>) ->
   %s = spmd.all_slice @line [{"x"}, {}] %x : tensor<8x6xf32> -> tensor<2x6xf32>
-  // id 0; the sub-axis of size 2 behind a part of size 2
-  // CHECK: rt.call "all_gather" [0, 0, 0, 2, 2, 6, 4, 6, 1, 0, 2, 2, 0]
+  // CHECK: rt.all_gather @line [{"x":(2)2}, {}] {{.*}} {collective = 0 : i64}
   %g = spmd.all_gather @line [{"x":(2)2}, {}] %s : tensor<2x6xf32> -> tensor<4x6xf32>
-  // id 1, f32, mesh 0, max, 24 elements
-  // CHECK: rt.call "all_reduce" [1, 0, 0, 2, 24, 1, 0, 1, 4]
+  // CHECK: rt.all_reduce max @line {"x"} {{.*}} {collective = 1 : i64}
   %r = spmd.all_reduce max @line {"x"} %g : tensor<4x6xf32>
-  // id 2, f32, mesh 1, sum
-  // CHECK: rt.call "reduce_scatter" [2, 0, 1, 0, 2, 4, 6, 2, 3, 1, 0, 1, 2, 1, 1, 1, 2]
+  // CHECK: rt.reduce_scatter sum @grid [{"a"}, {"b"}] {{.*}} {collective = 2 : i64}
   %c = spmd.reduce_scatter sum @grid [{"a"}, {"b"}] %r : tensor<4x6xf32> -> tensor<2x3xf32>
-  // id 3; one move from dim 1 to dim 0 over b
-  // CHECK: rt.call "all_to_all" [3, 0, 1, 2, 2, 3, 1, 6, 1, 1, 0, 1, 1, 1, 2]
+  // CHECK: rt.all_to_all @grid [{"b"} : 1 -> 0] {{.*}} {collective = 3 : i64}
   %t = spmd.all_to_all @grid [{"b"} : 1 -> 0] %c : tensor<2x3xf32> -> tensor<1x6xf32>
-  // id 4, mesh 1 to mesh 1, 6 elements, no shift; both lists
-  // CHECK: rt.call "collective_permute" [4, 0, 1, 1, 6, 0, 2, 0, 1, 2, 1, 1, 2, 2, 1, 1, 2, 0, 1, 2]
+  // CHECK: rt.collective_permute @grid {"a", "b"} -> @grid {"b", "a"} {{.*}} {collective = 4 : i64}
   %p = spmd.collective_permute @grid {"a", "b"} -> @grid {"b", "a"} %t : tensor<1x6xf32>
+  // One dimension, in windows of 3 rows that begin one before the block.
+  // CHECK: rt.exchange @line -> @line
+  // CHECK-SAME: #rt.exchange_dim<size = 4, step = 1, offset = -1, rows = 3, source = {"x"}, target = {"x"}>
+  // CHECK-SAME: #rt.exchange_dim<size = 6, rows = 6, source = {}, target = {}>
+  // CHECK-SAME: halo {{.*}} {collective = 5 : i64}
+  %h = spmd.halo_exchange @line {"x"} %p {dim = 0, size = 4, step = 1, offset = -1} : tensor<1x6xf32> -> tensor<3x6xf32>
+  // Rows of four devices become columns of two.
+  // CHECK: rt.exchange @line -> @line
+  // CHECK-SAME: #rt.exchange_dim<size = 4, step = 4, rows = 4, source = {"x"}, target = {}>
+  // CHECK-SAME: #rt.exchange_dim<size = 6, step = 3, rows = 3, source = {}, target = {"x":(1)2}>
+  // CHECK-NOT: halo
+  // CHECK-SAME: {collective = 6 : i64}
+  %e = spmd.exchange @line [{"x"}, {}] -> @line [{}, {"x":(1)2}] %p shape = [4, 6] : tensor<1x6xf32> -> tensor<4x3xf32>
   %y = shoal.concatenate %p, %t dim = 0 : (tensor<1x6xf32>, tensor<1x6xf32>) -> tensor<2x6xf32>
   return %y : tensor<2x6xf32>
 }

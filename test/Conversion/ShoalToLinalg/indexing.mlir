@@ -7,7 +7,7 @@
 // f32 (0), i32 indices (5), rank 2: rows 7 in windows of 1 by component 0; 5 of
 // 5, their stride 1; one batch dimension of 9: strides 1 and 5.
 // CHECK-LABEL: @rows
-// CHECK: rt.call "gather" [0, 5, 2, 7, 1, 0, 0, 5, 5, 1, -1, 1, 9, 1, 0, 5] ins(%arg0, %arg1 :
+// CHECK: rt.gather <[7 by 1 at 0, 5 by 5 step 1] loop [9 : 1, 0, 5]> ins(%arg0, %arg1 :
 func.func @rows(%table: tensor<7x5xf32>, %ids: tensor<9xi32>) -> tensor<9x5xf32> {
   %0 = shoal.gather %table, %ids offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1
       slice_sizes = [1, 5] : (tensor<7x5xf32>, tensor<9xi32>) -> tensor<9x5xf32>
@@ -17,7 +17,7 @@ func.func @rows(%table: tensor<7x5xf32>, %ids: tensor<9xi32>) -> tensor<9x5xf32>
 // Only starts that count: those of the dimensions that are cut.
 // CHECK-LABEL: @slice
 // CHECK: %[[START:.*]] = tensor.insert_slice %arg2 into %{{.*}}[0] [1] [1] : tensor<i32> into tensor<1xi32>
-// CHECK: rt.call "gather" [0, 5, 2, 7, 7, 3, -1, 5, 3, 1, 0, 0] ins(%arg0, %[[START]] :
+// CHECK: rt.gather <[7 by 7 step 3, 5 by 3 step 1 at 0]> ins(%arg0, %[[START]] :
 func.func @slice(%x: tensor<7x5xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tensor<7x3xf32> {
   %0 = shoal.dynamic_slice %x [%i, %j] sizes = [7, 3] : (tensor<7x5xf32>, tensor<i32>, tensor<i32>) -> tensor<7x3xf32>
   return %0 : tensor<7x3xf32>
@@ -25,8 +25,8 @@ func.func @slice(%x: tensor<7x5xf32>, %i: tensor<i32>, %j: tensor<i32>) -> tenso
 
 // Kind -1 overwrites; starts are clamped (1).
 // CHECK-LABEL: @update
-// CHECK: rt.call "scatter" [0, -1, 1, 5, 2, 7, 2, 5, 0, 5, 5, 1, -1, 0] ins(%{{.*}}, %arg1 : tensor<1xi32>, tensor<2x5xf32>)
-// CHECK-SAME: outs(%arg0 : tensor<7x5xf32>) {in_place}
+// CHECK: rt.scatter <[7 by 2 step 5 at 0, 5 by 5 step 1]> ins(%{{.*}}, %arg1 : tensor<1xi32>, tensor<2x5xf32>)
+// CHECK-SAME: outs(%arg0 : tensor<7x5xf32>) {clamps}
 func.func @update(%x: tensor<7x5xf32>, %u: tensor<2x5xf32>, %i: tensor<i32>) -> tensor<7x5xf32> {
   %0 = shoal.dynamic_update_slice %x, %u [%i, %i] : (tensor<7x5xf32>, tensor<2x5xf32>, tensor<i32>, tensor<i32>) -> tensor<7x5xf32>
   return %0 : tensor<7x5xf32>
@@ -35,7 +35,7 @@ func.func @update(%x: tensor<7x5xf32>, %u: tensor<2x5xf32>, %i: tensor<i32>) -> 
 // Sums of narrow floats in f32.
 // CHECK-LABEL: @narrow
 // CHECK: arith.extf %arg0 : tensor<7xbf16> to tensor<7xf32>
-// CHECK: rt.call "scatter" [0, 0, 0, 5,
+// CHECK: rt.scatter {{.*}} kind sum ins(
 // CHECK: arith.truncf
 func.func @narrow(%x: tensor<7xbf16>, %i: tensor<9xi32>, %u: tensor<9xbf16>) -> tensor<7xbf16> {
   %0 = shoal.scatter sum %x, %i, %u update_window_dims = [] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]
@@ -46,7 +46,7 @@ func.func @narrow(%x: tensor<7xbf16>, %i: tensor<9xi32>, %u: tensor<9xbf16>) -> 
 // No argument of a call has no elements; the indices here are never read.
 // CHECK-LABEL: @no_indices
 // CHECK: %[[ONE:.*]] = tensor.empty() : tensor<1xi32>
-// CHECK: rt.call "gather" {{.*}} ins(%arg0, %[[ONE]] :
+// CHECK: rt.gather {{.*}} ins(%arg0, %[[ONE]] :
 // CHECK: return %{{.*}}, %arg0, %arg0
 func.func @no_indices(%x: tensor<7xf32>, %i: tensor<2x0xi32>, %none: tensor<0x2xf32>, %j: tensor<0xi32>, %u: tensor<0xf32>, %s: tensor<i32>)
     -> (tensor<2x3xf32>, tensor<7xf32>, tensor<7xf32>) {
@@ -62,9 +62,9 @@ func.func @no_indices(%x: tensor<7xf32>, %i: tensor<2x0xi32>, %none: tensor<0x2x
 // second writes into that.
 // MEMORY-LABEL: func.func @twice
 // MEMORY: memref.copy %arg0, %[[OUT:.*]] :
-// MEMORY-NEXT: rt.call "scatter" {{.*}} outs(%[[OUT]] :
+// MEMORY-NEXT: rt.scatter {{.*}} outs(%[[OUT]] :
 // MEMORY-NOT: memref.copy
-// MEMORY: rt.call "scatter" {{.*}} outs(%[[OUT]] :
+// MEMORY: rt.scatter {{.*}} outs(%[[OUT]] :
 // MEMORY-NEXT: return
 func.func @twice(%x: tensor<7xf32>, %i: tensor<9xi32>, %u: tensor<9xf32>) -> tensor<7xf32> {
   %0 = shoal.scatter sum %x, %i, %u update_window_dims = [] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]

@@ -3,7 +3,7 @@
 // CHECK-LABEL: func.func @sort
 func.func @sort(%x: tensor<3x4xf32>, %i: tensor<3x4xi32>) -> (tensor<3x4xf32>, tensor<3x4xi32>) {
   // [operands, keys, descending, axis, rank, shape, types]
-  // CHECK: rt.call "sort" [2, 1, 1, 0, 2, 3, 4, 0, 5] ins(%arg0, %arg1 : tensor<3x4xf32>, tensor<3x4xi32>)
+  // CHECK: rt.sort keys 1 dim 0 ins(%arg0, %arg1 : tensor<3x4xf32>, tensor<3x4xi32>)
   // CHECK-SAME: -> tensor<3x4xf32>, tensor<3x4xi32>
   %0:2 = shoal.sort %x, %i dim = 0 {descending} : (tensor<3x4xf32>, tensor<3x4xi32>) -> (tensor<3x4xf32>, tensor<3x4xi32>)
   return %0#0, %0#1 : tensor<3x4xf32>, tensor<3x4xi32>

@@ -1,9 +1,9 @@
 // RUN: shoal-opt %s --shoal-to-linalg --split-input-file | FileCheck %s
 
-// A contraction is the library's: letters 0, 1 of the result, 2 summed over.
+// A contraction is the library's.
 // CHECK-LABEL: @contraction_calls_the_runtime
 // CHECK: %[[INIT:.*]] = tensor.empty() : tensor<7x6xf32>
-// CHECK: rt.call "einsum" [0, 0, 3, 7, 6, 5, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+// CHECK: rt.einsum "AB,BC->AC"
 // CHECK-SAME: ins(%arg0, %arg1 : tensor<7x5xf32>, tensor<5x6xf32>) outs(%[[INIT]] : tensor<7x6xf32>)
 func.func @contraction_calls_the_runtime(%a: tensor<7x5xf32>, %b: tensor<5x6xf32>) -> tensor<7x6xf32> {
   %0 = shoal.einsum "AB,BC->AC" %a, %b : (tensor<7x5xf32>, tensor<5x6xf32>) -> tensor<7x6xf32>
@@ -13,7 +13,7 @@ func.func @contraction_calls_the_runtime(%a: tensor<7x5xf32>, %b: tensor<5x6xf32
 // -----
 
 // CHECK-LABEL: @outer_product_is_elementwise
-// CHECK-NOT: rt.call
+// CHECK-NOT: {{[^a-z]}}rt.
 // CHECK: linalg.generic
 // CHECK-SAME: iterator_types = ["parallel", "parallel", "parallel"]
 // CHECK: arith.mulf
@@ -25,7 +25,7 @@ func.func @outer_product_is_elementwise(%a: tensor<7x5xf32>, %b: tensor<7x3xf32>
 // -----
 
 // CHECK-LABEL: @rowwise_dot_product_is_a_reduction
-// CHECK-NOT: rt.call
+// CHECK-NOT: {{[^a-z]}}rt.
 // CHECK: linalg.generic
 // CHECK-SAME: iterator_types = ["parallel", "reduction"]
 // CHECK: arith.mulf
@@ -128,10 +128,9 @@ func.func @concatenate_inserts_one_behind_the_other(%a: tensor<2x4xf32>, %b: ten
 
 // -----
 
-// type, kind, rank, shape, axis, exclusive, reverse; type, rank, shape, k.
 // CHECK-LABEL: @scans_call_the_runtime
-// CHECK: rt.call "cumulative" [5, 0, 2, 7, 5, 1, 1, 0]
-// CHECK: rt.call "top_k" [0, 2, 7, 5, 3]
+// CHECK: rt.cumulative sum dim 1 {{.*}} {exclusive}
+// CHECK: rt.top_k ins(%arg1 : tensor<7x5xf32>) outs({{.*}} : tensor<7x3xf32>, tensor<7x3xi32>)
 func.func @scans_call_the_runtime(%a: tensor<7x5xi32>, %b: tensor<7x5xf32>) -> (tensor<7x5xi32>, tensor<7x3xf32>, tensor<7x3xi32>) {
   %0 = shoal.cumulative sum %a dim = 1 {exclusive} : tensor<7x5xi32>
   %1, %2 = shoal.top_k %b {k = 3} : tensor<7x5xf32> -> tensor<7x3xf32>, tensor<7x3xi32>
@@ -141,7 +140,7 @@ func.func @scans_call_the_runtime(%a: tensor<7x5xi32>, %b: tensor<7x5xf32>) -> (
 // -----
 
 // CHECK-LABEL: @nothing_computes_an_empty_tensor
-// CHECK-NOT: rt.call
+// CHECK-NOT: {{[^a-z]}}rt.
 // CHECK: linalg.fill
 func.func @nothing_computes_an_empty_tensor(%a: tensor<0x5xf32>, %b: tensor<5x0xf32>) -> (tensor<0x5xf32>, tensor<5x5xf32>) {
   %0 = shoal.cumulative sum %a dim = 1 : tensor<0x5xf32>

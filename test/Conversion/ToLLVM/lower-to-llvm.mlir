@@ -2,8 +2,11 @@
 // RUN: shoal-opt %s --shoal-lower-to-cpu | FileCheck %s --check-prefix=LLVM
 
 // CALLS-DAG: llvm.func @shoal_rt_cumulative(!llvm.ptr, !llvm.ptr, !llvm.ptr)
-// CALLS-DAG: llvm.func @shoal_rt_einsum(!llvm.ptr, !llvm.ptr, ...)
+// CALLS-DAG: llvm.func @shoal_rt_einsum(!llvm.ptr, ...)
 // CALLS-DAG: llvm.mlir.global internal constant @shoal_desc_0(dense<[0, 0, 1, 4, 0, 0, 0]> : tensor<7xi64>)
+// Meshes and axes become numbers: mesh 1 has the axis at place 1.
+// CALLS-DAG: @shoal_desc_2(dense<[3, 0, 1, 0, 4, 1, 1, 1, 2]> : tensor<9xi64>)
+// CALLS-NOT: shoal.mesh
 // CALLS-LABEL: @calls
 // CALLS: %[[D:.*]] = llvm.mlir.addressof @shoal_desc_0
 // CALLS: %[[I:.*]] = memref.extract_aligned_pointer_as_index %arg0
@@ -11,10 +14,17 @@
 // CALLS: llvm.call @shoal_rt_einsum({{.*}}) vararg
 
 // LLVM-LABEL: llvm.func @calls(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr
-// LLVM-NOT: rt.call
+// LLVM-NOT: {{[^a-z]}}rt.
 func.func @calls(%x: memref<4xf32>, %y: memref<4xf32>) attributes {shoal.spmd} {
-  rt.call "cumulative" [0, 0, 1, 4, 0, 0, 0] ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
-  rt.call "einsum" [0, 0, 1, 4, 2, 1, 0, 1, 0, 1, 0] ins(%x, %x : memref<4xf32>, memref<4xf32>) outs(%y : memref<4xf32>)
+  rt.cumulative sum dim 0 ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
+  rt.einsum "a,a->a" ins(%x, %x : memref<4xf32>, memref<4xf32>) outs(%y : memref<4xf32>)
+  return
+}
+
+shoal.mesh @line = <["x" = 4]>
+shoal.mesh @grid = <["a" = 2, "b" = 2]>
+func.func @reduces(%x: memref<4xf32>, %y: memref<4xf32>) attributes {shoal.spmd} {
+  rt.all_reduce sum @grid {"b"} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>) {collective = 3 : i64}
   return
 }
 

@@ -83,7 +83,7 @@ def FuseEpilogues : Pass<"shoal-fuse-epilogues", "::mlir::func::FuncOp"> {
     func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x12xf32>, %b: tensor<12xf32>) -> tensor<8x12xf32> {
       %zero = arith.constant 0.0 : f32
       %0 = tensor.empty() : tensor<8x12xf32>
-      %1 = rt.call "einsum" [0, 0, 3, 8, 12, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
+      %1 = rt.einsum "ac,cb->ab"
              ins(%x, %w : tensor<8x16xf32>, tensor<16x12xf32>) outs(%0 : tensor<8x12xf32>) -> tensor<8x12xf32>
       %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d1)>,
                                             affine_map<(d0, d1) -> (d0, d1)>],
@@ -101,8 +101,8 @@ def FuseEpilogues : Pass<"shoal-fuse-epilogues", "::mlir::func::FuncOp"> {
     ```mlir
     func.func @main(%x: tensor<8x16xf32>, %w: tensor<16x12xf32>, %b: tensor<12xf32>) -> tensor<8x12xf32> {
       %0 = tensor.empty() : tensor<8x12xf32>
-      %1 = rt.call "einsum_bias" [1, 1, 1, 0, 0, 3, 8, 12, 16, 2, 2, 0, 2, 2, 2, 1, 2, 0, 1]
-             ins(%x, %w, %b : tensor<8x16xf32>, tensor<16x12xf32>, tensor<12xf32>)
+      %1 = rt.einsum "ac,cb->ab" ins(%x, %w : tensor<8x16xf32>, tensor<16x12xf32>)
+             bias "b"(%b : tensor<12xf32>) activation relu
              outs(%0 : tensor<8x12xf32>) -> tensor<8x12xf32>
       return %1 : tensor<8x12xf32>
     }
@@ -129,7 +129,7 @@ def FuseGathers : Pass<"shoal-fuse-gathers", "::mlir::func::FuncOp"> {
     ```mlir
     func.func @main(%x: tensor<64x128xf32>, %rows: tensor<32xi32>, %w: tensor<32xf32>) -> tensor<32x128xf32> {
       %0 = tensor.empty() : tensor<32x128xf32>
-      %1 = rt.call "gather" [0, 5, 2, 64, 1, 0, 0, 128, 128, 1, -1, 1, 32, 1, 0, 128]
+      %1 = rt.gather <[64 by 1 at 0, 128 by 128 step 1] loop [32 : 1, 0, 128]>
              ins(%x, %rows : tensor<64x128xf32>, tensor<32xi32>) outs(%0 : tensor<32x128xf32>) -> tensor<32x128xf32>
       %2 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d1)>, affine_map<(d0, d1) -> (d0)>,
                                             affine_map<(d0, d1) -> (d0, d1)>],

@@ -75,7 +75,7 @@ def UseDeviceMemory : Pass<"shoal-use-device-memory", "::mlir::ModuleOp"> {
   let summary = "What the host did with buffers itself, the runtime does on the device";
   let description = [{
     For targets whose buffers the host cannot reach. Assumes a planned program
-    whose loops are kernels: copies become `rt.call "copy"`, the loads that
+    whose loops are kernels: copies become `rt.copy`, the loads that
     decide about loops and branches `rt.read_scalar`, constants places at the
     arena's end, which the runtime fills once.
 
@@ -93,7 +93,7 @@ def UseDeviceMemory : Pass<"shoal-use-device-memory", "::mlir::ModuleOp"> {
     ```mlir
     func.func @main(%in: memref<6xf32>, %out: memref<6xf32>, %arena: memref<0xi8>)
         attributes {shoal.arena_bytes = 0 : i64, shoal.constant_bytes = 0 : i64, shoal.live_bytes = 0 : i64} {
-      rt.call "copy" [24] ins(%in : memref<6xf32>) outs(%out : memref<6xf32>)
+      rt.copy ins(%in : memref<6xf32>) outs(%out : memref<6xf32>)
       return
     }
     ```
@@ -108,7 +108,7 @@ def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
     Assumes what `--shoal-outline-kernels` leaves: private functions of one
     linalg op, or of those of an `rt.kernel`, on static memrefs, which share no buffers but those that are not
     `llvm.noalias`. Each becomes a `gpu.func` of `gpu.module @shoal_kernels`,
-    equal ones a single one, and each call `rt.call "launch"`, whose descriptor
+    equal ones a single one, and each call `rt.launch`, whose descriptor
     names the kernel by its number in the module, and the bytes that it touches.
     Ops of no iterations disappear.
 
@@ -133,7 +133,7 @@ def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     func.func @main(%arg0: memref<8x128xf32>) {
-      rt.call "launch" [0, 1, 1, 1, 256, 1, 1, 0, 1, 0, 4096, 2] outs(%arg0 : memref<8x128xf32>)
+      rt.launch 0 grid [1, 1, 1] block [256, 1, 1] touches [#rt.touch<write 4096 from 0>] outs(%arg0 : memref<8x128xf32>)
       return
     }
     gpu.module @shoal_kernels {
@@ -164,21 +164,21 @@ def InsertWaits : Pass<"shoal-insert-waits", "::mlir::func::FuncOp"> {
 
     ```mlir
     func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {
-      rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+      rt.all_reduce sum @mesh {"x"}
         ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
-      rt.call "copy" [96] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
-      rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+      rt.copy ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
+      rt.copy ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
       return
     }
     ```
     becomes
     ```mlir
     func.func @main(%x: memref<24xf32>, %y: memref<24xf32>, %sum: memref<24xf32>, %result: memref<24xf32>) {
-      rt.call "all_reduce" [0, 0, 0, 0, 24, 1, 0, 1, 2]
+      rt.all_reduce sum @mesh {"x"}
         ins(%x : memref<24xf32>) outs(%sum : memref<24xf32>) {collective = 0 : i64}
-      rt.call "copy" [96] ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
+      rt.copy ins(%x : memref<24xf32>) outs(%y : memref<24xf32>)
       rt.wait 0
-      rt.call "copy" [96] ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
+      rt.copy ins(%sum : memref<24xf32>) outs(%result : memref<24xf32>)
       return
     }
     ```

@@ -28,7 +28,7 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     ```mlir
     func.func @main(%x: memref<4096xf32>, %z: memref<4096xf32>, %y: memref<4096xf32>, %w: memref<4096xf32>) {
       %sum = memref.alloc() : memref<4096xf32>
-      rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
+      rt.all_reduce sum @mesh {"x"} ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
       linalg.exp ins(%sum : memref<4096xf32>) outs(%y : memref<4096xf32>)
       linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
       return
@@ -38,7 +38,7 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     ```mlir
     func.func @main(%x: memref<4096xf32>, %z: memref<4096xf32>, %y: memref<4096xf32>, %w: memref<4096xf32>) {
       %sum = memref.alloc() : memref<4096xf32>
-      rt.call "all_reduce" [0] ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
+      rt.all_reduce sum @mesh {"x"} ins(%x : memref<4096xf32>) outs(%sum : memref<4096xf32>) {collective = 0 : i64}
       linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
       linalg.exp ins(%sum : memref<4096xf32>) outs(%y : memref<4096xf32>)
       return

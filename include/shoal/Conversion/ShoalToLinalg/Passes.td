@@ -11,10 +11,10 @@ include "mlir/Pass/PassBase.td"
 def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
   let summary = "Lower a per-device program's shoal and spmd ops to linalg and runtime calls";
   let description = [{
-    Einsums that contract become `rt.call "einsum"`; products without a sum,
+    Einsums that contract become `rt.einsum`; products without a sum,
     row-wise dot products and sums over one operand become `linalg.generic`, as
     do reductions (sums of bf16 and f16 in f32) and whatever moves elements.
-    Scans, top_k and all collectives become `rt.call`. Elementwise `arith` and
+    Scans, top_k and all collectives become calls of `rt`. Elementwise `arith` and
     `math` on tensors stay as they are, for `--convert-elementwise-to-linalg`.
 
     The meshes and the arguments' `shoal.` attributes, which mean nothing on
@@ -29,7 +29,7 @@ def ShoalToLinalg : Pass<"shoal-to-linalg", "::mlir::ModuleOp"> {
     becomes
     ```mlir
     %0 = tensor.empty() : tensor<4x6xf32>
-    %y = rt.call "cumulative" [0, 0, 2, 4, 6, 1, 0, 0]
+    %y = rt.cumulative sum dim 1
            ins(%x : tensor<4x6xf32>) outs(%0 : tensor<4x6xf32>) -> tensor<4x6xf32>
     ```
   }];
@@ -44,7 +44,7 @@ def VerifyLinalg : Pass<"shoal-verify-linalg", "::mlir::ModuleOp"> {
   let description = [{
     Fails where one of these does not hold. Changes nothing.
 
-    * (C1) No op of `shoal` or `spmd` is left.
+    * (C1) No op of `shoal` or `spmd` is left but the meshes, which calls name.
     * (C2) What is computed element by element on tensors is linalg.
 
     ```mlir

@@ -9,11 +9,12 @@
 include "mlir/Pass/PassBase.td"
 
 def LowerRuntimeCalls : Pass<"shoal-lower-runtime-calls", "::mlir::ModuleOp"> {
-  let summary = "Lower rt.call on memrefs to calls of the runtime's C functions";
+  let summary = "Lower calls on memrefs to calls of the runtime's C functions";
   let description = [{
-    `rt.call "name" desc ins(..) outs(..)` becomes `llvm.call @shoal_rt_name`
-    with the address of a constant array that holds `desc`, then the buffers'
-    addresses; `rt.wait` and `rt.read_scalar` become calls as well.
+    `rt.name` becomes `llvm.call @shoal_rt_name` with the address of a constant
+    array, the call's descriptor, then the buffers' addresses. Attributes and
+    types become the descriptor's numbers (docs/reference/RuntimeCalls.md): axes
+    their places in the meshes, which are gone behind this pass.
 
     ```mlir
     func.func @f() {
@@ -23,8 +24,8 @@ def LowerRuntimeCalls : Pass<"shoal-lower-runtime-calls", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    llvm.mlir.global internal constant @shoal_desc_0(dense<0> : tensor<1xi64>) {addr_space = 0 : i32} : !llvm.array<1 x i64>
     llvm.func @shoal_rt_wait(!llvm.ptr)
+    llvm.mlir.global internal constant @shoal_desc_0(dense<0> : tensor<1xi64>) {addr_space = 0 : i32} : !llvm.array<1 x i64>
     func.func @f() {
       %0 = llvm.mlir.addressof @shoal_desc_0 : !llvm.ptr
       llvm.call @shoal_rt_wait(%0) : (!llvm.ptr) -> ()

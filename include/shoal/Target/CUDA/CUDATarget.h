@@ -23,9 +23,9 @@ struct CUDAOptions {
   bool tf32 = false;
 };
 
-/// A call of the runtime that multiplies, with its descriptor, see ABI.h.
+/// A call of the runtime that multiplies, with its descriptor.
 struct ProductCall {
-  std::string callee;
+  bool isRagged;
   std::vector<int64_t> desc;
   /// See sourcePlace.
   std::string location;

@@ -1,14 +1,14 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "shoal/Dialect/Spmd/IR/Moves.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
 using namespace shoal;
 using namespace shoal::spmd;
 
-/// `[{"x"} : 0 -> 1, ...]`
-static ParseResult parseMoves(AsmParser &parser, ArrayAttr &moves) {
+ParseResult shoal::spmd::parseMoves(AsmParser &parser, ArrayAttr &moves) {
   SmallVector<Attribute> list;
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&]() {
         int64_t source, target;
@@ -25,7 +25,8 @@ static ParseResult parseMoves(AsmParser &parser, ArrayAttr &moves) {
   return success();
 }
 
-static void printMoves(AsmPrinter &printer, Operation *, ArrayAttr moves) {
+void shoal::spmd::printMoves(AsmPrinter &printer, Operation *,
+                             ArrayAttr moves) {
   printer << '[';
   llvm::interleaveComma(moves.getAsRange<MoveAttr>(), printer,
                         [&](MoveAttr move) {

@@ -7,7 +7,7 @@
 
 // Rows of 16 bytes and more: the place is computed once for all elements of a
 // thread, in 32 bits, and they are one load. All of the buffer is declared.
-// CHECK: rt.call "launch" [0, 2, 1, 1, 256, 1, 1, 0, 3, 0, 128, 1, 0, 10240, 1, 0, 8192, 2]
+// CHECK: rt.launch 0 grid [2, 1, 1] block [256, 1, 1] touches [#rt.touch<read 128 from 0>, #rt.touch<read 10240 from 0>, #rt.touch<write 8192 from 0>]
 // CHECK-SAME: ins(%arg1, %arg0 :
 // CHECK: gpu.func @rows(%[[STARTS:.*]]: memref<32xi32>, %[[X:.*]]: memref<5120xbf16> {llvm.readonly}, %[[Y:.*]]: memref<4096xbf16>)
 // CHECK-SAME: shoal.schedule = "map vector=8 block=256x1 blocks=2"
@@ -95,7 +95,7 @@ func.func private @elements(%starts: memref<64xi32>, %x: memref<99xi1>, %y: memr
 #id = affine_map<(d0, d1) -> (d0, d1)>
 
 // A buffer whose last element has no number of 32 bits.
-// CHECK: rt.call "launch" [{{.*}}, 0, 12884901888, 1, 0, 4096, 2]
+// CHECK: rt.launch {{.*}}, #rt.touch<read 12884901888 from 0>, #rt.touch<write 4096 from 0>]
 // CHECK: gpu.func @large
 // CHECK-SAME: vector=4 {{.*}} int64"
 // CHECK: arith.muli %{{.*}}, %c128_i64 overflow<nsw> : i64

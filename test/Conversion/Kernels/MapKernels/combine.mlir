@@ -5,8 +5,8 @@
 // RUN: shoal-opt %s --shoal-lower-to-cuda | FileCheck %s
 
 // CHECK-LABEL: func.func @combine
-// CHECK: rt.call "launch" [0, 8192, 1, 1, 256, 1, 1, 0, 4, 0, 32768, 1, 0, 32768, 1, 0, 67108864, 1, 0, 33554432, 2]
-// CHECK-NOT: rt.call
+// CHECK: rt.launch 0 grid [8192, 1, 1] block [256, 1, 1] touches [#rt.touch<read 32768 from 0>, #rt.touch<read 32768 from 0>, #rt.touch<read 67108864 from 0>, #rt.touch<write 33554432 from 0>]
+// CHECK-NOT: {{[^a-z]}}rt.
 // CHECK: gpu.func @combine_kernel_0
 // CHECK-SAME: shoal.schedule = "map vector=8 block=256x1 blocks=8192"
 // CHECK-COUNT-2: vector.load %arg2{{.*}} {alignment = 16 : i64} : memref<33554432xbf16>, vector<8xbf16>

@@ -9,7 +9,7 @@
 
 // A softmax reads each element once and writes it once. Two trips of 32 lanes
 // have a vector each; all lanes get the largest, then the sum.
-// CHECK: rt.call "launch" [0, 128, 1, 1, 256, 1, 1, 0, 2, 0, 1048576, 1, 0, 1048576, 2]
+// CHECK: rt.launch 0 grid [128, 1, 1] block [256, 1, 1] touches [#rt.touch<read 1048576 from 0>, #rt.touch<write 1048576 from 0>]
 // CHECK-LABEL: gpu.func @softmax
 // CHECK-SAME: "fused_rows vector=4 lanes=32 block=256x1 blocks=128"
 // CHECK-COUNT-2: vector.load %arg0

@@ -4,10 +4,10 @@
 
 // Three loops on dense buffers are one; a thread takes 16 bytes.
 // CHECK-LABEL: func.func @dense
-// CHECK-NEXT: rt.call "launch" [0, 16, 1, 1, 256, 1, 1, 0, 2, 0, 65536, 1, 0, 65536, 2]
+// CHECK-NEXT: rt.launch 0 grid [16, 1, 1] block [256, 1, 1] touches [#rt.touch<read 65536 from 0>, #rt.touch<write 65536 from 0>]
 // CHECK-SAME: ins(%arg0 : memref<4x64x64xf32>) outs(%arg1 : memref<4x64x64xf32>)
 // The second kernel is the same.
-// CHECK-NEXT: rt.call "launch" [0, 16, 1, 1, 256, 1, 1, 0, 2, 0, 65536, 1, 0, 65536, 2]
+// CHECK-NEXT: rt.launch 0 grid [16, 1, 1] block [256, 1, 1] touches [#rt.touch<read 65536 from 0>, #rt.touch<write 65536 from 0>]
 // CHECK-NOT: func.func
 // CHECK: gpu.module @shoal_kernels
 // CHECK: gpu.func @exp(%[[X:.*]]: memref<16384xf32> {llvm.noalias, llvm.readonly}, %[[Y:.*]]: memref<16384xf32> {llvm.noalias}) kernel
@@ -49,7 +49,7 @@ func.func private @exp_again(%x: memref<4x64x64xf32> {llvm.noalias, llvm.readonl
 // Bytes of a row that is a part of a larger one; a bool takes a byte, a bias is
 // read where it lies. What is left over of a block does nothing.
 // CHECK-LABEL: func.func @parts
-// CHECK: rt.call "launch" [0, 2, 1, 1, 256, 1, 1, 0, 3, 20, 1588, 1, 0, 28, 1, 0, 280, 2]
+// CHECK: rt.launch 0 grid [2, 1, 1] block [256, 1, 1] touches [#rt.touch<read 1588 from 20>, #rt.touch<read 28 from 0>, #rt.touch<write 280 from 0>]
 // CHECK: gpu.func @positive(%[[X:.*]]: memref<402xf32>, %[[B:.*]]: memref<7xf32>, %[[Y:.*]]: memref<280xi8>)
 // CHECK-SAME: "map block=256x1 blocks=2"
 // CHECK: scf.if
@@ -75,7 +75,7 @@ func.func private @positive(%x: memref<40x7xf32, strided<[10, 1], offset: 5>>, %
 
 // Nothing is launched for no elements; a scalar is one thread.
 // CHECK-LABEL: func.func @edges
-// CHECK-NEXT: rt.call "launch" [0, 1, 1, 1, 1, 1, 1, 0, 1, 0, 8, 2]
+// CHECK-NEXT: rt.launch 0 grid [1, 1, 1] block [1, 1, 1] touches [#rt.touch<write 8 from 0>]
 // CHECK-NEXT: return
 func.func @edges(%none: memref<0x4xf64>, %one: memref<f64>) {
   call @fill_none(%none) : (memref<0x4xf64>) -> ()
@@ -98,7 +98,7 @@ func.func private @fill_one(%x: memref<f64> {llvm.noalias}) {
 // A buffer that is read and written comes last, and is one parameter. More than
 // 2^31 elements need wide indices.
 // CHECK-LABEL: func.func @large
-// CHECK: rt.call "launch" [0, 3145728, 1, 1, 256, 1, 1, 0, 2, 0, 4, 1, 0, 12884901888, 3]
+// CHECK: rt.launch 0 grid [3145728, 1, 1] block [256, 1, 1] touches [#rt.touch<read 4 from 0>, #rt.touch<read_write 12884901888 from 0>]
 // CHECK: gpu.func @scale(%{{.*}}: memref<1xf32>, %{{.*}}: memref<3221225472xf32>)
 // CHECK-SAME: "map vector=4 block=256x1 blocks=3145728 int64"
 func.func @large(%x: memref<3221225472xf32>, %s: memref<f32>) {

@@ -7,14 +7,62 @@
 #define SHOAL_DIALECT_RT_IR_RT_H
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
-#include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Dialect.h"
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Dialect/Rt/IR/RuntimeCalls.h"
+#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+
+namespace shoal::rt {
+
+/// The letters of a product in the order in which descriptors number them, and
+/// the size of each.
+struct ProductTerms {
+  EinsumSpec spec;
+  llvm::SmallVector<char> letters;
+  llvm::SmallVector<int64_t> sizes;
+
+  int64_t numberOf(char letter) const;
+  calls::Letters encode(llvm::ArrayRef<char> term) const;
+};
+
+/// Of a product of two operands.
+struct MatrixSizes {
+  int64_t rows = 1, columns = 1, sums = 1;
+};
+
+/// A dimension of a tensor that has windows, see #rt.windows.
+struct WindowDim {
+  int64_t size = 0, window = 0;
+  /// In the windows' tensor; 0 where it has no such dimension.
+  int64_t step = 0;
+  /// In an index; -1 where windows begin at 0.
+  int64_t place = -1;
+
+  bool operator==(const WindowDim &) const = default;
+};
+llvm::hash_code hash_value(const WindowDim &dim);
+
+/// A step from one window to the next, in elements of the three tensors.
+struct WindowLoop {
+  int64_t size = 0;
+  int64_t indices = 0, operand = 0, windows = 0;
+
+  bool operator==(const WindowLoop &) const = default;
+};
+llvm::hash_code hash_value(const WindowLoop &loop);
+
+} // namespace shoal::rt
 
 #include "shoal/Dialect/Rt/IR/RtDialect.h.inc"
+#include "shoal/Dialect/Rt/IR/RtEnums.h.inc"
+#include "shoal/Dialect/Rt/IR/RtInterfaces.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "shoal/Dialect/Rt/IR/RtAttrs.h.inc"
 
 #define GET_OP_CLASSES
 #include "shoal/Dialect/Rt/IR/RtOps.h.inc"

@@ -1,0 +1,231 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Communication, and what depends on a device's place: the ops of `spmd` as
+// calls. Included by RtOps.td.
+
+#ifndef RT_COLLECTIVE_OPS_TD
+#define RT_COLLECTIVE_OPS_TD
+
+include "shoal/Dialect/Rt/IR/RtBase.td"
+include "shoal/Dialect/Spmd/IR/SpmdAttrs.td"
+
+class Rt_MeshCallOp<string mnemonic>
+    : Rt_CallOp<mnemonic, "getOutputMutable()",
+                [DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
+  let hasVerifier = 0;
+}
+
+class Rt_CollectiveOp<string mnemonic> : Rt_MeshCallOp<mnemonic> {
+  let declarations = [{
+    std::optional<int64_t> getCollectiveNumber() {
+      return ::shoal::rt::numberOf(getCollectiveAttr());
+    }
+  }];
+}
+
+def Rt_AxisIndexOp : Rt_MeshCallOp<"axis_index"> {
+  let summary = "The device's index over a list of axes";
+  let description = [{
+    See `spmd.axis_index`.
+    ```mlir
+    %i = rt.axis_index @mesh {"x", "y"} outs(%init : tensor<i32>) -> tensor<i32>
+    ```
+    Constraints:
+    * (C1) the output is a scalar of i32.
+  }];
+  let arguments = (ins AnyShaped:$output, FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$axes);
+  let assemblyFormat = [{
+    $mesh $axes `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
+  }];
+}
+
+def Rt_AllGatherOp : Rt_CollectiveOp<"all_gather"> {
+  let summary = "Every device gets the blocks of all devices of its group";
+  let description = [{
+    See `spmd.all_gather`.
+    ```mlir
+    func.func @gather(%x: tensor<2x6xf32>, %init: tensor<4x6xf32>) -> tensor<4x6xf32> {
+      %y = rt.all_gather @mesh [{"x"}, {} ] ins(%x : tensor<2x6xf32>)
+           outs(%init : tensor<4x6xf32>) {collective = 0 : i64} -> tensor<4x6xf32>
+      return %y : tensor<4x6xf32>
+    }
+    ```
+    Constraints:
+    * (C1) `axes` has a list for each dimension;
+    * (C2) the input's sizes are ceil(n / p), n the output's and p the product
+      of the axes; one element type.
+  }];
+  let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
+                       Spmd_AxesPerDim:$axes, OptionalAttr<I64Attr>:$collective);
+  let assemblyFormat = !strconcat("$mesh custom<AxesPerDim>($axes) ", Rt_InputAndOutput);
+}
+
+def Rt_AllSliceOp : Rt_MeshCallOp<"all_slice"> {
+  let summary = "Each device keeps its own block; nothing is sent";
+  let description = [{
+    See `spmd.all_slice`; rows past the end of the input are zero.
+    ```mlir
+    func.func @slice(%x: tensor<4x6xf32>, %init: tensor<2x6xf32>) -> tensor<2x6xf32> {
+      %y = rt.all_slice @mesh [{"x"}, {} ] ins(%x : tensor<4x6xf32>)
+           outs(%init : tensor<2x6xf32>) -> tensor<2x6xf32>
+      return %y : tensor<2x6xf32>
+    }
+    ```
+    Constraints:
+    * (C1) `axes` has a list for each dimension;
+    * (C2) the output's sizes are ceil(n / p), n the input's and p the product
+      of the axes; one element type.
+  }];
+  let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
+                       Spmd_AxesPerDim:$axes);
+  let assemblyFormat = !strconcat("$mesh custom<AxesPerDim>($axes) ", Rt_InputAndOutput);
+}
+
+def Rt_AllReduceOp : Rt_CollectiveOp<"all_reduce"> {
+  let summary = "Every device gets the reduction over its group";
+  let description = [{
+    See `spmd.all_reduce`.
+    ```mlir
+    func.func @sum(%x: tensor<4x6xf32>, %init: tensor<4x6xf32>) -> tensor<4x6xf32> {
+      %y = rt.all_reduce sum @mesh {"x"} ins(%x : tensor<4x6xf32>)
+           outs(%init : tensor<4x6xf32>) {collective = 0 : i64} -> tensor<4x6xf32>
+      return %y : tensor<4x6xf32>
+    }
+    ```
+    Constraints:
+    * (C1) the output has the input's shape and element type;
+    * (C2) `and` and `or` take integers, the others all but i1.
+  }];
+  let arguments = (ins AnyShaped:$input, AnyShaped:$output, Shoal_ReduceKind:$kind,
+                       FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$axes,
+                       OptionalAttr<I64Attr>:$collective);
+  let assemblyFormat = !strconcat("$kind $mesh $axes ", Rt_InputAndOutput);
+}
+
+def Rt_ReduceScatterOp : Rt_CollectiveOp<"reduce_scatter"> {
+  let summary = "Each device gets its own block of the reduction over its group";
+  let description = [{
+    See `spmd.reduce_scatter`.
+    ```mlir
+    func.func @scatter(%x: tensor<4x6xf32>, %init: tensor<2x6xf32>) -> tensor<2x6xf32> {
+      %y = rt.reduce_scatter sum @mesh [{"x"}, {} ] ins(%x : tensor<4x6xf32>)
+           outs(%init : tensor<2x6xf32>) {collective = 0 : i64} -> tensor<2x6xf32>
+      return %y : tensor<2x6xf32>
+    }
+    ```
+    Constraints:
+    * (C1) `axes` has a list for each dimension;
+    * (C2) the output's sizes are ceil(n / p), n the input's and p the product
+      of the axes; one element type;
+    * (C3) `and` and `or` take integers, the others all but i1.
+  }];
+  let arguments = (ins AnyShaped:$input, AnyShaped:$output, Shoal_ReduceKind:$kind,
+                       FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$axes,
+                       OptionalAttr<I64Attr>:$collective);
+  let assemblyFormat = !strconcat("$kind $mesh custom<AxesPerDim>($axes) ", Rt_InputAndOutput);
+}
+
+def Rt_AllToAllOp : Rt_CollectiveOp<"all_to_all"> {
+  let summary = "Axes leave some dimensions for others";
+  let description = [{
+    See `spmd.all_to_all`; what lies past the end of the input is zero.
+    ```mlir
+    func.func @swap(%x: tensor<1x4xf32>, %init: tensor<2x2xf32>) -> tensor<2x2xf32> {
+      %y = rt.all_to_all @mesh [{"x"} : 0 -> 1] ins(%x : tensor<1x4xf32>)
+           outs(%init : tensor<2x2xf32>) {collective = 0 : i64} -> tensor<2x2xf32>
+      return %y : tensor<2x2xf32>
+    }
+    ```
+    Constraints:
+    * (C1) there is a move, and each is from one dimension to another;
+    * (C2) one rank and element type.
+  }];
+  let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
+                       Spmd_Moves:$moves, OptionalAttr<I64Attr>:$collective);
+  let assemblyFormat = !strconcat("$mesh custom<Moves>($moves) ", Rt_InputAndOutput);
+}
+
+def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute"> {
+  let summary = "Each device sends its tensor to one other";
+  let description = [{
+    See `spmd.collective_permute`.
+    ```mlir
+    func.func @permute(%x: tensor<4x6xf32>, %init: tensor<4x6xf32>) -> tensor<4x6xf32> {
+      %y = rt.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} ins(%x : tensor<4x6xf32>)
+           outs(%init : tensor<4x6xf32>) {collective = 0 : i64} -> tensor<4x6xf32>
+      return %y : tensor<4x6xf32>
+    }
+    ```
+    Constraints:
+    * (C1) the output has the input's shape and element type;
+    * (C2) 0 <= `shift` < p, p the product of the axes.
+  }];
+  let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
+                       Shoal_AxesAttr:$source_axes, FlatSymbolRefAttr:$target_mesh,
+                       Shoal_AxesAttr:$target_axes, DefaultValuedAttr<I64Attr, "0">:$shift,
+                       OptionalAttr<I64Attr>:$collective);
+  let assemblyFormat = !strconcat(
+      "$mesh $source_axes `->` $target_mesh $target_axes ",
+      Rt_InputAndOutput);
+}
+
+def Rt_ExchangeDimAttr : Rt_Attr<"ExchangeDim", "exchange_dim"> {
+  let summary = "Which rows of a dimension each device has, and which it gets";
+  let description = [{
+    A dimension of `size` rows. The device with index i over the axes `source`
+    has block i of ceil(size / p) rows; the one with index j over `target` gets
+    the `rows` rows from floor((step * j + offset) / divisor) on.
+  }];
+  let parameters = (ins "int64_t":$size, DefaultValuedParameter<"int64_t", "0">:$step,
+                        DefaultValuedParameter<"int64_t", "0">:$offset,
+                        DefaultValuedParameter<"int64_t", "1">:$divisor, "int64_t":$rows,
+                        "::shoal::AxesAttr":$source, "::shoal::AxesAttr":$target);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Rt_ExchangeOp : Rt_CollectiveOp<"exchange"> {
+  let summary = "Each device gets a box of a tensor, wherever its rows are";
+  let description = [{
+    See `spmd.exchange` and, where `halo` says that all dimensions but one keep
+    their blocks, `spmd.halo_exchange`, as which the runtime then counts it.
+    Rows before the first and past the last are not written.
+    ```mlir
+    func.func @exchange(%x: tensor<2x2xf32>, %init: tensor<3x1xf32>) -> tensor<3x1xf32> {
+      %y = rt.exchange @mesh -> @mesh
+           [#rt.exchange_dim<size = 3, rows = 3, source = {"x"}, target = {}>,
+            #rt.exchange_dim<size = 2, step = 1, rows = 1, source = {}, target = {"x"}>]
+           ins(%x : tensor<2x2xf32>) outs(%init : tensor<3x1xf32>) {collective = 0 : i64}
+           -> tensor<3x1xf32>
+      return %y : tensor<3x1xf32>
+    }
+    ```
+    Constraints:
+    * (C1) there is an entry for each dimension;
+    * (C2) the input's sizes are ceil(size / p), p the product of the source
+      axes, the output's are the `rows`; one element type.
+  }];
+  let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
+                       FlatSymbolRefAttr:$target_mesh,
+                       TypedArrayAttrBase<Rt_ExchangeDimAttr, "dimensions">:$dims,
+                       UnitAttr:$halo, OptionalAttr<I64Attr>:$collective);
+  let assemblyFormat = !strconcat(
+      "$mesh `->` $target_mesh $dims (`halo` $halo^)? ",
+      Rt_InputAndOutput);
+}
+
+def Rt_WaitOp : Op<Rt_Dialect, "wait", [DeclareOpInterfaceMethods<RuntimeCallOpInterface>]> {
+  let summary = "Work behind it waits for a collective";
+  let description = [{
+    What follows on this device runs behind the call with this number of
+    `collective`, as it was last made. Of targets that communicate in the
+    background.
+    ```mlir
+    rt.wait 3
+    ```
+  }];
+  let arguments = (ins I64Attr:$collective);
+  let assemblyFormat = "$collective attr-dict";
+}
+
+#endif // RT_COLLECTIVE_OPS_TD

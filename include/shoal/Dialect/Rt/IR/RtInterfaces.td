@@ -1,0 +1,49 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef RT_INTERFACES_TD
+#define RT_INTERFACES_TD
+
+include "mlir/IR/Interfaces.td"
+
+def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
+  let cppNamespace = "::shoal::rt";
+  let description = [{
+    What passes know of a call of the runtime: the function `shoal_rt_<symbol>`
+    gets the address of a constant array, the descriptor, and then the address
+    of each operand. Where an op is a DestinationStyleOpInterface, too, its
+    inits are what the runtime writes.
+  }];
+  let methods = [
+    InterfaceMethod<"The function's name behind `shoal_rt_`.",
+      "::llvm::StringRef", "getSymbol", (ins), "",
+      "return $_op->getName().stripDialect();">,
+    InterfaceMethod<"The words of the descriptor, a struct of shoal/Calls.",
+      "std::vector<int64_t>", "getDescriptor",
+      (ins "const ::shoal::rt::ProgramMeshes &":$meshes)>,
+    InterfaceMethod<[{
+        How many arguments behind the descriptor the function names; it takes
+        the others as `...`.
+      }], "unsigned", "getNumNamedArguments", (ins), "",
+      "return $_op->getNumOperands();">,
+    InterfaceMethod<"Multiplications, each followed by an addition.",
+      "double", "countTerms", (ins), "", "return 0;">,
+    InterfaceMethod<"Bytes of all operands: what a local call moves at least.",
+      "int64_t", "countBytes", (ins), "",
+      "return ::shoal::rt::countBytes($_op->getOperands());">,
+    InterfaceMethod<"Bytes that the call needs beside its operands.",
+      "int64_t", "getScratchBytes", (ins), "", "return 0;">,
+    InterfaceMethod<"Whether the call also reads what it writes.",
+      "bool", "readsOutputs", (ins), "", "return false;">,
+    InterfaceMethod<"Whether the call takes memrefs with strides and offsets.",
+      "bool", "takesStrides", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        Where the call communicates: its number in the program's metadata. On
+        targets that do so in the background, `rt.wait` waits for it.
+      }], "std::optional<int64_t>", "getCollectiveNumber", (ins), "",
+      "return std::nullopt;">
+  ];
+  let verify = "return ::shoal::rt::verifyCall($_op);";
+}
+
+#endif // RT_INTERFACES_TD

@@ -1,0 +1,104 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Products of tensors. Included by RtOps.td.
+
+#ifndef RT_PRODUCT_OPS_TD
+#define RT_PRODUCT_OPS_TD
+
+include "shoal/Dialect/Rt/IR/RtBase.td"
+include "shoal/Dialect/Rt/IR/RtEnums.td"
+
+def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSegments]> {
+  let summary = "A product of two tensors";
+  let description = [{
+    `"GSM,ME->GSE"`: each element of the result is the sum, over the letters
+    that it lacks, of the products of the operands' elements. Floats of 16 and 8
+    bits are summed in f32 and rounded once.
+
+    Before it is rounded each element is multiplied by the `scales`, then the
+    `bias`, which has some of the result's letters, is added, then the
+    activation applied.
+    ```mlir
+    func.func @layer(%x: tensor<4x8xf32>, %w: tensor<8x16xf32>, %b: tensor<16xf32>,
+                     %init: tensor<4x16xf32>) -> tensor<4x16xf32> {
+      %y = rt.einsum "ik,kj->ij" ins(%x, %w : tensor<4x8xf32>, tensor<8x16xf32>)
+           bias "j"(%b : tensor<16xf32>) activation gelu
+           outs(%init : tensor<4x16xf32>) -> tensor<4x16xf32>
+      return %y : tensor<4x16xf32>
+    }
+    ```
+    Constraints:
+    * (C1) the spec is well formed and has two terms; each tensor's rank is its
+      number of letters, a letter has one size throughout; each letter of the
+      result stands in an operand, and once in the result;
+    * (C2) elements are all floats or all integers; the operands' are of one
+      type, or both floats of 8 bits;
+    * (C3) there are at most two scales, single elements of f32, and some only
+      where the operands are floats of 8 bits;
+    * (C4) a bias has its letters, which stand in the result and once in the
+      bias, with their sizes; its elements are the result's;
+    * (C5) scales, bias and activation go with floats.
+  }];
+  let arguments = (ins AnyShaped:$lhs, AnyShaped:$rhs, Variadic<AnyShaped>:$scales,
+                       Optional<AnyShaped>:$bias, AnyShaped:$output, StrAttr:$spec,
+                       OptionalAttr<StrAttr>:$bias_letters,
+                       OptionalAttr<Rt_Activation>:$activation);
+  let assemblyFormat = [{
+    $spec `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)`
+    (`scales` `(` $scales^ `:` type($scales) `)`)?
+    (`bias` $bias_letters^ `(` $bias `:` type($bias) `)`)?
+    (`activation` $activation^)?
+    `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
+  }];
+  let declarations = [{
+    /// The letters, numbered as in the descriptor.
+    ::shoal::rt::ProductTerms getTerms();
+    /// The sizes of lhs' rows, of rhs' columns and of what is summed over.
+    ::shoal::rt::MatrixSizes getMatrixSizes();
+    /// Whether both operands are floats of 8 bits.
+    bool isFloat8();
+    unsigned getNumNamedArguments() { return 0; }
+    double countTerms();
+  }];
+}
+
+def Rt_RaggedEinsumOp : Rt_CallOp<"ragged_einsum", "getOutputMutable()"> {
+  let summary = "A product whose rows belong to groups known at run time";
+  let description = [{
+    See `shoal.ragged_einsum`: for each index of the bounds, the product of the
+    operands' parts at that index, of the rows from `begins[index]` to
+    `ends[index]`, cut to those that exist, added to the result's part; 0
+    elsewhere.
+    ```mlir
+    func.func @experts(%x: tensor<12x4xf32>, %w: tensor<3x4x5xf32>, %begins: tensor<3xi32>,
+                       %ends: tensor<3xi32>, %init: tensor<12x5xf32>) -> tensor<12x5xf32> {
+      %y = rt.ragged_einsum "TM,EMH,E->TH" rows "T" ins(%x, %w : tensor<12x4xf32>, tensor<3x4x5xf32>)
+           groups(%begins, %ends : tensor<3xi32>, tensor<3xi32>)
+           outs(%init : tensor<12x5xf32>) -> tensor<12x5xf32>
+      return %y : tensor<12x5xf32>
+    }
+    ```
+    Constraints:
+    * (C1) the spec is well formed and has three terms, of `lhs`, of `rhs` and
+      of both bounds; each tensor's rank is its number of letters, a letter has
+      one size throughout; each letter of the result stands in a term, and once
+      in the result;
+    * (C2) `rows` is one letter of the spec;
+    * (C3) the operands have one element type, the result has it too, or f32
+      where they have bf16 or f16; bounds are i32 or i64, and of one type.
+  }];
+  let arguments = (ins AnyShaped:$lhs, AnyShaped:$rhs, AnyShaped:$begins, AnyShaped:$ends,
+                       AnyShaped:$output, StrAttr:$spec, StrAttr:$rows);
+  let assemblyFormat = [{
+    $spec `rows` $rows `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)`
+    `groups` `(` $begins `,` $ends `:` type($begins) `,` type($ends) `)`
+    `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
+  }];
+  let declarations = [{
+    ::shoal::rt::ProductTerms getTerms();
+    double countTerms();
+  }];
+}
+
+#endif // RT_PRODUCT_OPS_TD

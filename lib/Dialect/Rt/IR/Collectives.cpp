@@ -1,0 +1,313 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "shoal/Sharding/Mesh.h"
+
+using namespace mlir;
+
+namespace shoal::rt {
+
+static ShapedType typeOf(Value value) {
+  return cast<ShapedType>(value.getType());
+}
+
+static SmallVector<AxesAttr> listsOf(ArrayAttr axes) {
+  return llvm::to_vector(axes.getAsRange<AxesAttr>());
+}
+
+/// -1 for a call that does not communicate.
+static int64_t encodeNumber(RuntimeCallOpInterface call) {
+  return call.getCollectiveNumber().value_or(-1);
+}
+
+//===----------------------------------------------------------------------===//
+// Laws
+//===----------------------------------------------------------------------===//
+
+/// (R3)
+static MeshOp verifyMesh(Operation *op, SymbolTableCollection &symbols,
+                         FlatSymbolRefAttr symbol, ArrayRef<AxesAttr> lists) {
+  auto mesh = symbols.lookupNearestSymbolFrom<MeshOp>(op, symbol);
+  if (!mesh) {
+    op->emitOpError() << "unknown mesh " << symbol;
+    return {};
+  }
+  SmallVector<AxisRefAttr> seen;
+  for (AxesAttr list : lists)
+    if (failed(verifyAxes(list.getAxes(), mesh, seen,
+                          [&]() { return op->emitOpError(); })))
+      return {};
+  return mesh;
+}
+
+static LogicalResult verifySameElements(Operation *op, Value input,
+                                        Value output) {
+  Type expected = typeOf(input).getElementType();
+  Type got = typeOf(output).getElementType();
+  if (expected == got)
+    return success();
+  return op->emitOpError("expected an output of ")
+         << expected << " but got " << got;
+}
+
+static LogicalResult verifySameShape(Operation *op, Value input, Value output) {
+  if (typeOf(input).getShape() == typeOf(output).getShape())
+    return verifySameElements(op, input, output);
+  return op->emitOpError("expected input and output of one shape but got ")
+         << input.getType() << " and " << output.getType();
+}
+
+/// (C1) and (C2) of ops whose blocks have the sizes ceil(n / p) of the whole.
+static LogicalResult verifyBlocks(Operation *op, SymbolTableCollection &symbols,
+                                  FlatSymbolRefAttr symbol, ArrayAttr axes,
+                                  Value whole, Value block) {
+  SmallVector<AxesAttr> lists = listsOf(axes);
+  MeshOp mesh = verifyMesh(op, symbols, symbol, lists);
+  ShapedType type = typeOf(whole);
+  if (!mesh ||
+      failed(verifyEntryCount(op, "axes", lists.size(), type.getRank())))
+    return failure();
+  SmallVector<int64_t> sizes;
+  for (auto [size, list] : llvm::zip_equal(type.getShape(), lists))
+    sizes.push_back(shardSize(size, sizeOf(list.getAxes(), mesh.getMesh())));
+  if (typeOf(block).getShape() != ArrayRef<int64_t>(sizes))
+    return op->emitOpError("expected blocks of ")
+           << type << " to be " << type.clone(sizes) << " but got "
+           << block.getType();
+  return verifySameElements(op, whole, block);
+}
+
+/// Sums of f8 are for pieces of which one is not zero.
+static LogicalResult verifyReduction(Operation *op, ReduceKind kind,
+                                     Value input) {
+  Type element = typeOf(input).getElementType();
+  bool isSum = kind == ReduceKind::Sum && isFloat8(element);
+  return isSum ? success() : verifyCombiner(op, kind, element);
+}
+
+//===----------------------------------------------------------------------===//
+// axis_index
+//===----------------------------------------------------------------------===//
+
+LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!verifyMesh(*this, symbols, getMeshAttr(), getAxes()))
+    return failure();
+  ShapedType type = typeOf(getOutput());
+  if (type.getRank() != 0 || !type.getElementType().isInteger(32)) // (C1)
+    return emitOpError("expected a scalar of i32 but got ") << type;
+  return success();
+}
+
+std::vector<int64_t> AxisIndexOp::getDescriptor(const ProgramMeshes &meshes) {
+  return encode(calls::AxisIndexCall{meshes.numberOf(getMeshAttr()),
+                                     meshes.encode(getMeshAttr(), getAxes())});
+}
+
+//===----------------------------------------------------------------------===//
+// Blocks
+//===----------------------------------------------------------------------===//
+
+static calls::BlockShapes encodeBlocks(const ProgramMeshes &meshes,
+                                       FlatSymbolRefAttr mesh, ArrayAttr axes,
+                                       Value whole, Value block) {
+  calls::BlockShapes blocks{encodeShape(whole), encodeShape(block), {}};
+  for (AxesAttr list : listsOf(axes))
+    blocks.dims.push_back(meshes.encode(mesh, list));
+  return blocks;
+}
+
+LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyBlocks(*this, symbols, getMeshAttr(), getAxes(), getOutput(),
+                      getInput());
+}
+
+std::vector<int64_t> AllGatherOp::getDescriptor(const ProgramMeshes &meshes) {
+  return encode(calls::AllGatherCall{
+      encodeNumber(*this), encodeType(getInput().getType()),
+      meshes.numberOf(getMeshAttr()),
+      encodeBlocks(meshes, getMeshAttr(), getAxes(), getOutput(), getInput())});
+}
+
+LogicalResult AllSliceOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  return verifyBlocks(*this, symbols, getMeshAttr(), getAxes(), getInput(),
+                      getOutput());
+}
+
+std::vector<int64_t> AllSliceOp::getDescriptor(const ProgramMeshes &meshes) {
+  return encode(calls::AllSliceCall{
+      encodeType(getInput().getType()), meshes.numberOf(getMeshAttr()),
+      encodeBlocks(meshes, getMeshAttr(), getAxes(), getInput(), getOutput())});
+}
+
+LogicalResult
+ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (failed(verifyBlocks(*this, symbols, getMeshAttr(), getAxes(), getInput(),
+                          getOutput())))
+    return failure();
+  return verifyReduction(*this, getKind(), getInput()); // (C3)
+}
+
+std::vector<int64_t>
+ReduceScatterOp::getDescriptor(const ProgramMeshes &meshes) {
+  return encode(calls::ReduceScatterCall{
+      encodeNumber(*this), encodeType(getInput().getType()),
+      meshes.numberOf(getMeshAttr()), encodeKind(getKind()),
+      encodeBlocks(meshes, getMeshAttr(), getAxes(), getInput(), getOutput())});
+}
+
+//===----------------------------------------------------------------------===//
+// all_reduce
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (!verifyMesh(*this, symbols, getMeshAttr(), getAxes()) ||
+      failed(verifySameShape(*this, getInput(), getOutput()))) // (C1)
+    return failure();
+  return verifyReduction(*this, getKind(), getInput()); // (C2)
+}
+
+std::vector<int64_t> AllReduceOp::getDescriptor(const ProgramMeshes &meshes) {
+  return encode(calls::AllReduceCall{
+      encodeNumber(*this), encodeType(getInput().getType()),
+      meshes.numberOf(getMeshAttr()), encodeKind(getKind()),
+      typeOf(getInput()).getNumElements(),
+      meshes.encode(getMeshAttr(), getAxes())});
+}
+
+//===----------------------------------------------------------------------===//
+// all_to_all
+//===----------------------------------------------------------------------===//
+
+LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto moves = llvm::to_vector(getMoves().getAsRange<spmd::MoveAttr>());
+  if (!verifyMesh(*this, symbols, getMeshAttr(),
+                  llvm::map_to_vector(moves, [](spmd::MoveAttr move) {
+                    return move.getAxes();
+                  })))
+    return failure();
+  int64_t rank = typeOf(getInput()).getRank();
+  if (moves.empty()) // (C1)
+    return emitOpError("expected a move");
+  for (auto [i, move] : llvm::enumerate(moves)) {
+    std::string name = ("moves[" + Twine(i) + "]").str();
+    if (failed(verifyDim(*this, name, move.getSourceDim(), rank)) ||
+        failed(verifyDim(*this, name, move.getTargetDim(), rank)))
+      return failure();
+    if (move.getSourceDim() == move.getTargetDim())
+      return emitOpError() << name << ": dimension " << move.getSourceDim()
+                           << " is both source and target";
+  }
+  if (typeOf(getOutput()).getRank() != rank) // (C2)
+    return emitOpError("expected an output of rank ")
+           << rank << " but got " << typeOf(getOutput()).getRank();
+  return verifySameElements(*this, getInput(), getOutput());
+}
+
+std::vector<int64_t> AllToAllOp::getDescriptor(const ProgramMeshes &meshes) {
+  calls::AllToAllCall call{encodeNumber(*this),
+                           encodeType(getInput().getType()),
+                           meshes.numberOf(getMeshAttr()),
+                           encodeShape(getInput()),
+                           encodeShape(getOutput()),
+                           {}};
+  for (auto move : getMoves().getAsRange<spmd::MoveAttr>())
+    call.moves.push_back({move.getSourceDim(), move.getTargetDim(),
+                          meshes.encode(getMeshAttr(), move.getAxes())});
+  return encode(call);
+}
+
+//===----------------------------------------------------------------------===//
+// collective_permute
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  MeshOp mesh = verifyMesh(*this, symbols, getMeshAttr(), getSourceAxes());
+  if (!mesh ||
+      !verifyMesh(*this, symbols, getTargetMeshAttr(), getTargetAxes()) ||
+      failed(verifySameShape(*this, getInput(), getOutput()))) // (C1)
+    return failure();
+  int64_t p = sizeOf(getSourceAxes().getAxes(), mesh.getMesh());
+  auto shift = static_cast<int64_t>(getShift());
+  if (shift < 0 || shift >= p) // (C2)
+    return emitOpError() << "shift " << shift << " is not in the range [0, "
+                         << p << ") of the indices over "
+                         << toString(getSourceAxes());
+  return success();
+}
+
+std::vector<int64_t>
+CollectivePermuteOp::getDescriptor(const ProgramMeshes &meshes) {
+  return encode(calls::CollectivePermuteCall{
+      encodeNumber(*this), encodeType(getInput().getType()),
+      meshes.numberOf(getMeshAttr()), meshes.numberOf(getTargetMeshAttr()),
+      typeOf(getInput()).getNumElements(), static_cast<int64_t>(getShift()),
+      meshes.encode(getMeshAttr(), getSourceAxes()),
+      meshes.encode(getTargetMeshAttr(), getTargetAxes())});
+}
+
+//===----------------------------------------------------------------------===//
+// exchange
+//===----------------------------------------------------------------------===//
+
+LogicalResult ExchangeOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  auto dims = llvm::to_vector(getDims().getAsRange<ExchangeDimAttr>());
+  auto axesOf = [&](auto get) {
+    return llvm::map_to_vector(
+        dims, [&](ExchangeDimAttr dim) { return (dim.*get)(); });
+  };
+  MeshOp source = verifyMesh(*this, symbols, getMeshAttr(),
+                             axesOf(&ExchangeDimAttr::getSource));
+  if (!source || !verifyMesh(*this, symbols, getTargetMeshAttr(),
+                             axesOf(&ExchangeDimAttr::getTarget)))
+    return failure();
+  ShapedType input = typeOf(getInput());
+  if (failed(verifyEntryCount(*this, "dims", dims.size(), input.getRank())))
+    return failure(); // (C1)
+  SmallVector<int64_t> block, window;
+  for (ExchangeDimAttr dim : dims) {
+    if (dim.getDivisor() < 1)
+      return emitOpError("expected divisors of at least 1 but got ")
+             << dim.getDivisor();
+    block.push_back(shardSize(
+        dim.getSize(), sizeOf(dim.getSource().getAxes(), source.getMesh())));
+    window.push_back(dim.getRows());
+  }
+  if (input.getShape() != ArrayRef<int64_t>(block)) // (C2)
+    return emitOpError("expected an input of ")
+           << input.clone(block) << " but got " << input;
+  if (typeOf(getOutput()).getShape() != ArrayRef<int64_t>(window))
+    return emitOpError("expected an output of ")
+           << input.clone(window) << " but got " << getOutput().getType();
+  return verifySameElements(*this, getInput(), getOutput());
+}
+
+std::vector<int64_t> ExchangeOp::getDescriptor(const ProgramMeshes &meshes) {
+  calls::ExchangeCall call{encodeNumber(*this),
+                           encodeType(getInput().getType()),
+                           meshes.numberOf(getMeshAttr()),
+                           meshes.numberOf(getTargetMeshAttr()),
+                           {},
+                           getHalo()};
+  for (auto dim : getDims().getAsRange<ExchangeDimAttr>())
+    call.dims.push_back({dim.getSize(), dim.getStep(), dim.getOffset(),
+                         dim.getDivisor(), dim.getRows(),
+                         meshes.encode(getMeshAttr(), dim.getSource()),
+                         meshes.encode(getTargetMeshAttr(), dim.getTarget())});
+  return encode(call);
+}
+
+//===----------------------------------------------------------------------===//
+// wait
+//===----------------------------------------------------------------------===//
+
+std::vector<int64_t> WaitOp::getDescriptor(const ProgramMeshes &) {
+  return encode(calls::WaitCall{static_cast<int64_t>(getCollective())});
+}
+
+} // namespace shoal::rt

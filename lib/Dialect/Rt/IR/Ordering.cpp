@@ -1,0 +1,105 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+
+using namespace mlir;
+
+namespace shoal::rt {
+
+static ShapedType typeOf(Value value) {
+  return cast<ShapedType>(value.getType());
+}
+
+static LogicalResult verifySameType(Operation *op, Value input, Value output) {
+  ShapedType in = typeOf(input), out = typeOf(output);
+  if (in.getShape() == out.getShape() &&
+      in.getElementType() == out.getElementType())
+    return success();
+  return op->emitOpError("expected an output like the input, ")
+         << in << ", but got " << out;
+}
+
+//===----------------------------------------------------------------------===//
+// cumulative
+//===----------------------------------------------------------------------===//
+
+LogicalResult CumulativeOp::verify() {
+  if (failed(verifyDim(*this, "dim", static_cast<int64_t>(getDim()),
+                       typeOf(getInput()).getRank()))) // (C1)
+    return failure();
+  return verifySameType(*this, getInput(), getOutput()); // (C2)
+}
+
+std::vector<int64_t> CumulativeOp::getDescriptor(const ProgramMeshes &) {
+  return encode(calls::CumulativeCall{
+      encodeType(getInput().getType()), encodeKind(getKind()),
+      encodeShape(getInput()), static_cast<int64_t>(getDim()), getExclusive(),
+      getReverse()});
+}
+
+//===----------------------------------------------------------------------===//
+// top_k
+//===----------------------------------------------------------------------===//
+
+LogicalResult TopKOp::verify() {
+  ShapedType input = typeOf(getInput()), values = typeOf(getValues());
+  bool fits = input.getRank() > 0 && values.getRank() == input.getRank() &&
+              values.getShape().drop_back() == input.getShape().drop_back() &&
+              values.getShape().back() <= input.getShape().back() &&
+              typeOf(getIndices()).getShape() == values.getShape();
+  if (!fits) // (C1)
+    return emitOpError("expected two outputs of the input's shape, ")
+           << input << ", but for the last size, but got " << values << " and "
+           << getIndices().getType();
+  if (values.getElementType() != input.getElementType() ||
+      !typeOf(getIndices()).getElementType().isInteger(32)) // (C2)
+    return emitOpError("expected values of ")
+           << input.getElementType() << " and indices of i32 but got "
+           << values.getElementType() << " and "
+           << typeOf(getIndices()).getElementType();
+  return success();
+}
+
+std::vector<int64_t> TopKOp::getDescriptor(const ProgramMeshes &) {
+  return encode(calls::TopKCall{encodeType(getInput().getType()),
+                                encodeShape(getInput()),
+                                typeOf(getValues()).getShape().back()});
+}
+
+//===----------------------------------------------------------------------===//
+// sort
+//===----------------------------------------------------------------------===//
+
+LogicalResult SortOp::verify() {
+  auto keys = static_cast<int64_t>(getKeys());
+  auto count = static_cast<int64_t>(getInputs().size());
+  if (keys < 1 || keys > count) // (C1)
+    return emitOpError("expected 1 to ") << count << " keys but got " << keys;
+  ShapedType first = typeOf(getInputs().front());
+  if (failed(verifyDim(*this, "dim", static_cast<int64_t>(getDim()),
+                       first.getRank())))
+    return failure();
+  for (auto [input, output] : llvm::zip_equal(getInputs(), getOutputs())) {
+    if (typeOf(input).getShape() != first.getShape()) // (C2)
+      return emitOpError("expected operands of one shape but got ")
+             << first << " and " << input.getType();
+    if (failed(verifySameType(*this, input, output)))
+      return failure();
+  }
+  return success();
+}
+
+std::vector<int64_t> SortOp::getDescriptor(const ProgramMeshes &) {
+  calls::SortCall call{{},
+                       static_cast<int64_t>(getKeys()),
+                       getDescending(),
+                       static_cast<int64_t>(getDim()),
+                       encodeShape(getInputs().front())};
+  for (Value input : getInputs())
+    call.types.push_back(encodeType(input.getType()));
+  return encode(call);
+}
+
+} // namespace shoal::rt

@@ -1,0 +1,86 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Rt/IR/Rt.h"
+
+using namespace mlir;
+
+namespace shoal::rt {
+
+//===----------------------------------------------------------------------===//
+// custom_call
+//===----------------------------------------------------------------------===//
+
+std::vector<int64_t> CustomCallOp::getDescriptor(const ProgramMeshes &) {
+  auto describe = [](ValueRange values) {
+    std::vector<calls::TensorShape> tensors;
+    for (Value value : values)
+      tensors.push_back({encodeType(value.getType()), encodeShape(value)});
+    return tensors;
+  };
+  return encode(calls::CustomCall{describe(getInputs()), describe(getOutputs()),
+                                  getTarget().str(),
+                                  getConfig().value_or("").str()});
+}
+
+//===----------------------------------------------------------------------===//
+// launch
+//===----------------------------------------------------------------------===//
+
+static_assert(static_cast<int64_t>(Access::Read) ==
+                  static_cast<int64_t>(calls::Access::Read) &&
+              static_cast<int64_t>(Access::Write) ==
+                  static_cast<int64_t>(calls::Access::Write) &&
+              static_cast<int64_t>(Access::ReadWrite) ==
+                  static_cast<int64_t>(calls::Access::ReadWrite));
+
+static bool areSizes(ArrayRef<int64_t> sizes, int64_t least) {
+  return sizes.size() == 3 &&
+         llvm::all_of(sizes, [&](int64_t size) { return size >= least; });
+}
+
+LogicalResult LaunchOp::verify() {
+  if (!areSizes(getGrid(), 0) || !areSizes(getBlock(), 1)) // (C1)
+    return emitOpError("expected three sizes each but got grid [")
+           << getGrid() << "] and block [" << getBlock() << "]";
+  if (getTouches().size() != getNumOperands()) // (C2)
+    return emitOpError("touches: expected ")
+           << getNumOperands() << " entries but got " << getTouches().size();
+  return success();
+}
+
+std::vector<int64_t> LaunchOp::getDescriptor(const ProgramMeshes &) {
+  calls::LaunchCall call;
+  call.kernel = static_cast<int64_t>(getKernel());
+  llvm::copy(getGrid(), call.grid.begin());
+  llvm::copy(getBlock(), call.block.begin());
+  call.sharedBytes = static_cast<int64_t>(getSharedBytes());
+  for (auto touch : getTouches().getAsRange<TouchAttr>())
+    call.buffers.push_back({touch.getOffset(), touch.getBytes(),
+                            static_cast<calls::Access>(touch.getAccess())});
+  return encode(call);
+}
+
+//===----------------------------------------------------------------------===//
+// copy, read_scalar
+//===----------------------------------------------------------------------===//
+
+LogicalResult CopyOp::verify() {
+  auto input = cast<ShapedType>(getInput().getType());
+  auto output = cast<ShapedType>(getOutput().getType());
+  if (input.getShape() == output.getShape() &&
+      input.getElementType() == output.getElementType())
+    return success();
+  return emitOpError("expected an output like the input, ")
+         << input << ", but got " << output;
+}
+
+std::vector<int64_t> CopyOp::getDescriptor(const ProgramMeshes &) {
+  return encode(calls::CopyCall{rt::countBytes(getInput())});
+}
+
+std::vector<int64_t> ReadScalarOp::getDescriptor(const ProgramMeshes &) {
+  return encode(calls::ReadScalarCall{encodeType(getResult().getType())});
+}
+
+} // namespace shoal::rt

@@ -1,0 +1,164 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Dialect/Rt/IR/RuntimeCalls.h"
+#include "mlir/Dialect/Utils/StructuredOpsUtils.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+
+using namespace mlir;
+using namespace mlir::bufferization;
+using namespace shoal;
+using namespace shoal::rt;
+
+//===----------------------------------------------------------------------===//
+// Encodings
+//===----------------------------------------------------------------------===//
+
+ProgramMeshes::ProgramMeshes(ModuleOp module) {
+  for (auto mesh : module.getOps<MeshOp>())
+    meshes.insert({mesh.getSymNameAttr(), mesh.getMesh()});
+}
+
+int64_t ProgramMeshes::numberOf(FlatSymbolRefAttr mesh) const {
+  const auto *found = meshes.find(mesh.getAttr());
+  assert(found != meshes.end() && "(R3) of every call");
+  return found - meshes.begin();
+}
+
+calls::Axes ProgramMeshes::encode(FlatSymbolRefAttr symbol,
+                                  AxesAttr axes) const {
+  MeshAttr mesh = meshes.lookup(symbol.getAttr());
+  calls::Axes list;
+  for (AxisRefAttr axis : axes.getAxes()) {
+    const MeshAxisAttr *place =
+        llvm::find_if(mesh.getAxes(), [&](MeshAxisAttr candidate) {
+          return candidate.getName() == axis.getName();
+        });
+    list.push_back({place - mesh.getAxes().begin(), axis.getPreSize(),
+                    axis.getSizeIn(mesh)});
+  }
+  return list;
+}
+
+calls::ElementType shoal::rt::encodeType(Type type) {
+  std::string name;
+  llvm::raw_string_ostream(name) << getElementTypeOrSelf(type);
+  std::optional<calls::ElementType> code = support::parseElementType(name);
+  assert(code && "verifiers let no other element types in");
+  return *code;
+}
+
+calls::Kind shoal::rt::encodeKind(ReduceKind kind) {
+  switch (kind) {
+  case ReduceKind::Sum:
+    return calls::Kind::Sum;
+  case ReduceKind::Prod:
+    return calls::Kind::Prod;
+  case ReduceKind::Max:
+    return calls::Kind::Max;
+  case ReduceKind::Min:
+    return calls::Kind::Min;
+  case ReduceKind::And:
+    return calls::Kind::And;
+  case ReduceKind::Or:
+    return calls::Kind::Or;
+  }
+  llvm_unreachable("all kinds are listed");
+}
+
+std::vector<int64_t> shoal::rt::encodeShape(Value value) {
+  return cast<ShapedType>(value.getType()).getShape().vec();
+}
+
+int64_t shoal::rt::countBytes(ValueRange values) {
+  int64_t bytes = 0;
+  for (Value value : values)
+    if (auto type = dyn_cast<ShapedType>(value.getType()))
+      bytes += type.getNumElements() *
+               llvm::divideCeil(type.getElementTypeBitWidth(), 8);
+  return bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Laws and effects
+//===----------------------------------------------------------------------===//
+
+static bool isDense(Value buffer) {
+  return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+}
+
+LogicalResult shoal::rt::verifyCall(Operation *op) {
+  bool onTensors =
+      llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+  bool takesStrides = cast<RuntimeCallOpInterface>(op).takesStrides();
+  for (Value operand : op->getOperands()) {
+    auto type = cast<ShapedType>(operand.getType());
+    if (!type.hasStaticShape() || isa<TensorType>(type) != onTensors)
+      return op->emitOpError("expected operands to be all static ")
+             << (onTensors ? "tensors" : "memrefs") << " but got " << type;
+    if (!onTensors && !takesStrides && !isDense(operand))
+      return op->emitOpError("expected dense memrefs but got ") << type;
+  }
+  return success();
+}
+
+void shoal::rt::listCallEffects(
+    Operation *op,
+    SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
+        &effects) {
+  if (op->getNumResults() != 0)
+    return;
+  auto destination = cast<DestinationStyleOpInterface>(op);
+  bool readsOutputs = cast<RuntimeCallOpInterface>(op).readsOutputs();
+  for (OpOperand &operand : op->getOpOperands()) {
+    bool isOutput = destination.isDpsInit(&operand);
+    if (!isOutput || readsOutputs)
+      effects.emplace_back(MemoryEffects::Read::get(), &operand);
+    if (isOutput)
+      effects.emplace_back(MemoryEffects::Write::get(), &operand);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Bufferization
+//===----------------------------------------------------------------------===//
+
+static Value allocateDense(OpBuilder &builder, Location loc, Value like) {
+  auto type = cast<MemRefType>(like.getType());
+  return memref::AllocOp::create(
+      builder, loc, MemRefType::get(type.getShape(), type.getElementType()));
+}
+
+LogicalResult shoal::rt::bufferizeCall(RewriterBase &rewriter, Operation *op,
+                                       const BufferizationOptions &options,
+                                       BufferizationState &state) {
+  auto destination = cast<DestinationStyleOpInterface>(op);
+  bool readsOutputs = cast<RuntimeCallOpInterface>(op).readsOutputs();
+  Location loc = op->getLoc();
+  SmallVector<Value> operands, written, results;
+  for (OpOperand &operand : op->getOpOperands()) {
+    FailureOr<Value> buffer =
+        getBuffer(rewriter, operand.get(), options, state);
+    if (failed(buffer))
+      return failure();
+    bool isOutput = destination.isDpsInit(&operand);
+    Value dense = *buffer;
+    if (!isDense(*buffer)) { // The runtime takes dense arrays only.
+      dense = allocateDense(rewriter, loc, *buffer);
+      if (!isOutput || readsOutputs)
+        memref::CopyOp::create(rewriter, loc, *buffer, dense);
+    }
+    operands.push_back(dense);
+    if (isOutput) {
+      written.push_back(dense);
+      results.push_back(*buffer);
+    }
+  }
+  clone(rewriter, op, TypeRange(), operands);
+  for (auto [dense, result] : llvm::zip_equal(written, results))
+    if (dense != result)
+      memref::CopyOp::create(rewriter, loc, dense, result);
+  replaceOpWithBufferizedValues(rewriter, op, results);
+  return success();
+}

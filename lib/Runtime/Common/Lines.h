@@ -1,0 +1,24 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_LINES_H
+#define SHOAL_LIB_RUNTIME_COMMON_LINES_H
+
+#include "shoal/Support/ElementType.h"
+
+namespace shoal::rt {
+
+/// The lines of a dense tensor along one of its dimensions: `count` elements
+/// each, `inner` apart; `outer` x `inner` lines.
+struct Lines {
+  int64_t outer, count, inner;
+
+  Lines(std::span<const int64_t> shape, int64_t axis)
+      : outer(support::numElements(shape.first(axis))), count(shape[axis]),
+        inner(support::numElements(shape.subspan(axis + 1))) {}
+  int64_t number() const { return outer * inner; }
+};
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_LINES_H
