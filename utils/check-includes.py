@@ -22,6 +22,7 @@ from pathlib import Path
 # From the ground up. "." is include/shoal itself.
 ORDER = [
     "Support",
+    "Machine",
     "Calls",
     "Products",
     "Sharding",
@@ -40,7 +41,7 @@ ORDER = [
 
 # What programs are linked with, and what it may include. Of its own parts the
 # compiler sees one: functions of the user's take the types of CustomCall.h.
-APART = {"Runtime": ["Support", "Calls", "Products"]}
+APART = {"Runtime": ["Support", "Machine", "Calls", "Products"]}
 VISIBLE = {"include/shoal/Runtime/CustomCall.h"}
 
 SUFFIXES = {".h", ".cpp", ".td", ".cu", ".in"}

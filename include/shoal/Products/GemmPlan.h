@@ -17,6 +17,7 @@
 #ifndef SHOAL_PRODUCTS_GEMMPLAN_H
 #define SHOAL_PRODUCTS_GEMMPLAN_H
 
+#include "shoal/Machine/Machine.h"
 #include "shoal/Products/EinsumSpec.h"
 
 #include <optional>
@@ -68,12 +69,12 @@ struct ProductModel {
   bool isDevice;
 };
 
-/// A core of today.
-inline constexpr ProductModel hostModel = {6e10, 8e9, 3e-7, 3e9, 0, false};
-/// A GPU of today, f32; calls are launches, behind which cuBLASLt does a little
-/// more on the host than one of a kernel.
-inline constexpr ProductModel deviceModel = {5e13, 3e12, 5e-6,
-                                             3e11, 4e-6, true};
+constexpr ProductModel modelOf(const Machine &machine) {
+  return {machine.flops,     machine.memoryBytes,     machine.callSeconds,
+          machine.loopTerms, machine.loopCallSeconds, machine.isDevice};
+}
+inline constexpr ProductModel hostModel = modelOf(cpuMachine);
+inline constexpr ProductModel deviceModel = modelOf(gpuMachine);
 
 /// The cheapest plan in which every operand of `mustPack` is packed; none if
 /// no choice of loops has dense enough matrices. Loops have sizes above 1.

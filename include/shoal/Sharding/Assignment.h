@@ -7,6 +7,7 @@
 #ifndef SHOAL_SHARDING_ASSIGNMENT_H
 #define SHOAL_SHARDING_ASSIGNMENT_H
 
+#include "shoal/Machine/Machine.h"
 #include "shoal/Sharding/FactorRule.h"
 #include "shoal/Sharding/Hints.h"
 #include <vector>
@@ -87,7 +88,7 @@ struct AssignmentProblem {
 
 struct AssignmentOptions {
   /// Machine balance: operations that take as long as sending a byte.
-  double flopsPerByte = 1000;
+  double flopsPerByte = kFlopsPerLinkByte;
   /// Weight of a byte of a result on a device. Small: it only breaks ties
   /// towards not replicating elementwise work.
   double memoryWeight = 0.002;

@@ -50,7 +50,8 @@ std::optional<unsigned> shoal::findDenseLoop(const LoopNest &nest) {
   return dense;
 }
 
-int64_t shoal::chooseVector(const LoopNest &nest, unsigned loop) {
+int64_t shoal::chooseVector(const LoopNest &nest, unsigned loop,
+                            const DeviceLimits &limits) {
   int64_t widest = 0;
   for (const Access &access : nest.accesses)
     if (isDenseAlong(access, loop))
@@ -67,7 +68,7 @@ int64_t shoal::chooseVector(const LoopNest &nest, unsigned loop) {
       return isVectorAccess(nest, access, loop, vector);
     });
   };
-  int64_t vector = kVectorBytes / widest;
+  int64_t vector = limits.vectorBytes / widest;
   while (vector > 1 &&
          (vector * nest.bodySize > kMaxUnrolled || !suits(vector)))
     vector /= 2;

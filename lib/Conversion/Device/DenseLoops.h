@@ -7,11 +7,9 @@
 #define SHOAL_LIB_CONVERSION_DEVICE_DENSELOOPS_H
 
 #include "LoopNest.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal {
-
-/// The widest access of a thread.
-inline constexpr int64_t kVectorBytes = 16;
 
 /// Elements that the access touches, each once.
 int64_t countElements(const LoopNest &nest, const Access &access);
@@ -19,9 +17,11 @@ int64_t countElements(const LoopNest &nest, const Access &access);
 /// The loop along which most bytes are dense; the last of equals.
 std::optional<unsigned> findDenseLoop(const LoopNest &nest);
 
-/// How many neighbours along `loop` a thread should take: 16 bytes of the
-/// widest operand, if every operand then has aligned accesses or need not move.
-int64_t chooseVector(const LoopNest &nest, unsigned loop);
+/// How many neighbours along `loop` a thread should take: the widest access to
+/// the widest operand, if every operand then has aligned accesses or need not
+/// move.
+int64_t chooseVector(const LoopNest &nest, unsigned loop,
+                     const DeviceLimits &limits);
 
 /// The written operand with most elements, whose order the threads take.
 const Access *findMainResult(const LoopNest &nest);

@@ -65,7 +65,7 @@ bool Group::add(linalg::GenericOp op) {
   if (!own || (ops.empty() && op.getNumReductionLoops() == 0))
     return false;
   ops.push_back(op);
-  std::optional<RowGroup> group = analyzeRowGroup(ops, {});
+  std::optional<RowGroup> group = analyzeRowGroup(ops, gpuMachine.limits);
   if (!group || (ops.size() > 1 && !sharesBuffer(*group))) {
     ops.pop_back();
     return false;

@@ -12,14 +12,8 @@ using namespace shoal;
 
 /// Threads of a block where nothing else decides.
 static constexpr int64_t kBlock = 256;
-static constexpr int64_t kWarp = 32;
-static constexpr int64_t kMaxBlock = 1024;
-/// About as many threads as a large GPU holds at a time.
-static constexpr int64_t kFullDevice = int64_t(1) << 18;
 /// Rows of so few elements are a thread's.
 static constexpr int64_t kShortRow = 4;
-/// Shared memory that every GPU has without asking.
-static constexpr int64_t kMaxShared = 48 * 1024;
 
 std::optional<unsigned> KernelSchedule::getDenseLoop() const {
   bool hasRows =
@@ -84,18 +78,22 @@ static void moveLast(SmallVectorImpl<unsigned> &loops, unsigned loop) {
 //===----------------------------------------------------------------------===//
 
 /// A thread for each of `items`.
-static void spread(KernelSchedule &schedule, int64_t items) {
+static void spread(KernelSchedule &schedule, int64_t items,
+                   const DeviceLimits &limits) {
   schedule.blockX =
-      items == 1 ? 1 : std::min<int64_t>(kBlock, llvm::alignTo(items, kWarp));
+      items == 1
+          ? 1
+          : std::min<int64_t>(kBlock, llvm::alignTo(items, limits.warpThreads));
   schedule.blocks = llvm::divideCeil(items, schedule.blockX);
 }
 
-static void scheduleMap(const LoopNest &nest, KernelSchedule &schedule) {
+static void scheduleMap(const LoopNest &nest, KernelSchedule &schedule,
+                        const DeviceLimits &limits) {
   schedule.shape = KernelShape::Map;
   sortByStride(schedule.parallel, findMainResult(nest));
   if (!schedule.parallel.empty())
-    schedule.vector = chooseVector(nest, schedule.parallel.back());
-  spread(schedule, nest.countIterations(false) / schedule.vector);
+    schedule.vector = chooseVector(nest, schedule.parallel.back(), limits);
+  spread(schedule, nest.countIterations(false) / schedule.vector, limits);
 }
 
 /// The loop along which `access` is dense, while neighbouring threads, which
@@ -115,7 +113,8 @@ findCrossedLoop(const LoopNest &nest, const Access &access, unsigned dense) {
 }
 
 /// Makes a Transpose of a Map if that has an operand for a tile.
-static void scheduleTiles(const LoopNest &nest, KernelSchedule &schedule) {
+static void scheduleTiles(const LoopNest &nest, KernelSchedule &schedule,
+                          const DeviceLimits &limits) {
   if (schedule.parallel.size() < 2)
     return;
   unsigned dense = schedule.parallel.back();
@@ -132,7 +131,7 @@ static void scheduleTiles(const LoopNest &nest, KernelSchedule &schedule) {
       KernelSchedule::kTile * (KernelSchedule::kTile + 1);
   for (auto [operand, access] : llvm::enumerate(nest.accesses)) {
     if (findCrossedLoop(nest, access, dense) != schedule.tileLoop ||
-        bytes + kElements * access.elementBytes > kMaxShared)
+        bytes + kElements * access.elementBytes > limits.sharedBytes)
       continue;
     bytes += kElements * access.elementBytes;
     schedule.tileOperands.push_back(operand);
@@ -149,61 +148,67 @@ static void scheduleTiles(const LoopNest &nest, KernelSchedule &schedule) {
   }
 }
 
-static void scheduleSerial(const LoopNest &nest, KernelSchedule &schedule) {
+static void scheduleSerial(const LoopNest &nest, KernelSchedule &schedule,
+                           const DeviceLimits &limits) {
   schedule.shape = KernelShape::SerialReduction;
   sortByStride(schedule.parallel, findMainResult(nest));
-  spread(schedule, nest.countIterations(false));
+  spread(schedule, nest.countIterations(false), limits);
 }
 
-int64_t shoal::chooseLanes(int64_t units, int64_t rows) {
+int64_t shoal::chooseLanes(int64_t units, int64_t rows,
+                           const DeviceLimits &limits) {
   // A block per row where a warp would take long, or where warps are few.
-  if (units >= 1024 || (units >= 256 && rows < kFullDevice / kWarp)) {
+  if (units >= 1024 ||
+      (units >= 256 && rows < limits.fullThreads / limits.warpThreads)) {
     int64_t lanes = llvm::bit_floor<uint64_t>(units / 4);
-    return std::min(lanes, rows == 1 ? kMaxBlock : kBlock);
+    return std::min(lanes, rows == 1 ? limits.blockThreads : kBlock);
   }
-  return std::min<int64_t>(kWarp, llvm::bit_ceil<uint64_t>(units));
+  return std::min<int64_t>(limits.warpThreads, llvm::bit_ceil<uint64_t>(units));
 }
 
 void shoal::spreadRows(KernelSchedule &schedule, int64_t rows,
                        const DeviceLimits &limits) {
   int64_t wanted = schedule.lanes * llvm::bit_ceil<uint64_t>(rows);
-  schedule.blockX = schedule.lanes > kWarp
-                        ? schedule.lanes
-                        : std::clamp<int64_t>(wanted, kWarp, kBlock);
+  schedule.blockX =
+      schedule.lanes > limits.warpThreads
+          ? schedule.lanes
+          : std::clamp<int64_t>(wanted, limits.warpThreads, kBlock);
   schedule.blocks = llvm::divideCeil(rows, schedule.blockX / schedule.lanes);
-  schedule.grid = std::min(schedule.blocks, limits.blocks);
+  schedule.grid = std::min(schedule.blocks, limits.gridBlocks);
 }
 
 static void scheduleRows(const LoopNest &nest, unsigned dense,
-                         KernelSchedule &schedule) {
+                         KernelSchedule &schedule, const DeviceLimits &limits) {
   schedule.shape = KernelShape::RowReduction;
   moveLast(schedule.reduced, dense);
-  schedule.vector = chooseVector(nest, dense);
+  schedule.vector = chooseVector(nest, dense, limits);
   int64_t rows = nest.countIterations(false);
   schedule.lanes =
-      chooseLanes(nest.countIterations(true) / schedule.vector, rows);
-  spreadRows(schedule, rows, {});
+      chooseLanes(nest.countIterations(true) / schedule.vector, rows, limits);
+  spreadRows(schedule, rows, limits);
 }
 
 static void scheduleColumns(const LoopNest &nest, unsigned dense,
-                            KernelSchedule &schedule) {
+                            KernelSchedule &schedule,
+                            const DeviceLimits &limits) {
   schedule.shape = KernelShape::ColumnReduction;
   sortByStride(schedule.parallel, findMainResult(nest));
   moveLast(schedule.parallel, dense);
   int64_t elements = nest.countIterations(false);
   int64_t length = nest.countIterations(true);
-  schedule.vector = chooseVector(nest, dense);
+  schedule.vector = chooseVector(nest, dense, limits);
   // Many threads are worth more than wide accesses.
-  int64_t useful = std::min<int64_t>(length, kWarp);
+  int64_t useful = std::min<int64_t>(length, limits.warpThreads);
   while (schedule.vector > 1 &&
-         elements / schedule.vector * useful < kFullDevice)
+         elements / schedule.vector * useful < limits.fullThreads)
     schedule.vector /= 2;
   int64_t columns = elements / schedule.vector;
-  schedule.blockX = std::min<int64_t>(kWarp, llvm::bit_ceil<uint64_t>(columns));
+  schedule.blockX =
+      std::min<int64_t>(limits.warpThreads, llvm::bit_ceil<uint64_t>(columns));
   // Each thread of a column combines some elements before it meets others.
   int64_t sharers = llvm::bit_floor<uint64_t>(std::max<int64_t>(length / 4, 1));
   int64_t wanted =
-      llvm::bit_ceil<uint64_t>(llvm::divideCeil(kFullDevice, columns));
+      llvm::bit_ceil<uint64_t>(llvm::divideCeil(limits.fullThreads, columns));
   schedule.blockY = std::min({sharers, wanted, 2 * kBlock / schedule.blockX});
   if (schedule.blockY == 1)
     schedule.blockX =
@@ -217,45 +222,47 @@ static bool hasMixedResult(const LoopNest &nest) {
   });
 }
 
-static KernelSchedule scheduleFor(const LoopNest &nest) {
+static KernelSchedule scheduleFor(const LoopNest &nest,
+                                  const DeviceLimits &limits) {
   KernelSchedule schedule;
   for (auto [number, loop] : llvm::enumerate(nest.loops))
     (loop.isReduced ? schedule.reduced : schedule.parallel).push_back(number);
   if (schedule.reduced.empty()) {
-    scheduleMap(nest, schedule);
-    scheduleTiles(nest, schedule);
+    scheduleMap(nest, schedule, limits);
+    scheduleTiles(nest, schedule, limits);
     return schedule;
   }
   unsigned dense = *findDenseLoop(nest);
   bool isShort =
       nest.loops[dense].isReduced && nest.countIterations(true) <= kShortRow;
   if (!nest.combinesInAnyOrder || hasMixedResult(nest) || isShort)
-    scheduleSerial(nest, schedule);
+    scheduleSerial(nest, schedule, limits);
   else if (nest.loops[dense].isReduced)
-    scheduleRows(nest, dense, schedule);
+    scheduleRows(nest, dense, schedule, limits);
   else
-    scheduleColumns(nest, dense, schedule);
+    scheduleColumns(nest, dense, schedule, limits);
   return schedule;
 }
 
-bool shoal::leavesDeviceIdle(int64_t blocks, int64_t iterations) {
-  constexpr int64_t kFewBlocks = 128;
+bool shoal::leavesDeviceIdle(int64_t blocks, int64_t iterations,
+                             const DeviceLimits &limits) {
   constexpr int64_t kManyIterations = int64_t(1) << 17;
-  return blocks < kFewBlocks && iterations >= kManyIterations;
+  return blocks < limits.someBlocks && iterations >= kManyIterations;
 }
 
-bool shoal::usesInt32(const LoopNest &nest, const KernelSchedule &schedule) {
+bool shoal::usesInt32(const LoopNest &nest, const KernelSchedule &schedule,
+                      const DeviceLimits &limits) {
   // Threads are numbered, and the number of a grid's next trip is computed.
   int64_t threads =
       (schedule.blocks + schedule.grid) * schedule.blockX * schedule.blockY;
   return threads <= std::numeric_limits<int32_t>::max() &&
-         nest.fitsInt32(/*spare=*/2 * kMaxBlock * kVectorBytes);
+         nest.fitsInt32(/*spare=*/2 * limits.blockThreads * limits.vectorBytes);
 }
 
 KernelSchedule shoal::chooseSchedule(const LoopNest &nest,
                                      const DeviceLimits &limits) {
-  KernelSchedule schedule = scheduleFor(nest);
-  schedule.grid = std::min(schedule.blocks, limits.blocks);
-  schedule.usesInt32 = shoal::usesInt32(nest, schedule);
+  KernelSchedule schedule = scheduleFor(nest, limits);
+  schedule.grid = std::min(schedule.blocks, limits.gridBlocks);
+  schedule.usesInt32 = shoal::usesInt32(nest, schedule, limits);
   return schedule;
 }

@@ -7,6 +7,7 @@
 #define SHOAL_LIB_CONVERSION_DEVICE_KERNELSCHEDULE_H
 
 #include "LoopNest.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal {
 
@@ -26,11 +27,6 @@ enum class KernelShape {
   /// Several ops on the same rows, see RowGroup.h. `lanes` neighbouring threads
   /// take a row and keep its elements from op to op.
   FusedRows
-};
-
-/// What a device allows.
-struct DeviceLimits {
-  int64_t blocks = 2147483647; ///< Of a grid, along x.
 };
 
 struct KernelSchedule {
@@ -70,7 +66,7 @@ struct KernelSchedule {
 };
 
 /// Threads of a row of `units` vectors, of `rows` rows: a power of two.
-int64_t chooseLanes(int64_t units, int64_t rows);
+int64_t chooseLanes(int64_t units, int64_t rows, const DeviceLimits &limits);
 
 /// Gives the schedule, whose `lanes` are set, its blocks and grid. Shuffles
 /// need whole warps; a row of several warps has a block of its own.
@@ -79,11 +75,13 @@ void spreadRows(KernelSchedule &schedule, int64_t rows,
 
 /// Whether so few blocks leave most of a large GPU idle for so long that a
 /// second launch, which shares the work out, is worth its start.
-bool leavesDeviceIdle(int64_t blocks, int64_t iterations);
+bool leavesDeviceIdle(int64_t blocks, int64_t iterations,
+                      const DeviceLimits &limits);
 
 /// Whether the threads of the schedule and what the nest touches have 32-bit
 /// numbers.
-bool usesInt32(const LoopNest &nest, const KernelSchedule &schedule);
+bool usesInt32(const LoopNest &nest, const KernelSchedule &schedule,
+               const DeviceLimits &limits);
 
 /// The schedule of a nest that is not empty.
 KernelSchedule chooseSchedule(const LoopNest &nest, const DeviceLimits &limits);

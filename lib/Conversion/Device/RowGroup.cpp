@@ -12,12 +12,8 @@
 using namespace mlir;
 using namespace shoal;
 
-/// Words of 4 bytes that a thread keeps from op to op: a block of 1,024 threads
-/// has 64 registers for each.
-static constexpr int64_t kHeldWords = 32;
 /// A thread's code is not unrolled beyond this many operations.
 static constexpr int64_t kMaxUnrolled = 4096;
-static constexpr int64_t kMaxLanes = 1024;
 
 bool RowSlot::isLocal() const {
   return buffer.getDefiningOp<memref::AllocaOp>() != nullptr;
@@ -184,8 +180,9 @@ static SmallVector<unsigned> loopsOf(const LoopNest &nest, bool reduced) {
 
 /// The vector that suits all ops, along the last column loop; none where that
 /// is not the one along which most lies densely.
-static std::optional<int64_t> chooseRowVector(const RowGroup &group) {
-  int64_t vector = kVectorBytes;
+static std::optional<int64_t> chooseRowVector(const RowGroup &group,
+                                              const DeviceLimits &limits) {
+  int64_t vector = limits.vectorBytes;
   for (const RowPhase &phase : group.phases) {
     linalg::GenericOp op = phase.op;
     SmallVector<unsigned> columns = loopsOf(phase.nest, true);
@@ -197,7 +194,7 @@ static std::optional<int64_t> chooseRowVector(const RowGroup &group) {
         findDenseLoop(phase.nest) != columns.back())
       return std::nullopt;
     int64_t range = phase.nest.loops[columns.back()].range;
-    vector = std::min(vector, chooseVector(phase.nest, columns.back()));
+    vector = std::min(vector, chooseVector(phase.nest, columns.back(), limits));
     while (range % vector != 0)
       vector /= 2;
   }
@@ -210,18 +207,20 @@ static bool chooseThreads(RowGroup &group, const DeviceLimits &limits) {
   for (const RowPhase &phase : group.phases)
     body += phase.nest.bodySize;
   KernelSchedule &schedule = group.schedule;
-  schedule.lanes = chooseLanes(group.units, group.rows);
+  schedule.lanes = chooseLanes(group.units, group.rows, limits);
+  // A thread of the largest block keeps half of its registers from op to op.
+  int64_t heldWords = limits.registers / limits.blockThreads / 2;
   auto fits = [&] {
     int64_t columns = group.trips() * schedule.vector;
-    return columns * held <= kHeldWords && columns * body <= kMaxUnrolled;
+    return columns * held <= heldWords && columns * body <= kMaxUnrolled;
   };
-  while (!fits() && schedule.lanes < kMaxLanes)
+  while (!fits() && schedule.lanes < limits.blockThreads)
     schedule.lanes *= 2;
   if (!fits())
     return false;
   spreadRows(schedule, group.rows, limits);
   int64_t iterations = group.rows * group.units * schedule.vector;
-  return !leavesDeviceIdle(schedule.blocks, iterations);
+  return !leavesDeviceIdle(schedule.blocks, iterations, limits);
 }
 
 //===----------------------------------------------------------------------===//
@@ -254,9 +253,9 @@ static bool addPhase(RowGroup &group, linalg::GenericOp op,
 }
 
 /// The phases' schedules: the group's, with their own loops.
-static void completePhases(RowGroup &group) {
+static void completePhases(RowGroup &group, const DeviceLimits &limits) {
   for (const RowPhase &phase : group.phases)
-    group.schedule.usesInt32 &= usesInt32(phase.nest, group.schedule);
+    group.schedule.usesInt32 &= usesInt32(phase.nest, group.schedule, limits);
   for (RowPhase &phase : group.phases) {
     KernelSchedule schedule = group.schedule;
     schedule.parallel = std::move(phase.schedule.parallel);
@@ -279,7 +278,7 @@ std::optional<RowGroup> shoal::analyzeRowGroup(ArrayRef<linalg::GenericOp> ops,
   for (const RowSlot &slot : group.slots)
     if (slot.lastWrite && !isPrivate(group, slot, *space))
       return std::nullopt;
-  std::optional<int64_t> vector = chooseRowVector(group);
+  std::optional<int64_t> vector = chooseRowVector(group, limits);
   if (!vector)
     return std::nullopt;
   group.schedule.vector = *vector;
@@ -292,6 +291,6 @@ std::optional<RowGroup> shoal::analyzeRowGroup(ArrayRef<linalg::GenericOp> ops,
   bool hasColumns = group.units * *vector > 1;
   if (!hasColumns || !chooseThreads(group, limits))
     return std::nullopt;
-  completePhases(group);
+  completePhases(group, limits);
   return group;
 }

@@ -27,8 +27,7 @@ using namespace shoal;
 
 static PassCounter numSplit(DEBUG_TYPE, "Reductions cut into parts");
 
-/// So many blocks are wanted, each worth its part.
-static constexpr int64_t kWantedBlocks = 1024;
+/// A part is worth its block.
 static constexpr int64_t kPartIterations = int64_t(1) << 12;
 /// Parts of a dense loop begin where whole blocks may load 16 bytes a thread.
 static constexpr int64_t kDenseStep = 2048;
@@ -62,14 +61,16 @@ static int64_t countParts(linalg::GenericOp op) {
   for (const Access &access : nest->accesses)
     if (access.isWritten && nest->getResultKind(access) == ResultKind::Mixed)
       return 1;
-  KernelSchedule schedule = chooseSchedule(*nest, {});
+  const DeviceLimits &limits = gpuMachine.limits;
+  KernelSchedule schedule = chooseSchedule(*nest, limits);
   bool isShared = schedule.shape == KernelShape::RowReduction ||
                   schedule.shape == KernelShape::ColumnReduction;
   int64_t reduced = nest->countIterations(true);
   int64_t iterations = nest->countIterations(false) * reduced;
-  if (!isShared || !leavesDeviceIdle(schedule.blocks, iterations))
+  if (!isShared || !leavesDeviceIdle(schedule.blocks, iterations, limits))
     return 1;
-  return std::min(kWantedBlocks / schedule.blocks,
+  // Some blocks for each multiprocessor.
+  return std::min(8 * limits.someBlocks / schedule.blocks,
                   iterations / schedule.blocks / kPartIterations);
 }
 

@@ -128,6 +128,12 @@ private:
     return ops.size() == 1 ? mapOp(func, ops.front()) : mapRows(func, ops);
   }
 
+  DeviceLimits getLimits() const {
+    DeviceLimits limits = gpuMachine.limits;
+    limits.gridBlocks = maxBlocks;
+    return limits;
+  }
+
   FailureOr<KernelLaunch> mapOp(func::FuncOp func, linalg::LinalgOp op) {
     FailureOr<linalg::GenericOp> generic = generalize(op);
     if (failed(generic))
@@ -141,7 +147,7 @@ private:
     KernelLaunch launch;
     if (nest->isEmpty())
       return launch;
-    launch.schedule = chooseSchedule(*nest, {maxBlocks});
+    launch.schedule = chooseSchedule(*nest, getLimits());
     launch.buffers = collectBuffers(*generic, *nest);
     OpBuilder builder = OpBuilder::atBlockEnd(kernels.getBody());
     gpu::GPUFuncOp kernel = createKernel(builder, func, launch);
@@ -159,7 +165,7 @@ private:
         return failure();
       generics.push_back(*generic);
     }
-    std::optional<RowGroup> group = analyzeRowGroup(generics, {maxBlocks});
+    std::optional<RowGroup> group = analyzeRowGroup(generics, getLimits());
     if (!group)
       return generics[1].emitError(
           "expected the ops of a kernel to work on the same rows");

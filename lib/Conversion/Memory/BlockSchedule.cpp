@@ -39,14 +39,14 @@ static llvm::SetVector<Value> usedValues(Operation *op) {
   return values;
 }
 
-BlockSchedule::BlockSchedule(Operation *first) {
+BlockSchedule::BlockSchedule(Operation *first, const Machine &machine) {
   for (fence = first; !isFence(fence); fence = fence->getNextNode()) {
     if (isHelper(fence))
       continue;
     if (isCollective(fence))
       collectives.push_back(nodes.size());
     nodes.push_back({fence,
-                     estimateSeconds(fence),
+                     estimateSeconds(fence, machine),
                      isCollective(fence),
                      /*isNeeded=*/false,
                      {},

@@ -7,6 +7,7 @@
 #define SHOAL_LIB_CONVERSION_MEMORY_BLOCKSCHEDULE_H
 
 #include "mlir/IR/Operation.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal {
 
@@ -17,8 +18,8 @@ namespace shoal {
 class BlockSchedule {
 public:
   /// Of the ops from `first` to the one in front of the next `isFence`, which
-  /// is `getFence()`.
-  explicit BlockSchedule(mlir::Operation *first);
+  /// is `getFence()`. What takes how long on `machine` decides.
+  BlockSchedule(mlir::Operation *first, const Machine &machine);
 
   /// Nothing may move across it: it says not what it touches, is a function of
   /// the user's, or ends the block.

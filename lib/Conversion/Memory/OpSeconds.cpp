@@ -11,14 +11,6 @@
 using namespace mlir;
 using namespace shoal;
 
-static constexpr double kLaunchSeconds = 4e-6;
-static constexpr double kMemoryBytesPerSecond = 3e12;
-static constexpr double kCollectiveSeconds = 2e-5;
-static constexpr double kLinkBytesPerSecond = 2e11;
-/// Products of f32, and of narrower types on tensor cores.
-static constexpr double kFlops = 5e13;
-static constexpr double kNarrowFlops = 6e14;
-
 static int64_t bytesOf(ValueRange values) {
   int64_t bytes = 0;
   for (Value value : values)
@@ -36,7 +28,7 @@ static int64_t bytesOf(Operation *op) {
   return bytesOf(values.getArrayRef());
 }
 
-double shoal::estimateSeconds(Operation *op) {
+double shoal::estimateSeconds(Operation *op, const Machine &machine) {
   int64_t bytes = bytesOf(op);
   auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
   if (call && call.getCollectiveNumber()) {
@@ -44,16 +36,16 @@ double shoal::estimateSeconds(Operation *op) {
     int64_t sent =
         std::max(bytesOf(SmallVector<Value>(destination.getDpsInputs())),
                  bytesOf(SmallVector<Value>(destination.getDpsInits())));
-    return kCollectiveSeconds + sent / kLinkBytesPerSecond;
+    return machine.collectiveSeconds + sent / machine.linkBytes;
   }
   double terms = call ? call.countTerms() : 0;
-  double seconds = bytes / kMemoryBytesPerSecond;
+  double seconds = bytes / machine.memoryBytes;
   if (terms > 0) {
     Type element = getElementTypeOrSelf(op->getOperand(0).getType());
     bool isNarrow =
         isa<FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-    double flops = isNarrow ? kNarrowFlops : kFlops;
+    double flops = isNarrow ? machine.narrowFlops : machine.flops;
     seconds = std::max(seconds, 2 * terms / flops);
   }
-  return kLaunchSeconds + seconds;
+  return machine.loopCallSeconds + seconds;
 }

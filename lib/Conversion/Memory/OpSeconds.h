@@ -8,12 +8,13 @@
 #define SHOAL_LIB_CONVERSION_MEMORY_OPSECONDS_H
 
 #include "mlir/IR/Operation.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal {
 
-/// Of an op on buffers, alone on a large GPU of today; of a collective, between
-/// the devices of a machine. From its bytes, and of a product its terms.
-double estimateSeconds(mlir::Operation *op);
+/// Of an op on buffers, alone on a device; of a collective, between the devices
+/// of a machine. From its bytes, and of a product its terms.
+double estimateSeconds(mlir::Operation *op, const Machine &machine);
 
 } // namespace shoal
 

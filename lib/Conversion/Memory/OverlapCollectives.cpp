@@ -27,7 +27,7 @@ static std::vector<BlockSchedule> findSchedules(func::FuncOp func) {
         block->empty())
       return;
     for (Operation *op = &block->front(); op;) {
-      BlockSchedule schedule(op);
+      BlockSchedule schedule(op, gpuMachine);
       op = schedule.getFence()->getNextNode();
       if (schedule.hasCollectives())
         schedules.push_back(std::move(schedule));

@@ -6,6 +6,7 @@
 #include "Combine.h"
 #include "Device.h"
 #include "KernelLibrary.h"
+#include "shoal/Machine/Machine.h"
 
 using namespace shoal::rt;
 
@@ -24,8 +25,9 @@ static void setIdentity(ScanParameters &p, ElementType type, Kind kind) {
 
 /// A block a line, where lines are dense or too few for a thread each.
 static bool takesRows(const ScanParameters &p) {
-  constexpr int64_t longEnough = 64, enoughThreads = 16384;
-  return p.count >= longEnough && (p.inner == 1 || p.lines < enoughThreads);
+  constexpr int64_t longEnough = 64;
+  return p.count >= longEnough &&
+         (p.inner == 1 || p.lines < shoal::gpuMachine.limits.enoughThreads);
 }
 
 extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,

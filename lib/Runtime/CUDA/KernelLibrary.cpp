@@ -4,6 +4,7 @@
 #include "KernelLibrary.h"
 #include "../CUDAKernels/KernelImages.h"
 #include "../Common/Memory.h"
+#include "shoal/Machine/Machine.h"
 
 #include <string_view>
 #include <unordered_map>
@@ -75,9 +76,8 @@ void launchKernel(cudaStream_t stream, const char *name, int64_t blocks,
 }
 
 int64_t blocksFor(int64_t count, int64_t perBlock) {
-  // Some blocks for each multiprocessor of the largest GPUs; more would only
-  // cost their start.
-  constexpr int64_t most = 4096;
+  // Some blocks for each multiprocessor; more would only cost their start.
+  constexpr int64_t most = 32 * gpuMachine.limits.someBlocks;
   return std::min((count + perBlock - 1) / perBlock, most);
 }
 

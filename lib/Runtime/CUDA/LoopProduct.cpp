@@ -4,6 +4,7 @@
 #include "LoopProduct.h"
 #include "Combine.h"
 #include "KernelLibrary.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal::rt {
 
@@ -16,9 +17,9 @@ static bool isDense(const Loops<3> &loops) {
 /// or neighbouring terms are dense and neighbouring elements are not.
 static bool takesRows(const Loops<3> &outer, const Nest<3> &outerNest,
                       const Loops<3> &summed, const Nest<2> &summedNest) {
-  constexpr int64_t longEnough = 128, enoughThreads = 16384;
+  constexpr int64_t longEnough = 128;
   return summedNest.count >= longEnough &&
-         (outerNest.count < enoughThreads ||
+         (outerNest.count < gpuMachine.limits.enoughThreads ||
           (isDense(summed) && !isDense(outer)));
 }
 

@@ -14,6 +14,7 @@
 #include "GroupedProduct.h"
 #include "KernelLibrary.h"
 #include "Timeline.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal::rt {
 
@@ -44,7 +45,7 @@ private:
   cudaStream_t stream = Device::get().compute();
 };
 
-/// Of a Hopper GPU, about; only ratios matter.
+/// Operations a second.
 struct GroupRates {
   double cublas, grouped;
 };
@@ -70,8 +71,10 @@ RaggedWay RaggedEinsum::choose() const {
   for (size_t l = 0; l < sizes.size(); ++l)
     if (!isInBounds(static_cast<int64_t>(l)))
       flops *= static_cast<double>(sizes[l]);
-  constexpr GroupRates small = {7e14, 2.5e14}, wide = {5e13, 2e13};
-  constexpr double secondsToWait = 2e-5;
+  constexpr GroupRates small = {gpuMachine.narrowGroupFlops,
+                                gpuMachine.narrowTileFlops},
+                       wide = {gpuMachine.flops, gpuMachine.tileFlops};
+  constexpr double secondsToWait = gpuMachine.waitSeconds;
   bool isSmall =
       part.typeIn == ElementType::BF16 || part.typeIn == ElementType::F16;
   const GroupRates &rates = isSmall ? small : wide;

@@ -144,7 +144,8 @@ def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"maxBlocks", "max-blocks", "int64_t", /*default=*/"2147483647",
+    Option<"maxBlocks", "max-blocks", "int64_t",
+           /*default=*/"::shoal::gpuMachine.limits.gridBlocks",
            "The most blocks of a grid; kernels that need more take several turns.">
   ];
   let dependentDialects = [

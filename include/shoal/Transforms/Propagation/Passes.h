@@ -7,6 +7,7 @@
 #define SHOAL_TRANSFORMS_PROPAGATION_PASSES_H
 
 #include "mlir/Pass/Pass.h"
+#include "shoal/Machine/Machine.h"
 #include "shoal/Transforms/Options/PartitionOptions.h"
 
 namespace shoal {

@@ -83,7 +83,8 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"flopsPerByte", "flops-per-byte", "double", "1000.0",
+    Option<"flopsPerByte", "flops-per-byte", "double",
+           "::shoal::kFlopsPerLinkByte",
            "Operations that take a device as long as sending one byte">,
     Option<"memoryWeight", "memory-weight", "double", "0.002",
            "Cost of a byte of a result on a device, in bytes sent">,
