@@ -19,7 +19,7 @@ struct TouchedBytes {
   static constexpr const char *name = "touched bytes";
 
   int64_t offset = 0, bytes = 0;
-  Access access{};
+  Access access = Access::Read;
 
   bool operator==(const TouchedBytes &) const = default;
   static constexpr auto fields() {

@@ -43,12 +43,13 @@ support::Status KernelLibrary::load() {
   return std::nullopt;
 }
 
-/// Names are constants of the program.
+/// Names are constants of the program, and end with NUL.
 cudaKernel_t KernelLibrary::find(std::string_view name) {
   if (auto known = kernels.find(name); known != kernels.end())
     return known->second;
   for (cudaLibrary_t loaded : libraries) {
     cudaKernel_t kernel = nullptr;
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage)
     if (api.cudaLibraryGetKernel(&kernel, loaded, name.data()) == cudaSuccess)
       return kernels.emplace(name, kernel).first->second;
   }

@@ -44,6 +44,8 @@ struct WindowDim {
 
   bool operator==(const WindowDim &) const = default;
 };
+// LLVM finds it by this name.
+// NOLINTNEXTLINE(readability-identifier-naming)
 llvm::hash_code hash_value(const WindowDim &dim);
 
 /// A step from one window to the next, in elements of the three tensors.
@@ -53,6 +55,7 @@ struct WindowLoop {
 
   bool operator==(const WindowLoop &) const = default;
 };
+// NOLINTNEXTLINE(readability-identifier-naming)
 llvm::hash_code hash_value(const WindowLoop &loop);
 
 } // namespace shoal::rt

@@ -30,6 +30,8 @@ public:
   using mlir::IntegerAttr::IntegerAttr;
   static bool classof(mlir::Attribute attribute);
   static ReduceKindAttr get(mlir::MLIRContext *context, ReduceKind kind);
+  // As the attributes that TableGen makes of enums.
+  // NOLINTNEXTLINE(bugprone-derived-method-shadowing-base-method)
   ReduceKind getValue() const;
 };
 } // namespace shoal
