@@ -55,7 +55,7 @@ static InFlightDiagnostic emitPlanError(func::FuncOp func) {
   return func.emitOpError("has a plan of its memory in which ");
 }
 
-/// (C3)
+/// (C3) of each buffer.
 static LogicalResult verifyPlan(func::FuncOp func, const MemoryPlan &plan,
                                 int64_t arenaBytes) {
   for (const auto &[number, buffer] : llvm::enumerate(plan.buffers)) {
@@ -70,13 +70,31 @@ static LogicalResult verifyPlan(func::FuncOp func, const MemoryPlan &plan,
       return emitPlanError(func)
              << "buffer " << number << " lives from step " << buffer.first
              << " to " << buffer.last << " of " << plan.steps.size();
-    for (size_t other = 0; other < number; ++other) {
+  }
+  return success();
+}
+
+/// (C3) of pairs: each buffer against those that live when it begins.
+static LogicalResult verifyApart(func::FuncOp func, const MemoryPlan &plan) {
+  auto order = llvm::to_vector(llvm::seq(plan.buffers.size()));
+  llvm::stable_sort(order, [&](size_t a, size_t b) {
+    return plan.buffers[a].first < plan.buffers[b].first;
+  });
+  SmallVector<size_t> live;
+  for (size_t number : order) {
+    const MemoryPlan::Buffer &buffer = plan.buffers[number];
+    llvm::erase_if(live, [&](size_t other) {
+      return plan.buffers[other].last < buffer.first;
+    });
+    for (size_t other : live) {
       const MemoryPlan::Buffer &before = plan.buffers[other];
-      if (buffer.first <= before.last && before.first <= buffer.last &&
-          buffer.offset < before.offset + before.bytes && before.offset < end)
-        return emitPlanError(func) << "buffers " << other << " and " << number
+      if (buffer.offset < before.offset + before.bytes &&
+          before.offset < buffer.offset + buffer.bytes)
+        return emitPlanError(func) << "buffers " << std::min(other, number)
+                                   << " and " << std::max(other, number)
                                    << " overlap and live at the same time";
     }
+    live.push_back(number);
   }
   return success();
 }
@@ -109,6 +127,7 @@ static LogicalResult verify(func::FuncOp func) {
   return success(succeeded(verifyNoAllocation(func)) &&
                  succeeded(verifyViews(func, arenaBytes)) &&
                  succeeded(verifyPlan(func, plan, arenaBytes)) &&
+                 succeeded(verifyApart(func, plan)) &&
                  succeeded(verifyLiveBytes(func, plan)));
 }
 

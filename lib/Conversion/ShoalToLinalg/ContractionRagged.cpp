@@ -10,11 +10,6 @@
 using namespace mlir;
 using namespace shoal;
 
-/// The runtime multiplies equal types, or small floats into f32.
-static bool isRuntimePair(Type in, Type out) {
-  return in == out || ((in.isBF16() || in.isF16()) && out.isF32());
-}
-
 namespace {
 
 struct LowerRaggedEinsum : OpRewritePattern<RaggedEinsumOp> {
@@ -27,7 +22,7 @@ struct LowerRaggedEinsum : OpRewritePattern<RaggedEinsumOp> {
     // 16 bits hold all of f8.
     if (isFloat8(element) && result.getIntOrFloatBitWidth() == 32)
       element = rewriter.getBF16Type();
-    if (!isRuntimePair(element, result))
+    if (!rt::RaggedEinsumOp::multiplies(element, result))
       element = result;
     auto convert = [&](Value value) {
       return convertTo(rewriter, op.getLoc(), value, element);

@@ -33,16 +33,7 @@ static int64_t encodeNumber(RuntimeCallOpInterface call) {
 static MeshOp verifyMesh(Operation *op, SymbolTableCollection &symbols,
                          FlatSymbolRefAttr symbol, ArrayRef<AxesAttr> lists) {
   auto mesh = symbols.lookupNearestSymbolFrom<MeshOp>(op, symbol);
-  if (!mesh) {
-    op->emitOpError() << "unknown mesh " << symbol;
-    return {};
-  }
-  SmallVector<AxisRefAttr> seen;
-  for (AxesAttr list : lists)
-    if (failed(verifyAxes(list.getAxes(), mesh, seen,
-                          [&]() { return op->emitOpError(); })))
-      return {};
-  return mesh;
+  return succeeded(verifyAxes(op, symbol, mesh, lists)) ? mesh : MeshOp();
 }
 
 static LogicalResult verifySameElements(Operation *op, Value input,

@@ -44,11 +44,6 @@ calls::Letters ProductTerms::encode(ArrayRef<char> term) const {
   return numbers;
 }
 
-static EinsumSpec parseSpec(StringRef text) {
-  std::string error;
-  return *EinsumSpec::parse(text, error);
-}
-
 /// A letter per dimension, of one size in all terms; each letter of the result
 /// in another term, and once in the result. The last term is the result's.
 static LogicalResult verifyTerms(Operation *op, ArrayRef<Term> terms) {
@@ -103,7 +98,7 @@ bool EinsumOp::isFloat8() {
 }
 
 ProductTerms EinsumOp::getTerms() {
-  EinsumSpec spec = parseSpec(getSpec());
+  EinsumSpec spec = EinsumSpec::of(getSpec());
   const Term terms[] = {{spec.result, getOutput()},
                         {spec.inputs[0], getLhs()},
                         {spec.inputs[1], getRhs()}};
@@ -232,15 +227,14 @@ double EinsumOp::countTerms() {
 //===----------------------------------------------------------------------===//
 
 ProductTerms RaggedEinsumOp::getTerms() {
-  EinsumSpec spec = parseSpec(getSpec());
+  EinsumSpec spec = EinsumSpec::of(getSpec());
   const Term terms[] = {{spec.inputs[0], getLhs()},
                         {spec.inputs[1], getRhs()},
                         {spec.inputs[2], getBegins()}};
   return numberLetters(spec, terms);
 }
 
-/// Elements of f16 and bf16 may be multiplied into f32.
-static bool isRaggedPair(Type in, Type out) {
+bool RaggedEinsumOp::multiplies(Type in, Type out) {
   return in == out || ((in.isBF16() || in.isF16()) && out.isF32());
 }
 
@@ -258,7 +252,7 @@ LogicalResult RaggedEinsumOp::verify() {
            << getRows() << "\"";
   Type lhs = elementOf(getLhs()), rhs = elementOf(getRhs());
   Type out = elementOf(getOutput());
-  if (lhs != rhs || !isRaggedPair(lhs, out)) // (C3)
+  if (lhs != rhs || !multiplies(lhs, out)) // (C3)
     return emitOpError("does not multiply ")
            << lhs << " and " << rhs << " into " << out;
   Type bounds = elementOf(getBegins());

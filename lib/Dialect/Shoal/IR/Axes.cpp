@@ -71,6 +71,18 @@ LogicalResult shoal::verifyAxes(ArrayRef<AxisRefAttr> axes, MeshOp mesh,
   return success();
 }
 
+LogicalResult shoal::verifyAxes(Operation *op, FlatSymbolRefAttr symbol,
+                                MeshOp mesh, ArrayRef<AxesAttr> lists) {
+  if (!mesh)
+    return op->emitOpError() << "unknown mesh " << symbol;
+  SmallVector<AxisRefAttr> seen;
+  for (AxesAttr list : lists)
+    if (failed(verifyAxes(list.getAxes(), mesh, seen,
+                          [&]() { return op->emitOpError(); })))
+      return failure();
+  return success();
+}
+
 int64_t shoal::sizeOf(ArrayRef<AxisRefAttr> axes, MeshAttr mesh) {
   int64_t product = 1;
   for (AxisRefAttr axis : axes)

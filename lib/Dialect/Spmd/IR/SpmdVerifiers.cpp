@@ -18,16 +18,7 @@ using namespace shoal::spmd;
 MeshOp shoal::spmd::verifyMesh(Operation *op, FlatSymbolRefAttr symbol,
                                ArrayRef<AxesAttr> lists) {
   MeshOp mesh = lookupMesh(op, symbol);
-  if (!mesh) {
-    op->emitOpError() << "unknown mesh " << symbol;
-    return {};
-  }
-  SmallVector<AxisRefAttr> seen;
-  for (AxesAttr list : lists)
-    if (failed(verifyAxes(list.getAxes(), mesh, seen,
-                          [&]() { return op->emitOpError(); })))
-      return {};
-  return mesh;
+  return succeeded(verifyAxes(op, symbol, mesh, lists)) ? mesh : MeshOp();
 }
 
 LogicalResult shoal::spmd::verifySameAxes(Operation *op, MeshOp source,

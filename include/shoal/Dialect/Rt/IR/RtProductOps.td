@@ -96,6 +96,9 @@ def Rt_RaggedEinsumOp : Rt_CallOp<"ragged_einsum", "getOutputMutable()"> {
     `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
   }];
   let declarations = [{
+    /// Whether elements of type `in` are multiplied into those of type `out`:
+    /// equal types, or f16 and bf16 into f32.
+    static bool multiplies(::mlir::Type in, ::mlir::Type out);
     ::shoal::rt::ProductTerms getTerms();
     double countTerms();
   }];

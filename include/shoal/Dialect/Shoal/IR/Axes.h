@@ -26,6 +26,12 @@ llvm::LogicalResult verifyAxes(mlir::ArrayRef<AxisRefAttr> axes, MeshOp mesh,
                                mlir::SmallVectorImpl<AxisRefAttr> &seen,
                                EmitError emitError);
 
+/// The same of all lists of an op together, which `mesh` is found for by its
+/// symbol; an error, too, where it is null.
+llvm::LogicalResult verifyAxes(mlir::Operation *op,
+                               mlir::FlatSymbolRefAttr symbol, MeshOp mesh,
+                               mlir::ArrayRef<AxesAttr> lists);
+
 /// Whether two (sub-)axes of `mesh` share a part of an axis.
 bool overlap(AxisRefAttr a, AxisRefAttr b, MeshAttr mesh);
 
