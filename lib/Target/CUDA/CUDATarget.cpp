@@ -28,7 +28,7 @@ void shoal::buildCUDALoweringPipeline(OpPassManager &pm) {
   buildFusionPipeline(pm, /*isDevice=*/true);
   buildBuffersPipeline(pm);
   buildDevicePipeline(pm);
-  buildMemoryPipeline(pm, /*background=*/true);
+  buildMemoryPipeline(pm, /*onDevice=*/true);
   buildDeviceKernelsPipeline(pm);
 }
 

@@ -25,8 +25,9 @@ inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
 #include "shoal/Conversion/Memory/Passes.h.inc"
 
 /// The order of the ops, and a place for each buffer in one arena.
-/// `background`: collectives run while what comes behind them does.
-void buildMemoryPipeline(mlir::OpPassManager &pm, bool background);
+/// `onDevice`: calls are those of a device's runtime, whose collectives run
+/// while what comes behind them does.
+void buildMemoryPipeline(mlir::OpPassManager &pm, bool onDevice);
 
 } // namespace shoal
 
