@@ -28,7 +28,8 @@ static PassCounter numReordered(DEBUG_TYPE, "Parts that got another order");
 static PassCounter numRejected(DEBUG_TYPE, "Orders that need too much memory");
 
 /// The parts between fences that have collectives, of all blocks.
-static std::vector<BlockSchedule> findSchedules(func::FuncOp func) {
+static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
+                                                const Machine &machine) {
   std::vector<BlockSchedule> schedules;
   func.walk([&](Block *block) {
     // What is in a kernel has nothing to move.
@@ -36,7 +37,7 @@ static std::vector<BlockSchedule> findSchedules(func::FuncOp func) {
         block->empty())
       return;
     for (Operation *op = &block->front(); op;) {
-      BlockSchedule schedule(op, gpuMachine);
+      BlockSchedule schedule(op, machine);
       op = schedule.getFence()->getNextNode();
       if (schedule.hasCollectives())
         schedules.push_back(std::move(schedule));
@@ -90,12 +91,14 @@ namespace {
 
 struct OverlapCollectives
     : shoal::impl::OverlapCollectivesBase<OverlapCollectives> {
+  using OverlapCollectivesBase::OverlapCollectivesBase;
+
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isExternal() || !func.isPublic())
       return;
     std::vector<BlockSchedule> schedules =
-        findSchedules(func);
+        findSchedules(func, machineOf(machine));
     if (schedules.empty())
       return;
     std::optional<int64_t> limit = measureArena(func);

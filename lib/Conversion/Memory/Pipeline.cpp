@@ -7,10 +7,11 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildMemoryPipeline(OpPassManager &pm, bool background) {
+void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine,
+                                bool background) {
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (background)
-    pm.addNestedPass<func::FuncOp>(createOverlapCollectives());
+    pm.addNestedPass<func::FuncOp>(createOverlapCollectives({machine}));
   PlanMemoryOptions plan;
   plan.background = background;
   pm.addPass(createPlanMemory(plan));

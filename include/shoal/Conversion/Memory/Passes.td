@@ -7,6 +7,7 @@
 #define SHOAL_CONVERSION_MEMORY_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "shoal/Conversion/Utils/MachineOption.td"
 
 def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp"> {
   let summary = "Begin collectives early and use their results late";
@@ -45,6 +46,7 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     }
     ```
   }];
+  let options = [MachineOption];
 }
 
 def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
