@@ -19,7 +19,8 @@ using Letters = std::vector<int64_t>;
 
 struct EinsumCall {
   static constexpr const char *name = "einsum";
-  static constexpr const char *arguments = "operands..., scales..., bias, out";
+  static constexpr const char *arguments =
+      "operands..., scales..., bias, out, scratch";
 
   std::vector<ElementType> typesIn;
   ElementType typeOut{};
@@ -47,7 +48,8 @@ struct EinsumCall {
 
 struct RaggedEinsumCall {
   static constexpr const char *name = "ragged_einsum";
-  static constexpr const char *arguments = "in0, in1, begins, ends, out";
+  static constexpr const char *arguments =
+      "in0, in1, begins, ends, out, scratch";
 
   ElementType typeIn{}, typeOut{}, boundType{};
   std::vector<int64_t> sizes;

@@ -184,7 +184,7 @@ static rt::EinsumOp makeFused(OpBuilder &builder, rt::EinsumOp product,
   return rt::EinsumOp::create(
       builder, product.getLoc(), product.getResultTypes(), product.getLhs(),
       product.getRhs(), scales, bias, product.getOutput(),
-      product.getSpecAttr(), letters, activation);
+      product.getSpecAttr(), letters, activation, /*scratch=*/Value());
 }
 
 /// What the product takes.

@@ -7,13 +7,16 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine,
-                                bool background) {
+void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine) {
+  bool onDevice = machineOf(machine).isDevice;
+  AddScratchOptions scratch;
+  scratch.device = onDevice;
+  pm.addNestedPass<func::FuncOp>(createAddScratch(scratch));
   // All ops are there by now: their order can be chosen. The plan needs it.
-  if (background)
+  if (onDevice)
     pm.addNestedPass<func::FuncOp>(createOverlapCollectives({machine}));
   PlanMemoryOptions plan;
-  plan.background = background;
+  plan.background = onDevice;
   pm.addPass(createPlanMemory(plan));
   pm.addPass(createVerifyMemory());
 }

@@ -12,7 +12,7 @@ void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
   buildShoalToLinalgPipeline(pm);
   buildFusionPipeline(pm, machine);
   buildBuffersPipeline(pm);
-  buildMemoryPipeline(pm, machine, /*background=*/false);
+  buildMemoryPipeline(pm, machine);
   buildHostKernelsPipeline(pm);
   ScalarsOptions scalars;
   scalars.approximate = true;

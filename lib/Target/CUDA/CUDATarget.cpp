@@ -29,7 +29,7 @@ void shoal::buildCUDALoweringPipeline(OpPassManager &pm) {
   buildFusionPipeline(pm, machine);
   buildBuffersPipeline(pm);
   buildDevicePipeline(pm, machine);
-  buildMemoryPipeline(pm, machine, /*background=*/true);
+  buildMemoryPipeline(pm, machine);
   buildDeviceKernelsPipeline(pm, machine);
 }
 

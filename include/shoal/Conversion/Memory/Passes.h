@@ -26,9 +26,9 @@ inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
 #include "shoal/Conversion/Memory/Passes.h.inc"
 
 /// The order of the ops on `machine`, and a place for each buffer in one arena.
-/// `background`: collectives run while what comes behind them does.
-void buildMemoryPipeline(mlir::OpPassManager &pm, MachineKind machine,
-                         bool background);
+/// On a device calls are those of its runtime, whose collectives run while what
+/// comes behind them does.
+void buildMemoryPipeline(mlir::OpPassManager &pm, MachineKind machine);
 
 } // namespace shoal
 
