@@ -12,6 +12,7 @@
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Fusion/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -204,8 +205,8 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
           linalg::fuseElementwiseOps(rewriter, &operand);
       if (failed(fused))
         continue;
-      LDBG() << "the loops at " << producer->getLoc() << " go into those at "
-             << consumer.getLoc()
+      LDBG() << "the loops at " << shoal::sourcePlace(producer->getLoc())
+             << " go into those at " << shoal::sourcePlace(consumer.getLoc())
              << (producer->hasOneUse() ? ""
                  : computesAll         ? ", for all their readers"
                                        : ", and into others again");

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Memory/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"

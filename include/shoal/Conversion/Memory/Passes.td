@@ -7,6 +7,7 @@
 #define SHOAL_CONVERSION_MEMORY_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "shoal/Conversion/Utils/MachineOption.td"
 
 def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
   let summary = "Give runtime calls the memory that they have for their own length";
@@ -83,6 +84,7 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     }
     ```
   }];
+  let options = [MachineOption];
 }
 
 def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
