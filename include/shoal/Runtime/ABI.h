@@ -134,7 +134,8 @@ void shoal_rt_all_reduce(const int64_t *desc, const void *in, void *out,
                          void *scratch);
 
 /* Reduces over the group of all the axes (dim 0's are the most major) and keeps
- * this device's block, out dim = ceil(in dim / p(axes)). */
+ * this device's block, out dim = ceil(in dim / p(axes)). On the CPU, terms are
+ * added in the order of the group, small floats in f32 and rounded once. */
 void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out,
                              void *scratch);
 
@@ -160,7 +161,8 @@ void shoal_rt_collective_permute(const int64_t *desc, const void *in,
  * axes gets `rows` rows from floor((step * j + offset) / divisor) on; those
  * before 0 and from `size` on are not written. Devices that differ on axes that
  * are not named hold, and get, the same. A device receives what it lacks; what
- * several devices have is sent by all of them in equal parts. */
+ * several devices have is sent by all of them in equal parts. `packed` and
+ * `received` bound what any device stages of that. */
 void shoal_rt_exchange(const int64_t *desc, const void *in, void *out,
                        void *scratch);
 

@@ -32,11 +32,6 @@ size_t freeDeviceMemory();
 class DeviceStaging {
 public:
   enum Slot {
-    /// Of the stream of collectives: what is packed, what comes, and the terms
-    /// of a reduction.
-    Send,
-    Receive,
-    Terms,
     /// Of the compute stream: operands packed for a product, its result before
     /// that is unpacked, and what cuBLASLt asks for.
     Operand0,

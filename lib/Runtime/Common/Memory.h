@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Aligned host memory: the arena, the shards and the staging of collectives.
+// Aligned host memory: the arena, the shards and the staging of products.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_MEMORY_H
 #define SHOAL_LIB_RUNTIME_COMMON_MEMORY_H
@@ -30,9 +30,6 @@ std::string formatBytes(double bytes);
 class Staging {
 public:
   enum Slot {
-    /// Of collectives.
-    Send,
-    Receive,
     /// Of einsums: packed for BLAS, and operands summed before the product.
     Operand0,
     Operand1,

@@ -3,14 +3,13 @@
 //
 // The geometry of all_to_all.
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_ALLTOALLPLAN_H
-#define SHOAL_LIB_RUNTIME_COMMON_ALLTOALLPLAN_H
+#ifndef SHOAL_CALLS_ALLTOALLPLAN_H
+#define SHOAL_CALLS_ALLTOALLPLAN_H
 
-#include "Calls.h"
-#include "Mesh.h"
-#include "Sizes.h"
+#include "shoal/Calls/CollectiveCalls.h"
+#include "shoal/Calls/Sizes.h"
 
-namespace shoal::rt {
+namespace shoal::calls {
 
 /// Axes of `p` devices leave dimension `from` for dimension `to`.
 struct Move {
@@ -40,6 +39,8 @@ struct AllToAllPlan {
     for (size_t d = 0; d < in.size(); ++d)
       piece.push_back(ceilDiv(in[d], cuts[d]));
   }
+
+  int64_t numPieces() const { return shardCount(axes); }
 
   /// Where a member's piece begins: in the input, by the moves to each
   /// dimension, or in the output, by the moves from it.
@@ -83,6 +84,6 @@ struct AllToAllPlan {
   }
 };
 
-} // namespace shoal::rt
+} // namespace shoal::calls
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_ALLTOALLPLAN_H
+#endif // SHOAL_CALLS_ALLTOALLPLAN_H

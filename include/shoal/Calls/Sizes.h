@@ -3,14 +3,14 @@
 //
 // Arithmetic on shapes and blocks.
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_SIZES_H
-#define SHOAL_LIB_RUNTIME_COMMON_SIZES_H
+#ifndef SHOAL_CALLS_SIZES_H
+#define SHOAL_CALLS_SIZES_H
 
 #include "shoal/Support/ElementType.h"
 
 #include <algorithm>
 
-namespace shoal::rt {
+namespace shoal::calls {
 
 /// Of a dense tensor; of one element for an empty shape.
 inline int64_t bytesOf(support::ElementType type,
@@ -26,6 +26,6 @@ inline int64_t rowsBefore(int64_t end, int64_t begin, int64_t count) {
   return std::clamp<int64_t>(end - begin, 0, count);
 }
 
-} // namespace shoal::rt
+} // namespace shoal::calls
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_SIZES_H
+#endif // SHOAL_CALLS_SIZES_H

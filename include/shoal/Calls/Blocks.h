@@ -3,15 +3,14 @@
 //
 // all_gather, all_slice and reduce_scatter: where blocks lie in the whole.
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_BLOCKS_H
-#define SHOAL_LIB_RUNTIME_COMMON_BLOCKS_H
+#ifndef SHOAL_CALLS_BLOCKS_H
+#define SHOAL_CALLS_BLOCKS_H
 
-#include "Box.h"
-#include "Calls.h"
-#include "Mesh.h"
-#include "Sizes.h"
+#include "shoal/Calls/Box.h"
+#include "shoal/Calls/CollectiveCalls.h"
+#include "shoal/Calls/Sizes.h"
 
-namespace shoal::rt {
+namespace shoal::calls {
 
 /// A tensor cut into blocks along each dimension.
 struct Blocks : BlockShapes {
@@ -66,6 +65,6 @@ struct Blocks : BlockShapes {
   }
 };
 
-} // namespace shoal::rt
+} // namespace shoal::calls
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_BLOCKS_H
+#endif // SHOAL_CALLS_BLOCKS_H

@@ -3,22 +3,23 @@
 //
 // Boxes of indices.
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_BOX_H
-#define SHOAL_LIB_RUNTIME_COMMON_BOX_H
+#ifndef SHOAL_CALLS_BOX_H
+#define SHOAL_CALLS_BOX_H
 
 #include "shoal/Support/ElementType.h"
 
 #include <vector>
 
-namespace shoal::rt {
+namespace shoal::calls {
 
 /// Indices [begin, begin + extent) of a tensor.
 struct Box {
   std::vector<int64_t> begin, extent;
 
+  bool operator==(const Box &) const = default;
   int64_t volume() const { return support::numElements(extent); }
 };
 
-} // namespace shoal::rt
+} // namespace shoal::calls
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_BOX_H
+#endif // SHOAL_CALLS_BOX_H
