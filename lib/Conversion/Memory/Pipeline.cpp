@@ -7,13 +7,12 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildMemoryPipeline(OpPassManager &pm, bool onDevice) {
-  AddScratchOptions scratch;
-  scratch.device = onDevice;
-  pm.addNestedPass<func::FuncOp>(createAddScratch(scratch));
+void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine) {
+  bool onDevice = machineOf(machine).isDevice;
+  pm.addNestedPass<func::FuncOp>(createAddScratch({machine}));
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (onDevice)
-    pm.addNestedPass<func::FuncOp>(createOverlapCollectives());
+    pm.addNestedPass<func::FuncOp>(createOverlapCollectives({machine}));
   PlanMemoryOptions plan;
   plan.background = onDevice;
   pm.addPass(createPlanMemory(plan));
