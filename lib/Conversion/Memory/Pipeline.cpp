@@ -9,9 +9,7 @@ using namespace shoal;
 
 void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine) {
   bool onDevice = machineOf(machine).isDevice;
-  AddScratchOptions scratch;
-  scratch.device = onDevice;
-  pm.addNestedPass<func::FuncOp>(createAddScratch(scratch));
+  pm.addNestedPass<func::FuncOp>(createAddScratch({machine}));
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (onDevice)
     pm.addNestedPass<func::FuncOp>(createOverlapCollectives({machine}));

@@ -14,9 +14,9 @@ def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
   let description = [{
     What a call packs, receives or sorts in is a buffer like others: it gets an
     operand `scratch` of as many bytes as it says that it needs
-    (`RuntimeCallOpInterface::getScratchBytes`), on the host or, with `device`,
-    on a device. `--shoal-plan-memory` then places it, and what the plan says is
-    all that a step holds.
+    (`RuntimeCallOpInterface::getScratchBytes`) on the machine.
+    `--shoal-plan-memory` then places it, and what the plan says is all that a
+    step holds.
 
     Calls in regions share: of an op of the entry block with regions, all
     collectives have one buffer, all others another, each as large as the
@@ -33,17 +33,14 @@ def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @main(%x: memref<1024xf32>, %i: memref<1024xi32>, %y: memref<1024xf32>, %j: memref<1024xi32>) {
-      %scratch = memref.alloc() : memref<12288xi8>
+      %scratch = memref.alloc() : memref<32768xi8>
       rt.sort keys 1 dim 0 ins(%x, %i : memref<1024xf32>, memref<1024xi32>)
-        outs(%y, %j : memref<1024xf32>, memref<1024xi32>) scratch(%scratch : memref<12288xi8>)
+        outs(%y, %j : memref<1024xf32>, memref<1024xi32>) scratch(%scratch : memref<32768xi8>)
       return
     }
     ```
   }];
-  let options = [
-    Option<"device", "device", "bool", /*default=*/"false",
-           "Whether the calls are those of a device's runtime">
-  ];
+  let options = [MachineOption];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
