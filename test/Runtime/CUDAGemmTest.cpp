@@ -18,7 +18,7 @@ GemmPlan squarePlan(int64_t n) {
   contraction.rows = {{n, {n, 0, n}}};
   contraction.columns = {{n, {0, 1, 1}}};
   contraction.summed = {{n, {1, n, 0}}};
-  return *planGemm(contraction, {}, /*elementBytes=*/4, deviceModel);
+  return planGemm(contraction, {}, /*elementBytes=*/4, deviceModel)->plan;
 }
 
 TEST(Gemm, tf32_only_if_asked_for) {
@@ -46,8 +46,8 @@ TEST(Gemm, all_but_tiny_products_are_cublas) {
     contraction.rows = {{m, {k, 0, n}}};
     contraction.columns = {{n, {0, 1, 1}}};
     contraction.summed = {{k, {1, n, 0}}};
-    return planGemm(contraction, {}, 4, deviceModel)->cost <=
-           loopCost(contraction, deviceModel);
+    return planGemm(contraction, {}, 4, deviceModel)->seconds <=
+           loopSeconds(contraction, deviceModel);
   };
   EXPECT_TRUE(takesProduct(64, 64, 128));
   EXPECT_TRUE(takesProduct(512, 512, 16));

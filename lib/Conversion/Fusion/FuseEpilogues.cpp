@@ -174,7 +174,7 @@ static rt::EinsumOp makeFused(OpBuilder &builder, rt::EinsumOp product,
   return rt::EinsumOp::create(
       builder, product.getLoc(), product.getResultTypes(), product.getLhs(),
       product.getRhs(), scales, bias, product.getOutput(),
-      product.getSpecAttr(), letters, activation);
+      product.getSpecAttr(), letters, activation, product.getPlanAttr());
 }
 
 static rt::EinsumOp fuse(rt::EinsumOp product, OpOperand &use,

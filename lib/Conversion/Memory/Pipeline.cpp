@@ -7,12 +7,16 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildMemoryPipeline(OpPassManager &pm, bool background) {
+void shoal::buildMemoryPipeline(OpPassManager &pm, bool isDevice) {
+  // Bias and activation have joined their products: all products are there.
+  PlanProductsOptions products;
+  products.device = isDevice;
+  pm.addNestedPass<func::FuncOp>(createPlanProducts(products));
   // All ops are there by now: their order can be chosen. The plan needs it.
-  if (background)
+  if (isDevice)
     pm.addNestedPass<func::FuncOp>(createOverlapCollectives());
   PlanMemoryOptions plan;
-  plan.background = background;
+  plan.background = isDevice;
   pm.addPass(createPlanMemory(plan));
   pm.addPass(createVerifyMemory());
 }

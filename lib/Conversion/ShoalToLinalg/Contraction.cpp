@@ -148,7 +148,8 @@ struct LowerEinsum : OpRewritePattern<EinsumOp> {
                                 op.getInputs()[1], /*scales=*/ValueRange(),
                                 /*bias=*/Value(), output, op.getSpecAttr(),
                                 /*bias_letters=*/StringAttr(),
-                                /*activation=*/rt::ActivationAttr())
+                                /*activation=*/rt::ActivationAttr(),
+                                /*plan=*/rt::ProductPlanAttr())
         .getResult(0);
   }
 };

@@ -90,10 +90,10 @@ void multiply(const GemmPlan &plan, const T *a, const T *b, T *c, T beta) {
 
 /// A tensor's part for one batch index: the tensor itself or its scratch.
 template <typename T>
-T *resolve(const Packing &packing, Staging::Slot slot, const void *tensor,
-           int64_t offset) {
-  if (packing.packed)
-    return Staging::get().as<T>(slot, packing.elements);
+T *resolve(const std::optional<Loops<2>> &copy, Staging::Slot slot,
+           const void *tensor, int64_t offset) {
+  if (copy)
+    return Staging::get().as<T>(slot, iterations(*copy));
   return static_cast<T *>(const_cast<void *>(tensor)) + offset;
 }
 
@@ -121,16 +121,14 @@ void run(const GemmPlan &plan, ElementType compute, const GemmTensors &t) {
     T *a = resolve<T>(packA, Staging::Operand0, t.a, at[0]);
     T *b = resolve<T>(packB, Staging::Operand1, t.b, at[1]);
     T *c = resolve<T>(packC, Staging::Result, t.c, at[2]);
-    if (packA.packed)
-      copyStrided(packA.copy, t.typeA, elementAt(t.a, t.typeA, at[0]), compute,
-                  a);
-    if (packB.packed)
-      copyStrided(packB.copy, t.typeB, elementAt(t.b, t.typeB, at[1]), compute,
-                  b);
+    if (packA)
+      copyStrided(*packA, t.typeA, elementAt(t.a, t.typeA, at[0]), compute, a);
+    if (packB)
+      copyStrided(*packB, t.typeB, elementAt(t.b, t.typeB, at[1]), compute, b);
     runBatch<T>(plan, a, b, c);
-    if (!packC.packed)
+    if (!packC)
       return;
-    Loops<2> back = packC.copy;
+    Loops<2> back = *packC;
     for (Loop<2> &loop : back)
       std::swap(loop.strides[0], loop.strides[1]);
     copyStrided(std::move(back), compute, c, t.typeC,

@@ -5,7 +5,7 @@
 
 #include "../Common/RaggedPlan.h"
 #include "../Common/Recorder.h"
-#include "BinaryEinsum.h"
+#include "RunProduct.h"
 
 #include <cstring>
 
@@ -32,7 +32,7 @@ private:
 /// Types of elements and sizes of the part have been checked.
 void RaggedEinsum::addPart(const Group &group, const void *partial,
                            void *out) const {
-  dispatchType(part.typeOut, [&]<typename T>() {
+  dispatchType(part.types.out, [&]<typename T>() {
     const T *from = static_cast<const T *>(partial);
     T *to = static_cast<T *>(out) + group.offsets[Out];
     forEach<2>(partLoops(group.count), [&](const Offsets<2> &at) {
@@ -50,26 +50,27 @@ void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
     return static_cast<Byte *>(tensor) +
            offset * static_cast<int64_t>(support::elementSize(type));
   };
-  const void *a = at(in0, part.typeIn, group.offsets[In0]);
-  const void *b = at(in1, part.typeIn, group.offsets[In1]);
-  const BinaryEinsum &product = productOf(group.count);
+  const void *a = at(in0, part.types.in[0], group.offsets[In0]);
+  const void *b = at(in1, part.types.in[0], group.offsets[In1]);
+  const ProductPlan &product = productOf(group.count);
   Loops<2> loops = partLoops(group.count);
   bool isDense = loops.empty() ||
                  (loops.size() == 1 && loops[0].strides == Offsets<2>{1, 1});
   if (mayWrite && isDense)
-    return runBinary(product, a, b, at(out, part.typeOut, group.offsets[Out]));
+    return runProduct(product, part.types, a, b,
+                      at(out, part.types.out, group.offsets[Out]));
   int64_t elements = 1;
   for (const Loop<2> &loop : loops)
     elements *= loop.size;
   void *partial = Staging::get().at(
-      Staging::WideResult, elements * support::elementSize(part.typeOut));
-  runBinary(product, a, b, partial);
+      Staging::WideResult, elements * support::elementSize(part.types.out));
+  runProduct(product, part.types, a, b, partial);
   addPart(group, partial, out);
 }
 
 void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
                        const void *ends, void *out) {
-  std::memset(out, 0, resultElements * support::elementSize(part.typeOut));
+  std::memset(out, 0, resultElements * support::elementSize(part.types.out));
   if (contains(sizes, 0))
     return;
   std::vector<Group> groups = listGroups(begins, ends);

@@ -7,7 +7,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 #define SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 
-#include "../Common/PreparedEinsum.h"
+#include "../Common/EinsumArguments.h"
+#include "../Common/Numeric.h"
 #include "Api.h"
 
 #include <optional>
@@ -20,7 +21,8 @@ struct Epilogue {
   const void *bias = nullptr;
   /// f32 scalars, the first of which is there if any is; null for none.
   std::array<const void *, 2> scales = {};
-  /// The result, which is dense, and the bias, by letter of the result.
+  /// The result, which is dense, and the bias: by dimension of the result if
+  /// there is one.
   Loops<2> loops;
 
   bool hasScales() const { return scales[0] != nullptr; }
@@ -40,8 +42,7 @@ struct Applied {
 };
 
 /// What an einsum does behind its sums.
-Epilogue makeEpilogue(const PreparedEinsum &einsum,
-                      const EinsumBuffers &buffers);
+Epilogue makeEpilogue(const EinsumCall &call, const EinsumBuffers &buffers);
 
 /// What the product has not done, of the result in elements of `type`.
 void applyEpilogue(const Epilogue &epilogue, const Applied &applied,

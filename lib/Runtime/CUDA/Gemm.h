@@ -32,8 +32,6 @@ std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
 struct GemmChoice {
   /// In one call and beside it, in loops around calls and along sums.
   int64_t batches, calls;
-  /// Operands and result that are copied first or last.
-  std::array<bool, 3> copied;
   /// Of the operands as cuBLASLt takes them.
   std::array<ElementType, 2> types;
   /// Why operands of f8 are not multiplied in 8 bits.

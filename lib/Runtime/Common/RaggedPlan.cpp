@@ -10,8 +10,7 @@ namespace shoal::rt {
 RaggedPlan::RaggedPlan(const RaggedEinsumCall &call, const ProductModel &model)
     : boundType(call.boundType), sizes(call.sizes), rowLetter(call.rowLetter),
       terms(call.terms), model(model) {
-  part.typeIn = call.typeIn;
-  part.typeOut = call.typeOut;
+  part.types = {{call.typeIn, call.typeIn}, call.typeOut};
   part.sizes = sizes;
   for (size_t t = 0; t < numTensors; ++t)
     strides[t] = letterStrides(part, terms[t]);
@@ -74,7 +73,7 @@ bool RaggedPlan::areDisjoint(const std::vector<Group> &groups) const {
   return true;
 }
 
-const BinaryEinsum &RaggedPlan::productOf(int64_t rows) {
+const ProductPlan &RaggedPlan::productOf(int64_t rows) {
   constexpr size_t maxProducts = 4096;
   if (auto known = products.find(rows); known != products.end())
     return known->second;
@@ -82,7 +81,7 @@ const BinaryEinsum &RaggedPlan::productOf(int64_t rows) {
     products.clear();
   part.sizes[rowLetter] = rows;
   return products
-      .try_emplace(rows, part, std::array{strides[In0], strides[In1]}, model)
+      .try_emplace(rows, planStrided(part, {strides[In0], strides[In1]}, model))
       .first->second;
 }
 

@@ -6,13 +6,15 @@
 
 #include "Calls.h"
 #include "Numeric.h"
-#include "shoal/Products/BinaryEinsum.h"
+#include "shoal/Products/PlanEinsum.h"
 
 #include <unordered_map>
 
 namespace shoal::rt {
 
-/// A ragged einsum, and a product for each group once the bounds are known.
+/// A ragged einsum, and a product for each group once the bounds are known:
+/// these are planned here, by the compiler's planner, as nothing else knows how
+/// many rows a group has.
 class RaggedPlan {
 public:
   enum Tensor { In0, In1, Bounds, Out, numTensors };
@@ -31,7 +33,7 @@ public:
   /// finding out would cost more than adding.
   bool areDisjoint(const std::vector<Group> &groups) const;
   /// The product of a group of so many rows.
-  const BinaryEinsum &productOf(int64_t rows);
+  const ProductPlan &productOf(int64_t rows);
   /// The loops over a group's part, by dense strides and those of the result.
   Loops<2> partLoops(int64_t rows) const;
 
@@ -53,7 +55,7 @@ private:
 
   ProductModel model;
   /// By the number of rows.
-  std::unordered_map<int64_t, BinaryEinsum> products;
+  std::unordered_map<int64_t, ProductPlan> products;
 };
 
 } // namespace shoal::rt

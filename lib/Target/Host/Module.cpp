@@ -16,6 +16,7 @@
 #include "mlir/Target/LLVMIR/Dialect/LLVMIR/LLVMToLLVMIRTranslation.h"
 #include "mlir/Transforms/Passes.h"
 #include "shoal/Conversion/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
@@ -58,6 +59,16 @@ void shoal::takeMemory(Operation *op, LoweredProgram &program) {
   program.liveBytes = takeBytes(op, kLiveBytesAttr);
   program.memory =
       toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
+}
+
+void shoal::takeProducts(func::FuncOp main, ProgramDescription &program) {
+  rt::ProgramMeshes meshes(main->getParentOfType<ModuleOp>());
+  main.walk([&](rt::RuntimeCallOpInterface call) {
+    if (isa<rt::EinsumOp, rt::RaggedEinsumOp>(call))
+      program.products.push_back({isa<rt::RaggedEinsumOp>(call),
+                                  call.getDescriptor(meshes),
+                                  sourcePlace(call.getLoc())});
+  });
 }
 
 FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {

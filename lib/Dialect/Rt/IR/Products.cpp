@@ -3,6 +3,7 @@
 
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
+#include "shoal/Products/VerifyPlan.h"
 #include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
@@ -169,6 +170,16 @@ static LogicalResult verifyBias(EinsumOp op, const ProductTerms &terms) {
   return success();
 }
 
+/// (C6)
+static LogicalResult verifyPlan(EinsumOp op) {
+  std::optional<ProductPlanAttr> plan = op.getPlan();
+  if (!plan)
+    return success();
+  if (auto fault = products::verifyPlan(op.getProduct(), plan->getPlan()))
+    return op.emitOpError("plan: ") << fault->message;
+  return success();
+}
+
 LogicalResult EinsumOp::verify() {
   FailureOr<EinsumSpec> spec = verifySpec(*this, getSpec(), 2);
   if (failed(spec) || failed(verifyTerms(*this, {{spec->inputs[0], getLhs()},
@@ -187,7 +198,7 @@ LogicalResult EinsumOp::verify() {
     return emitOpError("expected floats where there is a bias, a scale or an "
                        "activation but got ")
            << out;
-  return success();
+  return verifyPlan(*this);
 }
 
 static calls::Activation
@@ -199,18 +210,13 @@ encodeActivation(std::optional<Activation> activation) {
 }
 
 std::vector<int64_t> EinsumOp::getDescriptor(const ProgramMeshes &) {
-  ProductTerms terms = getTerms();
-  calls::EinsumCall call;
-  call.typesIn = {encodeType(getLhs().getType()),
-                  encodeType(getRhs().getType())};
-  call.typeOut = encodeType(getOutput().getType());
-  call.sizes.assign(terms.sizes.begin(), terms.sizes.end());
-  for (ArrayRef<char> term : terms.spec.inputs)
-    call.operands.push_back(terms.encode(term));
-  call.result = terms.encode(terms.spec.result);
+  assert(getPlan() && "products are planned by now");
+  products::EinsumSpec spec = getProduct();
+  calls::EinsumCall call = products::makeCall(spec, getPlan()->getPlan());
   call.numScales = static_cast<int64_t>(getScales().size());
   if (std::optional<StringRef> letters = getBiasLetters())
-    call.bias = terms.encode(ArrayRef(letters->data(), letters->size()));
+    call.bias = products::biasLoops(
+        spec, getTerms().encode(ArrayRef(letters->data(), letters->size())));
   call.activation = encodeActivation(getActivation());
   return encode(call);
 }

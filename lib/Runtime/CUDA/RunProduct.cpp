@@ -1,0 +1,90 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "RunProduct.h"
+#include "Device.h"
+#include "DeviceMemory.h"
+#include "Gemm.h"
+#include "KernelLibrary.h"
+#include "LoopProduct.h"
+
+namespace shoal::rt {
+
+static bool areFloat8(const std::array<ElementType, 2> &types) {
+  return support::isFloat8(types[0]) && support::isFloat8(types[1]);
+}
+
+/// Where a product that is not of 8 bits has scales, its sums are not rounded,
+/// nor anything added to them, before they are scaled.
+static ElementType sumType(ElementType typeOut, const Epilogue *epilogue) {
+  return epilogue && epilogue->hasScales() ? ElementType::F32 : typeOut;
+}
+
+/// What such a product can take.
+static const Epilogue *unscaled(const Epilogue *epilogue) {
+  return epilogue && epilogue->hasScales() ? nullptr : epilogue;
+}
+
+std::optional<GemmChoice> chooseProduct(const ProductPlan &plan,
+                                        const ProductTypes &types,
+                                        const Epilogue *epilogue,
+                                        int capability) {
+  if (!plan.gemm)
+    return std::nullopt;
+  ElementType compute = computeType(types);
+  std::array<ElementType, 2> typesIn = preparedTypes(types, plan);
+  GemmTensors tensors{nullptr,    typesIn[0], nullptr,
+                      typesIn[1], nullptr,    types.out};
+  GemmChoice choice =
+      chooseGemm(*plan.gemm, compute, tensors, epilogue, capability);
+  bool inEightBits = areFloat8(typesIn) && !choice.obstacle;
+  tensors.typeC = sumType(types.out, epilogue);
+  if (!inEightBits && unscaled(epilogue) != epilogue) {
+    std::optional<std::string> obstacle = choice.obstacle;
+    choice = chooseGemm(*plan.gemm, compute, tensors, nullptr, capability);
+    choice.obstacle = obstacle;
+  }
+  return choice;
+}
+
+Applied runProduct(const ProductPlan &plan, const ProductTypes &types,
+                   const void *a, const void *b, void *result,
+                   const Epilogue *epilogue) {
+  cudaStream_t stream = Device::get().compute();
+  ElementType compute = computeType(types);
+  std::array<const void *, 2> operands = {a, b};
+  std::array<ElementType, 2> typesIn = preparedTypes(types, plan);
+  constexpr DeviceStaging::Slot slots[] = {DeviceStaging::Sum0,
+                                           DeviceStaging::Sum1};
+  for (size_t i = 0; i < 2; ++i) {
+    if (!plan.prepared[i])
+      continue;
+    void *summed =
+        DeviceStaging::get().at(slots[i], iterations(plan.prepared[i]->outer) *
+                                              support::elementSize(compute));
+    runLoops(*plan.prepared[i], types.in[i], compute, operands[i], nullptr,
+             summed, stream);
+    operands[i] = summed;
+  }
+  GemmTensors tensors{operands[0], typesIn[0], operands[1],
+                      typesIn[1],  result,     types.out};
+  if (plan.gemm && areFloat8(typesIn))
+    if (std::optional<Applied> applied =
+            runFloat8Gemm(*plan.gemm, compute, tensors, epilogue))
+      return *applied;
+  Applied applied;
+  tensors.typeC = sumType(types.out, epilogue);
+  if (tensors.typeC != types.out) {
+    tensors.c = DeviceStaging::get().as<float>(DeviceStaging::WideResult,
+                                               extentOf(epilogue->loops, 0));
+    applied.wide = tensors.c;
+  }
+  if (plan.gemm)
+    applied.all = runGemm(*plan.gemm, compute, tensors, unscaled(epilogue));
+  else
+    runLoops(*plan.loops, typesIn[0], tensors.typeC, operands[0], operands[1],
+             tensors.c, stream);
+  return applied;
+}
+
+} // namespace shoal::rt
