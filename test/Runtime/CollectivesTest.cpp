@@ -180,7 +180,7 @@ void testGatherAndSlice(int round) {
       encode(AllGatherCall{0, i32, meshIndex, {l.whole, local, l.dims}});
   std::vector<int32_t> gathered(whole.size(), -5);
   auto in = shardOf(mesh, myRank, l.whole, l.dims, salt, -77);
-  shoal_rt_all_gather(desc.data(), in.data(), gathered.data());
+  shoal_rt_all_gather(desc.data(), in.data(), gathered.data(), nullptr);
   finishCalls();
   expectEqual("all_gather", round, gathered, whole);
 
@@ -248,7 +248,7 @@ void testAllReduceAs(int round, ElementType type, T (*toElement)(double)) {
     }
     expected.push_back(toElement(value == 0 ? 0 : value)); // no -0
   }
-  shoal_rt_all_reduce(desc.data(), in.data(), out.data());
+  shoal_rt_all_reduce(desc.data(), in.data(), out.data(), nullptr);
   finishCalls();
   for (int64_t i = 0; i < count; ++i)
     if (out[i] == toElement(-0.0))
@@ -286,7 +286,7 @@ void testAllReduceOfBits() {
     auto kind = static_cast<Kind>(number);
     Shape desc = encode(AllReduceCall{0, ElementType::I1, 0, kind, 2, all});
     std::vector<uint8_t> in = {myRank == 0, myRank != 0}, out(2);
-    shoal_rt_all_reduce(desc.data(), in.data(), out.data());
+    shoal_rt_all_reduce(desc.data(), in.data(), out.data(), nullptr);
     finishCalls();
     bool any = kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
     bool alone = numRanks == 1;
@@ -306,7 +306,7 @@ void testNaNAs(ElementType type, T one, T nan, bool (*isNaN)(T)) {
     std::vector<T> in = {myRank == 0 ? nan : one,
                          myRank == numRanks - 1 ? nan : one},
                    out(2);
-    shoal_rt_all_reduce(desc.data(), in.data(), out.data());
+    shoal_rt_all_reduce(desc.data(), in.data(), out.data(), nullptr);
     finishCalls();
     expectEqual<uint8_t>("nan", static_cast<int>(kind),
                          {isNaN(out[0]), isNaN(out[1])}, {1, 1});
@@ -346,7 +346,7 @@ void testReduceScatterAs(int round, ElementType type, Kind kind) {
   Shape desc = encode(ReduceScatterCall{
       0, type, static_cast<int64_t>(l.mesh), kind, {l.whole, local, l.dims}});
   std::vector<T> out(expected.size(), -5);
-  shoal_rt_reduce_scatter(desc.data(), in.data(), out.data());
+  shoal_rt_reduce_scatter(desc.data(), in.data(), out.data(), nullptr);
   finishCalls();
   expectEqual("reduce_scatter", round, out, expected);
 }
@@ -393,7 +393,7 @@ void testAllToAll(int round) {
   auto in = shardOf(mesh, myRank, l.whole, source, salt, -77);
   auto expected = shardOf(mesh, myRank, l.whole, target, salt, anything);
   std::vector<int32_t> out(expected.size(), -5);
-  shoal_rt_all_to_all(desc.data(), in.data(), out.data());
+  shoal_rt_all_to_all(desc.data(), in.data(), out.data(), nullptr);
   finishCalls();
   expectEqual("all_to_all", round, out, expected);
 }
@@ -436,7 +436,7 @@ void testHaloExchange(int round) {
       expected[place] =
           static_cast<int32_t>(globalOffset(l.whole, index) + 1 + 10000 * salt);
   });
-  shoal_rt_exchange(desc.data(), in.data(), out.data());
+  shoal_rt_exchange(desc.data(), in.data(), out.data(), nullptr);
   finishCalls();
   expectEqual("halo_exchange", round, out, expected);
 }
@@ -471,7 +471,7 @@ void testExchange(int round) {
   auto in = shardOf(meshes[from], myRank, whole, source, 0, -77);
   auto expected = shardOf(meshes[to], myRank, whole, target, 0, anything);
   std::vector<int32_t> out(expected.size(), -5);
-  shoal_rt_exchange(desc.data(), in.data(), out.data());
+  shoal_rt_exchange(desc.data(), in.data(), out.data(), nullptr);
   finishCalls();
   expectEqual("exchange", round, out, expected);
 }

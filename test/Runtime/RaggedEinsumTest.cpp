@@ -103,7 +103,7 @@ void check(const Case &c, ElementType in, ElementType out, bool disjoint,
   std::vector<Result> result(c.elements(c.out), convert<Result>(float(77)));
   std::vector<int64_t> desc = describe(c, in, out, ElementType::I32);
   shoal_rt_ragged_einsum(desc.data(), in0.data(), in1.data(), begins.data(),
-                         ends.data(), result.data());
+                         ends.data(), result.data(), nullptr);
   std::vector<double> expected = naive(c, in0, in1, begins, ends);
   for (size_t i = 0; i < expected.size(); ++i)
     ASSERT_EQ(static_cast<double>(widen(result[i])), expected[i])

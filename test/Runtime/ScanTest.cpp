@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Calls/OrderingCalls.h"
+#include "TestScratch.h"
+#include "shoal/Calls/OrderingScratch.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
 
@@ -127,12 +128,15 @@ struct Top {
 };
 
 Top topK(std::vector<int64_t> shape, int64_t k, std::vector<float> in) {
-  std::vector<int64_t> desc = encode(TopKCall{ElementType::F32, shape, k});
+  TopKCall call{ElementType::F32, shape, k};
+  std::vector<int64_t> desc = encode(call);
   int64_t rows = 1;
   for (size_t d = 0; d + 1 < shape.size(); ++d)
     rows *= shape[d];
   Top top{std::vector<float>(rows * k), std::vector<int32_t>(rows * k)};
-  shoal_rt_top_k(desc.data(), in.data(), top.values.data(), top.indices.data());
+  TestScratch scratch(call);
+  shoal_rt_top_k(desc.data(), in.data(), top.values.data(), top.indices.data(),
+                 scratch.data());
   return top;
 }
 
@@ -167,18 +171,19 @@ struct Sorted {
 
 Sorted sortPairs(bool descending, std::vector<int64_t> shape, int64_t axis,
                  std::vector<float> keys) {
-  std::vector<int64_t> desc =
-      encode(SortCall{{ElementType::F32, ElementType::I32},
-                      /*numKeys=*/1,
-                      descending,
-                      axis,
-                      shape});
+  SortCall call{{ElementType::F32, ElementType::I32},
+                /*numKeys=*/1,
+                descending,
+                axis,
+                shape};
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   std::vector<int32_t> places(keys.size());
   std::iota(places.begin(), places.end(), 0);
   Sorted result{std::vector<float>(keys.size()),
                 std::vector<int32_t>(keys.size())};
   shoal_rt_sort(desc.data(), keys.data(), places.data(), result.keys.data(),
-                result.places.data());
+                result.places.data(), scratch.data());
   return result;
 }
 
@@ -226,14 +231,15 @@ TEST(Sort, by_two_keys) {
   std::vector<int8_t> second = {5, -2, -7, -3};
   std::vector<uint8_t> firstSorted(4);
   std::vector<int8_t> secondSorted(4);
-  std::vector<int64_t> desc =
-      encode(SortCall{{ElementType::I1, ElementType::I8},
-                      /*numKeys=*/2,
-                      /*descending=*/false,
-                      /*axis=*/0,
-                      {4}});
+  SortCall call{{ElementType::I1, ElementType::I8},
+                /*numKeys=*/2,
+                /*descending=*/false,
+                /*axis=*/0,
+                {4}};
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   shoal_rt_sort(desc.data(), first.data(), second.data(), firstSorted.data(),
-                secondSorted.data());
+                secondSorted.data(), scratch.data());
   EXPECT_THAT(firstSorted, ElementsAre(0, 0, 1, 1));
   EXPECT_THAT(secondSorted, ElementsAre(-3, -2, -7, 5));
 }

@@ -36,7 +36,7 @@ extern "C" void shoal_program_entry(void *const *inputs, void *const *outputs,
   if (!std::getenv("TOY_STATIC"))
     misbehave(shoal_rt_read_scalar(readIndex, index));
   shoal_rt_launch(sum, index, inputs[0], partial);
-  shoal_rt_all_reduce(reduce, partial, total);
+  shoal_rt_all_reduce(reduce, partial, total, nullptr);
   shoal_rt_launch(scale, factor, inputs[0], outputs[0]);
   shoal_rt_copy(copy, inputs[1], outputs[2]);
   shoal_rt_wait(wait);

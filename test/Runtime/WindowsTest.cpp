@@ -6,6 +6,8 @@
 
 #include "Common/Calls.h"
 #include "Common/Numeric.h"
+#include "TestScratch.h"
+#include "shoal/Calls/IndexingScratch.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
@@ -239,10 +241,13 @@ void checkScatter(Random &random, const Case &c, ElementType type,
                           ? updates[element]
                           : combine<kind>(expected[place], updates[element]);
   });
-  std::vector<int64_t> desc = encode(ScatterCall{
-      type, ElementType::I32, overwrites ? std::nullopt : std::optional(kind),
-      clamps, layoutOf(c)});
-  shoal_rt_scatter(desc.data(), indices.data(), updates.data(), result.data());
+  ScatterCall call{type, ElementType::I32,
+                   overwrites ? std::nullopt : std::optional(kind), clamps,
+                   layoutOf(c)};
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
+  shoal_rt_scatter(desc.data(), indices.data(), updates.data(), result.data(),
+                   scratch.data());
   EXPECT_TRUE(sameBits(result, expected));
 }
 

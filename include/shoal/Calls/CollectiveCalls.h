@@ -73,7 +73,7 @@ struct AxisIndexCall {
 
 struct AllGatherCall {
   static constexpr const char *name = "all_gather";
-  static constexpr const char *arguments = "in, out";
+  static constexpr const char *arguments = "in, out, scratch";
 
   int64_t id = -1;
   ElementType type{};
@@ -111,7 +111,7 @@ struct AllSliceCall {
 
 struct AllReduceCall {
   static constexpr const char *name = "all_reduce";
-  static constexpr const char *arguments = "in, out";
+  static constexpr const char *arguments = "in, out, scratch";
 
   int64_t id = -1;
   ElementType type{};
@@ -135,7 +135,7 @@ struct AllReduceCall {
 
 struct ReduceScatterCall {
   static constexpr const char *name = "reduce_scatter";
-  static constexpr const char *arguments = "in, out";
+  static constexpr const char *arguments = "in, out, scratch";
 
   int64_t id = -1;
   ElementType type{};
@@ -173,7 +173,7 @@ struct AxesMove {
 
 struct AllToAllCall {
   static constexpr const char *name = "all_to_all";
-  static constexpr const char *arguments = "in, out";
+  static constexpr const char *arguments = "in, out, scratch";
 
   int64_t id = -1;
   ElementType type{};
@@ -245,7 +245,7 @@ struct ExchangeDim {
 
 struct ExchangeCall {
   static constexpr const char *name = "exchange";
-  static constexpr const char *arguments = "in, out";
+  static constexpr const char *arguments = "in, out, scratch";
 
   int64_t id = -1;
   ElementType type{};

@@ -95,7 +95,7 @@ struct GatherCall {
 
 struct ScatterCall {
   static constexpr const char *name = "scatter";
-  static constexpr const char *arguments = "indices, updates, inout";
+  static constexpr const char *arguments = "indices, updates, inout, scratch";
 
   ElementType type{}, indexType{};
   std::optional<Kind> kind;

@@ -39,7 +39,7 @@ struct CumulativeCall {
 
 struct TopKCall {
   static constexpr const char *name = "top_k";
-  static constexpr const char *arguments = "in, values, indices";
+  static constexpr const char *arguments = "in, values, indices, scratch";
 
   ElementType type{};
   std::vector<int64_t> shape;
@@ -55,7 +55,7 @@ struct TopKCall {
 
 struct SortCall {
   static constexpr const char *name = "sort";
-  static constexpr const char *arguments = "ins..., outs...";
+  static constexpr const char *arguments = "ins..., outs..., scratch";
 
   std::vector<ElementType> types;
   int64_t numKeys = 0;

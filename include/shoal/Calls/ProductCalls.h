@@ -17,7 +17,7 @@ using Letters = std::vector<int64_t>;
 struct EinsumCall {
   static constexpr const char *name = "einsum";
   static constexpr const char *arguments =
-      "operand0, operand1, scales..., bias, out";
+      "operand0, operand1, scales..., bias, out, scratch";
 
   ProductTypes types;
   /// Of both operands and the result.
@@ -45,7 +45,8 @@ struct EinsumCall {
 
 struct RaggedEinsumCall {
   static constexpr const char *name = "ragged_einsum";
-  static constexpr const char *arguments = "in0, in1, begins, ends, out";
+  static constexpr const char *arguments =
+      "in0, in1, begins, ends, out, scratch";
 
   ElementType typeIn{}, typeOut{}, boundType{};
   std::vector<int64_t> sizes;

@@ -7,14 +7,16 @@
  * shoal_program_entry; the runtime library holds main(), which reads the
  * inputs, allocates the arena, runs the entry and writes the outputs.
  *
- * A call is shoal_rt_NAME(desc, in..., out...):
+ * A call is shoal_rt_NAME(desc, in..., out..., scratch):
  *  - `desc` is a constant array that lives as long as the program: the runtime
  *    keeps plans and communicators by its address.
  *  - Buffers are dense, row-major and 64-byte aligned; outputs overlap neither
  *    inputs nor each other; an `inout` is both. Tensors of no elements are
  * legal everywhere.
- *  - A failure (an MPI error, no memory for staging) ends all ranks with one
- *    line on stderr.
+ *  - `scratch` is memory that the call has for its own length, in the arena as
+ *    all buffers are; null where it needs none (scratchBytes in shoal/Calls).
+ *    Calls that never need any do not take it.
+ *  - A failure (an MPI error) ends all ranks with one line on stderr.
  *  - Every device makes the same calls in the same order.
  *
  * What `desc` holds is listed call by call in docs/reference/RuntimeCalls.md;
@@ -121,17 +123,20 @@ void shoal_rt_axis_index(const int64_t *desc, int32_t *out);
 
 /* Along each dim, the blocks of the devices over that dim's axes one after
  * another; out dim <= p(axes) * in dim, which cuts the padding of the tail. */
-void shoal_rt_all_gather(const int64_t *desc, const void *in, void *out);
+void shoal_rt_all_gather(const int64_t *desc, const void *in, void *out,
+                         void *scratch);
 
 /* The inverse, local: along each dim the block of out dim rows at this device's
  * index over that dim's axes; rows past the end of the input are zero. */
 void shoal_rt_all_slice(const int64_t *desc, const void *in, void *out);
 
-void shoal_rt_all_reduce(const int64_t *desc, const void *in, void *out);
+void shoal_rt_all_reduce(const int64_t *desc, const void *in, void *out,
+                         void *scratch);
 
 /* Reduces over the group of all the axes (dim 0's are the most major) and keeps
  * this device's block, out dim = ceil(in dim / p(axes)). */
-void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out);
+void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out,
+                             void *scratch);
 
 /* Each move takes its axes from one dimension, whose pieces are put together,
  * to another one, which is cut. The group is that of all moves' axes. Along
@@ -140,7 +145,8 @@ void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out);
  * over these moves (listed order is major to minor); what lies past the end is
  * zero. Along each `from` the pieces that came lie in the order of their
  * senders' index over the moves from it, cut to out dim. */
-void shoal_rt_all_to_all(const int64_t *desc, const void *in, void *out);
+void shoal_rt_all_to_all(const int64_t *desc, const void *in, void *out,
+                         void *scratch);
 
 /* The device whose index over the source axes is i sends to the device whose
  * index over the target axes is (i + shift) mod p, its other coordinates
@@ -155,7 +161,8 @@ void shoal_rt_collective_permute(const int64_t *desc, const void *in,
  * before 0 and from `size` on are not written. Devices that differ on axes that
  * are not named hold, and get, the same. A device receives what it lacks; what
  * several devices have is sent by all of them in equal parts. */
-void shoal_rt_exchange(const int64_t *desc, const void *in, void *out);
+void shoal_rt_exchange(const int64_t *desc, const void *in, void *out,
+                       void *scratch);
 
 /* --- Local computation. ----------------------------------------------------
  */
@@ -179,7 +186,7 @@ void shoal_rt_einsum(const int64_t *desc, ...);
  * bf16 or f16 and f32; sums over several groups are rounded after each. */
 void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                             const void *in1, const void *begins,
-                            const void *ends, void *out);
+                            const void *ends, void *out, void *scratch);
 
 /* out[.., i, ..] combines in[.., 0..i, ..] (without i if exclusive; from the
  * end if reverse). bf16 and f16 accumulate in f32. */
@@ -188,7 +195,7 @@ void shoal_rt_cumulative(const int64_t *desc, const void *in, void *out);
 /* The k greatest of the last dim, descending; equal ones in the order of their
  * indices; NaN is greater than all. */
 void shoal_rt_top_k(const int64_t *desc, const void *in, void *values,
-                    int32_t *indices);
+                    int32_t *indices, void *scratch);
 
 /* Sorts all lines along the axis by the first operands, the keys, compared one
  * after the other. Elements with equal keys keep their order. NaN is greater
@@ -204,7 +211,7 @@ void shoal_rt_gather(const int64_t *desc, const void *in, const void *indices,
 /* Combines the elements of `updates`, the windows' tensor, into inout in the
  * row-major order of updates; what lies outside is dropped. */
 void shoal_rt_scatter(const int64_t *desc, const void *indices,
-                      const void *updates, void *inout);
+                      const void *updates, void *inout, void *scratch);
 
 /* NOLINTEND(readability-identifier-naming) */
 

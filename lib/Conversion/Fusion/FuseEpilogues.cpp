@@ -174,7 +174,8 @@ static rt::EinsumOp makeFused(OpBuilder &builder, rt::EinsumOp product,
   return rt::EinsumOp::create(
       builder, product.getLoc(), product.getResultTypes(), product.getLhs(),
       product.getRhs(), scales, bias, product.getOutput(),
-      product.getSpecAttr(), letters, activation, product.getPlanAttr());
+      product.getSpecAttr(), letters, activation, product.getPlanAttr(),
+      /*scratch=*/Value());
 }
 
 static rt::EinsumOp fuse(rt::EinsumOp product, OpOperand &use,

@@ -20,9 +20,13 @@ static int64_t bytesOf(ValueRange values) {
   return bytes;
 }
 
-/// What the op touches, an rt.kernel by its ops.
+/// What the op touches, an rt.kernel by its ops; without scratch, of which
+/// calls may not need all.
 static int64_t bytesOf(Operation *op) {
   llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op))
+    for (OpOperand &scratch : call.getScratchMutable())
+      values.remove(scratch.get());
   if (isa<rt::KernelOp>(op))
     getUsedValuesDefinedAbove(op->getRegions(), values);
   return bytesOf(values.getArrayRef());

@@ -7,16 +7,19 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildMemoryPipeline(OpPassManager &pm, bool isDevice) {
+void shoal::buildMemoryPipeline(OpPassManager &pm, bool onDevice) {
   // Bias and activation have joined their products: all products are there.
   PlanProductsOptions products;
-  products.device = isDevice;
+  products.device = onDevice;
   pm.addNestedPass<func::FuncOp>(createPlanProducts(products));
+  AddScratchOptions scratch;
+  scratch.device = onDevice;
+  pm.addNestedPass<func::FuncOp>(createAddScratch(scratch));
   // All ops are there by now: their order can be chosen. The plan needs it.
-  if (isDevice)
+  if (onDevice)
     pm.addNestedPass<func::FuncOp>(createOverlapCollectives());
   PlanMemoryOptions plan;
-  plan.background = isDevice;
+  plan.background = onDevice;
   pm.addPass(createPlanMemory(plan));
   pm.addPass(createVerifyMemory());
 }

@@ -54,7 +54,8 @@ struct LowerAllGather : LowerSpmd<spmd::AllGatherOp> {
   LogicalResult matchAndRewrite(spmd::AllGatherOp op,
                                 PatternRewriter &rewriter) const override {
     return replace<rt::AllGatherOp>(rewriter, op, op.getMeshAttr(),
-                                    op.getAxes(), numberOf(op));
+                                    op.getAxes(), numberOf(op),
+                                    /*scratch=*/Value());
   }
 };
 
@@ -73,7 +74,7 @@ struct LowerReduceScatter : LowerSpmd<spmd::ReduceScatterOp> {
                                 PatternRewriter &rewriter) const override {
     return replace<rt::ReduceScatterOp>(rewriter, op, op.getKindAttr(),
                                         op.getMeshAttr(), op.getAxes(),
-                                        numberOf(op));
+                                        numberOf(op), /*scratch=*/Value());
   }
 };
 
@@ -83,7 +84,7 @@ struct LowerAllReduce : LowerSpmd<spmd::AllReduceOp> {
                                 PatternRewriter &rewriter) const override {
     return replace<rt::AllReduceOp>(rewriter, op, op.getKindAttr(),
                                     op.getMeshAttr(), op.getAxes(),
-                                    numberOf(op));
+                                    numberOf(op), /*scratch=*/Value());
   }
 };
 
@@ -92,7 +93,8 @@ struct LowerAllToAll : LowerSpmd<spmd::AllToAllOp> {
   LogicalResult matchAndRewrite(spmd::AllToAllOp op,
                                 PatternRewriter &rewriter) const override {
     return replace<rt::AllToAllOp>(rewriter, op, op.getMeshAttr(),
-                                   op.getMoves(), numberOf(op));
+                                   op.getMoves(), numberOf(op),
+                                   /*scratch=*/Value());
   }
 };
 
@@ -125,7 +127,8 @@ struct LowerHaloExchange : LowerSpmd<spmd::HaloExchangeOp> {
     }
     return replace<rt::ExchangeOp>(
         rewriter, op, op.getMeshAttr(), op.getMeshAttr(),
-        rewriter.getArrayAttr(dims), rewriter.getUnitAttr(), numberOf(op));
+        rewriter.getArrayAttr(dims), rewriter.getUnitAttr(), numberOf(op),
+        /*scratch=*/Value());
   }
 };
 
@@ -143,7 +146,8 @@ struct LowerExchange : LowerSpmd<spmd::ExchangeOp> {
           rows, cast<AxesAttr>(from), cast<AxesAttr>(to)));
     return replace<rt::ExchangeOp>(
         rewriter, op, op.getMeshAttr(), op.getTargetMeshAttr(),
-        rewriter.getArrayAttr(dims), /*halo=*/UnitAttr(), numberOf(op));
+        rewriter.getArrayAttr(dims), /*halo=*/UnitAttr(), numberOf(op),
+        /*scratch=*/Value());
   }
 };
 

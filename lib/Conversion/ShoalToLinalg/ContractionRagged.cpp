@@ -31,7 +31,7 @@ struct LowerRaggedEinsum : OpRewritePattern<RaggedEinsumOp> {
     rewriter.replaceOpWithNewOp<rt::RaggedEinsumOp>(
         op, TypeRange(op.getType()), convert(op.getLhs()), convert(op.getRhs()),
         op.getBegins(), op.getEnds(), output, op.getSpecAttr(),
-        op.getRowsAttr());
+        op.getRowsAttr(), /*scratch=*/Value());
     return success();
   }
 };

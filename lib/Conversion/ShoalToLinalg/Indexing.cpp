@@ -111,7 +111,8 @@ static Value makeScatter(OpBuilder &builder, Location loc,
                                updates, operand, describeWindows(context, w),
                                kind ? ReduceKindAttr::get(context, *kind)
                                     : ReduceKindAttr(),
-                               clamps ? UnitAttr::get(context) : UnitAttr())
+                               clamps ? UnitAttr::get(context) : UnitAttr(),
+                               /*scratch=*/Value())
       .getResult(0);
 }
 

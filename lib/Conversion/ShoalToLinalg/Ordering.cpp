@@ -18,7 +18,8 @@ struct LowerTopK : OpRewritePattern<TopKOp> {
     SmallVector<Value> outputs =
         makeOutputs(rewriter, op.getLoc(), op->getResultTypes());
     rewriter.replaceOpWithNewOp<rt::TopKOp>(
-        op, op->getResultTypes(), op.getInput(), outputs[0], outputs[1]);
+        op, op->getResultTypes(), op.getInput(), outputs[0], outputs[1],
+        /*scratch=*/Value());
     return success();
   }
 };
@@ -31,7 +32,7 @@ struct LowerSort : OpRewritePattern<SortOp> {
     rewriter.replaceOpWithNewOp<rt::SortOp>(
         op, op->getResultTypes(), op.getInputs(),
         makeOutputs(rewriter, op.getLoc(), op->getResultTypes()),
-        op.getNumKeys(), op.getDim(), op.getDescending());
+        op.getNumKeys(), op.getDim(), op.getDescending(), /*scratch=*/Value());
     return success();
   }
 };

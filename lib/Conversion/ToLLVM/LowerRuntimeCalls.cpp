@@ -67,17 +67,19 @@ public:
     OpBuilder builder(call);
     Location loc = call.getLoc();
     SmallVector<Value> arguments = {makeDescriptor(builder, call)};
-    unsigned named = call.getNumNamedArguments() + 1;
     if (auto custom = dyn_cast<rt::CustomCallOp>(call.getOperation())) {
       FailureOr<LLVM::LLVMFuncOp> function = declareFunction(module, custom);
       if (failed(function))
         return failure();
       arguments.push_back(LLVM::AddressOfOp::create(builder, loc, *function));
-      ++named;
     }
+    size_t named = arguments.size();
     for (Value buffer : call->getOperands())
       arguments.push_back(getPointer(builder, loc, buffer));
-    LLVM::LLVMFuncOp callee = declareCallee(call, arguments.size(), named);
+    if (call.takesScratch() && call.getScratchMutable().empty())
+      arguments.push_back(LLVM::ZeroOp::create(builder, loc, pointer));
+    LLVM::LLVMFuncOp callee =
+        declareCallee(call, call.isVariadic() ? named : arguments.size());
     auto lowered = LLVM::CallOp::create(builder, loc, callee, arguments);
     if (call->getNumResults() == 1)
       replaceScalar(builder, call->getResult(0), lowered.getResult());
@@ -101,7 +103,7 @@ private:
 
   /// The function, with its named arguments. A scalar comes back as i64.
   LLVM::LLVMFuncOp declareCallee(rt::RuntimeCallOpInterface call,
-                                 size_t numArguments, unsigned named) {
+                                 size_t named) {
     std::string name = ("shoal_rt_" + call.getSymbol()).str();
     if (auto declared = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
       return declared;
@@ -114,7 +116,7 @@ private:
     return LLVM::LLVMFuncOp::create(
         builder, module.getLoc(), name,
         LLVM::LLVMFunctionType::get(result, arguments,
-                                    /*isVarArg=*/named < numArguments));
+                                    /*isVarArg=*/call.isVariadic()));
   }
 
   static void replaceScalar(OpBuilder &builder, Value scalar, Value lowered) {

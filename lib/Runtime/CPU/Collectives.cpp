@@ -19,7 +19,7 @@ extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
 }
 
 extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
-                                    void *out) {
+                                    void *out, void * /*scratch*/) {
   const auto &call = lookUp<AllReduceCall>(desc);
   int64_t count = call.count;
   int64_t p = shardCount(call.axes), bytes = bytesOf(call.type, {&count, 1});

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "../Common/Calls.h"
-#include "../Common/Lines.h"
 #include "../Common/Numeric.h"
+#include "shoal/Calls/Lines.h"
 
 #include <algorithm>
 

@@ -80,7 +80,7 @@ private:
 } // namespace
 
 extern "C" void shoal_rt_exchange(const int64_t *desc, const void *in,
-                                  void *out) {
+                                  void *out, void * /*scratch*/) {
   const PlannedExchange &call = findExchange(desc, Device::get());
   Timed timed(call.isHalo ? Activity::HaloExchange : Activity::Exchange,
               call.id, call.traffic() * bytesOf(call.type, {}));

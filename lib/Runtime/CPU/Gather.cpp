@@ -68,7 +68,7 @@ static void gatherRows(const Blocks &blocks, ElementType type, MPI_Comm group,
 }
 
 extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
-                                    void *out) {
+                                    void *out, void * /*scratch*/) {
   const auto &call = lookUp<AllGatherCall>(desc);
   ElementType type = call.type;
   Blocks blocks(call.blocks);
@@ -109,7 +109,7 @@ extern "C" void shoal_rt_all_slice(const int64_t *desc, const void *in,
 }
 
 extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
-                                        void *out) {
+                                        void *out, void * /*scratch*/) {
   const auto &call = lookUp<ReduceScatterCall>(desc);
   ElementType type = call.type;
   Blocks blocks(call.blocks);

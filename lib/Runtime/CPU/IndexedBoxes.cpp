@@ -4,6 +4,8 @@
 // gather and scatter.
 
 #include "../Common/IndexedBoxes.h"
+#include "../Common/Scratch.h"
+#include "shoal/Calls/IndexingScratch.h"
 
 #include <algorithm>
 #include <cstring>
@@ -119,17 +121,11 @@ static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
   });
 }
 
-namespace {
-/// Elements of the updates and of what they are combined with.
-struct Target {
-  int64_t update;
-  int64_t place;
-};
-} // namespace
-
-static std::vector<Target> listTargets(const IndexedBoxes &boxes,
-                                       const void *indices) {
-  std::vector<Target> targets;
+/// Those inside, in the order of the updates.
+static std::span<ScatterTarget> listTargets(const IndexedBoxes &boxes,
+                                            const void *indices,
+                                            std::span<ScatterTarget> targets) {
+  size_t count = 0;
   Box box;
   boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
                                 int64_t operandBase, int64_t boxesBase) {
@@ -139,38 +135,47 @@ static std::vector<Target> listTargets(const IndexedBoxes &boxes,
     if (!clip(boxes, starts, box))
       return;
     forEach<2>(box.loops, [&](const Offsets<2> &at) {
-      targets.push_back({box.boxesBase + at[1], box.operandBase + at[0]});
+      targets[count++] = {box.boxesBase + at[1], box.operandBase + at[0]};
     });
   });
-  std::sort(targets.begin(), targets.end(),
-            [](Target a, Target b) { return a.update < b.update; });
+  targets = targets.first(count);
+  std::sort(
+      targets.begin(), targets.end(),
+      [](ScatterTarget a, ScatterTarget b) { return a.update < b.update; });
   return targets;
 }
 
 /// Windows that lie in front of what they are repeated along go element by
 /// element, in the order of the updates.
 template <typename T, typename Combine>
-static void scatterInOrder(const IndexedBoxes &boxes, const void *indices,
-                           const void *updates, void *inout, Combine combine) {
+static void scatterInOrder(const ScatterCall &call, const void *indices,
+                           const void *updates, void *inout, void *scratch,
+                           Combine combine) {
+  IndexedBoxes boxes(call.windows, call.indexType, call.clamps);
   const T *from = static_cast<const T *>(updates);
   T *to = static_cast<T *>(inout);
-  if (boxes.boxesAreInOrder())
+  int64_t count = countWindows(call.windows) * elementsOfWindow(call.windows);
+  if (count == 0)
+    return;
+  if (areInOrder(call.windows))
     return scatterBoxes(boxes, indices, from, to, combine);
-  for (auto [update, place] : listTargets(boxes, indices))
+  auto targets = Scratch(scratch, scratchBytes(call, /*onDevice=*/false))
+                     .take<ScatterTarget>(count);
+  for (auto [update, place] : listTargets(boxes, indices, targets))
     to[place] = combine(to[place], from[update]);
 }
 
 extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
-                                 const void *updates, void *inout) {
+                                 const void *updates, void *inout,
+                                 void *scratch) {
   const auto &call = lookUp<ScatterCall>(desc);
-  IndexedBoxes boxes(call.windows, call.indexType, call.clamps);
   if (!call.kind)
     return dispatchType(call.type, [&]<typename T>() {
-      scatterInOrder<T>(boxes, indices, updates, inout,
+      scatterInOrder<T>(call, indices, updates, inout, scratch,
                         [](T, T update) { return update; });
     });
   dispatchKind(call.type, *call.kind, [&]<typename T, Kind k>() {
-    scatterInOrder<T>(boxes, indices, updates, inout,
+    scatterInOrder<T>(call, indices, updates, inout, scratch,
                       [](T a, T b) { return combine<k>(a, b); });
   });
 }

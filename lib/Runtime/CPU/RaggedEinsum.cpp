@@ -83,7 +83,8 @@ void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
 
 extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                                        const void *in1, const void *begins,
-                                       const void *ends, void *out) {
+                                       const void *ends, void *out,
+                                       void * /*scratch*/) {
   using namespace shoal::rt;
   Timed timed(Activity::Einsum);
   static PlanCache<RaggedEinsum> plans;

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "../Common/Calls.h"
-#include "../Common/Lines.h"
 #include "../Common/Numeric.h"
+#include "../Common/Scratch.h"
+#include "shoal/Calls/OrderingScratch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,8 +46,8 @@ public:
 template <typename T>
 class TypedKeyLine final : public KeyLine {
 public:
-  TypedKeyLine(int64_t count, bool descending)
-      : descending(descending), line(count) {}
+  TypedKeyLine(int64_t count, bool descending, Scratch &scratch)
+      : descending(descending), line(scratch.take<Wide>(count)) {}
 
   void load(const char *start, int64_t stride) override {
     auto *elements = reinterpret_cast<const T *>(start);
@@ -72,21 +73,22 @@ private:
   }
 
   bool descending;
-  std::vector<Wide> line;
+  std::span<Wide> line;
 };
 
 } // namespace
 
-static std::unique_ptr<KeyLine> makeKeyLine(ElementType type, int64_t count,
-                                            bool descending) {
+static std::unique_ptr<KeyLine> makeKeyLine(ElementType type, const Sort &sort,
+                                            Scratch &scratch) {
   return dispatchType(type, [&]<typename T>() -> std::unique_ptr<KeyLine> {
-    return std::make_unique<TypedKeyLine<T>>(count, descending);
+    return std::make_unique<TypedKeyLine<T>>(sort.count, sort.descending,
+                                             scratch);
   });
 }
 
 /// Elements whose keys are equal keep their order.
 static void orderLine(std::span<const std::unique_ptr<KeyLine>> keys,
-                      std::vector<int64_t> &order) {
+                      std::span<int64_t> order) {
   std::iota(order.begin(), order.end(), 0);
   std::sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     for (const std::unique_ptr<KeyLine> &key : keys)
@@ -97,20 +99,19 @@ static void orderLine(std::span<const std::unique_ptr<KeyLine>> keys,
 }
 
 static void moveLine(const Column &column, int64_t first, int64_t stride,
-                     const std::vector<int64_t> &order) {
+                     std::span<const int64_t> order) {
   int64_t size = column.elementSize();
   for (size_t i = 0; i < order.size(); ++i)
     std::memcpy(column.out + (first + i * stride) * size,
                 column.in + (first + order[i] * stride) * size, size);
 }
 
-static void sortAll(const Sort &sort) {
+static void sortAll(const Sort &sort, Scratch scratch) {
   std::vector<std::unique_ptr<KeyLine>> keys;
   keys.reserve(sort.numKeys);
   for (size_t k = 0; k < sort.numKeys; ++k)
-    keys.push_back(
-        makeKeyLine(sort.columns[k].type, sort.count, sort.descending));
-  std::vector<int64_t> order(sort.count);
+    keys.push_back(makeKeyLine(sort.columns[k].type, sort, scratch));
+  std::span<int64_t> order = scratch.take<int64_t>(sort.count);
   for (int64_t o = 0; o < sort.outer; ++o)
     for (int64_t i = 0; i < sort.inner; ++i) {
       int64_t first = o * sort.count * sort.inner + i;
@@ -139,6 +140,8 @@ extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
     sort.columns.push_back({type, va_arg(arguments, const char *), nullptr});
   for (Column &column : sort.columns)
     column.out = va_arg(arguments, char *);
+  void *scratch = va_arg(arguments, void *);
   va_end(arguments);
-  sortAll(sort);
+  if (lines.number() * lines.count != 0)
+    sortAll(sort, {scratch, scratchBytes(call, /*onDevice=*/false)});
 }

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "../Common/Calls.h"
-#include "../Common/Lines.h"
 #include "../Common/Numeric.h"
+#include "../Common/Scratch.h"
+#include "shoal/Calls/OrderingScratch.h"
 
 #include <algorithm>
 #include <cmath>
@@ -25,7 +26,7 @@ static bool greater(T a, T b) {
 /// gating has need no more.
 template <typename T>
 static void selectByInsertion(const T *row, int64_t n, int64_t k, T *values,
-                              int32_t *indices) {
+                              int32_t *indices, std::span<int32_t>) {
   int64_t held = 0;
   for (int64_t i = 0; i < n; ++i) {
     T value = row[i];
@@ -42,9 +43,8 @@ static void selectByInsertion(const T *row, int64_t n, int64_t k, T *values,
 }
 
 template <typename T>
-static void selectBySorting(const T *row, int64_t n, int64_t k, T *values,
-                            int32_t *indices) {
-  std::vector<int32_t> order(n);
+static void selectBySorting(const T *row, int64_t, int64_t k, T *values,
+                            int32_t *indices, std::span<int32_t> order) {
   std::iota(order.begin(), order.end(), 0);
   std::partial_sort(order.begin(), order.begin() + k, order.end(),
                     [&](int32_t a, int32_t b) {
@@ -59,17 +59,20 @@ static void selectBySorting(const T *row, int64_t n, int64_t k, T *values,
 }
 
 extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
-                               void *values, int32_t *indices) {
+                               void *values, int32_t *indices, void *scratch) {
   const auto &call = lookUp<TopKCall>(desc);
   Lines rows(call.shape, static_cast<int64_t>(call.shape.size()) - 1);
   int64_t k = call.k, n = rows.count;
-  if (k == 0)
+  if (k == 0 || rows.number() == 0)
     return;
+  bool sorts = selectsBySorting(call, /*onDevice=*/false);
+  std::span<int32_t> order =
+      Scratch(scratch, scratchBytes(call, /*onDevice=*/false))
+          .take<int32_t>(sorts ? n : 0);
   dispatchType(call.type, [&]<typename T>() {
-    constexpr int64_t fewEnough = 16;
-    auto select = k <= fewEnough ? selectByInsertion<T> : selectBySorting<T>;
+    auto select = sorts ? selectBySorting<T> : selectByInsertion<T>;
     for (int64_t row = 0; row < rows.number(); ++row)
       select(static_cast<const T *>(in) + row * n, n, k,
-             static_cast<T *>(values) + row * k, indices + row * k);
+             static_cast<T *>(values) + row * k, indices + row * k, order);
   });
 }

@@ -38,7 +38,7 @@ static void unpack(Collective &collective, const AllToAllPlan &plan,
 }
 
 extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
-                                    void *out) {
+                                    void *out, void * /*scratch*/) {
   const auto &call = lookUp<AllToAllCall>(desc);
   ElementType type = call.type;
   AllToAllPlan plan(call);

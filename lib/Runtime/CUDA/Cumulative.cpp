@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "../Common/Calls.h"
-#include "../Common/Lines.h"
 #include "Combine.h"
 #include "Device.h"
 #include "KernelLibrary.h"
+#include "shoal/Calls/Lines.h"
 #include "shoal/Machine/Machine.h"
 
 using namespace shoal::rt;

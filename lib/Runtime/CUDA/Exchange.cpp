@@ -72,7 +72,7 @@ static void exchange(Collective &collective, const PlannedExchange &call,
 }
 
 extern "C" void shoal_rt_exchange(const int64_t *desc, const void *in,
-                                  void *out) {
+                                  void *out, void * /*scratch*/) {
   const PlannedExchange &call = findExchange(desc, Device::get());
   // No elements to move here may be some to move elsewhere.
   Collective collective(

@@ -64,7 +64,7 @@ static void gatherRows(Collective &collective, const Group &group,
 }
 
 extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
-                                    void *out) {
+                                    void *out, void * /*scratch*/) {
   const auto &call = lookUp<AllGatherCall>(desc);
   ElementType type = call.type;
   Blocks blocks(call.blocks);

@@ -244,7 +244,8 @@ bool runRagged(const int64_t *desc, const RaggedTensors &tensors,
 
 extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                                        const void *in1, const void *begins,
-                                       const void *ends, void *out) {
+                                       const void *ends, void *out,
+                                       void * /*scratch*/) {
   using namespace shoal::rt;
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
   RaggedTensors tensors = {in0, in1, begins, ends, out};

@@ -118,7 +118,7 @@ static void reduceByKernel(Collective &collective, const Group &group,
 }
 
 extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
-                                    void *out) {
+                                    void *out, void * /*scratch*/) {
   const auto &call = lookUp<AllReduceCall>(desc);
   int64_t p = shardCount(call.axes),
           bytes = bytesOf(call.type, {&call.count, 1});
@@ -170,7 +170,7 @@ static void scatterByKernel(Collective &collective, const Group &group,
 }
 
 extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
-                                        void *out) {
+                                        void *out, void * /*scratch*/) {
   const auto &call = lookUp<ReduceScatterCall>(desc);
   ElementType type = call.type;
   Blocks blocks(call.blocks);

@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "../Common/Calls.h"
-#include "../Common/Lines.h"
 #include "Device.h"
 #include "SortLines.h"
+#include "shoal/Calls/OrderingScratch.h"
 
 #include <cstdarg>
 
@@ -29,12 +29,14 @@ extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
     columns.push_back({type, va_arg(arguments, const void *), nullptr});
   for (Column &column : columns)
     column.out = va_arg(arguments, void *);
+  void *scratch = va_arg(arguments, void *);
   va_end(arguments);
   Lines along(call.shape, call.axis);
   SortLines lines{along.number(), along.count, along.inner};
   if (lines.lines * lines.count == 0)
     return;
-  LineSorter sorter(lines, Device::get().compute());
+  LineSorter sorter(lines, {scratch, scratchBytes(call, /*onDevice=*/true)},
+                    Device::get().compute());
   std::vector<SortKey> keys;
   keys.reserve(call.numKeys);
   for (int64_t k = 0; k < call.numKeys; ++k)

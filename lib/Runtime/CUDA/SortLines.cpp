@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SortLines.h"
-#include "DeviceMemory.h"
 #include "KernelLibrary.h"
 
 namespace shoal::rt {
@@ -10,19 +9,19 @@ namespace shoal::rt {
 static constexpr int64_t keyBytes = sizeof(uint64_t);
 static constexpr int64_t placeBytes = sizeof(int32_t);
 
-LineSorter::LineSorter(const SortLines &lines, cudaStream_t stream)
+LineSorter::LineSorter(const SortLines &lines, Scratch scratch,
+                       cudaStream_t stream)
     : lines(lines), stream(stream), total(lines.lines * lines.count) {
   if (lines.count > INT32_MAX)
     fatal("sorting lines of " + std::to_string(lines.count) +
           " elements, at most 2147483647 are supported");
-  int64_t both = 2 * (keyBytes + 2 * placeBytes);
-  char *scratch =
-      DeviceStaging::get().as<char>(DeviceStaging::Scratch, total * both);
+  auto keys = scratch.take<uint64_t>(2 * total);
+  auto places = scratch.take<int32_t>(2 * total);
+  auto orderings = scratch.take<int32_t>(2 * total);
   for (int i = 0; i < 2; ++i) {
-    keysOf[i] = reinterpret_cast<uint64_t *>(scratch) + i * total;
-    auto *numbers = reinterpret_cast<int32_t *>(scratch + 2 * total * keyBytes);
-    placesOf[i] = numbers + i * total;
-    orders[i] = numbers + (2 + i) * total;
+    keysOf[i] = keys.data() + i * total;
+    placesOf[i] = places.data() + i * total;
+    orders[i] = orderings.data() + i * total;
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "../CUDAKernels/Parameters.h"
 #include "../Common/Numeric.h"
+#include "../Common/Scratch.h"
 #include "Api.h"
 
 namespace shoal::rt {
@@ -24,12 +25,12 @@ struct SortKey {
   const void *data;
 };
 
-/// Sorts lines in DeviceStaging::Scratch, where the result lies until that is
-/// asked for again. A line has less than 2^31 elements, else the program ends
-/// by an error. Lines may be empty.
+/// Sorts lines in scratch (calls::deviceSortBytes), where the result lies. A
+/// line has less than 2^31 elements, else the program ends by an error. Lines
+/// may be empty.
 class LineSorter {
 public:
-  LineSorter(const SortLines &lines, cudaStream_t stream);
+  LineSorter(const SortLines &lines, Scratch scratch, cudaStream_t stream);
 
   /// For keys that the caller writes, then `sortKeys`: lines after each other.
   uint64_t *keys() const { return keysOf[0]; }

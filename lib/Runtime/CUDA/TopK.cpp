@@ -2,11 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "../Common/Calls.h"
-#include "../Common/Lines.h"
 #include "Device.h"
 #include "KernelLibrary.h"
 #include "SortLines.h"
 #include "StridedCopy.h"
+#include "shoal/Calls/OrderingScratch.h"
 
 using namespace shoal::rt;
 
@@ -21,8 +21,8 @@ static void selectInRounds(const TopKParameters &p, ElementType type,
 }
 
 static void selectBySorting(const TopKParameters &p, ElementType type,
-                            cudaStream_t stream) {
-  LineSorter sorter({p.rows, p.n, 1}, stream);
+                            Scratch scratch, cudaStream_t stream) {
+  LineSorter sorter({p.rows, p.n, 1}, scratch, stream);
   SortKey key{type, p.in};
   SortedLines sorted = sorter.sort({&key, 1}, /*descending=*/true);
   sorter.move(sorted, p.k, type, p.in, p.values);
@@ -31,7 +31,7 @@ static void selectBySorting(const TopKParameters &p, ElementType type,
 }
 
 extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
-                               void *values, int32_t *indices) {
+                               void *values, int32_t *indices, void *scratch) {
   const auto &call = lookUp<TopKCall>(desc);
   Lines rows(call.shape, static_cast<int64_t>(call.shape.size()) - 1);
   ElementType type = call.type;
@@ -45,11 +45,10 @@ extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
   p.indices = indices;
   if (p.k == 0 || p.rows == 0)
     return;
-  // Rounds read k n elements of each row, most of them from the L1 cache.
-  constexpr int64_t fewEnough = 16, mostReads = 1 << 16;
   cudaStream_t stream = Device::get().compute();
-  if (p.k <= fewEnough && p.k * p.n <= mostReads)
-    selectInRounds(p, type, stream);
+  if (selectsBySorting(call, /*onDevice=*/true))
+    selectBySorting(p, type, {scratch, scratchBytes(call, /*onDevice=*/true)},
+                    stream);
   else
-    selectBySorting(p, type, stream);
+    selectInRounds(p, type, stream);
 }

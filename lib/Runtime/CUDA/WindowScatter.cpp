@@ -20,23 +20,9 @@
 #include "RowNest.h"
 #include "SortLines.h"
 #include "WindowShapes.h"
+#include "shoal/Calls/IndexingScratch.h"
 
 using namespace shoal::rt;
-
-/// Whether two windows are the same or have no element in common.
-static bool areSameOrApart(const IndexedBoxes &boxes) {
-  for (const IndexedBoxes::Dim &dim : boxes.dims())
-    if (dim.component >= 0 && dim.boxSize > 1)
-      return false;
-  for (const Loop<3> &loop : boxes.batches()) {
-    bool known = loop.size == 1 || loop.strides[1] == 0;
-    for (const IndexedBoxes::Dim &dim : boxes.dims())
-      known = known || batchLoopOf(dim, {loop}) >= 0;
-    if (!known)
-      return false;
-  }
-  return true;
-}
 
 namespace {
 /// A scatter and what its launches have in common.
@@ -44,6 +30,8 @@ struct Scatter {
   const IndexedBoxes &boxes;
   ScatterParameters p;
   ElementType type;
+  /// Of the windows in their tensor.
+  bool inOrder;
   cudaStream_t stream;
   Touched indices, updates, inout;
 
@@ -52,7 +40,7 @@ struct Scatter {
   const char *useMoves();
   /// The one that combines.
   const char *useTerms();
-  void byRuns();
+  void byRuns(Scratch scratch);
   void oneByOne();
   void byPlaces();
 };
@@ -71,12 +59,12 @@ const char *Scatter::useTerms() {
   return SHOAL_WIDE_NAMES("shoal_scatter_runs").of(type);
 }
 
-void Scatter::byRuns() {
+void Scatter::byRuns(Scratch scratch) {
   int64_t count = p.windows.batch.count;
   const char *kernel = overwrites() ? useMoves() : useTerms();
   int64_t length = p.windows.rowLength;
   p.rows = Rows(p.windows.rows(), p.vectors ? length / vectorElements : length);
-  LineSorter sorter({1, count, 1}, stream);
+  LineSorter sorter({1, count, 1}, scratch, stream);
   auto keyBytes = count * static_cast<int64_t>(sizeof(uint64_t));
   launch(stream, "shoal_scatter_keys", blocksFor(count, blockThreads),
          ScatterKeysParameters{p.windows, sorter.keys()},
@@ -119,13 +107,14 @@ static void expectKnownBatches(const IndexedBoxes &boxes) {
 void Scatter::byPlaces() {
   expectKnownBatches(boxes);
   p.operandCount = operandElements(boxes);
-  p.inOrder = boxes.boxesAreInOrder();
+  p.inOrder = inOrder;
   launch(stream, SHOAL_WIDE_NAMES("shoal_scatter_places").of(type),
          blocksFor(p.operandCount, blockThreads), p, {indices, updates, inout});
 }
 
 extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
-                                 const void *updates, void *inout) {
+                                 const void *updates, void *inout,
+                                 void *scratch) {
   const auto &call = lookUp<ScatterCall>(desc);
   IndexedBoxes boxes(call.windows, call.indexType, call.clamps);
   ElementType type = call.type;
@@ -133,33 +122,29 @@ extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
     return;
   if (!call.kind)
     type = sameSizeInteger(type);
-  bool apart = areSameOrApart(boxes), inOrder = boxes.boxesAreInOrder();
-  constexpr int64_t fewWindows = 64;
-  int64_t numWindows = 1;
-  for (const Loop<3> &loop : boxes.batches())
-    numWindows *= loop.size;
-  bool oneByOne =
-      numWindows == 1 || (!apart && inOrder && numWindows <= fewWindows);
-  bool byPlaces = !oneByOne && !apart;
-
+  ScatterWay way = chooseScatterWay(call.windows);
   auto width = static_cast<int64_t>(shoal::support::elementSize(type));
   Scatter scatter{boxes,
                   {},
                   type,
+                  areInOrder(call.windows),
                   Device::get().compute(),
                   touchedIndices(boxes, indices),
                   {updates, windowsExtent(boxes) * width, Access::Read},
                   {inout, operandElements(boxes) * width, Access::ReadWrite}};
   ScatterParameters &p = scatter.p;
-  p.windows = describeWindows(boxes, call.clamps, /*merge=*/!byPlaces, indices);
+  p.windows = describeWindows(boxes, call.clamps,
+                              /*merge=*/way != ScatterWay::ByPlaces, indices);
   p.type = static_cast<int32_t>(type);
   p.kind = call.kind ? static_cast<int32_t>(kindOn(type, *call.kind)) : -1;
   p.updates = updates;
   p.inout = inout;
-  if (oneByOne)
-    scatter.oneByOne();
-  else if (byPlaces)
-    scatter.byPlaces();
-  else
-    scatter.byRuns();
+  switch (way) {
+  case ScatterWay::OneByOne:
+    return scatter.oneByOne();
+  case ScatterWay::ByPlaces:
+    return scatter.byPlaces();
+  case ScatterWay::ByRuns:
+    return scatter.byRuns({scratch, scratchBytes(call, /*onDevice=*/true)});
+  }
 }

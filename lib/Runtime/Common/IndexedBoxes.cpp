@@ -33,15 +33,4 @@ IndexedBoxes::IndexedBoxes(const WindowLayout &layout, ElementType indexType,
     windows.push_back({step.size, {step.indices, step.operand, step.windows}});
 }
 
-bool IndexedBoxes::boxesAreInOrder() const {
-  int64_t smallest = INT64_MAX, largest = 0;
-  for (const Loop<3> &loop : windows)
-    if (loop.size > 1)
-      smallest = std::min(smallest, loop.strides[2]);
-  for (const Dim &dim : operandDims)
-    if (dim.boxSize > 1)
-      largest = std::max(largest, dim.boxStride);
-  return largest < smallest;
-}
-
 } // namespace shoal::rt

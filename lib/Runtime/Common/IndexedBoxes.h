@@ -26,9 +26,6 @@ public:
   /// boxes' tensor.
   const Loops<3> &batches() const { return windows; }
   ElementType indexType() const { return type; }
-  /// Whether each box comes whole before the next in the order of the boxes'
-  /// tensor.
-  bool boxesAreInOrder() const;
 
   /// Calls visit(starts, operandBase, boxesBase) for each box, in row-major
   /// order of the boxes' tensor: its start in each dimension, and where the box

@@ -11,7 +11,7 @@ void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
   buildShoalToLinalgPipeline(pm);
   buildFusionPipeline(pm, /*isDevice=*/false);
   buildBuffersPipeline(pm);
-  buildMemoryPipeline(pm, /*isDevice=*/false);
+  buildMemoryPipeline(pm, /*onDevice=*/false);
   buildHostKernelsPipeline(pm);
   ScalarsOptions scalars;
   scalars.approximate = true;

@@ -26,7 +26,7 @@ void shoal::buildCUDALoweringPipeline(OpPassManager &pm) {
   buildFusionPipeline(pm, /*isDevice=*/true);
   buildBuffersPipeline(pm);
   buildDevicePipeline(pm);
-  buildMemoryPipeline(pm, /*isDevice=*/true);
+  buildMemoryPipeline(pm, /*onDevice=*/true);
   buildDeviceKernelsPipeline(pm);
 }
 

@@ -403,3 +403,29 @@ func.func @copy(%x: memref<4xf32>, %y: memref<5xf32>) {
   rt.copy ins(%x : memref<4xf32>) outs(%y : memref<5xf32>)
   return
 }
+
+// -----
+
+func.func @scratch_of_floats(%x: memref<4x6xf32>, %y: memref<4x6xf32>, %s: memref<64xf32>) {
+  // (R4)
+  // expected-error @+1 {{operand #2 must be 1D memref of 8-bit signless integer values}}
+  rt.sort keys 1 dim 0 ins(%x : memref<4x6xf32>) outs(%y : memref<4x6xf32>) scratch(%s : memref<64xf32>)
+  return
+}
+
+// -----
+
+func.func @scratch_of_tensors(%x: tensor<4x6xf32>, %y: tensor<4x6xf32>, %s: memref<64xi8>) -> tensor<4x6xf32> {
+  // (R4)
+  // expected-error @+1 {{expected operands to be all static tensors but got 'memref<64xi8>'}}
+  %z = rt.sort keys 1 dim 0 ins(%x : tensor<4x6xf32>) outs(%y : tensor<4x6xf32>) scratch(%s : memref<64xi8>) -> tensor<4x6xf32>
+  return %z : tensor<4x6xf32>
+}
+
+// -----
+
+func.func @sort_of_two_into_one(%x: memref<4x6xf32>, %y: memref<4x6xf32>) {
+  // expected-error @+1 {{expected 2 outputs but got 1}}
+  rt.sort keys 1 dim 0 ins(%x, %x : memref<4x6xf32>, memref<4x6xf32>) outs(%y : memref<4x6xf32>)
+  return
+}

@@ -26,9 +26,9 @@ inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
 #include "shoal/Conversion/Memory/Passes.h.inc"
 
 /// A plan for each product, the order of the ops, and a place for each buffer
-/// in one arena. On a device, collectives run while what comes behind them
-/// does.
-void buildMemoryPipeline(mlir::OpPassManager &pm, bool isDevice);
+/// in one arena. `onDevice`: calls are those of a device's runtime, whose
+/// collectives run while what comes behind them does.
+void buildMemoryPipeline(mlir::OpPassManager &pm, bool onDevice);
 
 } // namespace shoal
 

@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// In which order ops run, and where their buffers lie.
+// How products are computed, in which order ops run, and where their buffers
+// lie.
 
 #ifndef SHOAL_CONVERSION_MEMORY_PASSES_TD
 #define SHOAL_CONVERSION_MEMORY_PASSES_TD
@@ -40,6 +41,44 @@ def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
     Option<"device", "device", "bool", /*default=*/"false",
            "Plan for a GPU and cuBLASLt, not for the host and BLAS">
   ];
+}
+
+def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
+  let summary = "Give runtime calls the memory that they have for their own length";
+  let description = [{
+    What a call packs, receives or sorts in is a buffer like others: it gets an
+    operand `scratch` of as many bytes as it says that it needs
+    (`RuntimeCallOpInterface::getScratchBytes`), on the host or, with `device`,
+    on a device. `--shoal-plan-memory` then places it, and what the plan says is
+    all that a step holds.
+
+    Calls in regions share: of an op of the entry block with regions, all
+    collectives have one buffer, all others another, each as large as the
+    largest of them needs, so that none is made in each trip of a loop and
+    collectives in the background wait for no other work.
+
+    ```mlir
+    func.func @main(%x: memref<1024xf32>, %i: memref<1024xi32>, %y: memref<1024xf32>, %j: memref<1024xi32>) {
+      rt.sort keys 1 dim 0 ins(%x, %i : memref<1024xf32>, memref<1024xi32>)
+        outs(%y, %j : memref<1024xf32>, memref<1024xi32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: memref<1024xf32>, %i: memref<1024xi32>, %y: memref<1024xf32>, %j: memref<1024xi32>) {
+      %scratch = memref.alloc() : memref<12288xi8>
+      rt.sort keys 1 dim 0 ins(%x, %i : memref<1024xf32>, memref<1024xi32>)
+        outs(%y, %j : memref<1024xf32>, memref<1024xi32>) scratch(%scratch : memref<12288xi8>)
+      return
+    }
+    ```
+  }];
+  let options = [
+    Option<"device", "device", "bool", /*default=*/"false",
+           "Whether the calls are those of a device's runtime">
+  ];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
 def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp"> {

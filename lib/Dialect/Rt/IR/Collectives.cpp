@@ -124,6 +124,8 @@ std::vector<int64_t> AllGatherOp::getDescriptor(const ProgramMeshes &meshes) {
       encodeBlocks(meshes, getMeshAttr(), getAxes(), getOutput(), getInput())});
 }
 
+int64_t AllGatherOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
+
 LogicalResult AllSliceOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyBlocks(*this, symbols, getMeshAttr(), getAxes(), getInput(),
                       getOutput());
@@ -151,6 +153,10 @@ ReduceScatterOp::getDescriptor(const ProgramMeshes &meshes) {
       encodeBlocks(meshes, getMeshAttr(), getAxes(), getInput(), getOutput())});
 }
 
+int64_t ReduceScatterOp::getScratchBytes(const ProgramMeshes &, bool) {
+  return 0;
+}
+
 //===----------------------------------------------------------------------===//
 // all_reduce
 //===----------------------------------------------------------------------===//
@@ -169,6 +175,8 @@ std::vector<int64_t> AllReduceOp::getDescriptor(const ProgramMeshes &meshes) {
       typeOf(getInput()).getNumElements(),
       meshes.encode(getMeshAttr(), getAxes())});
 }
+
+int64_t AllReduceOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
 
 //===----------------------------------------------------------------------===//
 // all_to_all
@@ -211,6 +219,8 @@ std::vector<int64_t> AllToAllOp::getDescriptor(const ProgramMeshes &meshes) {
                           meshes.encode(getMeshAttr(), move.getAxes())});
   return encode(call);
 }
+
+int64_t AllToAllOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
 
 //===----------------------------------------------------------------------===//
 // collective_permute
@@ -292,6 +302,8 @@ std::vector<int64_t> ExchangeOp::getDescriptor(const ProgramMeshes &meshes) {
                          meshes.encode(getTargetMeshAttr(), dim.getTarget())});
   return encode(call);
 }
+
+int64_t ExchangeOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
 
 //===----------------------------------------------------------------------===//
 // wait

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "shoal/Calls/IndexingScratch.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
@@ -151,13 +152,21 @@ LogicalResult ScatterOp::verify() {
                        getUpdates(), /*mustFit=*/getClamps());
 }
 
-std::vector<int64_t> ScatterOp::getDescriptor(const ProgramMeshes &) {
+static calls::ScatterCall describe(ScatterOp op) {
   std::optional<calls::Kind> kind;
-  if (getKind())
-    kind = encodeKind(*getKind());
-  return encode(calls::ScatterCall{encodeType(getOutput().getType()),
-                                   encodeType(getIndices().getType()), kind,
-                                   getClamps(), getWindows().getLayout()});
+  if (op.getKind())
+    kind = encodeKind(*op.getKind());
+  return {encodeType(op.getOutput().getType()),
+          encodeType(op.getIndices().getType()), kind, op.getClamps(),
+          op.getWindows().getLayout()};
+}
+
+std::vector<int64_t> ScatterOp::getDescriptor(const ProgramMeshes &) {
+  return encode(describe(*this));
+}
+
+int64_t ScatterOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
+  return calls::scratchBytes(describe(*this), onDevice);
 }
 
 } // namespace shoal::rt

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "shoal/Calls/OrderingScratch.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
@@ -62,10 +63,17 @@ LogicalResult TopKOp::verify() {
   return success();
 }
 
+static calls::TopKCall describe(TopKOp op) {
+  return {encodeType(op.getInput().getType()), encodeShape(op.getInput()),
+          typeOf(op.getValues()).getShape().back()};
+}
+
 std::vector<int64_t> TopKOp::getDescriptor(const ProgramMeshes &) {
-  return encode(calls::TopKCall{encodeType(getInput().getType()),
-                                encodeShape(getInput()),
-                                typeOf(getValues()).getShape().back()});
+  return encode(describe(*this));
+}
+
+int64_t TopKOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
+  return calls::scratchBytes(describe(*this), onDevice);
 }
 
 //===----------------------------------------------------------------------===//
@@ -77,12 +85,15 @@ LogicalResult SortOp::verify() {
   auto count = static_cast<int64_t>(getInputs().size());
   if (keys < 1 || keys > count) // (C1)
     return emitOpError("expected 1 to ") << count << " keys but got " << keys;
+  if (getOutputs().size() != getInputs().size()) // (C2)
+    return emitOpError("expected ")
+           << count << " outputs but got " << getOutputs().size();
   ShapedType first = typeOf(getInputs().front());
   if (failed(verifyDim(*this, "dim", static_cast<int64_t>(getDim()),
                        first.getRank())))
     return failure();
   for (auto [input, output] : llvm::zip_equal(getInputs(), getOutputs())) {
-    if (typeOf(input).getShape() != first.getShape()) // (C2)
+    if (typeOf(input).getShape() != first.getShape())
       return emitOpError("expected operands of one shape but got ")
              << first << " and " << input.getType();
     if (failed(verifySameType(*this, input, output)))
@@ -91,15 +102,23 @@ LogicalResult SortOp::verify() {
   return success();
 }
 
-std::vector<int64_t> SortOp::getDescriptor(const ProgramMeshes &) {
+static calls::SortCall describe(SortOp op) {
   calls::SortCall call{{},
-                       static_cast<int64_t>(getKeys()),
-                       getDescending(),
-                       static_cast<int64_t>(getDim()),
-                       encodeShape(getInputs().front())};
-  for (Value input : getInputs())
+                       static_cast<int64_t>(op.getKeys()),
+                       op.getDescending(),
+                       static_cast<int64_t>(op.getDim()),
+                       encodeShape(op.getInputs().front())};
+  for (Value input : op.getInputs())
     call.types.push_back(encodeType(input.getType()));
-  return encode(call);
+  return call;
+}
+
+std::vector<int64_t> SortOp::getDescriptor(const ProgramMeshes &) {
+  return encode(describe(*this));
+}
+
+int64_t SortOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
+  return calls::scratchBytes(describe(*this), onDevice);
 }
 
 } // namespace shoal::rt

@@ -221,6 +221,8 @@ std::vector<int64_t> EinsumOp::getDescriptor(const ProgramMeshes &) {
   return encode(call);
 }
 
+int64_t EinsumOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
+
 double EinsumOp::countTerms() {
   double count = 1;
   for (int64_t size : getTerms().sizes)
@@ -281,6 +283,10 @@ std::vector<int64_t> RaggedEinsumOp::getDescriptor(const ProgramMeshes &) {
   call.terms = {terms.encode(spec.inputs[0]), terms.encode(spec.inputs[1]),
                 terms.encode(spec.inputs[2]), terms.encode(spec.result)};
   return encode(call);
+}
+
+int64_t RaggedEinsumOp::getScratchBytes(const ProgramMeshes &, bool) {
+  return 0;
 }
 
 /// Of rows that are in one group each, as rows x columns x sum is the root of

@@ -111,8 +111,11 @@ void shoal::rt::listCallEffects(
     return;
   auto destination = cast<DestinationStyleOpInterface>(op);
   bool readsOutputs = cast<RuntimeCallOpInterface>(op).readsOutputs();
+  MutableOperandRange scratch =
+      cast<RuntimeCallOpInterface>(op).getScratchMutable();
   for (OpOperand &operand : op->getOpOperands()) {
-    bool isOutput = destination.isDpsInit(&operand);
+    bool isOutput =
+        destination.isDpsInit(&operand) || llvm::is_contained(scratch, operand);
     if (!isOutput || readsOutputs)
       effects.emplace_back(MemoryEffects::Read::get(), &operand);
     if (isOutput)

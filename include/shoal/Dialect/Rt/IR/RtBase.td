@@ -34,7 +34,9 @@ def Rt_Dialect : Dialect {
     * (R1) operands are all tensors or all memrefs, of static shape; memrefs are
       dense, without strides or offset, but for those of `rt.launch`;
     * (R2) on tensors there is a result of its type per output, on memrefs none;
-    * (R3) the meshes that it names are declared and have each axis named.
+    * (R3) the meshes that it names are declared and have each axis named;
+    * (R4) `scratch`, memory that it has for its own length, is a memref of
+      bytes, and goes with memrefs; `--shoal-add-scratch` gives it.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::shoal::ShoalDialect",
                            "::shoal::spmd::SpmdDialect"];
@@ -47,6 +49,15 @@ class Rt_Attr<string name, string attrMnemonic> : AttrDef<Rt_Dialect, name> {
 
 /// A call whose outputs are `inits`. An op lists its arguments, how it is spelt
 /// and its laws, and defines getDescriptor(); `declarations` are its own.
+/// The last operand of a call that may need memory for its own length, where it
+/// does: see RuntimeCallOpInterface::getScratchBytes.
+defvar Rt_Scratch = (ins Optional<MemRefRankOf<[I8], [1]>>:$scratch);
+defvar Rt_ScratchFormat = "(`scratch` `(` $scratch^ `:` type($scratch) `)`)? ";
+defvar Rt_ScratchDeclarations = [{
+    bool takesScratch() { return true; }
+    int64_t getScratchBytes(const ::shoal::rt::ProgramMeshes &meshes, bool onDevice);
+}];
+
 class Rt_CallOp<string mnemonic, string inits, list<Trait> traits = []>
     : Op<Rt_Dialect, mnemonic, traits # [
         DestinationStyleOpInterface,
@@ -91,9 +102,10 @@ class Rt_CallOp<string mnemonic, string inits, list<Trait> traits = []>
 }
 
 /// How one input and one output are spelt.
-defvar Rt_InputAndOutput = [{
-  `ins` `(` $input `:` type($input) `)` `outs` `(` $output `:` type($output) `)`
-  attr-dict (`->` type($results)^)?
-}];
+defvar Rt_Operands =
+    "`ins` `(` $input `:` type($input) `)` `outs` `(` $output `:` type($output) `)` ";
+defvar Rt_InputAndOutput = !strconcat(Rt_Operands, "attr-dict (`->` type($results)^)?");
+defvar Rt_InputOutputAndScratch =
+    !strconcat(Rt_Operands, Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
 
 #endif // RT_BASE_TD

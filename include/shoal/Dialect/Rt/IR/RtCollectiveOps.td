@@ -16,12 +16,19 @@ class Rt_MeshCallOp<string mnemonic>
   let hasVerifier = 0;
 }
 
-class Rt_CollectiveOp<string mnemonic> : Rt_MeshCallOp<mnemonic> {
-  let declarations = [{
+defvar Rt_CollectiveDeclarations = [{
     std::optional<int64_t> getCollectiveNumber() {
       return ::shoal::rt::numberOf(getCollectiveAttr());
     }
-  }];
+}];
+
+class Rt_CollectiveOp<string mnemonic> : Rt_MeshCallOp<mnemonic> {
+  let declarations = Rt_CollectiveDeclarations;
+}
+
+/// One that packs what it sends, or unpacks what it gets.
+class Rt_PackingCollectiveOp<string mnemonic> : Rt_MeshCallOp<mnemonic> {
+  let declarations = !strconcat(Rt_CollectiveDeclarations, Rt_ScratchDeclarations);
 }
 
 def Rt_AxisIndexOp : Rt_MeshCallOp<"axis_index"> {
@@ -40,7 +47,7 @@ def Rt_AxisIndexOp : Rt_MeshCallOp<"axis_index"> {
   }];
 }
 
-def Rt_AllGatherOp : Rt_CollectiveOp<"all_gather"> {
+def Rt_AllGatherOp : Rt_PackingCollectiveOp<"all_gather"> {
   let summary = "Every device gets the blocks of all devices of its group";
   let description = [{
     See `spmd.all_gather`.
@@ -56,9 +63,9 @@ def Rt_AllGatherOp : Rt_CollectiveOp<"all_gather"> {
     * (C2) the input's sizes are ceil(n / p), n the output's and p the product
       of the axes; one element type.
   }];
-  let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
-                       Spmd_AxesPerDim:$axes, OptionalAttr<I64Attr>:$collective);
-  let assemblyFormat = !strconcat("$mesh custom<AxesPerDim>($axes) ", Rt_InputAndOutput);
+  let arguments = !con((ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
+                       Spmd_AxesPerDim:$axes, OptionalAttr<I64Attr>:$collective), Rt_Scratch);
+  let assemblyFormat = !strconcat("$mesh custom<AxesPerDim>($axes) ", Rt_InputOutputAndScratch);
 }
 
 def Rt_AllSliceOp : Rt_MeshCallOp<"all_slice"> {
@@ -82,7 +89,7 @@ def Rt_AllSliceOp : Rt_MeshCallOp<"all_slice"> {
   let assemblyFormat = !strconcat("$mesh custom<AxesPerDim>($axes) ", Rt_InputAndOutput);
 }
 
-def Rt_AllReduceOp : Rt_CollectiveOp<"all_reduce"> {
+def Rt_AllReduceOp : Rt_PackingCollectiveOp<"all_reduce"> {
   let summary = "Every device gets the reduction over its group";
   let description = [{
     See `spmd.all_reduce`.
@@ -97,13 +104,13 @@ def Rt_AllReduceOp : Rt_CollectiveOp<"all_reduce"> {
     * (C1) the output has the input's shape and element type;
     * (C2) `and` and `or` take integers, the others all but i1.
   }];
-  let arguments = (ins AnyShaped:$input, AnyShaped:$output, Shoal_ReduceKind:$kind,
+  let arguments = !con((ins AnyShaped:$input, AnyShaped:$output, Shoal_ReduceKind:$kind,
                        FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$axes,
-                       OptionalAttr<I64Attr>:$collective);
-  let assemblyFormat = !strconcat("$kind $mesh $axes ", Rt_InputAndOutput);
+                       OptionalAttr<I64Attr>:$collective), Rt_Scratch);
+  let assemblyFormat = !strconcat("$kind $mesh $axes ", Rt_InputOutputAndScratch);
 }
 
-def Rt_ReduceScatterOp : Rt_CollectiveOp<"reduce_scatter"> {
+def Rt_ReduceScatterOp : Rt_PackingCollectiveOp<"reduce_scatter"> {
   let summary = "Each device gets its own block of the reduction over its group";
   let description = [{
     See `spmd.reduce_scatter`.
@@ -120,13 +127,13 @@ def Rt_ReduceScatterOp : Rt_CollectiveOp<"reduce_scatter"> {
       of the axes; one element type;
     * (C3) `and` and `or` take integers, the others all but i1.
   }];
-  let arguments = (ins AnyShaped:$input, AnyShaped:$output, Shoal_ReduceKind:$kind,
+  let arguments = !con((ins AnyShaped:$input, AnyShaped:$output, Shoal_ReduceKind:$kind,
                        FlatSymbolRefAttr:$mesh, Spmd_AxesPerDim:$axes,
-                       OptionalAttr<I64Attr>:$collective);
-  let assemblyFormat = !strconcat("$kind $mesh custom<AxesPerDim>($axes) ", Rt_InputAndOutput);
+                       OptionalAttr<I64Attr>:$collective), Rt_Scratch);
+  let assemblyFormat = !strconcat("$kind $mesh custom<AxesPerDim>($axes) ", Rt_InputOutputAndScratch);
 }
 
-def Rt_AllToAllOp : Rt_CollectiveOp<"all_to_all"> {
+def Rt_AllToAllOp : Rt_PackingCollectiveOp<"all_to_all"> {
   let summary = "Axes leave some dimensions for others";
   let description = [{
     See `spmd.all_to_all`; what lies past the end of the input is zero.
@@ -141,9 +148,9 @@ def Rt_AllToAllOp : Rt_CollectiveOp<"all_to_all"> {
     * (C1) there is a move, and each is from one dimension to another;
     * (C2) one rank and element type.
   }];
-  let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
-                       Spmd_Moves:$moves, OptionalAttr<I64Attr>:$collective);
-  let assemblyFormat = !strconcat("$mesh custom<Moves>($moves) ", Rt_InputAndOutput);
+  let arguments = !con((ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
+                       Spmd_Moves:$moves, OptionalAttr<I64Attr>:$collective), Rt_Scratch);
+  let assemblyFormat = !strconcat("$mesh custom<Moves>($moves) ", Rt_InputOutputAndScratch);
 }
 
 def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute"> {
@@ -184,7 +191,7 @@ def Rt_ExchangeDimAttr : Rt_Attr<"ExchangeDim", "exchange_dim"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Rt_ExchangeOp : Rt_CollectiveOp<"exchange"> {
+def Rt_ExchangeOp : Rt_PackingCollectiveOp<"exchange"> {
   let summary = "Each device gets a box of a tensor, wherever its rows are";
   let description = [{
     See `spmd.exchange` and, where `halo` says that all dimensions but one keep
@@ -205,13 +212,13 @@ def Rt_ExchangeOp : Rt_CollectiveOp<"exchange"> {
     * (C2) the input's sizes are ceil(size / p), p the product of the source
       axes, the output's are the `rows`; one element type.
   }];
-  let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
+  let arguments = !con((ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
                        FlatSymbolRefAttr:$target_mesh,
                        TypedArrayAttrBase<Rt_ExchangeDimAttr, "dimensions">:$dims,
-                       UnitAttr:$halo, OptionalAttr<I64Attr>:$collective);
+                       UnitAttr:$halo, OptionalAttr<I64Attr>:$collective), Rt_Scratch);
   let assemblyFormat = !strconcat(
       "$mesh `->` $target_mesh $dims (`halo` $halo^)? ",
-      Rt_InputAndOutput);
+      Rt_InputOutputAndScratch);
 }
 
 def Rt_WaitOp : Op<Rt_Dialect, "wait", [DeclareOpInterfaceMethods<RuntimeCallOpInterface>]> {

@@ -75,16 +75,14 @@ def Rt_ScatterOp : Rt_CallOp<"scatter", "getOutputMutable()"> {
     ```
     Constraints: (C1) to (C3) of `rt.gather`, the output being the operand.
   }];
-  let arguments = (ins AnyShaped:$indices, AnyShaped:$updates, AnyShaped:$output,
-                       Rt_WindowsAttr:$windows, OptionalAttr<Shoal_ReduceKind>:$kind,
-                       UnitAttr:$clamps);
-  let assemblyFormat = [{
+  let arguments = !con((ins AnyShaped:$indices, AnyShaped:$updates, AnyShaped:$output,
+                            Rt_WindowsAttr:$windows, OptionalAttr<Shoal_ReduceKind>:$kind,
+                            UnitAttr:$clamps), Rt_Scratch);
+  let assemblyFormat = !strconcat([{
     $windows (`kind` $kind^)? `ins` `(` $indices `,` $updates `:` type($indices) `,` type($updates) `)`
-    `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
-  }];
-  let declarations = [{
-    bool readsOutputs() { return true; }
-  }];
+    `outs` `(` $output `:` type($output) `)` }],
+    Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
+  let declarations = !strconcat(Rt_ScratchDeclarations, "bool readsOutputs() { return true; }");
 }
 
 #endif // RT_INDEXING_OPS_TD

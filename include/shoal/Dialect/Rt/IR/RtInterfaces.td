@@ -11,7 +11,7 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
   let description = [{
     What passes know of a call of the runtime: the function `shoal_rt_<symbol>`
     gets the address of a constant array, the descriptor, and then the address
-    of each operand. Where an op is a DestinationStyleOpInterface, too, its
+    of each operand; of scratch that it has not, null. Where an op is a DestinationStyleOpInterface, too, its
     inits are what the runtime writes.
   }];
   let methods = [
@@ -22,12 +22,20 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
       "std::vector<int64_t>", "getDescriptor",
       (ins "const ::shoal::rt::ProgramMeshes &":$meshes)>,
     InterfaceMethod<[{
-        How many arguments behind the descriptor the function names; it takes
-        the others as `...`.
-      }], "unsigned", "getNumNamedArguments", (ins), "",
-      "return $_op->getNumOperands();">,
+        Whether the function takes its operands as `...`.
+      }], "bool", "isVariadic", (ins), "", "return false;">,
     InterfaceMethod<"Multiplications, each followed by an addition.",
       "double", "countTerms", (ins), "", "return 0;">,
+    InterfaceMethod<"Whether the function has an argument for scratch, the last.",
+      "bool", "takesScratch", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        Bytes of memory that the call needs for its own length, on the host or
+        on a device; the same for all devices.
+      }], "int64_t", "getScratchBytes",
+      (ins "const ::shoal::rt::ProgramMeshes &":$meshes, "bool":$onDevice), "", "return 0;">,
+    InterfaceMethod<"That memory, a memref of bytes, where it has been added.",
+      "::mlir::MutableOperandRange", "getScratchMutable", (ins), "",
+      "return ::mlir::MutableOperandRange($_op, $_op->getNumOperands(), 0);">,
     InterfaceMethod<"Whether the call also reads what it writes.",
       "bool", "readsOutputs", (ins), "", "return false;">,
     InterfaceMethod<"Whether the call takes memrefs with strides and offsets.",

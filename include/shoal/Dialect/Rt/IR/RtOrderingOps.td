@@ -47,15 +47,15 @@ def Rt_TopKOp : Rt_CallOp<"top_k", "::mlir::MutableOperandRange(getOperation(), 
       last, which is at most the input's, and one shape;
     * (C2) the values have the input's element type, the indices i32.
   }];
-  let arguments = (ins AnyShaped:$input, AnyShaped:$values, AnyShaped:$indices);
-  let assemblyFormat = [{
+  let arguments = !con((ins AnyShaped:$input, AnyShaped:$values, AnyShaped:$indices), Rt_Scratch);
+  let assemblyFormat = !strconcat([{
     `ins` `(` $input `:` type($input) `)`
-    `outs` `(` $values `,` $indices `:` type($values) `,` type($indices) `)`
-    attr-dict (`->` type($results)^)?
-  }];
+    `outs` `(` $values `,` $indices `:` type($values) `,` type($indices) `)` }],
+    Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
+  let declarations = Rt_ScratchDeclarations;
 }
 
-def Rt_SortOp : Rt_CallOp<"sort", "getOutputsMutable()", [SameVariadicOperandSize]> {
+def Rt_SortOp : Rt_CallOp<"sort", "getOutputsMutable()", [AttrSizedOperandSegments]> {
   let summary = "Sorts lines by one or several keys";
   let description = [{
     See `shoal.sort`: the first `keys` operands are the keys.
@@ -72,17 +72,15 @@ def Rt_SortOp : Rt_CallOp<"sort", "getOutputsMutable()", [SameVariadicOperandSiz
     ```
     Constraints:
     * (C1) `dim` is a dimension; there are 1 to all operands as keys;
-    * (C2) all operands have one shape; an output has its input's element type.
+    * (C2) there is an output for each input; all have one shape; an output has its input's element type.
   }];
-  let arguments = (ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs, I64Attr:$keys,
-                       I64Attr:$dim, UnitAttr:$descending);
-  let assemblyFormat = [{
+  let arguments = !con((ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs,
+                            I64Attr:$keys, I64Attr:$dim, UnitAttr:$descending), Rt_Scratch);
+  let assemblyFormat = !strconcat([{
     `keys` $keys `dim` $dim `ins` `(` $inputs `:` type($inputs) `)`
-    `outs` `(` $outputs `:` type($outputs) `)` attr-dict (`->` type($results)^)?
-  }];
-  let declarations = [{
-    unsigned getNumNamedArguments() { return 0; }
-  }];
+    `outs` `(` $outputs `:` type($outputs) `)` }],
+    Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
+  let declarations = !strconcat(Rt_ScratchDeclarations, "bool isVariadic() { return true; }");
 }
 
 #endif // RT_ORDERING_OPS_TD

@@ -88,19 +88,19 @@ def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSeg
       through it once; it has as many terms as the letters have combinations;
       its library or loops take the types.
   }];
-  let arguments = (ins AnyShaped:$lhs, AnyShaped:$rhs, Variadic<AnyShaped>:$scales,
-                       Optional<AnyShaped>:$bias, AnyShaped:$output, StrAttr:$spec,
-                       OptionalAttr<StrAttr>:$bias_letters,
-                       OptionalAttr<Rt_Activation>:$activation,
-                       OptionalAttr<Rt_ProductPlanAttr>:$plan);
-  let assemblyFormat = [{
+  let arguments = !con((ins AnyShaped:$lhs, AnyShaped:$rhs, Variadic<AnyShaped>:$scales,
+                            Optional<AnyShaped>:$bias, AnyShaped:$output, StrAttr:$spec,
+                            OptionalAttr<StrAttr>:$bias_letters,
+                            OptionalAttr<Rt_Activation>:$activation,
+                            OptionalAttr<Rt_ProductPlanAttr>:$plan), Rt_Scratch);
+  let assemblyFormat = !strconcat([{
     $spec `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)`
     (`scales` `(` $scales^ `:` type($scales) `)`)?
     (`bias` $bias_letters^ `(` $bias `:` type($bias) `)`)?
     (`activation` $activation^)?
-    `outs` `(` $output `:` type($output) `)` (`plan` $plan^)? attr-dict (`->` type($results)^)?
-  }];
-  let declarations = [{
+    `outs` `(` $output `:` type($output) `)` (`plan` $plan^)? }],
+    Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
+  let declarations = !strconcat(Rt_ScratchDeclarations, [{
     /// The letters, numbered as in the descriptor.
     ::shoal::rt::ProductTerms getTerms();
     /// What is to be planned.
@@ -109,9 +109,9 @@ def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSeg
     ::shoal::rt::MatrixSizes getMatrixSizes();
     /// Whether both operands are floats of 8 bits.
     bool isFloat8();
-    unsigned getNumNamedArguments() { return 0; }
+    bool isVariadic() { return true; }
     double countTerms();
-  }];
+  }]);
 }
 
 def Rt_RaggedEinsumOp : Rt_CallOp<"ragged_einsum", "getOutputMutable()"> {
@@ -139,20 +139,20 @@ def Rt_RaggedEinsumOp : Rt_CallOp<"ragged_einsum", "getOutputMutable()"> {
     * (C3) the operands have one element type, the result has it too, or f32
       where they have bf16 or f16; bounds are i32 or i64, and of one type.
   }];
-  let arguments = (ins AnyShaped:$lhs, AnyShaped:$rhs, AnyShaped:$begins, AnyShaped:$ends,
-                       AnyShaped:$output, StrAttr:$spec, StrAttr:$rows);
-  let assemblyFormat = [{
+  let arguments = !con((ins AnyShaped:$lhs, AnyShaped:$rhs, AnyShaped:$begins, AnyShaped:$ends,
+                            AnyShaped:$output, StrAttr:$spec, StrAttr:$rows), Rt_Scratch);
+  let assemblyFormat = !strconcat([{
     $spec `rows` $rows `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)`
     `groups` `(` $begins `,` $ends `:` type($begins) `,` type($ends) `)`
-    `outs` `(` $output `:` type($output) `)` attr-dict (`->` type($results)^)?
-  }];
-  let declarations = [{
+    `outs` `(` $output `:` type($output) `)` }],
+    Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
+  let declarations = !strconcat(Rt_ScratchDeclarations, [{
     /// Whether elements of type `in` are multiplied into those of type `out`:
     /// equal types, or f16 and bf16 into f32.
     static bool multiplies(::mlir::Type in, ::mlir::Type out);
     ::shoal::rt::ProductTerms getTerms();
     double countTerms();
-  }];
+  }]);
 }
 
 #endif // RT_PRODUCT_OPS_TD

@@ -28,7 +28,7 @@ def Rt_CustomCallOp : Rt_CallOp<"custom_call", "getOutputsMutable()", [AttrSized
   }];
   let hasVerifier = 0;
   let declarations = [{
-    unsigned getNumNamedArguments() { return 0; }
+    bool isVariadic() { return true; }
   }];
 }
 
@@ -71,7 +71,7 @@ def Rt_LaunchOp : Rt_CallOp<"launch", "getOutputsMutable()", [AttrSizedOperandSe
   }];
   let declarations = [{
     bool takesStrides() { return true; }
-    unsigned getNumNamedArguments() { return 0; }
+    bool isVariadic() { return true; }
   }];
 }
 

@@ -1,12 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_LIB_RUNTIME_COMMON_LINES_H
-#define SHOAL_LIB_RUNTIME_COMMON_LINES_H
+#ifndef SHOAL_CALLS_LINES_H
+#define SHOAL_CALLS_LINES_H
 
 #include "shoal/Support/ElementType.h"
 
-namespace shoal::rt {
+namespace shoal::calls {
 
 /// The lines of a dense tensor along one of its dimensions: `count` elements
 /// each, `inner` apart; `outer` x `inner` lines.
@@ -19,6 +19,6 @@ struct Lines {
   int64_t number() const { return outer * inner; }
 };
 
-} // namespace shoal::rt
+} // namespace shoal::calls
 
-#endif // SHOAL_LIB_RUNTIME_COMMON_LINES_H
+#endif // SHOAL_CALLS_LINES_H
