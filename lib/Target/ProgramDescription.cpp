@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/ProgramDescription.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Sharding/Mesh.h"
@@ -283,7 +284,7 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
   for (const ProductCall &product : program.products)
     products.push_back(llvm::json::Object{{"ragged", product.isRagged},
                                           {"desc", product.desc},
-                                          {"loc", product.location}});
+                                          {"loc", sourcePlace(product.location)}});
   return llvm::json::Object{{"name", program.name},
                             {"devices", program.devices},
                             {"target", target},

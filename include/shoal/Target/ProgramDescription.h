@@ -39,8 +39,9 @@ struct TensorDescription {
 struct ProductCall {
   bool isRagged;
   std::vector<int64_t> desc;
-  /// See sourcePlace.
-  std::string location;
+  mlir::Location location;
+  /// As `rt.einsum` says it; empty for groups, which the runtime plans.
+  std::string plan;
 };
 
 struct ProgramDescription {

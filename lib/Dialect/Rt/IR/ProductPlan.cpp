@@ -251,7 +251,7 @@ ProductPlanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
 // What is planned
 //===----------------------------------------------------------------------===//
 
-products::EinsumSpec EinsumOp::getProduct() {
+products::EinsumSpec rt::EinsumOp::getProduct() {
   ProductTerms terms = getTerms();
   return {
       {{encodeType(getLhs().getType()), encodeType(getRhs().getType())},
