@@ -105,7 +105,7 @@ static void appendOthers(Loops<3> &target, const Loops<3> &loops,
       target.push_back(loops[l]);
 }
 
-/// The plan for these loops, without its price; none if BLAS cannot take it.
+/// The plan for these loops, without batches and price; none if BLAS cannot take it.
 static std::optional<GemmPlan> build(const Packed &packed, Choice choice) {
   const Loop<3> &row = pick(packed.rows, choice.row);
   const Loop<3> &column = pick(packed.columns, choice.column);
@@ -151,12 +151,17 @@ static double price(const GemmPlan &plan, double batches, int64_t elementBytes,
 std::optional<PricedGemm> planGemm(const Contraction &contraction,
                                    const std::array<bool, 3> &mustPack,
                                    int64_t elementBytes,
-                                   const ProductModel &model) {
+                                   const ProductModel &model,
+                                   const GemmFilter &filter) {
   std::optional<PricedGemm> best;
+  Loops<3> batch = simplify(contraction.batch, /*leader=*/2);
   double batches = countOf(contraction.batch);
   auto consider = [&](const Packed &packed, Choice choice) {
     std::optional<GemmPlan> plan = build(packed, choice);
     if (!plan)
+      return;
+    plan->batch = batch;
+    if (filter && !filter(*plan))
       return;
     double seconds = price(*plan, batches, elementBytes, model);
     if (!best || seconds < best->seconds)
@@ -178,8 +183,6 @@ std::optional<PricedGemm> planGemm(const Contraction &contraction,
         for (size_t s = 0; s < choices(packed.summed); ++s)
           consider(packed, {r, c, s});
   }
-  if (best)
-    best->plan.batch = simplify(contraction.batch, /*leader=*/2);
   return best;
 }
 

@@ -9,6 +9,8 @@ namespace shoal::products {
 // Types
 //===----------------------------------------------------------------------===//
 
+bool isZero(const ProductPlan &plan) { return !plan.gemm && !plan.loops; }
+
 bool mustConvert(const ProductTypes &types) {
   ElementType in = types.in[0], out = types.out;
   bool small = support::isSmallFloat(in) && out == ElementType::F32;
@@ -40,11 +42,11 @@ namespace {
 class Planner {
 public:
   Planner(EinsumSpec spec, std::array<std::vector<int64_t>, 2> operandStrides,
-          const ProductModel &model)
+          const ProductModel &model, const PlanFilter &filter)
       : spec(std::move(spec)),
         strides{std::move(operandStrides[0]), std::move(operandStrides[1]),
                 letterStrides(this->spec, this->spec.result)},
-        compute(computeType(this->spec.types)), model(model) {}
+        compute(computeType(this->spec.types)), model(model), filter(filter) {}
 
   ProductPlan run();
 
@@ -62,6 +64,7 @@ private:
   std::array<std::vector<int64_t>, 3> strides;
   ElementType compute;
   const ProductModel &model;
+  const PlanFilter &filter;
   ProductPlan plan;
 };
 
@@ -102,15 +105,24 @@ Planner::planLibrary(const Contraction &contraction) const {
   auto bytesOf = [](ElementType type) {
     return static_cast<int64_t>(support::elementSize(type));
   };
+  GemmFilter mayUse;
+  if (filter)
+    mayUse = [this](const GemmPlan &gemm) {
+      ProductPlan candidate = plan;
+      candidate.gemm = gemm;
+      return filter(candidate);
+    };
   auto [a, b] = types();
   bool convertsOut = spec.types.out != compute;
   if (!model.isDevice)
     return planGemm(contraction, {a != compute, b != compute, convertsOut},
-                    bytesOf(compute), model);
-  std::optional<PricedGemm> gemm = planGemm(contraction, {}, bytesOf(a), model);
+                    bytesOf(compute), model, mayUse);
+  std::optional<PricedGemm> gemm =
+      planGemm(contraction, {}, bytesOf(a), model, mayUse);
   // What is added to must not be rounded before the end.
   if (gemm && convertsOut && !gemm->plan.summed.empty())
-    gemm = planGemm(contraction, {false, false, true}, bytesOf(a), model);
+    gemm = planGemm(contraction, {false, false, true}, bytesOf(a), model,
+                    mayUse);
   return gemm;
 }
 
@@ -151,8 +163,8 @@ ProductPlan Planner::run() {
 
 ProductPlan planStrided(EinsumSpec spec,
                         std::array<std::vector<int64_t>, 2> strides,
-                        const ProductModel &model) {
-  return Planner(std::move(spec), std::move(strides), model).run();
+                        const ProductModel &model, const PlanFilter &filter) {
+  return Planner(std::move(spec), std::move(strides), model, filter).run();
 }
 
 ProductPlan planEinsum(EinsumSpec spec, const ProductModel &model) {

@@ -147,9 +147,7 @@ static Status verifyGemm(const GemmPlan &gemm) {
   return std::nullopt;
 }
 
-static bool isZero(const ProductPlan &plan) {
-  return !plan.gemm && !plan.loops;
-}
+
 
 Status verifyPlan(const ProductPlan &plan) {
   if (plan.gemm && plan.loops)

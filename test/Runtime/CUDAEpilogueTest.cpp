@@ -6,6 +6,7 @@
 #include "CUDA/Epilogue.h"
 #include "CUDA/Matmul.h"
 #include "CUDA/RunProduct.h"
+#include "TestScratch.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <cmath>
@@ -57,10 +58,12 @@ void check(const Shape &s, Activation activation, const Letters &letters) {
   if (!letters.empty())
     call.bias = biasLoops(s.spec(), letters);
   std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   if (letters.empty())
-    shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data());
+    shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data(), scratch.data());
   else
-    shoal_rt_einsum(desc.data(), x.data(), w.data(), bias.data(), y.data());
+    shoal_rt_einsum(desc.data(), x.data(), w.data(), bias.data(), y.data(),
+                    scratch.data());
   std::vector<int64_t> strides = letterStrides(s.spec(), letters);
   for (int64_t e = 0; e < s.e; ++e)
     for (int64_t b = 0; b < s.b; ++b)
@@ -107,8 +110,9 @@ TEST(Epilogue, relu_keeps_nan) {
   EinsumCall call = Shape{1, 1, 1, 2}.einsum();
   call.activation = Activation::Relu;
   std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   std::vector<float> x = {NAN, 1}, w = {1, 1}, y = {0};
-  shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data());
+  shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data(), scratch.data());
   EXPECT_TRUE(std::isnan(y[0]));
 }
 
@@ -124,9 +128,12 @@ TEST(Epilogue, is_part_of_the_product) {
     call.bias = biasLoops(s.spec(), letters);
     EinsumBuffers buffers;
     buffers.bias = bias.data();
-    Epilogue epilogue = makeEpilogue(call, buffers);
+    Epilogue epilogue = makeEpilogue(call, buffers, /*sums=*/nullptr);
+    TestScratch scratch(call);
+    ProductMemory memory(firstPiece(scratch.data(), /*onDevice=*/true),
+                         scratchOf(call).product);
     return runProduct(call.plan, call.types, x.data(), w.data(), y.data(),
-                      &epilogue)
+                      memory, &epilogue)
         .all;
   };
   EXPECT_TRUE(isPart({2}));

@@ -6,6 +6,7 @@
 
 #include "CUDA/Gemm.h"
 #include "CUDA/RunProduct.h"
+#include "TestScratch.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <cmath>
@@ -86,16 +87,19 @@ constexpr float scales[] = {0.375f, -2};
 
 void call(const Case &c, const Tensor &a, const Tensor &b, const Tensor &bias,
           Tensor &out) {
-  std::vector<int64_t> desc = encode(c.einsum());
-  const void *last[4] = {};
+  EinsumCall call = c.einsum();
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
+  const void *last[5] = {};
   size_t count = 0;
   for (int64_t i = 0; i < c.numScales; ++i)
     last[count++] = &scales[i];
   if (!c.bias.empty())
     last[count++] = bias.bytes.data();
-  last[count] = out.bytes.data();
+  last[count++] = out.bytes.data();
+  last[count] = scratch.data();
   shoal_rt_einsum(desc.data(), a.bytes.data(), b.bytes.data(), last[0], last[1],
-                  last[2], last[3]);
+                  last[2], last[3], last[4]);
 }
 
 void check(const Case &c) {
@@ -135,17 +139,21 @@ void check(const Case &c) {
 /// Whether the product itself was one of 8 bits.
 bool isOfEightBits(const Case &c) {
   EinsumSpec spec = c.spec();
-  ProductPlan plan = planEinsum(spec, deviceModel);
+  EinsumCall call = makeCall(spec, planEinsum(spec, deviceModel));
+  const ProductPlan &plan = call.plan;
   EXPECT_TRUE(plan.gemm);
   if (!plan.gemm)
     return false;
+  TestScratch scratch(call);
+  ProductMemory memory(firstPiece(scratch.data(), /*onDevice=*/true),
+                       scratchOf(call).product);
   Tensor a(c.types[0], elementsOf(spec, c.a));
   Tensor b(c.types[1], elementsOf(spec, c.b));
   Tensor out(c.out, elementsOf(spec, c.c));
   return runFloat8Gemm(*plan.gemm, computeType(spec.types),
                        {a.bytes.data(), c.types[0], b.bytes.data(), c.types[1],
                         out.bytes.data(), c.out},
-                       nullptr)
+                       memory, nullptr)
       .has_value();
 }
 
@@ -215,9 +223,12 @@ TEST(Float8, scales_come_before_rounding) {
            .numScales = 1};
     std::vector<Float8E5M2> a(16 * k, convert<Float8E5M2>(16384.0f)), b = a;
     std::vector<Float16> out(256);
-    std::vector<int64_t> desc = encode(c.einsum());
+    EinsumCall call = c.einsum();
+    std::vector<int64_t> desc = encode(call);
+    TestScratch scratch(call);
     float scale = 0x1p-28f;
-    shoal_rt_einsum(desc.data(), a.data(), b.data(), &scale, out.data());
+    shoal_rt_einsum(desc.data(), a.data(), b.data(), &scale, out.data(),
+                    scratch.data());
     EXPECT_EQ(widen(out[7]), static_cast<float>(k)) << k;
   }
 }

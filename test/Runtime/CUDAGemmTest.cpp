@@ -5,6 +5,7 @@
 
 #include "CUDA/Gemm.h"
 #include "CUDA/Matmul.h"
+#include "TestScratch.h"
 
 #include <gtest/gtest.h>
 
@@ -21,14 +22,23 @@ GemmPlan squarePlan(int64_t n) {
   return planGemm(contraction, {}, /*elementBytes=*/4, deviceModel)->plan;
 }
 
+/// In scratch as the compiler provides it.
+void run(const GemmPlan &plan, const GemmTensors &tensors) {
+  ProductPlan product{.isDevice = true, .gemm = plan};
+  ProductScratch pieces =
+      scratchOf({{tensors.typeA, tensors.typeB}, tensors.typeC}, product);
+  TestScratch scratch(providedBytes(pieces.end, /*onDevice=*/true));
+  runGemm(plan, ElementType::F32, tensors,
+          ProductMemory(firstPiece(scratch.data(), /*onDevice=*/true), pieces));
+}
+
 TEST(Gemm, tf32_only_if_asked_for) {
   constexpr int64_t n = 8;
   // Not a TF32, of which it is the neighbour of 1.
   constexpr float value = 1 + 0x1p-20f;
   std::vector<float> a(n * n, value), b(n * n, 1), c(n * n);
   auto product = [&] {
-    runGemm(squarePlan(n), ElementType::F32,
-            {a.data(), ElementType::F32, b.data(), ElementType::F32, c.data(),
+    run(squarePlan(n), {a.data(), ElementType::F32, b.data(), ElementType::F32, c.data(),
              ElementType::F32});
     return c[5];
   };
@@ -64,8 +74,7 @@ TEST(Gemm, goes_by_loops_where_there_is_no_product) {
     b[i] = static_cast<double>(i % 4) - 1;
   }
   std::vector<float> c(n * n, -1);
-  runGemm(squarePlan(n), ElementType::F32,
-          {a.data(), ElementType::F64, b.data(), ElementType::F64, c.data(),
+  run(squarePlan(n), {a.data(), ElementType::F64, b.data(), ElementType::F64, c.data(),
            ElementType::F32});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t k = 0; k < n; ++k) {

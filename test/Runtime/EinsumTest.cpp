@@ -8,7 +8,8 @@
 #endif
 #include "Common/Calls.h"
 #include "Common/Numeric.h"
-#include "shoal/Products/PlanEinsum.h"
+#include "TestScratch.h"
+#include "shoal/Products/ProductScratch.h"
 #include "shoal/Products/VerifyPlan.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
@@ -75,12 +76,12 @@ EinsumSpec specOf(const Case &c) {
 }
 
 /// What the compiler makes of it.
-std::vector<int64_t> describe(const Case &c) {
+EinsumCall callOf(const Case &c) {
   EinsumSpec spec = specOf(c);
   ProductPlan plan = planEinsum(spec, model);
   for (const auto &fault : {verifyPlan(plan), verifyPlan(spec, plan)})
     EXPECT_FALSE(fault) << fault->message;
-  return encode(makeCall(spec, std::move(plan)));
+  return makeCall(spec, std::move(plan));
 }
 
 int64_t elements(const Case &c, const std::string &tensor) {
@@ -238,9 +239,11 @@ void check(const Case &c) {
     inputs.push_back(operands.back().values());
   }
   Tensor result(c.out, elements(c, parsed.result));
-  std::vector<int64_t> desc = describe(c);
+  EinsumCall call = callOf(c);
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   shoal_rt_einsum(desc.data(), operands[0].data(), operands[1].data(),
-                  result.data());
+                  result.data(), scratch.data());
   std::vector<double> expected = naive(c, inputs), found = result.values();
   double allowed = tolerance(c.in, c.out);
   for (size_t i = 0; i < expected.size(); ++i)
@@ -293,11 +296,13 @@ TEST(Einsum, one_address_may_describe_another_einsum) {
   const std::pair<const char *, float> cases[] = {
       {"ij,->ji", 3}, {"ij,->j", 5}, {"ij,->ij", 1}};
   for (auto [spec, expected] : cases) {
-    std::vector<int64_t> fresh = describe({spec, {{'i', 2}, {'j', 3}}});
+    EinsumCall call = callOf({spec, {{'i', 2}, {'j', 3}}});
+    std::vector<int64_t> fresh = encode(call);
+    TestScratch scratch(call);
     ASSERT_LE(fresh.size(), desc.size());
     std::copy(fresh.begin(), fresh.end(), desc.begin());
     float in[6] = {0, 1, 2, 3, 4, 5}, one = 1, out[6] = {};
-    shoal_rt_einsum(desc.data(), in, &one, out);
+    shoal_rt_einsum(desc.data(), in, &one, out, scratch.data());
     EXPECT_EQ(out[1], expected) << spec;
   }
 }
@@ -377,9 +382,13 @@ void checkGemm(const Case &c, const std::array<bool, 3> &packs) {
     inputs.emplace_back(tensors.back().begin(), tensors.back().end());
   }
   std::vector<float> result(elements(c, parsed.result), -100);
-  runGemm(plan->plan, ElementType::F32,
-          {tensors[0].data(), ElementType::F32, tensors[1].data(),
-           ElementType::F32, result.data(), ElementType::F32});
+  constexpr ElementType f32 = ElementType::F32;
+  ProductPlan product{.isDevice = model.isDevice, .gemm = plan->plan};
+  ProductScratch pieces = scratchOf({{f32, f32}, f32}, product);
+  TestScratch scratch(providedBytes(pieces.end, model.isDevice));
+  runGemm(plan->plan, f32,
+          {tensors[0].data(), f32, tensors[1].data(), f32, result.data(), f32},
+          ProductMemory(firstPiece(scratch.data(), model.isDevice), pieces));
   std::vector<double> expected = naive(c, inputs);
   for (size_t i = 0; i < expected.size(); ++i)
     ASSERT_EQ(result[i], expected[i]) << "element " << i;

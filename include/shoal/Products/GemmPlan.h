@@ -20,6 +20,7 @@
 #include "shoal/Machine/Machine.h"
 #include "shoal/Products/EinsumSpec.h"
 
+#include <functional>
 #include <optional>
 
 namespace shoal::products {
@@ -52,12 +53,16 @@ struct PricedGemm {
   double seconds = 0;
 };
 
+/// Which plans may be chosen; empty for all.
+using GemmFilter = std::function<bool(const GemmPlan &)>;
+
 /// The cheapest plan in which every operand of `mustPack` is packed; none if
 /// no choice of loops has dense enough matrices. Loops have sizes above 1.
 std::optional<PricedGemm> planGemm(const Contraction &contraction,
                                    const std::array<bool, 3> &mustPack,
                                    int64_t elementBytes,
-                                   const ProductModel &model = hostModel);
+                                   const ProductModel &model = hostModel,
+                                   const GemmFilter &filter = {});
 
 /// The model's price in seconds of the same contraction by loops.
 double loopSeconds(const Contraction &contraction,

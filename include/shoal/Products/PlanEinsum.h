@@ -9,6 +9,8 @@
 
 #include "shoal/Products/GemmPlan.h"
 
+#include <functional>
+
 namespace shoal::products {
 
 using calls::EinsumCall;
@@ -18,12 +20,19 @@ using calls::ProductPlan;
 /// The plan of an einsum of dense tensors.
 ProductPlan planEinsum(EinsumSpec spec, const ProductModel &model);
 
+/// Which plans with library products may be chosen; empty for all.
+using PlanFilter = std::function<bool(const ProductPlan &)>;
+
 /// The same of operands with these strides by letter, 0 for letters that they
 /// have not, where no size is 0 and no type has to be converted as a whole; the
 /// result is dense.
 ProductPlan planStrided(EinsumSpec spec,
                         std::array<std::vector<int64_t>, 2> strides,
-                        const ProductModel &model);
+                        const ProductModel &model,
+                        const PlanFilter &filter = {});
+
+/// Whether there is nothing to sum: the result is zero.
+bool isZero(const ProductPlan &plan);
 
 /// Whether no kernel takes the mixture of types, so that whole tensors are
 /// converted to and from the one that is computed in.

@@ -17,7 +17,7 @@ static const char *levelOf(const calls::GemmPlan &gemm) {
 
 static std::string describeEinsum(const EinsumCall &call) {
   const calls::ProductPlan &plan = call.plan;
-  if (call.elements[2] == 0 || isZero(plan))
+  if (call.elements[2] == 0 || products::isZero(plan))
     return "no terms";
   ElementType compute = products::computeType(call.types);
   std::string type(support::elementTypeName(compute));

@@ -15,12 +15,6 @@ namespace shoal::rt {
 namespace {
 
 struct HostEinsum {
-  static void *wide(size_t which, size_t bytes) {
-    constexpr Staging::Slot slots[] = {Staging::Wide0, Staging::Wide1,
-                                       Staging::WideResult};
-    return Staging::get().at(slots[which], bytes);
-  }
-
   static void zero(void *out, size_t bytes) { std::memset(out, 0, bytes); }
 
   static void convert(int64_t count, ElementType from, const void *in,
@@ -28,9 +22,11 @@ struct HostEinsum {
     copyStrided({{count, {1, 1}}}, from, in, to, out);
   }
 
-  static void runTyped(const EinsumCall &call, const EinsumBuffers &buffers) {
+  static void runTyped(const EinsumCall &call, const EinsumBuffers &buffers,
+                       const EinsumMemory &memory) {
     runProduct(call.plan, typesInside(call.types, call.plan),
-               buffers.operands[0], buffers.operands[1], buffers.out);
+               buffers.operands[0], buffers.operands[1], buffers.out,
+               memory.product());
   }
 };
 
@@ -41,7 +37,8 @@ struct HostEinsum {
 extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   using namespace shoal::rt;
   Timed timed(Activity::Einsum);
-  const EinsumCall &call = lookUpEinsum(desc, /*isDevice=*/false);
+  const PlannedEinsum &einsum = lookUpEinsum(desc, /*isDevice=*/false);
+  const EinsumCall &call = einsum.call;
   if (hasEpilogue(call))
     fatal("einsum: bias, scales and activations are for CUDA");
   va_list arguments;
@@ -49,5 +46,5 @@ extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   EinsumBuffers buffers = takeBuffers(call, arguments);
   va_end(arguments);
   HostEinsum host;
-  runEinsum(call, buffers, host);
+  runEinsum(call, buffers, EinsumMemory(einsum, buffers.scratch), host);
 }

@@ -19,11 +19,11 @@ public:
       : RaggedPlan(call, hostModel) {}
 
   void run(const void *in0, const void *in1, const void *begins,
-           const void *ends, void *out);
+           const void *ends, void *out, void *scratch);
 
 private:
   void runGroup(const Group &group, bool mayWrite, const void *in0,
-                const void *in1, void *out);
+                const void *in1, void *out, char *memory);
   void addPart(const Group &group, const void *part, void *out) const;
 };
 
@@ -41,42 +41,38 @@ void RaggedEinsum::addPart(const Group &group, const void *partial,
   });
 }
 
+/// `memory`: the part, then the pieces of the product.
 void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
-                            const void *in1, void *out) {
-  auto at = [](auto *tensor, ElementType type, int64_t offset) {
-    using Byte = std::conditional_t<
-        std::is_const_v<std::remove_pointer_t<decltype(tensor)>>, const char,
-        char>;
-    return static_cast<Byte *>(tensor) +
-           offset * static_cast<int64_t>(support::elementSize(type));
+                            const void *in1, void *out, char *memory) {
+  auto offsetOf = [&](Tensor tensor, ElementType type) {
+    return group.offsets[tensor] *
+           static_cast<int64_t>(support::elementSize(type));
   };
-  const void *a = at(in0, part.types.in[0], group.offsets[In0]);
-  const void *b = at(in1, part.types.in[0], group.offsets[In1]);
-  const ProductPlan &product = productOf(group.count);
-  Loops<2> loops = partLoops(group.count);
-  bool isDense = loops.empty() ||
-                 (loops.size() == 1 && loops[0].strides == Offsets<2>{1, 1});
-  if (mayWrite && isDense)
-    return runProduct(product, part.types, a, b,
-                      at(out, part.types.out, group.offsets[Out]));
-  int64_t elements = 1;
-  for (const Loop<2> &loop : loops)
-    elements *= loop.size;
-  void *partial = Staging::get().at(
-      Staging::WideResult, elements * support::elementSize(part.types.out));
-  runProduct(product, part.types, a, b, partial);
-  addPart(group, partial, out);
+  const void *a = static_cast<const char *>(in0) +
+                  offsetOf(In0, part.types.in[0]);
+  const void *b = static_cast<const char *>(in1) +
+                  offsetOf(In1, part.types.in[1]);
+  const GroupPlan &product = productOf(group.count);
+  bool writes = mayWrite && isDensePart(group.count);
+  void *result = writes ? static_cast<char *>(out) +
+                              offsetOf(Out, part.types.out)
+                        : memory;
+  runProduct(product.plan, part.types, a, b, result,
+             ProductMemory(memory, product.scratch));
+  if (!writes)
+    addPart(group, memory, out);
 }
 
 void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
-                       const void *ends, void *out) {
+                       const void *ends, void *out, void *scratch) {
   std::memset(out, 0, resultElements * support::elementSize(part.types.out));
-  if (contains(sizes, 0))
+  if (isEmpty())
     return;
   std::vector<Group> groups = listGroups(begins, ends);
   bool mayWrite = areDisjoint(groups);
+  char *memory = takeFirstPiece(scratch, scratchBytes(), /*onDevice=*/false);
   for (const Group &group : groups)
-    runGroup(group, mayWrite, in0, in1, out);
+    runGroup(group, mayWrite, in0, in1, out, memory);
 }
 
 } // namespace shoal::rt
@@ -84,10 +80,11 @@ void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
 extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                                        const void *in1, const void *begins,
                                        const void *ends, void *out,
-                                       void * /*scratch*/) {
+                                       void *scratch) {
   using namespace shoal::rt;
   Timed timed(Activity::Einsum);
   static PlanCache<RaggedEinsum> plans;
   auto plan = [](const RaggedEinsumCall &call) { return RaggedEinsum(call); };
-  plans.get<RaggedEinsumCall>(desc, plan).run(in0, in1, begins, ends, out);
+  plans.get<RaggedEinsumCall>(desc, plan).run(in0, in1, begins, ends, out,
+                                           scratch);
 }

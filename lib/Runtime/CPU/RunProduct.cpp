@@ -16,25 +16,23 @@ static const void *oneOf(ElementType type) {
 }
 
 void runProduct(const ProductPlan &plan, const ProductTypes &types,
-                const void *a, const void *b, void *result) {
+                const void *a, const void *b, void *result,
+                const ProductMemory &memory) {
   ElementType compute = computeType(types);
   std::array<ElementType, 2> typesIn = preparedTypes(types, plan);
   std::array<const void *, 2> operands = {a, b};
-  constexpr Staging::Slot slots[] = {Staging::Sum0, Staging::Sum1};
   for (size_t i = 0; i < 2; ++i) {
     if (!plan.prepared[i])
       continue;
-    void *summed =
-        Staging::get().at(slots[i], iterations(plan.prepared[i]->outer) *
-                                        support::elementSize(compute));
+    void *prepared = memory.prepared(i);
     runLoops(*plan.prepared[i], types.in[i], compute, operands[i],
-             oneOf(types.in[i]), summed);
-    operands[i] = summed;
+             oneOf(types.in[i]), prepared);
+    operands[i] = prepared;
   }
   if (plan.gemm)
     runGemm(
         *plan.gemm, compute,
-        {operands[0], typesIn[0], operands[1], typesIn[1], result, types.out});
+        {operands[0], typesIn[0], operands[1], typesIn[1], result, types.out}, memory);
   else
     runLoops(*plan.loops, typesIn[0], types.out, operands[0], operands[1],
              result);

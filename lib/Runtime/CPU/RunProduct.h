@@ -5,6 +5,7 @@
 #define SHOAL_LIB_RUNTIME_CPU_RUNPRODUCT_H
 
 #include "../Common/Numeric.h"
+#include "../Common/ProductMemory.h"
 #include "shoal/Products/PlanEinsum.h"
 
 namespace shoal::rt {
@@ -12,7 +13,8 @@ namespace shoal::rt {
 /// As the plan says, of tensors of these types, none of which is to be
 /// converted as a whole.
 void runProduct(const ProductPlan &plan, const ProductTypes &types,
-                const void *a, const void *b, void *result);
+                const void *a, const void *b, void *result,
+                const ProductMemory &memory);
 
 } // namespace shoal::rt
 

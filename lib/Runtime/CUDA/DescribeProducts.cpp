@@ -33,7 +33,7 @@ Product::Product(EinsumCall described) : call(std::move(described)) {
   buffers.bias = call.bias ? there : nullptr;
   for (int64_t i = 0; i < call.numScales; ++i)
     buffers.scales[i] = there;
-  epilogue = makeEpilogue(call, buffers);
+  epilogue = makeEpilogue(call, buffers, /*sums=*/nullptr);
 }
 
 void Product::addScales(std::vector<std::string> &words) const {

@@ -6,7 +6,6 @@
 
 #include "../Common/RunEinsum.h"
 #include "Device.h"
-#include "DeviceMemory.h"
 #include "RunProduct.h"
 #include "StridedCopy.h"
 #include "Timeline.h"
@@ -21,12 +20,6 @@ struct DeviceEinsum {
   Applied applied = {};
   cudaStream_t stream = Device::get().compute();
 
-  static void *wide(size_t which, size_t bytes) {
-    constexpr DeviceStaging::Slot slots[] = {
-        DeviceStaging::Wide0, DeviceStaging::Wide1, DeviceStaging::WideResult};
-    return DeviceStaging::get().at(slots[which], bytes);
-  }
-
   void zero(void *out, size_t bytes) const {
     check(api.cudaMemsetAsync(out, 0, bytes, stream), "cudaMemsetAsync");
   }
@@ -37,9 +30,11 @@ struct DeviceEinsum {
   }
 
   /// A bias has the type of the program's result.
-  void runTyped(const EinsumCall &call, const EinsumBuffers &buffers) {
+  void runTyped(const EinsumCall &call, const EinsumBuffers &buffers,
+                const EinsumMemory &memory) {
     applied = runProduct(call.plan, typesInside(call.types, call.plan),
                          buffers.operands[0], buffers.operands[1], buffers.out,
+                         memory.product(),
                          call.plan.converts ? nullptr : epilogue);
   }
 };
@@ -52,18 +47,20 @@ using namespace shoal::rt;
 
 extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
-  const EinsumCall &call = lookUpEinsum(desc, /*isDevice=*/true);
+  const PlannedEinsum &einsum = lookUpEinsum(desc, /*isDevice=*/true);
+  const EinsumCall &call = einsum.call;
   va_list arguments;
   va_start(arguments, desc);
   EinsumBuffers buffers = takeBuffers(call, arguments);
   va_end(arguments);
+  EinsumMemory memory(einsum, buffers.scratch);
   DeviceEinsum device;
   Epilogue epilogue;
   if (hasEpilogue(call)) {
-    epilogue = makeEpilogue(call, buffers);
+    epilogue = makeEpilogue(call, buffers, memory.wide(2));
     device.epilogue = &epilogue;
   }
-  runEinsum(call, buffers, device);
+  runEinsum(call, buffers, memory, device);
   if (device.epilogue && !device.applied.all && call.elements[2] != 0)
     applyEpilogue(epilogue, device.applied, call.types.out, buffers.out,
                   device.stream);

@@ -6,8 +6,9 @@
 
 namespace shoal::rt {
 
-Epilogue makeEpilogue(const EinsumCall &call, const EinsumBuffers &buffers) {
-  return {call.activation, buffers.bias, buffers.scales,
+Epilogue makeEpilogue(const EinsumCall &call, const EinsumBuffers &buffers,
+                      void *sums) {
+  return {call.activation, buffers.bias, buffers.scales, sums,
           call.bias.value_or(Loops<2>{{call.elements[2], {1, 0}}})};
 }
 

@@ -3,7 +3,6 @@
 
 #include "Gemm.h"
 #include "Device.h"
-#include "DeviceMemory.h"
 #include "LoopProduct.h"
 #include "Matmul.h"
 #include "Products.h"
@@ -126,8 +125,8 @@ MatmulCalls callsOf(const Products &products, const Epilogue *epilogue) {
 enum class Ran { Nothing, Product, ProductAndEpilogue };
 
 /// Nothing if cuBLASLt has no such product, with or without the epilogue.
-Ran runMatmuls(const Products &products, const Epilogue *epilogue,
-               cudaStream_t stream) {
+Ran runMatmuls(const Products &products, void *workspace,
+               const Epilogue *epilogue, cudaStream_t stream) {
   const GemmPlan &plan = products.plan;
   auto [shape, calls] = callsOf(products, epilogue);
   const Matmul *matmul = Matmul::get(shape);
@@ -150,7 +149,8 @@ Ran runMatmuls(const Products &products, const Epilogue *epilogue,
             bias ? bias + call[3] * sizeOf(products.type[kC]) : nullptr;
         forEach<3>(plan.summed, [&](const Offsets<3> &term) {
           matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
-                      at(kC, call[kC]), {added, shape.scales}, adds, stream);
+                      at(kC, call[kC]), {added, shape.scales}, adds, workspace,
+                      stream);
           adds = true;
         });
       });
@@ -202,18 +202,13 @@ PackedProducts layOut(const GemmPlan &plan, ElementType compute,
   return packed;
 }
 
-/// Takes memory for what is packed and copies the operands.
+/// Gives memory to what is packed and copies the operands.
 void packOperands(PackedProducts &packed, const GemmTensors &t,
-                  cudaStream_t stream) {
-  constexpr DeviceStaging::Slot slots[] = {
-      DeviceStaging::Operand0, DeviceStaging::Operand1, DeviceStaging::Result};
+                  const ProductMemory &memory, cudaStream_t stream) {
   Products &products = packed.products;
-  int64_t numBatches = iterations(products.plan.batch);
   for (size_t i = 0; i < 3; ++i)
     if (packed.isPacked(i))
-      products.data[i] = DeviceStaging::get().as<char>(
-          slots[i], numBatches * iterations(*products.plan.packing[i]) *
-                        sizeOf(products.type[i]));
+      products.data[i] = static_cast<char *>(memory.packed(i));
   for (size_t i : {0, 1})
     if (packed.isPacked(i))
       copyStrided(packed.copies[i], products.type[i], i == 0 ? t.a : t.b,
@@ -231,13 +226,13 @@ void unpackResult(const PackedProducts &packed, const GemmTensors &t,
 } // namespace
 
 bool runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
-             const Epilogue *epilogue) {
+             const ProductMemory &memory, const Epilogue *epilogue) {
   cudaStream_t stream = Device::get().compute();
   PackedProducts packed = layOut(plan, compute, t);
-  packOperands(packed, t, stream);
+  packOperands(packed, t, memory, stream);
   if (support::isFloat8(t.typeA))
-    widenFloat8(packed.products, stream);
-  Ran ran = runMatmuls(packed.products, epilogue, stream);
+    widenFloat8(packed.products, memory, stream);
+  Ran ran = runMatmuls(packed.products, memory.workspace(), epilogue, stream);
   if (ran == Ran::Nothing)
     runAsLoops(packed.products, stream);
   unpackResult(packed, t, stream);
@@ -246,14 +241,15 @@ bool runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
 
 std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
                                      const GemmTensors &t,
+                                     const ProductMemory &memory,
                                      const Epilogue *epilogue) {
   cudaStream_t stream = Device::get().compute();
   PackedProducts packed = layOut(plan, compute, t);
   if (findObstacle(packed.products, deviceCapability()))
     return std::nullopt;
-  packOperands(packed, t, stream);
-  alignFloat8(packed.products, stream);
-  Ran ran = runMatmuls(packed.products, epilogue, stream);
+  packOperands(packed, t, memory, stream);
+  alignFloat8(packed.products, memory, stream);
+  Ran ran = runMatmuls(packed.products, memory.workspace(), epilogue, stream);
   if (ran == Ran::Nothing)
     return std::nullopt;
   unpackResult(packed, t, stream);

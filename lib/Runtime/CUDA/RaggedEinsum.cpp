@@ -28,7 +28,6 @@ public:
       grouped = planGrouped(*this);
   }
 
-  bool isEmpty() const { return contains(sizes, 0); }
   void zero(void *out) const;
   RaggedWay choose() const;
   bool runGroups(const RaggedTensors &t);
@@ -101,12 +100,8 @@ bool RaggedEinsum::runGroups(const RaggedTensors &t) {
   Timeline::get().waitFor(stream);
   std::vector<Group> groups = listGroups(bounds.data(), bounds.data() + bytes);
   bool mayWrite = areDisjoint(groups);
-  for (const Group &group : groups) {
-    Loops<2> loops = partLoops(group.count);
-    mayWrite = mayWrite &&
-               (loops.empty() ||
-                (loops.size() == 1 && loops[0].strides == Offsets<2>{1, 1}));
-  }
+  for (const Group &group : groups)
+    mayWrite = mayWrite && isDensePart(group.count);
   if (!mayWrite)
     return false;
   zero(t.out);
@@ -114,11 +109,15 @@ bool RaggedEinsum::runGroups(const RaggedTensors &t) {
     return static_cast<char *>(const_cast<void *>(tensor)) +
            offset * static_cast<int64_t>(support::elementSize(type));
   };
-  for (const Group &group : groups)
-    runProduct(productOf(group.count), part.types,
+  char *memory = takeFirstPiece(t.scratch, scratchBytes(), /*onDevice=*/true);
+  for (const Group &group : groups) {
+    const GroupPlan &product = productOf(group.count);
+    runProduct(product.plan, part.types,
                at(t.in0, part.types.in[0], group.offsets[In0]),
-               at(t.in1, part.types.in[0], group.offsets[In1]),
-               at(t.out, part.types.out, group.offsets[Out]));
+               at(t.in1, part.types.in[1], group.offsets[In1]),
+               at(t.out, part.types.out, group.offsets[Out]),
+               ProductMemory(memory, product.scratch));
+  }
   return true;
 }
 
@@ -245,10 +244,10 @@ bool runRagged(const int64_t *desc, const RaggedTensors &tensors,
 extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                                        const void *in1, const void *begins,
                                        const void *ends, void *out,
-                                       void * /*scratch*/) {
+                                       void *scratch) {
   using namespace shoal::rt;
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
-  RaggedTensors tensors = {in0, in1, begins, ends, out};
+  RaggedTensors tensors = {in0, in1, begins, ends, out, scratch};
   RaggedWay way = chooseRaggedWay(desc);
   // Groups that overlap are no products of cuBLASLt.
   if (!runRagged(desc, tensors, way) &&

@@ -3,7 +3,6 @@
 
 #include "RunProduct.h"
 #include "Device.h"
-#include "DeviceMemory.h"
 #include "Gemm.h"
 #include "KernelLibrary.h"
 #include "LoopProduct.h"
@@ -49,38 +48,32 @@ std::optional<GemmChoice> chooseProduct(const ProductPlan &plan,
 
 Applied runProduct(const ProductPlan &plan, const ProductTypes &types,
                    const void *a, const void *b, void *result,
-                   const Epilogue *epilogue) {
+                   const ProductMemory &memory, const Epilogue *epilogue) {
   cudaStream_t stream = Device::get().compute();
   ElementType compute = computeType(types);
   std::array<const void *, 2> operands = {a, b};
   std::array<ElementType, 2> typesIn = preparedTypes(types, plan);
-  constexpr DeviceStaging::Slot slots[] = {DeviceStaging::Sum0,
-                                           DeviceStaging::Sum1};
   for (size_t i = 0; i < 2; ++i) {
     if (!plan.prepared[i])
       continue;
-    void *summed =
-        DeviceStaging::get().at(slots[i], iterations(plan.prepared[i]->outer) *
-                                              support::elementSize(compute));
+    void *prepared = memory.prepared(i);
     runLoops(*plan.prepared[i], types.in[i], compute, operands[i], nullptr,
-             summed, stream);
-    operands[i] = summed;
+             prepared, stream);
+    operands[i] = prepared;
   }
   GemmTensors tensors{operands[0], typesIn[0], operands[1],
                       typesIn[1],  result,     types.out};
   if (plan.gemm && areFloat8(typesIn))
     if (std::optional<Applied> applied =
-            runFloat8Gemm(*plan.gemm, compute, tensors, epilogue))
+            runFloat8Gemm(*plan.gemm, compute, tensors, memory, epilogue))
       return *applied;
   Applied applied;
   tensors.typeC = sumType(types.out, epilogue);
-  if (tensors.typeC != types.out) {
-    tensors.c = DeviceStaging::get().as<float>(DeviceStaging::WideResult,
-                                               extentOf(epilogue->loops, 0));
-    applied.wide = tensors.c;
-  }
+  if (tensors.typeC != types.out)
+    applied.wide = tensors.c = epilogue->sums;
   if (plan.gemm)
-    applied.all = runGemm(*plan.gemm, compute, tensors, unscaled(epilogue));
+    applied.all = runGemm(*plan.gemm, compute, tensors, memory,
+                          unscaled(epilogue));
   else
     runLoops(*plan.loops, typesIn[0], tensors.typeC, operands[0], operands[1],
              tensors.c, stream);

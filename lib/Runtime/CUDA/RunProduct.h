@@ -5,6 +5,7 @@
 #define SHOAL_LIB_RUNTIME_CUDA_RUNPRODUCT_H
 
 #include "../Common/Numeric.h"
+#include "../Common/ProductMemory.h"
 #include "Gemm.h"
 #include "shoal/Products/PlanEinsum.h"
 
@@ -16,6 +17,7 @@ namespace shoal::rt {
 /// Scales are for operands of f8.
 Applied runProduct(const ProductPlan &plan, const ProductTypes &types,
                    const void *a, const void *b, void *result,
+                   const ProductMemory &memory,
                    const Epilogue *epilogue = nullptr);
 
 /// How it multiplies; none for loops.

@@ -47,8 +47,4 @@ std::string describeCopies(const calls::ProductPlan &plan) {
   return text;
 }
 
-bool isZero(const calls::ProductPlan &plan) {
-  return !plan.gemm && !plan.loops;
-}
-
 } // namespace shoal::rt

@@ -23,9 +23,6 @@ std::string describeSizes(const calls::GemmPlan &gemm, int64_t times);
 /// What is copied around the product, each behind "; ".
 std::string describeCopies(const calls::ProductPlan &plan);
 
-/// Whether there is nothing to multiply.
-bool isZero(const calls::ProductPlan &plan);
-
 } // namespace shoal::rt
 
 #endif // SHOAL_LIB_RUNTIME_COMMON_DESCRIBEPRODUCTS_H

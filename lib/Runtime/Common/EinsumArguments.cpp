@@ -2,16 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "EinsumArguments.h"
-#include "Memory.h"
 
 namespace shoal::rt {
 
-const EinsumCall &lookUpEinsum(const int64_t *desc, bool isDevice) {
-  const EinsumCall &call = lookUp<EinsumCall>(desc);
-  if (call.plan.isDevice != isDevice)
-    fatal(std::string("einsum: planned for ") +
-          (isDevice ? "the host" : "a device"));
-  return call;
+const PlannedEinsum &lookUpEinsum(const int64_t *desc, bool isDevice) {
+  static PlanCache<PlannedEinsum> einsums;
+  return einsums.get<EinsumCall>(desc, [&](const EinsumCall &call) {
+    if (call.plan.isDevice != isDevice)
+      fatal(std::string("einsum: planned for ") +
+            (isDevice ? "the host" : "a device"));
+    return PlannedEinsum{call, products::scratchOf(call)};
+  });
 }
 
 EinsumBuffers takeBuffers(const EinsumCall &call, va_list arguments) {
@@ -23,6 +24,7 @@ EinsumBuffers takeBuffers(const EinsumCall &call, va_list arguments) {
   if (call.bias)
     buffers.bias = va_arg(arguments, const void *);
   buffers.out = va_arg(arguments, void *);
+  buffers.scratch = va_arg(arguments, void *);
   return buffers;
 }
 

@@ -7,14 +7,21 @@
 #define SHOAL_LIB_RUNTIME_COMMON_EINSUMARGUMENTS_H
 
 #include "Calls.h"
+#include "ProductMemory.h"
 
 #include <cstdarg>
 
 namespace shoal::rt {
 
-/// The call that `desc` describes, read once. Ends the process by an error
-/// where its plan is for the other kind of machine.
-const EinsumCall &lookUpEinsum(const int64_t *desc, bool isDevice);
+/// A call, and where the pieces of its scratch begin.
+struct PlannedEinsum {
+  EinsumCall call;
+  products::EinsumScratch scratch;
+};
+
+/// What `desc` describes, read once. Ends the process by an error where its plan
+/// is for the other kind of machine.
+const PlannedEinsum &lookUpEinsum(const int64_t *desc, bool isDevice);
 
 /// The arguments of a call behind its descriptor; null for those that it has
 /// not.
@@ -22,8 +29,27 @@ struct EinsumBuffers {
   std::array<const void *, 2> operands = {}, scales = {};
   const void *bias = nullptr;
   void *out = nullptr;
+  void *scratch = nullptr;
 };
 EinsumBuffers takeBuffers(const EinsumCall &call, va_list arguments);
+
+/// The pieces of a call's scratch.
+class EinsumMemory {
+public:
+  EinsumMemory(const PlannedEinsum &einsum, void *scratch)
+      : base(takeFirstPiece(
+            scratch, scratchBytes(einsum.call, einsum.call.plan.isDevice),
+            einsum.call.plan.isDevice)),
+        scratch(einsum.scratch) {}
+
+  /// For a whole operand, or the result, 2, in the type that is computed in.
+  void *wide(size_t tensor) const { return base + scratch.wide[tensor]; }
+  ProductMemory product() const { return {base, scratch.product}; }
+
+private:
+  char *base;
+  const products::EinsumScratch &scratch;
+};
 
 /// Whether something is done behind the sums.
 bool hasEpilogue(const EinsumCall &call);

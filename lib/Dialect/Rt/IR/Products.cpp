@@ -3,6 +3,7 @@
 
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
+#include "shoal/Products/RaggedProduct.h"
 #include "shoal/Products/VerifyPlan.h"
 #include "llvm/ADT/SmallSet.h"
 
@@ -209,19 +210,26 @@ encodeActivation(std::optional<Activation> activation) {
                                          : calls::Activation::Gelu;
 }
 
-std::vector<int64_t> EinsumOp::getDescriptor(const ProgramMeshes &) {
-  assert(getPlan() && "products are planned by now");
-  products::EinsumSpec spec = getProduct();
-  calls::EinsumCall call = products::makeCall(spec, getPlan()->getPlan());
-  call.numScales = static_cast<int64_t>(getScales().size());
-  if (std::optional<StringRef> letters = getBiasLetters())
+static calls::EinsumCall describe(EinsumOp op) {
+  assert(op.getPlan() && "products are planned by now");
+  products::EinsumSpec spec = op.getProduct();
+  calls::EinsumCall call = products::makeCall(spec, op.getPlan()->getPlan());
+  call.numScales = static_cast<int64_t>(op.getScales().size());
+  if (std::optional<StringRef> letters = op.getBiasLetters())
     call.bias = products::biasLoops(
-        spec, getTerms().encode(ArrayRef(letters->data(), letters->size())));
-  call.activation = encodeActivation(getActivation());
-  return encode(call);
+        spec, op.getTerms().encode(ArrayRef(letters->data(), letters->size())));
+  call.activation = encodeActivation(op.getActivation());
+  return call;
 }
 
-int64_t EinsumOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
+std::vector<int64_t> EinsumOp::getDescriptor(const ProgramMeshes &) {
+  return encode(describe(*this));
+}
+
+/// Without a plan nobody knows; it is not lowered then.
+int64_t EinsumOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
+  return getPlan() ? scratchBytes(describe(*this), onDevice) : 0;
+}
 
 double EinsumOp::countTerms() {
   double count = 1;
@@ -271,22 +279,26 @@ LogicalResult RaggedEinsumOp::verify() {
   return success();
 }
 
-std::vector<int64_t> RaggedEinsumOp::getDescriptor(const ProgramMeshes &) {
-  ProductTerms terms = getTerms();
+static calls::RaggedEinsumCall describe(RaggedEinsumOp op) {
+  ProductTerms terms = op.getTerms();
   calls::RaggedEinsumCall call;
-  call.typeIn = encodeType(getLhs().getType());
-  call.typeOut = encodeType(getOutput().getType());
-  call.boundType = encodeType(getBegins().getType());
+  call.typeIn = encodeType(op.getLhs().getType());
+  call.typeOut = encodeType(op.getOutput().getType());
+  call.boundType = encodeType(op.getBegins().getType());
   call.sizes.assign(terms.sizes.begin(), terms.sizes.end());
-  call.rowLetter = terms.numberOf(getRows().front());
+  call.rowLetter = terms.numberOf(op.getRows().front());
   const EinsumSpec &spec = terms.spec;
   call.terms = {terms.encode(spec.inputs[0]), terms.encode(spec.inputs[1]),
                 terms.encode(spec.inputs[2]), terms.encode(spec.result)};
-  return encode(call);
+  return call;
 }
 
-int64_t RaggedEinsumOp::getScratchBytes(const ProgramMeshes &, bool) {
-  return 0;
+std::vector<int64_t> RaggedEinsumOp::getDescriptor(const ProgramMeshes &) {
+  return encode(describe(*this));
+}
+
+int64_t RaggedEinsumOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
+  return scratchBytes(describe(*this), onDevice);
 }
 
 /// Of rows that are in one group each, as rows x columns x sum is the root of
