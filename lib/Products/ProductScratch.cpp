@@ -4,35 +4,15 @@
 #include "shoal/Products/ProductScratch.h"
 #include "shoal/Calls/Scratch.h"
 
-#include <utility>
-
 namespace shoal::products {
 
-namespace {
-
-/// Places pieces one behind the other.
-class Layout {
-public:
-  explicit Layout(bool onDevice, int64_t begin = 0)
-      : alignment(pieceAlignment(onDevice)), next(alignUp(begin)) {}
-
-  int64_t add(int64_t elements, ElementType type) {
-    return add(elements * static_cast<int64_t>(support::elementSize(type)));
-  }
-  int64_t add(int64_t bytes) {
-    return std::exchange(next, next + alignUp(bytes));
-  }
-  int64_t end() const { return next; }
-
-private:
-  int64_t alignUp(int64_t bytes) const {
-    return (bytes + alignment - 1) / alignment * alignment;
-  }
-
-  int64_t alignment, next;
-};
-
-} // namespace
+/// A piece of so many elements, and what aligning its beginning may skip.
+static int64_t pieceOf(int64_t elements, ElementType type, bool onDevice) {
+  int64_t bytes = elements * static_cast<int64_t>(support::elementSize(type));
+  if (bytes == 0 || !onDevice)
+    return bytes;
+  return bytes + deviceAlignment - calls::scratchAlignment;
+}
 
 /// Of an operand of f8 with its sums dense: a loop along which it repeats is
 /// left out.
@@ -57,63 +37,62 @@ static int64_t distinctElements(const GemmPlan &gemm, size_t operand) {
   return elements;
 }
 
-ProductScratch scratchOf(const ProductTypes &inside, const ProductPlan &plan,
-                         int64_t begin) {
+/// What the library's products pack.
+static void addPacked(const GemmPlan &gemm, bool onDevice,
+                      const std::array<ElementType, 2> &typesIn,
+                      ElementType compute, ProductScratch &scratch) {
+  // A device's library takes operands as they are.
+  const ElementType types[] = {onDevice ? typesIn[0] : compute,
+                               onDevice ? typesIn[1] : compute, compute};
+  int64_t batches = onDevice ? iterations(gemm.batch) : 1;
+  for (size_t i = 0; i < 3; ++i)
+    if (gemm.packing[i])
+      scratch.packed[i] =
+          pieceOf(batches * iterations(*gemm.packing[i]), types[i], onDevice);
+}
+
+ProductScratch scratchOf(const ProductTypes &inside, const ProductPlan &plan) {
   ElementType compute = computeType(inside);
-  auto [a, b] = preparedTypes(inside, plan);
   ProductScratch scratch;
-  Layout layout(plan.isDevice, begin);
   for (size_t i = 0; i < 2; ++i)
     if (plan.prepared[i])
-      scratch.prepared[i] =
-          layout.add(iterations(plan.prepared[i]->outer), compute);
-  if (plan.gemm) {
-    const GemmPlan &gemm = *plan.gemm;
-    // A device's library takes operands as they are.
-    const ElementType types[] = {plan.isDevice ? a : compute,
-                                 plan.isDevice ? b : compute, compute};
-    int64_t batches = plan.isDevice ? iterations(gemm.batch) : 1;
-    for (size_t i = 0; i < 3; ++i)
-      if (gemm.packing[i])
-        scratch.packed[i] =
-            layout.add(batches * iterations(*gemm.packing[i]), types[i]);
-    if (plan.isDevice && support::isFloat8(a) && support::isFloat8(b))
-      for (size_t i = 0; i < 2; ++i)
-        scratch.aligned[i] =
-            layout.add(distinctElements(gemm, i), ElementType::BF16);
-    if (plan.isDevice)
-      scratch.workspace = layout.add(workspaceBytes);
-  }
-  scratch.end = layout.end();
+      scratch.prepared[i] = pieceOf(iterations(plan.prepared[i]->outer),
+                                    compute, plan.isDevice);
+  if (!plan.gemm)
+    return scratch;
+  std::array<ElementType, 2> types = preparedTypes(inside, plan);
+  addPacked(*plan.gemm, plan.isDevice, types, compute, scratch);
+  if (!plan.isDevice)
+    return scratch;
+  if (support::isFloat8(types[0]) && support::isFloat8(types[1]))
+    for (size_t i = 0; i < 2; ++i)
+      scratch.aligned[i] = pieceOf(distinctElements(*plan.gemm, i),
+                                   ElementType::BF16, /*onDevice=*/true);
+  scratch.workspace =
+      pieceOf(workspaceBytes, ElementType::I8, /*onDevice=*/true);
   return scratch;
+}
+
+int64_t sumOf(const ProductScratch &scratch) {
+  int64_t sum = 0;
+  scratch.map([&](int64_t bytes) { return sum += calls::sumOfPieces({bytes}); });
+  return sum;
 }
 
 EinsumScratch scratchOf(const EinsumCall &call) {
   const ProductPlan &plan = call.plan;
-  if (isZero(plan))
-    return {};
-  ElementType compute = computeType(call.types);
   EinsumScratch scratch;
-  Layout layout(plan.isDevice);
+  if (isZero(plan))
+    return scratch;
+  ElementType compute = computeType(call.types);
   const ElementType types[] = {call.types.in[0], call.types.in[1],
                                call.types.out};
-  bool scalesSums = call.numScales != 0 && !plan.converts;
+  bool scalesSums = call.numScales != 0;
   for (size_t i = 0; i < 3; ++i)
     if (types[i] != compute && (plan.converts || (i == 2 && scalesSums)))
-      scratch.wide[i] = layout.add(call.elements[i], compute);
-  scratch.product =
-      scratchOf(typesInside(call.types, plan), plan, layout.end());
+      scratch.wide[i] = pieceOf(call.elements[i], compute, plan.isDevice);
+  scratch.product = scratchOf(typesInside(call.types, plan), plan);
   return scratch;
-}
-
-int64_t providedBytes(int64_t end, bool onDevice) {
-  return end == 0 ? 0 : end + pieceAlignment(onDevice) - calls::scratchAlignment;
-}
-
-char *firstPiece(void *memory, bool onDevice) {
-  auto alignment = static_cast<uintptr_t>(pieceAlignment(onDevice));
-  uintptr_t past = reinterpret_cast<uintptr_t>(memory) % alignment;
-  return static_cast<char *>(memory) + (past == 0 ? 0 : alignment - past);
 }
 
 } // namespace shoal::products
@@ -121,6 +100,7 @@ char *firstPiece(void *memory, bool onDevice) {
 int64_t shoal::calls::scratchBytes(const EinsumCall &call, bool onDevice) {
   if (call.plan.isDevice != onDevice)
     return 0;
-  return products::providedBytes(products::scratchOf(call).product.end,
-                                 onDevice);
+  products::EinsumScratch scratch = products::scratchOf(call);
+  const auto &[lhs, rhs, result] = scratch.wide;
+  return sumOfPieces({lhs, rhs, result}) + products::sumOf(scratch.product);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Products/RaggedProduct.h"
+#include "shoal/Calls/Scratch.h"
 
 namespace shoal::products {
 
@@ -22,22 +23,20 @@ RaggedProduct::RaggedProduct(const RaggedEinsumCall &call,
     std::erase_if(*term, isIndexed);
   // A device multiplies integers by loops over all groups.
   bool usesPlans = !model.isDevice || support::isFloat(part.types.in[0]);
-  scratchEnd = partBytes();
   if (!isEmpty() && usesPlans)
-    scratchEnd = planGroupWithin(sizes[rowLetter], INT64_MAX).scratch.end;
+    limit = sumOf(planWithin(sizes[rowLetter], INT64_MAX).scratch);
 }
 
-RaggedProduct::GroupPlan RaggedProduct::planGroupWithin(int64_t rows,
-                                                        int64_t end) const {
+RaggedProduct::GroupPlan RaggedProduct::planWithin(int64_t rows,
+                                                   int64_t bytes) const {
   EinsumSpec group = part;
   group.sizes[rowLetter] = rows;
-  int64_t begin = partBytes();
   ProductPlan plan =
       planStrided(group, {strides[In0], strides[In1]}, model,
                   [&](const ProductPlan &candidate) {
-                    return scratchOf(part.types, candidate, begin).end <= end;
+                    return sumOf(scratchOf(part.types, candidate)) <= bytes;
                   });
-  ProductScratch scratch = scratchOf(part.types, plan, begin);
+  ProductScratch scratch = scratchOf(part.types, plan);
   return {std::move(plan), scratch};
 }
 
@@ -80,5 +79,5 @@ int64_t shoal::calls::scratchBytes(const RaggedEinsumCall &call,
                                    bool onDevice) {
   products::RaggedProduct product(call, onDevice ? products::deviceModel
                                                  : products::hostModel);
-  return product.scratchBytes();
+  return sumOfPieces({product.partBytes(), product.productBytes()});
 }

@@ -130,8 +130,9 @@ TEST(Epilogue, is_part_of_the_product) {
     buffers.bias = bias.data();
     Epilogue epilogue = makeEpilogue(call, buffers, /*sums=*/nullptr);
     TestScratch scratch(call);
-    ProductMemory memory(firstPiece(scratch.data(), /*onDevice=*/true),
-                         scratchOf(call).product);
+    Scratch taken(scratch.data(), scratchBytes(call, /*onDevice=*/true));
+    ProductMemory memory =
+        takeMemory(taken, scratchOf(call).product, /*onDevice=*/true);
     return runProduct(call.plan, call.types, x.data(), w.data(), y.data(),
                       memory, &epilogue)
         .all;

@@ -145,8 +145,9 @@ bool isOfEightBits(const Case &c) {
   if (!plan.gemm)
     return false;
   TestScratch scratch(call);
-  ProductMemory memory(firstPiece(scratch.data(), /*onDevice=*/true),
-                       scratchOf(call).product);
+  Scratch taken(scratch.data(), scratchBytes(call, /*onDevice=*/true));
+  ProductMemory memory =
+      takeMemory(taken, scratchOf(call).product, /*onDevice=*/true);
   Tensor a(c.types[0], elementsOf(spec, c.a));
   Tensor b(c.types[1], elementsOf(spec, c.b));
   Tensor out(c.out, elementsOf(spec, c.c));

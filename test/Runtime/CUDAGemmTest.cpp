@@ -27,9 +27,10 @@ void run(const GemmPlan &plan, const GemmTensors &tensors) {
   ProductPlan product{.isDevice = true, .gemm = plan};
   ProductScratch pieces =
       scratchOf({{tensors.typeA, tensors.typeB}, tensors.typeC}, product);
-  TestScratch scratch(providedBytes(pieces.end, /*onDevice=*/true));
+  TestScratch scratch(sumOf(pieces));
+  Scratch taken(scratch.data(), sumOf(pieces));
   runGemm(plan, ElementType::F32, tensors,
-          ProductMemory(firstPiece(scratch.data(), /*onDevice=*/true), pieces));
+          takeMemory(taken, pieces, /*onDevice=*/true));
 }
 
 TEST(Gemm, tf32_only_if_asked_for) {

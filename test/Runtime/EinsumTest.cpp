@@ -385,10 +385,11 @@ void checkGemm(const Case &c, const std::array<bool, 3> &packs) {
   constexpr ElementType f32 = ElementType::F32;
   ProductPlan product{.isDevice = model.isDevice, .gemm = plan->plan};
   ProductScratch pieces = scratchOf({{f32, f32}, f32}, product);
-  TestScratch scratch(providedBytes(pieces.end, model.isDevice));
+  TestScratch scratch(sumOf(pieces));
+  Scratch taken(scratch.data(), sumOf(pieces));
   runGemm(plan->plan, f32,
           {tensors[0].data(), f32, tensors[1].data(), f32, result.data(), f32},
-          ProductMemory(firstPiece(scratch.data(), model.isDevice), pieces));
+          takeMemory(taken, pieces, model.isDevice));
   std::vector<double> expected = naive(c, inputs);
   for (size_t i = 0; i < expected.size(); ++i)
     ASSERT_EQ(result[i], expected[i]) << "element " << i;

@@ -139,6 +139,14 @@ class Executable(RunsToy):
         self.assertEqual(len(reduces), 4 * 5)
         self.assertEqual(reduces[0]["args"]["reason"], "the sum of x")
 
+    @unittest.skipIf(TARGET == "cuda", "the emulated device checks all accesses")
+    def test_a_step_that_leaves_its_memory_is_found(self):
+        flags = ["--random-inputs=1", "--check-memory", "--repeat=2"]
+        self.assertEqual(run(*flags)[0::2], (0, ""))
+        code, _, err = run(*flags, TOY_OVERRUN="1")
+        self.assertNotEqual(code, 0)
+        self.assertIn("error: something wrote outside of the arena: at byte 4099 of it", err)
+
     def test_describe_and_help_need_no_mpirun(self):
         environment = {k: v for k, v in os.environ.items() if not k.startswith("OMPI")}
         for flag, expected in [

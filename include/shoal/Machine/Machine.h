@@ -82,6 +82,10 @@ inline constexpr Machine cpuMachine = {
     .loopTerms = 3e9,     // [assumed]
     .callSeconds = 3e-7,  // [assumed]
     .loopCallSeconds = 0, // they are no calls
+    // Converted to f32 first.
+    .narrowFlops = 6e10, // [derived]
+    // Ranks of one host reach each other through its memory.
+    .linkBytes = 8e9, // [derived]
 };
 
 /// A GPU of an H100's or H200's kind.
@@ -108,6 +112,13 @@ inline constexpr Machine gpuMachine = {
     .collectiveSeconds = 2e-5, // [assumed]
     .waitSeconds = 2e-5,       // [assumed]
 };
+
+/// The machines above, as options of passes name them.
+enum class MachineKind { CPU, GPU };
+
+constexpr const Machine &machineOf(MachineKind kind) {
+  return kind == MachineKind::CPU ? cpuMachine : gpuMachine;
+}
 
 /// Operations that take as long as sending a byte, for the assignment of
 /// shardings: between gpuMachine's 250 for f32 and 3,000 for narrower floats.

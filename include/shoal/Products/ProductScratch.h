@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The memory that a product has for its own length: what is prepared, packed
-// and converted lies there. The compiler provides it, the runtime looks up
-// where the pieces begin.
+// The memory that a product has for its own length (shoal/Calls/Scratch.h):
+// what is prepared, packed and converted lies there. The compiler adds up how
+// many bytes that are, the runtime takes the pieces in the same order.
 
 #ifndef SHOAL_PRODUCTS_PRODUCTSCRATCH_H
 #define SHOAL_PRODUCTS_PRODUCTSCRATCH_H
@@ -16,51 +16,56 @@ namespace shoal::products {
 /// others take less.
 inline constexpr int64_t workspaceBytes = int64_t(32) << 20;
 
-/// Where pieces begin, in bytes from the call's first one on. Of those that a
-/// product has not it says nothing.
-struct ProductScratch {
-  std::array<int64_t, 2> prepared = {};
+/// One value for each piece of memory.
+template <typename Piece>
+struct ProductPieces {
+  std::array<Piece, 2> prepared = {};
   /// Operands and result: on the host of one batch index, on a device of all.
-  std::array<int64_t, 3> packed = {};
+  std::array<Piece, 3> packed = {};
   /// Of a device: operands of f8 with their sums dense, in 8 or in 16 bits.
-  std::array<int64_t, 2> aligned = {};
+  std::array<Piece, 2> aligned = {};
   /// Of a device: for cuBLASLt.
-  int64_t workspace = 0;
-  /// Where the last one ends.
-  int64_t end = 0;
+  Piece workspace = {};
+
+  /// What f makes of each piece, one after the other.
+  template <typename F>
+  auto map(F &&f) const {
+    using Made = decltype(f(workspace));
+    return ProductPieces<Made>{{f(prepared[0]), f(prepared[1])},
+                               {f(packed[0]), f(packed[1]), f(packed[2])},
+                               {f(aligned[0]), f(aligned[1])},
+                               f(workspace)};
+  }
 };
 
-/// Of a product without whole conversions, behind `begin` bytes.
-ProductScratch scratchOf(const ProductTypes &inside, const ProductPlan &plan,
-                         int64_t begin = 0);
+/// Bytes; 0 of a piece that the product has not.
+using ProductScratch = ProductPieces<int64_t>;
+
+/// Of a product without whole conversions.
+ProductScratch scratchOf(const ProductTypes &inside, const ProductPlan &plan);
+
+/// What pieces of so many bytes take together.
+int64_t sumOf(const ProductScratch &scratch);
 
 struct EinsumScratch {
   /// Whole operands and the result in the type that is computed in: where types
   /// are converted, and on a device sums of narrow floats that are to be
   /// scaled.
   std::array<int64_t, 3> wide = {};
-  /// Behind them.
   ProductScratch product;
 };
 
 EinsumScratch scratchOf(const EinsumCall &call);
 
-/// Where pieces of a call on this machine begin: at multiples of so many bytes.
-/// What cudaMalloc gives is aligned so, which algorithms of cuBLASLt like.
-constexpr int64_t pieceAlignment(bool onDevice) { return onDevice ? 256 : 64; }
-
-/// What the compiler provides for pieces that end there: it aligns for all
-/// calls (Scratch.h), which may be less.
-int64_t providedBytes(int64_t end, bool onDevice);
-
-/// The first address from `memory` on at which pieces may begin.
-char *firstPiece(void *memory, bool onDevice);
+/// Pieces of a device begin at such multiples within theirs, as what cudaMalloc
+/// gives: algorithms of cuBLASLt may depend on it.
+inline constexpr int64_t deviceAlignment = 256;
 
 } // namespace shoal::products
 
 namespace shoal::calls {
 
-/// None for a plan of the other machine.
+/// None for a plan of the other kind of machine.
 int64_t scratchBytes(const EinsumCall &call, bool onDevice);
 
 } // namespace shoal::calls

@@ -20,6 +20,7 @@ public:
 
   struct GroupPlan {
     ProductPlan plan;
+    /// In no more than productBytes().
     ProductScratch scratch;
   };
 
@@ -29,7 +30,7 @@ public:
   bool isEmpty() const { return contains(sizes, 0); }
   /// The product of a group of so many rows, from 1 to all.
   GroupPlan planGroup(int64_t rows) const {
-    return planGroupWithin(rows, scratchEnd);
+    return planWithin(rows, limit);
   }
   /// The loops over a group's part of the result, by dense strides and those of
   /// the result.
@@ -41,15 +42,13 @@ public:
     return contains(terms[Bounds], letter);
   }
 
-  /// Bytes of a part in front of the product's pieces: of the host, which adds
-  /// it to the result where groups may overlap or do not lie dense there.
+  /// Bytes of a group's part of the result, on the host, which adds it there
+  /// where groups may overlap or are not dense; 0 where they cannot.
   int64_t partBytes() const;
-  /// What the compiler provides: a part, and what the product of all rows needs.
-  /// What must be packed or prepared of fewer rows is less; what is packed by
-  /// choice may be more, so that plans of groups keep to this.
-  int64_t scratchBytes() const {
-    return providedBytes(scratchEnd, model.isDevice);
-  }
+  /// Bytes for the pieces of any group's product: those of all rows. What must
+  /// be packed or prepared of fewer rows is less; what is packed by choice may
+  /// be more, so that groups are planned within this.
+  int64_t productBytes() const { return limit; }
 
   /// The product of one group; the sizes of its rows are set for each.
   EinsumSpec part;
@@ -60,13 +59,11 @@ public:
   std::array<std::vector<int64_t>, numTensors> strides;
 
 private:
-  /// In pieces that end there or before; without library products where those
-  /// need more.
-  GroupPlan planGroupWithin(int64_t rows, int64_t end) const;
+  /// Without library products where those need more bytes.
+  GroupPlan planWithin(int64_t rows, int64_t bytes) const;
 
   ProductModel model;
-  /// Where the pieces of the product of all rows end.
-  int64_t scratchEnd = 0;
+  int64_t limit = 0;
 };
 
 } // namespace shoal::products

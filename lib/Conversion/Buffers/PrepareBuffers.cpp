@@ -13,6 +13,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "shoal/Conversion/Buffers/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
@@ -161,8 +162,8 @@ static void reuseInput(linalg::GenericOp op) {
       });
     if (found == inputs.end())
       continue;
-    LDBG() << "the op at " << op.getLoc() << " writes over its operand "
-           << (*found)->getOperandNumber();
+    LDBG() << "the op at " << shoal::sourcePlace(op.getLoc())
+           << " writes over its operand " << (*found)->getOperandNumber();
     ++numReused;
     init.set((*found)->get());
     op.getMatchingBlockArgument(*found).replaceAllUsesWith(

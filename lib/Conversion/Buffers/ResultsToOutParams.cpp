@@ -6,7 +6,12 @@
 #include "BufferRange.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Buffers/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-results-to-out-params"
 
 using namespace mlir;
 
@@ -14,6 +19,13 @@ namespace shoal {
 #define GEN_PASS_DEF_RESULTSTOOUTPARAMS
 #include "shoal/Conversion/Buffers/Passes.h.inc"
 } // namespace shoal
+
+static shoal::PassCounter numInPlace(DEBUG_TYPE,
+                                     "Results made in the caller's buffers");
+static shoal::PassCounter numDonated(DEBUG_TYPE,
+                                     "Results made in donated arguments");
+static shoal::PassCounter numCopied(DEBUG_TYPE,
+                                    "Results copied to the caller's buffers");
 
 /// The buffer that `result` is, whole but maybe in another shape; null where it
 /// is not one that this function allocates.
@@ -41,6 +53,9 @@ static Value reinterpret(OpBuilder &builder, Location loc, Value buffer,
 /// Lets the result's value be made in `outParam`.
 static void makeIn(BlockArgument outParam, Value result, func::ReturnOp op) {
   if (memref::AllocOp alloc = findAllocation(result)) {
+    ++numInPlace;
+    LDBG() << "what is allocated at " << shoal::sourcePlace(alloc.getLoc())
+           << " is argument " << outParam.getArgNumber();
     OpBuilder builder(alloc);
     alloc->replaceAllUsesWith(ValueRange(
         reinterpret(builder, alloc.getLoc(), outParam, alloc.getType())));
@@ -48,6 +63,10 @@ static void makeIn(BlockArgument outParam, Value result, func::ReturnOp op) {
     return;
   }
   // An input, a constant, or what another result has been made in already.
+  ++numCopied;
+  LDBG() << "argument " << outParam.getArgNumber()
+         << " gets a copy of what is made at "
+         << shoal::sourcePlace(result.getLoc());
   OpBuilder builder(op);
   memref::CopyOp::create(builder, op.getLoc(), result, outParam);
 }
@@ -82,8 +101,13 @@ static bool makeInDonor(BlockArgument donor, Value result) {
   if (result == donor)
     return true;
   memref::AllocOp alloc = findAllocation(result);
-  if (!alloc || !beginsBehind(alloc, donor))
+  if (!alloc || !beginsBehind(alloc, donor)) {
+    LDBG() << "not in the donated argument " << donor.getArgNumber()
+           << ": the result made at " << shoal::sourcePlace(result.getLoc())
+           << (alloc ? " begins while it is used"
+                     : " has no buffer of its own");
     return false;
+  }
   OpBuilder builder(alloc);
   alloc->replaceAllUsesWith(
       ValueRange(reinterpret(builder, alloc.getLoc(), donor, alloc.getType())));
@@ -110,8 +134,11 @@ struct ResultsToOutParams
       unsigned number = func.getNumArguments();
       (void)func.insertArgument(number, type, DictionaryAttr(), op.getLoc());
       if (donors[i] >= 0 &&
-          makeInDonor(func.getArgument(donors[i]), op.getOperand(i)))
+          makeInDonor(func.getArgument(donors[i]), op.getOperand(i))) {
+        LDBG() << "result " << i << " is in argument " << donors[i];
+        ++numDonated;
         continue;
+      }
       donors[i] = -1;
       makeIn(func.getArgument(number), op.getOperand(i), op);
     }

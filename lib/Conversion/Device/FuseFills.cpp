@@ -7,6 +7,7 @@
 #include "LoopNest.h"
 #include "mlir/IR/Matchers.h"
 #include "shoal/Conversion/Device/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -76,7 +77,8 @@ static void fuse(linalg::FillOp fill) {
   std::optional<unsigned> result = findResult(op, fill);
   if (!result)
     return;
-  LDBG() << "the reduction at " << op.getLoc() << " begins with " << value;
+  LDBG() << "the reduction at " << sourcePlace(op.getLoc()) << " begins with "
+         << value;
   ++numFused;
   Builder builder(op);
   SmallVector<Attribute> initial(op.getNumDpsInits(), builder.getUnitAttr());

@@ -7,6 +7,7 @@
 #include "RowGroup.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Device/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
@@ -23,7 +24,7 @@ namespace shoal {
 using namespace shoal;
 
 static PassCounter numKernels(DEBUG_TYPE, "Kernels made of several ops");
-static PassCounter numOps(DEBUG_TYPE, "Ops in them");
+static PassCounter numOps(DEBUG_TYPE, "Ops in kernels of several");
 
 /// Ops that a group moves behind, at most, and groups that are looked at
 /// together.
@@ -35,6 +36,8 @@ namespace {
 /// Ops of a block that are to be one kernel, in the place of the last one.
 class Group {
 public:
+  explicit Group(const DeviceLimits &limits) : limits(&limits) {}
+
   /// Adds the op if that leaves a group: the first one is a reduction, another
   /// one touches what the group has already.
   bool add(linalg::GenericOp op);
@@ -43,6 +46,7 @@ public:
   void close();
 
 private:
+  const DeviceLimits *limits;
   SmallVector<linalg::GenericOp> ops;
   SmallVector<BufferAccess> accesses;
   unsigned passed = 0;
@@ -65,7 +69,7 @@ bool Group::add(linalg::GenericOp op) {
   if (!own || (ops.empty() && op.getNumReductionLoops() == 0))
     return false;
   ops.push_back(op);
-  std::optional<RowGroup> group = analyzeRowGroup(ops, gpuMachine.limits);
+  std::optional<RowGroup> group = analyzeRowGroup(ops, *limits);
   if (!group || (ops.size() > 1 && !sharesBuffer(*group))) {
     ops.pop_back();
     return false;
@@ -103,8 +107,9 @@ void Group::close() {
     SmallVector<Location> places;
     for (linalg::GenericOp op : ops)
       places.push_back(op.getLoc());
-    LDBG() << ops.size() << " ops, the first at " << ops.front().getLoc()
-           << ", the last at " << ops.back().getLoc();
+    LDBG() << ops.size() << " ops, the first at "
+           << sourcePlace(ops.front().getLoc()) << ", the last at "
+           << sourcePlace(ops.back().getLoc());
     ++numKernels;
     numOps += ops.size();
     auto kernel = rt::KernelOp::create(builder, builder.getFusedLoc(places));
@@ -122,7 +127,7 @@ void Group::close() {
 }
 
 /// Goes through a block with the groups that may still grow.
-static void fuseRows(Block &block) {
+static void fuseRows(Block &block, const DeviceLimits &limits) {
   SmallVector<Group> groups;
   for (Operation &op : llvm::make_early_inc_range(block)) {
     auto generic = dyn_cast<linalg::GenericOp>(op);
@@ -136,7 +141,7 @@ static void fuseRows(Block &block) {
         group.close();
       return !stays;
     });
-    Group fresh;
+    Group fresh(limits);
     if (!generic || joined || !fresh.add(generic))
       continue;
     if (groups.size() == kMaxGroups) {
@@ -152,11 +157,13 @@ static void fuseRows(Block &block) {
 namespace {
 
 struct FuseRows : shoal::impl::FuseRowsBase<FuseRows> {
+  using FuseRowsBase::FuseRowsBase;
+
   void runOnOperation() override {
     SmallVector<Block *> blocks;
     getOperation()->walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
-      fuseRows(*block);
+      fuseRows(*block, machineOf(machine).limits);
   }
 };
 

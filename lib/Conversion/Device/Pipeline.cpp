@@ -7,13 +7,13 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildDevicePipeline(OpPassManager &pm) {
+void shoal::buildDevicePipeline(OpPassManager &pm, MachineKind machine) {
   OpPassManager &func = pm.nest<func::FuncOp>();
   // A reduction that knows what it begins with is one that others can follow in
   // the same kernel.
   func.addPass(createFuseFills());
-  func.addPass(createFuseRows());
+  func.addPass(createFuseRows({machine}));
   // What is left alone is cut where it has too few threads.
-  func.addPass(createSplitReductions());
+  func.addPass(createSplitReductions({machine}));
   pm.addPass(createVerifyDevice());
 }

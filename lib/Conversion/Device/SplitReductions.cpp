@@ -10,6 +10,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Device/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
@@ -51,7 +52,7 @@ static bool isPlain(linalg::GenericOp op, unsigned loop) {
 
 /// How many parts the op should have so that it fills the device; 1 where it
 /// does, or where its order is the program's.
-static int64_t countParts(linalg::GenericOp op) {
+static int64_t countParts(linalg::GenericOp op, const DeviceLimits &limits) {
   if (!op.hasPureBufferSemantics() || op.hasDynamicShape() ||
       op.getNumReductionLoops() == 0)
     return 1;
@@ -61,7 +62,6 @@ static int64_t countParts(linalg::GenericOp op) {
   for (const Access &access : nest->accesses)
     if (access.isWritten && nest->getResultKind(access) == ResultKind::Mixed)
       return 1;
-  const DeviceLimits &limits = gpuMachine.limits;
   KernelSchedule schedule = chooseSchedule(*nest, limits);
   bool isShared = schedule.shape == KernelShape::RowReduction ||
                   schedule.shape == KernelShape::ColumnReduction;
@@ -75,8 +75,9 @@ static int64_t countParts(linalg::GenericOp op) {
 }
 
 /// The outermost of the reduced loops that give most parts.
-static std::optional<Split> chooseSplit(linalg::GenericOp op) {
-  int64_t parts = countParts(op);
+static std::optional<Split> chooseSplit(linalg::GenericOp op,
+                                        const DeviceLimits &limits) {
+  int64_t parts = countParts(op, limits);
   if (parts < 2)
     return std::nullopt;
   std::optional<Split> best;
@@ -231,6 +232,8 @@ static void combineParts(OpBuilder &builder, linalg::GenericOp op,
 namespace {
 
 struct SplitReductions : shoal::impl::SplitReductionsBase<SplitReductions> {
+  using SplitReductionsBase::SplitReductionsBase;
+
   void runOnOperation() override {
     SmallVector<linalg::GenericOp> ops;
     getOperation().walk([&](linalg::GenericOp op) {
@@ -238,11 +241,11 @@ struct SplitReductions : shoal::impl::SplitReductionsBase<SplitReductions> {
         ops.push_back(op);
     });
     for (linalg::GenericOp op : ops) {
-      std::optional<Split> split = chooseSplit(op);
+      std::optional<Split> split = chooseSplit(op, machineOf(machine).limits);
       if (!split)
         continue;
-      LDBG() << "loop " << split->loop << " at " << op.getLoc() << ": "
-             << split->parts << " parts of " << split->chunk << ", "
+      LDBG() << "loop " << split->loop << " at " << sourcePlace(op.getLoc())
+             << ": " << split->parts << " parts of " << split->chunk << ", "
              << split->rest() << " left over";
       ++numSplit;
       OpBuilder builder(op);

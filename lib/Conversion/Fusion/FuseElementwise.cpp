@@ -12,6 +12,7 @@
 #include "mlir/Transforms/CSE.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Fusion/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -31,6 +32,18 @@ static shoal::PassCounter numFused(DEBUG_TYPE,
 /// than storing and loading it.
 static constexpr int64_t kCheapOps = 4;
 static constexpr int64_t kCheapInputs = 3;
+
+/// Operations of a body up to which others join it. It bounds what a fusion
+/// copies and simplifies, so that a chain takes time linear in its length; by
+/// then a trip through memory is little beside the arithmetic.
+static constexpr size_t kMaxBodyOps = 128;
+
+static bool fitsTogether(linalg::GenericOp producer,
+                         linalg::GenericOp consumer) {
+  return producer.getBody()->getOperations().size() +
+             consumer.getBody()->getOperations().size() <=
+         kMaxBodyOps;
+}
 
 /// Scalar operations of the body; -1 if one of them is expensive.
 static int64_t countCheapOps(linalg::GenericOp op) {
@@ -67,6 +80,12 @@ static bool isBehind(Operation *other, Operation *op) {
   return around && op->isBeforeInBlock(around);
 }
 
+/// To ask for places in the block, where ops have come and gone, costs more.
+static bool hasOtherUsers(Value value, Operation *user) {
+  return llvm::any_of(value.getUsers(),
+                      [&](Operation *other) { return other != user; });
+}
+
 static bool isFirstUser(Operation *user, Operation *producer) {
   return llvm::all_of(producer->getUsers(), [&](Operation *other) {
     return other == user || isBehind(other, user);
@@ -92,6 +111,7 @@ static bool shouldFuse(OpOperand &operand) {
   auto consumer = dyn_cast<linalg::GenericOp>(operand.getOwner());
   // A loop is not to compute in every trip what is computed before it.
   if (!producer || !consumer || producer->getBlock() != consumer->getBlock() ||
+      !fitsTogether(producer, consumer) ||
       !linalg::areElementwiseOpsFusable(&operand))
     return false;
   if (onlyMoves(producer) || isCheap(producer))
@@ -185,20 +205,24 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
           linalg::fuseElementwiseOps(rewriter, &operand);
       if (failed(fused))
         continue;
-      LDBG() << "the loops at " << producer->getLoc() << " go into those at "
-             << consumer.getLoc()
+      LDBG() << "the loops at " << shoal::sourcePlace(producer->getLoc())
+             << " go into those at " << shoal::sourcePlace(consumer.getLoc())
              << (producer->hasOneUse() ? ""
                  : computesAll         ? ", for all their readers"
                                        : ", and into others again");
       ++numFused;
-      // The fused op yields the producer's value as well where it has other
-      // users; those behind it read it from there. Where the consumer reads
-      // single elements, the rest of that value was never computed.
-      for (auto [before, after] : fused->replacements)
-        if (computesAll || before.getDefiningOp() == consumer)
+      // The fused op stands where the consumer does. It yields the producer's
+      // value as well where that has other users; those behind it read it from
+      // there. Where the consumer reads single elements, the rest of that value
+      // was never computed.
+      for (auto [before, after] : fused->replacements) {
+        if (before.getDefiningOp() == consumer)
+          rewriter.replaceAllUsesWith(before, after);
+        else if (computesAll && hasOtherUsers(before, consumer))
           rewriter.replaceUsesWithIf(before, after, [&](OpOperand &use) {
             return isBehind(use.getOwner(), fused->fusedOp);
           });
+      }
       if (producer->use_empty())
         rewriter.eraseOp(producer);
       rewriter.eraseOp(consumer);

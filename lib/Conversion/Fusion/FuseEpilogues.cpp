@@ -11,7 +11,12 @@
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Fusion/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-fuse-epilogues"
 
 using namespace mlir;
 
@@ -21,6 +26,11 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+static PassCounter numFused(DEBUG_TYPE, "Products with an epilogue");
+static PassCounter numBiases(DEBUG_TYPE, "Biases in epilogues");
+static PassCounter numActivations(DEBUG_TYPE, "Activations in epilogues");
+static PassCounter numFloat8(DEBUG_TYPE, "Products of f8");
 
 namespace {
 
@@ -178,8 +188,21 @@ static rt::EinsumOp makeFused(OpBuilder &builder, rt::EinsumOp product,
       /*scratch=*/Value());
 }
 
+/// What the product takes.
+static void tellFused(rt::EinsumOp product, const Epilogue &epilogue) {
+  LDBG() << "the product at " << sourcePlace(product.getLoc()) << " takes "
+         << epilogue.factors.size() << " scales, "
+         << (epilogue.bias ? "a bias, " : "no bias, ")
+         << (epilogue.activation ? rt::stringifyActivation(*epilogue.activation)
+                                 : "no activation");
+  ++numFused;
+  numBiases += epilogue.bias != nullptr;
+  numActivations += epilogue.activation.has_value();
+}
+
 static rt::EinsumOp fuse(rt::EinsumOp product, OpOperand &use,
                          const Epilogue &epilogue, SmallVector<Value> scales) {
+  tellFused(product, epilogue);
   auto op = cast<linalg::GenericOp>(use.getOwner());
   // Bias and scales may be made behind the product.
   OpBuilder builder(op);
@@ -225,6 +248,9 @@ struct FuseEpilogues : shoal::impl::FuseEpiloguesBase<FuseEpilogues> {
     getOperation().walk([&](rt::EinsumOp op) {
       if (isProduct(op))
         products.push_back(op);
+      else
+        LDBG() << "the product at " << sourcePlace(op.getLoc())
+               << " is not of floats, or not read by one op alone";
     });
     for (rt::EinsumOp product : products)
       fuseAround(product);
@@ -240,12 +266,18 @@ private:
     // A loop is not to multiply in every trip.
     if (use.getOwner()->getBlock() == product->getBlock())
       epilogue = matchEpilogue(use, product.isFloat8() ? 2 - scales.size() : 0);
-    if (epilogue)
+    if (epilogue) {
       product = fuse(product, use, *epilogue, scales);
-    else
+    } else {
+      LDBG() << "nothing that the op at "
+             << sourcePlace(use.getOwner()->getLoc())
+             << " begins with goes into the product at "
+             << sourcePlace(product.getLoc());
       product.getScalesMutable().assign(scales);
+    }
     if (!product.isFloat8())
       return;
+    ++numFloat8;
     if (std::optional<std::string> obstacle = findObstacle(product))
       emitRemark(product.getLoc())
           << "a product of f8 by floats of 16 bits, not by cuBLASLt's of 8 "

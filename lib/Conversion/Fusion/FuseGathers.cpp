@@ -10,6 +10,11 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Conversion/Fusion/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-fuse-gathers"
 
 using namespace mlir;
 
@@ -19,6 +24,10 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+static PassCounter numGathers(DEBUG_TYPE, "Gathers that their readers do");
+static PassCounter numReaders(DEBUG_TYPE, "Readers that gather for themselves");
+static PassCounter numKept(DEBUG_TYPE, "Gathers that stay calls");
 
 /// Up to so many ops each read scattered rows for themselves, if rows are so
 /// long that memory serves them as well as neighbouring ones.
@@ -54,18 +63,30 @@ static bool canBeLoops(rt::GatherOp call) {
          cast<ShapedType>(call.getOutput().getType()).getNumElements() != 0;
 }
 
+/// Tells why the gather stays.
+static SmallVector<OpOperand *> noReaders(rt::GatherOp call, StringRef reason) {
+  LDBG() << "the gather at " << sourcePlace(call.getLoc())
+         << " stays: " << reason;
+  return {};
+}
+
 /// What reads the call's result, if each may gather for itself.
 static SmallVector<OpOperand *> findReaders(rt::GatherOp call) {
   SmallVector<OpOperand *> readers;
-  if (!addReaders(call->getResult(0), call, readers) ||
-      readers.size() > kMaxReaders ||
-      (readers.size() > 1 && countRowBytes(call) < kLongRow))
-    return {};
+  if (!addReaders(call->getResult(0), call, readers))
+    return noReaders(call, "not all its readers are loops beside it that read "
+                           "each element once");
+  if (readers.size() > kMaxReaders)
+    return noReaders(call, "it has too many readers");
+  if (readers.size() > 1 && countRowBytes(call) < kLongRow)
+    return noReaders(call, "its rows are too short to be read several times");
   bool isWritten = llvm::any_of(readers, [&](OpOperand *use) {
     return mayBeWrittenBetween(call.getInput(), call, use->getOwner()) ||
            mayBeWrittenBetween(call.getIndices(), call, use->getOwner());
   });
-  return isWritten ? SmallVector<OpOperand *>() : readers;
+  if (isWritten)
+    return noReaders(call, "what it reads may be overwritten before a reader");
+  return readers;
 }
 
 namespace {
@@ -105,6 +126,10 @@ static SmallVector<Reader> gatherForEach(rt::GatherOp call,
     // Where only the gathered tensor says how long a reduced loop is, it stays.
     if (gather && linalg::areElementwiseOpsFusable(use))
       continue;
+    LDBG() << "the gather at " << sourcePlace(call.getLoc()) << " stays: "
+           << (gather ? "its loops do not fuse into those"
+                      : "it is no loops in the shape of the reader")
+           << " at " << sourcePlace(use->getOwner()->getLoc());
     for (Reader &reader : readers) {
       reader.use->set(reader.gathered);
       reader.gather.erase();
@@ -146,15 +171,25 @@ struct FuseGathers : shoal::impl::FuseGathersBase<FuseGathers> {
       if (canBeLoops(call))
         calls.push_back(call);
     });
-    for (rt::GatherOp call : calls) {
-      SmallVector<Reader> readers = gatherForEach(call, findReaders(call));
-      for (const Reader &reader : readers)
-        fuse(reader);
-      if (!readers.empty())
-        eraseUnused(call);
-    }
+    for (rt::GatherOp call : calls)
+      fuseInto(call, gatherForEach(call, findReaders(call)));
     if (failed(cleanUp(getOperation())))
       return signalPassFailure();
+  }
+
+private:
+  static void fuseInto(rt::GatherOp call, ArrayRef<Reader> readers) {
+    if (readers.empty()) {
+      ++numKept;
+      return;
+    }
+    LDBG() << "the gather at " << sourcePlace(call.getLoc()) << " goes into "
+           << readers.size() << " readers";
+    ++numGathers;
+    numReaders += readers.size();
+    for (const Reader &reader : readers)
+      fuse(reader);
+    eraseUnused(call);
   }
 };
 

@@ -7,13 +7,13 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildFusionPipeline(OpPassManager &pm, bool isDevice) {
+void shoal::buildFusionPipeline(OpPassManager &pm, MachineKind machine) {
   OpPassManager &func = pm.nest<func::FuncOp>();
   func.addPass(createFuseElementwise());
   addCleanup(func);
   // A device's products have epilogues. What could be one is now the body of
   // one op.
-  if (isDevice) {
+  if (machineOf(machine).isDevice) {
     func.addPass(createFuseEpilogues());
     addCleanup(func);
   }

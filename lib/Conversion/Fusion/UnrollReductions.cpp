@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Fusion/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -240,7 +241,8 @@ struct UnrollReductions : shoal::impl::UnrollReductionsBase<UnrollReductions> {
       LoopsOf loops(op);
       if (!shouldUnroll(op, loops))
         continue;
-      LDBG() << loops.countReduced() << " iterations at " << op.getLoc();
+      LDBG() << loops.countReduced() << " iterations at "
+             << sourcePlace(op.getLoc());
       ++numUnrolled;
       op->replaceAllUsesWith(Unroller(op, loops).run());
       op.erase();

@@ -8,7 +8,7 @@ using namespace shoal;
 
 using Values = KernelEmitter::Values;
 
-static constexpr int64_t kWarp = gpuMachine.limits.warpThreads;
+static constexpr int64_t kWarp = DeviceLimits().warpThreads;
 
 /// Combines the sums of `lanes` neighbouring threads of a warp, a power of two;
 /// each gets the result.

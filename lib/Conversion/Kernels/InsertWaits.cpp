@@ -5,7 +5,12 @@
 
 #include "../Buffers/BufferAccess.h"
 #include "shoal/Conversion/Kernels/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-insert-waits"
 
 using namespace mlir;
 
@@ -15,6 +20,10 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+static PassCounter numCollectives(DEBUG_TYPE,
+                                  "Collectives that run in the background");
+static PassCounter numWaits(DEBUG_TYPE, "Waits inserted");
 
 namespace {
 
@@ -37,6 +46,7 @@ private:
     if (auto call = dyn_cast<rt::RuntimeCallOpInterface>(op))
       if (std::optional<int64_t> number = call.getCollectiveNumber()) {
         pending.push_back({*number, *accessesOf(&op)});
+        ++numCollectives;
         return;
       }
     std::optional<SmallVector<BufferAccess>> accesses = accessesOf(&op);
@@ -53,15 +63,19 @@ private:
   void waitFor(Operation &op, ArrayRef<BufferAccess> accesses) {
     for (size_t i = pending.size(); i-- > 0;)
       if (conflict(pending[i].accesses, accesses))
-        return wait(op, i);
+        return wait(op, i, "touches what it reads or writes");
   }
 
   void waitForAll(Operation &op) {
     if (!pending.empty())
-      wait(op, pending.size() - 1);
+      wait(op, pending.size() - 1, "may touch anything, or ends the block");
   }
 
-  void wait(Operation &op, size_t number) {
+  void wait(Operation &op, size_t number, StringRef reason) {
+    LDBG() << "waits for collective " << pending[number].collective
+           << " in front of " << op.getName() << " at "
+           << sourcePlace(op.getLoc()) << ", which " << reason;
+    ++numWaits;
     OpBuilder builder(&op);
     rt::WaitOp::create(builder, op.getLoc(), pending[number].collective);
     pending.erase(pending.begin(), pending.begin() + number + 1);

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "shoal/Conversion/Kernels/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
@@ -129,8 +130,9 @@ private:
   }
 
   DeviceLimits getLimits() const {
-    DeviceLimits limits = gpuMachine.limits;
-    limits.gridBlocks = maxBlocks;
+    DeviceLimits limits = machineOf(machine).limits;
+    if (maxBlocks > 0)
+      limits.gridBlocks = maxBlocks;
     return limits;
   }
 
@@ -188,7 +190,7 @@ private:
     kernel.print(os, OpPrintingFlags().useLocalScope());
     kernel.setName(name);
     auto [found, isNew] = numbers.try_emplace(text, numbers.size());
-    LDBG() << name.getValue() << " at " << kernel.getLoc()
+    LDBG() << name.getValue() << " at " << sourcePlace(kernel.getLoc())
            << (isNew ? " is kernel " : " is as kernel ") << found->second;
     ++numLaunches;
     numKernels += isNew;

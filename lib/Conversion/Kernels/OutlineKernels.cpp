@@ -12,6 +12,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Conversion/Kernels/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/ADT/SetVector.h"
@@ -99,7 +100,8 @@ static void markNoalias(func::FuncOp kernel, ArrayRef<Value> inputs,
 
 /// A function of the unit, and a call of it in the unit's place.
 static void outline(Operation *unit, StringRef name) {
-  LDBG() << name << ": " << unit->getName() << " at " << unit->getLoc();
+  LDBG() << name << ": " << unit->getName() << " at "
+         << sourcePlace(unit->getLoc());
   ++numKernels;
   auto module = unit->getParentOfType<ModuleOp>();
   llvm::SetVector<Value> used = findUsed(unit);

@@ -22,11 +22,11 @@ void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
   pm.addPass(createVerifyKernels());
 }
 
-void shoal::buildDeviceKernelsPipeline(OpPassManager &pm) {
+void shoal::buildDeviceKernelsPipeline(OpPassManager &pm, MachineKind machine) {
   pm.addPass(createOutlineKernels());
   // What stays on the host must not touch the device's memory.
   pm.addPass(createUseDeviceMemory());
-  pm.addPass(createMapKernels());
+  pm.addPass(createMapKernels({machine, /*maxBlocks=*/0}));
   // All that touches memory is a call now.
   pm.addNestedPass<func::FuncOp>(createInsertWaits());
   pm.addPass(createVerifyKernels({/*device=*/true}));

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "shoal/Conversion/Kernels/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -74,7 +75,8 @@ struct TileTransposes : shoal::impl::TileTransposesBase<TileTransposes> {
       options.setTileSizes(tiles);
       if (failed(linalg::tileLinalgOp(rewriter, op, options)))
         continue;
-      LDBG() << "tiles of " << kTile << " at " << op.getLoc();
+      LDBG() << "tiles of " << kTile << " at "
+             << shoal::sourcePlace(op.getLoc());
       ++numTiled;
       rewriter.eraseOp(op);
     }

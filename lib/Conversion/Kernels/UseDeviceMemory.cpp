@@ -9,8 +9,13 @@
 #include "shoal/Conversion/Kernels/Passes.h"
 #include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
 #include "llvm/Support/MathExtras.h"
+
+#define DEBUG_TYPE "shoal-use-device-memory"
 
 using namespace mlir;
 
@@ -21,8 +26,16 @@ namespace shoal {
 
 using namespace shoal;
 
+static PassCounter numCopies(DEBUG_TYPE, "Copies on the device");
+static PassCounter numScalars(DEBUG_TYPE, "Scalars that the host waits for");
+static PassCounter numConstants(DEBUG_TYPE, "Constants in the arena");
+static PassCounter numConstantBytes(DEBUG_TYPE, "Bytes of constants");
+
 /// A copy between buffers, both dense by now, on the device.
 static void callCopy(memref::CopyOp copy) {
+  LDBG() << "the device copies " << copy.getSource().getType() << " at "
+         << sourcePlace(copy.getLoc());
+  ++numCopies;
   OpBuilder builder(copy);
   rt::CopyOp::create(builder, copy.getLoc(), TypeRange(), copy.getSource(),
                      copy.getTarget());
@@ -36,6 +49,9 @@ static LogicalResult readScalar(memref::LoadOp load) {
     return load.emitOpError("the host can read integers of buffers of rank 0 "
                             "from the device, but not from ")
            << type;
+  LDBG() << "the host waits for " << type << " at "
+         << sourcePlace(load.getLoc());
+  ++numScalars;
   OpBuilder builder(load);
   Value scalar = rt::ReadScalarOp::create(
       builder, load.getLoc(), type.getElementType(), load.getMemRef());
@@ -73,7 +89,12 @@ private:
     int64_t place = end;
     global->setAttr(kArenaOffsetAttr,
                     Builder(global.getContext()).getI64IntegerAttr(place));
-    end += llvm::alignTo(sizeInBytes(global.getType()), kArenaAlignment);
+    int64_t bytes = sizeInBytes(global.getType());
+    LDBG() << "@" << global.getSymName() << " of " << bytes
+           << " bytes lies in the arena at " << place;
+    ++numConstants;
+    numConstantBytes += bytes;
+    end += llvm::alignTo(bytes, kArenaAlignment);
     return place;
   }
 

@@ -5,6 +5,7 @@
 
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Memory/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
@@ -59,11 +60,12 @@ struct AddScratch : shoal::impl::AddScratchBase<AddScratch> {
     for (Operation &op : func.front()) {
       Sharers collectives, others;
       op.walk([&](rt::RuntimeCallOpInterface call) {
-        int64_t bytes = call.getScratchBytes(meshes, device);
+        int64_t bytes =
+            call.getScratchBytes(meshes, machineOf(machine).isDevice);
         if (bytes == 0 || !call.getScratchMutable().empty())
           return;
-        LDBG() << call->getName() << " at " << call.getLoc() << " needs "
-               << bytes << " bytes";
+        LDBG() << call->getName() << " at " << sourcePlace(call.getLoc())
+               << " needs " << bytes << " bytes";
         ++numCalls;
         (call.getCollectiveNumber() ? collectives : others).add(call, bytes);
       });

@@ -7,7 +7,12 @@
 #include "BufferLives.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "shoal/Conversion/Memory/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-overlap-collectives"
 
 using namespace mlir;
 
@@ -18,8 +23,13 @@ namespace shoal {
 
 using namespace shoal;
 
+static PassCounter numParts(DEBUG_TYPE, "Parts of blocks with collectives");
+static PassCounter numReordered(DEBUG_TYPE, "Parts that got another order");
+static PassCounter numRejected(DEBUG_TYPE, "Orders that need too much memory");
+
 /// The parts between fences that have collectives, of all blocks.
-static std::vector<BlockSchedule> findSchedules(func::FuncOp func) {
+static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
+                                                const Machine &machine) {
   std::vector<BlockSchedule> schedules;
   func.walk([&](Block *block) {
     // What is in a kernel has nothing to move.
@@ -27,7 +37,7 @@ static std::vector<BlockSchedule> findSchedules(func::FuncOp func) {
         block->empty())
       return;
     for (Operation *op = &block->front(); op;) {
-      BlockSchedule schedule(op, gpuMachine);
+      BlockSchedule schedule(op, machine);
       op = schedule.getFence()->getNextNode();
       if (schedule.hasCollectives())
         schedules.push_back(std::move(schedule));
@@ -47,15 +57,48 @@ static std::optional<int64_t> measureArena(func::FuncOp func) {
   return placeBuffers(*buffers);
 }
 
+/// How many ops have another place in the order than they had.
+static int64_t countMoved(ArrayRef<unsigned> order) {
+  return llvm::count_if(llvm::enumerate(order), [](auto entry) {
+    return entry.index() != entry.value();
+  });
+}
+
+/// Gives the part the order that moves ops farthest while the arena has no more
+/// than `limit` bytes.
+static void reorder(BlockSchedule &schedule, func::FuncOp func, int64_t limit) {
+  LDBG() << "the part that ends at "
+         << sourcePlace(schedule.getFence()->getLoc());
+  ++numParts;
+  for (int64_t window :
+       {INT64_MAX, int64_t(64), int64_t(16), int64_t(4), int64_t(0)}) {
+    SmallVector<unsigned> order = schedule.order(window);
+    schedule.apply(order);
+    int64_t arena = measureArena(func).value_or(INT64_MAX);
+    bool fits = arena <= limit;
+    LDBG() << "  " << countMoved(order) << " of " << order.size()
+           << " ops elsewhere: an arena of " << arena << " bytes, of " << limit
+           << " allowed" << (fits ? "" : ": rejected");
+    numRejected += !fits;
+    if (!fits)
+      continue;
+    numReordered += countMoved(order) != 0;
+    return;
+  }
+}
+
 namespace {
 
 struct OverlapCollectives
     : shoal::impl::OverlapCollectivesBase<OverlapCollectives> {
+  using OverlapCollectivesBase::OverlapCollectivesBase;
+
   void runOnOperation() override {
     func::FuncOp func = getOperation();
     if (func.isExternal() || !func.isPublic())
       return;
-    std::vector<BlockSchedule> schedules = findSchedules(func);
+    std::vector<BlockSchedule> schedules =
+        findSchedules(func, machineOf(machine));
     if (schedules.empty())
       return;
     std::optional<int64_t> limit = measureArena(func);
@@ -64,12 +107,7 @@ struct OverlapCollectives
     *limit += spareForBackground(func, *limit);
     // One part after another: where one needs memory, others may move.
     for (BlockSchedule &schedule : schedules)
-      for (int64_t window :
-           {INT64_MAX, int64_t(64), int64_t(16), int64_t(4), int64_t(0)}) {
-        schedule.apply(schedule.order(window));
-        if (measureArena(func) <= limit)
-          break;
-      }
+      reorder(schedule, func, *limit);
   }
 };
 

@@ -7,17 +7,15 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildMemoryPipeline(OpPassManager &pm, bool onDevice) {
+void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine) {
+  bool onDevice = machineOf(machine).isDevice;
   // Bias and activation have joined their products: all products are there.
-  PlanProductsOptions products;
-  products.device = onDevice;
-  pm.addNestedPass<func::FuncOp>(createPlanProducts(products));
-  AddScratchOptions scratch;
-  scratch.device = onDevice;
-  pm.addNestedPass<func::FuncOp>(createAddScratch(scratch));
+  // Their plans say what scratch they need.
+  pm.addNestedPass<func::FuncOp>(createPlanProducts({machine}));
+  pm.addNestedPass<func::FuncOp>(createAddScratch({machine}));
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (onDevice)
-    pm.addNestedPass<func::FuncOp>(createOverlapCollectives());
+    pm.addNestedPass<func::FuncOp>(createOverlapCollectives({machine}));
   PlanMemoryOptions plan;
   plan.background = onDevice;
   pm.addPass(createPlanMemory(plan));

@@ -8,7 +8,12 @@
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Memory/MemoryPlan.h"
 #include "shoal/Conversion/Memory/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
 #include <map>
+
+#define DEBUG_TYPE "shoal-plan-memory"
 
 using namespace mlir;
 
@@ -18,6 +23,10 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+static PassCounter numBuffers(DEBUG_TYPE, "Buffers placed in arenas");
+static PassCounter numBufferBytes(DEBUG_TYPE, "Bytes of buffers");
+static PassCounter numArenaBytes(DEBUG_TYPE, "Bytes of arenas");
 
 /// The plan in steps: the places, of all, where a buffer's life begins or ends.
 /// Those before and behind an op are one if none is between them.
@@ -75,6 +84,27 @@ static void flattenEmptyArguments(func::FuncOp func) {
                                  func.getResultTypes()));
 }
 
+/// Where each buffer lies and how long.
+static void tellPlan(func::FuncOp func, ArrayRef<Buffer> buffers,
+                     const Places &places, int64_t size) {
+  numBuffers += buffers.size();
+  numArenaBytes += size;
+  LDBG() << "@" << func.getSymName() << ": " << buffers.size()
+         << " buffers in an arena of " << size << " bytes, "
+         << countLiveBytes(buffers) << " live at a time";
+  auto tellOp = [&](int64_t place) {
+    Operation *op = places.opAt(place);
+    return (op->getName().getStringRef() + " at " + sourcePlace(op->getLoc()))
+        .str();
+  };
+  for (const Buffer &buffer : buffers) {
+    numBufferBytes += buffer.bytes;
+    LDBG() << "  bytes [" << buffer.offset << ", " << buffer.end() << "), "
+           << memref::AllocOp(buffer.alloc).getType() << ", from "
+           << tellOp(buffer.first) << " to " << tellOp(buffer.last);
+  }
+}
+
 namespace {
 
 /// The plan with lives until waits, where that needs little more than `size`,
@@ -87,6 +117,10 @@ int64_t placeForBackground(SmallVector<Buffer> &buffers, func::FuncOp func,
     SmallVector<Buffer> kept(buffers);
     keepUntilWaits(kept, func, places, bytes);
     int64_t needed = placeBuffers(kept);
+    LDBG() << "what collectives read stays until waits while no more than "
+           << bytes << " bytes are live: an arena of " << needed
+           << " bytes, of " << limit << " allowed"
+           << (needed > limit ? ": rejected" : "");
     if (needed > limit)
       continue;
     buffers = kept;
@@ -118,6 +152,7 @@ struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
       int64_t size = placeBuffers(*buffers);
       if (background)
         size = placeForBackground(*buffers, func, places, size);
+      tellPlan(func, *buffers, places, size);
       func->setAttr(kMemoryPlanAttr,
                     toAttribute(describePlan(*buffers, places), &getContext()));
       replaceByViews(func, *buffers, size);

@@ -35,10 +35,6 @@ static void count(const calls::ProductPlan &plan) {
       numPacked += copy.has_value();
 }
 
-static StringRef nameOfMachine(bool isDevice) {
-  return isDevice ? "a device" : "the host";
-}
-
 namespace {
 
 struct PlanProducts : shoal::impl::PlanProductsBase<PlanProducts> {
@@ -55,15 +51,12 @@ struct PlanProducts : shoal::impl::PlanProductsBase<PlanProducts> {
 private:
   LogicalResult plan(rt::EinsumOp op) const {
     if (std::optional<rt::ProductPlanAttr> known = op.getPlan()) {
-      bool isDevice = known->getPlan().isDevice;
-      if (isDevice != device)
-        return op.emitOpError("expected a plan for ")
-               << nameOfMachine(device) << " but got one for "
-               << nameOfMachine(isDevice);
+      if (known->getPlan().isDevice != machineOf(machine).isDevice)
+        return op.emitOpError("is planned for the other kind of machine");
       return success();
     }
     calls::ProductPlan plan = products::planEinsum(
-        op.getProduct(), device ? products::deviceModel : products::hostModel);
+        op.getProduct(), products::modelOf(machineOf(machine)));
     count(plan);
     op.setPlanAttr(rt::ProductPlanAttr::get(op.getContext(), std::move(plan)));
     LDBG() << op.getSpec() << ": " << op.getPlanAttr();

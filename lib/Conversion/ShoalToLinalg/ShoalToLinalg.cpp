@@ -8,10 +8,16 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "shoal/Conversion/ShoalToLinalg/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/InterleavedRange.h"
+
+#define DEBUG_TYPE "shoal-to-linalg"
 
 using namespace mlir;
 
@@ -21,6 +27,10 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+static PassCounter numLowered(DEBUG_TYPE, "Ops lowered by patterns");
+static PassCounter numEmpty(DEBUG_TYPE, "Ops on tensors of no elements");
+static PassCounter numDonors(DEBUG_TYPE, "Results that may reuse an argument");
 
 /// Errors at ops that a per-device program has no more, or not yet.
 static LogicalResult verifyLowered(ModuleOp module) {
@@ -68,6 +78,9 @@ static void replaceEmptyTensors(ModuleOp module) {
     if (op->getNumResults() == 0 || isa<tensor::EmptyOp>(op) ||
         !llvm::all_of(op->getResultTypes(), isEmpty))
       return;
+    LDBG() << op->getName() << " at " << sourcePlace(op->getLoc())
+           << " has no elements";
+    ++numEmpty;
     OpBuilder builder(op);
     for (OpResult result : op->getResults()) {
       auto type = cast<RankedTensorType>(result.getType());
@@ -84,9 +97,15 @@ static void noteDonors(ModuleOp module) {
     if (func.isExternal())
       continue;
     SmallVector<int64_t> donors = findDonors(func);
-    if (llvm::any_of(donors, [](int64_t donor) { return donor >= 0; }))
-      func->setAttr(kDonorsAttr,
-                    DenseI64ArrayAttr::get(module.getContext(), donors));
+    int64_t count =
+        llvm::count_if(donors, [](int64_t donor) { return donor >= 0; });
+    if (count == 0)
+      continue;
+    LDBG() << "the results of @" << func.getSymName() << " may be made in "
+           << "arguments " << llvm::interleaved_array(donors) << ", -1 in none";
+    numDonors += count;
+    func->setAttr(kDonorsAttr,
+                  DenseI64ArrayAttr::get(module.getContext(), donors));
   }
 }
 
@@ -113,6 +132,17 @@ static void dropDescription(ModuleOp module) {
 
 namespace {
 
+/// Tells what each op became.
+struct LoweringListener : RewriterBase::Listener {
+  void notifyOperationReplaced(Operation *op, ValueRange values) override {
+    Operation *made = values.empty() ? nullptr : values[0].getDefiningOp();
+    LDBG() << op->getName() << " at " << sourcePlace(op->getLoc())
+           << " becomes "
+           << (made ? made->getName().getStringRef() : "another value");
+    ++numLowered;
+  }
+};
+
 struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
   void runOnOperation() override {
     if (failed(verifyMeshes(getOperation())))
@@ -122,7 +152,8 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
     RewritePatternSet patterns(&getContext());
 #define SHOAL_FAMILY(name) populate##name##Patterns(patterns, numbering);
 #include "Families.def"
-    walkAndApplyPatterns(getOperation(), std::move(patterns));
+    LoweringListener listener;
+    walkAndApplyPatterns(getOperation(), std::move(patterns), &listener);
     lowerControlFlow(getOperation());
     if (failed(verifyLowered(getOperation())))
       return signalPassFailure();

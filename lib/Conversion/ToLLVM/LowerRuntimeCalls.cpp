@@ -7,8 +7,14 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/ToLLVM/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/InterleavedRange.h"
+
+#define DEBUG_TYPE "shoal-lower-runtime-calls"
 
 using namespace mlir;
 
@@ -18,6 +24,10 @@ namespace shoal {
 } // namespace shoal
 
 using namespace shoal;
+
+static PassCounter numCalls(DEBUG_TYPE, "Calls of the runtime");
+static PassCounter numFunctions(DEBUG_TYPE, "Functions of it that are called");
+static PassCounter numWords(DEBUG_TYPE, "Words of descriptors");
 
 /// The address of a dense memref's first element.
 static Value getPointer(OpBuilder &builder, Location loc, Value buffer) {
@@ -80,6 +90,10 @@ public:
       arguments.push_back(LLVM::ZeroOp::create(builder, loc, pointer));
     LLVM::LLVMFuncOp callee =
         declareCallee(call, call.isVariadic() ? named : arguments.size());
+    LDBG() << call->getName() << " at " << sourcePlace(loc) << " calls @"
+           << callee.getSymName() << " with " << call->getNumOperands()
+           << " buffers";
+    ++numCalls;
     auto lowered = LLVM::CallOp::create(builder, loc, callee, arguments);
     if (call->getNumResults() == 1)
       replaceScalar(builder, call->getResult(0), lowered.getResult());
@@ -91,6 +105,9 @@ private:
   /// The address of a constant array.
   Value makeDescriptor(OpBuilder &builder, rt::RuntimeCallOpInterface call) {
     std::vector<int64_t> desc = call.getDescriptor(meshes);
+    LDBG(2) << "shoal_desc_" << numDescriptors << " = "
+            << llvm::interleaved_array(desc);
+    numWords += desc.size();
     OpBuilder atModule(module.getBodyRegion());
     auto type = LLVM::LLVMArrayType::get(builder.getI64Type(), desc.size());
     auto global = LLVM::GlobalOp::create(
@@ -107,6 +124,7 @@ private:
     std::string name = ("shoal_rt_" + call.getSymbol()).str();
     if (auto declared = module.lookupSymbol<LLVM::LLVMFuncOp>(name))
       return declared;
+    ++numFunctions;
     MLIRContext *context = module.getContext();
     Type result = LLVM::LLVMVoidType::get(context);
     if (call->getNumResults() == 1)

@@ -26,7 +26,7 @@ struct HostEinsum {
                        const EinsumMemory &memory) {
     runProduct(call.plan, typesInside(call.types, call.plan),
                buffers.operands[0], buffers.operands[1], buffers.out,
-               memory.product());
+               memory.product);
   }
 };
 
@@ -46,5 +46,7 @@ extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   EinsumBuffers buffers = takeBuffers(call, arguments);
   va_end(arguments);
   HostEinsum host;
-  runEinsum(call, buffers, EinsumMemory(einsum, buffers.scratch), host);
+  Scratch scratch(buffers.scratch, scratchBytes(call, /*onDevice=*/false));
+  runEinsum(call, buffers,
+            takeMemory(scratch, einsum.scratch, /*onDevice=*/false), host);
 }

@@ -112,7 +112,7 @@ void run(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
   // A tensor's part for one batch index: the tensor itself or its scratch.
   auto resolve = [&](size_t i, const void *tensor, int64_t offset) {
     return plan.packing[i]
-               ? static_cast<T *>(memory.packed(i))
+               ? static_cast<T *>(memory.packed[i])
                : static_cast<T *>(const_cast<void *>(tensor)) + offset;
   };
   forEach<3>(plan.batch, [&](const Offsets<3> &at) {

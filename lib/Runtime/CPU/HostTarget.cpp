@@ -3,6 +3,7 @@
 
 #include "HostTarget.h"
 #include "DescribeProducts.h"
+#include "../Common/Scratch.h"
 #include "Device.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -33,14 +34,14 @@ std::string HostTarget::describe(const Program &program) const {
   return describeProducts(program);
 }
 
-static bool allocateShards(const std::vector<Tensor> &tensors,
-                           std::vector<Buffer> &shards) {
+bool HostTarget::allocateShards(const std::vector<Tensor> &tensors,
+                                std::vector<GuardedBuffer> &shards) const {
   for (const Tensor &tensor : tensors) {
     if (tensor.donor) {
       shards.emplace_back();
       continue;
     }
-    shards.push_back(allocate(tensor.localBytes()));
+    shards.emplace_back(tensor.localBytes(), /*hasZones=*/checked != nullptr);
     if (!shards.back())
       return false;
     std::memset(shards.back().get(), 0, tensor.localBytes());
@@ -60,7 +61,8 @@ Status HostTarget::allocateAll(World &world, const Program &program,
   // killed in the middle of a step.
   bool fits = perDevice * neighbours <= memory;
   if (fits) {
-    arena = allocate(program.arenaBytes);
+    arena = {static_cast<size_t>(program.arenaBytes),
+             /*hasZones=*/checked != nullptr};
     fits = arena && (hasShards || (allocateShards(program.inputs, inputs) &&
                                    allocateShards(program.outputs, outputs)));
   }
@@ -72,10 +74,10 @@ Status HostTarget::allocateAll(World &world, const Program &program,
   return std::nullopt;
 }
 
-static std::vector<void *> pointers(const std::vector<Buffer> &buffers) {
+static std::vector<void *> pointers(const std::vector<GuardedBuffer> &buffers) {
   std::vector<void *> pointers;
   pointers.reserve(buffers.size());
-  for (const Buffer &buffer : buffers)
+  for (const GuardedBuffer &buffer : buffers)
     pointers.push_back(buffer.get());
   return pointers;
 }
@@ -89,6 +91,9 @@ static bool donates(const Program &program) {
 Status HostTarget::prepare(World &world, const Program &program,
                            const Options &options) {
   bool hasShards = options.callerHasShards && !donates(program);
+  if (options.checkMemory)
+    checked = &program;
+  Scratch::setGuarded(options.checkMemory);
   if (Status failed = allocateAll(world, program, hasShards))
     return failed;
   inputPointers = pointers(inputs);
@@ -128,9 +133,24 @@ void HostTarget::restoreDonated() {
   consumed = false;
 }
 
+void HostTarget::checkMemory(const Program &program) const {
+  expectUntouched(arena, "the arena");
+  auto expectAll = [](const std::vector<GuardedBuffer> &shards,
+                      const std::vector<Tensor> &tensors, const char *what) {
+    for (size_t i = 0; i < shards.size(); ++i)
+      expectUntouched(shards[i], what + (" \"" + tensors[i].name + "\""));
+  };
+  expectAll(inputs, program.inputs, "the input");
+  expectAll(outputs, program.outputs, "the result");
+}
+
 void HostTarget::step() {
   consumed = true;
+  if (checked) // what a step reads of the arena it has written
+    arena.spoil();
   shoal_program_entry(inputPointers.data(), outputPointers.data(), arena.get());
+  if (checked)
+    checkMemory(*checked);
 }
 
 Status HostTarget::download(size_t output, const Use &use) {

@@ -4,7 +4,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
 #define SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
 
-#include "../Common/Memory.h"
+#include "../Common/GuardedBuffer.h"
 #include "../Common/Target.h"
 
 namespace shoal::rt {
@@ -31,18 +31,24 @@ private:
   /// Fails, naming the sum, if the memory is not there.
   Status allocateAll(World &world, const Program &program, bool hasShards);
 
+  bool allocateShards(const std::vector<Tensor> &tensors,
+                      std::vector<GuardedBuffer> &shards) const;
+  void checkMemory(const Program &program) const;
+
   /// A donated input as it was given.
   struct Kept {
     size_t input, bytes;
     Buffer copy;
   };
 
-  Buffer arena;
+  GuardedBuffer arena;
   std::vector<Kept> donated;
   bool consumed = false;
-  std::vector<Buffer> inputs, outputs;
+  std::vector<GuardedBuffer> inputs, outputs;
   std::vector<void *> inputPointers, outputPointers;
   size_t bytes = 0;
+  /// The program whose steps are checked to stay in their memory, if any.
+  const Program *checked = nullptr;
 };
 
 } // namespace shoal::rt

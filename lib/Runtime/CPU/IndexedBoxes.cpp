@@ -159,8 +159,8 @@ static void scatterInOrder(const ScatterCall &call, const void *indices,
     return;
   if (areInOrder(call.windows))
     return scatterBoxes(boxes, indices, from, to, combine);
-  auto targets = Scratch(scratch, scratchBytes(call, /*onDevice=*/false))
-                     .take<ScatterTarget>(count);
+  Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/false));
+  auto targets = pieces.take<ScatterTarget>(count);
   for (auto [update, place] : listTargets(boxes, indices, targets))
     to[place] = combine(to[place], from[update]);
 }

@@ -22,8 +22,13 @@ public:
            const void *ends, void *out, void *scratch);
 
 private:
+  /// For a part, null where none is needed, and for the product of a group.
+  struct Memory {
+    void *part, *product;
+  };
+
   void runGroup(const Group &group, bool mayWrite, const void *in0,
-                const void *in1, void *out, char *memory);
+                const void *in1, void *out, const Memory &memory);
   void addPart(const Group &group, const void *part, void *out) const;
 };
 
@@ -41,9 +46,8 @@ void RaggedEinsum::addPart(const Group &group, const void *partial,
   });
 }
 
-/// `memory`: the part, then the pieces of the product.
 void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
-                            const void *in1, void *out, char *memory) {
+                            const void *in1, void *out, const Memory &memory) {
   auto offsetOf = [&](Tensor tensor, ElementType type) {
     return group.offsets[tensor] *
            static_cast<int64_t>(support::elementSize(type));
@@ -54,13 +58,14 @@ void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
                   offsetOf(In1, part.types.in[1]);
   const GroupPlan &product = productOf(group.count);
   bool writes = mayWrite && isDensePart(group.count);
-  void *result = writes ? static_cast<char *>(out) +
-                              offsetOf(Out, part.types.out)
-                        : memory;
+  void *result =
+      writes ? static_cast<char *>(out) + offsetOf(Out, part.types.out)
+             : memory.part;
+  Scratch pieces(memory.product, productBytes());
   runProduct(product.plan, part.types, a, b, result,
-             ProductMemory(memory, product.scratch));
+             takeMemory(pieces, product.scratch, /*onDevice=*/false));
   if (!writes)
-    addPart(group, memory, out);
+    addPart(group, result, out);
 }
 
 void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
@@ -70,7 +75,8 @@ void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
     return;
   std::vector<Group> groups = listGroups(begins, ends);
   bool mayWrite = areDisjoint(groups);
-  char *memory = takeFirstPiece(scratch, scratchBytes(), /*onDevice=*/false);
+  Scratch pieces(scratch, sumOfPieces({partBytes(), productBytes()}));
+  Memory memory = {pieces.take(partBytes()), pieces.take(productBytes())};
   for (const Group &group : groups)
     runGroup(group, mayWrite, in0, in1, out, memory);
 }

@@ -24,7 +24,7 @@ void runProduct(const ProductPlan &plan, const ProductTypes &types,
   for (size_t i = 0; i < 2; ++i) {
     if (!plan.prepared[i])
       continue;
-    void *prepared = memory.prepared(i);
+    void *prepared = memory.prepared[i];
     runLoops(*plan.prepared[i], types.in[i], compute, operands[i],
              oneOf(types.in[i]), prepared);
     operands[i] = prepared;

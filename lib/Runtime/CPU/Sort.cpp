@@ -106,7 +106,7 @@ static void moveLine(const Column &column, int64_t first, int64_t stride,
                 column.in + (first + order[i] * stride) * size, size);
 }
 
-static void sortAll(const Sort &sort, Scratch scratch) {
+static void sortAll(const Sort &sort, Scratch &scratch) {
   std::vector<std::unique_ptr<KeyLine>> keys;
   keys.reserve(sort.numKeys);
   for (size_t k = 0; k < sort.numKeys; ++k)
@@ -142,6 +142,7 @@ extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
     column.out = va_arg(arguments, char *);
   void *scratch = va_arg(arguments, void *);
   va_end(arguments);
+  Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/false));
   if (lines.number() * lines.count != 0)
-    sortAll(sort, {scratch, scratchBytes(call, /*onDevice=*/false)});
+    sortAll(sort, pieces);
 }

@@ -66,9 +66,8 @@ extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
   if (k == 0 || rows.number() == 0)
     return;
   bool sorts = selectsBySorting(call, /*onDevice=*/false);
-  std::span<int32_t> order =
-      Scratch(scratch, scratchBytes(call, /*onDevice=*/false))
-          .take<int32_t>(sorts ? n : 0);
+  Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/false));
+  std::span<int32_t> order = pieces.take<int32_t>(sorts ? n : 0);
   dispatchType(call.type, [&]<typename T>() {
     auto select = sorts ? selectBySorting<T> : selectByInsertion<T>;
     for (int64_t row = 0; row < rows.number(); ++row)

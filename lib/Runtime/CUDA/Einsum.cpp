@@ -34,7 +34,7 @@ struct DeviceEinsum {
                 const EinsumMemory &memory) {
     applied = runProduct(call.plan, typesInside(call.types, call.plan),
                          buffers.operands[0], buffers.operands[1], buffers.out,
-                         memory.product(),
+                         memory.product,
                          call.plan.converts ? nullptr : epilogue);
   }
 };
@@ -53,11 +53,12 @@ extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   va_start(arguments, desc);
   EinsumBuffers buffers = takeBuffers(call, arguments);
   va_end(arguments);
-  EinsumMemory memory(einsum, buffers.scratch);
+  Scratch scratch(buffers.scratch, scratchBytes(call, /*onDevice=*/true));
+  EinsumMemory memory = takeMemory(scratch, einsum.scratch, /*onDevice=*/true);
   DeviceEinsum device;
   Epilogue epilogue;
   if (hasEpilogue(call)) {
-    epilogue = makeEpilogue(call, buffers, memory.wide(2));
+    epilogue = makeEpilogue(call, buffers, memory.wide[2]);
     device.epilogue = &epilogue;
   }
   runEinsum(call, buffers, memory, device);

@@ -208,7 +208,7 @@ void packOperands(PackedProducts &packed, const GemmTensors &t,
   Products &products = packed.products;
   for (size_t i = 0; i < 3; ++i)
     if (packed.isPacked(i))
-      products.data[i] = static_cast<char *>(memory.packed(i));
+      products.data[i] = static_cast<char *>(memory.packed[i]);
   for (size_t i : {0, 1})
     if (packed.isPacked(i))
       copyStrided(packed.copies[i], products.type[i], i == 0 ? t.a : t.b,
@@ -232,7 +232,7 @@ bool runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
   packOperands(packed, t, memory, stream);
   if (support::isFloat8(t.typeA))
     widenFloat8(packed.products, memory, stream);
-  Ran ran = runMatmuls(packed.products, memory.workspace(), epilogue, stream);
+  Ran ran = runMatmuls(packed.products, memory.workspace, epilogue, stream);
   if (ran == Ran::Nothing)
     runAsLoops(packed.products, stream);
   unpackResult(packed, t, stream);
@@ -249,7 +249,7 @@ std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
     return std::nullopt;
   packOperands(packed, t, memory, stream);
   alignFloat8(packed.products, memory, stream);
-  Ran ran = runMatmuls(packed.products, memory.workspace(), epilogue, stream);
+  Ran ran = runMatmuls(packed.products, memory.workspace, epilogue, stream);
   if (ran == Ran::Nothing)
     return std::nullopt;
   unpackResult(packed, t, stream);

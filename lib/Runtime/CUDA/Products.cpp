@@ -116,7 +116,7 @@ void alignFloat8(Products &products, const ProductMemory &memory,
                      isInPieces(products.alignmentOf(operand));
     if (!isAligned)
       packAlongSums(products, operand, products.type[operand],
-                    memory.aligned(operand), stream);
+                    memory.aligned[operand], stream);
   }
 }
 
@@ -129,7 +129,7 @@ void widenFloat8(Products &products, const ProductMemory &memory,
                  cudaStream_t stream) {
   ElementType wide = widenedFloat8(products);
   for (size_t operand : {0, 1})
-    packAlongSums(products, operand, wide, memory.aligned(operand), stream);
+    packAlongSums(products, operand, wide, memory.aligned[operand], stream);
 }
 
 } // namespace shoal::rt

@@ -109,14 +109,14 @@ bool RaggedEinsum::runGroups(const RaggedTensors &t) {
     return static_cast<char *>(const_cast<void *>(tensor)) +
            offset * static_cast<int64_t>(support::elementSize(type));
   };
-  char *memory = takeFirstPiece(t.scratch, scratchBytes(), /*onDevice=*/true);
   for (const Group &group : groups) {
     const GroupPlan &product = productOf(group.count);
+    Scratch pieces(t.scratch, productBytes());
     runProduct(product.plan, part.types,
                at(t.in0, part.types.in[0], group.offsets[In0]),
                at(t.in1, part.types.in[1], group.offsets[In1]),
                at(t.out, part.types.out, group.offsets[Out]),
-               ProductMemory(memory, product.scratch));
+               takeMemory(pieces, product.scratch, /*onDevice=*/true));
   }
   return true;
 }

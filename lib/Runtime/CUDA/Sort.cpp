@@ -35,8 +35,8 @@ extern "C" void shoal_rt_sort(const int64_t *desc, ...) {
   SortLines lines{along.number(), along.count, along.inner};
   if (lines.lines * lines.count == 0)
     return;
-  LineSorter sorter(lines, {scratch, scratchBytes(call, /*onDevice=*/true)},
-                    Device::get().compute());
+  Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/true));
+  LineSorter sorter(lines, pieces, Device::get().compute());
   std::vector<SortKey> keys;
   keys.reserve(call.numKeys);
   for (int64_t k = 0; k < call.numKeys; ++k)

@@ -9,7 +9,7 @@ namespace shoal::rt {
 static constexpr int64_t keyBytes = sizeof(uint64_t);
 static constexpr int64_t placeBytes = sizeof(int32_t);
 
-LineSorter::LineSorter(const SortLines &lines, Scratch scratch,
+LineSorter::LineSorter(const SortLines &lines, Scratch &scratch,
                        cudaStream_t stream)
     : lines(lines), stream(stream), total(lines.lines * lines.count) {
   if (lines.count > INT32_MAX)

@@ -30,7 +30,7 @@ struct SortKey {
 /// may be empty.
 class LineSorter {
 public:
-  LineSorter(const SortLines &lines, Scratch scratch, cudaStream_t stream);
+  LineSorter(const SortLines &lines, Scratch &scratch, cudaStream_t stream);
 
   /// For keys that the caller writes, then `sortKeys`: lines after each other.
   uint64_t *keys() const { return keysOf[0]; }

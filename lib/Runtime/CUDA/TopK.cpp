@@ -21,7 +21,7 @@ static void selectInRounds(const TopKParameters &p, ElementType type,
 }
 
 static void selectBySorting(const TopKParameters &p, ElementType type,
-                            Scratch scratch, cudaStream_t stream) {
+                            Scratch &scratch, cudaStream_t stream) {
   LineSorter sorter({p.rows, p.n, 1}, scratch, stream);
   SortKey key{type, p.in};
   SortedLines sorted = sorter.sort({&key, 1}, /*descending=*/true);
@@ -46,9 +46,9 @@ extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
   if (p.k == 0 || p.rows == 0)
     return;
   cudaStream_t stream = Device::get().compute();
+  Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/true));
   if (selectsBySorting(call, /*onDevice=*/true))
-    selectBySorting(p, type, {scratch, scratchBytes(call, /*onDevice=*/true)},
-                    stream);
+    selectBySorting(p, type, pieces, stream);
   else
     selectInRounds(p, type, stream);
 }

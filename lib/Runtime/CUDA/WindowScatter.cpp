@@ -40,7 +40,7 @@ struct Scatter {
   const char *useMoves();
   /// The one that combines.
   const char *useTerms();
-  void byRuns(Scratch scratch);
+  void byRuns(Scratch &pieces);
   void oneByOne();
   void byPlaces();
 };
@@ -59,12 +59,12 @@ const char *Scatter::useTerms() {
   return SHOAL_WIDE_NAMES("shoal_scatter_runs").of(type);
 }
 
-void Scatter::byRuns(Scratch scratch) {
+void Scatter::byRuns(Scratch &pieces) {
   int64_t count = p.windows.batch.count;
   const char *kernel = overwrites() ? useMoves() : useTerms();
   int64_t length = p.windows.rowLength;
   p.rows = Rows(p.windows.rows(), p.vectors ? length / vectorElements : length);
-  LineSorter sorter({1, count, 1}, scratch, stream);
+  LineSorter sorter({1, count, 1}, pieces, stream);
   auto keyBytes = count * static_cast<int64_t>(sizeof(uint64_t));
   launch(stream, "shoal_scatter_keys", blocksFor(count, blockThreads),
          ScatterKeysParameters{p.windows, sorter.keys()},
@@ -139,12 +139,13 @@ extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
   p.kind = call.kind ? static_cast<int32_t>(kindOn(type, *call.kind)) : -1;
   p.updates = updates;
   p.inout = inout;
+  Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/true));
   switch (way) {
   case ScatterWay::OneByOne:
     return scatter.oneByOne();
   case ScatterWay::ByPlaces:
     return scatter.byPlaces();
   case ScatterWay::ByRuns:
-    return scatter.byRuns({scratch, scratchBytes(call, /*onDevice=*/true)});
+    return scatter.byRuns(pieces);
   }
 }

@@ -13,7 +13,7 @@
 
 namespace shoal::rt {
 
-/// A call, and where the pieces of its scratch begin.
+/// A call, and the pieces of its scratch.
 struct PlannedEinsum {
   EinsumCall call;
   products::EinsumScratch scratch;
@@ -32,24 +32,6 @@ struct EinsumBuffers {
   void *scratch = nullptr;
 };
 EinsumBuffers takeBuffers(const EinsumCall &call, va_list arguments);
-
-/// The pieces of a call's scratch.
-class EinsumMemory {
-public:
-  EinsumMemory(const PlannedEinsum &einsum, void *scratch)
-      : base(takeFirstPiece(
-            scratch, scratchBytes(einsum.call, einsum.call.plan.isDevice),
-            einsum.call.plan.isDevice)),
-        scratch(einsum.scratch) {}
-
-  /// For a whole operand, or the result, 2, in the type that is computed in.
-  void *wide(size_t tensor) const { return base + scratch.wide[tensor]; }
-  ProductMemory product() const { return {base, scratch.product}; }
-
-private:
-  char *base;
-  const products::EinsumScratch &scratch;
-};
 
 /// Whether something is done behind the sums.
 bool hasEpilogue(const EinsumCall &call);

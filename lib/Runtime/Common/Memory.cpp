@@ -3,6 +3,7 @@
 
 #include "Memory.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -18,10 +19,13 @@ Buffer allocate(size_t bytes) {
   size_t alignment = bytes >= hugePage ? hugePage : line;
   if (bytes > SIZE_MAX - hugePage)
     return nullptr;
-  size_t rounded = (bytes + alignment) / alignment * alignment;
+  size_t rounded =
+      (std::max<size_t>(bytes, 1) + alignment - 1) / alignment * alignment;
   void *memory = std::aligned_alloc(alignment, rounded);
+  // The last page, where little of it is used, stays in small ones: nothing
+  // becomes resident that was not asked for.
   if (memory && alignment == hugePage)
-    madvise(memory, rounded, MADV_HUGEPAGE);
+    madvise(memory, bytes / hugePage * hugePage, MADV_HUGEPAGE);
   return Buffer(static_cast<char *>(memory));
 }
 

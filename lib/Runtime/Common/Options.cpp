@@ -78,6 +78,13 @@ static constexpr Flag flags[] = {
        options.traceFile = value;
        return std::nullopt;
      }},
+    {"--check-memory", "",
+     "end with an error where a step leaves its memory; slower",
+     [](Options &options, std::string_view) -> Status {
+       options.checkMemory = true;
+       return std::nullopt;
+     },
+     "cpu"},
     {"--collective-timeout", "SECONDS",
      "end the job when a collective takes longer (300)",
      [](Options &options, std::string_view value) {

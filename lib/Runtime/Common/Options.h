@@ -26,6 +26,8 @@ struct Options {
   /// Shards in host memory come with each step: a target that works on those
   /// needs none of its own.
   bool callerHasShards = false;
+  /// Of programs for the CPU.
+  bool checkMemory = false;
   /// Of programs for CUDA.
   int64_t collectiveTimeout = 300;
   bool cudaGraph = false;

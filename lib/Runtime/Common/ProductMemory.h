@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The scratch of products, by what its pieces are for.
+// The scratch of products, in its pieces.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_PRODUCTMEMORY_H
 #define SHOAL_LIB_RUNTIME_COMMON_PRODUCTMEMORY_H
@@ -11,29 +11,21 @@
 
 namespace shoal::rt {
 
-/// The call's first piece, of the bytes that the compiler provides for it.
-inline char *takeFirstPiece(void *scratch, int64_t bytes, bool onDevice) {
-  return products::firstPiece(Scratch(scratch, bytes).take(bytes), onDevice);
-}
+/// Null for what a product has not.
+using ProductMemory = products::ProductPieces<void *>;
 
-/// Of one product of a call whose first piece is at `base`.
-class ProductMemory {
-public:
-  ProductMemory(char *base, const products::ProductScratch &scratch)
-      : base(base), scratch(scratch) {}
+ProductMemory takeMemory(Scratch &scratch,
+                         const products::ProductScratch &pieces,
+                         bool onDevice);
 
-  void *prepared(size_t operand) const {
-    return base + scratch.prepared[operand];
-  }
-  /// Of an operand, or the result, 2.
-  void *packed(size_t tensor) const { return base + scratch.packed[tensor]; }
-  void *aligned(size_t operand) const { return base + scratch.aligned[operand]; }
-  void *workspace() const { return base + scratch.workspace; }
-
-private:
-  char *base;
-  products::ProductScratch scratch;
+struct EinsumMemory {
+  /// For whole operands, and the result, in the type that is computed in.
+  std::array<void *, 3> wide = {};
+  ProductMemory product;
 };
+
+EinsumMemory takeMemory(Scratch &scratch, const products::EinsumScratch &pieces,
+                        bool onDevice);
 
 } // namespace shoal::rt
 

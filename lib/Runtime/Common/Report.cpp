@@ -14,6 +14,16 @@ namespace shoal::rt {
 
 using nlohmann::json;
 
+/// 0 where the system does not say it.
+static double residentBytes() {
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  while (status >> word)
+    if (double kibibytes = 0; word == "VmHWM:" && status >> kibibytes)
+      return kibibytes * 1024;
+  return 0;
+}
+
 Measurements measure(World &world, std::vector<double> stepSeconds,
                      size_t deviceBytes) {
   auto steps = static_cast<double>(stepSeconds.size());
@@ -25,6 +35,7 @@ Measurements measure(World &world, std::vector<double> stepSeconds,
     values.push_back(total.seconds / steps);
   }
   values.push_back(static_cast<double>(deviceBytes));
+  values.push_back(residentBytes());
   world.maximum(values);
 
   Measurements result;
@@ -35,7 +46,8 @@ Measurements measure(World &world, std::vector<double> stepSeconds,
     counters.bytes = static_cast<int64_t>(*next++);
     counters.seconds = *next++;
   }
-  result.peakBytes = *next;
+  result.peakBytes = *next++;
+  result.residentBytes = *next;
   return result;
 }
 
@@ -89,6 +101,8 @@ Status writeStats(const Program &program, const Measurements &measurements,
         {"median", median(measurements.stepSeconds)},
         {"max", *most}}},
       {"peak_bytes_per_device", static_cast<int64_t>(measurements.peakBytes)},
+      {"resident_bytes_per_process",
+       static_cast<int64_t>(measurements.residentBytes)},
       {"bytes_sent_per_device", bytes},
       {"collectives", counts},
       {"seconds_in", {{"einsum", einsum.seconds}, {"collectives", seconds}}}};

@@ -18,7 +18,9 @@ struct Measurements {
   std::vector<double> stepSeconds;
   /// Per step, by Activity; seconds are means over the steps.
   std::array<Counters, numActivities> perStep;
-  double peakBytes;
+  /// What the program needs, and the most of its process that was in memory
+  /// (Linux' VmHWM): MPI and libraries, too.
+  double peakBytes, residentBytes;
 };
 
 /// Collective. `stepSeconds` is this rank's.

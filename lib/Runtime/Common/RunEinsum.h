@@ -32,7 +32,7 @@ void runConverted(const EinsumCall &call, EinsumBuffers buffers,
   for (size_t i = 0; i < 2; ++i) {
     if (typesIn[i] == compute)
       continue;
-    void *wide = memory.wide(i);
+    void *wide = memory.wide[i];
     machine.convert(call.elements[i], typesIn[i], buffers.operands[i], compute,
                     wide);
     buffers.operands[i] = wide;
@@ -40,7 +40,7 @@ void runConverted(const EinsumCall &call, EinsumBuffers buffers,
   if (typeOut == compute)
     return machine.runTyped(call, buffers, memory);
   void *out = buffers.out;
-  buffers.out = memory.wide(2);
+  buffers.out = memory.wide[2];
   machine.runTyped(call, buffers, memory);
   machine.convert(call.elements[2], compute, buffers.out, typeOut, out);
 }

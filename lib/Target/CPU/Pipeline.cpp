@@ -8,10 +8,11 @@
 using namespace mlir;
 
 void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
+  constexpr MachineKind machine = MachineKind::CPU;
   buildShoalToLinalgPipeline(pm);
-  buildFusionPipeline(pm, /*isDevice=*/false);
+  buildFusionPipeline(pm, machine);
   buildBuffersPipeline(pm);
-  buildMemoryPipeline(pm, /*onDevice=*/false);
+  buildMemoryPipeline(pm, machine);
   buildHostKernelsPipeline(pm);
   ScalarsOptions scalars;
   scalars.approximate = true;

@@ -22,12 +22,13 @@ void shoal::registerCUDATarget(DialectRegistry &registry) {
 }
 
 void shoal::buildCUDALoweringPipeline(OpPassManager &pm) {
+  constexpr MachineKind machine = MachineKind::GPU;
   buildShoalToLinalgPipeline(pm);
-  buildFusionPipeline(pm, /*isDevice=*/true);
+  buildFusionPipeline(pm, machine);
   buildBuffersPipeline(pm);
-  buildDevicePipeline(pm);
-  buildMemoryPipeline(pm, /*onDevice=*/true);
-  buildDeviceKernelsPipeline(pm);
+  buildDevicePipeline(pm, machine);
+  buildMemoryPipeline(pm, machine);
+  buildDeviceKernelsPipeline(pm, machine);
 }
 
 void shoal::registerCUDAPipelines() {

@@ -1,6 +1,6 @@
-// RUN: shoal-opt %s --shoal-add-scratch | FileCheck %s --check-prefixes=CHECK,HOST
-// RUN: shoal-opt %s --shoal-add-scratch=device | FileCheck %s --check-prefixes=CHECK,DEVICE
-// RUN: shoal-opt %s --shoal-add-scratch --shoal-plan-memory | FileCheck %s --check-prefix=PLAN
+// RUN: shoal-opt %s --shoal-add-scratch=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: shoal-opt %s --shoal-add-scratch=machine=gpu | FileCheck %s --check-prefixes=CHECK,DEVICE
+// RUN: shoal-opt %s --shoal-add-scratch=machine=cpu --shoal-plan-memory | FileCheck %s --check-prefix=PLAN
 
 // Two keys of 8 bytes, two places and two orders of 4 bytes each on a device;
 // one line's key and order on the host.

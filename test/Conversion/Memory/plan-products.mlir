@@ -1,11 +1,11 @@
-// RUN: shoal-opt %s --shoal-plan-products | FileCheck %s --check-prefixes=CHECK,HOST
-// RUN: shoal-opt %s --shoal-plan-products=device | FileCheck %s --check-prefixes=CHECK,DEVICE
+// RUN: shoal-opt %s --shoal-plan-products=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: shoal-opt %s --shoal-plan-products=machine=gpu | FileCheck %s --check-prefixes=CHECK,DEVICE
 // A plan that is there stays as it is.
-// RUN: shoal-opt %s --shoal-plan-products --shoal-plan-products | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: shoal-opt %s --shoal-plan-products=machine=cpu --shoal-plan-products=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
 
 // CHECK-LABEL: @one_product_for_each_batch
-// HOST: plan <host gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
-// DEVICE: plan <device gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
+// HOST: plan <cpu gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
+// DEVICE: plan <gpu gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
 func.func @one_product_for_each_batch(%x: memref<8x512x256xf32>, %w: memref<8x256x1024xf32>, %y: memref<8x512x1024xf32>) {
   rt.einsum "EBI,EIO->EBO" ins(%x, %w : memref<8x512x256xf32>, memref<8x256x1024xf32>) outs(%y : memref<8x512x1024xf32>)
   return
@@ -20,8 +20,8 @@ func.func @letters_in_opposite_orders_are_packed(%x: memref<512x64x64xf32>, %w: 
 
 // On a device a call more costs more than a copy.
 // CHECK-LABEL: @sums_of_several_products
-// HOST: plan <host gemm 64x96x128 a [1024, 1] b [768, 1] c [1, 64] summed [8 : 128, 96, 0]>
-// DEVICE: plan <device pack lhs [8 : 128, 1] [128 : 1, 8] [64 : 1024, 1024] gemm 64x96x1024 a [1024, 1] b [96, 1] c [1, 64]>
+// HOST: plan <cpu gemm 64x96x128 a [1024, 1] b [768, 1] c [1, 64] summed [8 : 128, 96, 0]>
+// DEVICE: plan <gpu pack lhs [8 : 128, 1] [128 : 1, 8] [64 : 1024, 1024] gemm 64x96x1024 a [1024, 1] b [96, 1] c [1, 64]>
 func.func @sums_of_several_products(%x: memref<64x8x128xf32>, %w: memref<128x8x96xf32>, %y: memref<96x64xf32>) {
   rt.einsum "isk,ksj->ji" ins(%x, %w : memref<64x8x128xf32>, memref<128x8x96xf32>) outs(%y : memref<96x64xf32>)
   return
@@ -49,8 +49,8 @@ func.func @products_without_a_sum_are_loops(%x: memref<64xf32>, %w: memref<96xf3
 }
 
 // CHECK-LABEL: @blas_takes_narrow_floats_converted
-// HOST: plan <host pack lhs [128 : 1, 1] [64 : 128, 128] pack rhs [96 : 1, 1] [128 : 96, 96] unpack output [96 : 1, 1] [64 : 96, 96] gemm 64x96x128
-// DEVICE: plan <device gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]>
+// HOST: plan <cpu pack lhs [128 : 1, 1] [64 : 128, 128] pack rhs [96 : 1, 1] [128 : 96, 96] unpack output [96 : 1, 1] [64 : 96, 96] gemm 64x96x128
+// DEVICE: plan <gpu gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]>
 func.func @blas_takes_narrow_floats_converted(%x: memref<64x128xbf16>, %w: memref<128x96xbf16>, %y: memref<64x96xbf16>) {
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<64x128xbf16>, memref<128x96xbf16>) outs(%y : memref<64x96xbf16>)
   return
@@ -64,8 +64,8 @@ func.func @sums_that_are_added_to_are_not_rounded(%x: memref<2048x2x65536xbf16>,
 }
 
 // CHECK-LABEL: @floats_of_8_bits
-// HOST: plan <host pack lhs {{.*}} pack rhs {{.*}} unpack output {{.*}} gemm 64x96x128
-// DEVICE: plan <device gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]>
+// HOST: plan <cpu pack lhs {{.*}} pack rhs {{.*}} unpack output {{.*}} gemm 64x96x128
+// DEVICE: plan <gpu gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]>
 func.func @floats_of_8_bits(%x: memref<64x128xf8E4M3FN>, %w: memref<128x96xf8E5M2>, %y: memref<64x96xbf16>) {
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<64x128xf8E4M3FN>, memref<128x96xf8E5M2>) outs(%y : memref<64x96xbf16>)
   return
@@ -86,8 +86,8 @@ func.func @mixtures_of_types_are_converted_as_a_whole(%x: memref<256x256xf32>, %
 }
 
 // CHECK-LABEL: @nothing_to_sum
-// HOST: plan <host zero>
-// DEVICE: plan <device zero>
+// HOST: plan <cpu zero>
+// DEVICE: plan <gpu zero>
 func.func @nothing_to_sum(%x: memref<64x0xf32>, %w: memref<0x96xf32>, %y: memref<64x96xf32>) {
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<64x0xf32>, memref<0x96xf32>) outs(%y : memref<64x96xf32>)
   return
@@ -95,7 +95,7 @@ func.func @nothing_to_sum(%x: memref<64x0xf32>, %w: memref<0x96xf32>, %y: memref
 
 // Bias and activation are no part of a plan, tensors and loops no obstacle.
 // CHECK-LABEL: @inside_of_a_loop
-// CHECK: rt.einsum {{.*}} bias "j"{{.*}} activation relu outs({{.*}}) plan <{{host|device}} gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]> -> tensor<64x96xf32>
+// CHECK: rt.einsum {{.*}} bias "j"{{.*}} activation relu outs({{.*}}) plan <{{cpu|gpu}} gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]> -> tensor<64x96xf32>
 func.func @inside_of_a_loop(%x: tensor<64x128xf32>, %w: tensor<128x96xf32>, %b: tensor<96xf32>, %y: tensor<64x96xf32>,
                             %begin: index, %end: index, %step: index) -> tensor<64x96xf32> {
   %0 = scf.for %i = %begin to %end step %step iter_args(%a = %y) -> tensor<64x96xf32> {

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal {
 
@@ -22,8 +23,8 @@ inline constexpr llvm::StringLiteral kInitialAttr = "shoal.initial";
 #include "shoal/Conversion/Device/Passes.h.inc"
 
 /// Fewer launches of more threads: reductions know their initial values, ops on
-/// the same rows are one kernel, long reductions are split.
-void buildDevicePipeline(mlir::OpPassManager &pm);
+/// the same rows are one kernel, long reductions are split, as `machine` wants.
+void buildDevicePipeline(mlir::OpPassManager &pm, MachineKind machine);
 
 } // namespace shoal
 

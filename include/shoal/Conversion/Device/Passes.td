@@ -7,6 +7,7 @@
 #define SHOAL_CONVERSION_DEVICE_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "shoal/Conversion/Utils/MachineOption.td"
 
 def FuseFills : Pass<"shoal-fuse-fills", "::mlir::func::FuncOp"> {
   let summary = "Let reductions begin with constants instead of with filled buffers";
@@ -112,6 +113,7 @@ def FuseRows : Pass<"shoal-fuse-rows", "::mlir::func::FuncOp"> {
     }
     ```
   }];
+  let options = [MachineOption];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::shoal::rt::RtDialect"];
 }
 
@@ -152,6 +154,7 @@ def SplitReductions : Pass<"shoal-split-reductions", "::mlir::func::FuncOp"> {
       ...
     ```
   }];
+  let options = [MachineOption];
   let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::memref::MemRefDialect",
                            "::mlir::arith::ArithDialect"];
 }

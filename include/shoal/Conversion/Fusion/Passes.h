@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal {
 
@@ -17,9 +18,9 @@ namespace shoal {
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Fusion/Passes.h.inc"
 
-/// Fewer and larger ops on tensors. For a device, where each op is a launch,
+/// Fewer and larger ops on tensors. On a device, where each op is a launch,
 /// matrix products also take biases and activations.
-void buildFusionPipeline(mlir::OpPassManager &pm, bool isDevice);
+void buildFusionPipeline(mlir::OpPassManager &pm, MachineKind machine);
 
 } // namespace shoal
 

@@ -27,9 +27,10 @@ inline constexpr llvm::StringLiteral kArenaOffsetAttr = "shoal.arena_offset";
 /// A function for each linalg op, of loops over its elements.
 void buildHostKernelsPipeline(mlir::OpPassManager &pm);
 
-/// A kernel for each linalg op and its launches; copies, conditions and
-/// constants on the device, whose memory the host does not reach.
-void buildDeviceKernelsPipeline(mlir::OpPassManager &pm);
+/// A kernel for each linalg op and its launches on `machine`; copies,
+/// conditions and constants on the device, whose memory the host does not
+/// reach.
+void buildDeviceKernelsPipeline(mlir::OpPassManager &pm, MachineKind machine);
 
 } // namespace shoal
 

@@ -7,6 +7,7 @@
 #define SHOAL_CONVERSION_KERNELS_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "shoal/Conversion/Utils/MachineOption.td"
 
 def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Move every linalg op on memrefs to a function of its own";
@@ -144,9 +145,10 @@ def MapKernels : Pass<"shoal-map-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"maxBlocks", "max-blocks", "int64_t",
-           /*default=*/"::shoal::gpuMachine.limits.gridBlocks",
-           "The most blocks of a grid; kernels that need more take several turns.">
+    MachineOption,
+    Option<"maxBlocks", "max-blocks", "int64_t", /*default=*/"0",
+           "The most blocks of a grid; kernels that need more take several turns. "
+           "0: as many as the machine takes">
   ];
   let dependentDialects = [
     "::mlir::arith::ArithDialect", "::mlir::gpu::GPUDialect", "::mlir::memref::MemRefDialect",

@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
+#include "shoal/Machine/Machine.h"
 
 namespace shoal {
 
@@ -25,10 +26,10 @@ inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Memory/Passes.h.inc"
 
-/// A plan for each product, the order of the ops, and a place for each buffer
-/// in one arena. `onDevice`: calls are those of a device's runtime, whose
+/// A plan for each product, the order of the ops on `machine`, and a place for
+/// each buffer in one arena. On a device calls are those of its runtime, whose
 /// collectives run while what comes behind them does.
-void buildMemoryPipeline(mlir::OpPassManager &pm, bool onDevice);
+void buildMemoryPipeline(mlir::OpPassManager &pm, MachineKind machine);
 
 } // namespace shoal
 

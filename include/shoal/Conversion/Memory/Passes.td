@@ -8,6 +8,7 @@
 #define SHOAL_CONVERSION_MEMORY_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
+include "shoal/Conversion/Utils/MachineOption.td"
 
 def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
   let summary = "Decide how each product of two tensors is computed";
@@ -32,15 +33,12 @@ def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @f(%x: memref<8x512x256xf32>, %w: memref<8x256x1024xf32>, %y: memref<8x512x1024xf32>) {
-      rt.einsum "EBI,EIO->EBO" ins(%x, %w : memref<8x512x256xf32>, memref<8x256x1024xf32>) outs(%y : memref<8x512x1024xf32>) plan <host gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
+      rt.einsum "EBI,EIO->EBO" ins(%x, %w : memref<8x512x256xf32>, memref<8x256x1024xf32>) outs(%y : memref<8x512x1024xf32>) plan <gpu gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
       return
     }
     ```
   }];
-  let options = [
-    Option<"device", "device", "bool", /*default=*/"false",
-           "Plan for a GPU and cuBLASLt, not for the host and BLAS">
-  ];
+  let options = [MachineOption];
 }
 
 def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
@@ -48,9 +46,9 @@ def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
   let description = [{
     What a call packs, receives or sorts in is a buffer like others: it gets an
     operand `scratch` of as many bytes as it says that it needs
-    (`RuntimeCallOpInterface::getScratchBytes`), on the host or, with `device`,
-    on a device. `--shoal-plan-memory` then places it, and what the plan says is
-    all that a step holds.
+    (`RuntimeCallOpInterface::getScratchBytes`) on the machine.
+    `--shoal-plan-memory` then places it, and what the plan says is all that a
+    step holds.
 
     Calls in regions share: of an op of the entry block with regions, all
     collectives have one buffer, all others another, each as large as the
@@ -67,17 +65,14 @@ def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
     becomes
     ```mlir
     func.func @main(%x: memref<1024xf32>, %i: memref<1024xi32>, %y: memref<1024xf32>, %j: memref<1024xi32>) {
-      %scratch = memref.alloc() : memref<12288xi8>
+      %scratch = memref.alloc() : memref<32768xi8>
       rt.sort keys 1 dim 0 ins(%x, %i : memref<1024xf32>, memref<1024xi32>)
-        outs(%y, %j : memref<1024xf32>, memref<1024xi32>) scratch(%scratch : memref<12288xi8>)
+        outs(%y, %j : memref<1024xf32>, memref<1024xi32>) scratch(%scratch : memref<32768xi8>)
       return
     }
     ```
   }];
-  let options = [
-    Option<"device", "device", "bool", /*default=*/"false",
-           "Whether the calls are those of a device's runtime">
-  ];
+  let options = [MachineOption];
   let dependentDialects = ["::mlir::memref::MemRefDialect"];
 }
 
@@ -118,6 +113,7 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
     }
     ```
   }];
+  let options = [MachineOption];
 }
 
 def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {

@@ -91,7 +91,7 @@ static void printSteps(AsmPrinter &printer, const ProductPlan &plan) {
 
 void ProductPlanAttr::print(AsmPrinter &printer) const {
   const ProductPlan &plan = getPlan();
-  printer << "<" << (plan.isDevice ? "device" : "host");
+  printer << "<" << (plan.isDevice ? "gpu" : "cpu");
   if (plan.converts)
     printer << " convert";
   printSteps(printer, plan);
@@ -229,8 +229,8 @@ Attribute ProductPlanAttr::parse(AsmParser &parser, Type) {
   ProductPlan plan;
   if (parser.parseLess())
     return {};
-  plan.isDevice = takeWord(parser, "device");
-  if (!plan.isDevice && parser.parseKeyword("host", " or device"))
+  plan.isDevice = takeWord(parser, "gpu");
+  if (!plan.isDevice && parser.parseKeyword("cpu", " or gpu"))
     return {};
   plan.converts = takeWord(parser, "convert");
   if (parseSteps(parser, plan) || parser.parseGreater())

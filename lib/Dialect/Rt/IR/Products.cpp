@@ -171,13 +171,40 @@ static LogicalResult verifyBias(EinsumOp op, const ProductTerms &terms) {
   return success();
 }
 
-/// (C6)
+static calls::Activation
+encodeActivation(std::optional<Activation> activation) {
+  if (!activation)
+    return calls::Activation::None;
+  return *activation == Activation::Relu ? calls::Activation::Relu
+                                         : calls::Activation::Gelu;
+}
+
+static calls::EinsumCall describe(EinsumOp op) {
+  assert(op.getPlan() && "products are planned by now");
+  products::EinsumSpec spec = op.getProduct();
+  calls::EinsumCall call = products::makeCall(spec, op.getPlan()->getPlan());
+  call.numScales = static_cast<int64_t>(op.getScales().size());
+  if (std::optional<StringRef> letters = op.getBiasLetters())
+    call.bias = products::biasLoops(
+        spec, op.getTerms().encode(ArrayRef(letters->data(), letters->size())));
+  call.activation = encodeActivation(op.getActivation());
+  return call;
+}
+
+/// (C6), (C7)
 static LogicalResult verifyPlan(EinsumOp op) {
   std::optional<ProductPlanAttr> plan = op.getPlan();
   if (!plan)
     return success();
   if (auto fault = products::verifyPlan(op.getProduct(), plan->getPlan()))
     return op.emitOpError("plan: ") << fault->message;
+  if (!op.getScratch())
+    return success();
+  int64_t bytes = op.getScratch().getType().getNumElements();
+  int64_t needed = scratchBytes(describe(op), plan->getPlan().isDevice);
+  if (bytes < needed)
+    return op.emitOpError("scratch: expected ")
+           << needed << " bytes or more but got " << bytes;
   return success();
 }
 
@@ -200,26 +227,6 @@ LogicalResult EinsumOp::verify() {
                        "activation but got ")
            << out;
   return verifyPlan(*this);
-}
-
-static calls::Activation
-encodeActivation(std::optional<Activation> activation) {
-  if (!activation)
-    return calls::Activation::None;
-  return *activation == Activation::Relu ? calls::Activation::Relu
-                                         : calls::Activation::Gelu;
-}
-
-static calls::EinsumCall describe(EinsumOp op) {
-  assert(op.getPlan() && "products are planned by now");
-  products::EinsumSpec spec = op.getProduct();
-  calls::EinsumCall call = products::makeCall(spec, op.getPlan()->getPlan());
-  call.numScales = static_cast<int64_t>(op.getScales().size());
-  if (std::optional<StringRef> letters = op.getBiasLetters())
-    call.bias = products::biasLoops(
-        spec, op.getTerms().encode(ArrayRef(letters->data(), letters->size())));
-  call.activation = encodeActivation(op.getActivation());
-  return call;
 }
 
 std::vector<int64_t> EinsumOp::getDescriptor(const ProgramMeshes &) {

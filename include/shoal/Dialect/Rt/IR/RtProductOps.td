@@ -32,8 +32,8 @@ def Rt_ProductPlanAttr : Rt_Attr<"ProductPlan", "product_plan"> {
       of the type that is computed in, which takes its place.
     * `convert`: whole operands are converted to that type, and the output from
       it.
-    * `device` or `host`, in front of all: what it is made for. A device's
-      library takes narrow floats, and all batches and outer loops in one call.
+    * `cpu` or `gpu`, in front of all: what it is made for. A GPU's library takes
+      narrow floats, and all batches and outer loops in one call.
 
     Constraints:
     * (P1) a loop has at least one step, and strides of at least 0; what is
@@ -86,7 +86,8 @@ def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSeg
       and only there; it converts the mixtures of types that no kernel takes,
       and only those; its loops stay in their tensors, those of the output run
       through it once; it has as many terms as the letters have combinations;
-      its library or loops take the types.
+      its library or loops take the types;
+    * (C7) where there are a plan and scratch, it has as many bytes as that needs.
   }];
   let arguments = !con((ins AnyShaped:$lhs, AnyShaped:$rhs, Variadic<AnyShaped>:$scales,
                             Optional<AnyShaped>:$bias, AnyShaped:$output, StrAttr:$spec,

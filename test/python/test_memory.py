@@ -1,0 +1,43 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a program holds in memory is what its compiler said."""
+
+import importlib.util
+
+import pytest
+
+from shoal_testing import TARGET, load_json, mpirun
+
+if TARGET != "cpu":
+    pytest.skip("resident memory is the host's", allow_module_level=True)
+if importlib.util.find_spec("shoal._native") is None:
+    pytest.skip("built without the Python module", allow_module_level=True)
+
+from memory_programs import DEVICES, PROGRAMS
+
+# docs/Memory.md: the code, MPI with its shared memory, and BLAS.
+PROCESS_BYTES = 24 << 20
+
+
+def run(exe, folder, *flags):
+    """The executable's statistics."""
+    stats = folder / "stats.json"
+    ended = mpirun(
+        DEVICES, exe.program, "--random-inputs=1", "--repeat=2", "--stats", stats, *flags
+    )
+    ended.expect_success()
+    return load_json(stats)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_resident_memory(name, tmp_path):
+    if name.startswith("moe"):
+        pytest.importorskip("jax")
+    exe = PROGRAMS[name]()
+    measured = run(exe, tmp_path)
+    promised = exe.stats["peak_bytes_per_device"]
+    print(f"{name}: {promised} promised, {measured['resident_bytes_per_process']} resident")
+    assert measured["peak_bytes_per_device"] == promised
+    assert measured["resident_bytes_per_process"] <= promised + PROCESS_BYTES
+    # Nothing leaves its memory, nothing reads what was not written.
+    run(exe, tmp_path, "--check-memory")
