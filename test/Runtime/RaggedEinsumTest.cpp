@@ -5,6 +5,8 @@
 
 #include "Common/Calls.h"
 #include "Common/Numeric.h"
+#include "TestScratch.h"
+#include "shoal/Products/RaggedProduct.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -38,8 +40,8 @@ struct Case {
   }
 };
 
-std::vector<int64_t> describe(const Case &c, ElementType in, ElementType out,
-                              ElementType bounds) {
+RaggedEinsumCall callOf(const Case &c, ElementType in, ElementType out,
+                        ElementType bounds) {
   RaggedEinsumCall call{in, out, bounds, {}, 0, {}};
   std::map<char, int64_t> letter;
   for (auto [name, size] : c.sizes) {
@@ -51,7 +53,7 @@ std::vector<int64_t> describe(const Case &c, ElementType in, ElementType out,
   for (size_t t = 0; t < 4; ++t)
     for (char name : *tensors[t])
       call.terms[t].push_back(letter.at(name));
-  return encode(call);
+  return call;
 }
 
 /// One term after another.
@@ -101,9 +103,11 @@ void check(const Case &c, ElementType in, ElementType out, bool disjoint,
     ends[g] = row = begins[g] + count;
   }
   std::vector<Result> result(c.elements(c.out), convert<Result>(float(77)));
-  std::vector<int64_t> desc = describe(c, in, out, ElementType::I32);
+  RaggedEinsumCall call = callOf(c, in, out, ElementType::I32);
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   shoal_rt_ragged_einsum(desc.data(), in0.data(), in1.data(), begins.data(),
-                         ends.data(), result.data(), nullptr);
+                         ends.data(), result.data(), scratch.data());
   std::vector<double> expected = naive(c, in0, in1, begins, ends);
   for (size_t i = 0; i < expected.size(); ++i)
     ASSERT_EQ(static_cast<double>(widen(result[i])), expected[i])

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "HostTarget.h"
+#include "DescribeProducts.h"
 #include "../Common/Scratch.h"
 #include "Device.h"
 #include "shoal/Runtime/ABI.h"
@@ -27,6 +28,10 @@ static void limitThreads() {
 std::unique_ptr<Target> makeTarget() {
   limitThreads();
   return std::make_unique<HostTarget>();
+}
+
+std::string HostTarget::describe(const Program &program) const {
+  return describeProducts(program);
 }
 
 bool HostTarget::allocateShards(const std::vector<Tensor> &tensors,

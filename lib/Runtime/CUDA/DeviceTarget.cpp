@@ -22,7 +22,7 @@ std::unique_ptr<Target> makeTarget() {
 }
 
 std::string DeviceTarget::describe(const Program &program) const {
-  return describeProducts(program.cuda);
+  return describeProducts(program);
 }
 
 Status DeviceTarget::prepare(World &world, const Program &program,

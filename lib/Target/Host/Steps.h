@@ -32,6 +32,10 @@ int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
 /// go away.
 void takeMemory(mlir::Operation *op, LoweredProgram &program);
 
+/// Takes note of the products of the lowered function, which still has them as
+/// ops.
+void takeProducts(mlir::func::FuncOp main, ProgramDescription &program);
+
 /// Cleans the per-device program up and describes it: what is dead then has no
 /// number in the metadata.
 mlir::FailureOr<ProgramDescription> prepareProgram(mlir::ModuleOp module);
