@@ -9,7 +9,7 @@
  * collective are made by all ranks of the communicator, in the same order.
  * Those that can fail return the same on every rank: 0, or 1 and one line of
  * text in `error`, an array of `size` bytes. A failure in the middle of a step
- * (an MPI error, no memory for staging, a custom_call) ends the job by
+ * (an MPI error, a custom_call) ends the job by
  * MPI_Abort, as in an executable: other ranks may wait for messages by then.
  */
 

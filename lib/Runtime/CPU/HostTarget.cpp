@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "HostTarget.h"
-#include "DescribeProducts.h"
 #include "../Common/Scratch.h"
+#include "DescribeProducts.h"
 #include "Device.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -167,8 +167,6 @@ Status HostTarget::stepOn(const Program &program, void *const *inputs,
 
 void HostTarget::release() { Device::get().freeGroups(); }
 
-size_t HostTarget::deviceBytes() const {
-  return bytes + Staging::get().bytes();
-}
+size_t HostTarget::deviceBytes() const { return bytes; }
 
 } // namespace shoal::rt
