@@ -78,8 +78,8 @@ void shoal::takeProducts(func::FuncOp main, ProgramDescription &program) {
   main.walk([&](rt::RuntimeCallOpInterface call) {
     if (isa<rt::EinsumOp, rt::RaggedEinsumOp>(call))
       program.products.push_back({isa<rt::RaggedEinsumOp>(call),
-                                  call.getDescriptor(meshes),
-                                  call.getLoc(), printPlan(call)});
+                                  call.getDescriptor(meshes), call.getLoc(),
+                                  printPlan(call)});
   });
 }
 
