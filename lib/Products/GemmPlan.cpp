@@ -105,7 +105,8 @@ static void appendOthers(Loops<3> &target, const Loops<3> &loops,
       target.push_back(loops[l]);
 }
 
-/// The plan for these loops, without batches and price; none if BLAS cannot take it.
+/// The plan for these loops, without batches and price; none if BLAS cannot
+/// take it.
 static std::optional<GemmPlan> build(const Packed &packed, Choice choice) {
   const Loop<3> &row = pick(packed.rows, choice.row);
   const Loop<3> &column = pick(packed.columns, choice.column);

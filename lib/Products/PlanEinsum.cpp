@@ -121,8 +121,8 @@ Planner::planLibrary(const Contraction &contraction) const {
       planGemm(contraction, {}, bytesOf(a), model, mayUse);
   // What is added to must not be rounded before the end.
   if (gemm && convertsOut && !gemm->plan.summed.empty())
-    gemm = planGemm(contraction, {false, false, true}, bytesOf(a), model,
-                    mayUse);
+    gemm =
+        planGemm(contraction, {false, false, true}, bytesOf(a), model, mayUse);
   return gemm;
 }
 

@@ -56,8 +56,8 @@ ProductScratch scratchOf(const ProductTypes &inside, const ProductPlan &plan) {
   ProductScratch scratch;
   for (size_t i = 0; i < 2; ++i)
     if (plan.prepared[i])
-      scratch.prepared[i] = pieceOf(iterations(plan.prepared[i]->outer),
-                                    compute, plan.isDevice);
+      scratch.prepared[i] =
+          pieceOf(iterations(plan.prepared[i]->outer), compute, plan.isDevice);
   if (!plan.gemm)
     return scratch;
   std::array<ElementType, 2> types = preparedTypes(inside, plan);
@@ -75,7 +75,8 @@ ProductScratch scratchOf(const ProductTypes &inside, const ProductPlan &plan) {
 
 int64_t sumOf(const ProductScratch &scratch) {
   int64_t sum = 0;
-  scratch.map([&](int64_t bytes) { return sum += calls::sumOfPieces({bytes}); });
+  scratch.map(
+      [&](int64_t bytes) { return sum += calls::sumOfPieces({bytes}); });
   return sum;
 }
 

@@ -147,8 +147,6 @@ static Status verifyGemm(const GemmPlan &gemm) {
   return std::nullopt;
 }
 
-
-
 Status verifyPlan(const ProductPlan &plan) {
   if (plan.gemm && plan.loops)
     return Error{"expected gemm or loops but got both"};

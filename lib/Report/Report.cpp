@@ -43,8 +43,7 @@ static std::string printMemRef(Type type) {
 }
 
 /// How products are computed; groups, which the runtime plans, are left out.
-static llvm::json::Array
-describeProducts(ArrayRef<ProductCall> products) {
+static llvm::json::Array describeProducts(ArrayRef<ProductCall> products) {
   llvm::json::Array list;
   for (const ProductCall &product : products)
     if (!product.plan.empty())

@@ -282,9 +282,10 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                            {"loc", collective.location},
                            {"reason", collective.reason}});
   for (const ProductCall &product : program.products)
-    products.push_back(llvm::json::Object{{"ragged", product.isRagged},
-                                          {"desc", product.desc},
-                                          {"loc", sourcePlace(product.location)}});
+    products.push_back(
+        llvm::json::Object{{"ragged", product.isRagged},
+                           {"desc", product.desc},
+                           {"loc", sourcePlace(product.location)}});
   return llvm::json::Object{{"name", program.name},
                             {"devices", program.devices},
                             {"target", target},

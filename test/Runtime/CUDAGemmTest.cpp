@@ -24,7 +24,9 @@ GemmPlan squarePlan(int64_t n) {
 
 /// In scratch as the compiler provides it.
 void run(const GemmPlan &plan, const GemmTensors &tensors) {
-  ProductPlan product{.isDevice = true, .gemm = plan};
+  ProductPlan product;
+  product.isDevice = true;
+  product.gemm = plan;
   ProductScratch pieces =
       scratchOf({{tensors.typeA, tensors.typeB}, tensors.typeC}, product);
   TestScratch scratch(sumOf(pieces));
@@ -39,8 +41,8 @@ TEST(Gemm, tf32_only_if_asked_for) {
   constexpr float value = 1 + 0x1p-20f;
   std::vector<float> a(n * n, value), b(n * n, 1), c(n * n);
   auto product = [&] {
-    run(squarePlan(n), {a.data(), ElementType::F32, b.data(), ElementType::F32, c.data(),
-             ElementType::F32});
+    run(squarePlan(n), {a.data(), ElementType::F32, b.data(), ElementType::F32,
+                        c.data(), ElementType::F32});
     return c[5];
   };
   EXPECT_EQ(product(), n * value);
@@ -75,8 +77,8 @@ TEST(Gemm, goes_by_loops_where_there_is_no_product) {
     b[i] = static_cast<double>(i % 4) - 1;
   }
   std::vector<float> c(n * n, -1);
-  run(squarePlan(n), {a.data(), ElementType::F64, b.data(), ElementType::F64, c.data(),
-           ElementType::F32});
+  run(squarePlan(n), {a.data(), ElementType::F64, b.data(), ElementType::F64,
+                      c.data(), ElementType::F32});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t k = 0; k < n; ++k) {
       double sum = 0;

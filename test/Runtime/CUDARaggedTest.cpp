@@ -5,9 +5,9 @@
 
 #include "CUDA/Device.h"
 #include "CUDA/RaggedEinsum.h"
+#include "Common/Numeric.h"
 #include "TestScratch.h"
 #include "shoal/Products/RaggedProduct.h"
-#include "Common/Numeric.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <gtest/gtest.h>

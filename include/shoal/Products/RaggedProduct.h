@@ -29,9 +29,7 @@ public:
   /// Whether there is nothing to multiply.
   bool isEmpty() const { return contains(sizes, 0); }
   /// The product of a group of so many rows, from 1 to all.
-  GroupPlan planGroup(int64_t rows) const {
-    return planWithin(rows, limit);
-  }
+  GroupPlan planGroup(int64_t rows) const { return planWithin(rows, limit); }
   /// The loops over a group's part of the result, by dense strides and those of
   /// the result.
   Loops<2> partLoops(int64_t rows) const;

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "HostTarget.h"
-#include "DescribeProducts.h"
 #include "../Common/Scratch.h"
+#include "DescribeProducts.h"
 #include "Device.h"
 #include "shoal/Runtime/ABI.h"
 

@@ -6,6 +6,7 @@
 #include "../Common/RaggedPlan.h"
 #include "../Common/Recorder.h"
 #include "RunProduct.h"
+#include "shoal/Calls/Scratch.h"
 
 #include <cstring>
 
@@ -52,15 +53,15 @@ void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
     return group.offsets[tensor] *
            static_cast<int64_t>(support::elementSize(type));
   };
-  const void *a = static_cast<const char *>(in0) +
-                  offsetOf(In0, part.types.in[0]);
-  const void *b = static_cast<const char *>(in1) +
-                  offsetOf(In1, part.types.in[1]);
+  const void *a =
+      static_cast<const char *>(in0) + offsetOf(In0, part.types.in[0]);
+  const void *b =
+      static_cast<const char *>(in1) + offsetOf(In1, part.types.in[1]);
   const GroupPlan &product = productOf(group.count);
   bool writes = mayWrite && isDensePart(group.count);
-  void *result =
-      writes ? static_cast<char *>(out) + offsetOf(Out, part.types.out)
-             : memory.part;
+  void *result = writes
+                     ? static_cast<char *>(out) + offsetOf(Out, part.types.out)
+                     : memory.part;
   Scratch pieces(memory.product, productBytes());
   runProduct(product.plan, part.types, a, b, result,
              takeMemory(pieces, product.scratch, /*onDevice=*/false));
@@ -91,6 +92,6 @@ extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
   Timed timed(Activity::Einsum);
   static PlanCache<RaggedEinsum> plans;
   auto plan = [](const RaggedEinsumCall &call) { return RaggedEinsum(call); };
-  plans.get<RaggedEinsumCall>(desc, plan).run(in0, in1, begins, ends, out,
-                                           scratch);
+  plans.get<RaggedEinsumCall>(desc, plan)
+      .run(in0, in1, begins, ends, out, scratch);
 }

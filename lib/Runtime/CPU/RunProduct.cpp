@@ -32,7 +32,8 @@ void runProduct(const ProductPlan &plan, const ProductTypes &types,
   if (plan.gemm)
     runGemm(
         *plan.gemm, compute,
-        {operands[0], typesIn[0], operands[1], typesIn[1], result, types.out}, memory);
+        {operands[0], typesIn[0], operands[1], typesIn[1], result, types.out},
+        memory);
   else
     runLoops(*plan.loops, typesIn[0], types.out, operands[0], operands[1],
              result);

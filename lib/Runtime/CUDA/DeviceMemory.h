@@ -37,21 +37,6 @@ public:
     Send,
     Receive,
     Terms,
-    /// Of the compute stream: operands packed for a product, its result before
-    /// that is unpacked, and what cuBLASLt asks for.
-    Operand0,
-    Operand1,
-    Result,
-    Workspace,
-    /// Operands summed before the product.
-    Sum0,
-    Sum1,
-    /// Whole tensors in another type, around an einsum.
-    Wide0,
-    Wide1,
-    WideResult,
-    /// Of sorting, gather and scatter.
-    Scratch,
     numSlots
   };
 

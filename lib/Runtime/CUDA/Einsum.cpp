@@ -32,10 +32,10 @@ struct DeviceEinsum {
   /// A bias has the type of the program's result.
   void runTyped(const EinsumCall &call, const EinsumBuffers &buffers,
                 const EinsumMemory &memory) {
-    applied = runProduct(call.plan, typesInside(call.types, call.plan),
-                         buffers.operands[0], buffers.operands[1], buffers.out,
-                         memory.product,
-                         call.plan.converts ? nullptr : epilogue);
+    applied =
+        runProduct(call.plan, typesInside(call.types, call.plan),
+                   buffers.operands[0], buffers.operands[1], buffers.out,
+                   memory.product, call.plan.converts ? nullptr : epilogue);
   }
 };
 

@@ -142,18 +142,18 @@ Ran runMatmuls(const Products &products, void *workspace,
   const char *bias = nullptr;
   if (shape.epilogue)
     bias = static_cast<const char *>(shape.epilogue->bias);
-  forEach<4>(
-      withBias(calls, bias ? epilogue : nullptr), [&](const Offsets<4> &call) {
-        bool adds = false;
-        const void *added =
-            bias ? bias + call[3] * sizeOf(products.type[kC]) : nullptr;
-        forEach<3>(plan.summed, [&](const Offsets<3> &term) {
-          matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
-                      at(kC, call[kC]), {added, shape.scales}, adds, workspace,
-                      stream);
-          adds = true;
-        });
-      });
+  forEach<4>(withBias(calls, bias ? epilogue : nullptr),
+             [&](const Offsets<4> &call) {
+               bool adds = false;
+               const void *added =
+                   bias ? bias + call[3] * sizeOf(products.type[kC]) : nullptr;
+               forEach<3>(plan.summed, [&](const Offsets<3> &term) {
+                 matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
+                             at(kC, call[kC]), {added, shape.scales}, adds,
+                             workspace, stream);
+                 adds = true;
+               });
+             });
   return shape.epilogue ? Ran::ProductAndEpilogue : Ran::Product;
 }
 

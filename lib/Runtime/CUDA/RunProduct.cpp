@@ -72,8 +72,8 @@ Applied runProduct(const ProductPlan &plan, const ProductTypes &types,
   if (tensors.typeC != types.out)
     applied.wide = tensors.c = epilogue->sums;
   if (plan.gemm)
-    applied.all = runGemm(*plan.gemm, compute, tensors, memory,
-                          unscaled(epilogue));
+    applied.all =
+        runGemm(*plan.gemm, compute, tensors, memory, unscaled(epilogue));
   else
     runLoops(*plan.loops, typesIn[0], tensors.typeC, operands[0], operands[1],
              tensors.c, stream);

@@ -19,8 +19,8 @@ struct PlannedEinsum {
   products::EinsumScratch scratch;
 };
 
-/// What `desc` describes, read once. Ends the process by an error where its plan
-/// is for the other kind of machine.
+/// What `desc` describes, read once. Ends the process by an error where its
+/// plan is for the other kind of machine.
 const PlannedEinsum &lookUpEinsum(const int64_t *desc, bool isDevice);
 
 /// The arguments of a call behind its descriptor; null for those that it has

@@ -33,16 +33,6 @@ public:
     /// Of collectives.
     Send,
     Receive,
-    /// Of einsums: packed for BLAS, and operands summed before the product.
-    Operand0,
-    Operand1,
-    Result,
-    Sum0,
-    Sum1,
-    /// Of einsums of mixed types: whole tensors converted.
-    Wide0,
-    Wide1,
-    WideResult,
     numSlots
   };
 

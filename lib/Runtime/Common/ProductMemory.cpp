@@ -19,9 +19,8 @@ static void *takePiece(Scratch &scratch, int64_t bytes, bool onDevice) {
 ProductMemory takeMemory(Scratch &scratch,
                          const products::ProductScratch &pieces,
                          bool onDevice) {
-  return pieces.map([&](int64_t bytes) {
-    return takePiece(scratch, bytes, onDevice);
-  });
+  return pieces.map(
+      [&](int64_t bytes) { return takePiece(scratch, bytes, onDevice); });
 }
 
 EinsumMemory takeMemory(Scratch &scratch, const products::EinsumScratch &pieces,

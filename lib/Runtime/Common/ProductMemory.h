@@ -15,8 +15,7 @@ namespace shoal::rt {
 using ProductMemory = products::ProductPieces<void *>;
 
 ProductMemory takeMemory(Scratch &scratch,
-                         const products::ProductScratch &pieces,
-                         bool onDevice);
+                         const products::ProductScratch &pieces, bool onDevice);
 
 struct EinsumMemory {
   /// For whole operands, and the result, in the type that is computed in.

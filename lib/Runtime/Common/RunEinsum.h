@@ -51,8 +51,8 @@ void runEinsum(const EinsumCall &call, const EinsumBuffers &buffers,
   if (call.elements[2] == 0)
     return;
   if (isZero(call.plan))
-    machine.zero(buffers.out, call.elements[2] *
-                                  support::elementSize(call.types.out));
+    machine.zero(buffers.out,
+                 call.elements[2] * support::elementSize(call.types.out));
   else if (call.plan.converts)
     runConverted(call, buffers, memory, machine);
   else

@@ -60,7 +60,7 @@ void shoal::takeMemory(Operation *op, LoweredProgram &program) {
       toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
 }
 
-/// `host gemm 64x96x128 ...`
+/// `cpu gemm 64x96x128 ...`
 static std::string printPlan(rt::RuntimeCallOpInterface call) {
   std::string text;
   auto product = dyn_cast<rt::EinsumOp>(call.getOperation());
@@ -78,8 +78,8 @@ void shoal::takeProducts(func::FuncOp main, ProgramDescription &program) {
   main.walk([&](rt::RuntimeCallOpInterface call) {
     if (isa<rt::EinsumOp, rt::RaggedEinsumOp>(call))
       program.products.push_back({isa<rt::RaggedEinsumOp>(call),
-                                  call.getDescriptor(meshes),
-                                  call.getLoc(), printPlan(call)});
+                                  call.getDescriptor(meshes), call.getLoc(),
+                                  printPlan(call)});
   });
 }
 
