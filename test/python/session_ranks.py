@@ -5,7 +5,10 @@
 Prints the name of each case that has passed.
 """
 
+import _ctypes
 import sys
+import threading
+from pathlib import Path
 
 import numpy as np
 from executable_cases import scaled_inputs, scaled_outputs
@@ -153,6 +156,51 @@ def several_sessions(path, uneven):
             doubled = third.run([outputs["y"]])
             np.testing.assert_array_equal(doubled["y"], 2 * outputs["y"])
         assert second.rank == (RANK + 1) % COMM.size
+
+
+def another_library(path, other):
+    """Parts of a file that do not belong together, on one rank."""
+    exe, wrong = shoal.load(path), shoal.load(other)
+    if RANK == 2:
+        exe.library.write_bytes(wrong.library.read_bytes())
+    message = raises(shoal.RunError, lambda: exe.open(COMM))
+    assert message == "rank 2: program.so is not this program's library: other name", message
+    if RANK == 2:
+        exe.library.write_bytes(Path(_ctypes.__file__).read_bytes())
+    assert "undefined symbol: shoal_program_metadata" in raises(
+        shoal.RunError, lambda: exe.open(COMM)
+    )
+
+
+def threads_take_turns(path):
+    inputs = scaled_inputs()
+    with shoal.load(path).open(COMM) as session:
+        failures = []
+
+        def work():
+            try:
+                for _ in range(50):
+                    expect_shards(session, session.run(inputs), inputs)
+            except BaseException as error:
+                failures.append(error)
+
+        threads = [threading.Thread(target=work) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert not failures, failures
+
+
+def closing_unloads(path):
+    """Neither maps nor open files stay behind."""
+    exe = shoal.load(path)
+    maps = []
+    for _ in range(10):
+        with exe.open(COMM) as session:
+            session.run(scaled_inputs())
+        maps.append(len(Path("/proc/self/maps").read_text().splitlines()))
+    assert maps[-1] < maps[1] + 5, maps
 
 
 def a_step_fails(path):

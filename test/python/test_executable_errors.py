@@ -66,6 +66,47 @@ def test_inputs_of_another_number_or_kind(scaled):
         scaled.run([x], random_inputs=1)
 
 
+@pytest.mark.parametrize(
+    "name, value, message",
+    [
+        ("repeat", 1.5, "expected a whole number but got 1.5"),
+        ("repeat", True, "expected a whole number but got True"),
+        ("repeat", "3", "expected a whole number but got '3'"),
+        ("repeat", 2**63, "expected at most 9223372036854775807 but got 9223372036854775808"),
+        ("warmup", -1, "expected at least 0 but got -1"),
+        ("warmup", None, "expected a whole number but got None"),
+        ("random_inputs", -1, "expected at least 0 but got -1"),
+        ("random_inputs", 1.0, "expected a whole number but got 1.0"),
+        ("timeout", float("nan"), "expected more than 0 s, and None for no end, but got nan"),
+        ("timeout", float("inf"), "but got inf"),
+        ("timeout", 0, "but got 0"),
+        ("timeout", -1.5, "but got -1.5"),
+        ("timeout", True, "expected a number of seconds or None but got True"),
+        ("timeout", "10", "expected a number of seconds or None but got '10'"),
+        ("stats", 1, "expected a dict to fill but got 1"),
+        ("stats", [], r"expected a dict to fill but got \[\]"),
+    ],
+)
+def test_what_a_run_is_asked_for(scaled, name, value, message):
+    with pytest.raises(shoal.InputError, match=f"^{name}: .*{message}"):
+        scaled.run(scaled_inputs(), **{name: value})
+
+
+def test_numbers_of_numpy_are_numbers(scaled):
+    scaled.run(scaled_inputs(), repeat=np.int32(2), timeout=np.float64(1e9), warmup=np.int64(0))
+
+
+def test_masked_arrays_are_refused(scaled):
+    """Their masks would be lost: the numbers behind them are no numbers to compute with."""
+    x = np.ma.masked_less(scaled_inputs()["x"], 3)
+    for masked in (x, list(x)):
+        with pytest.raises(shoal.InputError, match='input "x": a masked array: .*filled'):
+            scaled.run({**scaled_inputs(), "x": masked})
+    scaled.run({**scaled_inputs(), "x": x.filled(0)})
+    with pytest.raises(shoal.TraceTypeError, match="a masked array; fill it by .filled()"):
+        shoal.trace(lambda y: y + shoal.sum(np.ma.masked_less([1.0], 2)), [np.zeros(3)])
+
+
 def test_options_that_do_not_exist():
     with pytest.raises(TypeError, match="no_such_option"):
         shoal.compile_text(SCALED, no_such_option=1)
@@ -109,21 +150,28 @@ exe.run([np.ones(2, np.float32)])
 """
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
-def test_ctrl_c_and_a_kill_end_all(endless, tmp_path, how):
-    endless.save(tmp_path / "endless.shoal")
+def start_endless(endless, folder, script):
+    """The process, in a group of its own, and the path of its program once the ranks run."""
+    endless.save(folder / "endless.shoal")
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN_SAVED, tmp_path / "endless.shoal"],
+        [sys.executable, "-c", script, folder / "endless.shoal"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         env={**mpi_environment(), "PYTHONPATH": os.pathsep.join(PATHS)},
+        start_new_session=True,
     )
     program = process.stdout.readline().strip()
     deadline = time.monotonic() + 30
     while len(children(f"^{program}")) < 2:  # the ranks
         assert time.monotonic() < deadline and process.poll() is None
         time.sleep(0.1)
+    return process, program
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_ctrl_c_and_a_kill_end_all(endless, tmp_path, how):
+    process, program = start_endless(endless, tmp_path, RUN_SAVED)
     process.send_signal(how)
     _, stderr = process.communicate(timeout=30)
     if how == signal.SIGINT:
@@ -132,6 +180,26 @@ def test_ctrl_c_and_a_kill_end_all(endless, tmp_path, how):
     while children(program):
         assert time.monotonic() < deadline, "still running"
         time.sleep(0.1)
+
+
+RUN_IN_THREAD = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+import numpy as np, shoal
+exe = shoal.load(sys.argv[1])
+print(exe.program, flush=True)
+with ThreadPoolExecutor() as pool:
+    pool.submit(exe.run, [np.ones(2, np.float32)]).result()
+"""
+
+
+def test_ctrl_c_ends_runs_in_threads(endless, tmp_path):
+    """The main thread waits for the pool, and the terminal signals the whole group."""
+    process, program = start_endless(endless, tmp_path, RUN_IN_THREAD)
+    os.killpg(process.pid, signal.SIGINT)
+    _, stderr = process.communicate(timeout=30)
+    assert "KeyboardInterrupt" in stderr
+    assert not children(program)
 
 
 def test_a_failing_program_says_why(tmp_path):

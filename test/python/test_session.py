@@ -26,7 +26,10 @@ CASES = {
     "bad_communicators": ["scaled"],
     "other_programs": ["scaled", "uneven"],
     "a_missing_library": ["scaled"],
+    "another_library": ["scaled", "uneven"],
     "several_sessions": ["scaled", "uneven"],
+    "threads_take_turns": ["scaled"],
+    "closing_unloads": ["scaled"],
     "compiled_once_for_all": [],
 }
 

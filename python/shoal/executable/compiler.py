@@ -5,9 +5,7 @@
 from __future__ import annotations
 
 import json
-import tempfile
 import warnings
-from pathlib import Path
 from typing import Any
 
 from shoal.errors import CompileWarning, Diagnostic
@@ -16,6 +14,7 @@ from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.progress import Progress
 from shoal.executable.signature import Signature
+from shoal.executable.storage import TemporaryFolder
 from shoal.executable.structure import CallStructure
 from shoal.frames import user_stacklevel
 
@@ -40,8 +39,8 @@ def compile_text(
     Ctrl-C ends it at the end of a stage.
     """
     chosen = CompileOptions(target=target, **options)
-    folder = tempfile.TemporaryDirectory(prefix="shoal-")
-    program, library = Path(folder.name, "program"), Path(folder.name, "program.so")
+    folder = TemporaryFolder(prefix="shoal-")
+    program, library = folder.path / "program", folder.path / "program.so"
     with Progress(source) as progress:
         compiled = native().compile(
             text,

@@ -22,6 +22,11 @@ _DTYPES = {
 }
 
 
+def is_element(name: object) -> bool:
+    """Whether programs have elements of this type, as MLIR calls it."""
+    return isinstance(name, str) and name in _DTYPES
+
+
 def dtype_of(element: str, unsigned: bool) -> np.dtype:
     """The NumPy type of MLIR's element type; an integer's bits may be an unsigned one's."""
     dtype = _DTYPES[element]

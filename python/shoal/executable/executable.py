@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,11 +12,13 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.executable import saving
+from shoal.executable.arguments import check_count, check_stats, check_timeout
 from shoal.executable.files import run_by_files
 from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.session import Session
 from shoal.executable.signature import Signature, Tensor, arrange, check_global
+from shoal.executable.storage import TemporaryFolder, replace_file
 from shoal.executable.structure import CallStructure
 
 if TYPE_CHECKING:
@@ -41,7 +42,7 @@ class Executable:
         signature: Signature,
         stats: dict[str, Any],
         options: CompileOptions,
-        folder: tempfile.TemporaryDirectory[str],
+        folder: TemporaryFolder,
         *,
         source: str = "<program>",
         structure: CallStructure | None = None,
@@ -76,12 +77,12 @@ class Executable:
     @property
     def program(self) -> Path:
         """The executable file, for `mpirun -n {devices}`; see its --help."""
-        return Path(self._folder.name, "program")
+        return self._folder.path / "program"
 
     @property
     def library(self) -> Path:
         """The shared library, see shoal/Runtime/Session.h."""
-        return Path(self._folder.name, "program.so")
+        return self._folder.path / "program.so"
 
     def run(
         self,
@@ -106,18 +107,18 @@ class Executable:
         Returns the whole outputs, as the call's structure nests them, or a dict
         by name. Raises InputError, and RunError with what processes wrote.
         """
-        for name, value, least in (("repeat", repeat, 1), ("warmup", warmup, 0)):
-            if value < least:
-                raise InputError(f"{name}: expected at least {least} but got {value}")
+        seed = random_inputs
+        if seed is not None:
+            seed = check_count("random_inputs", seed, 0, 2**64 - 1)
         outputs = run_by_files(
             self.program,
             self._signature,
-            self._arrays(inputs, random_inputs is not None),
-            timeout=timeout,
-            repeat=repeat,
-            warmup=warmup,
-            seed=random_inputs,
-            stats=stats,
+            self._arrays(inputs, seed is not None),
+            timeout=check_timeout(timeout),
+            repeat=check_count("repeat", repeat, 1),
+            warmup=check_count("warmup", warmup, 0),
+            seed=seed,
+            stats=check_stats(stats),
         )
         return self._result(outputs)
 
@@ -162,17 +163,20 @@ class Executable:
     def report(self, path: str | Path | None = None) -> str:
         """A page of HTML that shows the partitioned program: each value's sharding,
         collectives with their reasons and bytes, memory over time. Also written to
-        the path, if there is one. It stands alone, for any browser.
+        the path, as by `save`, if there is one. It stands alone, for any browser.
         """
         options = self.options.to_native()
         page = native().compile(self.text, options, self.source, report=True).report
         if path is not None:
-            Path(path).write_text(page, encoding="utf-8")
+            replace_file(path, page.encode())
         return page
 
     def save(self, path: str | Path) -> None:
-        """Writes all of it to one file, for `shoal.load`; see `saving`."""
-        Path(path).write_bytes(self._to_bytes())
+        """Writes all of it to one file, for `shoal.load`; see `saving`.
+
+        A file that was there is replaced by a whole one, or left as it was.
+        """
+        replace_file(path, self._to_bytes())
 
     def _to_bytes(self) -> bytes:
         return saving.pack(

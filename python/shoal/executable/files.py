@@ -5,16 +5,17 @@
 from __future__ import annotations
 
 import json
-import tempfile
-from collections.abc import Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from shoal.errors import RunError
 from shoal.executable.dtypes import storage_of
 from shoal.executable.launch import mpirun
 from shoal.executable.signature import Signature, Tensor
+from shoal.executable.storage import TemporaryFolder
 
 
 def run_by_files(
@@ -26,11 +27,11 @@ def run_by_files(
     repeat: int,
     warmup: int,
     seed: int | None,
-    stats: dict[str, Any] | None,
+    stats: MutableMapping[str, Any] | None,
 ) -> list[np.ndarray]:
     """Runs the executable on the whole inputs, of which None is made up from the seed."""
-    with tempfile.TemporaryDirectory(prefix="shoal-run-") as name:
-        folder, results = Path(name), Path(name, "results")
+    with TemporaryFolder(prefix="shoal-run-") as folder:
+        results = folder / "results"
         flags = ["--output-dir", str(results), "--repeat", str(repeat), "--warmup", str(warmup)]
         if seed is not None:
             flags.append(f"--random-inputs={seed}")
@@ -54,4 +55,13 @@ def _write(path: Path, array: np.ndarray, tensor: Tensor) -> None:
 
 
 def _read(path: Path, tensor: Tensor) -> np.ndarray:
-    return np.load(path).view(tensor.dtype)
+    try:
+        array = np.load(path).view(tensor.dtype)
+    except (OSError, ValueError) as error:
+        raise RunError(f'the program wrote no output "{tensor.name}": {error}') from error
+    if array.shape != tensor.shape:
+        raise RunError(
+            f'output "{tensor.name}": expected shape {list(tensor.shape)} '
+            f"but the program wrote {list(array.shape)}"
+        )
+    return array

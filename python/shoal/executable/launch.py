@@ -4,16 +4,20 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import signal
 import subprocess
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
 from shoal.errors import RunError
+from shoal.executable.interrupts import CtrlCWatch
 
 GRACE = 5.0  # seconds that mpirun has to end its processes
+POLL = 0.2  # seconds between looks for a Ctrl-C
 
 # What many ranks on a small machine need, and containers, where one is root.
 _DEFAULTS = {
@@ -39,8 +43,9 @@ def environment(devices: int) -> dict[str, str]:
 def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | None) -> str:
     """Runs the program on so many processes and returns what it wrote to stdout.
 
-    RunError where it fails or does not end in `timeout` seconds. Nothing is
-    left running, whatever happens to this process.
+    RunError where it fails or does not end in `timeout` seconds,
+    KeyboardInterrupt after a Ctrl-C, in any thread. Nothing is left running,
+    whatever happens to this process.
     """
     command = [*_launcher(), "-n", str(devices), str(program), *flags]
     process = subprocess.Popen(
@@ -55,7 +60,7 @@ def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | N
         start_new_session=True,
     )
     try:
-        stdout, stderr = process.communicate(timeout=timeout)
+        stdout, stderr = _wait(process, timeout)
     except subprocess.TimeoutExpired:
         stderr = end(process)
         raise RunError(f"did not end in {timeout:g} s", stderr) from None
@@ -65,6 +70,21 @@ def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | N
     if process.returncode != 0:
         raise RunError(_explain(process.returncode, stderr), stderr)
     return stdout
+
+
+def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[str, str]:
+    """What the process wrote until its end; TimeoutExpired, KeyboardInterrupt."""
+    end_time = math.inf if timeout is None else time.monotonic() + timeout
+    with CtrlCWatch() as ctrl_c:
+        while True:
+            try:
+                left = max(end_time - time.monotonic(), 0)
+                return process.communicate(timeout=min(left, POLL))
+            except subprocess.TimeoutExpired:
+                if time.monotonic() >= end_time:
+                    raise
+            if ctrl_c.came:
+                raise KeyboardInterrupt
 
 
 def _launcher() -> list[str]:

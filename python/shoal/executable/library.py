@@ -5,10 +5,13 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import shutil
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from shoal.errors import RunError
 
@@ -18,15 +21,36 @@ _ERROR_BYTES = 4096
 class Library:
     """One loaded copy of a library, which holds one session.
 
-    Calls release the interpreter's lock.
+    Calls release the interpreter's lock; one is made at a time. OSError where
+    the file is no library, RunError where it is not that of the description,
+    which is the metadata of shoal/Runtime/ABI.h.
     """
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, description: Mapping[str, Any]):
         self._handle = _load_copy(path)
+        self._session: ctypes.c_void_p | None = None
+        self._is_loaded = True
+        # The driver of GPUs and NCCL may have threads in libraries that would
+        # go with the program.
+        self._can_unload = description.get("target") == "cpu"
+        try:
+            self._declare(description)
+        except (AttributeError, ValueError) as error:
+            self.close()
+            raise RunError(f"{path.name} is not this program's library: {error}") from None
+
+    def _declare(self, description: Mapping[str, Any]) -> None:
+        """Also finds what a library lacks, as no call does later."""
+        metadata = ctypes.c_char.in_dll(self._handle, "shoal_program_metadata")
+        own = json.loads(ctypes.string_at(ctypes.addressof(metadata)))
+        for key in ("name", "devices", "inputs", "outputs"):
+            if own.get(key) != description[key]:
+                raise ValueError(f"other {key}")
+        for name in ("open", "block", "agree", "run", "close", "mpi"):
+            getattr(self._handle, f"shoal_session_{name}")
         self._handle.shoal_session_mpi.restype = ctypes.c_char_p
         self._handle.shoal_session_close.restype = None
         self._handle.shoal_session_block.restype = None
-        self._session: ctypes.c_void_p | None = None
 
     def check_mpi(self) -> None:
         """Fails where mpi4py has another MPI: its communicators mean nothing to this one."""
@@ -54,6 +78,7 @@ class Library:
             error,
             ctypes.c_size_t(_ERROR_BYTES),
         ):
+            self.close()
             raise RunError(_text(error))
         self._session = session
 
@@ -86,9 +111,13 @@ class Library:
             raise RunError(_text(error))
 
     def close(self) -> None:
+        """Ends the session, where there is one, and unloads the copy; once more is nothing."""
         if self._session is not None:
             session, self._session = self._session, None
             self._handle.shoal_session_close(session)
+        if self._is_loaded and self._can_unload:
+            self._is_loaded = False
+            ctypes.CDLL(None).dlclose(ctypes.c_void_p(self._handle._handle))
 
 
 def _load_copy(path: Path) -> ctypes.CDLL:

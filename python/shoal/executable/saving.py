@@ -13,17 +13,18 @@ from __future__ import annotations
 import dataclasses
 import io
 import json
-import tempfile
 import zipfile
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from shoal.errors import ShoalError
+from shoal.executable.metadata import check_metadata
 from shoal.executable.options import CompileOptions
 from shoal.executable.signature import Signature
+from shoal.executable.storage import TemporaryFolder
 from shoal.executable.structure import CallStructure
 
 FORMAT = 1
+_FILES = ("program", "program.so")
 
 
 class Contents(NamedTuple):
@@ -33,7 +34,7 @@ class Contents(NamedTuple):
     signature: Signature
     stats: dict[str, Any]
     options: CompileOptions
-    folder: tempfile.TemporaryDirectory[str]
+    folder: TemporaryFolder
     source: str
     structure: CallStructure | None
 
@@ -52,40 +53,55 @@ def pack(contents: Contents) -> bytes:
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         archive.writestr("program.json", json.dumps(metadata, default=str))
         archive.writestr("program.mlir", contents.text)
-        for member in ("program", "program.so"):
-            archive.write(Path(contents.folder.name, member), member)
+        for name in _FILES:
+            archive.write(contents.folder.path / name, name)
     return buffer.getvalue()
 
 
 def unpack(content: bytes, name: str) -> Contents:
     """The inverse of pack; ShoalError, of the name, where the content is something else."""
-    folder = tempfile.TemporaryDirectory(prefix="shoal-")
     try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            metadata = json.loads(archive.read("program.json"))
-            if metadata["format"] != FORMAT:
-                raise ShoalError(
-                    f"{name}: expected format {FORMAT} but got {metadata['format']}: "
-                    "it was saved by another version of Shoal"
-                )
-            text = archive.read("program.mlir").decode()
-            for member in ("program", "program.so"):
-                Path(archive.extract(member, folder.name)).chmod(0o755)
-        return _contents(text, metadata, folder)
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        metadata, members = _read(content)
+        check_metadata(metadata)
+        text = members["program.mlir"].decode()
+        options = CompileOptions(**metadata["options"])
+    except _OtherVersion as error:
+        raise ShoalError(f"{name}: {error}") from None
+    # A damaged archive makes zipfile, zlib and json raise nearly all kinds.
+    except Exception as error:
         raise ShoalError(f"{name}: not an executable that Shoal saved: {error}") from error
-
-
-def _contents(
-    text: str, metadata: dict[str, Any], folder: tempfile.TemporaryDirectory[str]
-) -> Contents:
     structure = metadata["structure"]
     return Contents(
         text,
         Signature.parse(json.dumps(metadata["description"])),
         metadata["statistics"],
-        CompileOptions(**metadata["options"]),
-        folder,
+        options,
+        _unfold({file: members[file] for file in _FILES}),
         metadata["source"],
         structure and CallStructure(*structure),
     )
+
+
+class _OtherVersion(ShoalError):
+    pass
+
+
+def _read(content: bytes) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """What `program.json` says, and the other members."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        metadata = json.loads(archive.read("program.json"))
+        if metadata["format"] != FORMAT:
+            raise _OtherVersion(
+                f"expected format {FORMAT} but got {metadata['format']}: "
+                "it was saved by another version of Shoal"
+            )
+        return metadata, {name: archive.read(name) for name in ("program.mlir", *_FILES)}
+
+
+def _unfold(files: dict[str, bytes]) -> TemporaryFolder:
+    folder = TemporaryFolder(prefix="shoal-")
+    for name, content in files.items():
+        path = folder.path / name
+        path.write_bytes(content)
+        path.chmod(0o755)
+    return folder

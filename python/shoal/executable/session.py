@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import ctypes
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -46,6 +47,9 @@ class Session:
     order: open, run and close are collective. What is wrong on one rank is an
     exception on all of them, with the message of the lowest such rank.
 
+    Threads of a rank take turns: a call waits for the one before it. That they
+    come in the same order on every rank is up to the caller.
+
     inputs, outputs: what this rank has of them.
 
         with exe.open(MPI.COMM_WORLD) as session:
@@ -70,7 +74,8 @@ class Session:
             raise InputError("expected a communicator but got COMM_NULL")
         self._flatten = flatten
         self._result = result
-        self._library = _load(library, comm)
+        self._turn = threading.RLock()
+        self._library = _load(library, signature, comm)
         self._library.open(comm.py2f())
         self.rank: int = comm.Get_rank()
         self.inputs = self._shards(signature.inputs, is_output=False)
@@ -99,6 +104,10 @@ class Session:
         Raises InputError and RunError on every rank. A failure in the middle of
         a step, as that of a custom call, ends the job.
         """
+        with self._turn:
+            return self._step(inputs, out)
+
+    def _step(self, inputs: Any, out: Any) -> Any:
         with self._agreeing():
             arrays = [
                 self._place(number, value, shard)
@@ -151,7 +160,8 @@ class Session:
 
     def close(self) -> None:
         """Gives the arena and the communicators up; collective. Once more is nothing."""
-        self._library.close()
+        with self._turn:
+            self._library.close()
 
     def __enter__(self) -> Session:
         return self
@@ -192,16 +202,18 @@ class _Agreement:
             raise InputError(agreed) from error
 
 
-def _load(path: Path, comm: MPI.Comm) -> Library:
+def _load(path: Path, signature: Signature, comm: MPI.Comm) -> Library:
     """The library, on every rank or on none."""
     library, problem = None, None
     try:
-        library = Library(path)
+        library = Library(path, signature.description)
         library.check_mpi()
     except (OSError, RunError) as error:
         problem = f"rank {comm.Get_rank()}: {error}"
     problems = [text for text in comm.allgather(problem) if text]
     if problems or library is None:
+        if library is not None:
+            library.close()
         raise RunError(problems[0])
     return library
 
@@ -217,7 +229,7 @@ def _is_usable(array: np.ndarray, tensor: Tensor) -> bool:
 
 def _check_output(array: Any, tensor: Tensor) -> None:
     what = f'output "{tensor.name}"'
-    if not isinstance(array, np.ndarray):
+    if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray):
         raise InputError(f"{what}: expected an array but got {type(array).__name__}")
     if array.dtype != tensor.dtype or array.shape != tensor.local_shape:
         raise InputError(

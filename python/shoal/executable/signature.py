@@ -13,6 +13,7 @@ import numpy as np
 
 from shoal.errors import InputError
 from shoal.executable.dtypes import dtype_of
+from shoal.masks import is_masked
 
 
 @dataclass(frozen=True)
@@ -98,13 +99,18 @@ def _count(number: int, what: str) -> str:
 def as_array(value: Any, tensor: Tensor, what: str = "input") -> np.ndarray:
     """The value as an array of the tensor's type, whatever its shape.
 
-    Numbers of Python take that type; anything else must have it: InputError.
+    Numbers of Python take that type; anything else must have it, and no mask:
+    InputError.
     """
     try:
         is_number = isinstance(value, (bool, int, float)) and not isinstance(value, np.generic)
         array = np.asarray(value, tensor.dtype) if is_number else np.asarray(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f'{what} "{tensor.name}": {error}') from error
+    if is_masked(value):
+        raise InputError(
+            f'{what} "{tensor.name}": a masked array: programs know no masks, fill it by .filled()'
+        )
     if array.dtype.newbyteorder("=") != tensor.dtype:
         raise InputError(
             f'{what} "{tensor.name}": expected {tensor.dtype} but got {array.dtype}'

@@ -14,6 +14,7 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.core import ArrayLike, emit_one, is_value, tensor_type
 from shoal.frontend.value import Value
+from shoal.masks import is_masked
 
 
 def as_value(operand: ArrayLike, dtype: np.dtype | None = None, what: str = "operand") -> Value:
@@ -43,6 +44,8 @@ def as_array(operand: Any, what: str = "operand") -> np.ndarray:
     if isinstance(operand, (list, tuple)) and _contains_value(operand):
         raise TraceTypeError(f"{what}: a list with Values in it; make one by shoal.stack")
     array = _narrowed(operand) if not isinstance(operand, (np.ndarray, np.generic)) else operand
+    if is_masked(operand):
+        raise TraceTypeError(f"{what}: a masked array; fill it by .filled()")
     return np.asarray(array, dtypes.as_dtype(np.asarray(array).dtype))
 
 
