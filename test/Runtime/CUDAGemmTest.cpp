@@ -24,7 +24,9 @@ GemmPlan squarePlan(int64_t n) {
 
 /// In scratch as the compiler provides it.
 void run(const GemmPlan &plan, const GemmTensors &tensors) {
-  ProductPlan product{.isDevice = true, .gemm = plan};
+  ProductPlan product;
+  product.isDevice = true;
+  product.gemm = plan;
   ProductScratch pieces =
       scratchOf({{tensors.typeA, tensors.typeB}, tensors.typeC}, product);
   TestScratch scratch(sumOf(pieces));

@@ -383,7 +383,9 @@ void checkGemm(const Case &c, const std::array<bool, 3> &packs) {
   }
   std::vector<float> result(elements(c, parsed.result), -100);
   constexpr ElementType f32 = ElementType::F32;
-  ProductPlan product{.isDevice = model.isDevice, .gemm = plan->plan};
+  ProductPlan product;
+  product.isDevice = model.isDevice;
+  product.gemm = plan->plan;
   ProductScratch pieces = scratchOf({{f32, f32}, f32}, product);
   TestScratch scratch(sumOf(pieces));
   Scratch taken(scratch.data(), sumOf(pieces));

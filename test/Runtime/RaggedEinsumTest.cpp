@@ -163,4 +163,53 @@ TEST(RaggedEinsum, groups_that_are_worth_a_product_each) {
       check<float, float>(c, ElementType::F32, ElementType::F32, disjoint, 3);
 }
 
+/// A random case: rows are in one operand at least, and each letter in some
+/// tensors, so that what is summed first and what is packed varies.
+Case randomCase(std::mt19937 &random) {
+  Case c{"", "", "e", "", {}};
+  for (char name : {'r', 'e', 'm', 'h', 'x', 'y'}) {
+    c.sizes[name] = 1 + static_cast<int64_t>(random() % 40);
+    unsigned where = 1 + random() % 3;
+    if (where & 1)
+      c.in0 += name;
+    if (where & 2)
+      c.in1 += name;
+    if (random() % 2)
+      c.out += name;
+  }
+  for (std::string *tensor : {&c.in0, &c.in1, &c.out})
+    std::shuffle(tensor->begin(), tensor->end(), random);
+  return c;
+}
+
+TEST(RaggedScratch, that_of_all_rows_is_enough_for_fewer) {
+  using enum ElementType;
+  constexpr std::pair<ElementType, ElementType> types[] = {
+      {F32, F32}, {BF16, F32}, {BF16, BF16}, {F64, F64}};
+  std::mt19937 random(5);
+  int withScratch = 0;
+  for (int round = 0; round < 200; ++round) {
+    Case c = randomCase(random);
+    auto [in, out] = types[round % std::size(types)];
+    for (const ProductModel &model : {hostModel, deviceModel}) {
+      RaggedProduct product(callOf(c, in, out, I32), model);
+      for (int64_t rows = 1; rows <= c.sizes['r']; ++rows)
+        ASSERT_LE(sumOf(product.planGroup(rows).scratch),
+                  product.productBytes())
+            << c.in0 << "," << c.in1 << "->" << c.out << ", rows " << rows;
+      withScratch += product.productBytes() > 0;
+    }
+  }
+  EXPECT_GT(withScratch, 20) << "few products have scratch";
+}
+
+TEST(RaggedScratch, parts_that_are_written_in_place_have_none) {
+  using enum ElementType;
+  auto partBytes = [](const Case &c) {
+    return RaggedProduct(callOf(c, F32, F32, I32), hostModel).partBytes();
+  };
+  EXPECT_EQ(partBytes(cases[1]), 0) << "each group has a gradient of its own";
+  EXPECT_EQ(partBytes(cases[0]), 13 * 5 * 4) << "groups may overlap";
+}
+
 } // namespace

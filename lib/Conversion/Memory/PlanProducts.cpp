@@ -4,6 +4,7 @@
 // The pass --shoal-plan-products.
 
 #include "shoal/Conversion/Memory/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Products/PlanEinsum.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
@@ -59,7 +60,8 @@ private:
         op.getProduct(), products::modelOf(machineOf(machine)));
     count(plan);
     op.setPlanAttr(rt::ProductPlanAttr::get(op.getContext(), std::move(plan)));
-    LDBG() << op.getSpec() << ": " << op.getPlanAttr();
+    LDBG() << op.getSpec() << " at " << sourcePlace(op.getLoc()) << ": "
+           << op.getPlanAttr();
     return success();
   }
 };

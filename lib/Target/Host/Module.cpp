@@ -60,7 +60,7 @@ void shoal::takeMemory(Operation *op, LoweredProgram &program) {
       toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
 }
 
-/// `host gemm 64x96x128 ...`
+/// `cpu gemm 64x96x128 ...`
 static std::string printPlan(rt::RuntimeCallOpInterface call) {
   std::string text;
   auto product = dyn_cast<rt::EinsumOp>(call.getOperation());

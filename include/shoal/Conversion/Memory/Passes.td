@@ -21,8 +21,8 @@ def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
     buffers, does not matter.
 
     A plan that is there stays, so that one can be written by hand; one for the
-    other machine is an error. Products of `rt.ragged_einsum` are planned when
-    their rows are counted, by the runtime, with the same functions.
+    other kind of machine is an error. Products of `rt.ragged_einsum` are planned
+    when their rows are counted, by the runtime, with the same functions.
 
     ```mlir
     func.func @f(%x: memref<8x512x256xf32>, %w: memref<8x256x1024xf32>, %y: memref<8x512x1024xf32>) {
