@@ -18,16 +18,16 @@
 // WAITS: rt.wait 0
 // WAITS-NEXT: rt.einsum
 shoal.mesh @mesh = <["x" = 16]>
-func.func @shared_expert(%x: memref<512x512xf32>, %expert: memref<512x512xf32>, %shared: memref<512x512xf32>,
+func.func @shared_expert(%x: memref<512x512xf32>, %expert: memref<32x32xf32>, %shared: memref<512x512xf32>,
                          %y: memref<512x512xf32>, %z: memref<512x512xf32>) {
   %sent = memref.alloc() : memref<512x512xf32>
-  %received = memref.alloc() : memref<512x512xf32>
-  %outputs = memref.alloc() : memref<512x512xf32>
+  %received = memref.alloc() : memref<8192x32xf32>
+  %outputs = memref.alloc() : memref<8192x32xf32>
   rt.cumulative sum dim 0 ins(%x : memref<512x512xf32>) outs(%sent : memref<512x512xf32>)
-  rt.all_to_all @mesh [{"x"} : 0 -> 1] ins(%sent : memref<512x512xf32>) outs(%received : memref<512x512xf32>) {collective = 0 : i64}
-  rt.einsum "ac,cb->ab" ins(%received, %expert : memref<512x512xf32>, memref<512x512xf32>)
-    outs(%outputs : memref<512x512xf32>)
-  rt.all_to_all @mesh [{"x"} : 0 -> 1] ins(%outputs : memref<512x512xf32>) outs(%y : memref<512x512xf32>) {collective = 1 : i64}
+  rt.all_to_all @mesh [{"x"} : 0 -> 1] ins(%sent : memref<512x512xf32>) outs(%received : memref<8192x32xf32>) {collective = 0 : i64}
+  rt.einsum "ac,cb->ab" ins(%received, %expert : memref<8192x32xf32>, memref<32x32xf32>)
+    outs(%outputs : memref<8192x32xf32>)
+  rt.all_to_all @mesh [{"x"} : 1 -> 0] ins(%outputs : memref<8192x32xf32>) outs(%y : memref<512x512xf32>) {collective = 1 : i64}
   rt.einsum "ac,cb->ab" ins(%x, %shared : memref<512x512xf32>, memref<512x512xf32>)
     outs(%z : memref<512x512xf32>)
   return

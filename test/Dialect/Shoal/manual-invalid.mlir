@@ -511,8 +511,17 @@ func.func @no_results(%x: tensor<8x4xf32>) {
 
 // (K5)
 func.func @target(%x: tensor<8x4xf32>) {
-  // expected-error@+1 {{expected a target of letters, digits, '_', '.' and '$' but got "a b"}}
+  // expected-error@+1 {{target "a b": expected letters, digits, '_', '.' and '$'}}
   %0 = shoal.custom_call "a b"(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>
+  return
+}
+
+// -----
+
+// (K5)
+func.func @target_of_the_runtime(%x: tensor<8x4xf32>) {
+  // expected-error@+1 {{target "shoal_rt_copy": expected no function of the runtime}}
+  %0 = shoal.custom_call "shoal_rt_copy"(%x) : (tensor<8x4xf32>) -> tensor<8x4xf32>
   return
 }
 

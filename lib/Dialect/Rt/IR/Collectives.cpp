@@ -4,8 +4,8 @@
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
-#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "shoal/Dialect/Spmd/IR/CollectiveLaws.h"
 #include "shoal/Sharding/Mesh.h"
 
 using namespace mlir;
@@ -73,14 +73,6 @@ static LogicalResult verifyBlocks(Operation *op, SymbolTableCollection &symbols,
   return verifySameElements(op, whole, block);
 }
 
-/// Sums of f8 are for pieces of which one is not zero.
-static LogicalResult verifyReduction(Operation *op, ReduceKind kind,
-                                     Value input) {
-  Type element = typeOf(input).getElementType();
-  bool isSum = kind == ReduceKind::Sum && isFloat8(element);
-  return isSum ? success() : verifyCombiner(op, kind, element);
-}
-
 //===----------------------------------------------------------------------===//
 // axis_index
 //===----------------------------------------------------------------------===//
@@ -142,7 +134,8 @@ ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (failed(verifyBlocks(*this, symbols, getMeshAttr(), getAxes(), getInput(),
                           getOutput())))
     return failure();
-  return verifyReduction(*this, getKind(), getInput()); // (C3)
+  return spmd::verifyReduction(*this, getKind(), // (C3)
+                               typeOf(getInput()).getElementType());
 }
 
 std::vector<int64_t>
@@ -165,7 +158,8 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!verifyMesh(*this, symbols, getMeshAttr(), getAxes()) ||
       failed(verifySameShape(*this, getInput(), getOutput()))) // (C1)
     return failure();
-  return verifyReduction(*this, getKind(), getInput()); // (C2)
+  return spmd::verifyReduction(*this, getKind(), // (C2)
+                               typeOf(getInput()).getElementType());
 }
 
 std::vector<int64_t> AllReduceOp::getDescriptor(const ProgramMeshes &meshes) {
@@ -184,27 +178,17 @@ int64_t AllReduceOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
 
 LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto moves = llvm::to_vector(getMoves().getAsRange<spmd::MoveAttr>());
-  if (!verifyMesh(*this, symbols, getMeshAttr(),
-                  llvm::map_to_vector(moves, [](spmd::MoveAttr move) {
-                    return move.getAxes();
-                  })))
+  MeshOp mesh = verifyMesh(*this, symbols, getMeshAttr(),
+                           llvm::map_to_vector(moves, [](spmd::MoveAttr move) {
+                             return move.getAxes();
+                           }));
+  if (!mesh)
     return failure();
-  int64_t rank = typeOf(getInput()).getRank();
   if (moves.empty()) // (C1)
     return emitOpError("expected a move");
-  for (auto [i, move] : llvm::enumerate(moves)) {
-    std::string name = ("moves[" + Twine(i) + "]").str();
-    if (failed(verifyDim(*this, name, move.getSourceDim(), rank)) ||
-        failed(verifyDim(*this, name, move.getTargetDim(), rank)))
-      return failure();
-    if (move.getSourceDim() == move.getTargetDim())
-      return emitOpError() << name << ": dimension " << move.getSourceDim()
-                           << " is both source and target";
-  }
-  if (typeOf(getOutput()).getRank() != rank) // (C2)
-    return emitOpError("expected an output of rank ")
-           << rank << " but got " << typeOf(getOutput()).getRank();
-  return verifySameElements(*this, getInput(), getOutput());
+  return spmd::verifyMoves(*this, moves, mesh.getMesh(), // (C1), (C2)
+                           typeOf(getInput()), typeOf(getOutput()),
+                           "the output");
 }
 
 std::vector<int64_t> AllToAllOp::getDescriptor(const ProgramMeshes &meshes) {
@@ -228,18 +212,17 @@ int64_t AllToAllOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
 
 LogicalResult
 CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &symbols) {
-  MeshOp mesh = verifyMesh(*this, symbols, getMeshAttr(), getSourceAxes());
-  if (!mesh ||
-      !verifyMesh(*this, symbols, getTargetMeshAttr(), getTargetAxes()) ||
-      failed(verifySameShape(*this, getInput(), getOutput()))) // (C1)
+  MeshOp source = verifyMesh(*this, symbols, getMeshAttr(), getSourceAxes());
+  if (!source)
     return failure();
-  int64_t p = sizeOf(getSourceAxes().getAxes(), mesh.getMesh());
-  auto shift = static_cast<int64_t>(getShift());
-  if (shift < 0 || shift >= p) // (C2)
-    return emitOpError() << "shift " << shift << " is not in the range [0, "
-                         << p << ") of the indices over "
-                         << toString(getSourceAxes());
-  return success();
+  MeshOp target =
+      verifyMesh(*this, symbols, getTargetMeshAttr(), getTargetAxes());
+  if (!target || failed(verifySameShape(*this, getInput(), getOutput())) ||
+      failed(spmd::verifySameAxes(*this, source, target))) // (C1), (C3)
+    return failure();
+  return spmd::verifyPermutation(*this, getSourceAxes(), // (C2), (C3)
+                                 getTargetAxes(), source.getMesh(),
+                                 static_cast<int64_t>(getShift()));
 }
 
 std::vector<int64_t>
@@ -256,6 +239,19 @@ CollectivePermuteOp::getDescriptor(const ProgramMeshes &meshes) {
 // exchange
 //===----------------------------------------------------------------------===//
 
+/// (C3)
+static LogicalResult verifyNumbers(Operation *op, unsigned number,
+                                   ExchangeDimAttr dim, MeshAttr target) {
+  auto error = [&] { return op->emitOpError() << "dims[" << number << "]: "; };
+  if (dim.getSize() < 0 || dim.getRows() < 0)
+    return error() << "size " << dim.getSize() << " or rows " << dim.getRows()
+                   << " is negative";
+  if (dim.getDivisor() < 1)
+    return error() << "divisor " << dim.getDivisor() << " is less than 1";
+  return spmd::verifyReach(op, dim.getStep(), dim.getOffset(),
+                           sizeOf(dim.getTarget().getAxes(), target));
+}
+
 LogicalResult ExchangeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto dims = llvm::to_vector(getDims().getAsRange<ExchangeDimAttr>());
   auto axesOf = [&](auto get) {
@@ -264,17 +260,19 @@ LogicalResult ExchangeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   };
   MeshOp source = verifyMesh(*this, symbols, getMeshAttr(),
                              axesOf(&ExchangeDimAttr::getSource));
-  if (!source || !verifyMesh(*this, symbols, getTargetMeshAttr(),
-                             axesOf(&ExchangeDimAttr::getTarget)))
+  if (!source)
+    return failure();
+  MeshOp target = verifyMesh(*this, symbols, getTargetMeshAttr(),
+                             axesOf(&ExchangeDimAttr::getTarget));
+  if (!target || failed(spmd::verifySameAxes(*this, source, target))) // (C4)
     return failure();
   ShapedType input = typeOf(getInput());
   if (failed(verifyEntryCount(*this, "dims", dims.size(), input.getRank())))
     return failure(); // (C1)
   SmallVector<int64_t> block, window;
-  for (ExchangeDimAttr dim : dims) {
-    if (dim.getDivisor() < 1)
-      return emitOpError("expected divisors of at least 1 but got ")
-             << dim.getDivisor();
+  for (auto [number, dim] : llvm::enumerate(dims)) {
+    if (failed(verifyNumbers(*this, number, dim, target.getMesh())))
+      return failure();
     block.push_back(shardSize(
         dim.getSize(), sizeOf(dim.getSource().getAxes(), source.getMesh())));
     window.push_back(dim.getRows());
@@ -308,6 +306,13 @@ int64_t ExchangeOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
 //===----------------------------------------------------------------------===//
 // wait
 //===----------------------------------------------------------------------===//
+
+LogicalResult WaitOp::verify() {
+  auto number = static_cast<int64_t>(getCollective());
+  if (number < 0) // (C1)
+    return emitOpError("expected a number of at least 0 but got ") << number;
+  return success();
+}
 
 std::vector<int64_t> WaitOp::getDescriptor(const ProgramMeshes &) {
   return encode(calls::WaitCall{static_cast<int64_t>(getCollective())});

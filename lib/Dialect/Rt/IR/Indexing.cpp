@@ -98,47 +98,130 @@ calls::WindowLayout WindowsAttr::getLayout() const {
 // gather, scatter
 //===----------------------------------------------------------------------===//
 
-/// (C1) to (C3); windows that need not fit may be longer than the operand.
-static LogicalResult verifyWindows(Operation *op, WindowsAttr windows,
-                                   Value operand, Value indices,
-                                   Value windowsTensor, bool mustFit) {
-  ShapedType type = typeOf(operand);
-  if (failed(verifyEntryCount(op, "windows", windows.getDims().size(),
-                              type.getRank()))) // (C1)
-    return failure();
-  int64_t elements = 1;
-  for (auto [d, dim] : llvm::enumerate(windows.getDims())) {
-    if (dim.size != type.getDimSize(d))
-      return op->emitOpError("windows dim ")
-             << d << ": expected size " << type.getDimSize(d) << " but got "
-             << dim.size;
-    if (dim.window < 0 || (mustFit && dim.window > dim.size))
-      return op->emitOpError("windows dim ")
-             << d << ": no window of " << dim.window << " fits into "
-             << dim.size;
-    if (dim.place >= typeOf(indices).getNumElements())
-      return op->emitOpError("windows dim ")
-             << d << ": place " << dim.place << " is not in "
-             << indices.getType();
-    elements *= dim.window;
+namespace {
+
+/// Which elements of a tensor nested loops visit, from 0 on: numbers of less
+/// than 128 bits, as tensors have less than 2^56 elements.
+struct Reach {
+  __int128 low = 0, high = 0;
+
+  void add(int64_t size, int64_t stride) {
+    __int128 last = static_cast<__int128>(size - 1) * stride;
+    (last < 0 ? low : high) += last;
   }
-  for (const WindowLoop &loop : windows.getLoops())
-    elements *= loop.size;
-  if (elements != typeOf(windowsTensor).getNumElements()) // (C2)
+  bool isWithin(int64_t elements) const { return low >= 0 && high < elements; }
+};
+
+/// The laws of windows. Those that are not clamped need not fit.
+class WindowsVerifier {
+public:
+  WindowsVerifier(Operation *op, WindowsAttr windows, Value operand,
+                  Value indices, Value windowsTensor, bool mustFit)
+      : op(op), dims(windows.getDims()), loops(windows.getLoops()),
+        operand(typeOf(operand)), indices(typeOf(indices)),
+        windowsTensor(typeOf(windowsTensor)), mustFit(mustFit) {}
+
+  LogicalResult verify() {
+    if (failed(verifyDims()) || failed(verifyCount()) || failed(verifyTypes()))
+      return failure();
+    return windowsTensor.getNumElements() == 0 ? success() : verifyPlaces();
+  }
+
+private:
+  /// (C1)
+  LogicalResult verifyDims() {
+    if (failed(verifyEntryCount(op, "windows", dims.size(), operand.getRank())))
+      return failure();
+    for (auto [d, dim] : llvm::enumerate(dims)) {
+      auto error = [&, d = d] {
+        return op->emitOpError("windows dim ") << d << ": ";
+      };
+      if (dim.size != operand.getDimSize(d))
+        return error() << "expected size " << operand.getDimSize(d)
+                       << " but got " << dim.size;
+      if (dim.window < 0 || (mustFit && dim.window > dim.size))
+        return error() << "no window of " << dim.window << " fits into "
+                       << dim.size;
+      if (dim.place < -1 || dim.place >= indices.getNumElements())
+        return error() << "place " << dim.place << " is not in " << indices;
+    }
+    return success();
+  }
+
+  /// (C2)
+  LogicalResult verifyCount() {
+    // Beyond what any tensor has, one number is as wrong as another.
+    constexpr __int128 many = int64_t(1) << 56;
+    __int128 elements = 1;
+    for (const WindowDim &dim : dims)
+      elements = std::min(elements * dim.window, many);
+    for (const WindowLoop &loop : loops) {
+      if (loop.size < 0)
+        return op->emitOpError("windows: a loop has the size ") << loop.size;
+      elements = std::min(elements * loop.size, many);
+    }
+    if (elements == windowsTensor.getNumElements())
+      return success();
     return op->emitOpError("windows have ")
-           << elements << " elements but the windows' tensor is "
-           << windowsTensor.getType();
-  if (typeOf(windowsTensor).getElementType() != type.getElementType() ||
-      !isa<IntegerType>(typeOf(indices).getElementType())) // (C3)
+           << static_cast<int64_t>(elements)
+           << " elements but the windows' tensor is " << windowsTensor;
+  }
+
+  /// (C3)
+  LogicalResult verifyTypes() {
+    Type index = indices.getElementType();
+    if (windowsTensor.getElementType() == operand.getElementType() &&
+        isa<IntegerType>(index) && !index.isInteger(1))
+      return success();
     return op->emitOpError("expected windows of ")
-           << type.getElementType() << " and indices of integers but got "
-           << windowsTensor.getType() << " and " << indices.getType();
-  return success();
-}
+           << operand.getElementType() << " and indices of integers but got "
+           << windowsTensor << " and " << indices;
+  }
+
+  /// (C4)
+  LogicalResult verifyPlaces() {
+    Reach inOperand, inIndices, inWindows;
+    int64_t stride = 1, lastPlace = -1;
+    for (const WindowDim &dim : llvm::reverse(dims)) {
+      // Wherever it begins; what lies outside is dropped.
+      inOperand.add(dim.place < 0 ? std::min(dim.window, dim.size) : dim.size,
+                    stride);
+      inWindows.add(dim.window, dim.step);
+      lastPlace = std::max(lastPlace, dim.place);
+      stride *= dim.size;
+    }
+    inIndices.high = lastPlace;
+    for (const WindowLoop &loop : loops) {
+      inOperand.add(loop.size, loop.operand);
+      inIndices.add(loop.size, loop.indices);
+      inWindows.add(loop.size, loop.windows);
+    }
+    // Of no elements, or where all windows begin at 0, nothing is read.
+    if ((operand.getNumElements() != 0 && failed(verify(inOperand, operand))) ||
+        (lastPlace >= 0 && failed(verify(inIndices, indices))))
+      return failure();
+    return verify(inWindows, windowsTensor);
+  }
+
+  LogicalResult verify(const Reach &reach, ShapedType type) {
+    if (reach.isWithin(type.getNumElements()))
+      return success();
+    return op->emitOpError("windows reach out of ") << type;
+  }
+
+  Operation *op;
+  ArrayRef<WindowDim> dims;
+  ArrayRef<WindowLoop> loops;
+  ShapedType operand, indices, windowsTensor;
+  bool mustFit;
+};
+
+} // namespace
 
 LogicalResult GatherOp::verify() {
-  return verifyWindows(*this, getWindows(), getInput(), getIndices(),
-                       getOutput(), /*mustFit=*/true);
+  return WindowsVerifier(*this, getWindows(), getInput(), getIndices(),
+                         getOutput(), /*mustFit=*/true)
+      .verify();
 }
 
 std::vector<int64_t> GatherOp::getDescriptor(const ProgramMeshes &) {
@@ -148,8 +231,14 @@ std::vector<int64_t> GatherOp::getDescriptor(const ProgramMeshes &) {
 }
 
 LogicalResult ScatterOp::verify() {
-  return verifyWindows(*this, getWindows(), getOutput(), getIndices(),
-                       getUpdates(), /*mustFit=*/getClamps());
+  WindowsVerifier windows(*this, getWindows(), getOutput(), getIndices(),
+                          getUpdates(), /*mustFit=*/getClamps());
+  if (failed(windows.verify()))
+    return failure();
+  if (!getKind()) // (C5)
+    return success();
+  return verifyCombiner(*this, *getKind(),
+                        typeOf(getOutput()).getElementType());
 }
 
 static calls::ScatterCall describe(ScatterOp op) {

@@ -30,7 +30,10 @@ LogicalResult CumulativeOp::verify() {
   if (failed(verifyDim(*this, "dim", static_cast<int64_t>(getDim()),
                        typeOf(getInput()).getRank()))) // (C1)
     return failure();
-  return verifySameType(*this, getInput(), getOutput()); // (C2)
+  if (failed(verifySameType(*this, getInput(), getOutput()))) // (C2)
+    return failure();
+  return verifyCombiner(*this, getKind(), // (C3)
+                        typeOf(getInput()).getElementType());
 }
 
 std::vector<int64_t> CumulativeOp::getDescriptor(const ProgramMeshes &) {
@@ -60,6 +63,8 @@ LogicalResult TopKOp::verify() {
            << input.getElementType() << " and indices of i32 but got "
            << values.getElementType() << " and "
            << typeOf(getIndices()).getElementType();
+  if (values.getElementType().isInteger(1)) // (C3)
+    return emitOpError("expected numbers but got i1");
   return success();
 }
 

@@ -248,9 +248,12 @@ LogicalResult RaggedEinsumOp::verify() {
                                                  {spec->inputs[2], getEnds()},
                                                  {spec->result, getOutput()}})))
     return failure(); // (C1)
-  if (getRows().size() != 1 ||
-      !llvm::is_contained(getTerms().letters, getRows().front())) // (C2)
-    return emitOpError("rows: expected a letter of the spec but got \"")
+  auto has = [&](unsigned term) {
+    return llvm::is_contained(spec->inputs[term], getRows().front());
+  };
+  if (getRows().size() != 1 || has(2) || (!has(0) && !has(1))) // (C2)
+    return emitOpError("rows: expected a letter of the operands, and not of "
+                       "the bounds, but got \"")
            << getRows() << "\"";
   Type lhs = elementOf(getLhs()), rhs = elementOf(getRhs());
   Type out = elementOf(getOutput());

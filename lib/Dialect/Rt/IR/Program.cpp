@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
 
@@ -10,6 +11,10 @@ namespace shoal::rt {
 //===----------------------------------------------------------------------===//
 // custom_call
 //===----------------------------------------------------------------------===//
+
+LogicalResult CustomCallOp::verify() {
+  return verifyCustomCall(*this, getTarget(), getConfig().value_or("")); // (C1)
+}
 
 std::vector<int64_t> CustomCallOp::getDescriptor(const ProgramMeshes &) {
   auto describe = [](ValueRange values) {
@@ -46,6 +51,18 @@ LogicalResult LaunchOp::verify() {
   if (getTouches().size() != getNumOperands()) // (C2)
     return emitOpError("touches: expected ")
            << getNumOperands() << " entries but got " << getTouches().size();
+  for (auto touch : getTouches().getAsRange<TouchAttr>())
+    if (touch.getBytes() < 0 || touch.getOffset() < 0)
+      return emitOpError(
+                 "touches: expected bytes and offsets of at least 0 but "
+                 "got ")
+             << touch.getBytes() << " from " << touch.getOffset();
+  auto kernel = static_cast<int64_t>(getKernel());
+  auto shared = static_cast<int64_t>(getSharedBytes());
+  if (kernel < 0 || shared < 0) // (C3)
+    return emitOpError("expected a kernel and shared bytes of at least 0 but "
+                       "got ")
+           << kernel << " and " << shared;
   return success();
 }
 

@@ -41,11 +41,15 @@ calls::Axes ProgramMeshes::encode(FlatSymbolRefAttr symbol,
   return list;
 }
 
-calls::ElementType shoal::rt::encodeType(Type type) {
+static std::optional<calls::ElementType> findElementType(Type type) {
   std::string name;
   llvm::raw_string_ostream(name) << getElementTypeOrSelf(type);
-  std::optional<calls::ElementType> code = support::parseElementType(name);
-  assert(code && "verifiers let no other element types in");
+  return support::parseElementType(name);
+}
+
+calls::ElementType shoal::rt::encodeType(Type type) {
+  std::optional<calls::ElementType> code = findElementType(type);
+  assert(code && "(R1) of every call");
   return *code;
 }
 
@@ -88,18 +92,40 @@ static bool isDense(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
 }
 
+/// (R1)
+static LogicalResult verifyOperand(RuntimeCallOpInterface call, Value operand,
+                                   bool onTensors) {
+  auto type = cast<ShapedType>(operand.getType());
+  bool isExpected =
+      onTensors ? isa<RankedTensorType>(type) : isa<MemRefType>(type);
+  if (!isExpected || !type.hasStaticShape())
+    return call->emitOpError("expected operands to be all static ")
+           << (onTensors ? "tensors" : "memrefs") << " but got " << type;
+  if (!isCountable(type.getShape()))
+    return call->emitOpError("expected less than 2^56 elements but got ")
+           << type;
+  if (call.takesAnyMemref())
+    return success();
+  if (!onTensors && !isDense(operand))
+    return call->emitOpError("expected dense memrefs but got ") << type;
+  if (!findElementType(type))
+    return call->emitOpError("the runtime has no elements of ")
+           << type.getElementType();
+  return success();
+}
+
 LogicalResult shoal::rt::verifyCall(Operation *op) {
+  auto call = cast<RuntimeCallOpInterface>(op);
   bool onTensors =
       llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
-  bool takesStrides = cast<RuntimeCallOpInterface>(op).takesStrides();
-  for (Value operand : op->getOperands()) {
-    auto type = cast<ShapedType>(operand.getType());
-    if (!type.hasStaticShape() || isa<TensorType>(type) != onTensors)
-      return op->emitOpError("expected operands to be all static ")
-             << (onTensors ? "tensors" : "memrefs") << " but got " << type;
-    if (!onTensors && !takesStrides && !isDense(operand))
-      return op->emitOpError("expected dense memrefs but got ") << type;
-  }
+  for (Value operand : op->getOperands())
+    if (failed(verifyOperand(call, operand, onTensors)))
+      return failure();
+  if (std::optional<int64_t> number = call.getCollectiveNumber();
+      number && *number < 0) // (R5)
+    return op->emitOpError("collective: expected a number of at least 0 but "
+                           "got ")
+           << *number;
   return success();
 }
 

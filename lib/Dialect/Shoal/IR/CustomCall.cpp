@@ -87,24 +87,11 @@ static bool occursIn(ArrayRef<std::string> parts, char letter) {
                       [&](StringRef part) { return part.contains(letter); });
 }
 
-/// (K5): what can be a symbol, and a text of C.
-static LogicalResult verifyTexts(CustomCallOp op) {
-  auto isNameChar = [](char c) {
-    return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$';
-  };
-  if (op.getTarget().empty() || !llvm::all_of(op.getTarget(), isNameChar))
-    return op.emitOpError("expected a target of letters, digits, '_', '.' and "
-                          "'$' but got ")
-           << op.getTargetAttr();
-  if (op.getConfig().value_or("").contains('\0'))
-    return op.emitOpError("config: expected no zero bytes");
-  return success();
-}
-
 LogicalResult CustomCallOp::verify() {
   if (getNumResults() == 0) // (K1)
     return emitOpError("expected at least one result");
-  if (failed(verifyTexts(*this)))
+  if (failed(verifyCustomCall(*this, getTarget(), // (K5)
+                              getConfig().value_or(""))))
     return failure();
   if (isIdentity() && getInputs().getTypes() != getResultTypes()) // (K4)
     return emitOpError() << "target \"" << getTarget()

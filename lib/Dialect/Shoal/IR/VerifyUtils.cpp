@@ -10,10 +10,12 @@ using namespace shoal;
 
 bool shoal::isCountable(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor || !tensor.hasStaticShape())
-    return false;
+  return tensor && tensor.hasStaticShape() && isCountable(tensor.getShape());
+}
+
+bool shoal::isCountable(ArrayRef<int64_t> shape) {
   int64_t count = 1;
-  for (int64_t size : tensor.getShape())
+  for (int64_t size : shape)
     if (llvm::MulOverflow(count, std::max<int64_t>(size, 1), count) ||
         count >= int64_t(1) << 56)
       return false;
@@ -82,6 +84,23 @@ LogicalResult shoal::verifyResult(Operation *op, unsigned i,
   if (failed(verifyShape(op, "result " + Twine(i), result, shape)))
     return failure();
   return verifyElementType(op, "result " + Twine(i), result, element);
+}
+
+LogicalResult shoal::verifyCustomCall(Operation *op, StringRef target,
+                                      StringRef config) {
+  auto isNameChar = [](char c) {
+    return llvm::isAlnum(c) || c == '_' || c == '.' || c == '$';
+  };
+  auto expected = [&] {
+    return op->emitOpError() << "target \"" << target << "\": expected ";
+  };
+  if (target.empty() || !llvm::all_of(target, isNameChar))
+    return expected() << "letters, digits, '_', '.' and '$'";
+  if (target.starts_with("shoal_rt_"))
+    return expected() << "no function of the runtime";
+  if (config.contains('\0'))
+    return op->emitOpError("config: expected no zero bytes");
+  return success();
 }
 
 LogicalResult shoal::verifyCombiner(Operation *op, ReduceKind kind,

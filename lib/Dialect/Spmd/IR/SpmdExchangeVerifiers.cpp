@@ -4,6 +4,7 @@
 #include "SpmdVerifiers.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "shoal/Dialect/Spmd/IR/CollectiveLaws.h"
 #include "shoal/Sharding/Mesh.h"
 
 using namespace mlir;
@@ -35,19 +36,6 @@ static LogicalResult verifyNumbers(HaloExchangeOp op) {
   return success();
 }
 
-/// (C4), so that no device's window leaves the range of i64.
-static LogicalResult verifyReach(HaloExchangeOp op, int64_t shards) {
-  using Wide = __int128;
-  auto magnitude = [](int64_t x) { return x < 0 ? -Wide(x) : Wide(x); };
-  auto [step, offset, divisor, rows] = op.getWindow();
-  Wide reach = magnitude(step) * shards + magnitude(offset);
-  if (reach <= Wide(1) << 60)
-    return success();
-  return op.emitOpError() << "step " << step << " over " << shards
-                          << " devices and offset " << offset
-                          << " reach past 2^60 rows";
-}
-
 LogicalResult HaloExchangeOp::verify() {
   MeshOp mesh = verifyMesh(*this, getMeshAttr(), getAxes());
   if (!mesh || failed(verifyNumbers(*this)))
@@ -66,7 +54,8 @@ LogicalResult HaloExchangeOp::verify() {
     shape[dim] = result.getDimSize(dim);
   if (failed(verifyResult(*this, 0, shape, input.getElementType()))) // (C3)
     return failure();
-  return verifyReach(*this, shards);
+  auto [step, offset, divisor, rows] = getWindow();
+  return verifyReach(*this, step, offset, shards); // (C4)
 }
 
 //===----------------------------------------------------------------------===//

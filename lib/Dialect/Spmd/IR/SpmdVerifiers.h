@@ -15,10 +15,6 @@ namespace shoal::spmd {
 MeshOp verifyMesh(mlir::Operation *op, mlir::FlatSymbolRefAttr symbol,
                   mlir::ArrayRef<AxesAttr> lists);
 
-/// The meshes of an op between two differ in their device order alone.
-llvm::LogicalResult verifySameAxes(mlir::Operation *op, MeshOp source,
-                                   MeshOp target);
-
 } // namespace shoal::spmd
 
 #endif // SHOAL_LIB_DIALECT_SPMD_IR_SPMDVERIFIERS_H

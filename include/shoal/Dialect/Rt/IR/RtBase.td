@@ -31,12 +31,15 @@ def Rt_Dialect : Dialect {
     with a `collective`, its number in the program's metadata, communicates.
 
     Constraints of every call:
-    * (R1) operands are all tensors or all memrefs, of static shape; memrefs are
-      dense, without strides or offset, but for those of `rt.launch`;
+    * (R1) operands are all tensors or all memrefs, of static shape and less than
+      2^56 elements; but for those of `rt.launch`, memrefs are dense, without
+      strides or offset, and elements of a type that the runtime has
+      (shoal/Support/ElementType.h);
     * (R2) on tensors there is a result of its type per output, on memrefs none;
     * (R3) the meshes that it names are declared and have each axis named;
     * (R4) `scratch`, memory that it has for its own length, is a memref of
-      bytes, and goes with memrefs; `--shoal-add-scratch` gives it.
+      bytes, and goes with memrefs; `--shoal-add-scratch` gives it;
+    * (R5) the number of a collective is not negative.
   }];
   let dependentDialects = ["::mlir::memref::MemRefDialect", "::shoal::ShoalDialect",
                            "::shoal::spmd::SpmdDialect"];

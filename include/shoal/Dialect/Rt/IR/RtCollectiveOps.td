@@ -146,7 +146,9 @@ def Rt_AllToAllOp : Rt_PackingCollectiveOp<"all_to_all"> {
     ```
     Constraints:
     * (C1) there is a move, and each is from one dimension to another;
-    * (C2) one rank and element type.
+    * (C2) the output has the input's rank and element type, and along each
+      dimension a size that a shard of the same whole can have, where the axes
+      that leave it split the input's and those that come split the output's.
   }];
   let arguments = !con((ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
                        Spmd_Moves:$moves, OptionalAttr<I64Attr>:$collective), Rt_Scratch);
@@ -166,7 +168,9 @@ def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute"> {
     ```
     Constraints:
     * (C1) the output has the input's shape and element type;
-    * (C2) 0 <= `shift` < p, p the product of the axes.
+    * (C2) 0 <= `shift` < p, p the product of the axes;
+    * (C3) the two meshes have the same axes, and both lists name the same parts
+      of the same ones.
   }];
   let arguments = (ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
                        Shoal_AxesAttr:$source_axes, FlatSymbolRefAttr:$target_mesh,
@@ -210,7 +214,10 @@ def Rt_ExchangeOp : Rt_PackingCollectiveOp<"exchange"> {
     Constraints:
     * (C1) there is an entry for each dimension;
     * (C2) the input's sizes are ceil(size / p), p the product of the source
-      axes, the output's are the `rows`; one element type.
+      axes, the output's are the `rows`; one element type;
+    * (C3) `size` and `rows` are not negative, the divisor is at least 1, and no
+      window begins past 2^60 rows;
+    * (C4) the two meshes have the same axes.
   }];
   let arguments = !con((ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
                        FlatSymbolRefAttr:$target_mesh,
@@ -230,9 +237,12 @@ def Rt_WaitOp : Op<Rt_Dialect, "wait", [DeclareOpInterfaceMethods<RuntimeCallOpI
     ```mlir
     rt.wait 3
     ```
+    Constraints:
+    * (C1) the number is not negative.
   }];
   let arguments = (ins I64Attr:$collective);
   let assemblyFormat = "$collective attr-dict";
+  let hasVerifier = 1;
 }
 
 #endif // RT_COLLECTIVE_OPS_TD

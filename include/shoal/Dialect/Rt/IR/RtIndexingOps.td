@@ -47,7 +47,10 @@ def Rt_GatherOp : Rt_CallOp<"gather", "getOutputMutable()"> {
     * (C1) the windows are of the operand: its sizes, each no less than the
       window's; their places are in an index;
     * (C2) all windows together have the elements of the windows' tensor;
-    * (C3) the windows have the operand's element type, indices are integers.
+    * (C3) the windows have the operand's element type, indices are integers but
+      not i1;
+    * (C4) all windows, wherever they begin, lie in the windows' tensor and in
+      the operand, and their indices in the indices.
   }];
   let arguments = (ins AnyShaped:$input, AnyShaped:$indices, AnyShaped:$output,
                        Rt_WindowsAttr:$windows);
@@ -73,7 +76,10 @@ def Rt_ScatterOp : Rt_CallOp<"scatter", "getOutputMutable()"> {
       return %y : tensor<8x16xf32>
     }
     ```
-    Constraints: (C1) to (C3) of `rt.gather`, the output being the operand.
+    Constraints:
+    * (C1) to (C4) of `rt.gather`, the output being the operand; windows that are
+      not clamped may be longer than it;
+    * (C5) `and` and `or` take integers, other kinds all but i1.
   }];
   let arguments = !con((ins AnyShaped:$indices, AnyShaped:$updates, AnyShaped:$output,
                             Rt_WindowsAttr:$windows, OptionalAttr<Shoal_ReduceKind>:$kind,

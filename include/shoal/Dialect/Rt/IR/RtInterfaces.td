@@ -38,8 +38,10 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
       "return ::mlir::MutableOperandRange($_op, $_op->getNumOperands(), 0);">,
     InterfaceMethod<"Whether the call also reads what it writes.",
       "bool", "readsOutputs", (ins), "", "return false;">,
-    InterfaceMethod<"Whether the call takes memrefs with strides and offsets.",
-      "bool", "takesStrides", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        Whether the call takes memrefs of any layout and elements: of a buffer
+        the runtime then sees the address alone.
+      }], "bool", "takesAnyMemref", (ins), "", "return false;">,
     InterfaceMethod<[{
         Where the call communicates: its number in the program's metadata. On
         targets that do so in the background, `rt.wait` waits for it.

@@ -22,7 +22,8 @@ def Rt_CumulativeOp : Rt_CallOp<"cumulative", "getOutputMutable()"> {
     ```
     Constraints:
     * (C1) `dim` is a dimension of the input;
-    * (C2) the output has the input's shape and element type.
+    * (C2) the output has the input's shape and element type;
+    * (C3) `and` and `or` take integers, the others all but i1.
   }];
   let arguments = (ins AnyShaped:$input, AnyShaped:$output, Shoal_ReduceKind:$kind, I64Attr:$dim,
                        UnitAttr:$exclusive, UnitAttr:$reverse);
@@ -45,7 +46,8 @@ def Rt_TopKOp : Rt_CallOp<"top_k", "::mlir::MutableOperandRange(getOperation(), 
     Constraints:
     * (C1) the input has a dimension; the outputs have its sizes but for the
       last, which is at most the input's, and one shape;
-    * (C2) the values have the input's element type, the indices i32.
+    * (C2) the values have the input's element type, the indices i32;
+    * (C3) the elements are not i1.
   }];
   let arguments = !con((ins AnyShaped:$input, AnyShaped:$values, AnyShaped:$indices), Rt_Scratch);
   let assemblyFormat = !strconcat([{

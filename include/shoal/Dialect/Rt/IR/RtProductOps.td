@@ -84,7 +84,7 @@ def Rt_RaggedEinsumOp : Rt_CallOp<"ragged_einsum", "getOutputMutable()"> {
       of both bounds; each tensor's rank is its number of letters, a letter has
       one size throughout; each letter of the result stands in a term, and once
       in the result;
-    * (C2) `rows` is one letter of the spec;
+    * (C2) `rows` is one letter of the operands, and not of the bounds;
     * (C3) the operands have one element type, the result has it too, or f32
       where they have bf16 or f16; bounds are i32 or i64, and of one type.
   }];

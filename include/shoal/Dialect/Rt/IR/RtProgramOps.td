@@ -19,6 +19,10 @@ def Rt_CustomCallOp : Rt_CallOp<"custom_call", "getOutputsMutable()", [AttrSized
     %y = rt.custom_call "scale_rows" config "by 2" ins(%x : tensor<4x6xf32>)
          outs(%init : tensor<4x6xf32>) -> tensor<4x6xf32>
     ```
+    Constraints:
+    * (C1) the target is of letters, digits, `_`, `.` and `$` and none of the
+      runtime's functions, which begin with `shoal_rt_`; `config` is without
+      zero bytes.
   }];
   let arguments = (ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs, StrAttr:$target,
                        OptionalAttr<StrAttr>:$config);
@@ -26,7 +30,6 @@ def Rt_CustomCallOp : Rt_CallOp<"custom_call", "getOutputsMutable()", [AttrSized
     $target (`config` $config^)? (`ins` `(` $inputs^ `:` type($inputs) `)`)?
     `outs` `(` $outputs `:` type($outputs) `)` attr-dict (`->` type($results)^)?
   }];
-  let hasVerifier = 0;
   let declarations = [{
     bool isVariadic() { return true; }
   }];
@@ -58,7 +61,9 @@ def Rt_LaunchOp : Rt_CallOp<"launch", "getOutputsMutable()", [AttrSizedOperandSe
     Constraints:
     * (C1) `grid` and `block` have three sizes, not negative, of the block at
       least 1;
-    * (C2) `touches` has an entry for each buffer.
+    * (C2) `touches` has an entry for each buffer, of bytes and an offset that
+      are not negative;
+    * (C3) `kernel` and `shared_bytes` are not negative.
   }];
   let arguments = (ins Variadic<AnyShaped>:$inputs, Variadic<AnyShaped>:$outputs, I64Attr:$kernel,
                        DenseI64ArrayAttr:$grid, DenseI64ArrayAttr:$block,
@@ -70,7 +75,7 @@ def Rt_LaunchOp : Rt_CallOp<"launch", "getOutputsMutable()", [AttrSizedOperandSe
     attr-dict (`->` type($results)^)?
   }];
   let declarations = [{
-    bool takesStrides() { return true; }
+    bool takesAnyMemref() { return true; }
     bool isVariadic() { return true; }
   }];
 }

@@ -38,7 +38,7 @@ inline std::optional<int64_t> numberOf(mlir::IntegerAttr collective) {
 /// Bytes of the values' elements.
 int64_t countBytes(mlir::ValueRange values);
 
-/// (R1)
+/// (R1), (R5)
 llvm::LogicalResult verifyCall(mlir::Operation *op);
 
 /// What a call on memrefs does with its operands; of tensors none.

@@ -39,8 +39,8 @@ def Shoal_CustomCallOp : Shoal_Op<"custom_call",
       have one size;
     * (K3) letters of `sums` are in operands and in no result;
     * (K4) an identity has operands and results of the same types;
-    * (K5) the target is of letters, digits, `_`, `.` and `$`, `config` without
-      zero bytes;
+    * (K5) the target is of letters, digits, `_`, `.` and `$`, and does not begin
+      with `shoal_rt_`; `config` is without zero bytes;
     * (K6) letters of `padded` may be split: they are in operands, and in
       results or in `sums`.
   }];

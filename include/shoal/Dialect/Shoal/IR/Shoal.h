@@ -22,6 +22,8 @@ namespace shoal {
 /// Whether the ranked tensor `type` is static and has less than 2^56 elements,
 /// also where sizes of zero count as one.
 bool isCountable(mlir::Type type);
+/// So for static sizes.
+bool isCountable(llvm::ArrayRef<int64_t> shape);
 
 /// A ReduceKind as an attribute: its number, of type i32.
 class ReduceKindAttr : public mlir::IntegerAttr {

@@ -46,6 +46,12 @@ llvm::LogicalResult verifyResult(mlir::Operation *op, unsigned i,
 llvm::LogicalResult verifyCombiner(mlir::Operation *op, ReduceKind kind,
                                    mlir::Type element);
 
+/// What a custom call names can be a symbol, and is none of the runtime's;
+/// `config` can be a text of C.
+llvm::LogicalResult verifyCustomCall(mlir::Operation *op,
+                                     llvm::StringRef target,
+                                     llvm::StringRef config);
+
 /// A key of random numbers: two words.
 llvm::LogicalResult verifyKey(mlir::Operation *op, const llvm::Twine &what,
                               mlir::Value key);
