@@ -58,7 +58,8 @@ SHOAL_EXPORT int shoal_session_run(shoal_session *session, void *const *inputs,
                                    void *const *outputs, char *error,
                                    size_t size);
 
-/* Collective. */
+/* Collective. The library of a program for CPUs may be unloaded from then on.
+ */
 SHOAL_EXPORT void shoal_session_close(shoal_session *session);
 
 /* NOLINTEND(readability-identifier-naming,modernize-use-using) */
