@@ -1,8 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// #rt.product_plan: how a plan is spelt, parts that have nothing left out, and
-// what is planned.
+// #rt.product_plan: how a plan is spelt. Parts that have nothing are left out.
 
 #include "mlir/IR/DialectImplementation.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
@@ -245,18 +244,4 @@ ProductPlanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
   if (auto fault = products::verifyPlan(plan))
     return emitError() << "plan: " << fault->message;
   return success();
-}
-
-//===----------------------------------------------------------------------===//
-// What is planned
-//===----------------------------------------------------------------------===//
-
-products::EinsumSpec rt::EinsumOp::getProduct() {
-  ProductTerms terms = getTerms();
-  return {
-      {{encodeType(getLhs().getType()), encodeType(getRhs().getType())},
-       encodeType(getOutput().getType())},
-      std::vector<int64_t>(terms.sizes.begin(), terms.sizes.end()),
-      {terms.encode(terms.spec.inputs[0]), terms.encode(terms.spec.inputs[1])},
-      terms.encode(terms.spec.result)};
 }

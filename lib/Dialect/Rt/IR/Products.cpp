@@ -3,8 +3,6 @@
 
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/FloatTypes.h"
-#include "shoal/Products/RaggedProduct.h"
-#include "shoal/Products/VerifyPlan.h"
 #include "llvm/ADT/SmallSet.h"
 
 using namespace mlir;
@@ -171,43 +169,6 @@ static LogicalResult verifyBias(EinsumOp op, const ProductTerms &terms) {
   return success();
 }
 
-static calls::Activation
-encodeActivation(std::optional<Activation> activation) {
-  if (!activation)
-    return calls::Activation::None;
-  return *activation == Activation::Relu ? calls::Activation::Relu
-                                         : calls::Activation::Gelu;
-}
-
-static calls::EinsumCall describe(EinsumOp op) {
-  assert(op.getPlan() && "products are planned by now");
-  products::EinsumSpec spec = op.getProduct();
-  calls::EinsumCall call = products::makeCall(spec, op.getPlan()->getPlan());
-  call.numScales = static_cast<int64_t>(op.getScales().size());
-  if (std::optional<StringRef> letters = op.getBiasLetters())
-    call.bias = products::biasLoops(
-        spec, op.getTerms().encode(ArrayRef(letters->data(), letters->size())));
-  call.activation = encodeActivation(op.getActivation());
-  return call;
-}
-
-/// (C6), (C7)
-static LogicalResult verifyPlan(EinsumOp op) {
-  std::optional<ProductPlanAttr> plan = op.getPlan();
-  if (!plan)
-    return success();
-  if (auto fault = products::verifyPlan(op.getProduct(), plan->getPlan()))
-    return op.emitOpError("plan: ") << fault->message;
-  if (!op.getScratch())
-    return success();
-  int64_t bytes = op.getScratch().getType().getNumElements();
-  int64_t needed = scratchBytes(describe(op), plan->getPlan().isDevice);
-  if (bytes < needed)
-    return op.emitOpError("scratch: expected ")
-           << needed << " bytes or more but got " << bytes;
-  return success();
-}
-
 LogicalResult EinsumOp::verify() {
   FailureOr<EinsumSpec> spec = verifySpec(*this, getSpec(), 2);
   if (failed(spec) || failed(verifyTerms(*this, {{spec->inputs[0], getLhs()},
@@ -226,16 +187,7 @@ LogicalResult EinsumOp::verify() {
     return emitOpError("expected floats where there is a bias, a scale or an "
                        "activation but got ")
            << out;
-  return verifyPlan(*this);
-}
-
-std::vector<int64_t> EinsumOp::getDescriptor(const ProgramMeshes &) {
-  return encode(describe(*this));
-}
-
-/// Without a plan nobody knows; it is not lowered then.
-int64_t EinsumOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
-  return getPlan() ? scratchBytes(describe(*this), onDevice) : 0;
+  return verifyPlan();
 }
 
 double EinsumOp::countTerms() {
@@ -287,28 +239,6 @@ LogicalResult RaggedEinsumOp::verify() {
     return emitOpError("expected bounds of i32, or both of i64, but got ")
            << bounds << " and " << elementOf(getEnds());
   return success();
-}
-
-static calls::RaggedEinsumCall describe(RaggedEinsumOp op) {
-  ProductTerms terms = op.getTerms();
-  calls::RaggedEinsumCall call;
-  call.typeIn = encodeType(op.getLhs().getType());
-  call.typeOut = encodeType(op.getOutput().getType());
-  call.boundType = encodeType(op.getBegins().getType());
-  call.sizes.assign(terms.sizes.begin(), terms.sizes.end());
-  call.rowLetter = terms.numberOf(op.getRows().front());
-  const EinsumSpec &spec = terms.spec;
-  call.terms = {terms.encode(spec.inputs[0]), terms.encode(spec.inputs[1]),
-                terms.encode(spec.inputs[2]), terms.encode(spec.result)};
-  return call;
-}
-
-std::vector<int64_t> RaggedEinsumOp::getDescriptor(const ProgramMeshes &) {
-  return encode(describe(*this));
-}
-
-int64_t RaggedEinsumOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
-  return scratchBytes(describe(*this), onDevice);
 }
 
 /// Of rows that are in one group each, as rows x columns x sum is the root of

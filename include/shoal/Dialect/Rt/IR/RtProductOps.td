@@ -106,6 +106,8 @@ def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSeg
     ::shoal::rt::ProductTerms getTerms();
     /// What is to be planned.
     ::shoal::products::EinsumSpec getProduct();
+    /// (C6), (C7)
+    ::llvm::LogicalResult verifyPlan();
     /// The sizes of lhs' rows, of rhs' columns and of what is summed over.
     ::shoal::rt::MatrixSizes getMatrixSizes();
     /// Whether both operands are floats of 8 bits.
