@@ -13,6 +13,12 @@ int64_t RowWindow::begin(int64_t device) const {
   return llvm::divideFloorSigned(step * device + offset, divisor);
 }
 
+RowRange RowWindow::rangeIn(int64_t size, int64_t device) const {
+  int64_t first = begin(device);
+  return {std::clamp<int64_t>(first, 0, size),
+          std::clamp<int64_t>(first + rows, 0, size)};
+}
+
 RowWindow shoal::windowOf(const RowMap &map, int64_t block) {
   assert(map.low <= map.high && map.divisor >= 1 && "a map reads some row");
   int64_t last = std::max<int64_t>(block - 1, 0);

@@ -6,8 +6,9 @@
 // from one seed and each checks what it received. Compiled for each target.
 
 #include "CollectivesDevice.h"
-#include "Common/Calls.h"
-#include "Common/Sizes.h"
+#include "Common/ExchangeMessages.h"
+#include "TestScratch.h"
+#include "shoal/Calls/CollectiveScratch.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
 
@@ -167,6 +168,16 @@ void expectEqual(const char *what, int round, const std::vector<T> &found,
 
 constexpr ElementType i32 = ElementType::I32;
 
+/// Makes a call that takes scratch, to its end.
+template <typename Call, typename In, typename Out>
+void run(void (*function)(const int64_t *, const void *, void *, void *),
+         const Call &call, const std::vector<In> &in, std::vector<Out> &out) {
+  Shape desc = encode(call);
+  TestScratch scratch(call);
+  function(desc.data(), in.data(), out.data(), scratch.data());
+  finishCalls();
+}
+
 void testGatherAndSlice(int round) {
   Layout l = drawLayout();
   const Mesh &mesh = meshes[l.mesh];
@@ -176,15 +187,13 @@ void testGatherAndSlice(int round) {
   auto whole = shardOf(mesh, myRank, l.whole, none, salt, 0);
   auto meshIndex = static_cast<int64_t>(l.mesh);
 
-  Shape desc =
-      encode(AllGatherCall{0, i32, meshIndex, {l.whole, local, l.dims}});
   std::vector<int32_t> gathered(whole.size(), -5);
   auto in = shardOf(mesh, myRank, l.whole, l.dims, salt, -77);
-  shoal_rt_all_gather(desc.data(), in.data(), gathered.data(), nullptr);
-  finishCalls();
+  run(shoal_rt_all_gather,
+      AllGatherCall{0, i32, meshIndex, {l.whole, local, l.dims}}, in, gathered);
   expectEqual("all_gather", round, gathered, whole);
 
-  desc = encode(AllSliceCall{i32, meshIndex, {l.whole, local, l.dims}});
+  Shape desc = encode(AllSliceCall{i32, meshIndex, {l.whole, local, l.dims}});
   std::vector<int32_t> slice(in.size(), -5);
   shoal_rt_all_slice(desc.data(), whole.data(), slice.data());
   finishCalls();
@@ -235,8 +244,7 @@ void testAllReduceAs(int round, ElementType type, T (*toElement)(double)) {
   bool bitwise = type >= ElementType::I64;
   auto kind = static_cast<Kind>(draw(bitwise ? 6 : 4));
   int64_t count = draw(40);
-  Shape desc = encode(
-      AllReduceCall{0, type, static_cast<int64_t>(l.mesh), kind, count, axes});
+  AllReduceCall call{0, type, static_cast<int64_t>(l.mesh), kind, count, axes};
   std::vector<T> in, expected, out(count);
   for (int64_t i = 0; i < count; ++i) {
     in.push_back(toElement(term(myRank, i)));
@@ -248,8 +256,7 @@ void testAllReduceAs(int round, ElementType type, T (*toElement)(double)) {
     }
     expected.push_back(toElement(value == 0 ? 0 : value)); // no -0
   }
-  shoal_rt_all_reduce(desc.data(), in.data(), out.data(), nullptr);
-  finishCalls();
+  run(shoal_rt_all_reduce, call, in, out);
   for (int64_t i = 0; i < count; ++i)
     if (out[i] == toElement(-0.0))
       out[i] = toElement(0);
@@ -284,10 +291,9 @@ void testAllReduceOfBits() {
     all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
   for (int64_t number = 0; number < 6; ++number) {
     auto kind = static_cast<Kind>(number);
-    Shape desc = encode(AllReduceCall{0, ElementType::I1, 0, kind, 2, all});
+    AllReduceCall call{0, ElementType::I1, 0, kind, 2, all};
     std::vector<uint8_t> in = {myRank == 0, myRank != 0}, out(2);
-    shoal_rt_all_reduce(desc.data(), in.data(), out.data(), nullptr);
-    finishCalls();
+    run(shoal_rt_all_reduce, call, in, out);
     bool any = kind == Kind::Sum || kind == Kind::Max || kind == Kind::Or;
     bool alone = numRanks == 1;
     expectEqual<uint8_t>("all_reduce of i1", static_cast<int>(kind), out,
@@ -302,12 +308,11 @@ void testNaNAs(ElementType type, T one, T nan, bool (*isNaN)(T)) {
   for (size_t a = 0; a < meshes[0].axes().size(); ++a)
     all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
   for (Kind kind : {Kind::Max, Kind::Min}) {
-    Shape desc = encode(AllReduceCall{0, type, 0, kind, 2, all});
+    AllReduceCall call{0, type, 0, kind, 2, all};
     std::vector<T> in = {myRank == 0 ? nan : one,
                          myRank == numRanks - 1 ? nan : one},
                    out(2);
-    shoal_rt_all_reduce(desc.data(), in.data(), out.data(), nullptr);
-    finishCalls();
+    run(shoal_rt_all_reduce, call, in, out);
     expectEqual<uint8_t>("nan", static_cast<int>(kind),
                          {isNaN(out[0]), isNaN(out[1])}, {1, 1});
   }
@@ -343,17 +348,65 @@ void testReduceScatterAs(int round, ElementType type, Kind kind) {
   for (int32_t value : shard)
     expected.push_back(
         static_cast<T>(value == anything ? anything : value * factor));
-  Shape desc = encode(ReduceScatterCall{
-      0, type, static_cast<int64_t>(l.mesh), kind, {l.whole, local, l.dims}});
+  ReduceScatterCall call{
+      0, type, static_cast<int64_t>(l.mesh), kind, {l.whole, local, l.dims}};
   std::vector<T> out(expected.size(), -5);
-  shoal_rt_reduce_scatter(desc.data(), in.data(), out.data(), nullptr);
-  finishCalls();
+  run(shoal_rt_reduce_scatter, call, in, out);
   expectEqual("reduce_scatter", round, out, expected);
 }
 
 void testReduceScatter(int round) {
   testReduceScatterAs<int32_t>(round, ElementType::I32, Kind::Sum);
   testReduceScatterAs<float>(round, ElementType::F32, Kind::Max);
+}
+
+/// Blocks that are reduced in parts: in order, or not, or uneven.
+template <typename T>
+void testLargeReduceScatter(ElementType type, Kind kind, const Shape &whole,
+                            size_t dim) {
+  int64_t p = numRanks, index = 0;
+  BlockShapes blocks{whole, whole, std::vector<Axes>(whole.size())};
+  for (size_t a = 0; a < meshes[0].axes().size(); ++a)
+    blocks.dims[dim].push_back(
+        {static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
+  index = indexOf(meshes[0], myRank, blocks.dims[dim]);
+  blocks.block[dim] = ceilDiv(whole[dim], p);
+  std::vector<T> in, expected,
+      out(shoal::support::numElements(blocks.block), 0);
+  auto valueAt = [](int64_t at) { return static_cast<T>(at % 13); };
+  for (int64_t at = 0; at < shoal::support::numElements(whole); ++at)
+    in.push_back(static_cast<T>(valueAt(at) * (myRank + 1)));
+  int64_t factor = kind == Kind::Sum ? p * (p + 1) / 2 : p;
+  forEachIndex(blocks.block, [&](Shape at, int64_t) {
+    at[dim] += index * blocks.block[dim];
+    int64_t global = globalOffset(whole, at);
+    expected.push_back(
+        static_cast<T>(global < 0 ? anything : valueAt(global) * factor));
+  });
+  run(shoal_rt_reduce_scatter, ReduceScatterCall{0, type, 0, kind, blocks}, in,
+      out);
+  expectEqual("large reduce_scatter", static_cast<int>(dim), out, expected);
+}
+
+void testLargeReductions() {
+  constexpr int64_t n = 1536;
+  testLargeReduceScatter<int32_t>(ElementType::I32, Kind::Sum, {n, n}, 0);
+  testLargeReduceScatter<float>(ElementType::F32, Kind::Max, {n, n}, 1);
+  testLargeReduceScatter<int64_t>(ElementType::I64, Kind::Sum, {3, n * n / 4},
+                                  1);
+  testLargeReduceScatter<float>(ElementType::F32, Kind::Sum, {n + 1, 2, n / 2},
+                                0);
+  Axes all;
+  for (size_t a = 0; a < meshes[0].axes().size(); ++a)
+    all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
+  std::vector<int32_t> in, expected, out(n * n);
+  for (int64_t at = 0; at < n * n; ++at) {
+    in.push_back(static_cast<int32_t>(at));
+    expected.push_back(static_cast<int32_t>(at * numRanks));
+  }
+  run(shoal_rt_all_reduce, AllReduceCall{0, i32, 0, Kind::Sum, n * n, all}, in,
+      out);
+  expectEqual("large all_reduce", 0, out, expected);
 }
 
 /// A reshard that moves each dim's axes to other dims that have none.
@@ -387,15 +440,28 @@ void testAllToAll(int round) {
   if (moves.empty())
     return;
   int64_t salt = groupSalt(mesh, myRank, rest);
-  Shape desc = encode(AllToAllCall{0, i32, static_cast<int64_t>(l.mesh),
-                                   localShape(l.whole, source),
-                                   localShape(l.whole, target), moves});
+  AllToAllCall call{0,
+                    i32,
+                    static_cast<int64_t>(l.mesh),
+                    localShape(l.whole, source),
+                    localShape(l.whole, target),
+                    moves};
   auto in = shardOf(mesh, myRank, l.whole, source, salt, -77);
   auto expected = shardOf(mesh, myRank, l.whole, target, salt, anything);
   std::vector<int32_t> out(expected.size(), -5);
-  shoal_rt_all_to_all(desc.data(), in.data(), out.data(), nullptr);
-  finishCalls();
+  run(shoal_rt_all_to_all, call, in, out);
   expectEqual("all_to_all", round, out, expected);
+}
+
+/// As little scratch as all devices can do with.
+void boundStaging(ExchangeCall &call) {
+  for (int rank = 0; rank < numRanks; ++rank) {
+    Topology topology;
+    topology.setUp(meshes, rank);
+    PlannedExchange plan = planMessages(call, topology);
+    call.packed = std::max(call.packed, plan.sends.stagedElements);
+    call.received = std::max(call.received, plan.receives.stagedElements);
+  }
 }
 
 /// Windows of one dimension, with any slope, of what a layout holds.
@@ -407,8 +473,8 @@ void testHaloExchange(int round) {
   int64_t step = draw(13) - 6, offset = draw(21) - 10, divisor = 1 + draw(3);
   shape[dim] = draw(9);
   ExchangeCall call{
-      0,  i32, static_cast<int64_t>(l.mesh), static_cast<int64_t>(l.mesh),
-      {}, true};
+      0, i32, static_cast<int64_t>(l.mesh), static_cast<int64_t>(l.mesh), {}, 0,
+      0, true};
   for (size_t d = 0; d < rank; ++d) {
     // The other dimensions are whole as far as the call knows.
     if (d == dim)
@@ -417,7 +483,6 @@ void testHaloExchange(int round) {
     else
       call.dims.push_back({local[d], 0, 0, 1, local[d], {}, {}});
   }
-  Shape desc = encode(call);
   int64_t salt = groupSalt(mesh, myRank, l.rest);
   auto in = shardOf(mesh, myRank, l.whole, l.dims, salt, -77);
   std::vector<int32_t> out(shoal::support::numElements(shape), anything);
@@ -436,8 +501,8 @@ void testHaloExchange(int round) {
       expected[place] =
           static_cast<int32_t>(globalOffset(l.whole, index) + 1 + 10000 * salt);
   });
-  shoal_rt_exchange(desc.data(), in.data(), out.data(), nullptr);
-  finishCalls();
+  boundStaging(call);
+  run(shoal_rt_exchange, call, in, out);
   expectEqual("halo_exchange", round, out, expected);
 }
 
@@ -463,16 +528,15 @@ void testExchange(int round) {
   std::vector<Axes> target = drawSharding(meshes[to], rank);
   Shape wanted = localShape(whole, target);
   ExchangeCall call{
-      0, i32, static_cast<int64_t>(from), static_cast<int64_t>(to), {}, false};
+      0, i32, static_cast<int64_t>(from), static_cast<int64_t>(to), {}};
   for (size_t d = 0; d < rank; ++d)
     call.dims.push_back(
         {whole[d], wanted[d], 0, 1, wanted[d], source[d], target[d]});
-  Shape desc = encode(call);
   auto in = shardOf(meshes[from], myRank, whole, source, 0, -77);
   auto expected = shardOf(meshes[to], myRank, whole, target, 0, anything);
   std::vector<int32_t> out(expected.size(), -5);
-  shoal_rt_exchange(desc.data(), in.data(), out.data(), nullptr);
-  finishCalls();
+  boundStaging(call);
+  run(shoal_rt_exchange, call, in, out);
   expectEqual("exchange", round, out, expected);
 }
 
@@ -545,6 +609,7 @@ int main(int argc, char **argv) {
   openDevice(meshes, myRank);
   testAllReduceOfBits();
   testNaN();
+  testLargeReductions();
   for (int round = 0; round < 150; ++round) {
     testAxisIndex(round);
     testGatherAndSlice(round);

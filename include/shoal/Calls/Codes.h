@@ -11,10 +11,11 @@
 
 namespace shoal::calls {
 
-/// Floats of 16 and 8 bits are combined in f32 and rounded after every pair (of
-/// f8, compiled programs add terms of which one is not zero). Integers wrap.
-/// max and min give NaN if an operand is NaN. and / or are bitwise, and not
-/// defined on floats. On i1 sum and max mean or, prod and min mean and.
+/// Floats of 16 and 8 bits are combined in f32 and rounded once, or after every
+/// pair where MPI or NCCL do so (of f8, compiled programs add terms of which
+/// one is not zero). Integers wrap. max and min give NaN if an operand is NaN.
+/// and / or are bitwise, and not defined on floats. On i1 sum and max mean or,
+/// prod and min mean and.
 enum class Kind : int64_t { Sum, Prod, Max, Min, And, Or };
 
 /// What is done to each element of a product before it is rounded. Relu is the

@@ -37,6 +37,14 @@ struct SubAxis {
 /// coordinates.
 using Axes = std::vector<SubAxis>;
 
+/// The product of the sizes: how many shards the axes make.
+inline int64_t shardCount(std::span<const SubAxis> axes) {
+  int64_t count = 1;
+  for (const SubAxis &axis : axes)
+    count *= axis.size;
+  return count;
+}
+
 /// A tensor cut into blocks along each dimension.
 struct BlockShapes {
   static constexpr const char *name = "blocks";
@@ -251,6 +259,7 @@ struct ExchangeCall {
   ElementType type{};
   int64_t sourceMesh = 0, targetMesh = 0;
   std::vector<ExchangeDim> dims;
+  int64_t packed = 0, received = 0;
   bool isHalo = false;
 
   bool operator==(const ExchangeCall &) const = default;
@@ -262,6 +271,11 @@ struct ExchangeCall {
         field("source_mesh", &Call::sourceMesh, "index into \"meshes\""),
         field("target_mesh", &Call::targetMesh, "index into \"meshes\""),
         field("dims", &Call::dims, "each dimension"),
+        field("packed", &Call::packed,
+              "elements that a device sends at most, counted once where "
+              "several get them as parts of one box"),
+        field("received", &Call::received,
+              "elements that a device receives at most"),
         field("is_halo", &Call::isHalo,
               "whether all dims but one keep their blocks: counted as a "
               "halo_exchange")};

@@ -73,9 +73,11 @@ enum shoal_rt_type {
  *              "sharding": "<@mesh, [{\"expert\"}, {}, {}]>"}],
  *  "outputs": [the same form],
  *  "collectives": [{"id": 0, "kind": "all_to_all", "axes": "{\"expert\"}",
- *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}]}
+ *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}],
+ *  "products": [{"ragged": false, "desc": [...], "loc": "file:line:col"}]}
  * An input that a step writes over has "donated": true, an output that lies in
- * an input's memory "donor": the number of that input.
+ * an input's memory "donor": the number of that input. "products" are the calls
+ * of einsum and ragged_einsum with their descriptors, for --describe.
  * device_ids null: position i of the mesh (row-major over its axes) is rank i;
  * otherwise device_ids[i] is the rank at position i. */
 extern const char shoal_program_metadata[];
@@ -134,7 +136,8 @@ void shoal_rt_all_reduce(const int64_t *desc, const void *in, void *out,
                          void *scratch);
 
 /* Reduces over the group of all the axes (dim 0's are the most major) and keeps
- * this device's block, out dim = ceil(in dim / p(axes)). */
+ * this device's block, out dim = ceil(in dim / p(axes)). On the CPU, terms are
+ * added in the order of the group, small floats in f32 and rounded once. */
 void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out,
                              void *scratch);
 
@@ -160,19 +163,19 @@ void shoal_rt_collective_permute(const int64_t *desc, const void *in,
  * axes gets `rows` rows from floor((step * j + offset) / divisor) on; those
  * before 0 and from `size` on are not written. Devices that differ on axes that
  * are not named hold, and get, the same. A device receives what it lacks; what
- * several devices have is sent by all of them in equal parts. */
+ * several devices have is sent by all of them in equal parts. `packed` and
+ * `received` bound what any device stages of that. */
 void shoal_rt_exchange(const int64_t *desc, const void *in, void *out,
                        void *scratch);
 
 /* --- Local computation. ----------------------------------------------------
  */
 
-/* out[result] = sum over the letters not in the result of the product of the
- * operands. A letter may repeat inside an operand (its diagonal), not in the
- * result; every letter of the result is in an operand. Floats of 16 and 8 bits
+/* Each element of the result is a sum of products of the operands' elements, as
+ * the descriptor plans it for the host or for a device. Floats of 16 and 8 bits
  * are summed in f32 and rounded once; f32 in f32 unless the result is f64;
  * integers wrap. On i1 the product is and, the sum or. The types are all floats
- * or all integers, and two operands have one type or both one of f8. A sum of
+ * or all integers, and the operands have one type or both one of f8. A sum of
  * no terms is 0.
  *
  * On CUDA alone: each element is multiplied by the scales, scalars of f32, if

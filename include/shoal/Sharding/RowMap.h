@@ -35,6 +35,8 @@ struct RowWindow {
   int64_t rows = 0;
 
   int64_t begin(int64_t device) const;
+  /// Those rows of a device that a dimension of `size` rows has.
+  RowRange rangeIn(int64_t size, int64_t device) const;
   bool operator==(const RowWindow &) const = default;
 };
 

@@ -1,15 +1,10 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// The collectives that keep shapes.
 
-#include "../Common/Calls.h"
-#include "../Common/Recorder.h"
-#include "Reductions.h"
-#include "Transfer.h"
-#include "shoal/Support/CollectiveBytes.h"
-
-#include <cstring>
+#include "../Common/RunAllToAll.h"
+#include "../Common/RunExchange.h"
+#include "../Common/RunReduce.h"
+#include "Collective.h"
 
 using namespace shoal::rt;
 
@@ -18,49 +13,49 @@ extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
   *out = static_cast<int32_t>(Device::get().indexOver(call.mesh, call.axes));
 }
 
+template <typename Call>
+static Scratch scratchOf(const Call &call, void *memory) {
+  return {memory, scratchBytes(call, Collective::onDevice)};
+}
+
+extern "C" void shoal_rt_all_gather(const int64_t *desc, const void *in,
+                                    void *out, void *scratch) {
+  const auto &call = lookUp<AllGatherCall>(desc);
+  runAllGather<Collective>(call, in, out, scratchOf(call, scratch));
+}
+
+extern "C" void shoal_rt_all_slice(const int64_t *desc, const void *in,
+                                   void *out) {
+  const auto &call = lookUp<AllSliceCall>(desc);
+  HostCopies host;
+  runAllSlice(host, call, Device::get(), in, out);
+}
+
 extern "C" void shoal_rt_all_reduce(const int64_t *desc, const void *in,
-                                    void *out, void * /*scratch*/) {
+                                    void *out, void *scratch) {
   const auto &call = lookUp<AllReduceCall>(desc);
-  int64_t count = call.count;
-  int64_t p = shardCount(call.axes), bytes = bytesOf(call.type, {&count, 1});
-  Timed timed(Activity::AllReduce, call.id,
-              shoal::support::allReduceSize(bytes, p));
-  if (bytes == 0)
-    return;
-  if (p == 1) {
-    std::memcpy(out, in, bytes);
-    return;
-  }
-  Reduction reduction = reductionFor(call.type, call.kind);
-  MPI_Comm group = Device::get().group(call.mesh, call.axes);
-  constexpr int64_t chunk = int64_t(1) << 30;
-  int64_t width = bytes / count;
-  for (int64_t done = 0; done < count; done += chunk)
-    check(MPI_Allreduce(static_cast<const char *>(in) + done * width,
-                        static_cast<char *>(out) + done * width,
-                        static_cast<int>(std::min(chunk, count - done)),
-                        reduction.type, reduction.op, group),
-          "MPI_Allreduce");
+  runAllReduce<Collective>(call, in, out, scratchOf(call, scratch));
+}
+
+extern "C" void shoal_rt_reduce_scatter(const int64_t *desc, const void *in,
+                                        void *out, void *scratch) {
+  const auto &call = lookUp<ReduceScatterCall>(desc);
+  runReduceScatter<Collective>(call, in, out, scratchOf(call, scratch));
+}
+
+extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
+                                    void *out, void *scratch) {
+  const auto &call = lookUp<AllToAllCall>(desc);
+  runAllToAll<Collective>(call, in, out, scratchOf(call, scratch));
 }
 
 extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,
                                             void *out) {
-  const auto &call = lookUp<CollectivePermuteCall>(desc);
-  int64_t bytes = bytesOf(call.type, {&call.count, 1});
-  const Device &device = Device::get();
-  int to = static_cast<int>(device.receiverOf(call));
-  int from = static_cast<int>(device.senderTo(call));
-  int me = static_cast<int>(device.rank());
-  Timed timed(Activity::CollectivePermute, call.id, to == me ? 0 : bytes);
-  if (bytes == 0)
-    return;
-  if (to == me) { // then nothing else comes either
-    std::memcpy(out, in, bytes);
-    return;
-  }
-  BlockType block(bytes);
-  constexpr int tag = 1;
-  check(MPI_Sendrecv(in, 1, block, to, tag, out, 1, block, from, tag,
-                     worldCommunicator(), MPI_STATUS_IGNORE),
-        "MPI_Sendrecv");
+  runPermute<Collective>(lookUp<CollectivePermuteCall>(desc), in, out);
+}
+
+extern "C" void shoal_rt_exchange(const int64_t *desc, const void *in,
+                                  void *out, void *scratch) {
+  const PlannedExchange &plan = findExchange(desc, Device::get());
+  runExchange<Collective>(plan, in, out, scratchOf(plan.call, scratch));
 }

@@ -32,15 +32,8 @@ static void scanStrip(const Scan &scan, const T *in, T *out, int64_t width) {
     int64_t row = (scan.reverse ? scan.count - 1 - step : step) * scan.inner;
     for (int64_t i = 0; i < width; ++i) {
       Acc before = running[i];
-      if constexpr (isSmallFloat<T>)
-        running[i] = combine<kind>(before, widen(in[row + i]));
-      else
-        running[i] = combine<kind>(before, in[row + i]);
-      Acc result = scan.exclusive ? before : running[i];
-      if constexpr (std::is_same_v<T, Acc>)
-        out[row + i] = result;
-      else
-        out[row + i] = convert<T>(result);
+      running[i] = combine<kind>(before, toAccumulator(in[row + i]));
+      out[row + i] = fromAccumulator<T>(scan.exclusive ? before : running[i]);
     }
   }
 }

@@ -6,58 +6,83 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_COLLECTIVE_H
 #define SHOAL_LIB_RUNTIME_CUDA_COLLECTIVE_H
 
+#include "../Common/CollectiveMachine.h"
+#include "BoxCopy.h"
 #include "Communicators.h"
+#include "Device.h"
 #include "Timeline.h"
 #include "Watchdog.h"
 
 namespace shoal::rt {
 
-/// A collective from its first to its last operation. What is enqueued on
-/// `stream` while it lives comes behind all work of the compute stream so far;
-/// shoal_rt_wait(id) waits for it.
-class Collective {
+/// A CopyMachine: enqueues copies on its stream.
+struct DeviceCopies {
+  cudaStream_t stream;
+
+  void copyBox(const BoxCopy &box, ElementType type, const void *from,
+               void *to) const {
+    rt::copyBox(box, type, from, to, stream);
+  }
+  void copy(const void *from, void *to, int64_t bytes) const;
+  void zero(void *to, int64_t bytes) const;
+};
+
+/// A CollectiveMachine. What is enqueued on its stream while it lives comes
+/// behind all work of the compute stream so far; shoal_rt_wait(id) waits for
+/// it.
+class Collective : public DeviceCopies {
 public:
-  /// `group` is null if nothing is to be communicated.
-  Collective(Activity activity, int64_t id, int64_t bytes, const Group *group);
+  static constexpr bool onDevice = true;
+  static const Topology &topology() { return Device::get(); }
+
+  explicit Collective(const CollectiveStart &start);
   ~Collective();
   Collective(const Collective &) = delete;
   Collective &operator=(const Collective &) = delete;
 
-  cudaStream_t stream;
+  void swapPieces(int64_t bytes, const char *from, char *to) const {
+    swapPieces(bytes, /*stride=*/bytes, from, to);
+  }
+  void gatherPieces(int64_t bytes, const char *from, char *to) const;
 
-  /// Between startGroup and endGroup, sends and receives that go on together.
-  /// Ranks are those of the group; of no bytes: nothing.
-  void startGroup();
-  void send(const void *from, int64_t bytes, int64_t rank);
-  void receive(void *to, int64_t bytes, int64_t rank);
-  void endGroup();
+  /// A group of NCCL, whose sends and receives go on together.
+  void startMessages() const;
+  void send(const char *from, int64_t bytes, int64_t rank) const;
+  void receive(char *to, int64_t bytes, int64_t rank) const;
+  void endMessages() const;
+  /// The stream does.
+  static void waitForMessages() {}
 
-  /// One group in which `swap(member)` sends to and receives from each member
-  /// of the group but this device, which is the member `index`.
+  void allReduce(ElementType type, Kind kind, int64_t count, const char *from,
+                 char *to, char *terms) const;
+  void reducePieces(ElementType type, Kind kind, int64_t count, int64_t stride,
+                    const char *from, char *to, char *terms) const;
+
+private:
+  /// Of pieces that lie `stride` bytes apart in `from`.
+  void swapPieces(int64_t bytes, int64_t stride, const char *from,
+                  char *to) const;
+  void reduceByKernel(ElementType type, Kind kind, int64_t count,
+                      const char *from, char *to, char *terms) const;
+
+  /// One group of messages, in which `swap(member)` sends to and receives from
+  /// each member but this device.
   template <typename Swap>
-  void swapWithOthers(int64_t index, Swap &&swap) {
-    startGroup();
+  void swapWithOthers(Swap &&swap) const {
+    startMessages();
     for (int64_t member = 0; member < group->size(); ++member)
       if (member != index)
         swap(member);
-    endGroup();
+    endMessages();
   }
-
-  /// Pieces of `bytes` bytes one after another: piece i of `from` goes to the
-  /// member i, whose piece comes to the place i of `to`.
-  void swapPieces(int64_t index, int64_t bytes, const char *from, char *to);
 
   /// Enqueues a call of NCCL for the whole group.
   template <typename Call>
-  void run(const char *what, Call &&call) {
+  void run(const char *what, Call &&call) const {
     name();
     WatchedCall watched = watch();
     check(call(), what);
   }
-
-  /// On the device itself.
-  void copy(const void *from, void *to, int64_t bytes);
-  void zero(void *to, int64_t bytes);
 
   /// For messages of what follows.
   void name() const {
@@ -67,13 +92,17 @@ public:
       setActivity("collective", id);
   }
 
-private:
   WatchedCall watch() const;
 
   int64_t id;
+  /// Null if nothing is to be communicated.
   const Group *group;
+  /// This device's number in a group over axes.
+  int64_t index;
   Timeline::Work work;
 };
+
+static_assert(CollectiveMachine<Collective>);
 
 /// The compute stream waits for the last collective with this id; nothing if
 /// there was none.

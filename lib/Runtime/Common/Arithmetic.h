@@ -91,6 +91,21 @@ constexpr To convert(From from) {
   }
 }
 
+template <typename T>
+constexpr Accumulator<T> toAccumulator(T value) {
+  if constexpr (isSmallFloat<T>)
+    return widen(value);
+  else
+    return value;
+}
+template <typename T>
+constexpr T fromAccumulator(Accumulator<T> value) {
+  if constexpr (isSmallFloat<T>)
+    return convert<T>(value);
+  else
+    return value;
+}
+
 /// std::isnan, which is not constexpr.
 template <typename T>
 constexpr bool isNaN(T value) {

@@ -3,6 +3,9 @@
 
 #include "ExchangeMessages.h"
 
+#include <algorithm>
+#include <span>
+
 namespace shoal::rt {
 
 /// The index of `begin` of the whole in a tensor that starts at `origin`.
@@ -30,51 +33,140 @@ static int64_t denseAt(const Box &box, const std::vector<int64_t> &shape) {
   return at;
 }
 
-/// Parts of one box, which follow one another, share its place.
+/// Rows [begin, begin + count) of a dimension of a box.
+static Box rowsOf(Box box, size_t dim, int64_t begin, int64_t count) {
+  box.begin[dim] += begin;
+  box.extent[dim] = count;
+  return box;
+}
+
+/// Calls visit(part) with boxes that make up the elements [first, first +
+/// count) of `box` in row-major order, from dimension `dim` on, in this order:
+/// at most two for each dimension, less one.
+template <typename Visitor>
+static void forEachPart(const Box &box, size_t dim, int64_t first,
+                        int64_t count, Visitor &&visit) {
+  std::span<const int64_t> behind = std::span(box.extent).subspan(dim + 1);
+  int64_t rowElements = support::numElements(behind);
+  while (count > 0) {
+    int64_t row = first / rowElements, offset = first % rowElements;
+    bool cutsRow = offset != 0 || count < rowElements;
+    int64_t rows = cutsRow ? 1 : count / rowElements;
+    int64_t taken =
+        cutsRow ? std::min(count, rowElements - offset) : rows * rowElements;
+    Box part = rowsOf(box, dim, row, rows);
+    if (cutsRow)
+      forEachPart(part, dim + 1, offset, taken, visit);
+    else
+      visit(part);
+    first += taken;
+    count -= taken;
+  }
+}
+
+namespace {
+
+/// Elements [begin, end) of a box, which lie in staging from `at` on.
+struct Interval {
+  int64_t begin, end;
+  int64_t at = 0;
+};
+
+/// Gives messages their places. Of a box that does not lie dense in the tensor,
+/// the union of the transfers' parts is staged, as disjoint intervals. So it
+/// has no more elements than the transfers together, nor than the box: what is
+/// staged is at most what is sent or received, and of sends at most the volume
+/// of the boxes. The compiler counts both (shoal::exchangeTraffic), and gives
+/// the call as much scratch.
+class Placer {
+public:
+  Placer(const std::vector<int64_t> &origin, const std::vector<int64_t> &shape)
+      : origin(origin), shape(shape) {}
+
+  /// Transfers of one box.
+  void place(std::span<const Transfer> transfers) {
+    Box box{placeOf(transfers[0].box.begin, origin), transfers[0].box.extent};
+    int64_t dense = denseAt(box, shape);
+    std::vector<Interval> intervals;
+    if (dense < 0)
+      intervals = stage(box, transfers);
+    for (const Transfer &transfer : transfers) {
+      int64_t at = dense + transfer.first;
+      for (const Interval &interval : intervals)
+        if (interval.begin <= transfer.first && transfer.first < interval.end)
+          at = interval.at + transfer.first - interval.begin;
+      messages.list.push_back({transfer.rank, dense < 0, at, transfer.count});
+    }
+  }
+
+  Messages messages;
+
+private:
+  std::vector<Interval> stage(const Box &box,
+                              std::span<const Transfer> transfers) {
+    std::vector<Interval> intervals = unite(transfers);
+    for (Interval &interval : intervals) {
+      interval.at = messages.stagedElements;
+      forEachPart(box, /*dim=*/0, interval.begin, interval.end - interval.begin,
+                  [&](const Box &part) {
+                    messages.staged.push_back({part, messages.stagedElements});
+                    messages.stagedElements += part.volume();
+                  });
+    }
+    return intervals;
+  }
+
+  /// The elements of the transfers: disjoint intervals, which do not meet.
+  static std::vector<Interval> unite(std::span<const Transfer> transfers) {
+    std::vector<Interval> all, united;
+    for (const Transfer &transfer : transfers)
+      all.push_back({transfer.first, transfer.first + transfer.count});
+    std::ranges::sort(all, {}, &Interval::begin);
+    for (const Interval &next : all)
+      if (!united.empty() && next.begin <= united.back().end)
+        united.back().end = std::max(united.back().end, next.end);
+      else
+        united.push_back(next);
+    return united;
+  }
+
+  const std::vector<int64_t> &origin, &shape;
+};
+
+} // namespace
+
 static Messages place(const std::vector<Transfer> &transfers,
                       const std::vector<int64_t> &origin,
                       const std::vector<int64_t> &shape) {
-  Messages messages;
-  int64_t at = 0;
-  bool staged = false;
-  for (size_t i = 0; i < transfers.size(); ++i) {
-    const Transfer &transfer = transfers[i];
-    if (i == 0 || transfer.box.begin != transfers[i - 1].box.begin ||
-        transfer.box.extent != transfers[i - 1].box.extent) {
-      Box box{placeOf(transfer.box.begin, origin), transfer.box.extent};
-      at = denseAt(box, shape);
-      staged = at < 0;
-      if (staged) {
-        at = messages.stagedElements;
-        messages.stagedElements += box.volume();
-        messages.staged.push_back({std::move(box), at});
-      }
-    }
-    messages.list.push_back(
-        {transfer.rank, staged, at + transfer.first, transfer.count});
+  Placer placer(origin, shape);
+  auto areOfTwoBoxes = [](const Transfer &a, const Transfer &b) {
+    return a.box != b.box;
+  };
+  for (auto begin = transfers.begin(); begin != transfers.end();) {
+    auto end = std::adjacent_find(begin, transfers.end(), areOfTwoBoxes);
+    if (end != transfers.end())
+      ++end;
+    placer.place({begin, end});
+    begin = end;
   }
-  return messages;
+  return std::move(placer.messages);
 }
 
-static PlannedExchange planMessages(const ExchangeCall &described,
-                                    const Topology &topology) {
-  PlannedExchange call;
-  call.id = described.id;
-  call.type = described.type;
-  call.isHalo = described.isHalo;
-  ExchangeSpec spec{&topology.mesh(described.sourceMesh),
-                    &topology.mesh(described.targetMesh), described.dims};
+PlannedExchange planMessages(const ExchangeCall &call,
+                             const Topology &topology) {
+  ExchangeSpec spec{&topology.mesh(call.sourceMesh),
+                    &topology.mesh(call.targetMesh), call.dims};
   ExchangePlan plan = planExchange(spec, topology.rank());
-  call.inShape = plan.inShape;
-  call.outShape = plan.outShape;
-  call.sends = place(plan.sends, plan.inBegin, plan.inShape);
-  call.receives = place(plan.receives, plan.outBegin, plan.outShape);
-  call.localExtent = plan.local.extent;
-  call.localFrom = placeOf(plan.local.begin, plan.inBegin);
-  call.localTo = placeOf(plan.local.begin, plan.outBegin);
-  call.sent = plan.sent();
-  call.received = plan.received();
-  return call;
+  return {.call = call,
+          .inShape = plan.inShape,
+          .outShape = plan.outShape,
+          .sends = place(plan.sends, plan.inBegin, plan.inShape),
+          .receives = place(plan.receives, plan.outBegin, plan.outShape),
+          .localExtent = plan.local.extent,
+          .localFrom = placeOf(plan.local.begin, plan.inBegin),
+          .localTo = placeOf(plan.local.begin, plan.outBegin),
+          .sent = plan.sent(),
+          .received = plan.received()};
 }
 
 const PlannedExchange &findExchange(const int64_t *desc,

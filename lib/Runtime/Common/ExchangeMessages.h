@@ -36,9 +36,7 @@ struct Messages {
 
 /// A call as one device sees it. Boxes count from the tensors' first elements.
 struct PlannedExchange {
-  int64_t id;
-  ElementType type;
-  bool isHalo;
+  ExchangeCall call;
   std::vector<int64_t> inShape, outShape;
   Messages sends, receives;
   /// What stays: begins in the operand and in the result.
@@ -48,9 +46,13 @@ struct PlannedExchange {
 
   /// Elements that count as traffic.
   int64_t traffic() const {
-    return isHalo ? received : std::max(sent, received);
+    return call.isHalo ? received : std::max(sent, received);
   }
 };
+
+/// The call as the topology's own device sees it.
+PlannedExchange planMessages(const ExchangeCall &call,
+                             const Topology &topology);
 
 /// Plans a call once, then finds it by its descriptor's address.
 const PlannedExchange &findExchange(const int64_t *desc,

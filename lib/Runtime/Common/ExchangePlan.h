@@ -7,9 +7,9 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_EXCHANGEPLAN_H
 #define SHOAL_LIB_RUNTIME_COMMON_EXCHANGEPLAN_H
 
-#include "Box.h"
 #include "Calls.h"
 #include "Mesh.h"
+#include "shoal/Calls/Box.h"
 
 namespace shoal::rt {
 

@@ -7,13 +7,6 @@
 
 namespace shoal::rt {
 
-int64_t shardCount(std::span<const SubAxis> axes) {
-  int64_t count = 1;
-  for (const SubAxis &axis : axes)
-    count *= axis.size;
-  return count;
-}
-
 std::vector<int64_t> indexDigits(std::span<const SubAxis> axes, int64_t index) {
   std::vector<int64_t> digits(axes.size());
   for (size_t i = axes.size(); i-- > 0;) {

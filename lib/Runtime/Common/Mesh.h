@@ -18,10 +18,8 @@
 namespace shoal::rt {
 
 using calls::Axes;
+using calls::shardCount;
 using calls::SubAxis;
-
-/// The product of the sizes: how many shards the axes make.
-int64_t shardCount(std::span<const SubAxis> axes);
 
 /// The digits of `index` over the axes, major to minor.
 std::vector<int64_t> indexDigits(std::span<const SubAxis> axes, int64_t index);

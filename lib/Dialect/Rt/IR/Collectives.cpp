@@ -20,11 +20,6 @@ static SmallVector<AxesAttr> listsOf(ArrayAttr axes) {
   return llvm::to_vector(axes.getAsRange<AxesAttr>());
 }
 
-/// -1 for a call that does not communicate.
-static int64_t encodeNumber(RuntimeCallOpInterface call) {
-  return call.getCollectiveNumber().value_or(-1);
-}
-
 //===----------------------------------------------------------------------===//
 // Laws
 //===----------------------------------------------------------------------===//
@@ -86,47 +81,18 @@ LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return success();
 }
 
-std::vector<int64_t> AxisIndexOp::getDescriptor(const ProgramMeshes &meshes) {
-  return encode(calls::AxisIndexCall{meshes.numberOf(getMeshAttr()),
-                                     meshes.encode(getMeshAttr(), getAxes())});
-}
-
 //===----------------------------------------------------------------------===//
 // Blocks
 //===----------------------------------------------------------------------===//
-
-static calls::BlockShapes encodeBlocks(const ProgramMeshes &meshes,
-                                       FlatSymbolRefAttr mesh, ArrayAttr axes,
-                                       Value whole, Value block) {
-  calls::BlockShapes blocks{encodeShape(whole), encodeShape(block), {}};
-  for (AxesAttr list : listsOf(axes))
-    blocks.dims.push_back(meshes.encode(mesh, list));
-  return blocks;
-}
 
 LogicalResult AllGatherOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyBlocks(*this, symbols, getMeshAttr(), getAxes(), getOutput(),
                       getInput());
 }
 
-std::vector<int64_t> AllGatherOp::getDescriptor(const ProgramMeshes &meshes) {
-  return encode(calls::AllGatherCall{
-      encodeNumber(*this), encodeType(getInput().getType()),
-      meshes.numberOf(getMeshAttr()),
-      encodeBlocks(meshes, getMeshAttr(), getAxes(), getOutput(), getInput())});
-}
-
-int64_t AllGatherOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
-
 LogicalResult AllSliceOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifyBlocks(*this, symbols, getMeshAttr(), getAxes(), getInput(),
                       getOutput());
-}
-
-std::vector<int64_t> AllSliceOp::getDescriptor(const ProgramMeshes &meshes) {
-  return encode(calls::AllSliceCall{
-      encodeType(getInput().getType()), meshes.numberOf(getMeshAttr()),
-      encodeBlocks(meshes, getMeshAttr(), getAxes(), getInput(), getOutput())});
 }
 
 LogicalResult
@@ -136,18 +102,6 @@ ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   return spmd::verifyReduction(*this, getKind(), // (C3)
                                typeOf(getInput()).getElementType());
-}
-
-std::vector<int64_t>
-ReduceScatterOp::getDescriptor(const ProgramMeshes &meshes) {
-  return encode(calls::ReduceScatterCall{
-      encodeNumber(*this), encodeType(getInput().getType()),
-      meshes.numberOf(getMeshAttr()), encodeKind(getKind()),
-      encodeBlocks(meshes, getMeshAttr(), getAxes(), getInput(), getOutput())});
-}
-
-int64_t ReduceScatterOp::getScratchBytes(const ProgramMeshes &, bool) {
-  return 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,16 +115,6 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return spmd::verifyReduction(*this, getKind(), // (C2)
                                typeOf(getInput()).getElementType());
 }
-
-std::vector<int64_t> AllReduceOp::getDescriptor(const ProgramMeshes &meshes) {
-  return encode(calls::AllReduceCall{
-      encodeNumber(*this), encodeType(getInput().getType()),
-      meshes.numberOf(getMeshAttr()), encodeKind(getKind()),
-      typeOf(getInput()).getNumElements(),
-      meshes.encode(getMeshAttr(), getAxes())});
-}
-
-int64_t AllReduceOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
 
 //===----------------------------------------------------------------------===//
 // all_to_all
@@ -191,21 +135,6 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
                            "the output");
 }
 
-std::vector<int64_t> AllToAllOp::getDescriptor(const ProgramMeshes &meshes) {
-  calls::AllToAllCall call{encodeNumber(*this),
-                           encodeType(getInput().getType()),
-                           meshes.numberOf(getMeshAttr()),
-                           encodeShape(getInput()),
-                           encodeShape(getOutput()),
-                           {}};
-  for (auto move : getMoves().getAsRange<spmd::MoveAttr>())
-    call.moves.push_back({move.getSourceDim(), move.getTargetDim(),
-                          meshes.encode(getMeshAttr(), move.getAxes())});
-  return encode(call);
-}
-
-int64_t AllToAllOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
-
 //===----------------------------------------------------------------------===//
 // collective_permute
 //===----------------------------------------------------------------------===//
@@ -223,16 +152,6 @@ CollectivePermuteOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return spmd::verifyPermutation(*this, getSourceAxes(), // (C2), (C3)
                                  getTargetAxes(), source.getMesh(),
                                  static_cast<int64_t>(getShift()));
-}
-
-std::vector<int64_t>
-CollectivePermuteOp::getDescriptor(const ProgramMeshes &meshes) {
-  return encode(calls::CollectivePermuteCall{
-      encodeNumber(*this), encodeType(getInput().getType()),
-      meshes.numberOf(getMeshAttr()), meshes.numberOf(getTargetMeshAttr()),
-      typeOf(getInput()).getNumElements(), static_cast<int64_t>(getShift()),
-      meshes.encode(getMeshAttr(), getSourceAxes()),
-      meshes.encode(getTargetMeshAttr(), getTargetAxes())});
 }
 
 //===----------------------------------------------------------------------===//
@@ -286,23 +205,6 @@ LogicalResult ExchangeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return verifySameElements(*this, getInput(), getOutput());
 }
 
-std::vector<int64_t> ExchangeOp::getDescriptor(const ProgramMeshes &meshes) {
-  calls::ExchangeCall call{encodeNumber(*this),
-                           encodeType(getInput().getType()),
-                           meshes.numberOf(getMeshAttr()),
-                           meshes.numberOf(getTargetMeshAttr()),
-                           {},
-                           getHalo()};
-  for (auto dim : getDims().getAsRange<ExchangeDimAttr>())
-    call.dims.push_back({dim.getSize(), dim.getStep(), dim.getOffset(),
-                         dim.getDivisor(), dim.getRows(),
-                         meshes.encode(getMeshAttr(), dim.getSource()),
-                         meshes.encode(getTargetMeshAttr(), dim.getTarget())});
-  return encode(call);
-}
-
-int64_t ExchangeOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
-
 //===----------------------------------------------------------------------===//
 // wait
 //===----------------------------------------------------------------------===//
@@ -312,10 +214,6 @@ LogicalResult WaitOp::verify() {
   if (number < 0) // (C1)
     return emitOpError("expected a number of at least 0 but got ") << number;
   return success();
-}
-
-std::vector<int64_t> WaitOp::getDescriptor(const ProgramMeshes &) {
-  return encode(calls::WaitCall{static_cast<int64_t>(getCollective())});
 }
 
 } // namespace shoal::rt

@@ -26,9 +26,13 @@ int64_t ProgramMeshes::numberOf(FlatSymbolRefAttr mesh) const {
   return found - meshes.begin();
 }
 
+MeshAttr ProgramMeshes::get(FlatSymbolRefAttr mesh) const {
+  return meshes.lookup(mesh.getAttr());
+}
+
 calls::Axes ProgramMeshes::encode(FlatSymbolRefAttr symbol,
                                   AxesAttr axes) const {
-  MeshAttr mesh = meshes.lookup(symbol.getAttr());
+  MeshAttr mesh = get(symbol);
   calls::Axes list;
   for (AxisRefAttr axis : axes.getAxes()) {
     const MeshAxisAttr *place =

@@ -20,6 +20,7 @@ public:
   explicit ProgramMeshes(mlir::ModuleOp module);
 
   int64_t numberOf(mlir::FlatSymbolRefAttr mesh) const;
+  MeshAttr get(mlir::FlatSymbolRefAttr mesh) const;
   calls::Axes encode(mlir::FlatSymbolRefAttr mesh, AxesAttr axes) const;
 
 private:

@@ -1,0 +1,124 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Collective.h"
+#include "Combine.h"
+#include "Reductions.h"
+#include "shoal/Calls/Sizes.h"
+
+namespace shoal::rt {
+
+namespace {
+
+/// An MPI datatype of `bytes` bytes, which may exceed an int. The next one
+/// begins `stride` bytes behind.
+class BlockType {
+public:
+  BlockType(int64_t bytes, int64_t stride) : type(makeDense(bytes)) {
+    if (stride != bytes) {
+      MPI_Datatype dense = type;
+      MPI_Type_create_resized(dense, /*lb=*/0, /*extent=*/stride, &type);
+      MPI_Type_free(&dense);
+    }
+    check(MPI_Type_commit(&type), "MPI_Type_commit");
+  }
+  explicit BlockType(int64_t bytes) : BlockType(bytes, /*stride=*/bytes) {}
+  ~BlockType() { MPI_Type_free(&type); }
+  BlockType(const BlockType &) = delete;
+  BlockType &operator=(const BlockType &) = delete;
+
+  operator MPI_Datatype() const { return type; }
+
+private:
+  static MPI_Datatype makeDense(int64_t bytes) {
+    constexpr int64_t chunk = int64_t(1) << 30;
+    MPI_Datatype one, chunks, rest, both;
+    MPI_Type_contiguous(static_cast<int>(bytes % chunk), MPI_BYTE, &rest);
+    if (bytes < chunk)
+      return rest;
+    MPI_Type_contiguous(static_cast<int>(chunk), MPI_BYTE, &one);
+    MPI_Type_contiguous(static_cast<int>(bytes / chunk), one, &chunks);
+    int lengths[] = {1, 1};
+    MPI_Aint offsets[] = {0, bytes / chunk * chunk};
+    MPI_Datatype parts[] = {chunks, rest};
+    MPI_Type_create_struct(2, lengths, offsets, parts, &both);
+    MPI_Type_free(&one);
+    MPI_Type_free(&chunks);
+    MPI_Type_free(&rest);
+    return both;
+  }
+
+  MPI_Datatype type;
+};
+
+} // namespace
+
+static MPI_Comm groupOf(const CollectiveStart &start) {
+  if (!start.communicates)
+    return MPI_COMM_NULL;
+  return start.axes ? Device::get().group(start.mesh, *start.axes)
+                    : worldCommunicator();
+}
+
+Collective::Collective(const CollectiveStart &start)
+    : timed(start.activity, start.id, start.bytes), group(groupOf(start)) {}
+
+void Collective::swapPieces(int64_t bytes, int64_t stride, const char *from,
+                            char *to) const {
+  BlockType sent(bytes, stride), received(bytes);
+  check(MPI_Alltoall(from, 1, sent, to, 1, received, group), "MPI_Alltoall");
+}
+
+void Collective::gatherPieces(int64_t bytes, const char *from, char *to) const {
+  BlockType piece(bytes);
+  check(MPI_Allgather(from, 1, piece, to, 1, piece, group), "MPI_Allgather");
+}
+
+/// One for all: messages between two devices do not overtake one another.
+static constexpr int tag = 1;
+
+void Collective::receive(char *to, int64_t bytes, int64_t rank) {
+  if (bytes == 0)
+    return;
+  BlockType block(bytes);
+  check(MPI_Irecv(to, 1, block, static_cast<int>(rank), tag, group,
+                  &requests.emplace_back()),
+        "MPI_Irecv");
+}
+
+void Collective::send(const char *from, int64_t bytes, int64_t rank) {
+  if (bytes == 0)
+    return;
+  BlockType block(bytes);
+  check(MPI_Isend(from, 1, block, static_cast<int>(rank), tag, group,
+                  &requests.emplace_back()),
+        "MPI_Isend");
+}
+
+void Collective::waitForMessages() {
+  check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(),
+                    MPI_STATUSES_IGNORE),
+        "MPI_Waitall");
+}
+
+void Collective::allReduce(ElementType type, Kind kind, int64_t count,
+                           const char *from, char *to, char * /*terms*/) const {
+  Reduction reduction = reductionFor(type, kind);
+  check(MPI_Allreduce(from, to, static_cast<int>(count), reduction.type,
+                      reduction.op, group),
+        "MPI_Allreduce");
+}
+
+/// Open MPI's MPI_Reduce_scatter_block takes two to three times as long, and a
+/// buffer of the message's size.
+void Collective::reducePieces(ElementType type, Kind kind, int64_t count,
+                              int64_t stride, const char *from, char *to,
+                              char *terms) const {
+  int p = 0;
+  check(MPI_Comm_size(group, &p), "MPI_Comm_size");
+  int64_t bytes = bytesOf(type, {&count, 1});
+  swapPieces(bytes, stride, from, terms);
+  combine(type, kind, count, p, terms, to);
+}
+
+} // namespace shoal::rt

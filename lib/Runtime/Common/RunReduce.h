@@ -1,0 +1,74 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// all_reduce and reduce_scatter from their descriptors to reductions of bounded
+// size, the same on all machines.
+
+#ifndef SHOAL_LIB_RUNTIME_COMMON_RUNREDUCE_H
+#define SHOAL_LIB_RUNTIME_COMMON_RUNREDUCE_H
+
+#include "RunGather.h"
+
+namespace shoal::rt {
+
+/// `scratch` has scratchBytes(call, Machine::onDevice) bytes.
+template <CollectiveMachine Machine>
+void runAllReduce(const AllReduceCall &call, const void *in, void *out,
+                  Scratch scratch) {
+  int64_t p = shardCount(call.axes), width = bytesOf(call.type, {});
+  int64_t bytes = call.count * width;
+  Machine machine({Activity::AllReduce, call.id,
+                   support::allReduceSize(bytes, p), call.mesh, &call.axes,
+                   /*communicates=*/p > 1 && bytes != 0});
+  if (p == 1 || bytes == 0)
+    return machine.copy(in, out, bytes);
+  auto *terms =
+      static_cast<char *>(scratch.take(scratchBytes(call, Machine::onDevice)));
+  int64_t atOnce = reducedAtOnce(call.type, call.kind, call.count, /*p=*/1,
+                                 Machine::onDevice);
+  for (int64_t done = 0; done < call.count; done += atOnce)
+    machine.allReduce(call.type, call.kind, std::min(atOnce, call.count - done),
+                      static_cast<const char *>(in) + done * width,
+                      static_cast<char *>(out) + done * width, terms);
+}
+
+/// `scratch` has scratchBytes(call, Machine::onDevice) bytes.
+template <CollectiveMachine Machine>
+void runReduceScatter(const ReduceScatterCall &call, const void *in, void *out,
+                      Scratch scratch) {
+  Blocks blocks(call.blocks);
+  int64_t p = blocks.numBlocks(), width = bytesOf(call.type, {});
+  int64_t blockBytes = bytesOf(call.type, blocks.block);
+  Machine machine({Activity::ReduceScatter, call.id,
+                   support::reduceScatterSize(blockBytes, p), call.mesh,
+                   &blocks.axes, /*communicates=*/p > 1 && blockBytes != 0});
+  if (blockBytes == 0)
+    return;
+  if (p == 1)
+    return machine.copy(in, out, blockBytes);
+  BlockParts parts = partsOf(call, Machine::onDevice);
+  bool direct = blocks.inOrder() && blocks.even();
+  auto *packed =
+      direct ? nullptr
+             : static_cast<char *>(scratch.take(p * parts.elements() * width));
+  bool hasTerms = !Machine::onDevice || !ncclReduces(call.type, call.kind);
+  auto *terms = static_cast<char *>(
+      scratch.take(hasTerms ? p * parts.elements() * width : 0));
+  auto *from = static_cast<const char *>(in);
+  auto *to = static_cast<char *>(out);
+  parts.forEach([&](const Box &part) {
+    int64_t count = part.volume(), bytes = count * width;
+    for (int64_t member = 0; !direct && member < p; ++member)
+      copyFromWhole(machine, blocks, call.type, member, part, in,
+                    packed + member * bytes);
+    machine.reducePieces(call.type, call.kind, count,
+                         /*stride=*/direct ? blockBytes : bytes,
+                         direct ? from : packed, to, terms);
+    from += bytes;
+    to += bytes;
+  });
+}
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_COMMON_RUNREDUCE_H
