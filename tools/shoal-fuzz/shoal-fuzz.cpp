@@ -6,6 +6,7 @@
 #include "Options.h"
 
 #include "mlir/Transforms/Passes.h"
+#include "shoal/Conversion/Passes.h"
 #include "shoal/Fuzz/Mutation.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Reference/Models.h"
@@ -37,6 +38,7 @@ int main(int argc, char **argv) {
   shoal::reference::registerReferenceModels(registry);
   mlir::registerTransformsPasses();
   shoal::registerShoalPasses();
+  shoal::registerShoalConversionPasses();
   shoal::registerCPUPipelines();
   shoal::registerCUDAPipelines();
   // Threads do not survive the forks.

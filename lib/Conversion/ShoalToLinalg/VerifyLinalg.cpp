@@ -5,6 +5,7 @@
 
 #include "../Utils/VerifyOps.h"
 #include "shoal/Conversion/ShoalToLinalg/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
@@ -17,6 +18,19 @@ namespace shoal {
 
 using namespace shoal;
 
+/// (C3)
+static LogicalResult verifyElements(Operation *op) {
+  SmallVector<Type> types(op->getResultTypes());
+  for (Region &region : op->getRegions())
+    llvm::append_range(types, region.getArgumentTypes());
+  for (Type type : types)
+    if (auto shaped = dyn_cast<ShapedType>(type);
+        shaped && !rt::findElementType(shaped))
+      return op->emitOpError("the runtime has no elements of ")
+             << shaped.getElementType();
+  return success();
+}
+
 /// (C1) and (C2) of the pass's description.
 static LogicalResult verify(Operation *op) {
   // Calls name the meshes until they are lowered.
@@ -27,7 +41,7 @@ static LogicalResult verify(Operation *op) {
   if (OpTrait::hasElementwiseMappableTraits(op) && op->getNumOperands() > 0 &&
       llvm::all_of(op->getOperandTypes(), llvm::IsaPred<RankedTensorType>))
     return op->emitOpError("works on tensors: expected a linalg op");
-  return success();
+  return verifyElements(op);
 }
 
 namespace {

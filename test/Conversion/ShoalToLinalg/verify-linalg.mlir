@@ -21,3 +21,18 @@ func.func @tensors_are_selected(%c: i1, %x: tensor<4xf32>, %y: tensor<4xf32>) ->
   %0 = arith.select %c, %x, %y : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// expected-error @below {{the runtime has no elements of 'index'}}
+func.func @c3_buffers_of_indices(%x: memref<4xindex>) {
+  return
+}
+
+// -----
+
+func.func @c3_complex_tensors(%x: tensor<4xf32>) {
+  // expected-error @below {{the runtime has no elements of 'complex<f32>'}}
+  %0 = tensor.empty() : tensor<4xcomplex<f32>>
+  return
+}

@@ -46,6 +46,8 @@ def VerifyLinalg : Pass<"shoal-verify-linalg", "::mlir::ModuleOp"> {
 
     * (C1) No op of `shoal` or `spmd` is left but the meshes, which calls name.
     * (C2) What is computed element by element on tensors is linalg.
+    * (C3) Elements of tensors are of a type that the runtime has
+      (shoal/Support/ElementType.h).
 
     ```mlir
     func.func @f(%x: tensor<4xf32>) -> tensor<4xf32> {

@@ -45,7 +45,7 @@ calls::Axes ProgramMeshes::encode(FlatSymbolRefAttr symbol,
   return list;
 }
 
-static std::optional<calls::ElementType> findElementType(Type type) {
+std::optional<calls::ElementType> shoal::rt::findElementType(Type type) {
   std::string name;
   llvm::raw_string_ostream(name) << getElementTypeOrSelf(type);
   return support::parseElementType(name);

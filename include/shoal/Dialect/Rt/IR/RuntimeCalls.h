@@ -27,7 +27,10 @@ private:
   llvm::MapVector<mlir::StringAttr, MeshAttr> meshes;
 };
 
-/// The code of an element type, or of a tensor's or a buffer's elements.
+/// The code of an element type, or of a tensor's or a buffer's elements;
+/// nothing where the runtime has none such.
+std::optional<calls::ElementType> findElementType(mlir::Type type);
+/// So where there is one.
 calls::ElementType encodeType(mlir::Type type);
 calls::Kind encodeKind(ReduceKind kind);
 std::vector<int64_t> encodeShape(mlir::Value value);
