@@ -12,7 +12,7 @@
 #include "CUDA/Collective.h"
 #include "CUDA/Device.h"
 #else
-#include "CPU/Device.h"
+#include "CPU/Collective.h"
 #endif
 
 #include <cstdio>
