@@ -29,7 +29,7 @@ static std::string formOf(const char *s = "") {
   else if constexpr (std::is_same_v<T, std::string>)
     return "text";
   else if constexpr (isOptional<T>)
-    return "optional " + formOf<typename T::value_type>();
+    return "optional " + formOf<typename T::value_type>(s);
   else if constexpr (isArray<T>)
     return std::to_string(std::tuple_size_v<T>) + " " +
            formOf<typename T::value_type>("s");

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Compiler/Driver.h"
+#include "Outputs.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -9,6 +10,7 @@
 #include "shoal/Compiler/Report.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Report/Report.h"
+#include "shoal/Transforms/Import/Nesting.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
 
@@ -181,6 +183,11 @@ LogicalResult shoal::compile(MLIRContext &context,
     return success();
   });
 
+  const llvm::MemoryBuffer &text =
+      *sources->getMemoryBuffer(sources->getMainFileID());
+  if (failed(verifyOutputs(options, UnknownLoc::get(&context))) ||
+      failed(verifyNesting(text, &context)))
+    return failure();
   StageSeconds seconds;
   OwningOpRef<ModuleOp> module = timed(seconds, "parse", [&] {
     return parseSourceFile<ModuleOp>(sources, &context);

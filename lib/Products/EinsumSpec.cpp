@@ -5,12 +5,18 @@
 
 namespace shoal::products {
 
-ElementType computeType(const EinsumSpec &spec) {
-  if (!support::isFloat(spec.typeOut))
-    return spec.typeOut;
-  bool wide =
-      spec.typeIn == ElementType::F64 || spec.typeOut == ElementType::F64;
+ElementType computeType(const ProductTypes &types) {
+  if (!support::isFloat(types.out))
+    return types.out;
+  bool wide = types.in[0] == ElementType::F64 || types.out == ElementType::F64;
   return wide ? ElementType::F64 : ElementType::F32;
+}
+
+int64_t elementsOf(const EinsumSpec &spec, const Letters &letters) {
+  int64_t count = 1;
+  for (int64_t letter : letters)
+    count *= spec.sizes[letter];
+  return count;
 }
 
 std::vector<int64_t> letterStrides(const EinsumSpec &spec,

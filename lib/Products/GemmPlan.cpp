@@ -9,16 +9,17 @@ namespace shoal::products {
 
 static constexpr Loop<3> unit = {1, {0, 0, 0}};
 
-static double iterations(const Loops<3> &loops) {
+/// As a price needs it: larger than an integer may be.
+static double countOf(const Loops<3> &loops) {
   double count = 1;
   for (const Loop<3> &loop : loops)
     count *= static_cast<double>(loop.size);
   return count;
 }
 
-double loopCost(const Contraction &contraction, const ProductModel &model) {
-  return iterations(contraction.batch) * iterations(contraction.rows) *
-             iterations(contraction.columns) * iterations(contraction.summed) /
+double loopSeconds(const Contraction &contraction, const ProductModel &model) {
+  return countOf(contraction.batch) * countOf(contraction.rows) *
+             countOf(contraction.columns) * countOf(contraction.summed) /
              model.loopTermsPerSecond +
          model.secondsPerLoopCall;
 }
@@ -32,17 +33,17 @@ static void sortBy(Loops<3> &loops, size_t operand) {
 
 /// Gives an operand dense strides over the loops, the last the fastest, and
 /// says how to copy it there.
-static Packing pack(size_t operand, Loops<3> &major, Loops<3> &minor) {
-  Packing packing{/*packed=*/true, {}, 1};
+static Loops<2> pack(size_t operand, Loops<3> &major, Loops<3> &minor) {
+  Loops<2> copy;
+  int64_t elements = 1;
   for (Loops<3> *loops : {&minor, &major})
     for (size_t l = loops->size(); l-- > 0;) {
       Loop<3> &loop = (*loops)[l];
-      packing.copy.push_back(
-          {loop.size, {loop.strides[operand], packing.elements}});
-      loop.strides[operand] = packing.elements;
-      packing.elements *= loop.size;
+      copy.push_back({loop.size, {loop.strides[operand], elements}});
+      loop.strides[operand] = elements;
+      elements *= loop.size;
     }
-  return packing;
+  return copy;
 }
 
 namespace {
@@ -51,7 +52,7 @@ struct Packed {
   Loops<3> rows;
   Loops<3> columns;
   Loops<3> summed;
-  std::array<Packing, 3> packing;
+  std::array<std::optional<Loops<2>>, 3> packing;
 };
 
 /// One loop of each role, by index; the size where there is none.
@@ -81,9 +82,7 @@ static Packed applyPacking(const Contraction &contraction,
   return result;
 }
 
-/// True if BLAS can take a matrix with these sizes and strides: one loop dense,
-/// the other a leading dimension, all within an int.
-static bool isMatrix(int64_t rows, int64_t columns, MatrixStrides strides) {
+bool isMatrix(int64_t rows, int64_t columns, MatrixStrides strides) {
   auto fits = [](int64_t denseSize, int64_t dense, int64_t leading) {
     return (dense == 1 || denseSize == 1) && leading >= denseSize;
   };
@@ -106,7 +105,8 @@ static void appendOthers(Loops<3> &target, const Loops<3> &loops,
       target.push_back(loops[l]);
 }
 
-/// The plan for these loops, without its price; none if BLAS cannot take it.
+/// The plan for these loops, without batches and price; none if BLAS cannot
+/// take it.
 static std::optional<GemmPlan> build(const Packed &packed, Choice choice) {
   const Loop<3> &row = pick(packed.rows, choice.row);
   const Loop<3> &column = pick(packed.columns, choice.column);
@@ -136,32 +136,37 @@ static double price(const GemmPlan &plan, double batches, int64_t elementBytes,
   // BLAS itself reads and packs its operands and updates the result.
   double flops = 2 * m * n * k / model.flopsPerSecond;
   double traffic = (m * k + k * n + 2 * m * n) * bytes / model.bytesPerSecond;
-  double terms = iterations(plan.summed);
-  double products = batches * iterations(plan.outer) * terms;
+  double terms = countOf(plan.summed);
+  double products = batches * countOf(plan.outer) * terms;
   double calls = model.isDevice ? terms : products;
   double packingCalls = model.isDevice ? 1 : batches;
   double seconds = products * (flops + traffic) + calls * model.secondsPerCall;
-  for (const Packing &packing : plan.packing)
-    if (packing.packed)
-      seconds += batches * 2 * static_cast<double>(packing.elements) * bytes /
+  for (const std::optional<Loops<2>> &copy : plan.packing)
+    if (copy)
+      seconds += batches * 2 * static_cast<double>(iterations(*copy)) * bytes /
                      model.bytesPerSecond +
                  packingCalls * model.secondsPerCall;
   return seconds;
 }
 
-std::optional<GemmPlan> planGemm(const Contraction &contraction,
-                                 const std::array<bool, 3> &mustPack,
-                                 int64_t elementBytes,
-                                 const ProductModel &model) {
-  std::optional<GemmPlan> best;
-  double batches = iterations(contraction.batch);
+std::optional<PricedGemm> planGemm(const Contraction &contraction,
+                                   const std::array<bool, 3> &mustPack,
+                                   int64_t elementBytes,
+                                   const ProductModel &model,
+                                   const GemmFilter &filter) {
+  std::optional<PricedGemm> best;
+  Loops<3> batch = simplify(contraction.batch, /*leader=*/2);
+  double batches = countOf(contraction.batch);
   auto consider = [&](const Packed &packed, Choice choice) {
     std::optional<GemmPlan> plan = build(packed, choice);
     if (!plan)
       return;
-    plan->cost = price(*plan, batches, elementBytes, model);
-    if (!best || plan->cost < best->cost)
-      best = std::move(plan);
+    plan->batch = batch;
+    if (filter && !filter(*plan))
+      return;
+    double seconds = price(*plan, batches, elementBytes, model);
+    if (!best || seconds < best->seconds)
+      best = {std::move(*plan), seconds};
   };
   for (unsigned mask = 0; mask < 8; ++mask) {
     std::array<bool, 3> packs = {(mask & 1) != 0, (mask & 2) != 0,
@@ -179,8 +184,6 @@ std::optional<GemmPlan> planGemm(const Contraction &contraction,
         for (size_t s = 0; s < choices(packed.summed); ++s)
           consider(packed, {r, c, s});
   }
-  if (best)
-    best->batch = simplify(contraction.batch, /*leader=*/2);
   return best;
 }
 

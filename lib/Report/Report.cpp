@@ -42,6 +42,16 @@ static std::string printMemRef(Type type) {
   return text;
 }
 
+/// How products are computed; groups, which the runtime plans, are left out.
+static llvm::json::Array describeProducts(ArrayRef<ProductCall> products) {
+  llvm::json::Array list;
+  for (const ProductCall &product : products)
+    if (!product.plan.empty())
+      list.push_back(llvm::json::Object{{"op", findOp(product.location)},
+                                        {"plan", product.plan}});
+  return list;
+}
+
 static llvm::json::Object describeMemory(const LoweredProgram &program) {
   llvm::json::Array steps, buffers;
   for (Location step : program.memory.steps)
@@ -81,6 +91,7 @@ llvm::json::Object shoal::makeReport(const LoweredProgram &program,
       llvm::json::Object{{"device", description.arithmetic.flops},
                          {"einsum", description.arithmetic.einsumFlops},
                          {"global_einsum", description.globalEinsumFlops}};
+  report["products"] = describeProducts(description.products);
   report["memory"] = describeMemory(program);
   return report;
 }

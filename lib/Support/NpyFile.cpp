@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <utility>
 
 namespace shoal::support {
 
@@ -31,6 +32,8 @@ public:
 
   bool isOpen() const { return descriptor >= 0; }
   int handle() const { return descriptor; }
+  /// False where the system fails by now to write what it had accepted.
+  bool finish() { return close(std::exchange(descriptor, -1)) == 0; }
 
   Error error(const std::string &what) const { return {path + ": " + what}; }
   /// With the system's reason for the call that has just failed.
@@ -238,7 +241,7 @@ Status createNpy(const std::string &path, ElementType type,
   auto length = static_cast<int64_t>(header.size());
   int64_t data = numElements(shape) * static_cast<int64_t>(elementSize(type));
   if (file.writeAt(header.data(), length, 0) != length ||
-      ftruncate(file.handle(), length + data) != 0)
+      ftruncate(file.handle(), length + data) != 0 || !file.finish())
     return file.systemError("cannot write");
   return std::nullopt;
 }
@@ -261,7 +264,7 @@ Status writeNpyBlock(const std::string &path, ElementType type,
                    file.writeAt(source, count * bytes,
                                 dataOffset + global * bytes) == count * bytes;
              });
-  if (!complete)
+  if (!complete || !file.finish())
     return file.systemError("cannot write");
   return std::nullopt;
 }

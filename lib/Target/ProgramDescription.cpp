@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/ProgramDescription.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Sharding/Mesh.h"
@@ -262,7 +263,7 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
 
 llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                                     StringRef target, int64_t arenaBytes) {
-  llvm::json::Array meshes, inputs, outputs, collectives;
+  llvm::json::Array meshes, inputs, outputs, collectives, products;
   for (const MeshDescription &mesh : program.meshes)
     meshes.push_back(toJSON(mesh));
   if (meshes.empty())
@@ -280,6 +281,11 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                            {"bytes", collective.bytes},
                            {"loc", collective.location},
                            {"reason", collective.reason}});
+  for (const ProductCall &product : program.products)
+    products.push_back(
+        llvm::json::Object{{"ragged", product.isRagged},
+                           {"desc", product.desc},
+                           {"loc", sourcePlace(product.location)}});
   return llvm::json::Object{{"name", program.name},
                             {"devices", program.devices},
                             {"target", target},
@@ -287,5 +293,6 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                             {"meshes", std::move(meshes)},
                             {"inputs", std::move(inputs)},
                             {"outputs", std::move(outputs)},
-                            {"collectives", std::move(collectives)}};
+                            {"collectives", std::move(collectives)},
+                            {"products", std::move(products)}};
 }

@@ -5,6 +5,7 @@
 #include "mlir/IR/AsmState.h"
 #include "mlir/Parser/Parser.h"
 #include "shoal/Compiler/Report.h"
+#include "shoal/Transforms/Import/Nesting.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
@@ -29,9 +30,11 @@ public:
   /// Null after an error.
   OwningOpRef<ModuleOp> parse(const std::string &text,
                               const std::string &source) {
+    auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text, source);
+    if (failed(verifyNesting(*buffer, &context)))
+      return nullptr;
     llvm::SourceMgr sources;
-    sources.AddNewSourceBuffer(
-        llvm::MemoryBuffer::getMemBufferCopy(text, source), llvm::SMLoc());
+    sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
     return timed(seconds, "parse", [&] {
       return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
     });

@@ -21,7 +21,7 @@
 // RUN: not shoal-run %t/program.mlir --random-inputs=1 --output-dir %t/program.mlir/out 2>&1 | FileCheck %s --check-prefix=OUTPUT
 // OUTPUT: error: --output-dir {{.*}}program.mlir/out: Not a directory
 // RUN: not shoal-run %t/none.mlir 2>&1 | FileCheck %s --check-prefix=NOPROGRAM
-// NOPROGRAM: error: could not open input file {{.*}}none.mlir
+// NOPROGRAM: error: cannot open input file '{{.*}}none.mlir': No such file or directory
 // RUN: not shoal-run %t/several.mlir 2>&1 | FileCheck %s --check-prefix=SEVERAL
 // SEVERAL: error: the module has several functions: choose one of @f, @g with --entry
 // RUN: not shoal-run %t/several.mlir --entry=h 2>&1 | FileCheck %s --check-prefix=NOENTRY

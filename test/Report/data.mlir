@@ -17,10 +17,12 @@
 // CHECK: layouts [[PARTIAL:[0-9]+]] {"dims": {{\[\[}}], []], "manual": [], "mesh": 0, "partial": [{"axis": 0, "pre": 1, "size": 4}]}
 // CHECK: collectives 0 {"axes": "{\"x\"}", "bytes": 336, "group_size": 4, "kind": "all_reduce", "op": [[REDUCE:[0-9]+]], "reason": "result 0 \"y\" of @f: <@mesh, [{}, {}], partial = {\"x\"}> -> <@mesh, [{}, {}]>", "runs": 1}
 
+// CHECK: products 0 {"op": [[EINSUM:[0-9]+]], "plan": "cpu loops [8 : 3, 0, 7] [7 : 0, 1, 1] over [3 : 1, 7, 0]"}
+
 // The argument, the einsum's result and the collective's.
 // CHECK: values 0 {{.*}}"dtype": "f32", "global": [8, 12], "layout": [[SPLIT]], "name": "%arg0", "origin": "{{.*}}", "shape": [8, 3]
 // CHECK: values {{.*}}"global": [8, 7], "layout": [[PARTIAL]], "name": "%0"
-// CHECK: ops [[EINSUM:[0-9]+]] {"depth": 0, "flops": 336, "loc": [0, [[#@LINE+13]], 8], "name": "shoal.einsum", "operands": [0, 1], "results": [2]
+// CHECK: ops [[EINSUM]] {"depth": 0, "flops": 336, "loc": [0, [[#@LINE+13]], 8], "name": "shoal.einsum", "operands": [0, 1], "results": [2]
 // CHECK: ops [[REDUCE]] {{.*}}"name": "spmd.all_reduce"
 // CHECK-NOT: why =
 // CHECK: files 0 {"lines": {"[[#@LINE+10]]": "%0 = shoal.einsum {{.*}}"name": "{{.*}}data.mlir"}

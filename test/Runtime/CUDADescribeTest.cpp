@@ -5,6 +5,8 @@
 
 #include "CUDA/DescribeProducts.h"
 #include "Common/Calls.h"
+#include "Common/Numeric.h"
+#include "shoal/Products/PlanEinsum.h"
 
 #include <gtest/gtest.h>
 
@@ -13,16 +15,23 @@ using namespace shoal::rt;
 namespace {
 
 /// "Eij,Ejk->Eik", whose letters are E, i, j and k.
+EinsumSpec specOf(ElementType in, ElementType out, std::vector<int64_t> sizes) {
+  return {
+      {{in, in}, out}, std::move(sizes), {{{0, 1, 2}, {0, 2, 3}}}, {0, 1, 3}};
+}
+
 EinsumCall einsum(ElementType in, ElementType out, std::vector<int64_t> sizes) {
-  return {{in, in}, out, std::move(sizes), {{0, 1, 2}, {0, 2, 3}}, {0, 1, 3}};
+  EinsumSpec spec = specOf(in, out, std::move(sizes));
+  return makeCall(spec, planEinsum(spec, deviceModel));
 }
 
 /// The same with an epilogue.
 EinsumCall einsum(ElementType in, ElementType out, std::vector<int64_t> sizes,
-                  int64_t numScales, Letters bias, Activation activation) {
-  EinsumCall call = einsum(in, out, std::move(sizes));
+                  int64_t numScales, const Letters &bias,
+                  Activation activation) {
+  EinsumCall call = einsum(in, out, sizes);
   call.numScales = numScales;
-  call.bias = std::move(bias);
+  call.bias = biasLoops(specOf(in, out, std::move(sizes)), bias);
   call.activation = activation;
   return call;
 }
@@ -30,9 +39,9 @@ EinsumCall einsum(ElementType in, ElementType out, std::vector<int64_t> sizes,
 /// The lines behind the first.
 std::string describe(const EinsumCall &call, const std::string &archs,
                      bool tf32 = false) {
-  CudaProgram program;
-  program.arch = archs;
-  program.tf32 = tf32;
+  Program program;
+  program.cuda.arch = archs;
+  program.cuda.tf32 = tf32;
   program.products = {{/*isRagged=*/false, encode(call), "f.mlir:3:8"}};
   std::string text = describeProducts(program);
   EXPECT_TRUE(text.starts_with("products on " + archs + ":\n"));

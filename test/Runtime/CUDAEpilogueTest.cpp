@@ -3,10 +3,10 @@
 //
 // Products with a bias and an activation, by cuBLASLt's epilogue and without.
 
-#include "CUDA/BinaryEinsum.h"
 #include "CUDA/Epilogue.h"
 #include "CUDA/Matmul.h"
-#include "Common/PreparedEinsum.h"
+#include "CUDA/RunProduct.h"
+#include "TestScratch.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <cmath>
@@ -21,12 +21,13 @@ namespace {
 struct Shape {
   int64_t e, b, o, i;
 
+  EinsumSpec spec() const {
+    constexpr ElementType f32 = ElementType::F32;
+    return {
+        {{f32, f32}, f32}, {e, b, o, i}, {{{0, 1, 3}, {0, 3, 2}}}, {0, 1, 2}};
+  }
   EinsumCall einsum() const {
-    return {{ElementType::F32, ElementType::F32},
-            ElementType::F32,
-            {e, b, o, i},
-            {{0, 1, 3}, {0, 3, 2}},
-            {0, 1, 2}};
+    return makeCall(spec(), planEinsum(spec(), deviceModel));
   }
 };
 
@@ -55,13 +56,15 @@ void check(const Shape &s, Activation activation, const Letters &letters) {
   EinsumCall call = s.einsum();
   call.activation = activation;
   if (!letters.empty())
-    call.bias = letters;
+    call.bias = biasLoops(s.spec(), letters);
   std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   if (letters.empty())
-    shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data());
+    shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data(), scratch.data());
   else
-    shoal_rt_einsum(desc.data(), x.data(), w.data(), bias.data(), y.data());
-  std::vector<int64_t> strides = letterStrides(specOf(call), letters);
+    shoal_rt_einsum(desc.data(), x.data(), w.data(), bias.data(), y.data(),
+                    scratch.data());
+  std::vector<int64_t> strides = letterStrides(s.spec(), letters);
   for (int64_t e = 0; e < s.e; ++e)
     for (int64_t b = 0; b < s.b; ++b)
       for (int64_t o = 0; o < s.o; ++o) {
@@ -107,25 +110,31 @@ TEST(Epilogue, relu_keeps_nan) {
   EinsumCall call = Shape{1, 1, 1, 2}.einsum();
   call.activation = Activation::Relu;
   std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   std::vector<float> x = {NAN, 1}, w = {1, 1}, y = {0};
-  shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data());
+  shoal_rt_einsum(desc.data(), x.data(), w.data(), y.data(), scratch.data());
   EXPECT_TRUE(std::isnan(y[0]));
 }
 
 /// That the product itself did it, not a kernel behind it.
 TEST(Epilogue, is_part_of_the_product) {
   Shape s{3, 64, 32, 128};
-  PreparedEinsum prepared = prepareEinsum(s.einsum(), deviceModel);
-  ASSERT_TRUE(prepared.product.gemm);
+  EinsumCall call = s.einsum();
+  ASSERT_TRUE(call.plan.gemm);
   std::vector<float> x = random(s.e * s.b * s.i), w = random(s.e * s.i * s.o),
                      bias = random(s.e * s.o), y(s.e * s.b * s.o);
   auto isPart = [&](const Letters &letters) {
-    prepared.call.activation = Activation::Gelu;
-    prepared.call.bias = letters;
+    call.activation = Activation::Gelu;
+    call.bias = biasLoops(s.spec(), letters);
     EinsumBuffers buffers;
     buffers.bias = bias.data();
-    Epilogue epilogue = makeEpilogue(prepared, buffers);
-    return runBinary(prepared.product, x.data(), w.data(), y.data(), &epilogue)
+    Epilogue epilogue = makeEpilogue(call, buffers, /*sums=*/nullptr);
+    TestScratch scratch(call);
+    Scratch taken(scratch.data(), scratchBytes(call, /*onDevice=*/true));
+    ProductMemory memory =
+        takeMemory(taken, scratchOf(call).product, /*onDevice=*/true);
+    return runProduct(call.plan, call.types, x.data(), w.data(), y.data(),
+                      memory, &epilogue)
         .all;
   };
   EXPECT_TRUE(isPart({2}));

@@ -4,9 +4,9 @@
 // Products of floats of 8 bits: which cuBLASLt takes as they are, and that all
 // have the values of their definition, with scales, a bias and an activation.
 
-#include "CUDA/BinaryEinsum.h"
 #include "CUDA/Gemm.h"
-#include "Common/PreparedEinsum.h"
+#include "CUDA/RunProduct.h"
+#include "TestScratch.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <cmath>
@@ -21,7 +21,7 @@ using enum ElementType;
 enum Letter : int64_t { E, M, N, K };
 
 struct Case {
-  std::vector<ElementType> types = {F8E4M3FN, F8E4M3FN};
+  std::array<ElementType, 2> types = {F8E4M3FN, F8E4M3FN};
   ElementType out = F32;
   /// Of E, M, N and K.
   std::vector<int64_t> sizes = {1, 64, 48, 128};
@@ -30,15 +30,14 @@ struct Case {
   Activation activation = Activation::None;
   Letters bias = {};
 
+  EinsumSpec spec() const { return {{types, out}, sizes, {a, b}, c}; }
   EinsumCall einsum() const {
-    return {types,
-            out,
-            sizes,
-            {a, b},
-            c,
-            numScales,
-            bias.empty() ? std::nullopt : std::optional(bias),
-            activation};
+    EinsumCall call = makeCall(spec(), planEinsum(spec(), deviceModel));
+    call.numScales = numScales;
+    if (!bias.empty())
+      call.bias = biasLoops(spec(), bias);
+    call.activation = activation;
+    return call;
   }
 };
 
@@ -88,33 +87,34 @@ constexpr float scales[] = {0.375f, -2};
 
 void call(const Case &c, const Tensor &a, const Tensor &b, const Tensor &bias,
           Tensor &out) {
-  std::vector<int64_t> desc = encode(c.einsum());
-  const void *last[4] = {};
+  EinsumCall call = c.einsum();
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
+  const void *last[5] = {};
   size_t count = 0;
   for (int64_t i = 0; i < c.numScales; ++i)
     last[count++] = &scales[i];
   if (!c.bias.empty())
     last[count++] = bias.bytes.data();
-  last[count] = out.bytes.data();
+  last[count++] = out.bytes.data();
+  last[count] = scratch.data();
   shoal_rt_einsum(desc.data(), a.bytes.data(), b.bytes.data(), last[0], last[1],
-                  last[2], last[3]);
+                  last[2], last[3], last[4]);
 }
 
 void check(const Case &c) {
-  EinsumSpec spec = specOf(c.einsum());
-  Tensor a(spec.typeOf(0), elementsOf(spec, c.a));
-  Tensor b(spec.typeOf(1), elementsOf(spec, c.b));
-  Tensor bias(spec.typeOut, elementsOf(spec, c.bias));
-  Tensor out(spec.typeOut, elementsOf(spec, c.c));
+  EinsumSpec spec = c.spec();
+  Tensor a(c.types[0], elementsOf(spec, c.a));
+  Tensor b(c.types[1], elementsOf(spec, c.b));
+  Tensor bias(c.out, elementsOf(spec, c.bias));
+  Tensor out(c.out, elementsOf(spec, c.c));
   call(c, a, b, bias, out);
-  out.readBack(spec.typeOut);
+  out.readBack(c.out);
   auto sa = letterStrides(spec, c.a), sb = letterStrides(spec, c.b),
        sc = letterStrides(spec, c.c), sBias = letterStrides(spec, c.bias);
   double factor = c.numScales == 0 ? 1 : scales[0];
   factor *= c.numScales == 2 ? scales[1] : 1;
-  double tolerance = spec.typeOut == F32    ? 1e-5
-                     : spec.typeOut == BF16 ? 0x1p-8
-                                            : 0x1p-11;
+  double tolerance = c.out == F32 ? 1e-5 : c.out == BF16 ? 0x1p-8 : 0x1p-11;
   for (int64_t e = 0; e < c.sizes[E]; ++e)
     for (int64_t m = 0; m < c.sizes[M]; ++m)
       for (int64_t n = 0; n < c.sizes[N]; ++n) {
@@ -138,18 +138,23 @@ void check(const Case &c) {
 
 /// Whether the product itself was one of 8 bits.
 bool isOfEightBits(const Case &c) {
-  PreparedEinsum prepared = prepareEinsum(c.einsum(), deviceModel);
-  const EinsumSpec &spec = prepared.spec;
-  EXPECT_TRUE(prepared.product.gemm);
-  if (!prepared.product.gemm)
+  EinsumSpec spec = c.spec();
+  EinsumCall call = makeCall(spec, planEinsum(spec, deviceModel));
+  const ProductPlan &plan = call.plan;
+  EXPECT_TRUE(plan.gemm);
+  if (!plan.gemm)
     return false;
-  Tensor a(spec.typeOf(0), elementsOf(spec, c.a));
-  Tensor b(spec.typeOf(1), elementsOf(spec, c.b));
-  Tensor out(spec.typeOut, elementsOf(spec, c.c));
-  return runFloat8Gemm(*prepared.product.gemm, prepared.product.compute,
-                       {a.bytes.data(), spec.typeOf(0), b.bytes.data(),
-                        spec.typeOf(1), out.bytes.data(), spec.typeOut},
-                       nullptr)
+  TestScratch scratch(call);
+  Scratch taken(scratch.data(), scratchBytes(call, /*onDevice=*/true));
+  ProductMemory memory =
+      takeMemory(taken, scratchOf(call).product, /*onDevice=*/true);
+  Tensor a(c.types[0], elementsOf(spec, c.a));
+  Tensor b(c.types[1], elementsOf(spec, c.b));
+  Tensor out(c.out, elementsOf(spec, c.c));
+  return runFloat8Gemm(*plan.gemm, computeType(spec.types),
+                       {a.bytes.data(), c.types[0], b.bytes.data(), c.types[1],
+                        out.bytes.data(), c.out},
+                       memory, nullptr)
       .has_value();
 }
 
@@ -172,11 +177,11 @@ TEST(Float8, layouts_and_batches) {
 
 TEST(Float8, types) {
   for (ElementType out : {F32, BF16, F16})
-    for (const std::vector<ElementType> &types :
-         {std::vector{F8E4M3FN, F8E4M3FN}, std::vector{F8E4M3FN, F8E5M2},
-          std::vector{F8E5M2, F8E4M3FN}, std::vector{F8E5M2, F8E5M2}}) {
+    for (std::array<ElementType, 2> types :
+         {std::array{F8E4M3FN, F8E4M3FN}, std::array{F8E4M3FN, F8E5M2},
+          std::array{F8E5M2, F8E4M3FN}, std::array{F8E5M2, F8E5M2}}) {
       Case product{.types = types, .out = out};
-      EXPECT_EQ(isOfEightBits(product), types != std::vector(2, F8E5M2));
+      EXPECT_EQ(isOfEightBits(product), (types != std::array{F8E5M2, F8E5M2}));
       check(product);
       product.sizes = {2, 3, 5, 7}; // by loops
       check(product);
@@ -219,9 +224,12 @@ TEST(Float8, scales_come_before_rounding) {
            .numScales = 1};
     std::vector<Float8E5M2> a(16 * k, convert<Float8E5M2>(16384.0f)), b = a;
     std::vector<Float16> out(256);
-    std::vector<int64_t> desc = encode(c.einsum());
+    EinsumCall call = c.einsum();
+    std::vector<int64_t> desc = encode(call);
+    TestScratch scratch(call);
     float scale = 0x1p-28f;
-    shoal_rt_einsum(desc.data(), a.data(), b.data(), &scale, out.data());
+    shoal_rt_einsum(desc.data(), a.data(), b.data(), &scale, out.data(),
+                    scratch.data());
     EXPECT_EQ(widen(out[7]), static_cast<float>(k)) << k;
   }
 }

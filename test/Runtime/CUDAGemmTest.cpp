@@ -5,6 +5,7 @@
 
 #include "CUDA/Gemm.h"
 #include "CUDA/Matmul.h"
+#include "TestScratch.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +19,20 @@ GemmPlan squarePlan(int64_t n) {
   contraction.rows = {{n, {n, 0, n}}};
   contraction.columns = {{n, {0, 1, 1}}};
   contraction.summed = {{n, {1, n, 0}}};
-  return *planGemm(contraction, {}, /*elementBytes=*/4, deviceModel);
+  return planGemm(contraction, {}, /*elementBytes=*/4, deviceModel)->plan;
+}
+
+/// In scratch as the compiler provides it.
+void run(const GemmPlan &plan, const GemmTensors &tensors) {
+  ProductPlan product;
+  product.isDevice = true;
+  product.gemm = plan;
+  ProductScratch pieces =
+      scratchOf({{tensors.typeA, tensors.typeB}, tensors.typeC}, product);
+  TestScratch scratch(sumOf(pieces));
+  Scratch taken(scratch.data(), sumOf(pieces));
+  runGemm(plan, ElementType::F32, tensors,
+          takeMemory(taken, pieces, /*onDevice=*/true));
 }
 
 TEST(Gemm, tf32_only_if_asked_for) {
@@ -27,9 +41,8 @@ TEST(Gemm, tf32_only_if_asked_for) {
   constexpr float value = 1 + 0x1p-20f;
   std::vector<float> a(n * n, value), b(n * n, 1), c(n * n);
   auto product = [&] {
-    runGemm(squarePlan(n), ElementType::F32,
-            {a.data(), ElementType::F32, b.data(), ElementType::F32, c.data(),
-             ElementType::F32});
+    run(squarePlan(n), {a.data(), ElementType::F32, b.data(), ElementType::F32,
+                        c.data(), ElementType::F32});
     return c[5];
   };
   EXPECT_EQ(product(), n * value);
@@ -46,8 +59,8 @@ TEST(Gemm, all_but_tiny_products_are_cublas) {
     contraction.rows = {{m, {k, 0, n}}};
     contraction.columns = {{n, {0, 1, 1}}};
     contraction.summed = {{k, {1, n, 0}}};
-    return planGemm(contraction, {}, 4, deviceModel)->cost <=
-           loopCost(contraction, deviceModel);
+    return planGemm(contraction, {}, 4, deviceModel)->seconds <=
+           loopSeconds(contraction, deviceModel);
   };
   EXPECT_TRUE(takesProduct(64, 64, 128));
   EXPECT_TRUE(takesProduct(512, 512, 16));
@@ -64,9 +77,8 @@ TEST(Gemm, goes_by_loops_where_there_is_no_product) {
     b[i] = static_cast<double>(i % 4) - 1;
   }
   std::vector<float> c(n * n, -1);
-  runGemm(squarePlan(n), ElementType::F32,
-          {a.data(), ElementType::F64, b.data(), ElementType::F64, c.data(),
-           ElementType::F32});
+  run(squarePlan(n), {a.data(), ElementType::F64, b.data(), ElementType::F64,
+                      c.data(), ElementType::F32});
   for (int64_t i = 0; i < n; ++i)
     for (int64_t k = 0; k < n; ++k) {
       double sum = 0;

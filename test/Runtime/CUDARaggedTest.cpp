@@ -6,6 +6,8 @@
 #include "CUDA/Device.h"
 #include "CUDA/RaggedEinsum.h"
 #include "Common/Numeric.h"
+#include "TestScratch.h"
+#include "shoal/Products/RaggedProduct.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <gtest/gtest.h>
@@ -48,9 +50,11 @@ std::vector<T> runAs(RaggedWay way, const std::vector<int64_t> &desc,
                      const std::vector<int32_t> &begins,
                      const std::vector<int32_t> &ends, int64_t elements) {
   std::vector<T> out(elements, convert<T>(77.0f));
-  EXPECT_TRUE(runRagged(
-      desc.data(),
-      {in0.data(), in1.data(), begins.data(), ends.data(), out.data()}, way));
+  TestScratch scratch(decode<RaggedEinsumCall>(desc.data()));
+  EXPECT_TRUE(runRagged(desc.data(),
+                        {in0.data(), in1.data(), begins.data(), ends.data(),
+                         out.data(), scratch.data()},
+                        way));
   return out;
 }
 

@@ -4,7 +4,7 @@ shoal_add_runtime_program(CUDACollectivesTests shoal_rt_cuda CollectivesTest.cpp
 add_dependencies(CUDACollectivesTests shoal_cuda_emulation)
 target_compile_definitions(CUDACollectivesTests PRIVATE
   SHOAL_TEST_EMULATION="$<TARGET_FILE:shoal_cuda_emulation>")
-shoal_add_collectives_tests(CUDACollectives CUDACollectivesTests)
+shoal_add_ranks_tests(CUDACollectives CUDACollectivesTests)
 
 # A source of the toy programs takes it in as bytes.
 set(toy_kernels ${PROJECT_BINARY_DIR}/test/Runtime/toy-kernels.so)

@@ -6,7 +6,11 @@
 #else
 #include "CPU/Gemm.h"
 #endif
-#include "Common/PreparedEinsum.h"
+#include "Common/Calls.h"
+#include "Common/Numeric.h"
+#include "TestScratch.h"
+#include "shoal/Products/ProductScratch.h"
+#include "shoal/Products/VerifyPlan.h"
 #include "shoal/Runtime/ABI.h"
 #include "shoal/Support/SmallFloat.h"
 
@@ -25,6 +29,12 @@ using shoal::support::Float8E5M2;
 
 namespace {
 
+#ifdef SHOAL_TEST_EMULATION
+constexpr const ProductModel &model = deviceModel;
+#else
+constexpr const ProductModel &model = hostModel;
+#endif
+
 /// "GSEC,GSM->EGCM" with the size of each letter.
 struct Case {
   std::string spec;
@@ -34,28 +44,23 @@ struct Case {
 };
 
 struct Parsed {
-  std::vector<std::string> operands;
+  std::array<std::string, 2> operands;
   std::string result;
 };
 
 Parsed parse(const std::string &spec) {
-  Parsed parsed;
-  size_t arrow = spec.find("->");
-  std::string left = spec.substr(0, arrow);
-  size_t comma = left.find(',');
-  parsed.operands.push_back(left.substr(0, comma));
-  if (comma != std::string::npos)
-    parsed.operands.push_back(left.substr(comma + 1));
-  parsed.result = spec.substr(arrow + 2);
-  return parsed;
+  size_t comma = spec.find(','), arrow = spec.find("->");
+  return {{spec.substr(0, comma), spec.substr(comma + 1, arrow - comma - 1)},
+          spec.substr(arrow + 2)};
 }
 
-EinsumCall callOf(const Case &c) {
-  EinsumCall call;
+EinsumSpec specOf(const Case &c) {
+  EinsumSpec spec;
+  spec.types = {{c.in, c.in}, c.out};
   std::map<char, int64_t> letter;
   for (auto [name, size] : c.sizes) {
     letter.emplace(name, static_cast<int64_t>(letter.size()));
-    call.sizes.push_back(size);
+    spec.sizes.push_back(size);
   }
   auto lettersOf = [&](const std::string &term) {
     Letters letters;
@@ -64,13 +69,19 @@ EinsumCall callOf(const Case &c) {
     return letters;
   };
   Parsed parsed = parse(c.spec);
-  for (const std::string &operand : parsed.operands) {
-    call.typesIn.push_back(c.in);
-    call.operands.push_back(lettersOf(operand));
-  }
-  call.typeOut = c.out;
-  call.result = lettersOf(parsed.result);
-  return call;
+  spec.operands = {lettersOf(parsed.operands[0]),
+                   lettersOf(parsed.operands[1])};
+  spec.result = lettersOf(parsed.result);
+  return spec;
+}
+
+/// What the compiler makes of it.
+EinsumCall callOf(const Case &c) {
+  EinsumSpec spec = specOf(c);
+  ProductPlan plan = planEinsum(spec, model);
+  for (const auto &fault : {verifyPlan(plan), verifyPlan(spec, plan)})
+    EXPECT_FALSE(fault) << fault->message;
+  return makeCall(spec, std::move(plan));
 }
 
 int64_t elements(const Case &c, const std::string &tensor) {
@@ -228,12 +239,11 @@ void check(const Case &c) {
     inputs.push_back(operands.back().values());
   }
   Tensor result(c.out, elements(c, parsed.result));
-  std::vector<int64_t> desc = encode(callOf(c));
-  if (operands.size() == 1)
-    shoal_rt_einsum(desc.data(), operands[0].data(), result.data());
-  else
-    shoal_rt_einsum(desc.data(), operands[0].data(), operands[1].data(),
-                    result.data());
+  EinsumCall call = callOf(c);
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
+  shoal_rt_einsum(desc.data(), operands[0].data(), operands[1].data(),
+                  result.data(), scratch.data());
   std::vector<double> expected = naive(c, inputs), found = result.values();
   double allowed = tolerance(c.in, c.out);
   for (size_t i = 0; i < expected.size(); ++i)
@@ -258,20 +268,6 @@ TEST(Einsum, the_moe_layer) {
   }
 }
 
-TEST(Einsum, one_operand) {
-  std::map<char, int64_t> two = {{'i', 37}, {'j', 45}};
-  check({"ij->ji", two});
-  check({"ij->i", two});
-  check({"ij->j", two});
-  check({"ij->", two});
-  check({"ii->i", {{'i', 9}}});
-  check({"ii->", {{'i', 9}}});
-  check({"iji->ji", {{'i', 5}, {'j', 6}}});
-  check({"abc->cab", {{'a', 33}, {'b', 2}, {'c', 70}}});
-  check({"ij->ji", two, ElementType::BF16, ElementType::F32});
-  check({"->", {}});
-}
-
 TEST(Einsum, vectors_diagonals_and_lone_letters) {
   check({"i,i->", {{'i', 100}}});
   check({"i,j->ij", {{'i', 10}, {'j', 20}}});
@@ -292,20 +288,22 @@ TEST(Einsum, vectors_diagonals_and_lone_letters) {
 TEST(Einsum, empty_sums_are_zero_and_empty_results_nothing) {
   check({"ij,jk->ik", {{'i', 3}, {'j', 0}, {'k', 4}}});
   check({"ij,jk->ik", {{'i', 0}, {'j', 3}, {'k', 4}}});
-  check({"ij->i", {{'i', 3}, {'j', 0}}});
+  check({"ij,->i", {{'i', 3}, {'j', 0}}});
 }
 
 TEST(Einsum, one_address_may_describe_another_einsum) {
-  std::vector<int64_t> desc(64);
-  for (const char *spec : {"ij->ji", "ij->j", "ij->ij"}) {
-    Case c{spec, {{'i', 2}, {'j', 3}}};
-    std::vector<int64_t> fresh = encode(callOf(c));
+  std::vector<int64_t> desc(256);
+  const std::pair<const char *, float> cases[] = {
+      {"ij,->ji", 3}, {"ij,->j", 5}, {"ij,->ij", 1}};
+  for (auto [spec, expected] : cases) {
+    EinsumCall call = callOf({spec, {{'i', 2}, {'j', 3}}});
+    std::vector<int64_t> fresh = encode(call);
+    TestScratch scratch(call);
+    ASSERT_LE(fresh.size(), desc.size());
     std::copy(fresh.begin(), fresh.end(), desc.begin());
-    float in[6] = {0, 1, 2, 3, 4, 5}, out[6] = {};
-    shoal_rt_einsum(desc.data(), in, out);
-    EXPECT_EQ(out[1], spec == std::string("ij->ij")  ? 1
-                      : spec == std::string("ij->j") ? 5
-                                                     : 3);
+    float in[6] = {0, 1, 2, 3, 4, 5}, one = 1, out[6] = {};
+    shoal_rt_einsum(desc.data(), in, &one, out, scratch.data());
+    EXPECT_EQ(out[1], expected) << spec;
   }
 }
 
@@ -361,7 +359,7 @@ TEST(Einsum, random_specs_in_every_type) {
 
 /// The contraction of a spec without lone letters.
 Contraction contractionOf(const Case &c) {
-  EinsumSpec spec = specOf(callOf(c));
+  EinsumSpec spec = specOf(c);
   return classify(spec, {letterStrides(spec, spec.operands[0]),
                          letterStrides(spec, spec.operands[1]),
                          letterStrides(spec, spec.result)});
@@ -384,9 +382,16 @@ void checkGemm(const Case &c, const std::array<bool, 3> &packs) {
     inputs.emplace_back(tensors.back().begin(), tensors.back().end());
   }
   std::vector<float> result(elements(c, parsed.result), -100);
-  runGemm(*plan, ElementType::F32,
-          {tensors[0].data(), ElementType::F32, tensors[1].data(),
-           ElementType::F32, result.data(), ElementType::F32});
+  constexpr ElementType f32 = ElementType::F32;
+  ProductPlan product;
+  product.isDevice = model.isDevice;
+  product.gemm = plan->plan;
+  ProductScratch pieces = scratchOf({{f32, f32}, f32}, product);
+  TestScratch scratch(sumOf(pieces));
+  Scratch taken(scratch.data(), sumOf(pieces));
+  runGemm(plan->plan, f32,
+          {tensors[0].data(), f32, tensors[1].data(), f32, result.data(), f32},
+          takeMemory(taken, pieces, model.isDevice));
   std::vector<double> expected = naive(c, inputs);
   for (size_t i = 0; i < expected.size(); ++i)
     ASSERT_EQ(result[i], expected[i]) << "element " << i;
@@ -418,46 +423,50 @@ TEST(EinsumPlan, every_choice_of_packing_is_right) {
   }
 }
 
+GemmPlan gemmOf(const Case &c, const std::array<bool, 3> &mustPack = {}) {
+  auto gemm = planGemm(contractionOf(c), mustPack, 4);
+  EXPECT_TRUE(gemm);
+  return gemm ? gemm->plan : GemmPlan();
+}
+
 TEST(EinsumPlan, collapses_letters_into_one_product) {
   Case c{"EGCM,EMH->EGCH",
          {{'E', 8}, {'G', 4}, {'C', 128}, {'M', 256}, {'H', 1024}}};
-  auto plan = planGemm(contractionOf(c), {}, 4);
-  ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->m, 4 * 128);
-  EXPECT_EQ(plan->n, 1024);
-  EXPECT_EQ(plan->k, 256);
-  EXPECT_TRUE(plan->outer.empty() && plan->summed.empty());
-  EXPECT_EQ(plan->batch.size(), 1u);
-  for (const Packing &packing : plan->packing)
-    EXPECT_FALSE(packing.packed);
+  GemmPlan plan = gemmOf(c);
+  EXPECT_EQ(plan.m, 4 * 128);
+  EXPECT_EQ(plan.n, 1024);
+  EXPECT_EQ(plan.k, 256);
+  EXPECT_TRUE(plan.outer.empty() && plan.summed.empty());
+  EXPECT_EQ(plan.batch.size(), 1u);
+  for (const auto &copy : plan.packing)
+    EXPECT_FALSE(copy);
 }
 
 TEST(EinsumPlan, sums_over_two_letters_in_one_product) {
   Case c{"GSEC,GECM->GSM",
          {{'G', 2}, {'S', 512}, {'E', 8}, {'C', 128}, {'M', 256}}};
-  auto plan = planGemm(contractionOf(c), {}, 4);
-  ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->k, 8 * 128);
-  EXPECT_EQ(plan->m, 512);
-  EXPECT_EQ(plan->n, 256);
+  GemmPlan plan = gemmOf(c);
+  EXPECT_EQ(plan.k, 8 * 128);
+  EXPECT_EQ(plan.m, 512);
+  EXPECT_EQ(plan.n, 256);
 }
 
 TEST(EinsumPlan, packs_only_where_no_order_is_dense) {
   // The summed letters lie in opposite orders in the operands.
   Case c{"iab,baj->ij", {{'a', 64}, {'b', 64}, {'i', 512}, {'j', 512}}};
-  auto plan = planGemm(contractionOf(c), {}, 4);
-  ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->k, 64 * 64);
-  EXPECT_NE(plan->packing[0].packed, plan->packing[1].packed);
-  EXPECT_FALSE(plan->packing[2].packed);
+  GemmPlan plan = gemmOf(c);
+  EXPECT_EQ(plan.k, 64 * 64);
+  EXPECT_NE(plan.packing[0].has_value(), plan.packing[1].has_value());
+  EXPECT_FALSE(plan.packing[2]);
 }
 
 TEST(EinsumPlan, packs_what_must_be_converted) {
   Case c{"ij,jk->ik", {{'i', 64}, {'j', 64}, {'k', 64}}};
-  auto plan = planGemm(contractionOf(c), {true, true, true}, 4);
-  ASSERT_TRUE(plan);
-  for (const Packing &packing : plan->packing)
-    EXPECT_EQ(packing.elements, 64 * 64);
+  GemmPlan plan = gemmOf(c, {true, true, true});
+  for (const auto &copy : plan.packing) {
+    ASSERT_TRUE(copy);
+    EXPECT_EQ(iterations(*copy), 64 * 64);
+  }
 }
 
 } // namespace

@@ -5,6 +5,8 @@
 
 #include "Common/Calls.h"
 #include "Common/Numeric.h"
+#include "TestScratch.h"
+#include "shoal/Products/RaggedProduct.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -38,8 +40,8 @@ struct Case {
   }
 };
 
-std::vector<int64_t> describe(const Case &c, ElementType in, ElementType out,
-                              ElementType bounds) {
+RaggedEinsumCall callOf(const Case &c, ElementType in, ElementType out,
+                        ElementType bounds) {
   RaggedEinsumCall call{in, out, bounds, {}, 0, {}};
   std::map<char, int64_t> letter;
   for (auto [name, size] : c.sizes) {
@@ -51,7 +53,7 @@ std::vector<int64_t> describe(const Case &c, ElementType in, ElementType out,
   for (size_t t = 0; t < 4; ++t)
     for (char name : *tensors[t])
       call.terms[t].push_back(letter.at(name));
-  return encode(call);
+  return call;
 }
 
 /// One term after another.
@@ -101,9 +103,11 @@ void check(const Case &c, ElementType in, ElementType out, bool disjoint,
     ends[g] = row = begins[g] + count;
   }
   std::vector<Result> result(c.elements(c.out), convert<Result>(float(77)));
-  std::vector<int64_t> desc = describe(c, in, out, ElementType::I32);
+  RaggedEinsumCall call = callOf(c, in, out, ElementType::I32);
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
   shoal_rt_ragged_einsum(desc.data(), in0.data(), in1.data(), begins.data(),
-                         ends.data(), result.data(), nullptr);
+                         ends.data(), result.data(), scratch.data());
   std::vector<double> expected = naive(c, in0, in1, begins, ends);
   for (size_t i = 0; i < expected.size(); ++i)
     ASSERT_EQ(static_cast<double>(widen(result[i])), expected[i])
@@ -157,6 +161,55 @@ TEST(RaggedEinsum, groups_that_are_worth_a_product_each) {
   for (const Case &c : {forward, gradient, transposed})
     for (bool disjoint : {true, false})
       check<float, float>(c, ElementType::F32, ElementType::F32, disjoint, 3);
+}
+
+/// A random case: rows are in one operand at least, and each letter in some
+/// tensors, so that what is summed first and what is packed varies.
+Case randomCase(std::mt19937 &random) {
+  Case c{"", "", "e", "", {}};
+  for (char name : {'r', 'e', 'm', 'h', 'x', 'y'}) {
+    c.sizes[name] = 1 + static_cast<int64_t>(random() % 40);
+    unsigned where = 1 + random() % 3;
+    if (where & 1)
+      c.in0 += name;
+    if (where & 2)
+      c.in1 += name;
+    if (random() % 2)
+      c.out += name;
+  }
+  for (std::string *tensor : {&c.in0, &c.in1, &c.out})
+    std::shuffle(tensor->begin(), tensor->end(), random);
+  return c;
+}
+
+TEST(RaggedScratch, that_of_all_rows_is_enough_for_fewer) {
+  using enum ElementType;
+  constexpr std::pair<ElementType, ElementType> types[] = {
+      {F32, F32}, {BF16, F32}, {BF16, BF16}, {F64, F64}};
+  std::mt19937 random(5);
+  int withScratch = 0;
+  for (int round = 0; round < 200; ++round) {
+    Case c = randomCase(random);
+    auto [in, out] = types[round % std::size(types)];
+    for (const ProductModel &model : {hostModel, deviceModel}) {
+      RaggedProduct product(callOf(c, in, out, I32), model);
+      for (int64_t rows = 1; rows <= c.sizes['r']; ++rows)
+        ASSERT_LE(sumOf(product.planGroup(rows).scratch),
+                  product.productBytes())
+            << c.in0 << "," << c.in1 << "->" << c.out << ", rows " << rows;
+      withScratch += product.productBytes() > 0;
+    }
+  }
+  EXPECT_GT(withScratch, 20) << "few products have scratch";
+}
+
+TEST(RaggedScratch, parts_that_are_written_in_place_have_none) {
+  using enum ElementType;
+  auto partBytes = [](const Case &c) {
+    return RaggedProduct(callOf(c, F32, F32, I32), hostModel).partBytes();
+  };
+  EXPECT_EQ(partBytes(cases[1]), 0) << "each group has a gradient of its own";
+  EXPECT_EQ(partBytes(cases[0]), 13 * 5 * 4) << "groups may overlap";
 }
 
 } // namespace

@@ -14,13 +14,17 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <type_traits>
 
 class TestScratch {
 public:
   template <typename Call>
+    requires(!std::is_integral_v<Call>)
   explicit TestScratch(const Call &call)
-      : bytes(scratchBytes(call, onDevice)),
-        memory(shoal::rt::allocate(bytes + 2 * guard)) {
+      : TestScratch(scratchBytes(call, onDevice)) {}
+
+  explicit TestScratch(int64_t bytes)
+      : bytes(bytes), memory(shoal::rt::allocate(bytes + 2 * guard)) {
     std::memset(memory.get(), pattern, bytes + 2 * guard);
   }
 

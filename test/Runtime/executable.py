@@ -159,6 +159,9 @@ class Executable(RunsToy):
         code, out, _ = run("--describe")
         self.assertEqual(code, 0)
         self.assertEqual(out.count("program toy"), 1)
+        for name in ("OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"):
+            other = subprocess.run([TOY, "--help"], env={**environment, name: "1"}, capture_output=True)
+            self.assertEqual((other.returncode, other.stdout), (0, b""))
         self.assertIn('mesh @mesh = <["x" = 4], device_ids = [0, 2, 1, 3]>', out)
 
     def test_world_size(self):
@@ -225,6 +228,45 @@ class Executable(RunsToy):
         self.check_error("cannot write to output folder", *self.inputs(), "--output-dir", blocked)
         self.check_error("cannot write to output folder", *self.inputs(), "--output-dir", "/proc")
         self.check_error("cannot write", *self.inputs(), "--stats", "/proc/no/stats.json")
+
+    def results(self):
+        return {name: os.path.join(self.out, f"{name}.npy") for name in ("y", "total", "count")}
+
+    def test_results_replace_what_was_there(self):
+        os.makedirs(self.out)
+        elsewhere = os.path.join(self.dir, "elsewhere.npy")
+        with open(elsewhere, "w") as file:
+            file.write("old")
+        os.symlink(elsewhere, self.results()["y"])
+        self.assertEqual(run(*self.inputs(), "--output-dir", self.out)[0::2], (0, ""))
+        self.assertTrue(os.path.islink(self.results()["y"]))
+        self.assertEqual(read_npy(elsewhere, "f")[0], (10, 6))
+
+    def test_results_that_cannot_be_written_fail_before_the_steps(self):
+        os.makedirs(self.results()["total"])
+        self.check_error(
+            'output "total": cannot write', "--random-inputs=1", "--output-dir", self.out,
+            TOY_FAULT="sleep",
+        )
+
+    @unittest.skipIf(TARGET == "cuda", "the emulated device writes files of its own")
+    def test_a_result_that_does_not_fit_leaves_what_was_there(self):
+        os.makedirs(self.out)
+        with open(self.results()["y"], "w") as file:
+            file.write("old")
+        script = os.path.join(self.dir, "run.sh")
+        with open(script, "w") as file:
+            file.write(f'#!/bin/bash\nulimit -f 0\nexec {TOY} "$@"\n')
+        os.chmod(script, 0o755)
+        self.check_error(
+            f'output "y": {self.results()["y"]}: cannot write: File too large',
+            "--random-inputs=1", "--output-dir", self.out, program=script,
+            # Its messages between ranks are files, too, that would not fit.
+            OMPI_MCA_btl="self,tcp",
+        )
+        self.assertEqual(os.listdir(self.out), ["y.npy"])
+        with open(self.results()["y"]) as file:
+            self.assertEqual(file.read(), "old")
 
     def test_arena_that_does_not_fit(self):
         self.check_error(

@@ -86,7 +86,7 @@ def start_browser(chromium, chromedriver):
 def print_data(data):
     for key in ("name", "devices", "target", "flops"):
         print(key, json.dumps(data[key]))
-    for key in ("meshes", "inputs", "outputs", "layouts", "collectives", "values", "ops", "files"):
+    for key in ("meshes", "inputs", "outputs", "layouts", "collectives", "products", "values", "ops", "files"):
         for number, entry in enumerate(data[key]):
             print(key, number, json.dumps(entry, sort_keys=True))
     memory = data["memory"]

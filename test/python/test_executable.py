@@ -6,6 +6,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 from executable_cases import SCALED, UNEVEN, identity, scaled_inputs, scaled_outputs
+from shoal_testing import BIN, run
 
 import shoal
 from shoal.executable import CallStructure, partition_text, statistics_of_text
@@ -31,6 +32,29 @@ def test_describes_itself(scaled):
     assert scaled.text == SCALED
     assert scaled.stats["collectives"] == {"all_reduce": 1}
     assert scaled.stats["bytes_sent_per_device"] == {"all_reduce": 18}
+
+
+PRODUCTS = """
+func.func @main(%x: tensor<4x64x96xf32>, %w: tensor<4x96x48xf32>, %b: tensor<64x48xbf16>, %i: tensor<5x6xi32>)
+    -> (tensor<4x64x48xf32>, tensor<48x48xbf16>, tensor<5x5xi32>) {
+  %0 = shoal.einsum "emk,ekn->emn" %x, %w : (tensor<4x64x96xf32>, tensor<4x96x48xf32>) -> tensor<4x64x48xf32>
+  %1 = shoal.einsum "km,kn->mn" %b, %b : (tensor<64x48xbf16>, tensor<64x48xbf16>) -> tensor<48x48xbf16>
+  %2 = shoal.einsum "mk,nk->mn" %i, %i : (tensor<5x6xi32>, tensor<5x6xi32>) -> tensor<5x5xi32>
+  return %0, %1, %2 : tensor<4x64x48xf32>, tensor<48x48xbf16>, tensor<5x5xi32>
+}
+"""
+
+
+def test_describe_says_how_products_are_computed(tmp_path):
+    source = tmp_path / "products.mlir"
+    source.write_text(PRODUCTS)
+    run(BIN / "shoalc", source, "-o", tmp_path / "program").expect_success()
+    described = run(tmp_path / "program", "--describe").expect_success().stdout
+    assert described.split("products on the CPU:\n")[1].splitlines() == [
+        f"  {source}:4:8: 4 times [64, 96] x [96, 48], BLAS gemm in f32",
+        f"  {source}:5:8: [48, 64] x [64, 48], BLAS gemm in f32; packs operand 0, operand 1 and the result",
+        f"  {source}:6:8: loops in i32",
+    ]
 
 
 def test_spmd_is_the_program_of_one_device(scaled):

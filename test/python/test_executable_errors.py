@@ -202,6 +202,13 @@ def test_ctrl_c_ends_runs_in_threads(endless, tmp_path):
     assert not children(program)
 
 
+def test_a_name_too_long_for_a_file_fails_before_the_steps():
+    name = "n" * 300
+    text = SCALED.replace('shoal.name = "sum"', f'shoal.name = "{name}"')
+    with pytest.raises(shoal.RunError, match=f'output "{name}": .*File name too long'):
+        shoal.compile_text(text).run(scaled_inputs(), repeat=10**12, timeout=20)
+
+
 def test_a_failing_program_says_why(tmp_path):
     source = tmp_path / "fail.c"
     source.write_text(

@@ -63,6 +63,22 @@ def test_texts_that_are_no_program(text, place):
     assert first.location.startswith(place)
 
 
+def test_texts_that_nest_too_deep():
+    """Also in threads, whose stacks may be small."""
+    text = "module {\n" * 3000
+    raised = []
+
+    def compile():
+        with pytest.raises(shoal.CompileError, match="^a.mlir:257:8: error: nests deeper than 256"):
+            shoal.compile_text(text, source="a.mlir")
+        raised.append(True)
+
+    thread = threading.Thread(target=compile)
+    thread.start()
+    thread.join()
+    assert raised
+
+
 def test_warnings_are_warnings():
     text = """
       shoal.mesh @mesh = <["d" = 2]>

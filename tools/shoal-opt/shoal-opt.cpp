@@ -3,6 +3,7 @@
 
 #include "mlir/InitAllDialects.h"
 #include "mlir/InitAllPasses.h"
+#include "mlir/Support/FileUtilities.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/InitShoal.h"
@@ -12,7 +13,37 @@
 #include "shoal/Target/Emulation/Emulation.h"
 #include "shoal/Target/Emulation/Passes.h"
 #include "shoal/Transforms/Debug/DebugOptions.h"
+#include "shoal/Transforms/Import/Nesting.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/InitLLVM.h"
+#include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/ToolOutputFile.h"
+
+using namespace mlir;
+
+/// As MlirOptMain, of files that do not nest too deep for its parser.
+static LogicalResult optimize(StringRef inputPath, StringRef outputPath,
+                              DialectRegistry &registry) {
+  std::string message;
+  auto input = openInputFile(inputPath, &message);
+  auto output = input ? openOutputFile(outputPath, &message) : nullptr;
+  if (!output) {
+    llvm::errs() << message << "\n";
+    return failure();
+  }
+  {
+    MLIRContext context;
+    llvm::SourceMgr sources;
+    SourceMgrDiagnosticHandler handler(sources, &context);
+    if (failed(shoal::verifyNesting(*input, &context)))
+      return failure();
+  }
+  if (failed(MlirOptMain(output->os(), std::move(input), registry,
+                         MlirOptMainConfig::createFromCLOptions())))
+    return failure();
+  output->keep();
+  return success();
+}
 
 int main(int argc, char **argv) {
   // LLVM's libraries register options of every back end and pass when they are
@@ -32,6 +63,11 @@ int main(int argc, char **argv) {
   shoal::registerCUDAPipelines();
   shoal::registerDeviceImagePipelines();
   shoal::registerEmulationPipelines();
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Shoal optimizer driver\n", registry));
+  auto [input, output] = registerAndParseCLIOptions(
+      argc, argv, "Shoal optimizer driver\n", registry);
+  auto config = MlirOptMainConfig::createFromCLOptions();
+  if (config.shouldShowDialects() || config.shouldListPasses())
+    return asMainReturnCode(MlirOptMain(argc, argv, input, output, registry));
+  llvm::InitLLVM initialize(argc, argv);
+  return asMainReturnCode(optimize(input, output, registry));
 }

@@ -9,13 +9,32 @@
 
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
+#include "mlir/Support/FileUtilities.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Reference/Models.h"
+#include "shoal/Transforms/Import/Nesting.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
 using namespace shoal::run;
+
+/// Null after an error.
+static OwningOpRef<ModuleOp> parse(StringRef path, llvm::SourceMgr &sources,
+                                   MLIRContext &context) {
+  std::string message;
+  auto file = openInputFile(path, &message);
+  if (!file) {
+    emitError(UnknownLoc::get(&context)) << message;
+    return nullptr;
+  }
+  llvm::MemoryBufferRef text = *file;
+  sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
+  if (failed(shoal::verifyNesting(text, &context)))
+    return nullptr;
+  return parseSourceFile<ModuleOp>(sources, &context);
+}
+
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
   Options options = parseOptions(argc, argv);
@@ -30,8 +49,7 @@ int main(int argc, char **argv) {
   llvm::SourceMgr sources;
   SourceMgrDiagnosticHandler diagnostics(sources, &context);
   try {
-    OwningOpRef<ModuleOp> module =
-        parseSourceFile<ModuleOp>(options.program, sources, &context);
+    OwningOpRef<ModuleOp> module = parse(options.program, sources, context);
     return module && succeeded(run(options, *module)) ? 0 : 1;
   } catch (const std::bad_alloc &) {
     return failed(error("the program's tensors do not fit into memory"));

@@ -125,7 +125,7 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   hideOptions();
   cl::ParseCommandLineOptions(argc, argv, "Shoal compiler\n");
   if ((line.emit == Emit::Executable || line.emit == Emit::Shared) &&
-      line.output.empty()) {
+      (line.output.empty() || line.output == "-")) {
     WithColor::error(errs(), "shoalc")
         << "expected the file to write: -o FILE\n";
     return std::nullopt;

@@ -7,12 +7,9 @@
 #define SHOAL_CALLS_PRODUCTCALLS_H
 
 #include "shoal/Calls/Codes.h"
-#include "shoal/Calls/Encoding.h"
-#include "shoal/Support/ElementType.h"
+#include "shoal/Calls/ProductPlan.h"
 
 namespace shoal::calls {
-
-using support::ElementType;
 
 /// The letters of a tensor's dimensions, by number.
 using Letters = std::vector<int64_t>;
@@ -20,29 +17,29 @@ using Letters = std::vector<int64_t>;
 struct EinsumCall {
   static constexpr const char *name = "einsum";
   static constexpr const char *arguments =
-      "operands..., scales..., bias, out, scratch";
+      "operand0, operand1, scales..., bias, out, scratch";
 
-  std::vector<ElementType> typesIn;
-  ElementType typeOut{};
-  std::vector<int64_t> sizes;
-  std::vector<Letters> operands;
-  Letters result;
+  ProductTypes types;
+  /// Of both operands and the result.
+  std::array<int64_t, 3> elements = {};
   int64_t numScales = 0;
-  std::optional<Letters> bias;
+  /// Where there is a bias: the result, then the bias, by dimension of the
+  /// result.
+  std::optional<Loops<2>> bias;
   Activation activation = Activation::None;
+  ProductPlan plan;
 
   bool operator==(const EinsumCall &) const = default;
   static constexpr auto fields() {
     using Call = EinsumCall;
     return std::tuple{
-        field("types_in", &Call::typesIn, "of each operand"),
-        field("type_out", &Call::typeOut, "of the result and the bias"),
-        field("sizes", &Call::sizes, "of each letter"),
-        field("operands", &Call::operands, "the letters of one or two"),
-        field("result", &Call::result, "its letters"),
+        field("types", &Call::types, "the result's is the bias', too"),
+        field("elements", &Call::elements, "of both operands and the result"),
         field("num_scales", &Call::numScales, "0, 1 or 2"),
-        field("bias", &Call::bias, "its letters, some of the result's"),
-        field("activation", &Call::activation, "")};
+        field("bias", &Call::bias,
+              "the dimensions of the result: in the result and in the bias"),
+        field("activation", &Call::activation, ""),
+        field("plan", &Call::plan, "how it is computed")};
   }
 };
 

@@ -6,37 +6,30 @@
 #ifndef SHOAL_PRODUCTS_EINSUMSPEC_H
 #define SHOAL_PRODUCTS_EINSUMSPEC_H
 
+#include "shoal/Calls/ProductCalls.h"
 #include "shoal/Products/Loops.h"
-#include "shoal/Support/ElementType.h"
-
-#include <optional>
 
 namespace shoal::products {
 
+using calls::Letters;
+using calls::ProductTypes;
 using support::ElementType;
 
-using Letters = std::vector<int64_t>;
-
-/// What an einsum computes, without what is done behind the sums.
+/// A product of two tensors, without what is done behind the sums.
 struct EinsumSpec {
-  ElementType typeIn;
-  /// Operand 1's, where it is another one.
-  std::optional<ElementType> otherIn;
-  ElementType typeOut;
+  ProductTypes types;
   /// By letter.
   std::vector<int64_t> sizes;
-  /// One or two.
-  std::vector<Letters> operands;
+  std::array<Letters, 2> operands;
   Letters result;
-
-  ElementType typeOf(size_t operand) const {
-    return operand == 1 && otherIn ? *otherIn : typeIn;
-  }
 };
 
 /// What products and sums are computed in: f64 if either type is f64, f32 for
 /// other floats, the result's type for integers.
-ElementType computeType(const EinsumSpec &spec);
+ElementType computeType(const ProductTypes &types);
+
+/// The product of the letters' sizes.
+int64_t elementsOf(const EinsumSpec &spec, const Letters &letters);
 
 /// Each letter's stride in a dense operand; 0 for letters that it has not. A
 /// repeated letter walks the diagonal: the sum of its strides.

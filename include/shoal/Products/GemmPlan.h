@@ -20,42 +20,13 @@
 #include "shoal/Machine/Machine.h"
 #include "shoal/Products/EinsumSpec.h"
 
+#include <functional>
 #include <optional>
 
 namespace shoal::products {
 
-/// A matrix by the strides of its loops; at least one is dense.
-struct MatrixStrides {
-  int64_t row;
-  int64_t column;
-};
-
-/// How an operand is brought into a dense scratch for one batch index.
-struct Packing {
-  bool packed = false;
-  /// Operand 0 the tensor, 1 the scratch.
-  Loops<2> copy;
-  int64_t elements = 0;
-};
-
-struct GemmPlan {
-  /// Over the tensors themselves.
-  Loops<3> batch;
-  /// Both operands and the result; the last is unpacked.
-  std::array<Packing, 3> packing;
-  /// Around the products, over what packing leaves: rows and columns, then the
-  /// summed loops, of which all but the first iteration add to the result.
-  Loops<3> outer;
-  Loops<3> summed;
-  int64_t m = 1;
-  int64_t n = 1;
-  int64_t k = 1;
-  MatrixStrides a;
-  MatrixStrides b;
-  MatrixStrides c;
-  /// Seconds, by the model.
-  double cost = 0;
-};
+using calls::GemmPlan;
+using calls::MatrixStrides;
 
 /// What products cost on a machine. Only ratios matter, and they need not be
 /// exact.
@@ -76,16 +47,30 @@ constexpr ProductModel modelOf(const Machine &machine) {
 inline constexpr ProductModel hostModel = modelOf(cpuMachine);
 inline constexpr ProductModel deviceModel = modelOf(gpuMachine);
 
+struct PricedGemm {
+  GemmPlan plan;
+  /// Seconds, by the model.
+  double seconds = 0;
+};
+
+/// Which plans may be chosen; empty for all.
+using GemmFilter = std::function<bool(const GemmPlan &)>;
+
 /// The cheapest plan in which every operand of `mustPack` is packed; none if
 /// no choice of loops has dense enough matrices. Loops have sizes above 1.
-std::optional<GemmPlan> planGemm(const Contraction &contraction,
-                                 const std::array<bool, 3> &mustPack,
-                                 int64_t elementBytes,
-                                 const ProductModel &model = hostModel);
+std::optional<PricedGemm> planGemm(const Contraction &contraction,
+                                   const std::array<bool, 3> &mustPack,
+                                   int64_t elementBytes,
+                                   const ProductModel &model = hostModel,
+                                   const GemmFilter &filter = {});
 
-/// The model's price of the same contraction by LoopProduct.
-double loopCost(const Contraction &contraction,
-                const ProductModel &model = hostModel);
+/// The model's price in seconds of the same contraction by loops.
+double loopSeconds(const Contraction &contraction,
+                   const ProductModel &model = hostModel);
+
+/// True if a library can take a matrix with these sizes and strides: one loop
+/// dense, the other a leading dimension, all within an int.
+bool isMatrix(int64_t rows, int64_t columns, MatrixStrides strides);
 
 /// How a matrix of rows x columns, a matrix for isMatrix, lies in memory.
 struct StoredMatrix {

@@ -2,11 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Loop nests over strided operands: the common form of copies, transposes,
-// reductions and products. A loop has a size and one stride for each of the N
-// operands, counted in elements; a stride of 0 repeats the operand.
+// reductions and products.
 
 #ifndef SHOAL_PRODUCTS_LOOPS_H
 #define SHOAL_PRODUCTS_LOOPS_H
+
+#include "shoal/Calls/ProductPlan.h"
 
 #include <algorithm>
 #include <array>
@@ -16,19 +17,11 @@
 
 namespace shoal::products {
 
+using calls::Loop;
+using calls::Loops;
+
 template <size_t N>
 using Offsets = std::array<int64_t, N>;
-
-template <size_t N>
-struct Loop {
-  int64_t size;
-  Offsets<N> strides;
-
-  bool operator==(const Loop &) const = default;
-};
-
-template <size_t N>
-using Loops = std::vector<Loop<N>>;
 
 inline std::vector<int64_t> rowMajorStrides(std::span<const int64_t> shape) {
   std::vector<int64_t> strides(shape.size());
@@ -44,6 +37,15 @@ template <size_t N>
 bool isEmpty(const Loops<N> &loops) {
   return std::any_of(loops.begin(), loops.end(),
                      [](const Loop<N> &loop) { return loop.size == 0; });
+}
+
+/// How often the innermost body runs; 1 without loops.
+template <size_t N>
+int64_t iterations(const Loops<N> &loops) {
+  int64_t count = 1;
+  for (const Loop<N> &loop : loops)
+    count *= loop.size;
+  return count;
 }
 
 /// Drops loops of size 1, orders the others by falling stride of operand

@@ -73,9 +73,11 @@ enum shoal_rt_type {
  *              "sharding": "<@mesh, [{\"expert\"}, {}, {}]>"}],
  *  "outputs": [the same form],
  *  "collectives": [{"id": 0, "kind": "all_to_all", "axes": "{\"expert\"}",
- *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}]}
+ *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}],
+ *  "products": [{"ragged": false, "desc": [...], "loc": "file:line:col"}]}
  * An input that a step writes over has "donated": true, an output that lies in
- * an input's memory "donor": the number of that input.
+ * an input's memory "donor": the number of that input. "products" are the calls
+ * of einsum and ragged_einsum with their descriptors, for --describe.
  * device_ids null: position i of the mesh (row-major over its axes) is rank i;
  * otherwise device_ids[i] is the rank at position i. */
 extern const char shoal_program_metadata[];
@@ -169,12 +171,11 @@ void shoal_rt_exchange(const int64_t *desc, const void *in, void *out,
 /* --- Local computation. ----------------------------------------------------
  */
 
-/* out[result] = sum over the letters not in the result of the product of the
- * operands. A letter may repeat inside an operand (its diagonal), not in the
- * result; every letter of the result is in an operand. Floats of 16 and 8 bits
+/* Each element of the result is a sum of products of the operands' elements, as
+ * the descriptor plans it for the host or for a device. Floats of 16 and 8 bits
  * are summed in f32 and rounded once; f32 in f32 unless the result is f64;
  * integers wrap. On i1 the product is and, the sum or. The types are all floats
- * or all integers, and two operands have one type or both one of f8. A sum of
+ * or all integers, and the operands have one type or both one of f8. A sum of
  * no terms is 0.
  *
  * On CUDA alone: each element is multiplied by the scales, scalars of f32, if

@@ -9,7 +9,7 @@
  * collective are made by all ranks of the communicator, in the same order.
  * Those that can fail return the same on every rank: 0, or 1 and one line of
  * text in `error`, an array of `size` bytes. A failure in the middle of a step
- * (an MPI error, no memory for staging, a custom_call) ends the job by
+ * (an MPI error, a custom_call) ends the job by
  * MPI_Abort, as in an executable: other ranks may wait for messages by then.
  */
 
@@ -58,7 +58,8 @@ SHOAL_EXPORT int shoal_session_run(shoal_session *session, void *const *inputs,
                                    void *const *outputs, char *error,
                                    size_t size);
 
-/* Collective. */
+/* Collective. The library of a program for CPUs may be unloaded from then on.
+ */
 SHOAL_EXPORT void shoal_session_close(shoal_session *session);
 
 /* NOLINTEND(readability-identifier-naming,modernize-use-using) */

@@ -35,6 +35,15 @@ struct TensorDescription {
   int64_t donor = -1;
 };
 
+/// A call of the runtime that multiplies, with its descriptor.
+struct ProductCall {
+  bool isRagged;
+  std::vector<int64_t> desc;
+  mlir::Location location;
+  /// As `rt.einsum` says it; empty for groups, which the runtime plans.
+  std::string plan;
+};
+
 struct ProgramDescription {
   std::string name;
   int64_t devices = 1;
@@ -42,6 +51,8 @@ struct ProgramDescription {
   llvm::SmallVector<TensorDescription> inputs, outputs;
   /// Their `op` is gone once the program has been lowered.
   llvm::SmallVector<CollectiveCost> collectives;
+  /// In program order. Known once the program has been lowered.
+  std::vector<ProductCall> products;
   ArithmeticCost arithmetic;
   /// Einsum flops of the global program; 0 where the module does not say.
   double globalEinsumFlops = 0;

@@ -184,7 +184,8 @@ static rt::EinsumOp makeFused(OpBuilder &builder, rt::EinsumOp product,
   return rt::EinsumOp::create(
       builder, product.getLoc(), product.getResultTypes(), product.getLhs(),
       product.getRhs(), scales, bias, product.getOutput(),
-      product.getSpecAttr(), letters, activation, /*scratch=*/Value());
+      product.getSpecAttr(), letters, activation, product.getPlanAttr(),
+      /*scratch=*/Value());
 }
 
 /// What the product takes.

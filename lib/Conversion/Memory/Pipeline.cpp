@@ -9,6 +9,9 @@ using namespace shoal;
 
 void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine) {
   bool onDevice = machineOf(machine).isDevice;
+  // Bias and activation have joined their products: all products are there.
+  // Their plans say what scratch they need.
+  pm.addNestedPass<func::FuncOp>(createPlanProducts({machine}));
   pm.addNestedPass<func::FuncOp>(createAddScratch({machine}));
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (onDevice)

@@ -10,6 +10,7 @@
 #include "shoal/Conversion/Memory/MemoryPlan.h"
 #include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 
@@ -118,6 +119,17 @@ static LogicalResult verifyLiveBytes(func::FuncOp func,
                              << kLiveBytesAttr << " is " << stated;
 }
 
+/// (C5)
+static LogicalResult verifyProducts(func::FuncOp func) {
+  WalkResult result = func.walk([](rt::EinsumOp op) {
+    if (op.getPlan())
+      return WalkResult::advance();
+    op.emitOpError("has no plan: --shoal-plan-products makes one");
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 static LogicalResult verify(func::FuncOp func) {
   auto attr = func->getAttrOfType<DictionaryAttr>(kMemoryPlanAttr);
   if (!attr)
@@ -128,7 +140,8 @@ static LogicalResult verify(func::FuncOp func) {
                  succeeded(verifyViews(func, arenaBytes)) &&
                  succeeded(verifyPlan(func, plan, arenaBytes)) &&
                  succeeded(verifyApart(func, plan)) &&
-                 succeeded(verifyLiveBytes(func, plan)));
+                 succeeded(verifyLiveBytes(func, plan)) &&
+                 succeeded(verifyProducts(func)));
 }
 
 namespace {

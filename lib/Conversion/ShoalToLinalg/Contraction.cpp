@@ -149,6 +149,7 @@ struct LowerEinsum : OpRewritePattern<EinsumOp> {
                                 /*bias=*/Value(), output, op.getSpecAttr(),
                                 /*bias_letters=*/StringAttr(),
                                 /*activation=*/rt::ActivationAttr(),
+                                /*plan=*/rt::ProductPlanAttr(),
                                 /*scratch=*/Value())
         .getResult(0);
   }

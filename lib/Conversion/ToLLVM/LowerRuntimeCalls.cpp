@@ -70,6 +70,10 @@ public:
     if (llvm::any_of(call->getResultTypes(), llvm::IsaPred<TensorType>))
       return call->emitOpError(
           "expected memrefs: bufferize before lowering calls");
+    if (auto product = dyn_cast<rt::EinsumOp>(call.getOperation());
+        product && !product.getPlan())
+      return product.emitOpError(
+          "expected a plan: run --shoal-plan-products before lowering calls");
     OpBuilder builder(call);
     Location loc = call.getLoc();
     SmallVector<Value> arguments = {makeDescriptor(builder, call)};

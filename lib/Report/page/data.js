@@ -14,6 +14,9 @@ function readReport() {
     collective.total = collective.bytes * collective.runs;
     if (collective.op !== null) report.ops[collective.op].collective = collective;
   });
+  report.products.forEach(({ op, plan }) => {
+    if (op !== null) report.ops[op].plan = plan;
+  });
   report.memory.buffers.forEach((buffer, index) => linkBuffer(report, buffer, index));
   return report;
 }

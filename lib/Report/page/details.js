@@ -36,7 +36,13 @@ function facts(pairs) {
 function costFacts(op) {
   const { collective } = op;
   const runs = op.runs ? ["runs", `${formatCount(op.runs)} times`] : null;
-  if (!collective) return [op.flops ? ["arithmetic", formatFlops(op.flops * (op.runs || 1))] : null, runs];
+  if (!collective) {
+    return [
+      op.flops ? ["arithmetic", formatFlops(op.flops * (op.runs || 1))] : null,
+      op.plan ? ["computed by", element("code", {}, op.plan)] : null,
+      runs,
+    ];
+  }
   const once = collective.runs === 1 ? "" : ` (${formatCount(collective.runs)} × ${formatBytes(collective.bytes)})`;
   return [
     ["axes", `${formatAxes(collective.axes)}, groups of ${collective.group_size}`],

@@ -88,15 +88,6 @@ void multiply(const GemmPlan &plan, const T *a, const T *b, T *c, T beta) {
        b, storedB.leading, beta, c, ldc);
 }
 
-/// A tensor's part for one batch index: the tensor itself or its scratch.
-template <typename T>
-T *resolve(const Packing &packing, Staging::Slot slot, const void *tensor,
-           int64_t offset) {
-  if (packing.packed)
-    return Staging::get().as<T>(slot, packing.elements);
-  return static_cast<T *>(const_cast<void *>(tensor)) + offset;
-}
-
 const char *elementAt(const void *tensor, ElementType type, int64_t offset) {
   return static_cast<const char *>(tensor) +
          offset * static_cast<int64_t>(support::elementSize(type));
@@ -115,22 +106,26 @@ void runBatch(const GemmPlan &plan, const T *a, const T *b, T *c) {
 }
 
 template <typename T>
-void run(const GemmPlan &plan, ElementType compute, const GemmTensors &t) {
+void run(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
+         const ProductMemory &memory) {
   const auto &[packA, packB, packC] = plan.packing;
+  // A tensor's part for one batch index: the tensor itself or its scratch.
+  auto resolve = [&](size_t i, const void *tensor, int64_t offset) {
+    return plan.packing[i]
+               ? static_cast<T *>(memory.packed[i])
+               : static_cast<T *>(const_cast<void *>(tensor)) + offset;
+  };
   forEach<3>(plan.batch, [&](const Offsets<3> &at) {
-    T *a = resolve<T>(packA, Staging::Operand0, t.a, at[0]);
-    T *b = resolve<T>(packB, Staging::Operand1, t.b, at[1]);
-    T *c = resolve<T>(packC, Staging::Result, t.c, at[2]);
-    if (packA.packed)
-      copyStrided(packA.copy, t.typeA, elementAt(t.a, t.typeA, at[0]), compute,
-                  a);
-    if (packB.packed)
-      copyStrided(packB.copy, t.typeB, elementAt(t.b, t.typeB, at[1]), compute,
-                  b);
+    T *a = resolve(0, t.a, at[0]), *b = resolve(1, t.b, at[1]);
+    T *c = resolve(2, t.c, at[2]);
+    if (packA)
+      copyStrided(*packA, t.typeA, elementAt(t.a, t.typeA, at[0]), compute, a);
+    if (packB)
+      copyStrided(*packB, t.typeB, elementAt(t.b, t.typeB, at[1]), compute, b);
     runBatch<T>(plan, a, b, c);
-    if (!packC.packed)
+    if (!packC)
       return;
-    Loops<2> back = packC.copy;
+    Loops<2> back = *packC;
     for (Loop<2> &loop : back)
       std::swap(loop.strides[0], loop.strides[1]);
     copyStrided(std::move(back), compute, c, t.typeC,
@@ -141,11 +136,11 @@ void run(const GemmPlan &plan, ElementType compute, const GemmTensors &t) {
 } // namespace
 
 void runGemm(const GemmPlan &plan, ElementType compute,
-             const GemmTensors &tensors) {
+             const GemmTensors &tensors, const ProductMemory &memory) {
   if (compute == ElementType::F64)
-    run<double>(plan, compute, tensors);
+    run<double>(plan, compute, tensors, memory);
   else
-    run<float>(plan, compute, tensors);
+    run<float>(plan, compute, tensors, memory);
 }
 
 } // namespace shoal::rt

@@ -5,12 +5,13 @@
 #define SHOAL_LIB_RUNTIME_CPU_GEMM_H
 
 #include "../Common/Numeric.h"
+#include "../Common/ProductMemory.h"
 #include "shoal/Products/GemmPlan.h"
 
 namespace shoal::rt {
 
 void runGemm(const GemmPlan &plan, ElementType compute,
-             const GemmTensors &tensors);
+             const GemmTensors &tensors, const ProductMemory &memory);
 
 } // namespace shoal::rt
 

@@ -3,6 +3,7 @@
 
 #include "HostTarget.h"
 #include "../Common/Scratch.h"
+#include "DescribeProducts.h"
 #include "Device.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -27,6 +28,10 @@ static void limitThreads() {
 std::unique_ptr<Target> makeTarget() {
   limitThreads();
   return std::make_unique<HostTarget>();
+}
+
+std::string HostTarget::describe(const Program &program) const {
+  return describeProducts(program);
 }
 
 bool HostTarget::allocateShards(const std::vector<Tensor> &tensors,
@@ -162,8 +167,6 @@ Status HostTarget::stepOn(const Program &program, void *const *inputs,
 
 void HostTarget::release() { Device::get().freeGroups(); }
 
-size_t HostTarget::deviceBytes() const {
-  return bytes + Staging::get().bytes();
-}
+size_t HostTarget::deviceBytes() const { return bytes; }
 
 } // namespace shoal::rt

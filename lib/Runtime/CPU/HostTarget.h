@@ -12,6 +12,7 @@ namespace shoal::rt {
 /// The processor that runs this process: calls are done when they return.
 class HostTarget final : public Target {
 public:
+  std::string describe(const Program &program) const override;
   Status prepare(World &world, const Program &program,
                  const Options &options) override;
   Status upload(size_t input, const Fill &fill) override;

@@ -150,10 +150,10 @@ inline constexpr bool isSupported =
 
 } // namespace
 
-void runLoops(const LoopProduct &product, const void *a, const void *b,
-              void *result) {
-  dispatchType(product.typeIn, [&]<typename In>() {
-    dispatchType(product.typeOut, [&]<typename Out>() {
+void runLoops(const LoopProduct &product, ElementType typeIn,
+              ElementType typeOut, const void *a, const void *b, void *result) {
+  dispatchType(typeIn, [&]<typename In>() {
+    dispatchType(typeOut, [&]<typename Out>() {
       if constexpr (isSupported<In, Out>)
         Kernel<In, Out, Accumulator<In>>(product, static_cast<const In *>(a),
                                          static_cast<const In *>(b),

@@ -5,13 +5,15 @@
 #define SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 
 #include "../Common/Numeric.h"
-#include "shoal/Products/LoopProduct.h"
+#include "shoal/Products/PlanEinsum.h"
 
 namespace shoal::rt {
 
-/// By vectorised loops.
-void runLoops(const LoopProduct &product, const void *a, const void *b,
-              void *result);
+/// By vectorised loops, of operands of `typeIn`. The types are equal, or one is
+/// f32 and the other a small float, or operands of f8 have a result of bf16 or
+/// f16.
+void runLoops(const LoopProduct &product, ElementType typeIn,
+              ElementType typeOut, const void *a, const void *b, void *result);
 
 } // namespace shoal::rt
 

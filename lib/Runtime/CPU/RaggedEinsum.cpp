@@ -5,7 +5,8 @@
 
 #include "../Common/RaggedPlan.h"
 #include "../Common/Recorder.h"
-#include "BinaryEinsum.h"
+#include "RunProduct.h"
+#include "shoal/Calls/Scratch.h"
 
 #include <cstring>
 
@@ -19,11 +20,16 @@ public:
       : RaggedPlan(call, hostModel) {}
 
   void run(const void *in0, const void *in1, const void *begins,
-           const void *ends, void *out);
+           const void *ends, void *out, void *scratch);
 
 private:
+  /// For a part, null where none is needed, and for the product of a group.
+  struct Memory {
+    void *part, *product;
+  };
+
   void runGroup(const Group &group, bool mayWrite, const void *in0,
-                const void *in1, void *out);
+                const void *in1, void *out, const Memory &memory);
   void addPart(const Group &group, const void *part, void *out) const;
 };
 
@@ -32,7 +38,7 @@ private:
 /// Types of elements and sizes of the part have been checked.
 void RaggedEinsum::addPart(const Group &group, const void *partial,
                            void *out) const {
-  dispatchType(part.typeOut, [&]<typename T>() {
+  dispatchType(part.types.out, [&]<typename T>() {
     const T *from = static_cast<const T *>(partial);
     T *to = static_cast<T *>(out) + group.offsets[Out];
     forEach<2>(partLoops(group.count), [&](const Offsets<2> &at) {
@@ -42,40 +48,38 @@ void RaggedEinsum::addPart(const Group &group, const void *partial,
 }
 
 void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
-                            const void *in1, void *out) {
-  auto at = [](auto *tensor, ElementType type, int64_t offset) {
-    using Byte = std::conditional_t<
-        std::is_const_v<std::remove_pointer_t<decltype(tensor)>>, const char,
-        char>;
-    return static_cast<Byte *>(tensor) +
-           offset * static_cast<int64_t>(support::elementSize(type));
+                            const void *in1, void *out, const Memory &memory) {
+  auto offsetOf = [&](Tensor tensor, ElementType type) {
+    return group.offsets[tensor] *
+           static_cast<int64_t>(support::elementSize(type));
   };
-  const void *a = at(in0, part.typeIn, group.offsets[In0]);
-  const void *b = at(in1, part.typeIn, group.offsets[In1]);
-  const BinaryEinsum &product = productOf(group.count);
-  Loops<2> loops = partLoops(group.count);
-  bool isDense = loops.empty() ||
-                 (loops.size() == 1 && loops[0].strides == Offsets<2>{1, 1});
-  if (mayWrite && isDense)
-    return runBinary(product, a, b, at(out, part.typeOut, group.offsets[Out]));
-  int64_t elements = 1;
-  for (const Loop<2> &loop : loops)
-    elements *= loop.size;
-  void *partial = Staging::get().at(
-      Staging::WideResult, elements * support::elementSize(part.typeOut));
-  runBinary(product, a, b, partial);
-  addPart(group, partial, out);
+  const void *a =
+      static_cast<const char *>(in0) + offsetOf(In0, part.types.in[0]);
+  const void *b =
+      static_cast<const char *>(in1) + offsetOf(In1, part.types.in[1]);
+  const GroupPlan &product = productOf(group.count);
+  bool writes = mayWrite && isDensePart(group.count);
+  void *result = writes
+                     ? static_cast<char *>(out) + offsetOf(Out, part.types.out)
+                     : memory.part;
+  Scratch pieces(memory.product, productBytes());
+  runProduct(product.plan, part.types, a, b, result,
+             takeMemory(pieces, product.scratch, /*onDevice=*/false));
+  if (!writes)
+    addPart(group, result, out);
 }
 
 void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
-                       const void *ends, void *out) {
-  std::memset(out, 0, resultElements * support::elementSize(part.typeOut));
-  if (contains(sizes, 0))
+                       const void *ends, void *out, void *scratch) {
+  std::memset(out, 0, resultElements * support::elementSize(part.types.out));
+  if (isEmpty())
     return;
   std::vector<Group> groups = listGroups(begins, ends);
   bool mayWrite = areDisjoint(groups);
+  Scratch pieces(scratch, sumOfPieces({partBytes(), productBytes()}));
+  Memory memory = {pieces.take(partBytes()), pieces.take(productBytes())};
   for (const Group &group : groups)
-    runGroup(group, mayWrite, in0, in1, out);
+    runGroup(group, mayWrite, in0, in1, out, memory);
 }
 
 } // namespace shoal::rt
@@ -83,10 +87,11 @@ void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
 extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                                        const void *in1, const void *begins,
                                        const void *ends, void *out,
-                                       void * /*scratch*/) {
+                                       void *scratch) {
   using namespace shoal::rt;
   Timed timed(Activity::Einsum);
   static PlanCache<RaggedEinsum> plans;
   auto plan = [](const RaggedEinsumCall &call) { return RaggedEinsum(call); };
-  plans.get<RaggedEinsumCall>(desc, plan).run(in0, in1, begins, ends, out);
+  plans.get<RaggedEinsumCall>(desc, plan)
+      .run(in0, in1, begins, ends, out, scratch);
 }

@@ -2,9 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "DescribeProducts.h"
-#include "../Common/PreparedEinsum.h"
-#include "BinaryEinsum.h"
+#include "../Common/DescribeProducts.h"
+#include "../Common/EinsumArguments.h"
 #include "RaggedEinsum.h"
+#include "RunProduct.h"
 
 #include <charconv>
 
@@ -14,10 +15,10 @@ namespace {
 
 /// A call and what it does behind the sums.
 struct Product {
-  PreparedEinsum einsum;
+  EinsumCall call;
   Epilogue epilogue;
 
-  explicit Product(const EinsumCall &call);
+  explicit Product(EinsumCall call);
   /// Appends "two scales"; "bias" and "relu".
   void addScales(std::vector<std::string> &words) const;
   void addEpilogue(std::vector<std::string> &words) const;
@@ -25,54 +26,34 @@ struct Product {
 
 } // namespace
 
-Product::Product(const EinsumCall &call)
-    : einsum(prepareEinsum(call, deviceModel)) {
+Product::Product(EinsumCall described) : call(std::move(described)) {
   // Where they are is decided later; that they are there counts.
   static const float there[64] = {};
   EinsumBuffers buffers;
   buffers.bias = call.bias ? there : nullptr;
   for (int64_t i = 0; i < call.numScales; ++i)
     buffers.scales[i] = there;
-  epilogue = makeEpilogue(einsum, buffers);
-}
-
-static std::string join(const std::vector<std::string> &words) {
-  std::string text;
-  for (size_t i = 0; i < words.size(); ++i)
-    text += (i == 0 ? "" : i + 1 == words.size() ? " and " : ", ") + words[i];
-  return text;
+  epilogue = makeEpilogue(call, buffers, /*sums=*/nullptr);
 }
 
 void Product::addScales(std::vector<std::string> &words) const {
-  if (int64_t count = einsum.call.numScales)
+  if (int64_t count = call.numScales)
     words.emplace_back(count == 1 ? "a scale" : "two scales");
 }
 
 void Product::addEpilogue(std::vector<std::string> &words) const {
-  if (einsum.call.bias)
+  if (call.bias)
     words.emplace_back("bias");
-  if (einsum.call.activation != Activation::None)
-    words.emplace_back(einsum.call.activation == Activation::Relu ? "relu"
-                                                                  : "gelu");
+  if (call.activation != Activation::None)
+    words.emplace_back(call.activation == Activation::Relu ? "relu" : "gelu");
 }
 
 static std::string kernelFor(const std::vector<std::string> &words) {
-  return words.empty() ? "" : "; a kernel for " + join(words);
+  return words.empty() ? "" : "; a kernel for " + joinWords(words);
 }
 
 static std::string nameOf(ElementType type) {
   return std::string(support::elementTypeName(type));
-}
-
-/// "4 times [256, 64] x [64, 512]": a call's batches, rows, sums and columns.
-static std::string sizesOf(const GemmPlan &plan, const GemmChoice &choice) {
-  auto matrix = [](int64_t rows, int64_t columns) {
-    return "[" + std::to_string(rows) + ", " + std::to_string(columns) + "]";
-  };
-  std::string text = matrix(plan.m, plan.k) + " x " + matrix(plan.k, plan.n);
-  if (choice.batches > 1)
-    text = std::to_string(choice.batches) + " times " + text;
-  return text;
 }
 
 /// What cuBLASLt multiplies.
@@ -85,30 +66,20 @@ static std::string typesOf(const GemmChoice &choice, bool tf32) {
   return choice.obstacle ? text + ", not in 8 bits: " + *choice.obstacle : text;
 }
 
-static std::string copiesOf(const Product &product, const GemmChoice &choice) {
-  std::vector<std::string> words;
-  const char *names[] = {"operand 0", "operand 1", "the result"};
-  for (size_t i = 0; i < 3; ++i) {
-    bool prepared = i < 2 && product.einsum.product.preparations[i].needed;
-    if (choice.copied[i] || prepared)
-      words.emplace_back(names[i]);
-  }
-  return words.empty() ? "" : "; packs " + join(words);
-}
-
 static std::string describeGemm(const Product &product,
                                 const GemmChoice &choice, bool tf32) {
   std::vector<std::string> inside, behind;
   product.addScales(support::isFloat8(choice.types[0]) ? inside : behind);
   product.addEpilogue(choice.hasEpilogue ? inside : behind);
-  std::string text = sizesOf(*product.einsum.product.gemm, choice) + ", " +
-                     typesOf(choice, tf32);
+  const ProductPlan &plan = product.call.plan;
+  std::string text =
+      describeSizes(*plan.gemm, choice.batches) + ", " + typesOf(choice, tf32);
   if (!inside.empty())
-    text += " with " + join(inside);
+    text += " with " + joinWords(inside);
   text += kernelFor(behind);
   if (choice.calls > 1)
     text += "; " + std::to_string(choice.calls) + " calls";
-  return text + copiesOf(product, choice);
+  return text + describeCopies(plan);
 }
 
 static std::string describeRagged(const ProductInfo &info) {
@@ -128,20 +99,19 @@ static std::string describeProduct(const ProductInfo &info, int capability,
   if (info.isRagged)
     return describeRagged(info);
   Product product(decode<EinsumCall>(info.desc.data()));
-  const PreparedEinsum &einsum = product.einsum;
-  if (einsum.resultElements == 0 || einsum.emptySum)
+  const EinsumCall &call = product.call;
+  if (call.elements[2] == 0 || isZero(call.plan))
     return "no terms";
-  if (einsum.spec.operands.size() == 1)
-    return einsum.isCopy ? "a copy" : "a sum, a loop kernel";
-  const Epilogue *epilogue = einsum.hasEpilogue() && !einsum.declaredTypes
-                                 ? &product.epilogue
-                                 : nullptr;
-  if (auto choice = chooseBinary(einsum.product, epilogue, capability))
+  const Epilogue *epilogue =
+      hasEpilogue(call) && !call.plan.converts ? &product.epilogue : nullptr;
+  ProductTypes types = typesInside(call.types, call.plan);
+  if (auto choice = chooseProduct(call.plan, types, epilogue, capability))
     return describeGemm(product, *choice, tf32);
   std::vector<std::string> behind;
   product.addScales(behind);
   product.addEpilogue(behind);
-  return nameOf(einsum.spec.typeIn) + ", a loop kernel" + kernelFor(behind);
+  return nameOf(types.in[0]) + ", a loop kernel" + kernelFor(behind) +
+         describeCopies(call.plan);
 }
 
 /// "sm_80,sm_100": the capabilities by name. What is emulated is by default a
@@ -161,26 +131,24 @@ capabilitiesOf(const std::string &archs) {
   return list;
 }
 
-std::string describeProducts(const CudaProgram &program) {
+std::string describeProducts(const Program &program) {
+  const std::string &archs = program.cuda.arch;
   std::string text;
   for (const ProductInfo &info : program.products) {
     // Architectures mostly agree.
     std::vector<std::pair<std::string, std::string>> ways;
-    for (const auto &[name, capability] : capabilitiesOf(program.arch)) {
-      std::string way = describeProduct(info, capability, program.tf32);
+    for (const auto &[name, capability] : capabilitiesOf(archs)) {
+      std::string way = describeProduct(info, capability, program.cuda.tf32);
       if (!ways.empty() && ways.back().second == way)
         ways.back().first += ", " + name;
       else
         ways.emplace_back(name, way);
     }
-    for (const auto &[names, way] : ways) {
-      text += info.loc.empty() ? "  " : "  " + info.loc + ": ";
-      if (ways.size() > 1)
-        text += "on " + names + ": ";
-      text += way + "\n";
-    }
+    for (const auto &[names, way] : ways)
+      text +=
+          productLine(info, ways.size() > 1 ? "on " + names + ": " + way : way);
   }
-  return text.empty() ? "" : "products on " + program.arch + ":\n" + text;
+  return text.empty() ? "" : "products on " + archs + ":\n" + text;
 }
 
 } // namespace shoal::rt

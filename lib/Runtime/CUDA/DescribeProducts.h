@@ -12,7 +12,7 @@ namespace shoal::rt {
 /// that compute them decide; empty if there is none. No device is needed: it is
 /// taken to be of the program's architectures, and to have an algorithm of
 /// cuBLASLt for each product.
-std::string describeProducts(const CudaProgram &program);
+std::string describeProducts(const Program &program);
 
 } // namespace shoal::rt
 

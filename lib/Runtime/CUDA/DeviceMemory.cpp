@@ -27,33 +27,4 @@ size_t freeDeviceMemory() {
   return left;
 }
 
-DeviceStaging &DeviceStaging::get() {
-  // Never destroyed: the driver may be gone before static objects are.
-  static auto *staging = new DeviceStaging;
-  return *staging;
-}
-
-void *DeviceStaging::at(Slot slot, size_t bytes) {
-  Region &region = regions[slot];
-  if (region.buffer && region.bytes >= bytes)
-    return region.buffer.get();
-  // Work under way may use it.
-  waitForDevice();
-  region.buffer.reset();
-  region.buffer = allocateOnDevice(bytes);
-  if (!region.buffer)
-    fatal("staging of a runtime call needs " +
-          formatBytes(static_cast<double>(bytes)) + ", device has " +
-          formatBytes(static_cast<double>(freeDeviceMemory())));
-  region.bytes = bytes;
-  return region.buffer.get();
-}
-
-size_t DeviceStaging::bytes() const {
-  size_t total = 0;
-  for (const Region &region : regions)
-    total += region.bytes;
-  return total;
-}
-
 } // namespace shoal::rt

@@ -1,14 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Memory of the GPU: the arena, the shards and the staging of runtime calls.
+// Memory of the GPU: the arena and the shards.
 
 #ifndef SHOAL_LIB_RUNTIME_CUDA_DEVICEMEMORY_H
 #define SHOAL_LIB_RUNTIME_CUDA_DEVICEMEMORY_H
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 namespace shoal::rt {
@@ -25,51 +23,6 @@ DeviceBuffer allocateOnDevice(size_t bytes);
 
 /// Bytes that the GPU has left.
 size_t freeDeviceMemory();
-
-/// Memory for the length of one runtime call, kept from call to call. A slot is
-/// one region for calls on one stream, which its order keeps apart. The first
-/// step makes the slots as large as the program needs.
-class DeviceStaging {
-public:
-  enum Slot {
-    /// Of the compute stream: operands packed for a product, its result before
-    /// that is unpacked, and what cuBLASLt asks for.
-    Operand0,
-    Operand1,
-    Result,
-    Workspace,
-    /// Operands summed before the product.
-    Sum0,
-    Sum1,
-    /// Whole tensors in another type, around an einsum.
-    Wide0,
-    Wide1,
-    WideResult,
-    /// Of sorting, gather and scatter.
-    Scratch,
-    numSlots
-  };
-
-  static DeviceStaging &get();
-
-  /// Ends the process by an error if there is no memory. To grow, it waits for
-  /// the device.
-  void *at(Slot slot, size_t bytes);
-  template <typename T>
-  T *as(Slot slot, size_t count) {
-    return static_cast<T *>(at(slot, count * sizeof(T)));
-  }
-
-  /// Bytes held now, which is also the most held so far.
-  size_t bytes() const;
-
-private:
-  struct Region {
-    DeviceBuffer buffer;
-    size_t bytes = 0;
-  };
-  std::array<Region, numSlots> regions;
-};
 
 } // namespace shoal::rt
 

@@ -22,7 +22,7 @@ std::unique_ptr<Target> makeTarget() {
 }
 
 std::string DeviceTarget::describe(const Program &program) const {
-  return describeProducts(program.cuda);
+  return describeProducts(program);
 }
 
 Status DeviceTarget::prepare(World &world, const Program &program,
@@ -165,7 +165,7 @@ void DeviceTarget::enterProgram() {
 void DeviceTarget::prepareSteps() {
   if (!wantsGraph)
     return;
-  // It makes communicators, staging and plans, and shows what the step waits
+  // It makes communicators and plans, and shows what the step waits
   // for: none of that can be captured.
   if (!hasStepped) {
     restoreDonated();
@@ -210,8 +210,6 @@ Status DeviceTarget::download(size_t output, const Use &use) {
   return use(shard.get());
 }
 
-size_t DeviceTarget::deviceBytes() const {
-  return bytes + DeviceStaging::get().bytes();
-}
+size_t DeviceTarget::deviceBytes() const { return bytes; }
 
 } // namespace shoal::rt

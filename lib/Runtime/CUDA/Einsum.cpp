@@ -1,14 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// shoal_rt_einsum: from a descriptor to copies, kernels and matrix products on
-// the compute stream.
+// shoal_rt_einsum: copies, kernels and matrix products on the compute stream,
+// as the descriptor plans them.
 
 #include "../Common/RunEinsum.h"
-#include "BinaryEinsum.h"
 #include "Device.h"
-#include "DeviceMemory.h"
-#include "LoopProduct.h"
+#include "RunProduct.h"
 #include "StridedCopy.h"
 #include "Timeline.h"
 
@@ -22,12 +20,6 @@ struct DeviceEinsum {
   Applied applied = {};
   cudaStream_t stream = Device::get().compute();
 
-  static void *wide(size_t which, size_t bytes) {
-    constexpr DeviceStaging::Slot slots[] = {
-        DeviceStaging::Wide0, DeviceStaging::Wide1, DeviceStaging::WideResult};
-    return DeviceStaging::get().at(slots[which], bytes);
-  }
-
   void zero(void *out, size_t bytes) const {
     check(api.cudaMemsetAsync(out, 0, bytes, stream), "cudaMemsetAsync");
   }
@@ -38,16 +30,12 @@ struct DeviceEinsum {
   }
 
   /// A bias has the type of the program's result.
-  void runTyped(const PreparedEinsum &prepared, const void *in0,
-                const void *in1, void *out) {
-    const EinsumSpec &spec = prepared.spec;
-    if (spec.operands.size() == 2)
-      applied = runBinary(prepared.product, in0, in1, out,
-                          prepared.declaredTypes ? nullptr : epilogue);
-    else if (prepared.isCopy)
-      copyStrided(prepared.copy, spec.typeIn, in0, spec.typeOut, out, stream);
-    else
-      runLoops(prepared.sum, in0, nullptr, out, stream);
+  void runTyped(const EinsumCall &call, const EinsumBuffers &buffers,
+                const EinsumMemory &memory) {
+    applied =
+        runProduct(call.plan, typesInside(call.types, call.plan),
+                   buffers.operands[0], buffers.operands[1], buffers.out,
+                   memory.product, call.plan.converts ? nullptr : epilogue);
   }
 };
 
@@ -59,20 +47,22 @@ using namespace shoal::rt;
 
 extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
-  const PreparedEinsum &prepared = lookUpEinsum(desc, deviceModel);
+  const PlannedEinsum &einsum = lookUpEinsum(desc, /*isDevice=*/true);
+  const EinsumCall &call = einsum.call;
   va_list arguments;
   va_start(arguments, desc);
-  EinsumBuffers buffers = takeBuffers(prepared.call, arguments);
+  EinsumBuffers buffers = takeBuffers(call, arguments);
   va_end(arguments);
+  Scratch scratch(buffers.scratch, scratchBytes(call, /*onDevice=*/true));
+  EinsumMemory memory = takeMemory(scratch, einsum.scratch, /*onDevice=*/true);
   DeviceEinsum device;
   Epilogue epilogue;
-  if (prepared.hasEpilogue()) {
-    epilogue = makeEpilogue(prepared, buffers);
+  if (hasEpilogue(call)) {
+    epilogue = makeEpilogue(call, buffers, memory.wide[2]);
     device.epilogue = &epilogue;
   }
-  runEinsum(prepared, buffers.operands[0], buffers.operands[1], buffers.out,
-            device);
-  if (device.epilogue && !device.applied.all && prepared.resultElements != 0)
-    applyEpilogue(epilogue, device.applied, prepared.declaredResult(),
-                  buffers.out, device.stream);
+  runEinsum(call, buffers, memory, device);
+  if (device.epilogue && !device.applied.all && call.elements[2] != 0)
+    applyEpilogue(epilogue, device.applied, call.types.out, buffers.out,
+                  device.stream);
 }

@@ -6,18 +6,10 @@
 
 namespace shoal::rt {
 
-Epilogue makeEpilogue(const PreparedEinsum &einsum,
-                      const EinsumBuffers &buffers) {
-  const EinsumSpec &spec = einsum.spec;
-  Epilogue epilogue{einsum.call.activation, buffers.bias, buffers.scales,
-                    /*loops=*/{}};
-  std::vector<int64_t> result = letterStrides(spec, spec.result);
-  std::vector<int64_t> strides =
-      letterStrides(spec, einsum.call.bias.value_or(Letters()));
-  for (int64_t letter : spec.result)
-    epilogue.loops.push_back(
-        {spec.sizes[letter], {result[letter], strides[letter]}});
-  return epilogue;
+Epilogue makeEpilogue(const EinsumCall &call, const EinsumBuffers &buffers,
+                      void *sums) {
+  return {call.activation, buffers.bias, buffers.scales, sums,
+          call.bias.value_or(Loops<2>{{call.elements[2], {1, 0}}})};
 }
 
 std::optional<int64_t> Epilogue::biasStride(int64_t size,
@@ -25,18 +17,18 @@ std::optional<int64_t> Epilogue::biasStride(int64_t size,
   std::optional<int64_t> step;
   if (size == 1 || !bias)
     return 0;
-  // Letters run from the slowest to the fastest, so that the last one that the
-  // loop runs through has its step.
+  // Dimensions run from the slowest to the fastest, so that the last one that
+  // the loop runs through has its step.
   Loops<2> covered;
-  for (const Loop<2> &letter : loops)
-    if (letter.size > 1 && letter.strides[0] >= stride &&
-        letter.strides[0] < stride * size)
-      covered.push_back(letter);
+  for (const Loop<2> &dim : loops)
+    if (dim.size > 1 && dim.strides[0] >= stride &&
+        dim.strides[0] < stride * size)
+      covered.push_back(dim);
   if (covered.empty() || covered.back().strides[0] != stride)
     return std::nullopt;
   step = covered.back().strides[1];
-  for (const Loop<2> &letter : covered)
-    if (letter.strides[1] != *step * (letter.strides[0] / stride))
+  for (const Loop<2> &dim : covered)
+    if (dim.strides[1] != *step * (dim.strides[0] / stride))
       return std::nullopt;
   return step;
 }

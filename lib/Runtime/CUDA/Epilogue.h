@@ -7,7 +7,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 #define SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 
-#include "../Common/PreparedEinsum.h"
+#include "../Common/EinsumArguments.h"
+#include "../Common/Numeric.h"
 #include "Api.h"
 
 #include <optional>
@@ -20,7 +21,10 @@ struct Epilogue {
   const void *bias = nullptr;
   /// f32 scalars, the first of which is there if any is; null for none.
   std::array<const void *, 2> scales = {};
-  /// The result, which is dense, and the bias, by letter of the result.
+  /// Where sums of narrow floats are held in f32 until they are scaled.
+  void *sums = nullptr;
+  /// The result, which is dense, and the bias: by dimension of the result if
+  /// there is one.
   Loops<2> loops;
 
   bool hasScales() const { return scales[0] != nullptr; }
@@ -39,9 +43,9 @@ struct Applied {
   const void *wide = nullptr;
 };
 
-/// What an einsum does behind its sums.
-Epilogue makeEpilogue(const PreparedEinsum &einsum,
-                      const EinsumBuffers &buffers);
+/// What an einsum does behind its sums, which `sums` has room for in f32.
+Epilogue makeEpilogue(const EinsumCall &call, const EinsumBuffers &buffers,
+                      void *sums);
 
 /// What the product has not done, of the result in elements of `type`.
 void applyEpilogue(const Epilogue &epilogue, const Applied &applied,

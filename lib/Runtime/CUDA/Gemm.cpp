@@ -3,7 +3,6 @@
 
 #include "Gemm.h"
 #include "Device.h"
-#include "DeviceMemory.h"
 #include "LoopProduct.h"
 #include "Matmul.h"
 #include "Products.h"
@@ -19,18 +18,10 @@ int64_t sizeOf(ElementType type) {
   return static_cast<int64_t>(support::elementSize(type));
 }
 
-int64_t iterations(const Loops<3> &loops) {
-  int64_t count = 1;
-  for (const Loop<3> &loop : loops)
-    count *= loop.size;
-  return count;
-}
-
 /// The copy of a whole operand: of one batch index, for all of them, which lie
 /// one after another in the scratch. Gives them these strides in `batch`.
-Loops<2> packBatches(const Packing &packing, size_t operand, Loops<3> &batch) {
-  Loops<2> copy = packing.copy;
-  int64_t stride = packing.elements;
+Loops<2> packBatches(Loops<2> copy, size_t operand, Loops<3> &batch) {
+  int64_t stride = iterations(copy);
   for (size_t l = batch.size(); l-- > 0;) {
     copy.push_back({batch[l].size, {batch[l].strides[operand], stride}});
     batch[l].strides[operand] = stride;
@@ -66,7 +57,7 @@ std::optional<MatmulEpilogue> fitEpilogue(const Products &products,
                                           const Epilogue &epilogue) {
   const GemmPlan &plan = products.plan;
   bool isFloat8 = support::isFloat8(products.type[0]);
-  if (!plan.summed.empty() || plan.packing[kC].packed ||
+  if (!plan.summed.empty() || plan.packing[kC] ||
       products.type[kC] == ElementType::F64 ||
       (isFloat8 && epilogue.bias && products.type[kC] == ElementType::F32))
     return std::nullopt; // to f8 with a result of f32, cuBLASLt adds bf16
@@ -134,8 +125,8 @@ MatmulCalls callsOf(const Products &products, const Epilogue *epilogue) {
 enum class Ran { Nothing, Product, ProductAndEpilogue };
 
 /// Nothing if cuBLASLt has no such product, with or without the epilogue.
-Ran runMatmuls(const Products &products, const Epilogue *epilogue,
-               cudaStream_t stream) {
+Ran runMatmuls(const Products &products, void *workspace,
+               const Epilogue *epilogue, cudaStream_t stream) {
   const GemmPlan &plan = products.plan;
   auto [shape, calls] = callsOf(products, epilogue);
   const Matmul *matmul = Matmul::get(shape);
@@ -151,29 +142,29 @@ Ran runMatmuls(const Products &products, const Epilogue *epilogue,
   const char *bias = nullptr;
   if (shape.epilogue)
     bias = static_cast<const char *>(shape.epilogue->bias);
-  forEach<4>(
-      withBias(calls, bias ? epilogue : nullptr), [&](const Offsets<4> &call) {
-        bool adds = false;
-        const void *added =
-            bias ? bias + call[3] * sizeOf(products.type[kC]) : nullptr;
-        forEach<3>(plan.summed, [&](const Offsets<3> &term) {
-          matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
-                      at(kC, call[kC]), {added, shape.scales}, adds, stream);
-          adds = true;
-        });
-      });
+  forEach<4>(withBias(calls, bias ? epilogue : nullptr),
+             [&](const Offsets<4> &call) {
+               bool adds = false;
+               const void *added =
+                   bias ? bias + call[3] * sizeOf(products.type[kC]) : nullptr;
+               forEach<3>(plan.summed, [&](const Offsets<3> &term) {
+                 matmul->run(at(0, call[0] + term[0]), at(1, call[1] + term[1]),
+                             at(kC, call[kC]), {added, shape.scales}, adds,
+                             workspace, stream);
+                 adds = true;
+               });
+             });
   return shape.epilogue ? Ran::ProductAndEpilogue : Ran::Product;
 }
 
 void runAsLoops(const Products &products, cudaStream_t stream) {
   const GemmPlan &plan = products.plan;
-  LoopProduct loops{products.outer, plan.summed, products.type[0],
-                    products.type[kC]};
+  LoopProduct loops{products.outer, plan.summed};
   loops.outer.push_back({plan.m, {plan.a.row, 0, plan.c.row}});
   loops.outer.push_back({plan.n, {0, plan.b.column, plan.c.column}});
   loops.summed.push_back({plan.k, {plan.a.column, plan.b.row, 0}});
-  runLoops(loops, products.data[0], products.data[1], products.data[kC],
-           stream);
+  runLoops(loops, products.type[0], products.type[kC], products.data[0],
+           products.data[1], products.data[kC], stream);
 }
 
 /// A plan's products and the copies of whole operands in front of them, and of
@@ -183,7 +174,7 @@ struct PackedProducts {
   std::array<Loops<2>, 3> copies;
 
   bool isPacked(size_t operand) const {
-    return products.plan.packing[operand].packed;
+    return products.plan.packing[operand].has_value();
   }
 };
 
@@ -197,12 +188,12 @@ PackedProducts layOut(const GemmPlan &plan, ElementType compute,
   Loops<3> batch = plan.batch;
   for (size_t i = 0; i < 3; ++i) {
     products.data[i] = static_cast<char *>(tensors[i]);
-    if (!plan.packing[i].packed)
+    if (!plan.packing[i])
       continue;
     products.data[i] = nullptr;
     if (i == kC)
       products.type[i] = compute;
-    packed.copies[i] = packBatches(plan.packing[i], i, batch);
+    packed.copies[i] = packBatches(*plan.packing[i], i, batch);
   }
   products.outer = std::move(batch);
   products.outer.insert(products.outer.end(), plan.outer.begin(),
@@ -211,18 +202,13 @@ PackedProducts layOut(const GemmPlan &plan, ElementType compute,
   return packed;
 }
 
-/// Takes memory for what is packed and copies the operands.
+/// Gives memory to what is packed and copies the operands.
 void packOperands(PackedProducts &packed, const GemmTensors &t,
-                  cudaStream_t stream) {
-  constexpr DeviceStaging::Slot slots[] = {
-      DeviceStaging::Operand0, DeviceStaging::Operand1, DeviceStaging::Result};
+                  const ProductMemory &memory, cudaStream_t stream) {
   Products &products = packed.products;
-  int64_t numBatches = iterations(products.plan.batch);
   for (size_t i = 0; i < 3; ++i)
     if (packed.isPacked(i))
-      products.data[i] = DeviceStaging::get().as<char>(
-          slots[i], numBatches * products.plan.packing[i].elements *
-                        sizeOf(products.type[i]));
+      products.data[i] = static_cast<char *>(memory.packed[i]);
   for (size_t i : {0, 1})
     if (packed.isPacked(i))
       copyStrided(packed.copies[i], products.type[i], i == 0 ? t.a : t.b,
@@ -240,13 +226,13 @@ void unpackResult(const PackedProducts &packed, const GemmTensors &t,
 } // namespace
 
 bool runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
-             const Epilogue *epilogue) {
+             const ProductMemory &memory, const Epilogue *epilogue) {
   cudaStream_t stream = Device::get().compute();
   PackedProducts packed = layOut(plan, compute, t);
-  packOperands(packed, t, stream);
+  packOperands(packed, t, memory, stream);
   if (support::isFloat8(t.typeA))
-    widenFloat8(packed.products, stream);
-  Ran ran = runMatmuls(packed.products, epilogue, stream);
+    widenFloat8(packed.products, memory, stream);
+  Ran ran = runMatmuls(packed.products, memory.workspace, epilogue, stream);
   if (ran == Ran::Nothing)
     runAsLoops(packed.products, stream);
   unpackResult(packed, t, stream);
@@ -255,14 +241,15 @@ bool runGemm(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
 
 std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
                                      const GemmTensors &t,
+                                     const ProductMemory &memory,
                                      const Epilogue *epilogue) {
   cudaStream_t stream = Device::get().compute();
   PackedProducts packed = layOut(plan, compute, t);
   if (findObstacle(packed.products, deviceCapability()))
     return std::nullopt;
-  packOperands(packed, t, stream);
-  alignFloat8(packed.products, stream);
-  Ran ran = runMatmuls(packed.products, epilogue, stream);
+  packOperands(packed, t, memory, stream);
+  alignFloat8(packed.products, memory, stream);
+  Ran ran = runMatmuls(packed.products, memory.workspace, epilogue, stream);
   if (ran == Ran::Nothing)
     return std::nullopt;
   unpackResult(packed, t, stream);
@@ -285,8 +272,6 @@ GemmChoice chooseGemm(const GemmPlan &plan, ElementType compute,
   auto [shape, calls] = callsOf(products, epilogue);
   choice.batches = shape.batches;
   choice.calls = iterations(calls) * iterations(plan.summed);
-  for (size_t i = 0; i < 3; ++i)
-    choice.copied[i] = packed.isPacked(i);
   choice.types = {products.type[0], products.type[1]};
   choice.hasEpilogue = shape.epilogue.has_value();
   return choice;

@@ -5,6 +5,7 @@
 #define SHOAL_LIB_RUNTIME_CUDA_GEMM_H
 
 #include "../Common/Numeric.h"
+#include "../Common/ProductMemory.h"
 #include "Epilogue.h"
 #include "shoal/Products/GemmPlan.h"
 
@@ -19,21 +20,21 @@ namespace shoal::rt {
 /// else it is still to be applied.
 /// Operands of f8 are converted to 16 bits; an epilogue has no scales.
 bool runGemm(const GemmPlan &plan, ElementType compute,
-             const GemmTensors &tensors, const Epilogue *epilogue = nullptr);
+             const GemmTensors &tensors, const ProductMemory &memory,
+             const Epilogue *epilogue = nullptr);
 
 /// The same of two operands of f8 by cuBLASLt's products of 8 bits, with the
 /// epilogue's scales; none, and nothing done to the result, if cuBLASLt has no
 /// such product.
 std::optional<Applied> runFloat8Gemm(const GemmPlan &plan, ElementType compute,
                                      const GemmTensors &tensors,
+                                     const ProductMemory &memory,
                                      const Epilogue *epilogue);
 
 /// What the two above do, cuBLASLt's refusals aside.
 struct GemmChoice {
   /// In one call and beside it, in loops around calls and along sums.
   int64_t batches, calls;
-  /// Operands and result that are copied first or last.
-  std::array<bool, 3> copied;
   /// Of the operands as cuBLASLt takes them.
   std::array<ElementType, 2> types;
   /// Why operands of f8 are not multiplied in 8 bits.

@@ -92,7 +92,7 @@ static int64_t countTiles(const GroupedParameters &p, ElementType type) {
 }
 
 std::optional<GroupedProduct> planGrouped(const RaggedPlan &plan) {
-  ElementType type = plan.part.typeIn;
+  ElementType type = plan.part.types.in[0];
   int64_t rows = plan.rowLetter;
   bool kept = contains(plan.terms[RaggedPlan::Out], rows);
   bool in0 = contains(plan.terms[RaggedPlan::In0], rows);
@@ -138,7 +138,7 @@ std::optional<GroupedProduct> planGrouped(const RaggedPlan &plan) {
   p.cStrides[1] = column.strides[2];
   p.rowsAreTerms = kept ? 0 : 1;
   p.typeIn = static_cast<int32_t>(type);
-  p.typeOut = static_cast<int32_t>(plan.part.typeOut);
+  p.typeOut = static_cast<int32_t>(plan.part.types.out);
   p.boundType = static_cast<int32_t>(plan.boundType);
   product.kernel = kernelFor(type, p);
   product.blocks = blocksFor(countTiles(p, type), 1);

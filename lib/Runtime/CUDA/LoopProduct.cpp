@@ -23,8 +23,9 @@ static bool takesRows(const Loops<3> &outer, const Nest<3> &outerNest,
           (isDense(summed) && !isDense(outer)));
 }
 
-void runLoops(const LoopProduct &product, const void *a, const void *b,
-              void *result, cudaStream_t stream) {
+void runLoops(const LoopProduct &product, ElementType typeIn,
+              ElementType typeOut, const void *a, const void *b, void *result,
+              cudaStream_t stream) {
   if (isEmpty(product.outer))
     return;
   Loops<3> outer = simplify(product.outer, /*leader=*/2), summed;
@@ -38,17 +39,16 @@ void runLoops(const LoopProduct &product, const void *a, const void *b,
   p.summed = nestOf(terms);
   if (isEmpty(product.summed))
     p.summed.count = 0;
-  p.typeIn = static_cast<int32_t>(product.typeIn);
-  p.typeOut = static_cast<int32_t>(product.typeOut);
-  p.sum = static_cast<int32_t>(kindOn(product.typeIn, Kind::Sum));
-  p.product = static_cast<int32_t>(kindOn(product.typeIn, Kind::Prod));
+  p.typeIn = static_cast<int32_t>(typeIn);
+  p.typeOut = static_cast<int32_t>(typeOut);
+  p.sum = static_cast<int32_t>(kindOn(typeIn, Kind::Sum));
+  p.product = static_cast<int32_t>(kindOn(typeIn, Kind::Prod));
   p.a = a;
   p.b = b;
   p.result = result;
   bool rows = takesRows(outer, p.outer, summed, p.summed);
-  ElementType wide = product.typeIn;
-  const char *name = rows ? SHOAL_WIDE_NAMES("shoal_product_rows").of(wide)
-                          : SHOAL_WIDE_NAMES("shoal_product").of(wide);
+  const char *name = rows ? SHOAL_WIDE_NAMES("shoal_product_rows").of(typeIn)
+                          : SHOAL_WIDE_NAMES("shoal_product").of(typeIn);
   Loops<3> all = outer;
   all.insert(all.end(), summed.begin(), summed.end());
   auto bytes = [&](size_t operand, ElementType type) {
@@ -56,9 +56,9 @@ void runLoops(const LoopProduct &product, const void *a, const void *b,
            static_cast<int64_t>(support::elementSize(type));
   };
   launch(stream, name, blocksFor(p.outer.count, rows ? 1 : blockThreads), p,
-         {{a, bytes(0, product.typeIn), Access::Read},
-          {b, b ? bytes(1, product.typeIn) : 0, Access::Read},
-          {result, bytes(2, product.typeOut), Access::Write}});
+         {{a, bytes(0, typeIn), Access::Read},
+          {b, b ? bytes(1, typeIn) : 0, Access::Read},
+          {result, bytes(2, typeOut), Access::Write}});
 }
 
 } // namespace shoal::rt

@@ -6,13 +6,15 @@
 
 #include "../Common/Numeric.h"
 #include "Api.h"
-#include "shoal/Products/LoopProduct.h"
+#include "shoal/Products/PlanEinsum.h"
 
 namespace shoal::rt {
 
-/// Enqueues a kernel; `b` may be null for a one. The result need not be dense.
-void runLoops(const LoopProduct &product, const void *a, const void *b,
-              void *result, cudaStream_t stream);
+/// Enqueues a kernel, of operands of `typeIn`; `b` may be null for a one. The
+/// result need not be dense. The types are as on the host.
+void runLoops(const LoopProduct &product, ElementType typeIn,
+              ElementType typeOut, const void *a, const void *b, void *result,
+              cudaStream_t stream);
 
 } // namespace shoal::rt
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Matmul.h"
-#include "DeviceMemory.h"
 
 #include <map>
 #include <memory>
@@ -12,9 +11,6 @@ namespace shoal::rt {
 static bool usesTF32 = false;
 
 void setTF32(bool enabled) { usesTF32 = enabled; }
-
-/// What cuBLASLt asks for on Hopper; others take less.
-static constexpr size_t workspaceLimit = size_t(32) << 20;
 
 static cublasLtHandle_t handle() {
   static cublasLtHandle_t created = [] {
@@ -89,7 +85,7 @@ static bool chooseAlgorithm(cublasLtMatmulDesc_t descriptor,
                                                    &value, sizeof value),
           "cublasLtMatmulPreferenceSetAttribute");
   };
-  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(workspaceLimit));
+  set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, uint64_t(workspaceBytes));
   auto aligned = [&](int i) { return static_cast<uint32_t>(alignments[i]); };
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, aligned(0));
   set(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, aligned(1));
@@ -207,12 +203,10 @@ const Matmul *Matmul::get(const MatmulShape &shape) {
 }
 
 void Matmul::run(const void *a, const void *b, void *c,
-                 const MatmulFactors &factors, bool adds,
+                 const MatmulFactors &factors, bool adds, void *workspace,
                  cudaStream_t stream) const {
   if (swaps)
     std::swap(a, b);
-  void *workspace =
-      DeviceStaging::get().at(DeviceStaging::Workspace, workspaceLimit);
   if (hasBias)
     set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, factors.bias);
   for (size_t i : {0, 1})
@@ -227,7 +221,7 @@ void Matmul::run(const void *a, const void *b, void *c,
   setActivity("call", "einsum");
   check(api.cublasLtMatmul(handle(), descriptor, alpha, a, layouts[0], b,
                            layouts[1], beta, c, layouts[2], c, layouts[2],
-                           &algorithm, workspace, workspaceLimit, stream),
+                           &algorithm, workspace, workspaceBytes, stream),
         "cublasLtMatmul");
 }
 

@@ -9,7 +9,7 @@
 #include "../Common/Numeric.h"
 #include "Api.h"
 #include "Epilogue.h"
-#include "shoal/Products/GemmPlan.h"
+#include "shoal/Products/ProductScratch.h"
 
 namespace shoal::rt {
 
@@ -63,9 +63,10 @@ public:
   static const Matmul *get(const MatmulShape &shape);
 
   /// C (+)= A B, with the shape's epilogue and scales, which are now at
-  /// `factors`. Memory must be aligned as the shape says.
+  /// `factors`. Memory must be aligned as the shape says; the workspace has
+  /// workspaceBytes.
   void run(const void *a, const void *b, void *c, const MatmulFactors &factors,
-           bool adds, cudaStream_t stream) const;
+           bool adds, void *workspace, cudaStream_t stream) const;
 
 private:
   Matmul() = default;

@@ -3,7 +3,6 @@
 
 #include "Products.h"
 #include "Device.h"
-#include "DeviceMemory.h"
 #include "StridedCopy.h"
 
 #include <algorithm>
@@ -40,8 +39,10 @@ OperandStrides stridesOf(GemmPlan &plan, size_t operand) {
 
 } // namespace
 
-void packAlongSums(Products &products, size_t operand, ElementType type,
-                   cudaStream_t stream) {
+/// Copies operand 0 or 1 to `memory`, as elements of `type`, so that the loop
+/// that its products sum over is dense and all else follows without gaps.
+static void packAlongSums(Products &products, size_t operand, ElementType type,
+                          void *memory, cudaStream_t stream) {
   GemmPlan &plan = products.plan;
   Loops<2> copy; // the fastest first
   int64_t elements = 1;
@@ -59,13 +60,9 @@ void packAlongSums(Products &products, size_t operand, ElementType type,
     for (size_t l = loops->size(); l-- > 0;)
       place((*loops)[l].size, (*loops)[l].strides[operand]);
   std::reverse(copy.begin(), copy.end());
-  constexpr DeviceStaging::Slot slots[] = {DeviceStaging::Wide0,
-                                           DeviceStaging::Wide1};
-  auto *packed = DeviceStaging::get().as<char>(
-      slots[operand], elements * support::elementSize(type));
   copyStrided(std::move(copy), products.type[operand], products.data[operand],
-              type, packed, stream);
-  products.data[operand] = packed;
+              type, memory, stream);
+  products.data[operand] = static_cast<char *>(memory);
   products.type[operand] = type;
 }
 
@@ -110,14 +107,16 @@ std::optional<std::string> findObstacle(const Products &products,
   return std::nullopt;
 }
 
-void alignFloat8(Products &products, cudaStream_t stream) {
+void alignFloat8(Products &products, const ProductMemory &memory,
+                 cudaStream_t stream) {
   for (size_t operand : {0, 1}) {
     OperandStrides strides = stridesOf(products.plan, operand);
     bool isAligned = strides.sums == 1 && isInPieces(strides.free) &&
                      strides.free >= products.plan.k &&
                      isInPieces(products.alignmentOf(operand));
     if (!isAligned)
-      packAlongSums(products, operand, products.type[operand], stream);
+      packAlongSums(products, operand, products.type[operand],
+                    memory.aligned[operand], stream);
   }
 }
 
@@ -126,10 +125,11 @@ ElementType widenedFloat8(const Products &products) {
                                               : ElementType::BF16;
 }
 
-void widenFloat8(Products &products, cudaStream_t stream) {
+void widenFloat8(Products &products, const ProductMemory &memory,
+                 cudaStream_t stream) {
   ElementType wide = widenedFloat8(products);
   for (size_t operand : {0, 1})
-    packAlongSums(products, operand, wide, stream);
+    packAlongSums(products, operand, wide, memory.aligned[operand], stream);
 }
 
 } // namespace shoal::rt

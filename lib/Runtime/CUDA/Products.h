@@ -7,6 +7,7 @@
 #define SHOAL_LIB_RUNTIME_CUDA_PRODUCTS_H
 
 #include "../Common/Numeric.h"
+#include "../Common/ProductMemory.h"
 #include "Api.h"
 #include "shoal/Products/GemmPlan.h"
 
@@ -33,12 +34,6 @@ struct Products {
   int64_t alignmentOf(size_t operand) const;
 };
 
-/// Copies operand 0 or 1 to memory of its own, as elements of `type`, so that
-/// the loop that its products sum over is dense and all else follows without
-/// gaps; enqueued on the stream.
-void packAlongSums(Products &products, size_t operand, ElementType type,
-                   cudaStream_t stream);
-
 /// Why cuBLASLt's products of 8 bits do not take these, of operands of f8, on a
 /// GPU of the capability (90 for 9.0); none if they do: on sm_89 and newer, not
 /// of two f8E5M2, with rows, columns and sums in multiples of 16 and a result
@@ -55,10 +50,12 @@ ElementType widenedFloat8(const Products &products);
 
 /// Brings both operands into the form that those products ask for: dense along
 /// the sums, in pieces of 16 bytes. Operands that have it stay where they are.
-void alignFloat8(Products &products, cudaStream_t stream);
+void alignFloat8(Products &products, const ProductMemory &memory,
+                 cudaStream_t stream);
 
 /// The operands of f8 as bf16, or f16 where the result is: both hold all of f8.
-void widenFloat8(Products &products, cudaStream_t stream);
+void widenFloat8(Products &products, const ProductMemory &memory,
+                 cudaStream_t stream);
 
 } // namespace shoal::rt
 

@@ -8,11 +8,11 @@
 
 #include "RaggedEinsum.h"
 #include "../Common/RaggedPlan.h"
-#include "BinaryEinsum.h"
 #include "Combine.h"
 #include "Device.h"
 #include "GroupedProduct.h"
 #include "KernelLibrary.h"
+#include "RunProduct.h"
 #include "Timeline.h"
 #include "shoal/Machine/Machine.h"
 
@@ -28,7 +28,6 @@ public:
       grouped = planGrouped(*this);
   }
 
-  bool isEmpty() const { return contains(sizes, 0); }
   void zero(void *out) const;
   RaggedWay choose() const;
   bool runGroups(const RaggedTensors &t);
@@ -62,7 +61,7 @@ int64_t RaggedEinsum::numBounds() const {
 /// If the groups share the rows, as they mostly do, there is one term for each
 /// index of the letters that are not the bounds'.
 RaggedWay RaggedEinsum::choose() const {
-  if (!support::isFloat(part.typeIn))
+  if (!support::isFloat(part.types.in[0]))
     return RaggedWay::Loops;
   RaggedWay withoutWait = grouped ? RaggedWay::Grouped : RaggedWay::Loops;
   if (!Device::get().mayWait())
@@ -75,8 +74,8 @@ RaggedWay RaggedEinsum::choose() const {
                                 gpuMachine.narrowTileFlops},
                        wide = {gpuMachine.flops, gpuMachine.tileFlops};
   constexpr double secondsToWait = gpuMachine.waitSeconds;
-  bool isSmall =
-      part.typeIn == ElementType::BF16 || part.typeIn == ElementType::F16;
+  bool isSmall = part.types.in[0] == ElementType::BF16 ||
+                 part.types.in[0] == ElementType::F16;
   const GroupRates &rates = isSmall ? small : wide;
   double calls = secondsToWait +
                  static_cast<double>(numBounds()) * deviceModel.secondsPerCall +
@@ -101,12 +100,8 @@ bool RaggedEinsum::runGroups(const RaggedTensors &t) {
   Timeline::get().waitFor(stream);
   std::vector<Group> groups = listGroups(bounds.data(), bounds.data() + bytes);
   bool mayWrite = areDisjoint(groups);
-  for (const Group &group : groups) {
-    Loops<2> loops = partLoops(group.count);
-    mayWrite = mayWrite &&
-               (loops.empty() ||
-                (loops.size() == 1 && loops[0].strides == Offsets<2>{1, 1}));
-  }
+  for (const Group &group : groups)
+    mayWrite = mayWrite && isDensePart(group.count);
   if (!mayWrite)
     return false;
   zero(t.out);
@@ -114,18 +109,22 @@ bool RaggedEinsum::runGroups(const RaggedTensors &t) {
     return static_cast<char *>(const_cast<void *>(tensor)) +
            offset * static_cast<int64_t>(support::elementSize(type));
   };
-  for (const Group &group : groups)
-    runBinary(productOf(group.count),
-              at(t.in0, part.typeIn, group.offsets[In0]),
-              at(t.in1, part.typeIn, group.offsets[In1]),
-              at(t.out, part.typeOut, group.offsets[Out]));
+  for (const Group &group : groups) {
+    const GroupPlan &product = productOf(group.count);
+    Scratch pieces(t.scratch, productBytes());
+    runProduct(product.plan, part.types,
+               at(t.in0, part.types.in[0], group.offsets[In0]),
+               at(t.in1, part.types.in[1], group.offsets[In1]),
+               at(t.out, part.types.out, group.offsets[Out]),
+               takeMemory(pieces, product.scratch, /*onDevice=*/true));
+  }
   return true;
 }
 
 int64_t RaggedEinsum::bytesOf(Tensor tensor) const {
   ElementType type = tensor == Bounds ? boundType
-                     : tensor == Out  ? part.typeOut
-                                      : part.typeIn;
+                     : tensor == Out  ? part.types.out
+                                      : part.types.in[0];
   auto count = static_cast<int64_t>(support::elementSize(type));
   for (int64_t letter : terms[tensor])
     count *= sizes[letter];
@@ -169,17 +168,17 @@ RaggedParameters RaggedEinsum::describe() const {
 
 void RaggedEinsum::runLoops(const RaggedTensors &t) const {
   RaggedParameters p = describe();
-  p.typeIn = static_cast<int32_t>(part.typeIn);
-  p.typeOut = static_cast<int32_t>(part.typeOut);
+  p.typeIn = static_cast<int32_t>(part.types.in[0]);
+  p.typeOut = static_cast<int32_t>(part.types.out);
   p.boundType = static_cast<int32_t>(boundType);
-  p.sum = static_cast<int32_t>(kindOn(part.typeIn, Kind::Sum));
-  p.product = static_cast<int32_t>(kindOn(part.typeIn, Kind::Prod));
+  p.sum = static_cast<int32_t>(kindOn(part.types.in[0], Kind::Sum));
+  p.product = static_cast<int32_t>(kindOn(part.types.in[0], Kind::Prod));
   p.in0 = t.in0;
   p.in1 = t.in1;
   p.begins = t.begins;
   p.ends = t.ends;
   p.out = t.out;
-  launch(stream, SHOAL_WIDE_NAMES("shoal_ragged").of(part.typeIn),
+  launch(stream, SHOAL_WIDE_NAMES("shoal_ragged").of(part.types.in[0]),
          blocksFor(p.outer.count, blockThreads), p,
          {{t.in0, bytesOf(In0), Access::Read},
           {t.in1, bytesOf(In1), Access::Read},
@@ -245,10 +244,10 @@ bool runRagged(const int64_t *desc, const RaggedTensors &tensors,
 extern "C" void shoal_rt_ragged_einsum(const int64_t *desc, const void *in0,
                                        const void *in1, const void *begins,
                                        const void *ends, void *out,
-                                       void * /*scratch*/) {
+                                       void *scratch) {
   using namespace shoal::rt;
   DeviceTimed timed(Device::get().compute(), Activity::Einsum);
-  RaggedTensors tensors = {in0, in1, begins, ends, out};
+  RaggedTensors tensors = {in0, in1, begins, ends, out, scratch};
   RaggedWay way = chooseRaggedWay(desc);
   // Groups that overlap are no products of cuBLASLt.
   if (!runRagged(desc, tensors, way) &&

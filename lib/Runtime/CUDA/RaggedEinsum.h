@@ -21,7 +21,7 @@ enum class RaggedWay {
 
 struct RaggedTensors {
   const void *in0, *in1, *begins, *ends;
-  void *out;
+  void *out, *scratch;
 };
 
 /// The cheapest way for the descriptor that the device allows.

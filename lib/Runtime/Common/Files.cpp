@@ -7,9 +7,12 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <sys/stat.h>
 #include <unistd.h>
 
 namespace shoal::rt {
+
+namespace fs = std::filesystem;
 
 static Status fillShard(const Tensor &input, const Block &block,
                         const Options &options, void *shard) {
@@ -39,11 +42,11 @@ Status loadInputs(const Program &program, const Options &options, int rank,
   return std::nullopt;
 }
 
-Status prepareOutputDir(const std::string &dir) {
+/// An existing folder is no error, and one that is there but not writable shows
+/// only when written to.
+static Status prepareFolder(const std::string &dir) {
   std::error_code code;
-  std::filesystem::create_directories(dir, code);
-  // An existing folder is no error, and one that is there but not writable
-  // shows only when written to.
+  fs::create_directories(dir, code);
   std::string probe = dir + "/.shoal-XXXXXX";
   int descriptor = code ? -1 : mkstemp(probe.data());
   if (descriptor < 0)
@@ -54,29 +57,118 @@ Status prepareOutputDir(const std::string &dir) {
   return std::nullopt;
 }
 
-static std::string outputPath(const Options &options, const Tensor &output) {
-  return options.outputDir + "/" + output.name + ".npy";
+/// The path of a result.
+static std::string outputPath(const std::string &dir, const Tensor &output) {
+  return dir + "/" + output.name + ".npy";
+}
+
+/// The file itself where the path is a link to one.
+static fs::path behindLinks(const fs::path &path) {
+  std::error_code code;
+  fs::path target = fs::canonical(path, code);
+  return code ? path : target;
+}
+
+Status prepareOutputs(const Program &program, const std::string &dir) {
+  if (Status failed = prepareFolder(dir))
+    return failed;
+  for (const Tensor &output : program.outputs) {
+    std::string path = outputPath(dir, output);
+    struct stat status;
+    bool exists = stat(path.c_str(), &status) == 0;
+    if (exists ? !S_ISREG(status.st_mode) : errno != ENOENT)
+      return Error{"output \"" + output.name + "\": cannot write " + path +
+                   ": " + (exists ? "not a file" : std::strerror(errno))};
+  }
+  return std::nullopt;
+}
+
+namespace {
+/// A result on its way to its file.
+struct ResultFile {
+  const Tensor *tensor;
+  std::string path;
+  /// Beside the file, of the same name on all ranks.
+  std::string temporary;
+
+  /// The error, which names the temporary file, of the result.
+  Status explain(const Status &status) const {
+    if (!status || !status->message.starts_with(temporary))
+      return status;
+    return Error{"output \"" + tensor->name + "\": " + path +
+                 status->message.substr(temporary.size())};
+  }
+};
+} // namespace
+
+static std::vector<ResultFile> listResults(World &world, const Program &program,
+                                           const std::string &dir) {
+  // Other jobs may write to the folder.
+  std::vector<double> job = {world.isRoot() ? double(getpid()) : 0};
+  world.maximum(job);
+  std::string prefix =
+      ".shoal-" + std::to_string(static_cast<int64_t>(job[0])) + "-";
+  std::vector<ResultFile> results;
+  for (const Tensor &output : program.outputs) {
+    fs::path path = behindLinks(outputPath(dir, output));
+    fs::path temporary =
+        path.parent_path() / (prefix + std::to_string(results.size()));
+    results.push_back({&output, path.string(), temporary.string()});
+  }
+  return results;
+}
+
+static Status createFiles(const std::vector<ResultFile> &results) {
+  for (const ResultFile &result : results)
+    if (Status failed = result.explain(support::createNpy(
+            result.temporary, result.tensor->type, result.tensor->shape)))
+      return failed;
+  return std::nullopt;
+}
+
+/// What this rank owns.
+static Status writeBlocks(const std::vector<ResultFile> &results, World &world,
+                          const Program &program, Target &target) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor &output = *results[i].tensor;
+    if (!ownsBlock(program, output, world.rank()))
+      continue;
+    Status status = target.download(i, [&](const void *shard) {
+      return support::writeNpyBlock(
+          results[i].temporary, output.type, output.shape,
+          blockOf(program, output, world.rank()), output.localShape, shard);
+    });
+    if (Status failed = results[i].explain(status))
+      return failed;
+  }
+  return std::nullopt;
+}
+
+static Status moveFiles(const std::vector<ResultFile> &results) {
+  for (const ResultFile &result : results)
+    if (std::rename(result.temporary.c_str(), result.path.c_str()) != 0)
+      return Error{"output \"" + result.tensor->name + "\": " + result.path +
+                   ": cannot write: " + std::strerror(errno)};
+  return std::nullopt;
 }
 
 Status storeOutputs(World &world, const Program &program,
                     const Options &options, Target &target) {
+  std::vector<ResultFile> results =
+      listResults(world, program, options.outputDir);
   Status status;
-  for (const Tensor &output : program.outputs)
-    if (world.isRoot() && !status)
-      status = support::createNpy(outputPath(options, output), output.type,
-                                  output.shape);
-  if (Status failed = world.agree(status))
-    return failed;
-  for (size_t i = 0; i < program.outputs.size(); ++i) {
-    const Tensor &output = program.outputs[i];
-    if (status || !ownsBlock(program, output, world.rank()))
-      continue;
-    status = target.download(i, [&](const void *shard) {
-      return support::writeNpyBlock(
-          outputPath(options, output), output.type, output.shape,
-          blockOf(program, output, world.rank()), output.localShape, shard);
-    });
-  }
+  if (world.isRoot())
+    status = createFiles(results);
+  status = world.agree(status);
+  if (!status)
+    status = world.agree(writeBlocks(results, world, program, target));
+  if (!world.isRoot())
+    return world.agree(std::nullopt);
+  if (!status)
+    status = moveFiles(results);
+  // Those that have been moved are not there any more.
+  for (const ResultFile &result : results)
+    unlink(result.temporary.c_str());
   return world.agree(status);
 }
 

@@ -15,10 +15,12 @@ namespace shoal::rt {
 Status loadInputs(const Program &program, const Options &options, int rank,
                   Target &target);
 
-/// Makes the folder of the results; fails if nothing can be written there.
-Status prepareOutputDir(const std::string &dir);
+/// Makes the folder of the results; fails if nothing can be written there, or
+/// not a file of a result's name.
+Status prepareOutputs(const Program &program, const std::string &dir);
 
-/// Collective: rank 0 makes the files, each rank writes what it owns.
+/// Collective: rank 0 makes the files, each rank writes what it owns. They have
+/// temporary names until all are whole; a failure leaves what was there.
 Status storeOutputs(World &world, const Program &program,
                     const Options &options, Target &target);
 

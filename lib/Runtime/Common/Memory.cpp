@@ -40,31 +40,6 @@ std::string formatBytes(double bytes) {
   return text;
 }
 
-Staging &Staging::get() {
-  static Staging staging;
-  return staging;
-}
-
-void *Staging::at(Slot slot, size_t bytes) {
-  Region &region = regions[slot];
-  if (region.buffer && region.bytes >= bytes)
-    return region.buffer.get();
-  region.buffer.reset(); // first, so that both never live together
-  region.buffer = allocate(bytes);
-  if (!region.buffer)
-    fatal("staging of a runtime call needs " +
-          formatBytes(static_cast<double>(bytes)));
-  region.bytes = bytes;
-  return region.buffer.get();
-}
-
-size_t Staging::bytes() const {
-  size_t total = 0;
-  for (const Region &region : regions)
-    total += region.bytes;
-  return total;
-}
-
 static void (*abortHandler)() = nullptr;
 
 void setAbortHandler(void (*handler)()) { abortHandler = handler; }

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Aligned host memory: the arena, the shards and the staging of products.
+// Aligned host memory: the arena and the shards.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_MEMORY_H
 #define SHOAL_LIB_RUNTIME_COMMON_MEMORY_H
@@ -24,44 +24,6 @@ Buffer allocate(size_t bytes);
 
 /// "12.50 GiB", "3.00 KiB", "17 B".
 std::string formatBytes(double bytes);
-
-/// Memory for the length of one runtime call, kept from call to call. Each
-/// slot is one region; asking again for a slot gives up what it held.
-class Staging {
-public:
-  enum Slot {
-    /// Of einsums: packed for BLAS, and operands summed before the product.
-    Operand0,
-    Operand1,
-    Result,
-    Sum0,
-    Sum1,
-    /// Of einsums of mixed types: whole tensors converted.
-    Wide0,
-    Wide1,
-    WideResult,
-    numSlots
-  };
-
-  static Staging &get();
-
-  /// Ends the process by an error if there is no memory.
-  void *at(Slot slot, size_t bytes);
-  template <typename T>
-  T *as(Slot slot, size_t count) {
-    return static_cast<T *>(at(slot, count * sizeof(T)));
-  }
-
-  /// Bytes held now, which is also the most held so far.
-  size_t bytes() const;
-
-private:
-  struct Region {
-    Buffer buffer;
-    size_t bytes = 0;
-  };
-  Region regions[numSlots];
-};
 
 /// One line on stderr, then the end of this process, which takes the others
 /// with it. For failures in the middle of a step only. `last` is called after

@@ -98,8 +98,7 @@ static constexpr Flag flags[] = {
      },
      "cuda"},
     {"--describe", "",
-     "print the inputs, the results, the mesh and, of a program for CUDA, how "
-     "its products are computed",
+     "print the inputs, the results, the mesh and how products are computed",
      [](Options &options, std::string_view) -> Status {
        options.describe = true;
        return std::nullopt;

@@ -69,9 +69,6 @@ static CudaProgram parseCuda(const json &root) {
   cuda.constantsOffset = root.at("constants_offset");
   cuda.constantsBytes = root.at("constants_bytes");
   cuda.tf32 = root.value("tf32", false);
-  for (const json &product : root.value("products", json::array()))
-    cuda.products.push_back(
-        {product.at("ragged"), product.at("desc"), product.at("loc")});
   if (cuda.isEmulated())
     cuda.emulation = root.at("emulation");
   return cuda;
@@ -82,6 +79,7 @@ static Program parse(const json &root) {
                   root.at("target"),
                   root.at("devices"),
                   root.at("arena_bytes"),
+                  {},
                   {},
                   {},
                   {},
@@ -99,6 +97,9 @@ static Program parse(const json &root) {
     program.outputs.push_back(parseTensor(output));
   for (const json &collective : root.at("collectives"))
     program.collectives.push_back(parseCollective(collective));
+  for (const json &product : root.value("products", json::array()))
+    program.products.push_back(
+        {product.at("ragged"), product.at("desc"), product.at("loc")});
   if (program.target == "cuda")
     program.cuda = parseCuda(root);
   return program;

@@ -68,8 +68,6 @@ struct CudaProgram {
   size_t constantsBytes = 0;
   /// Whether products of f32 may be computed in TF32.
   bool tf32 = false;
-  /// In program order.
-  std::vector<ProductInfo> products;
 
   bool isEmulated() const { return arch == "emulated"; }
 };
@@ -83,6 +81,8 @@ struct Program {
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
   std::vector<CollectiveInfo> collectives;
+  /// In program order.
+  std::vector<ProductInfo> products;
   CudaProgram cuda;
 };
 

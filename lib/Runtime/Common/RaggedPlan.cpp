@@ -8,22 +8,9 @@
 namespace shoal::rt {
 
 RaggedPlan::RaggedPlan(const RaggedEinsumCall &call, const ProductModel &model)
-    : boundType(call.boundType), sizes(call.sizes), rowLetter(call.rowLetter),
-      terms(call.terms), model(model) {
-  part.typeIn = call.typeIn;
-  part.typeOut = call.typeOut;
-  part.sizes = sizes;
-  for (size_t t = 0; t < numTensors; ++t)
-    strides[t] = letterStrides(part, terms[t]);
+    : RaggedProduct(call, model) {
   for (int64_t letter : terms[Out])
     resultElements *= sizes[letter];
-  for (int64_t letter : terms[Bounds])
-    part.sizes[letter] = 1;
-  part.operands = {terms[In0], terms[In1]};
-  part.result = terms[Out];
-  auto isIndexed = [&](int64_t letter) { return isInBounds(letter); };
-  for (Letters *term : {&part.operands[0], &part.operands[1], &part.result})
-    std::erase_if(*term, isIndexed);
 }
 
 int64_t RaggedPlan::boundAt(const void *bounds, int64_t place) const {
@@ -74,28 +61,13 @@ bool RaggedPlan::areDisjoint(const std::vector<Group> &groups) const {
   return true;
 }
 
-const BinaryEinsum &RaggedPlan::productOf(int64_t rows) {
+const RaggedPlan::GroupPlan &RaggedPlan::productOf(int64_t rows) {
   constexpr size_t maxProducts = 4096;
   if (auto known = products.find(rows); known != products.end())
     return known->second;
   if (products.size() >= maxProducts)
     products.clear();
-  part.sizes[rowLetter] = rows;
-  return products
-      .try_emplace(rows, part, std::array{strides[In0], strides[In1]}, model)
-      .first->second;
-}
-
-Loops<2> RaggedPlan::partLoops(int64_t rows) const {
-  Loops<2> loops;
-  int64_t dense = 1;
-  for (size_t d = part.result.size(); d-- > 0;) {
-    int64_t letter = part.result[d];
-    int64_t size = letter == rowLetter ? rows : sizes[letter];
-    loops.push_back({size, {dense, strides[Out][letter]}});
-    dense *= size;
-  }
-  return simplify(loops, /*leader=*/1);
+  return products.try_emplace(rows, planGroup(rows)).first->second;
 }
 
 } // namespace shoal::rt

@@ -6,17 +6,17 @@
 
 #include "Calls.h"
 #include "Numeric.h"
-#include "shoal/Products/BinaryEinsum.h"
+#include "shoal/Products/RaggedProduct.h"
 
 #include <unordered_map>
 
 namespace shoal::rt {
 
-/// A ragged einsum, and a product for each group once the bounds are known.
-class RaggedPlan {
+/// A ragged einsum, and a product for each group once the bounds are known:
+/// these are planned here, by the compiler's planner, as nothing else knows how
+/// many rows a group has.
+class RaggedPlan : public products::RaggedProduct {
 public:
-  enum Tensor { In0, In1, Bounds, Out, numTensors };
-
   struct Group {
     /// Of its part in each tensor, in elements.
     std::array<int64_t, numTensors> offsets;
@@ -31,29 +31,15 @@ public:
   /// finding out would cost more than adding.
   bool areDisjoint(const std::vector<Group> &groups) const;
   /// The product of a group of so many rows.
-  const BinaryEinsum &productOf(int64_t rows);
-  /// The loops over a group's part, by dense strides and those of the result.
-  Loops<2> partLoops(int64_t rows) const;
+  const GroupPlan &productOf(int64_t rows);
 
-  bool isInBounds(int64_t letter) const {
-    return contains(terms[Bounds], letter);
-  }
-
-  /// The product of one group; the sizes of its rows are set for each.
-  EinsumSpec part;
-  ElementType boundType;
-  std::vector<int64_t> sizes;
-  int64_t rowLetter;
-  std::array<Letters, numTensors> terms;
-  std::array<std::vector<int64_t>, numTensors> strides;
   int64_t resultElements = 1;
 
 private:
   int64_t boundAt(const void *bounds, int64_t place) const;
 
-  ProductModel model;
   /// By the number of rows.
-  std::unordered_map<int64_t, BinaryEinsum> products;
+  std::unordered_map<int64_t, GroupPlan> products;
 };
 
 } // namespace shoal::rt

@@ -142,10 +142,15 @@ Status writeTrace(World &world, const Program &program,
   std::string text = (world.isRoot() ? "" : ",\n") + lane.dump();
   for (const Event &event : Recorder::get().events())
     text += ",\n" + toJson(program, event, origin, world.rank()).dump();
-  std::string all = world.concatenate(text);
-  if (!world.isRoot())
-    return std::nullopt;
-  return writeText(path, "{\"traceEvents\": [\n" + all + "\n]}");
+  std::ofstream stream;
+  if (world.isRoot())
+    stream.open(path);
+  stream << "{\"traceEvents\": [\n";
+  world.gather(text, [&](std::string_view piece) { stream << piece; });
+  stream << "\n]}\n" << std::flush;
+  if (world.isRoot() && !stream)
+    return fileError(path);
+  return std::nullopt;
 }
 
 std::string summaryText(const Program &program,

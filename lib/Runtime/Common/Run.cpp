@@ -6,6 +6,7 @@
 #include "Report.h"
 #include "shoal/Runtime/ABI.h"
 
+#include <csignal>
 #include <cstdio>
 
 namespace shoal::rt {
@@ -19,11 +20,12 @@ Status checkWorld(int ranks, const Program &program) {
                "; start it with mpirun -n " + devices};
 }
 
-static Status prepareFiles(const World &world, const Options &options) {
+static Status prepareFiles(const World &world, const Program &program,
+                           const Options &options) {
   if (!world.isRoot())
     return std::nullopt;
   if (!options.outputDir.empty())
-    if (Status failed = prepareOutputDir(options.outputDir))
+    if (Status failed = prepareOutputs(program, options.outputDir))
       return failed;
   if (Status failed = prepareFile(options.statsFile))
     return failed;
@@ -69,7 +71,7 @@ static Status prepareRun(World &world, const Program &program,
     return failed;
   if (Status failed = world.agree(checkInputNames(program, options)))
     return failed;
-  if (Status failed = world.agree(prepareFiles(world, options)))
+  if (Status failed = world.agree(prepareFiles(world, program, options)))
     return failed;
   if (Status failed = world.agree(target.prepare(world, program, options)))
     return failed;
@@ -124,6 +126,8 @@ int runProgram(int argc, char **argv, Target &target) {
     return printOnly(helpText(*program));
   if (program && options && options->describe)
     return printOnly(describeText(*program) + target.describe(*program));
+  // What is larger than a limit allows is an error of the write.
+  std::signal(SIGXFSZ, SIG_IGN);
   World world(&argc, &argv);
   Status failed;
   if (!program)

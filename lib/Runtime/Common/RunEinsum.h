@@ -1,64 +1,62 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// An einsum from its descriptor to copies and products, the same on all
-// machines.
+// An einsum as its plan says, the same on all machines.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_RUNEINSUM_H
 #define SHOAL_LIB_RUNTIME_COMMON_RUNEINSUM_H
 
-#include "PreparedEinsum.h"
+#include "EinsumArguments.h"
+#include "Numeric.h"
+#include "shoal/Products/PlanEinsum.h"
 
 namespace shoal::rt {
 
-/// What an einsum takes from a machine. `wide(i, bytes)` is memory for whole
-/// tensors in another type: both operands and the result.
+/// What an einsum takes from a machine.
 template <typename T>
 concept EinsumMachine =
-    requires(T machine, const PreparedEinsum &prepared, const void *in,
-             void *out, size_t bytes, int64_t count, ElementType type) {
-      { machine.wide(bytes, bytes) } -> std::same_as<void *>;
+    requires(T machine, const EinsumCall &call, const EinsumBuffers &buffers,
+             const EinsumMemory &memory, const void *in, void *out,
+             size_t bytes, int64_t count, ElementType type) {
       machine.zero(out, bytes);
       machine.convert(count, type, in, type, out);
-      machine.runTyped(prepared, in, in, out);
+      machine.runTyped(call, buffers, memory);
     };
 
 /// Through whole converted copies, for the rare mixtures of types.
 template <EinsumMachine Machine>
-void runConverted(const PreparedEinsum &prepared, const void *in0,
-                  const void *in1, void *out, Machine &machine) {
-  const EinsumSpec &spec = prepared.spec;
-  auto [typesIn, typeOut] = *prepared.declaredTypes;
-  ElementType compute = spec.typeIn;
-  std::array<const void *, 2> operands = {in0, in1};
-  for (size_t i = 0; i < spec.operands.size(); ++i) {
+void runConverted(const EinsumCall &call, EinsumBuffers buffers,
+                  const EinsumMemory &memory, Machine &machine) {
+  const auto &[typesIn, typeOut] = call.types;
+  ElementType compute = computeType(call.types);
+  for (size_t i = 0; i < 2; ++i) {
     if (typesIn[i] == compute)
       continue;
-    int64_t count = elementsOf(spec, spec.operands[i]);
-    void *wide = machine.wide(i, count * support::elementSize(compute));
-    machine.convert(count, typesIn[i], operands[i], compute, wide);
-    operands[i] = wide;
+    void *wide = memory.wide[i];
+    machine.convert(call.elements[i], typesIn[i], buffers.operands[i], compute,
+                    wide);
+    buffers.operands[i] = wide;
   }
   if (typeOut == compute)
-    return machine.runTyped(prepared, operands[0], operands[1], out);
-  int64_t count = prepared.resultElements;
-  void *result = machine.wide(2, count * support::elementSize(compute));
-  machine.runTyped(prepared, operands[0], operands[1], result);
-  machine.convert(count, compute, result, typeOut, out);
+    return machine.runTyped(call, buffers, memory);
+  void *out = buffers.out;
+  buffers.out = memory.wide[2];
+  machine.runTyped(call, buffers, memory);
+  machine.convert(call.elements[2], compute, buffers.out, typeOut, out);
 }
 
 template <EinsumMachine Machine>
-void runEinsum(const PreparedEinsum &prepared, const void *in0, const void *in1,
-               void *out, Machine &machine) {
-  if (prepared.resultElements == 0)
+void runEinsum(const EinsumCall &call, const EinsumBuffers &buffers,
+               const EinsumMemory &memory, Machine &machine) {
+  if (call.elements[2] == 0)
     return;
-  if (prepared.emptySum)
-    machine.zero(out, prepared.resultElements *
-                          support::elementSize(prepared.declaredResult()));
-  else if (prepared.declaredTypes)
-    runConverted(prepared, in0, in1, out, machine);
+  if (isZero(call.plan))
+    machine.zero(buffers.out,
+                 call.elements[2] * support::elementSize(call.types.out));
+  else if (call.plan.converts)
+    runConverted(call, buffers, memory, machine);
   else
-    machine.runTyped(prepared, in0, in1, out);
+    machine.runTyped(call, buffers, memory);
 }
 
 } // namespace shoal::rt

@@ -4,8 +4,8 @@
 #include "World.h"
 #include "Memory.h"
 
+#include <algorithm>
 #include <cstdlib>
-#include <string_view>
 
 namespace shoal::rt {
 
@@ -62,23 +62,36 @@ void World::maximum(std::vector<double> &values) {
                 MPI_DOUBLE, MPI_MAX, worldCommunicator());
 }
 
-std::string World::concatenate(const std::string &text) {
-  int length = static_cast<int>(text.size());
-  std::vector<int> lengths(numRanks), offsets(numRanks);
-  MPI_Gather(&length, 1, MPI_INT, lengths.data(), 1, MPI_INT, 0,
+/// Calls visit(offset, bytes) for each piece of a text.
+template <typename Visitor>
+static void forEachPiece(uint64_t bytes, size_t pieceBytes, Visitor &&visit) {
+  for (uint64_t done = 0; done < bytes; done += pieceBytes)
+    visit(done, static_cast<int>(std::min<uint64_t>(pieceBytes, bytes - done)));
+}
+
+void World::gather(std::string_view text,
+                   const std::function<void(std::string_view)> &consume,
+                   size_t pieceBytes) {
+  uint64_t length = text.size();
+  std::vector<uint64_t> lengths(numRanks);
+  MPI_Gather(&length, 1, MPI_UINT64_T, lengths.data(), 1, MPI_UINT64_T, 0,
              worldCommunicator());
-  std::string all;
-  if (isRoot()) {
-    int total = 0;
-    for (int rank = 0; rank < numRanks; ++rank) {
-      offsets[rank] = total;
-      total += lengths[rank];
-    }
-    all.resize(total);
+  if (!isRoot()) {
+    forEachPiece(length, pieceBytes, [&](uint64_t offset, int bytes) {
+      MPI_Send(text.data() + offset, bytes, MPI_CHAR, 0, /*tag=*/0,
+               worldCommunicator());
+    });
+    return;
   }
-  MPI_Gatherv(text.data(), length, MPI_CHAR, all.data(), lengths.data(),
-              offsets.data(), MPI_CHAR, 0, worldCommunicator());
-  return all;
+  consume(text);
+  std::string piece;
+  for (int rank = 1; rank < numRanks; ++rank)
+    forEachPiece(lengths[rank], pieceBytes, [&](uint64_t, int bytes) {
+      piece.resize(bytes);
+      MPI_Recv(piece.data(), bytes, MPI_CHAR, rank, /*tag=*/0,
+               worldCommunicator(), MPI_STATUS_IGNORE);
+      consume(piece);
+    });
 }
 
 int World::ranksOnNode() {
@@ -92,8 +105,7 @@ int World::ranksOnNode() {
 }
 
 bool launchedAsOtherRank() {
-  for (const char *name :
-       {"OworldCommunicator()_RANK", "PMIX_RANK", "PMI_RANK"})
+  for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})
     if (const char *rank = std::getenv(name))
       return std::string_view(rank) != "0";
   return false;

@@ -9,7 +9,9 @@
 #include "shoal/Support/Result.h"
 
 #include <cstdint>
+#include <functional>
 #include <mpi.h>
+#include <string_view>
 #include <vector>
 
 namespace shoal::rt {
@@ -39,8 +41,12 @@ public:
   /// The elementwise maximum over all ranks.
   void maximum(std::vector<double> &values);
 
-  /// The texts of all ranks one after another, on rank 0.
-  std::string concatenate(const std::string &text);
+  /// Gives the texts of all ranks, one after another, to `consume` on rank 0,
+  /// in pieces of at most `pieceBytes`: MPI counts a message's bytes by an int.
+  /// Collective.
+  void gather(std::string_view text,
+              const std::function<void(std::string_view)> &consume,
+              size_t pieceBytes = size_t(1) << 28);
 
   /// How many ranks share this rank's memory.
   int ranksOnNode();

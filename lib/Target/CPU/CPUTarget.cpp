@@ -3,7 +3,7 @@
 
 #include "shoal/Target/CPU/CPUTarget.h"
 #include "../Host/Steps.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "shoal/Conversion/Passes.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -25,9 +25,12 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
       return failure();
     LoweredProgram program;
     program.description = *description;
-    auto main = module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
+    auto main = module.lookupSymbol<func::FuncOp>(description->name);
     takeMemory(main, program);
+    takeProducts(main, program.description);
     takeDonors(main, program.description);
+    if (failed(runPasses(module, buildToLLVMPipeline)))
+      return failure();
     addEntryPoint(module, program,
                   toMetadata(program.description, "cpu", program.arenaBytes));
     return program;

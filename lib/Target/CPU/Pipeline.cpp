@@ -17,11 +17,13 @@ void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
   ScalarsOptions scalars;
   scalars.approximate = true;
   buildScalarsPipeline(pm.nest<func::FuncOp>(), scalars);
-  buildToLLVMPipeline(pm);
 }
 
 void shoal::registerCPUPipelines() {
-  PassPipelineRegistration<>(
-      "shoal-lower-to-cpu", "Lower a per-device program to LLVM's dialect",
-      [](OpPassManager &pm) { buildCPULoweringPipeline(pm); });
+  PassPipelineRegistration<>("shoal-lower-to-cpu",
+                             "Lower a per-device program to LLVM's dialect",
+                             [](OpPassManager &pm) {
+                               buildCPULoweringPipeline(pm);
+                               buildToLLVMPipeline(pm);
+                             });
 }

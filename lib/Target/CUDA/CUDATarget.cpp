@@ -9,8 +9,6 @@
 #include "mlir/Pass/PassRegistry.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
-#include "shoal/CostModel/SourcePlace.h"
-#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Target/CUDA/DeviceImage.h"
 #include "shoal/Target/Emulation/Emulation.h"
 
@@ -78,18 +76,6 @@ static std::string takeConstants(ModuleOp module, int64_t begin) {
   return bytes;
 }
 
-static std::vector<ProductCall> listProducts(func::FuncOp main) {
-  std::vector<ProductCall> products;
-  rt::ProgramMeshes meshes(main->getParentOfType<ModuleOp>());
-  main.walk([&](rt::RuntimeCallOpInterface call) {
-    if (isa<rt::EinsumOp, rt::RaggedEinsumOp>(call))
-      products.push_back({isa<rt::RaggedEinsumOp>(call),
-                          call.getDescriptor(meshes),
-                          sourcePlace(call.getLoc())});
-  });
-  return products;
-}
-
 /// Moves the kernels to a module of their own: from here on the two are lowered
 /// in different ways.
 static void takeKernels(ModuleOp module, CUDAProgram &program) {
@@ -120,7 +106,7 @@ FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
     program.description = *description;
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
     takeMemory(main, program);
-    result.products = listProducts(main);
+    takeProducts(main, program.description);
     takeDonors(main, program.description);
     int64_t constantBytes = takeBytes(main, kConstantBytesAttr);
     result.constants =
@@ -149,12 +135,6 @@ static llvm::json::Value makeMetadata(const CUDAProgram &program,
   fields["constants_offset"] = program.program.arenaBytes - constantBytes;
   fields["constants_bytes"] = constantBytes;
   fields["tf32"] = cuda.tf32;
-  llvm::json::Array products;
-  for (const ProductCall &product : program.products)
-    products.push_back(llvm::json::Object{{"ragged", product.isRagged},
-                                          {"desc", product.desc},
-                                          {"loc", product.location}});
-  fields["products"] = std::move(products);
   if (cuda.archs.front() == kEmulatedArch)
     fields["emulation"] = findEmulationLibrary(options.runtimeDirectory);
   return metadata;

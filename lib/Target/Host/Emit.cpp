@@ -4,18 +4,9 @@
 #include "Steps.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 
 using namespace mlir;
 using namespace shoal;
-
-TemporaryFile::TemporaryFile(StringRef output, StringRef suffix)
-    : path(llvm::formatv("{0}.{1}{2}", output,
-                         llvm::sys::Process::getProcessId(), suffix)) {}
-
-TemporaryFile::~TemporaryFile() {
-  [[maybe_unused]] std::error_code ignored = llvm::sys::fs::remove(path);
-}
 
 template <typename Printable>
 static LogicalResult save(const TargetOptions &options, StringRef name,

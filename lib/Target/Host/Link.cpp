@@ -60,8 +60,8 @@ static std::vector<std::string> linkCommand(StringRef driver,
                                             StringRef library, bool shared,
                                             const RuntimeLibrary &runtime,
                                             const TargetOptions &options) {
-  std::vector<std::string> command = {driver.str(), objectPath.str()};
-  llvm::append_range(command, options.linkedFiles);
+  std::vector<std::string> command = {driver.str(), asOperand(objectPath)};
+  llvm::append_range(command, llvm::map_range(options.linkedFiles, asOperand));
   // What a process calls that opens the library is in the runtime's archive,
   // which the program itself does not name. Several programs in one process do
   // not see each other.
@@ -91,11 +91,8 @@ LogicalResult shoal::link(StringRef objectPath, StringRef outputPath,
   std::vector<std::string> command =
       linkCommand(*driver, objectPath, *library, shared, runtime, options);
   TemporaryFile linked(outputPath);
-  command.push_back(linked.path);
+  command.push_back(asOperand(linked.path));
   if (failed(runTool("linking", command, loc)))
     return failure();
-  if (std::error_code error = llvm::sys::fs::rename(linked.path, outputPath))
-    return emitError(loc) << "cannot write " << outputPath << ": "
-                          << error.message();
-  return success();
+  return linked.moveToOutput(loc);
 }

@@ -60,6 +60,29 @@ void shoal::takeMemory(Operation *op, LoweredProgram &program) {
       toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
 }
 
+/// `cpu gemm 64x96x128 ...`
+static std::string printPlan(rt::RuntimeCallOpInterface call) {
+  std::string text;
+  auto product = dyn_cast<rt::EinsumOp>(call.getOperation());
+  if (!product)
+    return text;
+  llvm::raw_string_ostream(text) << product.getPlanAttr();
+  StringRef plan = text;
+  plan.consume_front("#rt.product_plan<");
+  plan.consume_back(">");
+  return plan.str();
+}
+
+void shoal::takeProducts(func::FuncOp main, ProgramDescription &program) {
+  rt::ProgramMeshes meshes(main->getParentOfType<ModuleOp>());
+  main.walk([&](rt::RuntimeCallOpInterface call) {
+    if (isa<rt::EinsumOp, rt::RaggedEinsumOp>(call))
+      program.products.push_back({isa<rt::RaggedEinsumOp>(call),
+                                  call.getDescriptor(meshes), call.getLoc(),
+                                  printPlan(call)});
+  });
+}
+
 FailureOr<ProgramDescription> shoal::prepareProgram(ModuleOp module) {
   if (failed(findProgram(module)) ||
       failed(runPasses(module, [](OpPassManager &pm) {

@@ -7,6 +7,7 @@
 #ifndef SHOAL_LIB_TARGET_HOST_STEPS_H
 #define SHOAL_LIB_TARGET_HOST_STEPS_H
 
+#include "OutputFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
 #include "shoal/Target/Target.h"
@@ -31,6 +32,10 @@ int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
 /// What PlanMemory left on the lowered function: the sizes and the plan, which
 /// go away.
 void takeMemory(mlir::Operation *op, LoweredProgram &program);
+
+/// Takes note of the products of the lowered function, which still has them as
+/// ops.
+void takeProducts(mlir::func::FuncOp main, ProgramDescription &program);
 
 /// Cleans the per-device program up and describes it: what is dead then has no
 /// number in the metadata.
@@ -66,17 +71,6 @@ mlir::LogicalResult writeObject(llvm::Module &module,
 mlir::LogicalResult runTool(llvm::StringRef what,
                             llvm::ArrayRef<std::string> command,
                             mlir::Location loc);
-
-/// A file beside an output, with this process' number in its name, that goes
-/// away with this object.
-struct TemporaryFile {
-  explicit TemporaryFile(llvm::StringRef output, llvm::StringRef suffix = "");
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile &) = delete;
-  TemporaryFile &operator=(const TemporaryFile &) = delete;
-
-  std::string path;
-};
 
 /// Objects that a program is linked with.
 struct RuntimeLibrary {

@@ -73,3 +73,13 @@ func.func @c4_more_is_live_than_stated(%arena: memref<128xi8>) attributes {
     shoal.memory_plan = {buffers = [[array<i64: 0, 64, 0, 1>, memref<16xf32>], [array<i64: 64, 64, 1, 1>, memref<16xf32>]], steps = [loc(unknown), loc(unknown)]}} {
   return
 }
+
+// -----
+
+func.func @c5_a_product_without_a_plan(%x: memref<4x4xf32>, %arena: memref<0xi8>) attributes {
+    shoal.arena_bytes = 0 : i64, shoal.live_bytes = 0 : i64,
+    shoal.memory_plan = {buffers = [], steps = [loc(unknown)]}} {
+  // expected-error @below {{'rt.einsum' op has no plan: --shoal-plan-products makes one}}
+  rt.einsum "ik,kj->ij" ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%x : memref<4x4xf32>)
+  return
+}

@@ -1,4 +1,4 @@
-// RUN: shoal-opt %s --shoal-lower-runtime-calls | FileCheck %s --check-prefix=CALLS
+// RUN: shoal-opt %s --shoal-plan-products=machine=cpu --shoal-lower-runtime-calls | FileCheck %s --check-prefix=CALLS
 // RUN: shoal-opt %s --shoal-lower-to-cpu | FileCheck %s --check-prefix=LLVM
 
 // CALLS-DAG: llvm.func @shoal_rt_cumulative(!llvm.ptr, !llvm.ptr, !llvm.ptr)

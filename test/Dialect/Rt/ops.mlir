@@ -12,6 +12,14 @@ func.func @products(%x: memref<4x8xf32>, %w: memref<8x16xf32>, %b: memref<16xf32
                     %e: memref<3x8x16xf32>, %begins: memref<3xi32>, %ends: memref<3xi32>) {
   // CHECK: rt.einsum "ik,kj->ij" ins(%arg0, %arg1 : memref<4x8xf32>, memref<8x16xf32>) outs(%arg3 : memref<4x16xf32>)
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<4x8xf32>, memref<8x16xf32>) outs(%y : memref<4x16xf32>)
+  // CHECK: rt.einsum "ik,kj->ij" {{.*}} plan <cpu pack lhs [8 : 1, 1] [4 : 8, 8] pack rhs [16 : 1, 1] [8 : 16, 16] unpack output [16 : 1, 1] [4 : 16, 16] gemm 2x16x4 a [8, 1] b [16, 1] c [16, 1] outer [2 : 16, 0, 32] summed [2 : 4, 64, 0]>
+  rt.einsum "ik,kj->ij" ins(%x, %w : memref<4x8xf32>, memref<8x16xf32>) outs(%y : memref<4x16xf32>)
+    plan <cpu pack lhs [8 : 1, 1] [4 : 8, 8] pack rhs [16 : 1, 1] [8 : 16, 16] unpack output [16 : 1, 1] [4 : 16, 16]
+          gemm 2x16x4 a [8, 1] b [16, 1] c [16, 1] outer [2 : 16, 0, 32] summed [2 : 4, 64, 0]>
+  // CHECK: rt.einsum "ik,kj->ij" {{.*}} plan <gpu prepare lhs [4 : 8, 0, 8] [8 : 1, 0, 1] prepare rhs [8 : 16, 0, 16] [16 : 1, 0, 1] loops [4 : 8, 0, 16] [16 : 0, 1, 1] over [8 : 1, 16, 0]>
+  rt.einsum "ik,kj->ij" ins(%f, %g : memref<4x8xf8E4M3FN>, memref<8x16xf8E5M2>) outs(%h : memref<4x16xbf16>)
+    plan <gpu prepare lhs [4 : 8, 0, 8] [8 : 1, 0, 1] prepare rhs [8 : 16, 0, 16] [16 : 1, 0, 1]
+          loops [4 : 8, 0, 16] [16 : 0, 1, 1] over [8 : 1, 16, 0]>
   // CHECK: rt.einsum "ik,kj->ij" ins({{.*}}) bias "j"(%arg2 : memref<16xf32>) activation relu outs(
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<4x8xf32>, memref<8x16xf32>)
     bias "j"(%b : memref<16xf32>) activation relu outs(%y : memref<4x16xf32>)

@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// In which order ops run, and where their buffers lie.
+// How products are computed, in which order ops run, and where their buffers
+// lie.
 
 #ifndef SHOAL_CONVERSION_MEMORY_PASSES_H
 #define SHOAL_CONVERSION_MEMORY_PASSES_H
@@ -25,9 +26,9 @@ inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Memory/Passes.h.inc"
 
-/// The order of the ops on `machine`, and a place for each buffer in one arena.
-/// On a device calls are those of its runtime, whose collectives run while what
-/// comes behind them does.
+/// A plan for each product, the order of the ops on `machine`, and a place for
+/// each buffer in one arena. On a device calls are those of its runtime, whose
+/// collectives run while what comes behind them does.
 void buildMemoryPipeline(mlir::OpPassManager &pm, MachineKind machine);
 
 } // namespace shoal

@@ -1,13 +1,45 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// In which order ops run, and where their buffers lie.
+// How products are computed, in which order ops run, and where their buffers
+// lie.
 
 #ifndef SHOAL_CONVERSION_MEMORY_PASSES_TD
 #define SHOAL_CONVERSION_MEMORY_PASSES_TD
 
 include "mlir/Pass/PassBase.td"
 include "shoal/Conversion/Utils/MachineOption.td"
+
+def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
+  let summary = "Decide how each product of two tensors is computed";
+  let description = [{
+    Gives each `rt.einsum` a plan (#rt.product_plan): by matrix products of the
+    machine's library, in loops, around which parts of tensors may be copied, or
+    by loops alone. All choices of what is copied and which loops the library
+    takes are priced by a model of time (shoal/Products/GemmPlan.h), and the
+    cheapest is taken. What is behind the sums, and whether it is on tensors or
+    buffers, does not matter.
+
+    A plan that is there stays, so that one can be written by hand; one for the
+    other kind of machine is an error. Products of `rt.ragged_einsum` are planned
+    when their rows are counted, by the runtime, with the same functions.
+
+    ```mlir
+    func.func @f(%x: memref<8x512x256xf32>, %w: memref<8x256x1024xf32>, %y: memref<8x512x1024xf32>) {
+      rt.einsum "EBI,EIO->EBO" ins(%x, %w : memref<8x512x256xf32>, memref<8x256x1024xf32>) outs(%y : memref<8x512x1024xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<8x512x256xf32>, %w: memref<8x256x1024xf32>, %y: memref<8x512x1024xf32>) {
+      rt.einsum "EBI,EIO->EBO" ins(%x, %w : memref<8x512x256xf32>, memref<8x256x1024xf32>) outs(%y : memref<8x512x1024xf32>) plan <gpu gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
+      return
+    }
+    ```
+  }];
+  let options = [MachineOption];
+}
 
 def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
   let summary = "Give runtime calls the memory that they have for their own length";
@@ -139,6 +171,7 @@ def VerifyMemory : Pass<"shoal-verify-memory", "::mlir::ModuleOp"> {
     * (C3) So do the buffers of `shoal.memory_plan`; no two of them overlap that
       live at the same time.
     * (C4) `shoal.live_bytes` is the largest sum of those that do.
+    * (C5) Every `rt.einsum` has a plan.
 
     ```mlir
     func.func @f(%arena: memref<128xi8>) attributes {

@@ -16,9 +16,10 @@ namespace shoal {
 /// Adds the dialects and interfaces that the lowering needs.
 void registerCPUTarget(mlir::DialectRegistry &registry);
 
-/// The passes from a per-device program to LLVM's dialect.
+/// The passes from a per-device program to loops and calls of the runtime, in
+/// front of those to LLVM's dialect.
 void buildCPULoweringPipeline(mlir::OpPassManager &pm);
-/// Registers the above as `--shoal-lower-to-cpu`.
+/// Registers both as `--shoal-lower-to-cpu`.
 void registerCPUPipelines();
 
 /// Lowers `module` in place to LLVM's dialect, with the entry point and the

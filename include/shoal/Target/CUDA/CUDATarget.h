@@ -23,18 +23,8 @@ struct CUDAOptions {
   bool tf32 = false;
 };
 
-/// A call of the runtime that multiplies, with its descriptor.
-struct ProductCall {
-  bool isRagged;
-  std::vector<int64_t> desc;
-  /// See sourcePlace.
-  std::string location;
-};
-
 struct CUDAProgram {
   LoweredProgram program;
-  /// In program order.
-  std::vector<ProductCall> products;
   /// A module with the gpu.module of the kernels; none where there are none.
   mlir::OwningOpRef<mlir::ModuleOp> kernels;
   std::vector<std::string> kernelNames;

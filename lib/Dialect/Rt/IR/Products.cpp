@@ -187,35 +187,8 @@ LogicalResult EinsumOp::verify() {
     return emitOpError("expected floats where there is a bias, a scale or an "
                        "activation but got ")
            << out;
-  return success();
+  return verifyPlan();
 }
-
-static calls::Activation
-encodeActivation(std::optional<Activation> activation) {
-  if (!activation)
-    return calls::Activation::None;
-  return *activation == Activation::Relu ? calls::Activation::Relu
-                                         : calls::Activation::Gelu;
-}
-
-std::vector<int64_t> EinsumOp::getDescriptor(const ProgramMeshes &) {
-  ProductTerms terms = getTerms();
-  calls::EinsumCall call;
-  call.typesIn = {encodeType(getLhs().getType()),
-                  encodeType(getRhs().getType())};
-  call.typeOut = encodeType(getOutput().getType());
-  call.sizes.assign(terms.sizes.begin(), terms.sizes.end());
-  for (ArrayRef<char> term : terms.spec.inputs)
-    call.operands.push_back(terms.encode(term));
-  call.result = terms.encode(terms.spec.result);
-  call.numScales = static_cast<int64_t>(getScales().size());
-  if (std::optional<StringRef> letters = getBiasLetters())
-    call.bias = terms.encode(ArrayRef(letters->data(), letters->size()));
-  call.activation = encodeActivation(getActivation());
-  return encode(call);
-}
-
-int64_t EinsumOp::getScratchBytes(const ProgramMeshes &, bool) { return 0; }
 
 double EinsumOp::countTerms() {
   double count = 1;
@@ -266,24 +239,6 @@ LogicalResult RaggedEinsumOp::verify() {
     return emitOpError("expected bounds of i32, or both of i64, but got ")
            << bounds << " and " << elementOf(getEnds());
   return success();
-}
-
-std::vector<int64_t> RaggedEinsumOp::getDescriptor(const ProgramMeshes &) {
-  ProductTerms terms = getTerms();
-  calls::RaggedEinsumCall call;
-  call.typeIn = encodeType(getLhs().getType());
-  call.typeOut = encodeType(getOutput().getType());
-  call.boundType = encodeType(getBegins().getType());
-  call.sizes.assign(terms.sizes.begin(), terms.sizes.end());
-  call.rowLetter = terms.numberOf(getRows().front());
-  const EinsumSpec &spec = terms.spec;
-  call.terms = {terms.encode(spec.inputs[0]), terms.encode(spec.inputs[1]),
-                terms.encode(spec.inputs[2]), terms.encode(spec.result)};
-  return encode(call);
-}
-
-int64_t RaggedEinsumOp::getScratchBytes(const ProgramMeshes &, bool) {
-  return 0;
 }
 
 /// Of rows that are in one group each, as rows x columns x sum is the root of

@@ -15,6 +15,15 @@
 #include "shoal/Dialect/Rt/IR/RuntimeCalls.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Products/EinsumSpec.h"
+
+namespace shoal::calls {
+
+/// For attributes. LLVM finds it by this name.
+// NOLINTNEXTLINE(readability-identifier-naming)
+llvm::hash_code hash_value(const ProductPlan &plan);
+
+} // namespace shoal::calls
 
 namespace shoal::rt {
 

@@ -9,12 +9,55 @@
 include "shoal/Dialect/Rt/IR/RtBase.td"
 include "shoal/Dialect/Rt/IR/RtEnums.td"
 
+def Rt_ProductPlanAttr : Rt_Attr<"ProductPlan", "product_plan"> {
+  let summary = "How a product of two tensors is computed";
+  let description = [{
+    A loop is `[8 : 512, 0, 128]`: 8 steps, from one to the next it is 512
+    elements in the lhs, 0 in the rhs and 128 in the output; where a tensor is
+    copied, `[8 : 512, 64]` in the tensor and in its copy. The last loop of a
+    list is the fastest.
+
+    * `gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]`: the library multiplies a
+      matrix of 64 x 128 with one of 128 x 96. Brackets have the distance from
+      one row to the next and that of columns. Around it are loops: `batch` over
+      the tensors; `outer` and `summed`, of which the second one adds, over what
+      is packed or, if nothing is, the tensors, too.
+    * `pack lhs`, `pack rhs`, `unpack output` and loops: for each batch index the
+      tensor's part is copied to or from a dense scratch, which the products see.
+    * `loops [..] over [..]`: no library; each element of the output, of the
+      first loops, is summed over the second ones.
+    * `zero`: there is nothing to sum.
+    * `prepare lhs [..] over [..]`, in front of either: the operand is summed
+      over the second loops, or converted if there are none, into a dense tensor
+      of the type that is computed in, which takes its place.
+    * `convert`: whole operands are converted to that type, and the output from
+      it.
+    * `cpu` or `gpu`, in front of all: what it is made for. A GPU's library takes
+      narrow floats, and all batches and outer loops in one call.
+
+    Constraints:
+    * (P1) a loop has at least one step, and strides of at least 0; what is
+      prepared has none in the other operand, what is summed none in the output;
+    * (P2) without `gemm` and `loops` nothing is prepared or converted;
+    * (P3) one of a matrix' strides is 1, where it has a size above 1, and the
+      other no less than the size along it; all fit 32 bits;
+    * (P4) a scratch is dense, and products stay in it.
+  }];
+  let parameters = (ins AttrParameter<"::shoal::calls::ProductPlan", "",
+                                      "const ::shoal::calls::ProductPlan &">:$plan);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
 def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSegments]> {
   let summary = "A product of two tensors";
   let description = [{
     `"GSM,ME->GSE"`: each element of the result is the sum, over the letters
     that it lacks, of the products of the operands' elements. Floats of 16 and 8
     bits are summed in f32 and rounded once.
+
+    Its `plan` says how it is computed (`--shoal-plan-products`); the runtime
+    decides nothing.
 
     Before it is rounded each element is multiplied by the `scales`, then the
     `bias`, which has some of the result's letters, is added, then the
@@ -38,22 +81,33 @@ def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSeg
       where the operands are floats of 8 bits;
     * (C4) a bias has its letters, which stand in the result and once in the
       bias, with their sizes; its elements are the result's;
-    * (C5) scales, bias and activation go with floats.
+    * (C5) scales, bias and activation go with floats;
+    * (C6) a plan is one of this product: it is `zero` where a letter has size 0,
+      and only there; it converts the mixtures of types that no kernel takes,
+      and only those; its loops stay in their tensors, those of the output run
+      through it once; it has as many terms as the letters have combinations;
+      its library or loops take the types;
+    * (C7) where there are a plan and scratch, it has as many bytes as that needs.
   }];
   let arguments = !con((ins AnyShaped:$lhs, AnyShaped:$rhs, Variadic<AnyShaped>:$scales,
                             Optional<AnyShaped>:$bias, AnyShaped:$output, StrAttr:$spec,
                             OptionalAttr<StrAttr>:$bias_letters,
-                            OptionalAttr<Rt_Activation>:$activation), Rt_Scratch);
+                            OptionalAttr<Rt_Activation>:$activation,
+                            OptionalAttr<Rt_ProductPlanAttr>:$plan), Rt_Scratch);
   let assemblyFormat = !strconcat([{
     $spec `ins` `(` $lhs `,` $rhs `:` type($lhs) `,` type($rhs) `)`
     (`scales` `(` $scales^ `:` type($scales) `)`)?
     (`bias` $bias_letters^ `(` $bias `:` type($bias) `)`)?
     (`activation` $activation^)?
-    `outs` `(` $output `:` type($output) `)` }],
+    `outs` `(` $output `:` type($output) `)` (`plan` $plan^)? }],
     Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
   let declarations = !strconcat(Rt_ScratchDeclarations, [{
     /// The letters, numbered as in the descriptor.
     ::shoal::rt::ProductTerms getTerms();
+    /// What is to be planned.
+    ::shoal::products::EinsumSpec getProduct();
+    /// (C6), (C7)
+    ::llvm::LogicalResult verifyPlan();
     /// The sizes of lhs' rows, of rhs' columns and of what is summed over.
     ::shoal::rt::MatrixSizes getMatrixSizes();
     /// Whether both operands are floats of 8 bits.

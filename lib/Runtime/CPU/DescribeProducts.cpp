@@ -1,0 +1,43 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "DescribeProducts.h"
+#include "../Common/Calls.h"
+#include "../Common/DescribeProducts.h"
+#include "shoal/Products/PlanEinsum.h"
+
+namespace shoal::rt {
+
+/// As runGemm chooses among BLAS' levels.
+static const char *levelOf(const calls::GemmPlan &gemm) {
+  if (gemm.m == 1 && gemm.n == 1)
+    return "dot";
+  return gemm.m == 1 || gemm.n == 1 ? "gemv" : "gemm";
+}
+
+static std::string describeEinsum(const EinsumCall &call) {
+  const calls::ProductPlan &plan = call.plan;
+  if (call.elements[2] == 0 || products::isZero(plan))
+    return "no terms";
+  ElementType compute = products::computeType(call.types);
+  std::string type(support::elementTypeName(compute));
+  if (!plan.gemm)
+    return "loops in " + type + describeCopies(plan);
+  int64_t times = products::iterations(plan.gemm->batch) *
+                  products::iterations(plan.gemm->outer) *
+                  products::iterations(plan.gemm->summed);
+  return describeSizes(*plan.gemm, times) + ", BLAS " + levelOf(*plan.gemm) +
+         " in " + type + describeCopies(plan);
+}
+
+std::string describeProducts(const Program &program) {
+  std::string text;
+  for (const ProductInfo &product : program.products)
+    text += productLine(
+        product, product.isRagged
+                     ? "groups, BLAS or loops for each"
+                     : describeEinsum(decode<EinsumCall>(product.desc.data())));
+  return text.empty() ? "" : "products on the CPU:\n" + text;
+}
+
+} // namespace shoal::rt

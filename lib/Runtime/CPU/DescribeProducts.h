@@ -1,0 +1,17 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_LIB_RUNTIME_CPU_DESCRIBEPRODUCTS_H
+#define SHOAL_LIB_RUNTIME_CPU_DESCRIBEPRODUCTS_H
+
+#include "../Common/Program.h"
+
+namespace shoal::rt {
+
+/// How each product of the program is computed, a line each; empty if there is
+/// none.
+std::string describeProducts(const Program &program);
+
+} // namespace shoal::rt
+
+#endif // SHOAL_LIB_RUNTIME_CPU_DESCRIBEPRODUCTS_H
