@@ -165,6 +165,15 @@ Status verifyPlan(const ProductPlan &plan) {
 // A plan of an einsum
 //===----------------------------------------------------------------------===//
 
+/// (E3): a copy or a sum has no more elements than what it is made of.
+static Status verifyCopy(const Walks &made, int64_t elements,
+                         const std::string &what) {
+  if (int64_t count = countOf(made); count > elements)
+    return Error{what + ": makes " + std::to_string(count) + " elements of " +
+                 std::to_string(elements)};
+  return std::nullopt;
+}
+
 /// (E3): how often one tensor's elements are come to.
 static Status verifyTensor(const ProductPlan &plan, size_t which,
                            int64_t elements) {
@@ -175,6 +184,10 @@ static Status verifyTensor(const ProductPlan &plan, size_t which,
   } else {
     append(walks, plan.gemm->batch, which);
     if (const std::optional<Loops<2>> &copy = plan.gemm->packing[which]) {
+      Walks made;
+      append(made, *copy, 1);
+      if (Status fault = verifyCopy(made, elements, tensorNames[which]))
+        return fault;
       append(walks, *copy, 0);
     } else {
       Walks products = productWalks(*plan.gemm, which);
@@ -196,6 +209,8 @@ static Status verifyOperand(const EinsumSpec &spec, const ProductPlan &plan,
     append(made, sum->outer, 2);
     std::string what = std::string("prepare ") + tensorNames[which];
     if (Status fault = stayIn(read, elements, what))
+      return fault;
+    if (Status fault = verifyCopy(made, elements, what))
       return fault;
     elements = countOf(made);
     if (Status fault = runThrough(made, elements, what))

@@ -197,6 +197,24 @@ func.func @c6_sums_stay_in_operands(%x: memref<2x2x2xf32>, %w: memref<2x2xf32>) 
 // -----
 
 // einsum (C6)
+func.func @sums_are_no_larger_than_operands(%x: memref<2x2x2xf32>, %w: memref<2x2xf32>) {
+  // expected-error @+1 {{plan: prepare lhs: makes 4194304 elements of 8}}
+  rt.einsum "isk,kj->ij" ins(%x, %w : memref<2x2x2xf32>, memref<2x2xf32>) outs(%w : memref<2x2xf32>) plan <cpu prepare lhs [4194304 : 0, 0, 1] over [2 : 2, 0, 0] loops [2 : 2, 0, 2] [2 : 0, 1, 1] over [2 : 1, 2, 0]>
+  return
+}
+
+// -----
+
+// einsum (C6)
+func.func @copies_are_no_larger_than_operands(%x: memref<64x64xf32>) {
+  // expected-error @+1 {{plan: lhs: makes 8192 elements of 4096}}
+  rt.einsum "ik,kj->ij" ins(%x, %x : memref<64x64xf32>, memref<64x64xf32>) outs(%x : memref<64x64xf32>) plan <cpu pack lhs [64 : 1, 1] [64 : 64, 64] [2 : 0, 4096] gemm 64x64x64 a [64, 1] b [64, 1] c [64, 1]>
+  return
+}
+
+// -----
+
+// einsum (C6)
 func.func @c6_what_is_prepared_is_dense(%x: memref<2x2x2xf32>, %w: memref<2x2xf32>) {
   // expected-error @+1 {{plan: prepare lhs: loops do not run through its 4 elements once}}
   rt.einsum "isk,kj->ij" ins(%x, %w : memref<2x2x2xf32>, memref<2x2xf32>) outs(%w : memref<2x2xf32>) plan <cpu prepare lhs [2 : 4, 0, 1] [2 : 1, 0, 1] over [2 : 2, 0, 0] loops [2 : 2, 0, 2] [2 : 0, 1, 1] over [2 : 1, 2, 0]>

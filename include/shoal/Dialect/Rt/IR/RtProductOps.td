@@ -85,7 +85,8 @@ def Rt_EinsumOp : Rt_CallOp<"einsum", "getOutputMutable()", [AttrSizedOperandSeg
     * (C6) a plan is one of this product: it is `zero` where a letter has size 0,
       and only there; it converts the mixtures of types that no kernel takes,
       and only those; its loops stay in their tensors, those of the output run
-      through it once; it has as many terms as the letters have combinations;
+      through it once; what is prepared or packed is no larger than its operand;
+      it has as many terms as the letters have combinations;
       its library or loops take the types;
     * (C7) where there are a plan and scratch, it has as many bytes as that needs.
   }];
