@@ -23,7 +23,7 @@ support::Status verifyPlan(const ProductPlan &plan);
 /// Laws of a plan, which keeps those above, for an einsum:
 /// (E1) the result is zero where a letter has size 0, and only there;
 /// (E2) whole tensors are converted where mustConvert says so, only there;
-/// (E3) loops stay in their tensors, those of results run through them once, and
+/// (E3) loops stay in their tensors, those of results run through them once;
 ///      what is prepared or packed has no more elements than what it is of;
 /// (E4) there are as many terms as the letters have combinations;
 /// (E5) types are what the machine's library or loops take.

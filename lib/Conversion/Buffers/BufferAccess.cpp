@@ -40,9 +40,10 @@ std::optional<SmallVector<BufferAccess>> shoal::accessesOf(Operation *op) {
   SmallVector<MemoryEffects::EffectInstance> effects;
   interface.getEffects(effects);
   for (const MemoryEffects::EffectInstance &effect : effects) {
-    if (!effect.getValue())
+    Value value = effect.getValue();
+    if (!value || !isa<MemRefType>(value.getType()))
       return std::nullopt;
-    accesses.push_back({BufferRange::of(effect.getValue()),
+    accesses.push_back({BufferRange::of(value),
                         !isa<MemoryEffects::Read>(effect.getEffect())});
   }
   for (Region &region : op->getRegions())

@@ -142,3 +142,17 @@ func.func @read_through_indices(%x: memref<4096xf32>, %y: memref<4096xf32>, %pla
   linalg.exp ins(%z : memref<4096xf32>) outs(%w : memref<4096xf32>)
   return
 }
+
+// -----
+
+// What is not a buffer may be anything: nothing moves across it.
+// CHECK-LABEL: func.func @pointers
+// CHECK: llvm.load
+// CHECK: memref.store
+// WAITS-LABEL: func.func @pointers
+func.func @pointers(%x: memref<8xi32>, %pointer: !llvm.ptr) {
+  %c0 = arith.constant 0 : index
+  %0 = llvm.load %pointer : !llvm.ptr -> i32
+  memref.store %0, %x[%c0] : memref<8xi32>
+  return
+}
