@@ -34,16 +34,16 @@ struct EinsumLoops {
 
 EinsumLoops::EinsumLoops(EinsumOp op)
     : spec(op.getTerms()), context(op.getContext()) {
-  auto add = [&](ArrayRef<char> term) {
-    for (char letter : term)
-      if (!llvm::is_contained(letters, letter))
-        letters.push_back(letter);
-  };
-  // A sum over one operand reads it in the order of memory.
-  if (spec.inputs.size() > 1 || spec.inputs[0].size() == spec.result.size())
-    add(spec.result);
+  llvm::SmallSetVector<char, 8> read;
   for (ArrayRef<char> term : spec.inputs)
-    add(term);
+    read.insert(term.begin(), term.end());
+  llvm::SmallSetVector<char, 8> order;
+  // A sum over one operand reads it in the order of memory. Letters are counted
+  // and not dimensions: "abb->ba" sums nothing.
+  if (spec.inputs.size() > 1 || read.size() == spec.result.size())
+    order.insert(spec.result.begin(), spec.result.end());
+  order.insert(read.begin(), read.end());
+  letters.assign(order.begin(), order.end());
   sizes.resize(letters.size());
   for (auto [term, input] : llvm::zip_equal(spec.inputs, op.getInputs()))
     for (auto [letter, size] : llvm::zip_equal(

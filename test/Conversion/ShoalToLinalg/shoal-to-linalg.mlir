@@ -37,6 +37,19 @@ func.func @rowwise_dot_product_is_a_reduction(%a: tensor<7x5xf32>, %b: tensor<7x
 
 // -----
 
+// A diagonal has more dimensions than letters, and sums nothing.
+// CHECK-DAG: #[[DIAGONAL:.*]] = affine_map<(d0, d1) -> (d1, d0, d0)>
+// CHECK-LABEL: @transposed_diagonal
+// CHECK: linalg.generic
+// CHECK-SAME: [#[[DIAGONAL]],
+// CHECK-SAME: iterator_types = ["parallel", "parallel"]
+func.func @transposed_diagonal(%a: tensor<3x2x2xi32>) -> tensor<2x3xi32> {
+  %0 = shoal.einsum "ABB->BA" %a : (tensor<3x2x2xi32>) -> tensor<2x3xi32>
+  return %0 : tensor<2x3xi32>
+}
+
+// -----
+
 // The loops run in the order of memory: the summed letter is the outer one.
 // CHECK-LABEL: @sum_over_one_operand_reads_in_order
 // CHECK: linalg.generic
