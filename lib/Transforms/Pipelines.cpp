@@ -48,7 +48,7 @@ void shoal::buildCollectivesPipeline(OpPassManager &pm,
     pm.addPass(createWindowEinsums(
         {options.windowedEinsumBytes, options.windowedEinsumOverlap}));
   // Last, as what is packed is no longer found by others.
-  addToFunctions(createCombineCollectives({options.combineBytes}));
+  pm.addPass(createCombineCollectives({options.combineBytes}));
   pm.addPass(createVerifyCollectives());
 }
 

@@ -5,9 +5,12 @@
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
+#include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Collectives/Passes.h"
+#include "shoal/Transforms/Collectives/Uniformity.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
 
 namespace shoal {
@@ -27,21 +30,43 @@ namespace {
 
 using Ops = SmallVector<Operation *>;
 
+/// What the parts of a message have to share: what packingKey says and, of
+/// those that a choice depends on, the axes that they vary over. A message
+/// varies wherever one of its parts does, and a choice between collectives may
+/// not.
+using PartKey = std::pair<Attribute, Attribute>;
+
+/// What choices between regions that hold collectives depend on.
+class ChoiceSources {
+public:
+  ChoiceSources(func::FuncOp function, const Mesh &mesh);
+
+  /// The axes that the collective's result varies over, where a choice depends
+  /// on it; else nothing.
+  Attribute axesFor(Operation *collective) const;
+
+private:
+  Uniformity uniformity;
+  llvm::SetVector<Value> values;
+};
+
 /// Combines the collectives of one block.
 class BlockCombiner {
 public:
-  BlockCombiner(Block &block, int64_t maxBytes)
-      : block(block), maxBytes(maxBytes) {}
+  BlockCombiner(Block &block, const ChoiceSources &sources, int64_t maxBytes)
+      : block(block), sources(sources), maxBytes(maxBytes) {}
 
   void run();
 
 private:
   unsigned depthOf(Operation *op) const;
-  bool holdsCollective(Operation *op) const;
   void combine(ArrayRef<Operation *> ops);
   void moveUsersBehind(ArrayRef<Operation *> ops, Operation *last);
 
+  void combineUpToLimit(Ops &ops);
+
   Block &block;
+  const ChoiceSources &sources;
   int64_t maxBytes;
   /// The most collectives on a way to a value of this block. Those of equal
   /// depth do not depend on each other, and no combination of such makes a
@@ -51,7 +76,7 @@ private:
 
 } // namespace
 
-bool BlockCombiner::holdsCollective(Operation *op) const {
+static bool holdsCollective(Operation *op) {
   return op
       ->walk([](Operation *inner) {
         auto collective = dyn_cast<spmd::CollectiveOpInterface>(inner);
@@ -61,6 +86,29 @@ bool BlockCombiner::holdsCollective(Operation *op) const {
                    : WalkResult::advance();
       })
       .wasInterrupted();
+}
+
+ChoiceSources::ChoiceSources(func::FuncOp function, const Mesh &mesh)
+    : uniformity(function, mesh) {
+  function.walk([&](Operation *op) {
+    if (op == function || op->getNumRegions() == 0 || !holdsCollective(op))
+      return;
+    SmallVector<Value> choosers = Uniformity::choosers(op);
+    values.insert(choosers.begin(), choosers.end());
+  });
+  for (size_t i = 0; i < values.size(); ++i) {
+    SmallVector<Value> sources = uniformity.sourcesOf(values[i]);
+    values.insert(sources.begin(), sources.end());
+  }
+}
+
+Attribute ChoiceSources::axesFor(Operation *collective) const {
+  Value result = collective->getResult(0);
+  if (!values.contains(result))
+    return nullptr;
+  AxisSet axes = uniformity.varyingAxes(result);
+  SmallVector<int64_t> list(axes.set_bits_begin(), axes.set_bits_end());
+  return DenseI64ArrayAttr::get(collective->getContext(), list);
 }
 
 unsigned BlockCombiner::depthOf(Operation *op) const {
@@ -121,34 +169,36 @@ void BlockCombiner::combine(ArrayRef<Operation *> ops) {
     op->erase();
 }
 
+void BlockCombiner::combineUpToLimit(Ops &ops) {
+  // Earlier combinations may have moved them.
+  llvm::sort(ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  for (ArrayRef<Operation *> left = ops; !left.empty();) {
+    size_t count = 0;
+    for (int64_t bytes = 0; count < left.size(); ++count) {
+      bytes += bytesOf(left[count]);
+      if (bytes > maxBytes)
+        break;
+    }
+    if (count > 1)
+      combine(left.take_front(count));
+    left = left.drop_front(count);
+  }
+}
+
 void BlockCombiner::run() {
-  std::map<unsigned, llvm::MapVector<Attribute, Ops>> levels;
+  std::map<unsigned, llvm::MapVector<PartKey, Ops>> levels;
   for (Operation &op : block) {
     unsigned depth = depthOf(&op);
     if (Attribute key = packingKey(&op); key && bytesOf(&op) <= maxBytes)
-      levels[depth][key].push_back(&op);
+      levels[depth][{key, sources.axesFor(&op)}].push_back(&op);
     depth += holdsCollective(&op);
     for (Value result : op.getResults())
       depths[result] = depth;
   }
   for (auto &[depth, groups] : levels)
-    for (auto &[key, ops] : groups) {
-      // Earlier combinations may have moved them.
-      llvm::sort(ops, [](Operation *a, Operation *b) {
-        return a->isBeforeInBlock(b);
-      });
-      for (ArrayRef<Operation *> left = ops; !left.empty();) {
-        size_t count = 0;
-        for (int64_t bytes = 0; count < left.size(); ++count) {
-          bytes += bytesOf(left[count]);
-          if (bytes > maxBytes)
-            break;
-        }
-        if (count > 1)
-          combine(left.take_front(count));
-        left = left.drop_front(count);
-      }
-    }
+    for (auto &[key, ops] : groups)
+      combineUpToLimit(ops);
 }
 
 namespace {
@@ -158,12 +208,23 @@ struct CombineCollectives
   using CombineCollectivesBase::CombineCollectivesBase;
 
   void runOnOperation() override {
-    if (!getOperation()->hasAttr(kSpmdAttr) || maxBytes <= 0)
+    if (maxBytes <= 0)
       return;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      if (!function->hasAttr(kSpmdAttr) || function.isDeclaration())
+        continue;
+      const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+      if (!mesh)
+        return signalPassFailure();
+      combine(function, ChoiceSources(function, *mesh));
+    }
+  }
+
+  void combine(func::FuncOp function, const ChoiceSources &sources) {
     SmallVector<Block *> blocks;
-    getOperation()->walk([&](Block *block) { blocks.push_back(block); });
+    function.walk([&](Block *block) { blocks.push_back(block); });
     for (Block *block : blocks)
-      BlockCombiner(*block, maxBytes).run();
+      BlockCombiner(*block, sources, maxBytes).run();
   }
 };
 

@@ -4,6 +4,7 @@
 #include "shoal/Transforms/Collectives/Uniformity.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "llvm/ADT/SetVector.h"
@@ -285,7 +286,6 @@ static SmallVector<Value> findSources(JoinOpInterface op, Value value) {
   return sources;
 }
 
-/// The values that `value` was joined from.
 SmallVector<Value> Uniformity::sourcesOf(Value value) const {
   Operation *op = value.getDefiningOp();
   if (!op)
@@ -293,9 +293,13 @@ SmallVector<Value> Uniformity::sourcesOf(Value value) const {
   if (auto joins = dyn_cast<JoinOpInterface>(op))
     return findSources(joins, value);
   auto branch = dyn_cast<RegionBranchOpInterface>(op);
-  if (!branch)
-    return isa<func::FuncOp>(op) ? SmallVector<Value>()
-                                 : SmallVector<Value>(op->getOperands());
+  if (isa<func::FuncOp>(op))
+    return {};
+  if (!branch) {
+    llvm::SetVector<Value> sources(op->operand_begin(), op->operand_end());
+    getUsedValuesDefinedAbove(op->getRegions(), sources);
+    return sources.takeVector();
+  }
   RegionBranchInverseSuccessorMapping mapping;
   branch.getSuccessorInputOperandMapping(mapping);
   SmallVector<Value> sources;

@@ -185,7 +185,7 @@ def WindowEinsums : Pass<"shoal-window-einsums", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shoal::ShoalDialect"];
 }
 
-def CombineCollectives : Pass<"shoal-combine-collectives", "::mlir::func::FuncOp"> {
+def CombineCollectives : Pass<"shoal-combine-collectives", "::mlir::ModuleOp"> {
   let summary = "Makes one message of several small ones";
   let description = [{
     all_reduces, all_gathers and reduce_scatters of one kind, group and element
@@ -200,6 +200,11 @@ def CombineCollectives : Pass<"shoal-combine-collectives", "::mlir::func::FuncOp
     The combined op stands where the last of them stood. Ops with as many
     collectives before them on the longest way are taken together, which makes
     the outcome a function of the program and rules out cycles.
+
+    A message varies between devices wherever one of its parts does. A result
+    that a choice between regions with collectives depends on is therefore
+    combined only with those that vary over the same mesh axes (see
+    `Uniformity`): devices must still agree on the choice.
 
     ```mlir
     shoal.mesh @mesh = <["x" = 2]>

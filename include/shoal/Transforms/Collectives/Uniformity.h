@@ -69,6 +69,10 @@ public:
   /// than one way to go.
   static llvm::SmallVector<mlir::Value> choosers(mlir::Operation *op);
 
+  /// The values that `value` was made or joined from, those that chose
+  /// included; none for an argument of the function.
+  llvm::SmallVector<mlir::Value> sourcesOf(mlir::Value value) const;
+
   /// Where `value` gets an axis of `axes` from: an argument, or the result of
   /// an op whose operands are uniform over it.
   mlir::Value originOf(mlir::Value value, const AxisSet &axes) const;
@@ -93,7 +97,6 @@ private:
   void joinChoosers(mlir::Operation *op);
   AxisSet collectiveAxes(spmd::CollectiveOpInterface op) const;
   AxisSet resultAxes(mlir::Operation *op) const;
-  llvm::SmallVector<mlir::Value> sourcesOf(mlir::Value value) const;
 
   mlir::func::FuncOp function;
   mlir::MLIRContext *context;
