@@ -17,6 +17,7 @@ using namespace shoal;
 void shoal::buildImportPipeline(OpPassManager &pm) {
   // Shardings are chosen for one function: calls are the user's structure, not
   // a boundary of layouts.
+  pm.addPass(createVerifyCalls());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createUnifyMeshes());

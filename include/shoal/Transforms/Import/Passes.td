@@ -126,4 +126,33 @@ def UnifyMeshes : Pass<"shoal-unify-meshes", "::mlir::ModuleOp"> {
   let dependentDialects = ["::shoal::ShoalDialect"];
 }
 
+def VerifyCalls : Pass<"shoal-verify-calls", "::mlir::ModuleOp"> {
+  let summary = "Refuses calls that cannot all be inlined";
+  let description = [{
+    Shardings are chosen for one function, so all calls are inlined. A function
+    that calls itself has no end; calls that double at every level have one, but
+    twenty levels make a million ops. Counts without inlining, and is an error
+    for the first, and where a function comes to more than `max-ops`. Changes
+    nothing.
+
+    ```mlir
+    func.func private @twice(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %y = arith.addf %x, %x : tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %y = func.call @twice(%x) : (tensor<8xf32>) -> tensor<8xf32>
+      %z = func.call @twice(%y) : (tensor<8xf32>) -> tensor<8xf32>
+      return %z : tensor<8xf32>
+    }
+    ```
+    has 7 ops once its calls are inlined: its own three, and twice the two of
+    `@twice`.
+  }];
+  let options = [
+    Option<"maxOps", "max-ops", "uint64_t", /*default=*/"1 << 20",
+           "The most ops that a function may come to">
+  ];
+}
+
 #endif // SHOAL_TRANSFORMS_IMPORT_PASSES_TD
