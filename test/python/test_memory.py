@@ -41,3 +41,20 @@ def test_resident_memory(name, tmp_path):
     assert measured["resident_bytes_per_process"] <= promised + PROCESS_BYTES
     # Nothing leaves its memory, nothing reads what was not written.
     run(exe, tmp_path, "--check-memory")
+
+
+def test_limited_address_space(tmp_path):
+    """Where BLAS finds no room for its buffer a rank says so and does not hang."""
+    exe = PROGRAMS["product"]()
+    script = tmp_path / "limited"
+    messages = []
+    # MPI needs a part, BLAS 128 MiB: one of these leaves room for MPI alone.
+    for limit in range(640_000, 300_000, -64_000):
+        script.write_text(f'#!/bin/bash\nulimit -v {limit}\nexec {exe.program} "$@"\n')
+        script.chmod(0o755)
+        ended = mpirun(DEVICES, script, "--random-inputs=1")
+        messages.append(ended.stderr)
+        if "BLAS" in ended.stderr:
+            break
+    assert "not enough memory: the BLAS library needs 128.06 MiB" in messages[-1]
+    assert f"limited to {limit / 1024:.2f} MiB (ulimit -v)" in messages[-1]

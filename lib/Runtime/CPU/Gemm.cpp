@@ -2,11 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Gemm.h"
+#include "../Common/Memory.h"
 #include "StridedCopy.h"
 
 #include <cblas.h>
+#include <sys/mman.h>
 
 namespace shoal::rt {
+
+/// What OpenBLAS maps for a thread (BUFFER_SIZE in its common_x86_64.h, and a
+/// page before it), of which products touch a few MiB.
+static constexpr size_t kLibraryBytes = (size_t(128) << 20) + (64 << 10);
 
 namespace {
 
@@ -134,6 +140,20 @@ void run(const GemmPlan &plan, ElementType compute, const GemmTensors &t,
 }
 
 } // namespace
+
+support::Status prepareLibrary() {
+  void *room = mmap(nullptr, kLibraryBytes, PROT_READ | PROT_WRITE,
+                    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (room == MAP_FAILED)
+    return support::Error{"not enough memory: the BLAS library needs " +
+                          formatBytes(static_cast<double>(kLibraryBytes)) +
+                          " of address space"};
+  munmap(room, kLibraryBytes);
+  float one = 1, product = 0;
+  gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, 1, 1, &one, 1, &one, 1, 0,
+       &product, 1);
+  return std::nullopt;
+}
 
 void runGemm(const GemmPlan &plan, ElementType compute,
              const GemmTensors &tensors, const ProductMemory &memory) {

@@ -5,11 +5,13 @@
 #include "../Common/Scratch.h"
 #include "DescribeProducts.h"
 #include "Device.h"
+#include "Gemm.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <sys/resource.h>
 #include <unistd.h>
 
 // OpenBLAS alone has it; another BLAS keeps its own default.
@@ -49,6 +51,15 @@ bool HostTarget::allocateShards(const std::vector<Tensor> &tensors,
   return true;
 }
 
+/// What keeps a process from more memory: its own limit, where it has one.
+static std::string describeLimit() {
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY)
+    return "; the address space of a process is limited to " +
+           formatBytes(static_cast<double>(space.rlim_cur)) + " (ulimit -v)";
+  return "";
+}
+
 Status HostTarget::allocateAll(World &world, const Program &program,
                                bool hasShards) {
   bytes = program.arenaBytes + totalBytes(program.inputs) +
@@ -70,7 +81,13 @@ Status HostTarget::allocateAll(World &world, const Program &program,
     return Error{"not enough memory: " + program.name + " needs " +
                  formatBytes(perDevice) + " for each of the " +
                  std::to_string(neighbours) +
-                 " devices on a machine, which has " + formatBytes(memory)};
+                 " devices on a machine, which has " + formatBytes(memory) +
+                 describeLimit()};
+  if (program.products.empty())
+    return std::nullopt;
+  if (Status failed = prepareLibrary())
+    return Error{failed->message + " for the products of " + program.name +
+                 describeLimit()};
   return std::nullopt;
 }
 
