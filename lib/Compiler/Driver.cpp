@@ -10,6 +10,7 @@
 #include "shoal/Compiler/Report.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Report/Report.h"
+#include "shoal/Target/OutputFile.h"
 #include "shoal/Transforms/Import/Nesting.h"
 #include "llvm/Support/SourceMgr.h"
 #include "llvm/Support/ToolOutputFile.h"
@@ -21,24 +22,37 @@ void shoal::registerCompiler(DialectRegistry &registry) {
   registerShoalDialects(registry);
 }
 
-/// Writes `contents(os)` to a file, "-" being stdout.
-static LogicalResult
-writeFile(MLIRContext &context, StringRef path,
-          llvm::function_ref<void(llvm::raw_ostream &)> contents) {
+using Contents = llvm::function_ref<void(llvm::raw_ostream &)>;
+
+static LogicalResult writeInPlace(Location loc, StringRef path,
+                                  StringRef shownPath, Contents contents) {
   std::string message;
-  auto file = openOutputFile(path.empty() ? "-" : path, &message);
+  auto file = openOutputFile(path, &message);
   if (!file)
-    return emitError(UnknownLoc::get(&context)) << message;
+    return emitError(loc) << message;
   contents(file->os());
   file->os().flush();
   if (file->os().has_error()) {
     std::error_code error = file->os().error();
     file->os().clear_error();
-    return emitError(UnknownLoc::get(&context))
-           << "cannot write " << path << ": " << error.message();
+    return emitError(loc) << "cannot write " << shownPath << ": "
+                          << error.message();
   }
   file->keep();
   return success();
+}
+
+/// Writes `contents(os)` to a file, which is there once it is whole, or to "-",
+/// stdout.
+static LogicalResult writeFile(MLIRContext &context, StringRef path,
+                               Contents contents) {
+  Location loc = UnknownLoc::get(&context);
+  if (path.empty() || path == "-")
+    return writeInPlace(loc, "-", "stdout", contents);
+  TemporaryFile file(path);
+  if (failed(writeInPlace(loc, file.path, path, contents)))
+    return failure();
+  return file.moveToOutput(loc);
 }
 
 /// Makes `entry` the one public function.

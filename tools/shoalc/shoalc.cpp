@@ -9,8 +9,12 @@
 #include "shoal/Transforms/Debug/DebugOptions.h"
 #include "llvm/Support/InitLLVM.h"
 
+#include <csignal>
+
 int main(int argc, char **argv) {
   llvm::InitLLVM initialize(argc, argv);
+  // An output that outgrows `ulimit -f` is an error of writing, not a crash.
+  std::signal(SIGXFSZ, SIG_IGN);
   shoal::registerDebugOptions();
   auto options = shoal::compiler::parseOptions(argc, argv);
   if (!options)

@@ -7,9 +7,9 @@
 #ifndef SHOAL_LIB_TARGET_HOST_STEPS_H
 #define SHOAL_LIB_TARGET_HOST_STEPS_H
 
-#include "OutputFile.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
+#include "shoal/Target/OutputFile.h"
 #include "shoal/Target/Target.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"

@@ -3,8 +3,8 @@
 
 // Outputs that appear once they are whole.
 
-#ifndef SHOAL_LIB_TARGET_HOST_OUTPUTFILE_H
-#define SHOAL_LIB_TARGET_HOST_OUTPUTFILE_H
+#ifndef SHOAL_TARGET_OUTPUTFILE_H
+#define SHOAL_TARGET_OUTPUTFILE_H
 
 #include "mlir/IR/Location.h"
 
@@ -38,4 +38,4 @@ std::string asOperand(llvm::StringRef path);
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_TARGET_HOST_OUTPUTFILE_H
+#endif // SHOAL_TARGET_OUTPUTFILE_H
