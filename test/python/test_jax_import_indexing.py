@@ -56,6 +56,42 @@ def scatters(x, i):
     }
 
 
-@pytest.mark.parametrize("program", [gathers, scatters], ids=lambda p: p.__name__)
+def _windows(x, starts, size, scatter, mode=None):
+    """A window of `size` at each start in dimensions 0 and 1, some partly outside."""
+    numbers = lax.ScatterDimensionNumbers((1, 2, 3), (), (0, 1))
+    updates = jnp.arange(float(len(starts) * size[0] * size[1] * 5)) + 1
+    updates = updates.reshape(len(starts), *size, 5)
+    return scatter(x, starts, updates, numbers, mode=mode)
+
+
+def partial_windows(x, i):
+    starts = jnp.stack([i[:3], jnp.array([2, -1, 3])], -1)
+    inner = lax.GatherDimensionNumbers((1, 2, 3), (), (0, 1))
+    sizes = (2, 3, 5)
+
+    def gathered(a, mode):
+        return lax.gather(a, starts, inner, sizes, mode=mode, fill_value=0)
+
+    return {
+        "add": _windows(x, starts, (2, 3), lax.scatter_add),
+        "set": _windows(x, starts, (2, 3), lax.scatter),
+        "max": _windows(x, starts, (2, 1), lax.scatter_max),
+        "clip": _windows(x, starts, (2, 3), lax.scatter_add, "clip"),
+        "narrow": _windows(x, starts.astype(jnp.int8), (2, 3), lax.scatter_add),
+        "unsigned": _windows(x, starts.astype(jnp.uint8), (2, 3), lax.scatter_add),
+        "rows": lax.scatter_add(
+            x, i[:, None], jnp.ones((4, 2, 4, 5)),
+            lax.ScatterDimensionNumbers((1, 2, 3), (), (0,)),
+        ),
+        "fill": gathered(x, "fill"),
+        "gradient_of_fill": jax.grad(lambda a: (gathered(a, "fill") ** 2).sum())(x),
+        "gradient_of_clip": jax.grad(lambda a: (gathered(a, "clip") ** 2).sum())(x),
+    }
+
+
+PROGRAMS = [gathers, scatters, partial_windows]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_indexing(program):
     compare_with_jax(program, X, PLACES)

@@ -13,6 +13,7 @@ from shoal.jax.expressions import argument, is_binary, region_trees
 from shoal.jax.importer import Importer
 from shoal.jax.reducers import KINDS, SUMS, reduce_kind, unsigned_extremum
 from shoal.jax.registry import Unsupported, imports
+from shoal.jax.scatter_windows import drop_partial_windows
 from shoal.jax.types import is_float, is_unsigned
 
 
@@ -138,6 +139,6 @@ def _write(
     ):
         attributes[name] = i64s(field(numbers, name))
     attributes["index_vector_dim"] = f"{field(numbers, 'index_vector_dim', [0])[0]} : i64"
-    indices = _indices(importer, op, len(op.results))
+    indices = drop_partial_windows(importer.arith, op, _indices(importer, op, len(op.results)))
     write = importer.arith.summed if kind in SUMS else importer.arith.op
     return write("shoal.scatter", [value, indices, updates], value.type, attributes)
