@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gathers, scatters and slices of imported programs."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
 
+import shoal.jax
 from jax_import_testing import compare_with_jax
 
 RNG = np.random.default_rng(0)
@@ -89,9 +92,42 @@ def partial_windows(x, i):
     }
 
 
-PROGRAMS = [gathers, scatters, partial_windows]
+def counted(x, i):
+    """Indices with components that count along a dimension of their own."""
+    n = jnp.arange(3)
+    j = jnp.abs(i[:3]) % 4
+    return {
+        "rows": x[n, j],
+        "negative": x[n, -j - 1],
+        "more_columns": x[n[:, None], jnp.stack([j, j], 1)],
+        "second": x[j % 3, :, np.arange(3)],
+        "two": x[n[:, None], jnp.arange(4), j[:, None]],
+        "all": x[n, n],
+        "fewer": x[jnp.arange(2), j[:2]],
+        "fill": x.at[n, i[:3]].get(mode="fill", fill_value=7.0),
+        "add": x.at[n, j].add(1.0),
+        "set": x.at[n, :, j].set(2.0),
+        "drop": x.at[n, i[:3]].add(1.0, mode="drop"),
+        "gradient": jax.grad(lambda a: (a[n, j] ** 2).sum())(x),
+    }
+
+
+PROGRAMS = [gathers, scatters, partial_windows, counted]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_indexing(program):
     compare_with_jax(program, X, PLACES)
+
+
+def test_counting_components_are_batching_dims():
+    """Of x[arange(n), i], the component that counts is left out of the indices."""
+
+    def program(x, i):
+        return x[jnp.arange(3), i[:3]], x.at[jnp.arange(3), i[:3]].add(1.0)
+
+    text = shoal.jax.import_stablehlo(jax.jit(program).lower(X, PLACES))
+    lines = [line for line in text.splitlines() if "gather" in line or "scatter" in line]
+    assert len(lines) == 2
+    for line, name in zip(lines, ("operand_batching_dims", "input_batching_dims")):
+        assert re.search(rf"{name}\W+(= )?\W*(array<i64: 0>|\[0\])", line), line

@@ -14,27 +14,27 @@ from jaxlib.mlir import ir
 from shoal.ir import TensorType, Value, i64s
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import field
+from shoal.jax.index_batches import Indices
 from shoal.jax.known import known_splat
 from shoal.jax.reducers import KINDS
 from shoal.jax.types import bits, with_element, with_shape
 
 
-def drop_partial_windows(arith: Arithmetic, op: ir.Operation, indices: Value) -> Value:
+def drop_partial_windows(arith: Arithmetic, op: ir.Operation, places: Indices) -> Value:
     """The indices of a `stablehlo.scatter`, those of partial windows past the end."""
     numbers = str(op.attributes["scatter_dimension_numbers"])
     operand = list(op.operands[0].type.shape)
-    dims = field(numbers, "scatter_dims_to_operand_dims")
+    indices, dims, vector_dim = places.value, places.dims, places.vector_dim
     sizes = _window_sizes(op, numbers)
     if all(sizes[dim] == 1 for dim in dims):
         return indices  # an element: inside or outside
     # How many places there are for a whole window.
-    places = [max(operand[dim] - sizes[dim] + 1, 0) for dim in dims]
+    room = [max(operand[dim] - sizes[dim] + 1, 0) for dim in dims]
     known = known_splat(op.operands[len(op.results)])
-    if known is not None and all(0 <= known < count for count in places):
+    if known is not None and all(0 <= known < count for count in room):
         return indices
     indices = _widened(arith, indices, max(operand[dim] for dim in dims))
-    vector_dim = field(numbers, "index_vector_dim", [0])[0]
-    inside = arith.compare("ult", indices, _along(arith, indices.type, places, vector_dim))
+    inside = arith.compare("ult", indices, _along(arith, indices.type, room, vector_dim))
     if len(dims) > 1:
         inside = _of_all_components(arith, inside, vector_dim)
     beyond = _along(arith, indices.type, [operand[dim] for dim in dims], vector_dim)
