@@ -2,12 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gathers, scatters and slices of imported programs."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import lax
 
+import shoal.jax
 from jax_import_testing import compare_with_jax
 
 RNG = np.random.default_rng(0)
@@ -56,6 +59,75 @@ def scatters(x, i):
     }
 
 
-@pytest.mark.parametrize("program", [gathers, scatters], ids=lambda p: p.__name__)
+def _windows(x, starts, size, scatter, mode=None):
+    """A window of `size` at each start in dimensions 0 and 1, some partly outside."""
+    numbers = lax.ScatterDimensionNumbers((1, 2, 3), (), (0, 1))
+    updates = jnp.arange(float(len(starts) * size[0] * size[1] * 5)) + 1
+    updates = updates.reshape(len(starts), *size, 5)
+    return scatter(x, starts, updates, numbers, mode=mode)
+
+
+def partial_windows(x, i):
+    starts = jnp.stack([i[:3], jnp.array([2, -1, 3])], -1)
+    inner = lax.GatherDimensionNumbers((1, 2, 3), (), (0, 1))
+    sizes = (2, 3, 5)
+
+    def gathered(a, mode):
+        return lax.gather(a, starts, inner, sizes, mode=mode, fill_value=0)
+
+    return {
+        "add": _windows(x, starts, (2, 3), lax.scatter_add),
+        "set": _windows(x, starts, (2, 3), lax.scatter),
+        "max": _windows(x, starts, (2, 1), lax.scatter_max),
+        "clip": _windows(x, starts, (2, 3), lax.scatter_add, "clip"),
+        "narrow": _windows(x, starts.astype(jnp.int8), (2, 3), lax.scatter_add),
+        "unsigned": _windows(x, starts.astype(jnp.uint8), (2, 3), lax.scatter_add),
+        "rows": lax.scatter_add(
+            x, i[:, None], jnp.ones((4, 2, 4, 5)),
+            lax.ScatterDimensionNumbers((1, 2, 3), (), (0,)),
+        ),
+        "fill": gathered(x, "fill"),
+        "gradient_of_fill": jax.grad(lambda a: (gathered(a, "fill") ** 2).sum())(x),
+        "gradient_of_clip": jax.grad(lambda a: (gathered(a, "clip") ** 2).sum())(x),
+    }
+
+
+def counted(x, i):
+    """Indices with components that count along a dimension of their own."""
+    n = jnp.arange(3)
+    j = jnp.abs(i[:3]) % 4
+    return {
+        "rows": x[n, j],
+        "negative": x[n, -j - 1],
+        "more_columns": x[n[:, None], jnp.stack([j, j], 1)],
+        "second": x[j % 3, :, np.arange(3)],
+        "two": x[n[:, None], jnp.arange(4), j[:, None]],
+        "all": x[n, n],
+        "fewer": x[jnp.arange(2), j[:2]],
+        "fill": x.at[n, i[:3]].get(mode="fill", fill_value=7.0),
+        "add": x.at[n, j].add(1.0),
+        "set": x.at[n, :, j].set(2.0),
+        "drop": x.at[n, i[:3]].add(1.0, mode="drop"),
+        "gradient": jax.grad(lambda a: (a[n, j] ** 2).sum())(x),
+    }
+
+
+PROGRAMS = [gathers, scatters, partial_windows, counted]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
 def test_indexing(program):
     compare_with_jax(program, X, PLACES)
+
+
+def test_counting_components_are_batching_dims():
+    """Of x[arange(n), i], the component that counts is left out of the indices."""
+
+    def program(x, i):
+        return x[jnp.arange(3), i[:3]], x.at[jnp.arange(3), i[:3]].add(1.0)
+
+    text = shoal.jax.import_stablehlo(jax.jit(program).lower(X, PLACES))
+    lines = [line for line in text.splitlines() if "gather" in line or "scatter" in line]
+    assert len(lines) == 2
+    for line, name in zip(lines, ("operand_batching_dims", "input_batching_dims")):
+        assert re.search(rf"{name}\W+(= )?\W*(array<i64: 0>|\[0\])", line), line

@@ -148,6 +148,23 @@ def test_manual_in_manual(tmp_path):
 
 
 @pytest.mark.parametrize(
+    "dims, written",
+    [
+        ("[{?}, {?}]", None),
+        ("[{}, {?}]", "<@m, [{}, {?}]>"),
+        ("[{}, {}]", "<@m, [{}, {}]>"),
+    ],
+)
+def test_mesh_without_axes(dims, written):
+    """Nothing is split over it; open dimensions are the compiler's all the same."""
+    text = M + "sdy.mesh @none = <[]>\n"
+    text += function(f"%0 = sdy.sharding_constraint %a <@none, {dims}> : {T}\nreturn %0 : {T}")
+    lines = [line for line in import_stablehlo(text).splitlines() if "constraint" in line]
+    assert len(lines) == (written is not None)
+    assert all(written in line for line in lines)
+
+
+@pytest.mark.parametrize(
     "program, message",
     [
         (manual(reduce([[0, 1, 2, 3], [4, 5, 6, 7]])), r"replica_groups .* are no axes of @m"),

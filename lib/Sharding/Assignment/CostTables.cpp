@@ -24,8 +24,9 @@ using Problem = AssignmentProblem;
 //   (L2) of one device, or manual around the op        no other
 //   (L3) a factor that needs whole rows, or even       none for that factor
 //        shards and `size` does not divide it, or
-//        with fewer rows than `size` unless an
-//        annotation asked for such a split
+//        that nowhere has as many rows as `size`
+//        (rowsOfFactor) unless an annotation asked
+//        for such a split
 //   (L4) a dimension of a constraint that is closed,   none for that dimension
 //        or anywhere if the constraint names the axis
 //   (L5) another factor                                Factor: splits it
@@ -33,11 +34,34 @@ using Problem = AssignmentProblem;
 //        no constraint                                 sums, and so the results
 //
 // So for  einsum "GSM,ME->GSE"  with G=8 S=64 M=32 E=8 and "x" of 8: None,
-// Factor G, S, M, E, and Pass for either operand.
+// Factor G, S, M, E, and Pass for either operand. For a slice that keeps 2 rows
+// of 4096: the factor of those 2 too, as each device reads its part of the 4096
+// and fetches, or leaves, the rest; the others get empty shards of the result.
+
+/// For each factor the rows of the longest dimension that it splits: more than
+/// its own where a window reads fewer rows than there are.
+static llvm::SmallVector<int64_t> rowsOfFactors(const Problem &problem,
+                                                const Problem::Op &op) {
+  llvm::SmallVector<int64_t> rows;
+  for (const Factor &factor : op.rule.factors)
+    rows.push_back(factor.size);
+  for (const FactorRule::Window &window : op.rule.windows) {
+    // Where a dimension has several factors its rows are those of all of them.
+    const auto &factors = op.rule.operands[window.operand][window.dim];
+    if (factors.size() != 1 ||
+        op.rule.factors[factors[0]].kind != FactorKind::Parallel)
+      continue;
+    const Problem::Value &operand = problem.values[op.operands[window.operand]];
+    rows[factors[0]] = std::max(rows[factors[0]], operand.shape[window.dim]);
+  }
+  return rows;
+}
 
 OpClass::OpClass(const Problem &problem, const Problem::Op &op,
-                 bool emptyShards)
-    : op(op), emptyShards(emptyShards) {
+                 bool emptyShards, std::vector<AxisList> axisOrders)
+    : op(op), emptyShards(emptyShards),
+      rowsOfFactor(rowsOfFactors(problem, op)),
+      axisOrders(std::move(axisOrders)) {
   size_t numAxes = problem.mesh.axes.size();
   labels.resize(numAxes);
   strides.resize(numAxes);
@@ -46,6 +70,7 @@ OpClass::OpClass(const Problem &problem, const Problem::Op &op,
     strides[axis] = total;
     total *= labels[axis].size();
   }
+  total *= this->axisOrders.size();
 }
 
 /// (L4) does not hold.
@@ -60,10 +85,11 @@ bool OpClass::constraintAllows(AxisId axis, unsigned dim) const {
 }
 
 /// (L3) does not hold.
-bool OpClass::suits(const Factor &factor, int64_t size) const {
+bool OpClass::suits(unsigned f, int64_t size) const {
+  const Factor &factor = op.rule.factors[f];
   return factor.kind != FactorKind::Replicated &&
          (!factor.needsEvenSplit || factor.size % size == 0) &&
-         (factor.size >= size || emptyShards);
+         (rowsOfFactor[f] >= size || emptyShards);
 }
 
 void OpClass::addLabels(const Problem &problem, AxisId axis) {
@@ -71,16 +97,80 @@ void OpClass::addLabels(const Problem &problem, AxisId axis) {
   int64_t size = problem.mesh.axes[axis].size;
   if (size == 1 || llvm::is_contained(op.manualAxes, axis)) // (L2)
     return;
-  for (auto [f, factor] : llvm::enumerate(op.rule.factors)) {
+  for (unsigned f = 0; f < op.rule.factors.size(); ++f) {
     // The factors of a constraint's rule are the dimensions.
     bool isAllowed = !op.constraint || constraintAllows(axis, f);
-    if (suits(factor, size) && isAllowed)
-      labels[axis].push_back({Label::Factor, unsigned(f)}); // (L5)
+    if (suits(f, size) && isAllowed)
+      labels[axis].push_back({Label::Factor, f}); // (L5)
   }
   if (op.constraint || op.operands.empty() || op.results.empty())
     return;
   for (unsigned set = 0; set < op.rule.linearIn.size(); ++set)
     labels[axis].push_back({Label::Pass, set}); // (L6)
+}
+
+//===----------------------------------------------------------------------===//
+// Orders of axes
+//===----------------------------------------------------------------------===//
+//
+// All of a dimension's axes stand in the preferred order, which the program's
+// annotations agree on as far as they can. A program result without annotation
+// takes its value as it is, which may be in another order:
+//
+//        what makes the value                  further orders for the result
+//   (O1) an annotation                         that of its axes
+//   (O2) the end of a region for one device    the manual axes of a dimension
+//                                              before the annotation's
+//   (O3) an op that has several factors in a   each axis in front of the others
+//        dimension of the value, as where a
+//        reshape merges [{"x"}, {"y"}]
+
+/// `first`, then the others as they were.
+static AxisList moveToFront(llvm::ArrayRef<AxisId> first, AxisList order) {
+  llvm::erase_if(order,
+                 [&](AxisId axis) { return llvm::is_contained(first, axis); });
+  order.insert(order.begin(), first.begin(), first.end());
+  return order;
+}
+
+/// (O1), (O2)
+static AxisList axesAsWritten(const Problem::Op &annotation) {
+  AxisList axes;
+  for (auto [d, dim] : llvm::enumerate(annotation.constraint->dims)) {
+    if (annotation.boundary && !annotation.boundary->isEntry)
+      llvm::append_range(axes, annotation.boundary->axes[d]);
+    llvm::append_range(axes, dim.axes);
+  }
+  return axes;
+}
+
+/// (O3)
+static bool mergesFactors(const Problem::Op &maker, unsigned value) {
+  size_t result = llvm::find(maker.results, value) - maker.results.begin();
+  return llvm::any_of(maker.rule.results[result],
+                      [](const auto &dim) { return dim.size() > 1; });
+}
+
+/// The orders for `op`, first the preferred one. `maker` is null where the op
+/// makes values itself.
+static std::vector<AxisList> axisOrdersOf(const Problem::Op &op,
+                                          const Problem::Op *maker,
+                                          const AxisList &preferred) {
+  std::vector<AxisList> orders = {preferred};
+  bool isFreeResult = maker && op.results.empty() && !op.constraint;
+  if (!isFreeResult)
+    return orders;
+  auto add = [&](llvm::ArrayRef<AxisId> first) {
+    AxisList order = moveToFront(first, preferred);
+    if (!llvm::is_contained(orders, order))
+      orders.push_back(std::move(order));
+  };
+  if (maker->constraint)
+    add(axesAsWritten(*maker));
+  else if (mergesFactors(*maker, op.operands[0]))
+    for (AxisId axis : preferred)
+      add(axis);
+  return orders;
 }
 
 //===----------------------------------------------------------------------===//
@@ -158,10 +248,14 @@ static std::vector<Mesh> meshesOf(const Problem &problem) {
 
 CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
                        AxisList axisOrder)
-    : problem(problem), options(options), axisOrder(std::move(axisOrder)),
+    : problem(problem), options(options),
       emptyShards(asksForEmptyShards(problem)),
       flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)) {
   llvm::StringMap<unsigned> valueIds, opIds;
+  std::vector<const Problem::Op *> makers(problem.values.size(), nullptr);
+  for (const Problem::Op &op : problem.ops)
+    for (unsigned value : op.results)
+      makers[value] = &op;
   for (unsigned value = 0; value < problem.values.size(); ++value) {
     std::string key;
     addValueType(value, key);
@@ -181,10 +275,15 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
     addListToKey(llvm::map_to_vector(
                      op.results, [&](unsigned v) { return valueClasses[v]; }),
                  key);
+    std::vector<AxisList> orders = axisOrdersOf(
+        op, op.operands.empty() ? nullptr : makers[op.operands[0]], axisOrder);
+    for (const AxisList &order : orders)
+      addListToKey(order, key);
     addRule(op.rule, key);
     auto [it, isNew] = opIds.try_emplace(key, opIds.size());
     if (isNew)
-      classes.push_back(std::make_unique<OpClass>(problem, op, emptyShards));
+      classes.push_back(std::make_unique<OpClass>(problem, op, emptyShards,
+                                                  std::move(orders)));
     opClasses.push_back(it->second);
   }
 }
@@ -295,12 +394,13 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
 //===----------------------------------------------------------------------===//
 //
 // The shardings that the labels of all axes give an op, the axes of a dimension
-// in the preferred order:
+// in the choice's order:
 //
 //        the op                   its operands and results
 //   (C1) without constraint       those that the rule makes of the split
-//                                 factors; none where a factor has fewer rows
-//                                 than shards and no annotation asked for that
+//                                 factors; none where a factor has more shards
+//                                 than rows anywhere (rowsOfFactor) and no
+//                                 annotation asked for that
 //   (C2) with a constraint        all alike: its axes, then the labels'
 //   (C3) between a value and its  as (C2), but outside behind the manual axes:
 //        shards in a region       [{"x"}] inside -> [{"m", "x"}] outside; none
@@ -314,12 +414,13 @@ const Choice *CostTables::choice(unsigned op, ChoiceIndex index) {
   return it->second.get();
 }
 
-static bool leavesDevicesEmpty(const FactorRule &rule,
-                               const FactorSharding &choice, const Mesh &mesh) {
-  return llvm::any_of(llvm::zip_equal(rule.factors, choice.axes),
+/// Whether a factor has more shards than `rows` says it may.
+static bool leavesDevicesIdle(llvm::ArrayRef<int64_t> rowsOfFactor,
+                              const FactorSharding &choice, const Mesh &mesh) {
+  return llvm::any_of(llvm::zip_equal(rowsOfFactor, choice.axes),
                       [&](const auto &pair) {
-                        const auto &[factor, axes] = pair;
-                        return !axes.empty() && mesh.sizeOf(axes) > factor.size;
+                        const auto &[rows, axes] = pair;
+                        return !axes.empty() && mesh.sizeOf(axes) > rows;
                       });
 }
 
@@ -338,10 +439,12 @@ addManualAxes(const Problem::Op &op, OpShardings shardings, const Mesh &mesh) {
 }
 
 std::optional<OpShardings>
-CostTables::shardingsOf(const Problem::Op &op,
+CostTables::shardingsOf(const OpClass &opClass,
                         const FactorSharding &choice) const {
+  const Problem::Op &op = opClass.op;
   if (!op.constraint) { // (C1)
-    if (!emptyShards && leavesDevicesEmpty(op.rule, choice, problem.mesh))
+    if (!emptyShards &&
+        leavesDevicesIdle(opClass.rowsOfFactor, choice, problem.mesh))
       return std::nullopt;
     return applyChoice(op.rule, choice, problem.mesh);
   }
@@ -365,7 +468,7 @@ std::unique_ptr<Choice> CostTables::resolve(OpClass &opClass,
     for (auto [d, dim] : llvm::enumerate(op.constraint->dims))
       choice->sharding.axes[d] = dim.axes;
   }
-  for (AxisId axis : axisOrder) {
+  for (AxisId axis : opClass.axisOrder(index)) {
     const Label &label = opClass.label(index, axis);
     if (label.kind == Label::Factor)
       choice->sharding.axes[label.index].push_back(axis);
@@ -374,7 +477,7 @@ std::unique_ptr<Choice> CostTables::resolve(OpClass &opClass,
   }
   llvm::sort(choice->sharding.passes,
              [](auto &a, auto &b) { return a.axis < b.axis; });
-  std::optional<OpShardings> shardings = shardingsOf(op, choice->sharding);
+  std::optional<OpShardings> shardings = shardingsOf(opClass, choice->sharding);
   if (!shardings)
     return nullptr;
   for (const Sharding &sharding : shardings->operands)

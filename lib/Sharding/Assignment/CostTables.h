@@ -51,16 +51,17 @@ struct Choice {
   double cost() const { return compute + memory + reductions; }
 };
 
-/// The labels of all axes of an op, as one number in mixed radix; 0 is no
-/// label anywhere.
+/// The labels of all axes of an op, as one number in mixed radix, and in front
+/// of them the order in which a dimension has its axes; 0 is no label anywhere.
 using ChoiceIndex = uint64_t;
 
 /// Ops that have equal rules and value types share their choices.
 class OpClass {
 public:
   /// `emptyShards`: whether a factor may have more shards than rows.
+  /// `axisOrders`: at least one; the axes of a dimension stand in one of them.
   OpClass(const AssignmentProblem &problem, const AssignmentProblem::Op &op,
-          bool emptyShards);
+          bool emptyShards, std::vector<AxisList> axisOrders);
 
   ChoiceIndex numChoices() const { return total; }
   unsigned numLabels(AxisId axis) const { return labels[axis].size(); }
@@ -80,10 +81,17 @@ private:
   friend class CostTables;
   void addLabels(const AssignmentProblem &problem, AxisId axis);
   bool constraintAllows(AxisId axis, unsigned dim) const;
-  bool suits(const Factor &factor, int64_t size) const;
+  const AxisList &axisOrder(ChoiceIndex index) const {
+    return axisOrders[index / (total / axisOrders.size())];
+  }
+  bool suits(unsigned factor, int64_t size) const;
 
   const AssignmentProblem::Op &op;
   bool emptyShards;
+  /// Shards that a factor may have, as many as there are rows in the longest
+  /// dimension that it splits.
+  llvm::SmallVector<int64_t> rowsOfFactor;
+  std::vector<AxisList> axisOrders;
   std::vector<llvm::SmallVector<Label, 8>> labels;
   std::vector<ChoiceIndex> strides;
   ChoiceIndex total = 1;
@@ -119,13 +127,12 @@ public:
 
 private:
   std::unique_ptr<Choice> resolve(OpClass &opClass, ChoiceIndex index);
-  std::optional<OpShardings> shardingsOf(const AssignmentProblem::Op &op,
+  std::optional<OpShardings> shardingsOf(const OpClass &opClass,
                                          const FactorSharding &choice) const;
   void price(const AssignmentProblem::Op &op, const OpShardings &shardings,
              Choice &choice) const;
   void addValueType(unsigned value, std::string &key) const;
 
-  AxisList axisOrder;
   bool emptyShards;
   double flopsPerByte;
   /// By device order.

@@ -6,6 +6,7 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 #include "llvm/Support/DebugLog.h"
@@ -76,6 +77,61 @@ private:
 };
 
 } // namespace
+
+/// Whether a device can make its part of the result, in any sharding, from
+/// nothing or from less than the result is: of constants, and of broadcasts.
+static bool isMadeAnywhere(Operation *op) {
+  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op))
+    return false;
+  auto interface = dyn_cast<FactorRuleOpInterface>(op);
+  if (!interface)
+    return false;
+  FactorRule rule = interface.getFactorRule();
+  int64_t elements = 0;
+  for (Value operand : op->getOperands())
+    elements += tensorTypeOf(operand).getNumElements();
+  return elements < tensorTypeOf(op->getResult(0)).getNumElements() &&
+         rule.windows.empty() && rule.gathers.empty() && rule.flops == 0 &&
+         llvm::all_of(
+             rule.factors,
+             [](const Factor &factor) {
+               return factor.kind == FactorKind::Parallel;
+             });
+}
+
+/// The op that makes what annotations, one of another, are of; null for an
+/// argument.
+static Operation *findAnnotated(ShardingConstraintOp annotation) {
+  Value value = annotation.getInput();
+  while (auto inner = value.getDefiningOp<ShardingConstraintOp>())
+    value = inner.getInput();
+  return value.getDefiningOp();
+}
+
+/// Annotations of one value that can be made anywhere get a copy of its op
+/// each: it is made in all of their shardings, and never moved.
+static void copyForAnnotations(func::FuncOp function) {
+  llvm::MapVector<Operation *, SmallVector<ShardingConstraintOp>> annotations;
+  walkProgram(function.front(), [&](Operation *op) {
+    auto annotation = dyn_cast<ShardingConstraintOp>(op);
+    if (!annotation || annotation.getHint())
+      return;
+    Operation *made = findAnnotated(annotation);
+    if (made && isMadeAnywhere(made))
+      annotations[made].push_back(annotation);
+  });
+  OpBuilder builder(function.getContext());
+  for (auto &[made, list] : annotations) {
+    builder.setInsertionPointAfter(made);
+    for (ShardingConstraintOp annotation : llvm::drop_begin(list)) {
+      if (annotation.getSharding() == list.front().getSharding())
+        continue;
+      LDBG() << "makes " << made->getName() << " anew for "
+             << annotation.getSharding();
+      annotation.getInputMutable().assign(builder.clone(*made)->getResult(0));
+    }
+  }
+}
 
 FreeOpCopies::FreeOpCopies(func::FuncOp function) {
   SmallVector<Operation *> freeOps;
@@ -235,6 +291,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
   }
 
   LogicalResult assign(func::FuncOp function, const Mesh &mesh) {
+    copyForAnnotations(function);
     FreeOpCopies copies(function);
     FailureOr<ExtractedProblem> extracted = extractProblem(function, mesh);
     if (failed(extracted))

@@ -4,7 +4,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from jaxlib.mlir import ir
+
+from shoal.jax.attributes import case
 
 # The number in each element of their result is that of their operand.
 _SPREADS = ("stablehlo.broadcast_in_dim", "stablehlo.reshape", "stablehlo.broadcast")
@@ -41,10 +44,36 @@ def iota_dim(value: ir.Value) -> int | None:
         return None
     if op.name == "stablehlo.iota":
         return ir.IntegerAttr(op.attributes["iota_dimension"]).value
+    if op.name == "stablehlo.constant":
+        return _counted_dim(op.attributes["value"])
     if op.name == "stablehlo.broadcast_in_dim":
         dims = [int(d) for d in op.attributes["broadcast_dimensions"]]
         inner = iota_dim(op.operands[0])
         if inner is None or op.operands[0].type.shape[inner] != value.type.shape[dims[inner]]:
             return None
         return dims[inner]
+    if op.name == "stablehlo.select" and _is_negative_count(op.operands[0]):
+        return iota_dim(op.operands[2])
+    return None
+
+
+def _is_negative_count(value: ir.Value) -> bool:
+    """Whether it says where a value that counts is below a number <= 0: nowhere."""
+    op = defining_op(value)
+    if op is None or op.name != "stablehlo.compare" or iota_dim(op.operands[0]) is None:
+        return False
+    least = known_splat(op.operands[1])
+    return case(op, "comparison_direction") == "LT" and least is not None and least <= 0
+
+
+def _counted_dim(attribute: ir.Attribute) -> int | None:
+    """The dimension along which a constant's elements count."""
+    is_listed = isinstance(attribute, ir.DenseIntElementsAttr) and not attribute.is_splat
+    if not is_listed:
+        return None
+    array = np.asarray(attribute)
+    for dim, size in enumerate(array.shape):
+        line = np.arange(size).reshape([size if d == dim else 1 for d in range(array.ndim)])
+        if size > 1 and np.array_equal(array, np.broadcast_to(line, array.shape)):
+            return dim
     return None

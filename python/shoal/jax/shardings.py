@@ -89,7 +89,7 @@ class ShardingImporter:
         """An `#sdy.sharding` of a value; None where a sum is left pending.
 
         That is an error where `what` names a place that cannot have one. On a
-        mesh without axes shardings have no dimensions.
+        mesh without axes nothing is split, but dimensions may be open.
         """
         sharding = sdy.TensorShardingAttr(attribute)
         mesh = self._mesh_named_by(sharding)
@@ -99,7 +99,7 @@ class ShardingImporter:
                 raise UnsupportedError(f"{what}: unreduced axes in {attribute}")
             return None
         if mesh is None:
-            return self.everywhere(rank)
+            return self.everywhere(rank, [dim.is_open for dim in dims])
         return Sharding(mesh.name, dims, shardy.replicated_of(sharding))
 
     def of_gspmd(self, layout: gspmd.Layout | None, rank: int, open_dims=()) -> Sharding | None:
@@ -137,8 +137,10 @@ class ShardingImporter:
             raise UnsupportedError(f"a region that is manual along a part of an axis: {parts}")
         return self.meshes[name], tuple(axis.name for axis in axes)
 
-    def everywhere(self, rank: int) -> Sharding | None:
-        return self.first and Sharding(self.first.name, (Dim(),) * rank)
+    def everywhere(self, rank: int, is_open: list[bool] | None = None) -> Sharding | None:
+        """Nothing split; `is_open` says which dimensions the compiler may split."""
+        dims = tuple(Dim((), flag) for flag in is_open or [False] * rank)
+        return self.first and Sharding(self.first.name, dims)
 
     def mesh_over(self, attribute: ir.Attribute) -> Mesh | None:
         """The mesh that an `#sdy.sharding` names."""

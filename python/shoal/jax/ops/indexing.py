@@ -11,16 +11,16 @@ from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import field, integers
 from shoal.jax.expressions import argument, is_binary, region_trees
 from shoal.jax.importer import Importer
+from shoal.jax.index_batches import GATHER, SCATTER, indices_of
 from shoal.jax.reducers import KINDS, SUMS, reduce_kind, unsigned_extremum
 from shoal.jax.registry import Unsupported, imports
+from shoal.jax.scatter_windows import drop_partial_windows
 from shoal.jax.types import is_float, is_unsigned
 
 
-def _indices(importer: Importer, op: ir.Operation, index: int) -> Value:
-    operand = op.operands[index]
-    if str(operand.type.element_type) == "i1":
+def _check_indices(op: ir.Operation, place: int) -> None:
+    if str(op.operands[place].type.element_type) == "i1":
         raise Unsupported("indices are i1")
-    return importer.arith.to_index(importer.values[operand], is_unsigned(operand.type))
 
 
 def _starts(importer: Importer, op: ir.Operation, first: int) -> list[Value]:
@@ -51,20 +51,18 @@ def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
 
 @imports("stablehlo.gather")
 def gather(importer: Importer, op: ir.Operation) -> Value:
-    numbers = str(op.attributes["dimension_numbers"])
+    _check_indices(op, 1)
+    indices = indices_of(importer, op, 1, GATHER)
     attributes = {
-        name: i64s(field(numbers, name))
-        for name in (
-            "offset_dims",
-            "collapsed_slice_dims",
-            "operand_batching_dims",
-            "start_indices_batching_dims",
-            "start_index_map",
-        )
+        "offset_dims": i64s(field(str(op.attributes["dimension_numbers"]), "offset_dims")),
+        "collapsed_slice_dims": i64s(indices.single),
+        "operand_batching_dims": i64s(indices.operand_batching),
+        "start_indices_batching_dims": i64s(indices.indices_batching),
+        "start_index_map": i64s(indices.dims),
+        "index_vector_dim": f"{indices.vector_dim} : i64",
+        "slice_sizes": i64s(integers(op, "slice_sizes")),
     }
-    attributes["index_vector_dim"] = f"{field(numbers, 'index_vector_dim', [0])[0]} : i64"
-    attributes["slice_sizes"] = i64s(integers(op, "slice_sizes"))
-    operands = [importer.operands(op)[0], _indices(importer, op, 1)]
+    operands = [importer.operands(op)[0], indices.value]
     return importer.arith.op("shoal.gather", operands, importer.type(op.results[0]), attributes)
 
 
@@ -127,17 +125,19 @@ def _apply(
 def _write(
     importer: Importer, op: ir.Operation, kind: str | None, value: Value, updates: Value
 ) -> Value:
+    place = len(op.results)
+    _check_indices(op, place)
+    indices = indices_of(importer, op, place, SCATTER)
     numbers = str(op.attributes["scatter_dimension_numbers"])
     attributes: dict[str, str | None] = {"kind": KINDS[kind]} if kind else {}
-    for name in (
-        "update_window_dims",
-        "inserted_window_dims",
-        "input_batching_dims",
-        "scatter_indices_batching_dims",
-        "scatter_dims_to_operand_dims",
-    ):
-        attributes[name] = i64s(field(numbers, name))
-    attributes["index_vector_dim"] = f"{field(numbers, 'index_vector_dim', [0])[0]} : i64"
-    indices = _indices(importer, op, len(op.results))
+    attributes |= {
+        "update_window_dims": i64s(field(numbers, "update_window_dims")),
+        "inserted_window_dims": i64s(indices.single),
+        "input_batching_dims": i64s(indices.operand_batching),
+        "scatter_indices_batching_dims": i64s(indices.indices_batching),
+        "scatter_dims_to_operand_dims": i64s(indices.dims),
+        "index_vector_dim": f"{indices.vector_dim} : i64",
+    }
+    places = drop_partial_windows(importer.arith, op, indices)
     write = importer.arith.summed if kind in SUMS else importer.arith.op
-    return write("shoal.scatter", [value, indices, updates], value.type, attributes)
+    return write("shoal.scatter", [value, places, updates], value.type, attributes)
