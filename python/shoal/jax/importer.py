@@ -19,7 +19,8 @@ from shoal.jax import functions
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
 from shoal.jax.locations import place_of, readable, spelled
-from shoal.jax.registry import Unsupported, find_importer, op_name
+from shoal.jax.refusals import Unsupported, described
+from shoal.jax.registry import find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
 from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type
 from shoal.mesh import Mesh
@@ -47,6 +48,8 @@ class Importer:
         # Modules whose values are in `values`.
         self.kept_modules: list[ir.Module] = [module]
         self._problems: dict[str, None] = {}
+        # The first exception that no importer raised on purpose.
+        self._cause: Exception | None = None
         # What a tensor of rank 0 becomes; None: itself.
         self._scalars: Callable[[TensorType], TensorType] | None = None
         self._place: Location | str | None = None
@@ -62,7 +65,7 @@ class Importer:
         for name in names:
             self._import_function(name)
         if self._problems:
-            raise UnsupportedError("\n".join(self._problems))
+            raise UnsupportedError("\n".join(self._problems)) from self._cause
         return self.builder.module()
 
     # Values and types
@@ -138,8 +141,9 @@ class Importer:
 
     def _import_function(self, name: str) -> None:
         op = self.functions[name]
-        if not op.regions[0].blocks:
-            self._report(op, "it has no body")
+        if len(op.regions[0].blocks) != 1:
+            count = len(op.regions[0].blocks)
+            self._report(op, f"it has {count} blocks" if count else "it has no body")
             return
         self._place = place_of(op.location) or self._call_places.get(name)
         block, types = op.regions[0].blocks[0], functions.type_of(op)
@@ -149,16 +153,17 @@ class Importer:
         except UnsupportedTypeError as error:
             self._import_for_problems(op, str(error))
             return
+        try:
+            argument_attributes, result_attributes = self._boundary(op)
+        except Unsupported as reason:
+            self._import_for_problems(op, str(reason))
+            return
         with self.builder.function(
             name,
             arguments,
             results,
-            argument_attributes=_merged(
-                functions.argument_attributes(op), op, self.shardings.argument_attributes
-            ),
-            result_attributes=_merged(
-                functions.result_attributes(op), op, self.shardings.result_attributes
-            ),
+            argument_attributes=argument_attributes,
+            result_attributes=result_attributes,
             argument_locations=[self._spelled(argument.location) for argument in block.arguments],
             private=name not in functions.entries(self.functions),
             location=self._spelled(op.location),
@@ -167,8 +172,16 @@ class Importer:
             end = self._spelled(block.operations[len(block.operations) - 1].operation.location)
             self.builder.op("func.return", returned, location=end)
 
+    def _boundary(self, op: ir.Operation) -> tuple[list[dict], list[dict]]:
+        """What a function's arguments and results are called, and their shardings."""
+        shardings = self.shardings
+        return (
+            _merged(functions.argument_attributes(op), op, shardings.argument_attributes),
+            _merged(functions.result_attributes(op), op, shardings.result_attributes),
+        )
+
     def _import_for_problems(self, op: ir.Operation, reason: str) -> None:
-        """Of a function with types that have no counterpart: the text is not used."""
+        """Of a function whose types or attributes have no counterpart: the text is not used."""
         known, block = len(self._problems), op.regions[0].blocks[0]
         with self.builder.block(self.builder.region()):
             self.inline(block, [self._placeholder(argument.type) for argument in block.arguments])
@@ -181,19 +194,29 @@ class Importer:
             self._call_places.setdefault(string(op, "callee"), self.builder.location)
         importer = find_importer(op)
         try:
-            if importer is None:
-                raise Unsupported()
             for operand in op.operands:
                 _check_type(operand.type)
+            if importer is None:
+                for result in op.results:
+                    _check_type(result.type)
+                raise Unsupported("")
             results = importer(self, op)
             results = list(results) if isinstance(results, (list, tuple)) else [results]
             self.values.update(zip(op.results, self._constrained(op, results), strict=True))
-        except (Unsupported, UnsupportedTypeError) as reason:
-            if op.name != "func.call":  # the function called is reported
-                self._report(op, str(reason))
-            # What follows is imported for its own problems; the text is not used.
-            for result in op.results:
-                self.values[result] = self._placeholder(result.type)
+        except Unsupported as reason:
+            if op.name != "func.call" or not isinstance(reason, UnsupportedTypeError):
+                self._report(op, str(reason))  # of types the function called is reported
+            self._give_placeholders(op)
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            # A form that its importer was not written for: the user gets the line all the same.
+            self._cause = self._cause or error
+            self._report(op, f"in a form that is not known ({type(error).__name__}: {error})")
+            self._give_placeholders(op)
+
+    def _give_placeholders(self, op: ir.Operation) -> None:
+        """What follows an op that is refused is imported for its own problems; the text is not used."""
+        for result in op.results:
+            self.values[result] = self._placeholder(result.type)
 
     def _constrained(self, op: ir.Operation, results: list[Any]) -> list[Any]:
         """The results of an op with a sharding of its own, as annotated."""
@@ -218,12 +241,8 @@ class Importer:
 
     def _report(self, op: ir.Operation, reason: str) -> None:
         """Notes an op that cannot be imported; `run` raises them all."""
-        operands = ", ".join(str(operand.type) for operand in op.operands)
-        results = ", ".join(str(result.type) for result in op.results)
-        types = "" if op.name == "func.func" else f" ({operands}) -> ({results})"
         place = readable(self._spelled(op.location))
-        because = f": {reason}" if reason else ""
-        self._problems[f"{place}: {op_name(op)}{types} is not supported{because}"] = None
+        self._problems[described(op, op_name(op), reason, place)] = None
 
     def _spelled(self, location: ir.Location) -> Location | str | None:
         return spelled(location, self._place)

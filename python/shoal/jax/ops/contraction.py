@@ -22,7 +22,8 @@ from jaxlib.mlir.dialects import stablehlo
 from shoal.ir import TensorType, Value, quoted
 from shoal.jax.attributes import field, string
 from shoal.jax.importer import Importer
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.types import FLOATS8, bits, is_bool, is_float, is_unsigned, with_element
 
 _GROUP = "Z"

@@ -12,7 +12,8 @@ from shoal.jax.attributes import field, integers
 from shoal.jax.expressions import argument, is_binary, region_trees
 from shoal.jax.importer import Importer
 from shoal.jax.reducers import KINDS, SUMS, reduce_kind, unsigned_extremum
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.types import is_float, is_unsigned
 
 

@@ -15,7 +15,8 @@ from shoal.jax.annotations import FULL_TO_SHARD, GSPMD, SHARD_TO_FULL, unspecifi
 from shoal.jax.attributes import string
 from shoal.jax.importer import Importer
 from shoal.jax.manual import Frame
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.mesh import Axis, Mesh, Sharding
 
 # What stands in a region that JAX makes of axis_index.

@@ -11,10 +11,11 @@ from jaxlib.mlir import ir
 
 from shoal.ir import TensorType, Value
 from shoal.jax.arithmetic import Arithmetic
-from shoal.jax.attributes import integer
+from shoal.jax.attributes import integer, required
 from shoal.jax.comparators import Key, sort_keys
 from shoal.jax.importer import Importer
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.types import is_bool, is_float, is_unsigned
 
 
@@ -109,22 +110,22 @@ def _negated(arith: Arithmetic, value: Value) -> Value:
 @imports("stablehlo.custom_call @mhlo.topk")
 def older_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """What chlo.top_k was before."""
-    attributes = ir.DictAttr(op.attributes["mhlo.attributes"])
-    if "largest" in attributes and not attributes["largest"].value:
+    attributes = required(op.attributes, "mhlo.attributes", ir.DictAttr)
+    if "largest" in attributes and not required(attributes, "largest", ir.BoolAttr).value:
         raise Unsupported("the smallest elements")
-    return largest_along(importer, op, attributes["k"].value)
+    return largest_along(importer, op, required(attributes, "k", ir.IntegerAttr).value)
 
 
 @imports("stablehlo.custom_call @ApproxTopK")
 def approximate_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """The exact ones, which every recall target allows."""
-    config = ir.DictAttr(op.attributes["mhlo.backend_config"])
-    dim, k = config["reduction_dim"].value, config["top_k"].value
-    if not config["aggregate_to_topk"].value:
+    config = required(op.attributes, "mhlo.backend_config", ir.DictAttr)
+    dim, k = (required(config, name, ir.IntegerAttr).value for name in ("reduction_dim", "top_k"))
+    if not required(config, "aggregate_to_topk", ir.BoolAttr).value:
         raise Unsupported("its results are not aggregated")
     if dim != len(op.operands[0].type.shape) - 1:
         raise Unsupported(f"along dimension {dim}, the last one is")
-    called = str(op.attributes["called_computations"])
+    called = str(required(op.attributes, "called_computations"))
     if "top_k_gt_" in called:
         return largest_along(importer, op, k)
     if "top_k_lt_" in called and is_float(importer.operands(op)[0].type):

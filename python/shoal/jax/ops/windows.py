@@ -14,7 +14,8 @@ from shoal.jax.importer import Importer
 from shoal.jax.known import known_splat
 from shoal.jax.ops.contraction import product
 from shoal.jax.reducers import KINDS, SUMS, is_identity, reduce_kind, unsigned_extremum
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.types import is_unsigned
 from shoal.jax.window_steps import Window, combine_windows
 
