@@ -18,7 +18,7 @@ from shoal.ir import Builder, Location, Region, TensorType, Value
 from shoal.jax import functions
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
-from shoal.jax.locations import place_of, readable, spelled
+from shoal.jax.locations import joined, name_of, place_of, readable, spelled
 from shoal.jax.refusals import Unsupported, described
 from shoal.jax.registry import find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
@@ -53,6 +53,8 @@ class Importer:
         # What a tensor of rank 0 becomes; None: itself.
         self._scalars: Callable[[TensorType], TensorType] | None = None
         self._place: Location | str | None = None
+        # The name of the call or region whose ops are written where it stands.
+        self._around = ""
         # Where each function is called first.
         self._call_places: dict[str, Location | str | None] = {}
 
@@ -120,6 +122,17 @@ class Importer:
         """Imports a block's ops here, for these arguments; returns what it returns."""
         self.values.update(zip(block.arguments, arguments, strict=True))
         return self.import_block(block)
+
+    def inline_at(
+        self, op: ir.Operation, block: ir.Block, arguments: Sequence[Any]
+    ) -> list[Any]:
+        """As `inline`, of what an op calls or holds: names in it are relative to the op's."""
+        outer = self._around
+        self._around = joined(outer, name_of(op.location))
+        try:
+            return self.inline(block, arguments)
+        finally:
+            self._around = outer
 
     def region(self, block: ir.Block) -> Region:
         """A region of a StableHLO op, ending in `shoal.yield`."""
@@ -245,7 +258,7 @@ class Importer:
         self._problems[described(op, op_name(op), reason, place)] = None
 
     def _spelled(self, location: ir.Location) -> Location | str | None:
-        return spelled(location, self._place)
+        return spelled(location, self._place, self._around)
 
 
 def _merged(own: list[dict], op: ir.Operation, others: Callable) -> list[dict]:

@@ -43,7 +43,7 @@ def manual_computation(importer: Importer, op: ir.Operation) -> list[Value]:
     around = _around(importer)
     mesh = around.mesh if around else next(iter(meshes.values()), None)
     if not names or not mesh or around and _finds_place(op):
-        return _inlined(importer, block, operands)
+        return importer.inline_at(op, block, operands)
     own = _in_order(mesh, names)
 
     def of_sdy(shardings, types: Sequence[TensorType], what: str) -> list[Sharding]:
@@ -62,7 +62,7 @@ def manual_computation(importer: Importer, op: ir.Operation) -> list[Value]:
         of_sdy(outputs, results, "out_shardings"),
         results,
         [importer.type(argument) for argument in block.arguments],
-        lambda arguments: _inlined(importer, block, arguments),
+        lambda arguments: importer.inline_at(op, block, arguments),
     )
 
 
@@ -91,11 +91,6 @@ def _over(sharding: Sharding, mesh: Mesh) -> Sharding:
     if any(dim.axes for dim in sharding.dims):
         raise Unsupported(f"shardings over two meshes, @{mesh.name} and @{sharding.mesh}")
     return Sharding(mesh.name, sharding.dims)
-
-
-def _inlined(importer: Importer, block: ir.Block, operands: Sequence[Value]) -> list[Value]:
-    importer.values.update(zip(block.arguments, operands))
-    return importer.import_block(block)
 
 
 def _region(
@@ -208,5 +203,5 @@ def manual_call(
         outputs,
         [importer.type(exit.results[0]) for exit in exits],
         [importer.type(argument) for argument in body.arguments],
-        lambda arguments: _inlined(importer, body, arguments),
+        lambda arguments: importer.inline_at(op, body, arguments),
     )
