@@ -30,6 +30,24 @@ PROGRAMS = {
         %1 = sdy.sharding_constraint %0 <@n, [{{"e"}}, {{"t"}}]> : {T}
         return %1 : {T}"""
     ),
+    "three_by_two_and_two_by_three": 'sdy.mesh @m = <["x"=3, "y"=2]>\n'
+    + 'sdy.mesh @n = <["a"=2, "b"=3]>\n'
+    + function(
+        f"""%0 = sdy.sharding_constraint %a <@m, [{{"x"}}, {{"y"}}]> : {T}
+        %1 = sdy.sharding_constraint %0 <@n, [{{"a"}}, {{"b"}}]> : {T}
+        return %1 : {T}"""
+    ),
+    "a_tuple": function(
+        f"""%0 = stablehlo.tuple %a, %b {{mhlo.sharding =
+          "{{{{devices=[8,1]<=[8]}}, {{replicated}}}}"}} : tuple<{T}, {T}>
+        %1 = stablehlo.custom_call @Sharding(%0) {{mhlo.sharding =
+          "{{{{devices=[8,1]<=[8]}}, {{replicated}}}}"}} : (tuple<{T}, {T}>) -> tuple<{T}, {T}>
+        %2 = stablehlo.get_tuple_element %1[0] : (tuple<{T}, {T}>) -> {T}
+        %3 = stablehlo.get_tuple_element %1[1] : (tuple<{T}, {T}>) -> {T}
+        %4 = stablehlo.subtract %2, %3 : {T}
+        return %4 : {T}""",
+        arguments=f"%a: {T}, %b: {T}",
+    ),
     "another_order_of_devices": M
     + 'sdy.mesh @n = <["x"=2, "y"=4], device_ids=[7,6,5,4,3,2,1,0]>\n'
     + function(
@@ -88,9 +106,15 @@ PROGRAMS = {
 def test_values_stay(name, tmp_path):
     path = tmp_path / "program.mlir"
     path.write_text(import_stablehlo(PROGRAMS[name]))
-    devices = 4 if "in_its_own_order" in name else 8
-    flags = (f"--devices={devices}", "--random-inputs=1", "--compare")
+    devices = {"manual_over_a_mesh_in_its_own_order": 4, "three_by_two_and_two_by_three": 6}
+    flags = (f"--devices={devices.get(name, 8)}", "--random-inputs=1", "--compare")
     shoal_run(path, *flags).expect_success()
+
+
+def test_tuples_are_annotated_part_by_part():
+    text = import_stablehlo(PROGRAMS["a_tuple"])
+    assert text.count("shoal.sharding_constraint") == 2
+    assert text.count('[{"axis0"}, {}]') == 1
 
 
 def manual(body, axes='"x"', arguments="(%p: tensor<4x8xf32>)"):

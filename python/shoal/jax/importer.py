@@ -22,7 +22,7 @@ from shoal.jax.locations import joined, name_of, place_of, readable, spelled
 from shoal.jax.refusals import Unsupported, described
 from shoal.jax.registry import find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
-from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type
+from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type, tensors_in
 from shoal.mesh import Mesh
 
 
@@ -235,18 +235,22 @@ class Importer:
         """The results of an op with a sharding of its own, as annotated."""
         if self.in_combiner:
             return results
-        return [
-            result if sharding is None else self._annotated(result, sharding)
-            for result, sharding in zip(results, self.shardings.constraints(op), strict=True)
-        ]
+        shardings = iter(self.shardings.constraints(op))
+        return [self._annotated(result, shardings) for result in results]
 
-    def _annotated(self, value: Value, sharding: str) -> Value:
+    def _annotated(self, value: Any, shardings: Iterator[str | None]) -> Any:
+        """A value with the next sharding, if any; a tuple with one for each that is in it."""
+        if isinstance(value, tuple):
+            return tuple(self._annotated(part, shardings) for part in value)
+        sharding = next(shardings)
+        if sharding is None:
+            return value
         attributes = {"sharding": sharding}
         return self.emit("shoal.sharding_constraint", [value], value.type, attributes)[0]
 
     def _placeholder(self, type: ir.Type) -> Any:
         if isinstance(type, ir.TupleType):
-            return tuple(self._placeholder(part) for part in _parts(type))
+            return tuple(self._placeholder(type.get_type(i)) for i in range(type.num_types))
         try:
             return Value(self.builder.fresh(), self.type(type))
         except UnsupportedTypeError:
@@ -267,9 +271,5 @@ def _merged(own: list[dict], op: ir.Operation, others: Callable) -> list[dict]:
 
 def _check_type(type: ir.Type) -> None:
     """UnsupportedTypeError for what no value of Shoal's has; tuples are taken apart."""
-    for part in _parts(type) if isinstance(type, ir.TupleType) else [type]:
+    for part in tensors_in(type):
         tensor_type(part)
-
-
-def _parts(type: ir.TupleType) -> list[ir.Type]:
-    return [type.get_type(i) for i in range(type.num_types)]

@@ -28,9 +28,10 @@ from shoal.jax.annotations import (
     walk,
 )
 from shoal.jax.attributes import dictionaries, required, text_in
-from shoal.jax.devices import Digit, axes_of, common_sizes, digits_of, order_by_axes
+from shoal.jax.devices import Digit, aligned, axes_of, common_sizes, digits_of, order_by_axes
 from shoal.jax.manual import Frame
 from shoal.jax.refusals import Unsupported, refused_at
+from shoal.jax.types import tensors_in
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 
@@ -80,14 +81,14 @@ class ShardingImporter:
         return self._boundary_attributes(function, "res_attrs", index)
 
     def constraints(self, op: ir.Operation) -> list[str | None]:
-        """What an op's attributes say of each of its results: hard annotations.
+        """What an op's attributes say of each tensor in its results: hard annotations.
 
         Ops that are annotations themselves have importers of their own.
         """
         is_annotation = op.name in ANNOTATIONS
         if is_annotation or not (SHARDY in op.attributes or GSPMD in op.attributes):
-            return [None] * len(op.results)
-        ranks = [ir.RankedTensorType(result.type).rank for result in op.results]
+            return [None] * sum(len(tensors_in(result.type)) for result in op.results)
+        ranks = [type.rank for result in op.results for type in tensors_in(result.type)]
         found = self._of_attributes(op.attributes, ranks)
         return [None if s is None or self.is_open(s) else s.attribute() for s in found]
 
@@ -192,6 +193,7 @@ class ShardingImporter:
         mesh = shardy.mesh_of(attribute, "")
         if mesh is None:
             return None
+        mesh = aligned(mesh, self.meshes.values())
         for other in self.meshes.values():
             if (other.axes, other.device_ids) == (mesh.axes, mesh.device_ids):
                 return other
@@ -224,7 +226,7 @@ class ShardingImporter:
             if mesh is None:
                 self._without_axes.add(name)
             else:
-                self.meshes[name] = mesh
+                self.meshes[name] = aligned(mesh, self.meshes.values())
         for attribute in sdy_shardings(op):
             if sdy.MeshAttr.isinstance(attribute.mesh_or_ref):
                 self._inlined_mesh(attribute.mesh_or_ref)

@@ -76,6 +76,14 @@ def tensor_type(type: ir.Type) -> TensorType:
     return TensorType(tuple(type.shape), element)
 
 
+def tensors_in(type: ir.Type) -> list[ir.Type]:
+    """The type, or those of all that is in a tuple, in their order."""
+    if not isinstance(type, ir.TupleType):
+        return [type]
+    parts = (type.get_type(i) for i in range(type.num_types))
+    return [tensor for part in parts for tensor in tensors_in(part)]
+
+
 def with_element(type: TensorType, element: str) -> TensorType:
     """The type with other elements, still a scalar where it was one."""
     return type.__class__(type.shape, element)
