@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Forms of shardings that JAX's programs of the conformance run lack, imported and run."""
 
+import numpy as np
 import pytest
 from shoal_testing import shoal_run
 
 pytest.importorskip("jax")
 
+from jax_import_testing import run
 from shoal import UnsupportedError
 from shoal.jax import import_stablehlo
 
@@ -115,6 +117,58 @@ def test_tuples_are_annotated_part_by_part():
     text = import_stablehlo(PROGRAMS["a_tuple"])
     assert text.count("shoal.sharding_constraint") == 2
     assert text.count('[{"axis0"}, {}]') == 1
+
+
+CALLED = """func.func public @main(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
+  %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[8,1]<=[8]}"}
+    : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"}
+    : (tensor<8x8xf32>) -> tensor<1x8xf32>
+  BODY
+  %4 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[8,1]<=[8]}"}
+    : (tensor<1x8xf32>) -> tensor<8x8xf32>
+  %5 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{replicated}"}
+    : (tensor<8xf32>) -> tensor<8xf32>
+  return %4, %5 : tensor<8x8xf32>, tensor<8xf32>
+}
+"""
+SHARDS = """%zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %place = stablehlo.partition_id : tensor<ui32>
+  %number = stablehlo.convert %place : (tensor<ui32>) -> tensor<f32>
+  %numbers = stablehlo.broadcast_in_dim %number, dims = [] : (tensor<f32>) -> tensor<1x8xf32>
+  %2 = stablehlo.add %1, %numbers : tensor<1x8xf32>
+  %row = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<1x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %3 = "stablehlo.all_reduce"(%row) <{replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>
+    : tensor<1x8xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> ({
+    ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+      %d = stablehlo.add %b, %c : tensor<f32>
+      stablehlo.return %d : tensor<f32>
+    }) : (tensor<8xf32>) -> tensor<8xf32>"""
+
+
+def test_an_inlined_body_is_the_called_one():
+    called = CALLED.replace("BODY", "%2, %3 = call @body(%1) : (tensor<1x8xf32>)"
+                            " -> (tensor<1x8xf32>, tensor<8xf32>)")  # fmt: skip
+    called += (
+        "func.func private @body(%1: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<8xf32>)"
+        f" {{ {SHARDS} return %2, %3 : tensor<1x8xf32>, tensor<8xf32> }}"
+    )
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    for text in (called, CALLED.replace("BODY", SHARDS)):
+        imported = import_stablehlo(text)
+        assert imported.count("shoal.manual_computation") == 1
+        results = run(imported, {"arg0": a}, ["result0", "result1"])
+        np.testing.assert_array_equal(results["result0"], a + np.arange(8)[:, None])
+        np.testing.assert_array_equal(results["result1"], a.sum(0))
+
+
+def test_a_region_that_nothing_leaves_is_refused():
+    text = CALLED.replace("BODY", SHARDS).replace("SPMDShardToFullShape", "LayoutConstraint")
+    with pytest.raises(UnsupportedError, match="nothing leaves the region behind it"):
+        import_stablehlo(text.replace("tensor<1x8xf32>) -> tensor<8x8", "tensor<1x8xf32>) -> tensor<1x8")
+                         .replace("(tensor<8x8xf32>, tensor<8xf32>) {", "(tensor<1x8xf32>, tensor<8xf32>) {")
+                         .replace("%4, %5 : tensor<8x8", "%4, %5 : tensor<1x8"))  # fmt: skip
 
 
 def manual(body, axes='"x"', arguments="(%p: tensor<4x8xf32>)"):

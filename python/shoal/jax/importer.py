@@ -19,6 +19,7 @@ from shoal.jax import functions
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
 from shoal.jax.locations import joined, name_of, place_of, readable, spelled
+from shoal.jax.open_regions import OpenRegion, open_regions
 from shoal.jax.refusals import Unsupported, described
 from shoal.jax.registry import find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
@@ -45,6 +46,10 @@ class Importer:
             for op in module.body.operations
             if op.operation.name == "func.func"
         }
+        # Regions for one device whose body was inlined, by what their first exit gives, and
+        # what the others give, once they are written.
+        self.open_regions: dict[ir.Value, OpenRegion] = {}
+        self.written_exits: set[ir.Value] = set()
         # Modules whose values are in `values`.
         self.kept_modules: list[ir.Module] = [module]
         self._problems: dict[str, None] = {}
@@ -145,10 +150,28 @@ class Importer:
         """Imports a block's ops; returns what its terminator's operands have become."""
         outer = self.builder.location
         *body, terminator = [op.operation for op in block.operations]
-        for op in body:
-            self._import_op(op)
+        self.import_ops(body)
         self.builder.location = outer
         return [self.values[value] for value in terminator.operands]
+
+    def import_ops(self, ops: Sequence[ir.Operation]) -> None:
+        """Imports ops of a block; regions that stand open among them with their first exit."""
+        regions = [region for region in open_regions(ops) if self._check_ends(region)]
+        later = [op for region in regions for op in (*region.entries, *region.body, *region.exits)]
+        later = {result for op in later for result in op.results}
+        for region in regions:
+            later.difference_update(exit.results[0] for exit in region.exits)
+            self.open_regions[region.exits[0].results[0]] = region
+        for op in ops:
+            is_written = op.results and op.results[0] in self.written_exits
+            if not is_written and not any(result in later for result in op.results):
+                self._import_op(op)
+
+    def _check_ends(self, region: OpenRegion) -> bool:
+        """Whether something leaves the region; else it is refused."""
+        if not region.exits:
+            self._report(region.entries[0], "nothing leaves the region behind it")
+        return bool(region.exits)
 
     # Functions and ops
 
