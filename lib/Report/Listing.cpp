@@ -5,6 +5,7 @@
 #include "SourceLines.h"
 #include "mlir/IR/AsmState.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Report/Report.h"
 
 using namespace mlir;
@@ -155,8 +156,8 @@ llvm::json::Object Lister::describe(Operation *op, int64_t depth) {
                            {"operands", std::move(operands)},
                            {"loc", sources.add(op->getLoc())},
                            {"depth", depth}};
-  if (auto name = op->getLoc()->findInstanceOf<NameLoc>())
-    entry["from"] = toUTF8(name.getName().getValue());
+  if (std::string name = namePath(op->getLoc()); !name.empty())
+    entry["from"] = toUTF8(name);
   if (int64_t runs = countRuns(op); runs != 1)
     entry["runs"] = runs;
   if (auto rule = dyn_cast<FactorRuleOpInterface>(op))

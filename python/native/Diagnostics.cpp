@@ -4,6 +4,7 @@
 #include "Diagnostics.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
+#include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -43,9 +44,8 @@ MessageCollector::MessageCollector(MLIRContext *context)
 
 void MessageCollector::add(const Diagnostic &diagnostic) {
   Location loc = diagnostic.getLocation();
-  auto name = loc->findInstanceOf<NameLoc>();
   collected.push_back({nameOf(diagnostic.getSeverity()), placeOf(loc),
-                       name ? name.getName().str() : "", diagnostic.str()});
+                       namePath(loc), diagnostic.str()});
 }
 
 } // namespace shoal::python

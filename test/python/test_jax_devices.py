@@ -18,6 +18,7 @@ from jaxlib.mlir import ir
 from shoal.errors import UnsupportedError
 from shoal.jax.devices import stride_of
 from shoal.jax.manual import Frame, has_move, shifts_of
+from shoal.jax.refusals import Unsupported
 from shoal.jax.shardings import ShardingImporter
 from shoal.mesh import Axis, Mesh
 
@@ -188,7 +189,7 @@ def test_unreduced_arguments_are_refused():
     importer, function, _ = importer_of(
         '#sdy.sharding<@m, [{}, {}], unreduced={"x"}>', mesh=SDY_MESH, attribute="sdy.sharding"
     )
-    with function.context, pytest.raises(UnsupportedError, match="argument 0: unreduced axes"):
+    with function.context, pytest.raises(Unsupported, match="argument 0: unreduced axes"):
         importer.argument_attributes(function, 0)
 
 

@@ -71,6 +71,27 @@ def batches_of_groups(x, w, sizes):
     }
 
 
+def groups_in_sums_and_batches(x, y, sizes):
+    """Groups of what is summed, behind a batch that they differ in, and of batches."""
+
+    def product(contracting, batch, sizes):
+        dims = lax.RaggedDotDimensionNumbers(((contracting, contracting), (batch, batch)), [1], [])
+        return lax.ragged_dot_general(x, y, sizes, dims)
+
+    return {
+        "contracting": product([1], [0], sizes),
+        "all_alike": product([1], [0], sizes[0]),
+        "two": product([0, 1], [], sizes),
+        "batches": product([0], [1], sizes[0]),
+    }
+
+
+def test_groups_in_sums_and_batches():
+    x, y = (RNG.standard_normal(shape).astype(np.float32) for shape in ((2, 12, 4), (2, 12, 5)))
+    sizes = np.array([[4, 5, 3], [1, 0, 11]], np.int32)
+    compare_with_jax(groups_in_sums_and_batches, x, y, sizes, lower=lower)
+
+
 def test_grouped_products():
     """As shoal.jax.compile lowers them: the groups of lax.ragged_dot are kept."""
     x, w = (RNG.standard_normal(shape).astype(np.float32) for shape in ((2, 12, 4), (2, 3, 4, 5)))

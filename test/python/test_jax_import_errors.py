@@ -6,9 +6,12 @@ import jax
 import jax.numpy as jnp
 import pytest
 from jax import lax
+from jaxlib.mlir import ir
 
 import shoal.jax
 from shoal.errors import ShoalError, UnsupportedError
+from shoal.jax import registry
+from shoal.jax.annotations import walk
 
 MATRIX = jnp.ones((4, 4))
 
@@ -45,7 +48,8 @@ def fourier(x):
 def test_complex_numbers_also_behind_calls():
     found = problems(fourier, MATRIX)
     assert all(line.startswith(line_of(fourier, 1)) for line in found)
-    assert any("stablehlo.fft" in line for line in found)
+    (line,) = (line for line in found if "stablehlo.fft" in line)
+    assert line.endswith("is not supported: elements of complex<f32> in tensor<4x4xcomplex<f32>>")
     assert any("elements of complex<f32>" in line for line in found)
     assert not any("func.call" in line for line in found)
 
@@ -106,6 +110,121 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
 def test_bad_programs(program, message):
     with pytest.raises(ShoalError, match=message):
         shoal.jax.import_stablehlo(program)
+
+
+PLACE = ' loc("model.py":7:3)'
+
+
+def with_op(op):
+    return f"func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {{\n{op}\nreturn %y : tensor<4xf32> }}"
+
+
+@pytest.mark.parametrize(
+    "program, message",
+    [
+        (
+            with_op("%y = stablehlo.sine %x {mhlo.sharding = 3 : i64} : tensor<4xf32>" + PLACE),
+            "mhlo.sharding is 3 : i64, which is no String",
+        ),
+        (
+            with_op('%y = stablehlo.sine %x {mhlo.sharding = "{x}"} : tensor<4xf32>' + PLACE),
+            "'{x}' is no sharding",
+        ),
+        (
+            with_op(
+                '%y = stablehlo.sine %x {mhlo.sharding = "{devices=[2,2]<=[4]}"} : tensor<4xf32>'
+                + PLACE
+            ),
+            "tiles of rank 2 of a tensor of rank 1",
+        ),
+        (
+            with_op(
+                '%y = stablehlo.sine %x {mhlo.sharding = "{{replicated},{replicated}}"} '
+                ": tensor<4xf32>" + PLACE
+            ),
+            "2 shardings of 1 values",
+        ),
+        (
+            "func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32> {jax.result_info = 3 : i64}) "
+            "{ return %x : tensor<4xf32> }" + PLACE,
+            "jax.result_info is 3 : i64, which is no String",
+        ),
+        (
+            "func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> "
+            "{ cf.br ^bb1 ^bb1: return %x : tensor<4xf32> }" + PLACE,
+            "func.func is not supported: it has 2 blocks",
+        ),
+        (
+            with_op(
+                '%y, %i = stablehlo.custom_call @mhlo.topk(%x) {mhlo.attributes = {k = "4"}} : '
+                "(tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi32>)" + PLACE
+            ),
+            'k is "4", which is no Integer',
+        ),
+        (
+            with_op(
+                "%y, %i = stablehlo.custom_call @mhlo.topk(%x) : "
+                "(tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi32>)" + PLACE
+            ),
+            "it has no mhlo.attributes",
+        ),
+    ],
+)
+def test_attributes_of_another_kind_are_refused_with_the_line(program, message):
+    with pytest.raises(UnsupportedError) as caught:
+        shoal.jax.import_stablehlo(program)
+    assert str(caught.value).startswith("model.py:7:3: ") and message in str(caught.value)
+
+
+def test_an_unknown_form_has_a_line_and_its_cause(monkeypatch):
+    def broken(importer, op):
+        return {}["k"]
+
+    monkeypatch.setitem(registry._importers, "stablehlo.sine", broken)
+    with pytest.raises(UnsupportedError) as caught:
+        shoal.jax.import_stablehlo(with_op("%y = stablehlo.sine %x : tensor<4xf32>" + PLACE))
+    expected = "is not supported: in a form that is not known (KeyError: 'k')"
+    assert str(caught.value).startswith("model.py:7:3: ") and str(caught.value).endswith(expected)
+    assert isinstance(caught.value.__cause__, KeyError)
+
+
+def many_ops(x, i):
+    y = jnp.pad(lax.cumsum(x, 0), 1)[1:-1, 1:-1].T @ x + x[i].sum() + jnp.sort(x, 1)
+    pooled = lax.reduce_window(x, 0.0, lax.add, (2, 2), (1, 1), "SAME")
+    z = lax.conv_general_dilated(x[None, None], x[None, None], (1, 1), "SAME")
+    scattered = x.at[i].add(y[0, 0]).at[0].set(pooled[0]) + lax.top_k(x, 4)[0]
+    return lax.while_loop(lambda v: v[0, 0] < 3, lambda v: v * 2, scattered), jnp.argmax(z), pooled
+
+
+WRONG = ["unit", '"{devices=[2,2]<=[4]}"', "dense<3> : tensor<2x2xi64>"]
+
+
+def test_no_attribute_ends_in_another_exception():
+    """Each attribute of each kind of op, and those that shardings are in, of every other kind."""
+    lowered = jax.jit(many_ops).lower(MATRIX, jnp.zeros(3, int))
+    module = lowered.compiler_ir("stablehlo")
+    with module.context:
+        for op in {op.name: op for op in walk(module.operation)}.values():
+            for name in sorted({*op.attributes, "mhlo.sharding", "sdy.sharding"}):
+                before = op.attributes[name] if name in op.attributes else None
+                for wrong in WRONG:
+                    op.attributes[name] = ir.Attribute.parse(wrong)
+                    check_refusal(module, f"{op.name}: {name} = {wrong}")
+                if name in op.attributes:
+                    del op.attributes[name]
+                if before is not None:
+                    check_refusal(module, f"{op.name} without {name}")
+                    op.attributes[name] = before
+
+
+def check_refusal(module, what):
+    try:
+        shoal.jax.import_stablehlo(module)
+    except UnsupportedError as error:
+        for line in str(error).splitlines():
+            assert ": " in line and "not known" not in line, f"{what}: {line}"
+    except ShoalError as error:
+        assert "not a StableHLO program" in str(error), what
 
 
 def test_supported_ops():

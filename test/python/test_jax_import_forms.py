@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax
+from jax.sharding import NamedSharding, PartitionSpec as P
 
 import conftest
 import shoal.jax
@@ -116,19 +117,54 @@ def test_places_are_the_users():
     assert files == {__file__}
 
 
-def test_places_in_installed_packages_are_their_callers():
-    """What Flax writes for a layer has the line of the layer."""
-    text = """
-func.func @main(%x: tensor<f32>) -> tensor<f32> {
+PACKAGES = "/usr/lib/python3/site-packages"
+AT_TWO_PLACES = f"""
+func.func @main(%x: tensor<f32>) -> tensor<f32> {{
   %0 = stablehlo.sine %x : tensor<f32> loc(#sine)
   return %0 : tensor<f32>
-}
-#inner = loc("/usr/lib/python3/site-packages/flax/linen.py":7:2)
+}}
+#inner = loc("{PACKAGES}/flax/linen.py":7:2)
 #sine = loc("jit(f)/sin"(callsite("dense"(#inner) at "f"("model.py":3:4))))
 """
-    assert 'loc("jit(f)/sin"("model.py":3:4))' in shoal.jax.import_stablehlo(text)
-    alone = text.replace(' at "f"("model.py":3:4)', ' at "f"(#inner)')
-    assert '"/usr/lib/python3/site-packages/flax/linen.py":7:2' in shoal.jax.import_stablehlo(alone)
+
+
+def test_places_in_libraries_are_theirs():
+    """Each op of a layer of Flax' has a line of its own; JAX's own lines are skipped."""
+    text = shoal.jax.import_stablehlo(AT_TWO_PLACES)
+    assert f'loc("jit(f)/sin"("{PACKAGES}/flax/linen.py":7:2))' in text
+    of_jax = AT_TWO_PLACES.replace("flax/linen", "jax/_src/lax")
+    assert 'loc("jit(f)/sin"("model.py":3:4))' in shoal.jax.import_stablehlo(of_jax)
+    alone = of_jax.replace(' at "f"("model.py":3:4)', ' at "f"(#inner)')
+    assert f'"{PACKAGES}/jax/_src/lax.py":7:2' in shoal.jax.import_stablehlo(alone)
+
+
+@jax.jit
+def mlp(x, w):
+    with jax.named_scope("MLP"):
+        return jnp.tanh(x @ w)
+
+
+def test_reasons_name_the_module():
+    """Of a collective in a nested jit, and in a region for one device: the whole path."""
+    mesh = jax.sharding.AbstractMesh((4,), ("x",))
+    columns, rows = (NamedSharding(mesh, P(*spec)) for spec in ((None, "x"), ("x",)))
+
+    def step(x, w):
+        with jax.named_scope("Block_3"):
+            y = mlp(x, w)
+
+        def summed(y):
+            with jax.named_scope("Mean"):
+                return lax.psum(y, "x")
+
+        return jax.shard_map(summed, mesh=mesh, in_specs=P("x"), out_specs=P())(y)
+
+    exe = shoal.jax.compile(step, jnp.ones((8, 8)), jnp.ones((8, 8)), in_shardings=(columns, rows))
+    line = mlp.__wrapped__.__code__.co_firstlineno + 3
+    name = re.escape("jit(step)/Block_3/jit(mlp)/MLP/")
+    assert re.search(rf'why = "[^<]*{Path(__file__).name}:{line}:\d+ \({name}\w+\)', exe.spmd())
+    assert 'loc("jit(step)/shard_map/Mean/psum' in exe.text
+    assert '"from":"jit(step)/Block_3/jit(mlp)/MLP/tanh"' in exe.report()
 
 
 def command(*words, **options):

@@ -11,7 +11,8 @@ import pytest
 from jax import lax
 
 import shoal.jax
-from jax_import_testing import compare_with_jax
+from jax_import_testing import compare_with_jax, run
+from shoal.errors import UnsupportedError
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((3, 4, 5)).astype(np.float32)
@@ -131,3 +132,44 @@ def test_counting_components_are_batching_dims():
     assert len(lines) == 2
     for line, name in zip(lines, ("operand_batching_dims", "input_batching_dims")):
         assert re.search(rf"{name}\W+(= )?\W*(array<i64: 0>|\[0\])", line), line
+
+
+def scatter_of_two(first, second):
+    """Rows of a table and of a line at the same places, each combined in its own way."""
+    return f"""sdy.mesh @m = <["x"=2]>
+func.func @main(%t: tensor<4x2xf32>, %l: tensor<4x2xi32>, %u: tensor<3x2xf32>, %v: tensor<3x2xi32>)
+    -> (tensor<4x2xf32>, tensor<4x2xi32>) {{
+  %i = stablehlo.constant dense<[[1], [1], [3]]> : tensor<3x1xi32>
+  %0:2 = "stablehlo.scatter"(%t, %l, %i, %u, %v) <{{scatter_dimension_numbers =
+      #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0],
+      scatter_dims_to_operand_dims = [0], index_vector_dim = 1>}}> ({{
+  ^bb0(%a: tensor<f32>, %b: tensor<i32>, %c: tensor<f32>, %d: tensor<i32>):
+    %x = {first} : tensor<f32>
+    %z = sdy.sharding_constraint %x <@m, []> : tensor<f32>
+    %y = {second} : tensor<i32>
+    stablehlo.return %z, %y : tensor<f32>, tensor<i32>
+  }}) : (tensor<4x2xf32>, tensor<4x2xi32>, tensor<3x1xi32>, tensor<3x2xf32>, tensor<3x2xi32>)
+      -> (tensor<4x2xf32>, tensor<4x2xi32>)
+  return %0#0, %0#1 : tensor<4x2xf32>, tensor<4x2xi32>
+}}"""
+
+
+def test_scatter_of_two_operands_and_annotations_in_its_region():
+    text = scatter_of_two("stablehlo.add %c, %a", "stablehlo.maximum %b, %d")
+    table, line = np.ones((4, 2), np.float32), np.full((4, 2), 5, np.int32)
+    rows, numbers = np.float32([[1, 2], [3, 4], [5, 6]]), np.int32([[1, 9], [7, 2], [5, 6]])
+    inputs = {"t": table, "l": line, "u": rows, "v": numbers}
+    inputs = {f"arg{i}": array for i, array in enumerate(inputs.values())}
+    results = run(shoal.jax.import_stablehlo(text), inputs, ["result0", "result1"])
+    np.add.at(table, [1, 1, 3], rows)
+    np.maximum.at(line, [1, 1, 3], numbers)
+    np.testing.assert_array_equal(results["result0"], table)
+    np.testing.assert_array_equal(results["result1"], line)
+
+
+def test_scatters_that_mix_operands_are_refused():
+    text = scatter_of_two("stablehlo.add %c, %a", "stablehlo.convert %b")
+    shoal.jax.import_stablehlo(text.replace("convert %b", "add %b, %d"))
+    mixed = text.replace("stablehlo.convert %b :", "stablehlo.convert %a : (tensor<f32>) ->")
+    with pytest.raises(UnsupportedError, match="operand 1 is combined with operand 0"):
+        shoal.jax.import_stablehlo(mixed)

@@ -67,6 +67,26 @@ FLOATS[3] = -FLOATS[3]  # NaN with its sign bit set
 NUMBERS = np.array([3, 1, 2, 3, 1, 2, 1, 3], np.int32)
 
 
+BITS = """%zero = stablehlo.constant dense<0> : tensor<i32>
+%most = stablehlo.constant dense<2147483647> : tensor<ui32>
+"""
+
+
+def bits_in_order(of):
+    """A float's bits as an integer in the order of the floats, as XLA writes its total order."""
+    return f"""%s{of} = stablehlo.bitcast_convert %{of} : (tensor<f32>) -> tensor<i32>
+%u{of} = stablehlo.bitcast_convert %{of} : (tensor<f32>) -> tensor<ui32>
+%m{of} = stablehlo.subtract %most, %u{of} : tensor<ui32>
+%f{of} = stablehlo.bitcast_convert %m{of} : (tensor<ui32>) -> tensor<i32>
+%n{of} = stablehlo.compare LT, %s{of}, %zero, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>
+%k{of} = stablehlo.select %n{of}, %f{of}, %s{of} : tensor<i1>, tensor<i32>
+"""
+
+
+def sizes(of):
+    return f"%k{of} = stablehlo.abs %{of} : tensor<f32>\n"
+
+
 @pytest.mark.parametrize(
     "body, order",
     [
@@ -81,8 +101,26 @@ NUMBERS = np.array([3, 1, 2, 3, 1, 2, 1, 3], np.int32)
             + "%less = stablehlo.or %first, %both : tensor<i1>",
             [3, 7, 0, 2, 5, 4, 1, 6],
         ),
+        (
+            BITS + bits_in_order("a") + bits_in_order("b")
+            + compared("less", "LT", "%ka", "%kb", "SIGNED"),
+            [3, 4, 7, 1, 6, 2, 0, 5],
+        ),
+        (
+            BITS + bits_in_order("b") + bits_in_order("a")
+            + compared("first", "LT", "%i", "%j", "SIGNED")
+            + compared("same", "EQ", "%i", "%j", "SIGNED")
+            + compared("second", "GT", "%ka", "%kb", "SIGNED")
+            + "%both = stablehlo.and %same, %second : tensor<i1>\n"
+            + "%less = stablehlo.or %first, %both : tensor<i1>",
+            [1, 6, 4, 5, 2, 0, 7, 3],
+        ),
+        (
+            sizes("a") + sizes("b") + compared("less", "GT", "%ka", "%kb", "FLOAT"),
+            [3, 4, 0, 5, 7, 1, 2, 6],
+        ),
     ],
-    ids=["descending", "swapped", "total-order", "two-directions"],
+    ids=["descending", "swapped", "total-order", "two-directions", "bits", "bits-behind", "sizes"],
 )
 def test_comparators_of_others(body, order):
     text = shoal.jax.import_stablehlo(sort_text(body))

@@ -41,6 +41,24 @@ def convolutions(x, k, g):
     }
 
 
+def without_space(x, w):
+    """Products of rows, in groups of features and of the batch."""
+    product = partial(lax.conv_general_dilated, window_strides=(), padding=())
+    turned = lax.ConvDimensionNumbers((1, 0), (0, 1), (1, 0))
+    return {
+        "plain": product(x, w),
+        "turned": product(x.T, w, dimension_numbers=turned),
+        "features": product(x, w[:, :3], feature_group_count=2),
+        "batch": product(x, w, batch_group_count=4),
+        "halves": product(x.astype(jnp.bfloat16), w.astype(jnp.bfloat16)),
+        "gradients": jax.grad(lambda a, b: jnp.sin(product(a, b)).sum(), (0, 1))(x, w),
+    }
+
+
+def test_convolutions_without_spatial_dimensions():
+    compare_with_jax(without_space, X[0, :8, 0], X[1, :8, 0])
+
+
 def convolution_gradients(x, k, g):
     def gradients(kernel, *arguments, **options):
         def loss(a, b):

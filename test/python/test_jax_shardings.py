@@ -2,11 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Forms of shardings that JAX's programs of the conformance run lack, imported and run."""
 
+import numpy as np
 import pytest
 from shoal_testing import shoal_run
 
 pytest.importorskip("jax")
 
+from jax_import_testing import run
 from shoal import UnsupportedError
 from shoal.jax import import_stablehlo
 
@@ -29,6 +31,24 @@ PROGRAMS = {
         f"""%0 = sdy.sharding_constraint %a <@m, [{{"x"}}, {{"y"}}]> : {T}
         %1 = sdy.sharding_constraint %0 <@n, [{{"e"}}, {{"t"}}]> : {T}
         return %1 : {T}"""
+    ),
+    "three_by_two_and_two_by_three": 'sdy.mesh @m = <["x"=3, "y"=2]>\n'
+    + 'sdy.mesh @n = <["a"=2, "b"=3]>\n'
+    + function(
+        f"""%0 = sdy.sharding_constraint %a <@m, [{{"x"}}, {{"y"}}]> : {T}
+        %1 = sdy.sharding_constraint %0 <@n, [{{"a"}}, {{"b"}}]> : {T}
+        return %1 : {T}"""
+    ),
+    "a_tuple": function(
+        f"""%0 = stablehlo.tuple %a, %b {{mhlo.sharding =
+          "{{{{devices=[8,1]<=[8]}}, {{replicated}}}}"}} : tuple<{T}, {T}>
+        %1 = stablehlo.custom_call @Sharding(%0) {{mhlo.sharding =
+          "{{{{devices=[8,1]<=[8]}}, {{replicated}}}}"}} : (tuple<{T}, {T}>) -> tuple<{T}, {T}>
+        %2 = stablehlo.get_tuple_element %1[0] : (tuple<{T}, {T}>) -> {T}
+        %3 = stablehlo.get_tuple_element %1[1] : (tuple<{T}, {T}>) -> {T}
+        %4 = stablehlo.subtract %2, %3 : {T}
+        return %4 : {T}""",
+        arguments=f"%a: {T}, %b: {T}",
     ),
     "another_order_of_devices": M
     + 'sdy.mesh @n = <["x"=2, "y"=4], device_ids=[7,6,5,4,3,2,1,0]>\n'
@@ -88,9 +108,67 @@ PROGRAMS = {
 def test_values_stay(name, tmp_path):
     path = tmp_path / "program.mlir"
     path.write_text(import_stablehlo(PROGRAMS[name]))
-    devices = 4 if "in_its_own_order" in name else 8
-    flags = (f"--devices={devices}", "--random-inputs=1", "--compare")
+    devices = {"manual_over_a_mesh_in_its_own_order": 4, "three_by_two_and_two_by_three": 6}
+    flags = (f"--devices={devices.get(name, 8)}", "--random-inputs=1", "--compare")
     shoal_run(path, *flags).expect_success()
+
+
+def test_tuples_are_annotated_part_by_part():
+    text = import_stablehlo(PROGRAMS["a_tuple"])
+    assert text.count("shoal.sharding_constraint") == 2
+    assert text.count('[{"axis0"}, {}]') == 1
+
+
+CALLED = """func.func public @main(%a: tensor<8x8xf32>) -> (tensor<8x8xf32>, tensor<8xf32>) {
+  %0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = "{devices=[8,1]<=[8]}"}
+    : (tensor<8x8xf32>) -> tensor<8x8xf32>
+  %1 = stablehlo.custom_call @SPMDFullToShardShape(%0) {mhlo.sharding = "{manual}"}
+    : (tensor<8x8xf32>) -> tensor<1x8xf32>
+  BODY
+  %4 = stablehlo.custom_call @SPMDShardToFullShape(%2) {mhlo.sharding = "{devices=[8,1]<=[8]}"}
+    : (tensor<1x8xf32>) -> tensor<8x8xf32>
+  %5 = stablehlo.custom_call @SPMDShardToFullShape(%3) {mhlo.sharding = "{replicated}"}
+    : (tensor<8xf32>) -> tensor<8xf32>
+  return %4, %5 : tensor<8x8xf32>, tensor<8xf32>
+}
+"""
+SHARDS = """%zero = stablehlo.constant dense<0.0> : tensor<f32>
+  %place = stablehlo.partition_id : tensor<ui32>
+  %number = stablehlo.convert %place : (tensor<ui32>) -> tensor<f32>
+  %numbers = stablehlo.broadcast_in_dim %number, dims = [] : (tensor<f32>) -> tensor<1x8xf32>
+  %2 = stablehlo.add %1, %numbers : tensor<1x8xf32>
+  %row = stablehlo.reduce(%1 init: %zero) applies stablehlo.add across dimensions = [0]
+    : (tensor<1x8xf32>, tensor<f32>) -> tensor<8xf32>
+  %3 = "stablehlo.all_reduce"(%row) <{replica_groups = dense<[[0, 1, 2, 3, 4, 5, 6, 7]]>
+    : tensor<1x8xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>}> ({
+    ^bb0(%b: tensor<f32>, %c: tensor<f32>):
+      %d = stablehlo.add %b, %c : tensor<f32>
+      stablehlo.return %d : tensor<f32>
+    }) : (tensor<8xf32>) -> tensor<8xf32>"""
+
+
+def test_an_inlined_body_is_the_called_one():
+    called = CALLED.replace("BODY", "%2, %3 = call @body(%1) : (tensor<1x8xf32>)"
+                            " -> (tensor<1x8xf32>, tensor<8xf32>)")  # fmt: skip
+    called += (
+        "func.func private @body(%1: tensor<1x8xf32>) -> (tensor<1x8xf32>, tensor<8xf32>)"
+        f" {{ {SHARDS} return %2, %3 : tensor<1x8xf32>, tensor<8xf32> }}"
+    )
+    a = np.arange(64, dtype=np.float32).reshape(8, 8)
+    for text in (called, CALLED.replace("BODY", SHARDS)):
+        imported = import_stablehlo(text)
+        assert imported.count("shoal.manual_computation") == 1
+        results = run(imported, {"arg0": a}, ["result0", "result1"])
+        np.testing.assert_array_equal(results["result0"], a + np.arange(8)[:, None])
+        np.testing.assert_array_equal(results["result1"], a.sum(0))
+
+
+def test_a_region_that_nothing_leaves_is_refused():
+    text = CALLED.replace("BODY", SHARDS).replace("SPMDShardToFullShape", "LayoutConstraint")
+    with pytest.raises(UnsupportedError, match="nothing leaves the region behind it"):
+        import_stablehlo(text.replace("tensor<1x8xf32>) -> tensor<8x8", "tensor<1x8xf32>) -> tensor<1x8")
+                         .replace("(tensor<8x8xf32>, tensor<8xf32>) {", "(tensor<1x8xf32>, tensor<8xf32>) {")
+                         .replace("%4, %5 : tensor<8x8", "%4, %5 : tensor<1x8"))  # fmt: skip
 
 
 def manual(body, axes='"x"', arguments="(%p: tensor<4x8xf32>)"):

@@ -3,6 +3,7 @@
 
 #include "Extract.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
+#include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/Propagation.h"
 #include "llvm/ADT/STLExtras.h"
@@ -27,7 +28,8 @@ std::string shoal::describeLocation(Location location) {
            ":" + std::to_string(file.getColumn());
     return WalkResult::interrupt();
   });
-  return text;
+  std::string name = namePath(location);
+  return text.empty() || name.empty() ? text : text + " (" + name + ")";
 }
 
 static std::string withName(std::string text, Attribute name) {

@@ -71,7 +71,8 @@ std::string describeOp(mlir::Operation *op);
 /// `operand 0 of shoal.manual_computation`, or `result 0 of` it.
 std::string describeBoundary(mlir::Operation *region, unsigned index,
                              bool isEntry);
-/// `moe.mlir:12:8`; empty where the location names no file.
+/// `moe.mlir:12:8`, or with what JAX calls it `moe.py:12:8 (jit(f)/MoE/add)`;
+/// empty where the location names no file.
 std::string describeLocation(mlir::Location location);
 /// `argument 0 "x"`, `result 1 "aux"`: with its `shoal.name`.
 std::string describeArgument(mlir::func::FuncOp function, unsigned index);

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
 from shoal.jax import gspmd, shardy
-from shoal.jax.attributes import string
+from shoal.jax.attributes import dictionaries, string, text_in
 
 GSPMD, SHARDY = "mhlo.sharding", "sdy.sharding"
 # Custom calls around what GSPMD's programs write for one device.
@@ -62,14 +62,13 @@ def _attributes_of(op: ir.Operation) -> Iterator:
     """The op's dictionary of attributes, and those of a function's arguments and results."""
     yield op.attributes
     for key in ("arg_attrs", "res_attrs"):
-        if key in op.attributes:
-            yield from map(ir.DictAttr, ir.ArrayAttr(op.attributes[key]))
+        yield from dictionaries(op, key)
 
 
 def tilings_of(op: ir.Operation) -> Iterator[gspmd.Tiling]:
     for attributes in _attributes_of(op):
         if GSPMD in attributes:
-            for layout in gspmd.parse(ir.StringAttr(attributes[GSPMD]).value):
+            for layout in gspmd.parse(text_in(attributes, GSPMD)):
                 if isinstance(layout, gspmd.Tiling):
                     yield layout
 

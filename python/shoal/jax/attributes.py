@@ -1,13 +1,16 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attributes of ops as Python values."""
+"""Attributes of ops as Python values; Unsupported where one is missing or of another kind."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 from jaxlib.mlir import ir
+
+from shoal.jax.refusals import Unsupported
 
 
 def find(op: ir.Operation, name: str) -> ir.Attribute | None:
@@ -15,18 +18,27 @@ def find(op: ir.Operation, name: str) -> ir.Attribute | None:
     return op.attributes[name] if name in op.attributes else None
 
 
+def required(attributes: Any, name: str, kind: type = ir.Attribute) -> Any:
+    """An attribute of this kind, in an op's attributes or a DictAttr."""
+    if name not in attributes:
+        raise Unsupported(f"it has no {name}")
+    attribute = attributes[name]
+    try:
+        return attribute if kind is ir.Attribute else kind(attribute)
+    except (TypeError, ValueError):
+        wanted = kind.__name__.removesuffix("Attr")
+        raise Unsupported(f"{name} is {attribute}, which is no {wanted}") from None
+
+
 def integer(op: ir.Operation, name: str, default: int | None = None) -> int:
-    attribute = find(op, name)
-    if attribute is None:
-        assert default is not None, name
+    if name not in op.attributes and default is not None:
         return default
-    return ir.IntegerAttr(attribute).value
+    return required(op.attributes, name, ir.IntegerAttr).value
 
 
 def flag(op: ir.Operation, name: str) -> bool:
     """A BoolAttr; False where the op lacks it."""
-    attribute = find(op, name)
-    return attribute is not None and ir.BoolAttr(attribute).value
+    return name in op.attributes and required(op.attributes, name, ir.BoolAttr).value
 
 
 def string(op: ir.Operation, name: str) -> str:
@@ -36,18 +48,29 @@ def string(op: ir.Operation, name: str) -> str:
         return ""
     if isinstance(attribute, ir.FlatSymbolRefAttr):
         return attribute.value
-    return ir.StringAttr(attribute).value
+    return text_in(op.attributes, name)
+
+
+def text_in(attributes: Any, name: str) -> str:
+    """A StringAttr of an op's attributes or a DictAttr."""
+    return required(attributes, name, ir.StringAttr).value
+
+
+def dictionaries(op: ir.Operation, name: str) -> list[ir.DictAttr]:
+    """An array of dictionaries, as `arg_attrs` is; [] where the op lacks it."""
+    if name not in op.attributes:
+        return []
+    return [ir.DictAttr(entry) for entry in required(op.attributes, name, ir.ArrayAttr)]
 
 
 def integers(op: ir.Operation, name: str, default: list[int] | None = None) -> list[int]:
     """A DenseI64ArrayAttr or a vector of integers."""
-    attribute = find(op, name)
-    if attribute is None:
-        assert default is not None, name
+    if name not in op.attributes and default is not None:
         return list(default)
-    if isinstance(attribute, ir.DenseElementsAttr):
+    attribute = required(op.attributes, name)
+    if isinstance(attribute, ir.DenseIntElementsAttr):
         return [int(n) for n in np.asarray(attribute).ravel()]
-    return [int(n) for n in attribute]
+    return [int(n) for n in required(op.attributes, name, ir.DenseI64ArrayAttr)]
 
 
 def flags(op: ir.Operation, name: str, default: list[bool]) -> list[bool]:
@@ -57,7 +80,7 @@ def flags(op: ir.Operation, name: str, default: list[bool]) -> list[bool]:
         return list(default)
     if isinstance(attribute, ir.DenseElementsAttr):
         return [bool(b) for b in np.asarray(attribute).ravel()]
-    return [bool(b) for b in attribute]
+    return [bool(b) for b in required(op.attributes, name, ir.DenseBoolArrayAttr)]
 
 
 def padding(op: ir.Operation, rank: int) -> tuple[list[int], list[int]]:

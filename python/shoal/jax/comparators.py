@@ -8,13 +8,15 @@ from dataclasses import dataclass
 
 from jaxlib.mlir import ir
 
-from shoal.jax.expressions import Tree, argument, region_trees
+from shoal.jax.expressions import Tree, argument, region_trees, tree
 
 
 @dataclass(frozen=True)
 class Key:
     """One key: which operand, and in which order.
 
+    computed: what the region makes of the operand's element before it compares, as its bits;
+    None for the element itself.
     is_total: floats by IEEE 754's totalOrder, which tells -0.0 from 0.0 and
     NaNs by their bits; else as JAX sorts: zeros are equal, NaNs equal and last.
     """
@@ -22,6 +24,7 @@ class Key:
     operand: int
     is_descending: bool = False
     is_total: bool = False
+    computed: Tree | None = None
 
 
 def sort_keys(block: ir.Block) -> list[Key] | None:
@@ -52,11 +55,42 @@ def _key(comparison: Tree, *, is_descending: bool) -> Key | None:
     sides = [_stripped(side) for side in comparison[-2:]]
     (left, left_is_plain), (right, right_is_plain) = sides
     if left[0] != "argument" or right[0] != "argument" or left_is_plain != right_is_plain:
-        return None
+        return _computed_key(comparison, is_descending=is_descending)
     if left[1] // 2 != right[1] // 2 or left == right:
         return None
     is_total = comparison[2] == "TOTALORDER" and left_is_plain
     return Key(left[1] // 2, is_descending != (left[1] > right[1]), is_total)
+
+
+def _computed_key(comparison: Tree, *, is_descending: bool) -> Key | None:
+    """Where both sides are the same function of either element of one operand."""
+    left, right = comparison[-2:]
+    of_left, of_right = _arguments(left), _arguments(right)
+    if len(of_left) != 1 or len(of_right) != 1 or _reads_outer(left):
+        return None
+    (first,), (second,) = of_left, of_right
+    if first == second or first // 2 != second // 2 or _renamed(left, second) != right:
+        return None
+    is_total = comparison[2] == "TOTALORDER"
+    return Key(first // 2, is_descending != (first > second), is_total, left)
+
+
+def _renamed(found: Tree, index: int) -> Tree:
+    """The tree of another argument."""
+    if found[0] == "argument":
+        return argument(index)
+    return tuple(_renamed(part, index) if isinstance(part, tuple) else part for part in found)
+
+
+def _reads_outer(found: Tree) -> bool:
+    parts = (part for part in found if isinstance(part, tuple))
+    return found == ("outer",) or any(map(_reads_outer, parts))
+
+
+def computed_value(block: ir.Block, key: Key) -> ir.Value:
+    """The comparator's value that the key's tree is of."""
+    values = (op.operation.operands[0] for op in block.operations if op.name == "stablehlo.compare")
+    return next(value for value in values if tree(value, block) == key.computed)
 
 
 def _stripped(side: Tree) -> tuple[Tree, bool]:

@@ -11,6 +11,7 @@ order of devices makes it one.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.mesh import Axis, Mesh
+
+# Orders of more axes than these are not searched.
+_MOST_ORDERED = 6
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,36 @@ def common_sizes(devices: int, digits: Iterable[Digit]) -> list[int]:
                 bounds.append(bound)
     bounds.sort(reverse=True)
     return [high // low for high, low in zip(bounds, bounds[1:])] or [1]
+
+
+def aligned(mesh: Mesh, others: Iterable[Mesh]) -> Mesh:
+    """The mesh, with its axes in an order in which they cut devices as the others do.
+
+    3 x 2 and 2 x 3 devices have no parts of axes in common. Listed as 3 x 2, with the order of
+    devices that puts each where it was, the second has. A mesh for which no order is found
+    stays.
+    """
+    bounds = [bound for other in others if other.size == mesh.size for bound in _bounds(other)]
+
+    def fits(axes: Sequence[str]) -> bool:
+        own = _bounds(Mesh([(name, mesh.axes[name]) for name in axes]))
+        return all(a % b == 0 or b % a == 0 for a in own for b in bounds)
+
+    names = list(mesh.axes)
+    if len(names) > _MOST_ORDERED or fits(names):
+        return mesh
+    order = next(filter(fits, itertools.permutations(names)), None)
+    if order is None:
+        return mesh
+    ids = np.arange(mesh.size) if mesh.device_ids is None else np.array(mesh.device_ids)
+    table = ids.reshape(list(mesh.axes.values())).transpose([names.index(name) for name in order])
+    axes = [(name, mesh.axes[name]) for name in order]
+    return Mesh(axes, name=mesh.name, device_ids=[int(i) for i in table.ravel()])
+
+
+def _bounds(mesh: Mesh) -> list[int]:
+    """The strides of the axes: where the digits of a position begin."""
+    return [stride_of(Axis(name), mesh) for name in mesh.axes]
 
 
 def order_by_axes(

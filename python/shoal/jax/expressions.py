@@ -16,6 +16,7 @@ from jaxlib.mlir import ir
 
 from shoal.jax.attributes import case
 from shoal.jax.known import defining_op, known_splat
+from shoal.jax.registry import op_name
 
 Tree = tuple[Any, ...]
 
@@ -42,12 +43,21 @@ def tree(value: ir.Value, block: ir.Block) -> Tree:
         number = known_splat(value)
         is_nan = isinstance(number, float) and math.isnan(number)
         return ("constant", "nan" if is_nan else number)
-    if op.name == "stablehlo.convert" and op.operands[0].type == value.type:
+    if _is_identity(op) and op.operands[0].type == value.type:
         return tree(op.operands[0], block)
     name = op.name.partition(".")[2]
     cases = [case(op, key) for key in ("comparison_direction", "compare_type") if case(op, key)]
     index = [value.result_number] if len(op.results) > 1 else []
     return (name, *cases, *index, *(tree(operand, block) for operand in op.operands))
+
+
+def _is_identity(op: ir.Operation) -> bool:
+    """Conversions to the same type, and annotations, which say nothing of scalars.
+
+    JAX annotates what regions compute in the mode in which shardings are in types.
+    """
+    annotations = ("sdy.sharding_constraint", "sdy.reshard", "stablehlo.custom_call @Sharding")
+    return op.name == "stablehlo.convert" or op_name(op) in annotations
 
 
 def is_binary(found: Tree, name: str, left: Tree, right: Tree) -> bool:

@@ -8,7 +8,7 @@ from jaxlib.mlir import ir
 
 from shoal.ir import quoted
 from shoal.jax.annotations import is_manual
-from shoal.jax.attributes import string
+from shoal.jax.attributes import dictionaries, string, text_in
 from shoal.jax.locations import unique_names
 from shoal.jax.types import element_of
 
@@ -76,10 +76,9 @@ def argument_attributes(function: ir.Operation) -> list[Attributes]:
         location.name_str if isinstance(location, ir.NameLoc) else "" for location in locations
     ]
     ports = [_port(*port) for port in zip(unique_names(paths, "arg"), types)]
-    if "arg_attrs" in function.attributes:
-        for port, given in zip(ports, ir.ArrayAttr(function.attributes["arg_attrs"])):
-            if any(name in ir.DictAttr(given) for name in DONATIONS):
-                port[DONATED] = None
+    for port, given in zip(ports, dictionaries(function, "arg_attrs")):
+        if any(name in given for name in DONATIONS):
+            port[DONATED] = None
     return ports
 
 
@@ -88,13 +87,10 @@ def result_attributes(function: ir.Operation) -> list[Attributes]:
     types = type_of(function).results
     if is_private(function):
         return [{} for _ in types]
-    paths = [""] * len(types)
-    if "res_attrs" in function.attributes:
-        found = map(ir.DictAttr, ir.ArrayAttr(function.attributes["res_attrs"]))
-        paths = [
-            attributes["jax.result_info"].value if "jax.result_info" in attributes else ""
-            for attributes in found
-        ]
+    paths = [
+        text_in(attributes, "jax.result_info") if "jax.result_info" in attributes else ""
+        for attributes in dictionaries(function, "res_attrs")
+    ] or [""] * len(types)
     return [_port(*port) for port in zip(unique_names(paths, "result"), types)]
 
 

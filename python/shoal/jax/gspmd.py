@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 from jax._src.lib import xla_client
 
-from shoal.errors import UnsupportedError
+from shoal.jax.refusals import Unsupported
+
 
 _Kind = xla_client.OpSharding.Type
 _LIST = r"([\d,\s]+)"
@@ -56,15 +57,16 @@ Layout = Tiling | Everywhere | Manual
 def parse(text: str) -> list[Layout | None]:
     """The layouts of a sharding, one unless it is a tuple's; None where nothing is said.
 
-    Raises UnsupportedError for text that is no sharding.
+    Raises Unsupported for text that is no sharding.
     """
     for tiles in _TILES.finditer(text):
         if problem := _problem(*(_numbers(group) for group in tiles.groups())):
-            raise UnsupportedError(f"mhlo.sharding: {text!r} is no sharding: {problem}")
+            raise Unsupported(f"mhlo.sharding: {text!r} is no sharding: {problem}")
     try:
         sharding = xla_client.HloSharding.from_string(text)
     except Exception as error:
-        raise UnsupportedError(f"mhlo.sharding: {text!r} is no sharding: {error}") from None
+        said = str(error).splitlines()[0]
+        raise Unsupported(f"mhlo.sharding: {text!r} is no sharding: {said}") from None
     elements = sharding.tuple_elements() if text.startswith("{{") else [sharding]
     return [_layout(element, text) for element in elements]
 
@@ -93,7 +95,7 @@ def _layout(sharding, text: str) -> Layout | None:
     if sharding.is_replicated() or sharding.is_maximal():
         return Everywhere()
     if sharding.is_unreduced():
-        raise UnsupportedError(f"mhlo.sharding: {text}: unreduced values have no counterpart")
+        raise Unsupported(f"mhlo.sharding: {text}: unreduced values have no counterpart")
     return _tiling(sharding, text)
 
 
@@ -110,7 +112,7 @@ def _tiling(sharding, text: str) -> Tiling:
     rank = devices.ndim - len(kinds)
     others = [kind for kind in kinds if kind not in (_Kind.MANUAL, _Kind.REPLICATED)]
     if others:
-        raise UnsupportedError(f"mhlo.sharding: {text}: a subgroup of type {others[0]}")
+        raise Unsupported(f"mhlo.sharding: {text}: a subgroup of type {others[0]}")
     manual = [rank + i for i, kind in enumerate(kinds) if kind == _Kind.MANUAL]
     same = [rank + i for i, kind in enumerate(kinds) if kind == _Kind.REPLICATED]
     devices = devices.transpose([*range(rank), *manual, *same])

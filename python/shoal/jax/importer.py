@@ -18,10 +18,12 @@ from shoal.ir import Builder, Location, Region, TensorType, Value
 from shoal.jax import functions
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
-from shoal.jax.locations import place_of, readable, spelled
-from shoal.jax.registry import Unsupported, find_importer, op_name
+from shoal.jax.locations import joined, name_of, place_of, readable, spelled
+from shoal.jax.open_regions import OpenRegion, open_regions
+from shoal.jax.refusals import Unsupported, described
+from shoal.jax.registry import find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
-from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type
+from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type, tensors_in
 from shoal.mesh import Mesh
 
 
@@ -44,12 +46,20 @@ class Importer:
             for op in module.body.operations
             if op.operation.name == "func.func"
         }
+        # Regions for one device whose body was inlined, by what their first exit gives, and
+        # what the others give, once they are written.
+        self.open_regions: dict[ir.Value, OpenRegion] = {}
+        self.written_exits: set[ir.Value] = set()
         # Modules whose values are in `values`.
         self.kept_modules: list[ir.Module] = [module]
         self._problems: dict[str, None] = {}
+        # The first exception that no importer raised on purpose.
+        self._cause: Exception | None = None
         # What a tensor of rank 0 becomes; None: itself.
         self._scalars: Callable[[TensorType], TensorType] | None = None
         self._place: Location | str | None = None
+        # The name of the call or region whose ops are written where it stands.
+        self._around = ""
         # Where each function is called first.
         self._call_places: dict[str, Location | str | None] = {}
 
@@ -62,7 +72,7 @@ class Importer:
         for name in names:
             self._import_function(name)
         if self._problems:
-            raise UnsupportedError("\n".join(self._problems))
+            raise UnsupportedError("\n".join(self._problems)) from self._cause
         return self.builder.module()
 
     # Values and types
@@ -118,6 +128,17 @@ class Importer:
         self.values.update(zip(block.arguments, arguments, strict=True))
         return self.import_block(block)
 
+    def inline_at(
+        self, op: ir.Operation, block: ir.Block, arguments: Sequence[Any]
+    ) -> list[Any]:
+        """As `inline`, of what an op calls or holds: names in it are relative to the op's."""
+        outer = self._around
+        self._around = joined(outer, name_of(op.location))
+        try:
+            return self.inline(block, arguments)
+        finally:
+            self._around = outer
+
     def region(self, block: ir.Block) -> Region:
         """A region of a StableHLO op, ending in `shoal.yield`."""
         region = self.builder.region([self.type(argument) for argument in block.arguments])
@@ -129,17 +150,36 @@ class Importer:
         """Imports a block's ops; returns what its terminator's operands have become."""
         outer = self.builder.location
         *body, terminator = [op.operation for op in block.operations]
-        for op in body:
-            self._import_op(op)
+        self.import_ops(body)
         self.builder.location = outer
         return [self.values[value] for value in terminator.operands]
+
+    def import_ops(self, ops: Sequence[ir.Operation]) -> None:
+        """Imports ops of a block; regions that stand open among them with their first exit."""
+        regions = [region for region in open_regions(ops) if self._check_ends(region)]
+        later = [op for region in regions for op in (*region.entries, *region.body, *region.exits)]
+        later = {result for op in later for result in op.results}
+        for region in regions:
+            later.difference_update(exit.results[0] for exit in region.exits)
+            self.open_regions[region.exits[0].results[0]] = region
+        for op in ops:
+            is_written = op.results and op.results[0] in self.written_exits
+            if not is_written and not any(result in later for result in op.results):
+                self._import_op(op)
+
+    def _check_ends(self, region: OpenRegion) -> bool:
+        """Whether something leaves the region; else it is refused."""
+        if not region.exits:
+            self._report(region.entries[0], "nothing leaves the region behind it")
+        return bool(region.exits)
 
     # Functions and ops
 
     def _import_function(self, name: str) -> None:
         op = self.functions[name]
-        if not op.regions[0].blocks:
-            self._report(op, "it has no body")
+        if len(op.regions[0].blocks) != 1:
+            count = len(op.regions[0].blocks)
+            self._report(op, f"it has {count} blocks" if count else "it has no body")
             return
         self._place = place_of(op.location) or self._call_places.get(name)
         block, types = op.regions[0].blocks[0], functions.type_of(op)
@@ -149,16 +189,17 @@ class Importer:
         except UnsupportedTypeError as error:
             self._import_for_problems(op, str(error))
             return
+        try:
+            argument_attributes, result_attributes = self._boundary(op)
+        except Unsupported as reason:
+            self._import_for_problems(op, str(reason))
+            return
         with self.builder.function(
             name,
             arguments,
             results,
-            argument_attributes=_merged(
-                functions.argument_attributes(op), op, self.shardings.argument_attributes
-            ),
-            result_attributes=_merged(
-                functions.result_attributes(op), op, self.shardings.result_attributes
-            ),
+            argument_attributes=argument_attributes,
+            result_attributes=result_attributes,
             argument_locations=[self._spelled(argument.location) for argument in block.arguments],
             private=name not in functions.entries(self.functions),
             location=self._spelled(op.location),
@@ -167,8 +208,16 @@ class Importer:
             end = self._spelled(block.operations[len(block.operations) - 1].operation.location)
             self.builder.op("func.return", returned, location=end)
 
+    def _boundary(self, op: ir.Operation) -> tuple[list[dict], list[dict]]:
+        """What a function's arguments and results are called, and their shardings."""
+        shardings = self.shardings
+        return (
+            _merged(functions.argument_attributes(op), op, shardings.argument_attributes),
+            _merged(functions.result_attributes(op), op, shardings.result_attributes),
+        )
+
     def _import_for_problems(self, op: ir.Operation, reason: str) -> None:
-        """Of a function with types that have no counterpart: the text is not used."""
+        """Of a function whose types or attributes have no counterpart: the text is not used."""
         known, block = len(self._problems), op.regions[0].blocks[0]
         with self.builder.block(self.builder.region()):
             self.inline(block, [self._placeholder(argument.type) for argument in block.arguments])
@@ -181,36 +230,50 @@ class Importer:
             self._call_places.setdefault(string(op, "callee"), self.builder.location)
         importer = find_importer(op)
         try:
-            if importer is None:
-                raise Unsupported()
             for operand in op.operands:
                 _check_type(operand.type)
+            if importer is None:
+                for result in op.results:
+                    _check_type(result.type)
+                raise Unsupported("")
             results = importer(self, op)
             results = list(results) if isinstance(results, (list, tuple)) else [results]
             self.values.update(zip(op.results, self._constrained(op, results), strict=True))
-        except (Unsupported, UnsupportedTypeError) as reason:
-            if op.name != "func.call":  # the function called is reported
-                self._report(op, str(reason))
-            # What follows is imported for its own problems; the text is not used.
-            for result in op.results:
-                self.values[result] = self._placeholder(result.type)
+        except Unsupported as reason:
+            if op.name != "func.call" or not isinstance(reason, UnsupportedTypeError):
+                self._report(op, str(reason))  # of types the function called is reported
+            self._give_placeholders(op)
+        except Exception as error:  # pylint: disable=broad-exception-caught
+            # A form that its importer was not written for: the user gets the line all the same.
+            self._cause = self._cause or error
+            self._report(op, f"in a form that is not known ({type(error).__name__}: {error})")
+            self._give_placeholders(op)
+
+    def _give_placeholders(self, op: ir.Operation) -> None:
+        """What follows an op that is refused is imported for its own problems; the text is not used."""
+        for result in op.results:
+            self.values[result] = self._placeholder(result.type)
 
     def _constrained(self, op: ir.Operation, results: list[Any]) -> list[Any]:
         """The results of an op with a sharding of its own, as annotated."""
         if self.in_combiner:
             return results
-        return [
-            result if sharding is None else self._annotated(result, sharding)
-            for result, sharding in zip(results, self.shardings.constraints(op), strict=True)
-        ]
+        shardings = iter(self.shardings.constraints(op))
+        return [self._annotated(result, shardings) for result in results]
 
-    def _annotated(self, value: Value, sharding: str) -> Value:
+    def _annotated(self, value: Any, shardings: Iterator[str | None]) -> Any:
+        """A value with the next sharding, if any; a tuple with one for each that is in it."""
+        if isinstance(value, tuple):
+            return tuple(self._annotated(part, shardings) for part in value)
+        sharding = next(shardings)
+        if sharding is None:
+            return value
         attributes = {"sharding": sharding}
         return self.emit("shoal.sharding_constraint", [value], value.type, attributes)[0]
 
     def _placeholder(self, type: ir.Type) -> Any:
         if isinstance(type, ir.TupleType):
-            return tuple(self._placeholder(part) for part in _parts(type))
+            return tuple(self._placeholder(type.get_type(i)) for i in range(type.num_types))
         try:
             return Value(self.builder.fresh(), self.type(type))
         except UnsupportedTypeError:
@@ -218,15 +281,11 @@ class Importer:
 
     def _report(self, op: ir.Operation, reason: str) -> None:
         """Notes an op that cannot be imported; `run` raises them all."""
-        operands = ", ".join(str(operand.type) for operand in op.operands)
-        results = ", ".join(str(result.type) for result in op.results)
-        types = "" if op.name == "func.func" else f" ({operands}) -> ({results})"
         place = readable(self._spelled(op.location))
-        because = f": {reason}" if reason else ""
-        self._problems[f"{place}: {op_name(op)}{types} is not supported{because}"] = None
+        self._problems[described(op, op_name(op), reason, place)] = None
 
     def _spelled(self, location: ir.Location) -> Location | str | None:
-        return spelled(location, self._place)
+        return spelled(location, self._place, self._around)
 
 
 def _merged(own: list[dict], op: ir.Operation, others: Callable) -> list[dict]:
@@ -235,9 +294,5 @@ def _merged(own: list[dict], op: ir.Operation, others: Callable) -> list[dict]:
 
 def _check_type(type: ir.Type) -> None:
     """UnsupportedTypeError for what no value of Shoal's has; tuples are taken apart."""
-    for part in _parts(type) if isinstance(type, ir.TupleType) else [type]:
+    for part in tensors_in(type):
         tensor_type(part)
-
-
-def _parts(type: ir.TupleType) -> list[ir.Type]:
-    return [type.get_type(i) for i in range(type.num_types)]

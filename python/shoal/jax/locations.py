@@ -13,32 +13,44 @@ from shoal.ir import Location, quoted
 
 
 def place_of(location: ir.Location) -> Location | None:
-    """The innermost place in a file of the user's, named by JAX's name stack.
+    """The innermost place in a file that is not JAX's own, named by JAX's name stack.
 
-    Files of packages that are installed, as Flax, are the user's only where
-    nothing else is on the stack. None without a file.
+    A library's line, as Flax', tells its layers' ops apart; the user's one would be the same
+    for all of them. JAX's files count only where nothing else is on the stack. None without
+    a file.
     """
     files = list(_files_of(location))
     if not files:
         return None
-    own = (file for file in files if not _is_installed(file.filename))
-    file = next(own, files[0])
+    others = (file for file in files if not _is_of_jax(file.filename))
+    file = next(others, files[0])
     return Location(file.filename, file.start_line, file.start_col, name_of(location))
 
 
-def _is_installed(filename: str) -> bool:
-    return any(f"/{folder}/" in filename for folder in ("site-packages", "dist-packages"))
+def _is_of_jax(filename: str) -> bool:
+    return re.search(r"/(site|dist)-packages/(jax|jaxlib)/", filename) is not None
 
 
 def name_of(location: ir.Location) -> str:
-    """The outermost name, `jit(f)/dot_general`; "" without one."""
+    """The outermost name, `jit(f)/dot_general`; "" without one.
+
+    JAX ends the name of an op's type, `reduce:`, in a colon.
+    """
     if isinstance(location, ir.NameLoc):
-        return location.name_str
+        return location.name_str.removesuffix(":")
     if isinstance(location, ir.CallSiteLoc):
         return name_of(location.callee)
     if isinstance(location, ir.FusedLoc):
         return next(filter(None, map(name_of, location.locations)), "")
     return ""
+
+
+def joined(outer: str, name: str) -> str:
+    """A name in what stands at another one; whole names, of the same root, stay."""
+    if not outer or not name:
+        return outer or name
+    is_whole = outer.partition("/")[0] == name.partition("/")[0]
+    return name if is_whole else f"{outer}/{name}"
 
 
 def _files_of(location: ir.Location) -> Iterator[ir.FileLineColLoc]:
@@ -55,16 +67,18 @@ def _files_of(location: ir.Location) -> Iterator[ir.FileLineColLoc]:
             yield from _files_of(part)
 
 
-def spelled(location: ir.Location, outer: Location | str | None) -> Location | str | None:
+def spelled(
+    location: ir.Location, outer: Location | str | None, around: str = ""
+) -> Location | str | None:
     """The location for the Shoal program.
 
     Ops of JAX's own helper functions have a name and no file: they get the
-    place of the function, `outer`.
+    place of the function, `outer`. Names are behind that of what is `around`.
     """
     place = place_of(location)
     if place:
-        return place
-    name = name_of(location)
+        return Location(place.file, place.line, place.column, joined(around, place.name))
+    name = joined(around, name_of(location)) if name_of(location) else ""
     if isinstance(outer, Location):
         return Location(outer.file, outer.line, outer.column, name or outer.name)
     return quoted(name) if name else None

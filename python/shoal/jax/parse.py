@@ -32,7 +32,7 @@ def parse(program: Any) -> ir.Module:
     elif hasattr(program, "mlir_module_serialized"):
         program = program.mlir_module_serialized
     if isinstance(program, ir.Module):
-        return program
+        return _verified(program)
     if isinstance(program, ir.Operation) and program.name == "builtin.module":
         return ir.Module.parse(_printed(program), program.context)
     if isinstance(program, (str, bytes, bytearray, Path)):
@@ -59,6 +59,15 @@ def _parse_data(program: str | bytes | bytearray | Path) -> ir.Module:
             raise ShoalError(f"not a StableHLO program: {_message(error)}") from None
         except (ValueError, RuntimeError) as error:
             raise ShoalError(f"not a StableHLO program: {error}") from None
+
+
+def _verified(module: ir.Module) -> ir.Module:
+    """The module; what parses is verified, what someone built or changed need not be."""
+    try:
+        module.operation.verify()
+    except ir.MLIRError as error:
+        raise ShoalError(f"not a StableHLO program: {_message(error)}") from None
+    return module
 
 
 def _message(error: ir.MLIRError) -> str:

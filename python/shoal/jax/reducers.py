@@ -38,10 +38,14 @@ def reduce_kind(block: ir.Block) -> str | None:
     trees = region_trees(block)
     if len(trees) != 1 or len(block.arguments) != 2:
         return None
-    kind = binary_kind(trees[0], argument(0), argument(1))
+    return tree_kind(trees[0], block.arguments[0].type)
+
+
+def tree_kind(found: Tree, type: ir.Type) -> str | None:
+    """As `reduce_kind`, of what a block makes of two arguments of this type."""
+    kind = binary_kind(found, argument(0), argument(1))
     if kind not in KINDS:
         return None
-    type = block.arguments[0].type
     if element_of(type) == "i1":
         return AS_LOGIC.get(kind, kind)
     return None if kind in ("maximum", "minimum") and is_unsigned(type) else kind
@@ -114,8 +118,13 @@ def _extremum_trees(symbol: str, *, has_nan: bool) -> list[Tree]:
 
 def unsigned_extremum(block: ir.Block) -> str | None:
     """ "maximum" or "minimum" where the block is that of unsigned integers."""
-    if len(block.arguments) != 2 or not is_unsigned(block.arguments[0].type):
-        return None
     trees = region_trees(block)
-    kind = binary_kind(trees[0], argument(0), argument(1)) if len(trees) == 1 else None
+    if len(trees) != 1 or len(block.arguments) != 2:
+        return None
+    return unsigned_tree_extremum(trees[0], block.arguments[0].type)
+
+
+def unsigned_tree_extremum(found: Tree, type: ir.Type) -> str | None:
+    """As `unsigned_extremum`, of what a block makes of two arguments of this type."""
+    kind = binary_kind(found, argument(0), argument(1)) if is_unsigned(type) else None
     return kind if kind in ("maximum", "minimum") else None

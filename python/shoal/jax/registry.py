@@ -19,10 +19,6 @@ from shoal.jax.attributes import string
 OpImporter = Callable[..., Any]
 
 
-class Unsupported(Exception):
-    """Raised by an importer for a form of its op that has no counterpart; says why."""
-
-
 _importers: dict[str, OpImporter] = {}
 
 

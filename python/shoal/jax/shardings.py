@@ -16,7 +16,6 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
-from shoal.errors import UnsupportedError
 from shoal.ir import Builder
 from shoal.jax import gspmd, shardy
 from shoal.jax.annotations import (
@@ -28,8 +27,11 @@ from shoal.jax.annotations import (
     unspecified_dims,
     walk,
 )
-from shoal.jax.devices import Digit, axes_of, common_sizes, digits_of, order_by_axes
+from shoal.jax.attributes import dictionaries, required, text_in
+from shoal.jax.devices import Digit, aligned, axes_of, common_sizes, digits_of, order_by_axes
 from shoal.jax.manual import Frame
+from shoal.jax.refusals import Unsupported, refused_at
+from shoal.jax.types import tensors_in
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 
@@ -45,16 +47,21 @@ class ShardingImporter:
         self.frames: list[Frame] = []
         # Symbols of meshes without axes: what lies on them is everywhere.
         self._without_axes: set[str] = set()
-        self._check_replicas(module)
+        with refused_at(module.operation):
+            self._check_replicas(module)
+        tilings: list[tuple[ir.Operation, gspmd.Tiling]] = []
         for op in walk(module.operation):
-            self._collect_meshes(op)
-        tilings = [tiling for op in walk(module.operation) for tiling in tilings_of(op)]
-        self._add_gspmd_mesh(tilings, module)
+            with refused_at(op):
+                self._collect_meshes(op)
+                tilings.extend((op, tiling) for tiling in tilings_of(op))
+        with refused_at(module.operation):
+            self._add_gspmd_mesh([tiling for _, tiling in tilings], module)
         if mesh and not self.meshes:
             self._add_mesh(Mesh(mesh.axes, device_ids=mesh.device_ids))
         # Those whose order of devices no axes tile need meshes of their own.
-        for tiling in tilings:
-            self._axes_of_tiling(tiling)
+        for op, tiling in tilings:
+            with refused_at(op):
+                self._axes_of_tiling(tiling)
 
     @property
     def first(self) -> Mesh | None:
@@ -74,14 +81,14 @@ class ShardingImporter:
         return self._boundary_attributes(function, "res_attrs", index)
 
     def constraints(self, op: ir.Operation) -> list[str | None]:
-        """What an op's attributes say of each of its results: hard annotations.
+        """What an op's attributes say of each tensor in its results: hard annotations.
 
         Ops that are annotations themselves have importers of their own.
         """
         is_annotation = op.name in ANNOTATIONS
         if is_annotation or not (SHARDY in op.attributes or GSPMD in op.attributes):
-            return [None] * len(op.results)
-        ranks = [ir.RankedTensorType(result.type).rank for result in op.results]
+            return [None] * sum(len(tensors_in(result.type)) for result in op.results)
+        ranks = [type.rank for result in op.results for type in tensors_in(result.type)]
         found = self._of_attributes(op.attributes, ranks)
         return [None if s is None or self.is_open(s) else s.attribute() for s in found]
 
@@ -96,7 +103,7 @@ class ShardingImporter:
         dims = shardy.dims_of(sharding)
         if len(sharding.unreduced_axes):
             if what:
-                raise UnsupportedError(f"{what}: unreduced axes in {attribute}")
+                raise Unsupported(f"{what}: unreduced axes in {attribute}")
             return None
         if mesh is None:
             return self.everywhere(rank, [dim.is_open for dim in dims])
@@ -111,7 +118,7 @@ class ShardingImporter:
             mesh = self.first.name
         else:
             if layout.rank != rank:
-                raise UnsupportedError(
+                raise Unsupported(
                     f"mhlo.sharding: tiles of rank {layout.rank} of a tensor of rank {rank}"
                 )
             mesh, axes = self._axes_of_tiling(layout)
@@ -127,14 +134,14 @@ class ShardingImporter:
     def manual_axes(self, layout: gspmd.Layout | None) -> tuple[Mesh, tuple[str, ...]]:
         """The mesh and axes along which a layout is one device's own."""
         if self.first is None:
-            raise UnsupportedError("a region for one device in a program without shardings")
+            raise Unsupported("a region for one device in a program without shardings")
         if not isinstance(layout, gspmd.Tiling):
             return self.first, tuple(self.first.axes)
         name, dims = self._axes_of_tiling(layout)
         axes = dims[layout.rank]
         parts = [axis.name for axis in axes if axis.size]
         if parts:
-            raise UnsupportedError(f"a region that is manual along a part of an axis: {parts}")
+            raise Unsupported(f"a region that is manual along a part of an axis: {parts}")
         return self.meshes[name], tuple(axis.name for axis in axes)
 
     def everywhere(self, rank: int, is_open: list[bool] | None = None) -> Sharding | None:
@@ -147,9 +154,10 @@ class ShardingImporter:
         return self._mesh_named_by(sdy.TensorShardingAttr(attribute))
 
     def _boundary_attributes(self, function, key: str, index: int) -> dict[str, str]:
-        if key not in function.attributes:
+        found = dictionaries(function, key)
+        if not found:
             return {}
-        attributes = ir.DictAttr(ir.ArrayAttr(function.attributes[key])[index])
+        attributes = found[index]
         kind = "inputs" if key == "arg_attrs" else "results"
         type = getattr(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value), kind)
         what = f"{'argument' if key == 'arg_attrs' else 'result'} {index}"
@@ -161,12 +169,14 @@ class ShardingImporter:
     def _of_attributes(self, attributes, ranks: list[int], what="") -> list[Sharding | None]:
         if SHARDY in attributes:
             found = shardy.per_value(attributes[SHARDY])
+            _check_count(SHARDY, found, ranks)
             return [self.of_sdy(attribute, rank, what) for attribute, rank in zip(found, ranks)]
         if GSPMD in attributes:
-            layouts = gspmd.parse(ir.StringAttr(attributes[GSPMD]).value)
+            layouts = gspmd.parse(text_in(attributes, GSPMD))
             open_dims = unspecified_dims(attributes)
             if len(layouts) == 1:
                 layouts = layouts * len(ranks)
+            _check_count(GSPMD, layouts, ranks)
             return [self.of_gspmd(l, rank, open_dims) for l, rank in zip(layouts, ranks)]
         return [None] * len(ranks)
 
@@ -178,13 +188,14 @@ class ShardingImporter:
         if name in self._without_axes:
             return None
         if name not in self.meshes:
-            raise UnsupportedError(f"sdy.sharding: there is no mesh @{name}")
+            raise Unsupported(f"sdy.sharding: there is no mesh @{name}")
         return self.meshes[name]
 
     def _inlined_mesh(self, attribute: ir.Attribute) -> Mesh | None:
         mesh = shardy.mesh_of(attribute, "")
         if mesh is None:
             return None
+        mesh = aligned(mesh, self.meshes.values())
         for other in self.meshes.values():
             if (other.axes, other.device_ids) == (mesh.axes, mesh.device_ids):
                 return other
@@ -203,9 +214,9 @@ class ShardingImporter:
         attributes = module.operation.attributes
         if "mhlo.num_replicas" not in attributes:
             return
-        replicas = ir.IntegerAttr(attributes["mhlo.num_replicas"]).value
+        replicas = required(attributes, "mhlo.num_replicas", ir.IntegerAttr).value
         if replicas != 1:
-            raise UnsupportedError(
+            raise Unsupported(
                 f"mhlo.num_replicas = {replicas}: programs of replicas (jax.pmap) are not"
                 " supported; partition with jit and a mesh instead"
             )
@@ -217,7 +228,7 @@ class ShardingImporter:
             if mesh is None:
                 self._without_axes.add(name)
             else:
-                self.meshes[name] = mesh
+                self.meshes[name] = aligned(mesh, self.meshes.values())
         for attribute in sdy_shardings(op):
             if sdy.MeshAttr.isinstance(attribute.mesh_or_ref):
                 self._inlined_mesh(attribute.mesh_or_ref)
@@ -228,7 +239,7 @@ class ShardingImporter:
         attributes = module.operation.attributes
         devices = tilings[0].devices.size if tilings else 1
         if not tilings and "mhlo.num_partitions" in attributes:
-            devices = ir.IntegerAttr(attributes["mhlo.num_partitions"]).value
+            devices = required(attributes, "mhlo.num_partitions", ir.IntegerAttr).value
         if not tilings and devices == 1:
             return
         digits: list[Digit] = []
@@ -246,11 +257,16 @@ class ShardingImporter:
                 return mesh.name, axes
         first = self.first
         if tiling.devices.size != first.size:
-            raise UnsupportedError(
+            raise Unsupported(
                 f"mhlo.sharding over {tiling.devices.size} devices in a program of {first.size}"
             )
         axes, ids = order_by_axes(tiling.devices, first)
         return self._add_mesh(Mesh(first.axes, device_ids=ids)).name, axes
+
+
+def _check_count(name: str, found: list, ranks: list[int]) -> None:
+    if len(found) != len(ranks):
+        raise Unsupported(f"{name}: {len(found)} shardings of {len(ranks)} values")
 
 
 def _axes_over(tiling: gspmd.Tiling, mesh: Mesh) -> list[tuple[Axis, ...]] | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from shoal.jax.refusals import Unsupported
 from shoal.mesh import Axis, Dim, Mesh
 
 
@@ -48,6 +49,8 @@ def per_value(attribute: ir.Attribute) -> list[sdy.TensorShardingAttr]:
     """The shardings of an `#sdy.sharding_per_value`, or the one of an `#sdy.sharding`."""
     if sdy.TensorShardingAttr.isinstance(attribute):
         return [sdy.TensorShardingAttr(attribute)]
+    if not sdy.TensorShardingPerValueAttr.isinstance(attribute):
+        raise Unsupported(f"{attribute} is no sharding")
     return [sdy.TensorShardingAttr(a) for a in sdy.TensorShardingPerValueAttr(attribute).shardings]
 
 

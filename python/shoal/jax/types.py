@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from jaxlib.mlir import ir
 
 from shoal.ir import TensorType
+from shoal.jax.refusals import Unsupported
 
 FLOATS8 = ("f8E4M3FN", "f8E5M2")
 FLOATS = ("f64", "f32", "bf16", "f16", *FLOATS8)
@@ -24,7 +25,7 @@ MANTISSA_BITS = {"f64": 52, "f32": 23, "bf16": 7, "f16": 10, "f8E4M3FN": 3, "f8E
 EXPONENT_BITS = {"f64": 11, "f32": 8, "bf16": 8, "f16": 5, "f8E4M3FN": 4, "f8E5M2": 5}
 
 
-class UnsupportedTypeError(Exception):
+class UnsupportedTypeError(Unsupported):
     """A type that Shoal has no counterpart of; the message says which and why."""
 
 
@@ -73,6 +74,14 @@ def tensor_type(type: ir.Type) -> TensorType:
     if element not in FLOATS and element not in _INTEGERS:
         raise UnsupportedTypeError(f"elements of {element_of(type)} in {type}")
     return TensorType(tuple(type.shape), element)
+
+
+def tensors_in(type: ir.Type) -> list[ir.Type]:
+    """The type, or those of all that is in a tuple, in their order."""
+    if not isinstance(type, ir.TupleType):
+        return [type]
+    parts = (type.get_type(i) for i in range(type.num_types))
+    return [tensor for part in parts for tensor in tensors_in(part)]
 
 
 def with_element(type: TensorType, element: str) -> TensorType:

@@ -13,7 +13,7 @@ from jaxlib.mlir import ir
 
 from shoal.ir import Value, i64s
 from shoal.jax.importer import Importer
-from shoal.jax.registry import Unsupported
+from shoal.jax.refusals import Unsupported
 from shoal.jax.types import with_shape
 
 # More places than these in a window are not written out.

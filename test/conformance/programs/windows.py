@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Convolutions, pooling, and networks of them."""
 
+import functools
+
 import jax
 import jax.numpy as jnp
 from catalogue import program
@@ -114,6 +116,16 @@ def residual_block(x, w1, w2, scale, bias):
 @program("x=2 y=2 z=2", "f32[4@x,8@y,8@z,3] f32[3,3,3,4]")
 def convolution_over_two_dimensions(x, w):
     return conv(x, w)
+
+
+@program("x=2 y=4", "f32[8@x,16] f32[16,4@y]")
+def convolution_without_space(x, w):
+    """A product of rows, and one in groups of features."""
+    dims = jax.lax.ConvDimensionNumbers((0, 1), (1, 0), (0, 1))
+    product = functools.partial(
+        jax.lax.conv_general_dilated, window_strides=(), padding=(), dimension_numbers=dims
+    )
+    return product(x, w), product(x, w[:8], feature_group_count=2)
 
 
 @program("x=8", "f32[8@x,8,8,3]")

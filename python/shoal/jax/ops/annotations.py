@@ -4,6 +4,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
@@ -71,10 +73,10 @@ def sharding_group(importer: Importer, op: ir.Operation) -> list[Value]:
 
 
 @imports("stablehlo.custom_call @Sharding")
-def gspmd_constraint(importer: Importer, op: ir.Operation) -> Value:
+def gspmd_constraint(importer: Importer, op: ir.Operation) -> Value | list[Any]:
     value = importer.operands(op)[0]
     if importer.in_combiner or not isinstance(value, Value) or GSPMD not in op.attributes:
-        return value
+        return [value]
     layout = gspmd.parse(string(op, GSPMD))[0]
     open_dims = unspecified_dims(op.attributes)
     rank = len(value.type.shape)

@@ -16,7 +16,8 @@ from shoal.jax.importer import Importer
 from shoal.jax.manual import Frame, Shift, has_move, shifts_of
 from shoal.jax.ops.manual import axes_attribute
 from shoal.jax.reducers import AS_LOGIC, KINDS, SUMS
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.types import is_unsigned
 from shoal.mesh import Axis
 

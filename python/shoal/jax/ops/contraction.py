@@ -22,7 +22,8 @@ from jaxlib.mlir.dialects import stablehlo
 from shoal.ir import TensorType, Value, quoted
 from shoal.jax.attributes import field, string
 from shoal.jax.importer import Importer
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.types import FLOATS8, bits, is_bool, is_float, is_unsigned, with_element
 
 _GROUP = "Z"
@@ -95,23 +96,30 @@ def product(
     name: str,
     attributes: dict[str, str | None],
     more: Sequence[Value] = (),
+    *,
+    factors: Sequence[Value] | None = None,
+    type: TensorType | None = None,
 ) -> Value:
-    """Shoal's op on both factors and more, of the element type that JAX's has."""
-    arith, type = importer.arith, importer.type(op.results[0])
-    operands = _converted_operands(importer, op, type)
+    """Shoal's op on both factors and more, of the element type that JAX's has.
+
+    factors, type: the op's operands and result in another shape.
+    """
+    arith, type = importer.arith, type or importer.type(op.results[0])
+    operands = _converted_operands(importer, op, factors or importer.operands(op)[:2], type)
     summed = with_element(type, _sum_element(operands[0].type.element, type.element))
     return arith.convert(arith.op(name, [*operands, *more], summed, attributes), type.element)
 
 
-def _converted_operands(importer: Importer, op: ir.Operation, type: TensorType) -> list[Value]:
+def _converted_operands(
+    importer: Importer, op: ir.Operation, factors: Sequence[Value], type: TensorType
+) -> list[Value]:
     """Both factors, of the one element type that a product for this result takes, or two of f8."""
-    operands = importer.operands(op)[:2]
-    if all(value.type.element in FLOATS8 for value in operands):
-        return operands
+    if all(value.type.element in FLOATS8 for value in factors):
+        return list(factors)
     element = _operand_element(op, importer, type)
     return [
         importer.arith.convert(value, element, unsigned=is_unsigned(operand.type))
-        for value, operand in list(zip(importer.operands(op), op.operands))[:2]
+        for value, operand in zip(factors, op.operands)
     ]
 
 
@@ -143,6 +151,10 @@ def einsum(importer: Importer, op: ir.Operation) -> Value:
 def ragged_dot(importer: Importer, op: ir.Operation) -> Value:
     numbers = str(op.attributes["ragged_dot_dimension_numbers"])
     ranks = [len(operand.type.shape) for operand in op.operands]
+    if set(field(numbers, "lhs_ragged_dimensions")) <= set(field(numbers, "lhs_batching_dimensions")):
+        # Groups of batches, which have no matrices of their own: JAX multiplies all of them.
+        pairs = (_pairs(numbers, kind) for kind in ("batching", "contracting"))
+        return _einsum(importer, op, einsum_spec(*ranks[:2], *pairs))
     spec, rows = ragged_spec(numbers, *ranks)
     sizes = importer.operands(op)[2]
     if sizes.type.element not in ("i32", "i64"):
@@ -156,8 +168,6 @@ def ragged_spec(numbers: str, lhs_rank: int, rhs_rank: int, sizes_rank: int) -> 
     (ragged,) = field(numbers, "lhs_ragged_dimensions")
     groups = field(numbers, "rhs_group_dimensions")
     batch, contracting = _pairs(numbers, "batching"), _pairs(numbers, "contracting")
-    if ragged in [left for left, _ in batch]:
-        raise Unsupported("its ragged dimension is a batching one")
     given = dict.fromkeys(groups, _GROUP)
     lhs, rhs, free = lettered(lhs_rank, rhs_rank, [*batch, *contracting], given)
     batch_letters = [lhs[left] for left, _ in batch]

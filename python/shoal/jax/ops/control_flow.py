@@ -14,19 +14,26 @@ from shoal.jax.annotations import exits_of
 from shoal.jax.attributes import integer, string
 from shoal.jax.importer import Importer
 from shoal.jax.ops.manual import manual_call
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
+
+
+def _body(importer: Importer, callee: str) -> ir.Block:
+    if callee not in importer.functions:
+        raise Unsupported(f"there is no function @{callee}")
+    blocks = importer.functions[callee].regions[0].blocks
+    if len(blocks) != 1:
+        raise Unsupported(f"@{callee} has {len(blocks)} blocks")
+    return blocks[0]
 
 
 def call_function(importer: Importer, op: ir.Operation, callee: str) -> list[Value]:
     """A call; in combiners and manual regions, which have none, what the function computes."""
-    region = importer.functions[callee].regions[0]
-    if not region.blocks:
-        raise Unsupported(f"@{callee} has no body")
-    block = region.blocks[0]
+    block = _body(importer, callee)
     if not importer.in_combiner and (exits := exits_of(op)):
         return manual_call(importer, op, block, exits)
     if importer.in_combiner or importer.shardings.frames:
-        return importer.inline(block, importer.operands(op))
+        return importer.inline_at(op, block, importer.operands(op))
     attributes = {"callee": f"@{json.dumps(callee)}"}
     return importer.emit("func.call", importer.operands(op), importer.result_types(op), attributes)
 

@@ -17,7 +17,8 @@ from shoal.jax.importer import Importer
 from shoal.jax.known import known_splat
 from shoal.jax.literals import spelled
 from shoal.jax.precision import reduced
-from shoal.jax.registry import Unsupported, imports, op_name
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports, op_name
 from shoal.jax.types import ScalarType, bits, is_bool, is_float, is_unsigned
 
 # The same for all kinds of elements that StableHLO allows.

@@ -9,11 +9,12 @@ from jaxlib.mlir import ir
 from shoal.ir import Value, i64s
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import field, integers
-from shoal.jax.expressions import argument, is_binary, region_trees
+from shoal.jax.expressions import Tree, argument, is_binary, region_trees
 from shoal.jax.importer import Importer
 from shoal.jax.index_batches import GATHER, SCATTER, indices_of
-from shoal.jax.reducers import KINDS, SUMS, reduce_kind, unsigned_extremum
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.reducers import KINDS, SUMS, tree_kind, unsigned_tree_extremum
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.scatter_windows import drop_partial_windows
 from shoal.jax.types import is_float, is_unsigned
 
@@ -70,20 +71,29 @@ def gather(importer: Importer, op: ir.Operation) -> Value:
 def scatter(importer: Importer, op: ir.Operation) -> list[Value]:
     """Several operands share the indices; each is combined by itself."""
     count, block = len(op.results), op.regions[0].blocks[0]
-    values = importer.operands(op)
-    if count > 1:
-        trees = region_trees(block)
-        if trees != [argument(count + i) for i in range(count)]:
-            raise Unsupported(f"{count} operands whose updates do not just overwrite")
-        return [_write(importer, op, None, values[i], values[count + 1 + i]) for i in range(count)]
-    return [_single(importer, op, block, values[0], values[2])]
+    values, trees = importer.operands(op), region_trees(block)
+    return [
+        _single(importer, op, i, _of_operand(trees[i], i, count), values[i], values[count + 1 + i])
+        for i in range(count)
+    ]
+
+
+def _of_operand(found: Tree, index: int, count: int) -> Tree:
+    """What the region makes of one operand's element, argument 0, and update, argument 1."""
+    if found[0] == "argument":
+        if found[1] % count != index:
+            raise Unsupported(f"operand {index} is combined with operand {found[1] % count}")
+        return argument(found[1] // count)
+    return tuple(
+        _of_operand(part, index, count) if isinstance(part, tuple) else part for part in found
+    )
 
 
 def _single(
-    importer: Importer, op: ir.Operation, block: ir.Block, value: Value, updates: Value
+    importer: Importer, op: ir.Operation, index: int, found: Tree, value: Value, updates: Value
 ) -> Value:
-    arith, found = importer.arith, region_trees(block)[0]
-    kind, extremum = reduce_kind(block), unsigned_extremum(block)
+    arith, type = importer.arith, op.operands[index].type
+    kind, extremum = tree_kind(found, type), unsigned_tree_extremum(found, type)
     if found == argument(1):
         return _write(importer, op, None, value, updates)
     if kind:
@@ -94,7 +104,7 @@ def _single(
     if is_binary(found, "subtract", argument(0), argument(1)):
         return _write(importer, op, "add", value, _negative(arith, updates))
     if not _reads_updates(found):
-        return _apply(importer, op, block, value, updates)
+        return _apply(importer, op, index, value, updates)
     raise Unsupported("its region is none of: update, sum, product, maximum, minimum, and, or")
 
 
@@ -111,14 +121,15 @@ def _reads_updates(found) -> bool:
 
 
 def _apply(
-    importer: Importer, op: ir.Operation, block: ir.Block, value: Value, updates: Value
+    importer: Importer, op: ir.Operation, index: int, value: Value, updates: Value
 ) -> Value:
     """JAX's `x.at[i].apply(f)`: f of the elements that are named, once each."""
     marks = importer.arith.constant(type(value.type)(value.type.shape, "i1"), 0)
     ones = importer.arith.constant(type(updates.type)(updates.type.shape, "i1"), 1)
     named = _write(importer, op, None, marks, ones)
     with importer.spread(value.type.shape):
-        applied = importer.inline(block, [value, value])[0]
+        operands = importer.operands(op)[: len(op.results)]
+        applied = importer.inline(op.regions[0].blocks[0], [*operands, *operands])[index]
     return importer.arith.select(named, applied, value)
 
 

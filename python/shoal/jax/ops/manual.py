@@ -15,7 +15,9 @@ from shoal.jax.annotations import FULL_TO_SHARD, GSPMD, SHARD_TO_FULL, unspecifi
 from shoal.jax.attributes import string
 from shoal.jax.importer import Importer
 from shoal.jax.manual import Frame
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.open_regions import OpenRegion
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.mesh import Axis, Mesh, Sharding
 
 # What stands in a region that JAX makes of axis_index.
@@ -42,7 +44,7 @@ def manual_computation(importer: Importer, op: ir.Operation) -> list[Value]:
     around = _around(importer)
     mesh = around.mesh if around else next(iter(meshes.values()), None)
     if not names or not mesh or around and _finds_place(op):
-        return _inlined(importer, block, operands)
+        return importer.inline_at(op, block, operands)
     own = _in_order(mesh, names)
 
     def of_sdy(shardings, types: Sequence[TensorType], what: str) -> list[Sharding]:
@@ -61,7 +63,7 @@ def manual_computation(importer: Importer, op: ir.Operation) -> list[Value]:
         of_sdy(outputs, results, "out_shardings"),
         results,
         [importer.type(argument) for argument in block.arguments],
-        lambda arguments: _inlined(importer, block, arguments),
+        lambda arguments: importer.inline_at(op, block, arguments),
     )
 
 
@@ -90,11 +92,6 @@ def _over(sharding: Sharding, mesh: Mesh) -> Sharding:
     if any(dim.axes for dim in sharding.dims):
         raise Unsupported(f"shardings over two meshes, @{mesh.name} and @{sharding.mesh}")
     return Sharding(mesh.name, sharding.dims)
-
-
-def _inlined(importer: Importer, block: ir.Block, operands: Sequence[Value]) -> list[Value]:
-    importer.values.update(zip(block.arguments, operands))
-    return importer.import_block(block)
 
 
 def _region(
@@ -179,6 +176,11 @@ def _sharding_of(importer: Importer, op: ir.Operation, value: ir.Value) -> Shard
 @imports(f"stablehlo.custom_call @{SHARD_TO_FULL}")
 def shard_to_full(importer: Importer, op: ir.Operation) -> Value:
     """The region's result, which is whole already, or a value within a region."""
+    region = importer.open_regions.get(op.results[0])
+    if region:
+        return open_region(importer, region)
+    if op.operands[0] not in importer.values:
+        raise Unsupported("its region is refused")
     value = importer.operands(op)[0]
     if not isinstance(value, Value):
         raise Unsupported("its operand is not the result of a call")
@@ -192,6 +194,40 @@ def manual_call(
     shards = importer.operands(op)
     if not all(isinstance(shard, Shard) for shard in shards):
         raise Unsupported("a body for one device that reads whole values")
+    arguments = [importer.type(argument) for argument in body.arguments]
+    return _between(
+        importer, shards, exits, arguments, lambda values: importer.inline_at(op, body, values)
+    )
+
+
+def open_region(importer: Importer, region: OpenRegion) -> Value:
+    """A region whose body stands in the block, written at its first exit; gives that one's."""
+    entries, exits = region.entries, region.exits
+    if any(entry.operands[0] not in importer.values for entry in entries):
+        raise Unsupported("a value enters its region that is made behind what leaves it")
+    shards = [full_to_shard(importer, entry) for entry in entries]
+
+    def write(values: Sequence[Value]) -> list[Value]:
+        importer.values.update(zip((entry.results[0] for entry in entries), values, strict=True))
+        importer.import_ops(region.body)
+        return [importer.values[exit.operands[0]] for exit in exits]
+
+    arguments = [importer.type(entry.results[0]) for entry in entries]
+    results = _between(importer, shards, exits, arguments, write)
+    for exit, result in zip(exits[1:], results[1:]):
+        importer.values[exit.results[0]] = result
+        importer.written_exits.add(exit.results[0])
+    return results[0]
+
+
+def _between(
+    importer: Importer,
+    shards: Sequence[Shard],
+    exits: Sequence[ir.Operation],
+    arguments: Sequence[TensorType],
+    write: Callable[[Sequence[Value]], list[Value]],
+) -> list[Value]:
+    """The manual region from full_to_shard to shard_to_full."""
     outputs = [_sharding_of(importer, exit, exit.results[0]) for exit in exits]
     # Without operands nothing says that some axes are not manual.
     layout = gspmd.parse(shards[0].text)[0] if shards else gspmd.Manual()
@@ -206,6 +242,6 @@ def manual_call(
         [shard.sharding for shard in shards],
         outputs,
         [importer.type(exit.results[0]) for exit in exits],
-        [importer.type(argument) for argument in body.arguments],
-        lambda arguments: _inlined(importer, body, arguments),
+        arguments,
+        write,
     )

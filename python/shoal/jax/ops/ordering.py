@@ -11,10 +11,11 @@ from jaxlib.mlir import ir
 
 from shoal.ir import TensorType, Value
 from shoal.jax.arithmetic import Arithmetic
-from shoal.jax.attributes import integer
-from shoal.jax.comparators import Key, sort_keys
+from shoal.jax.attributes import integer, required
+from shoal.jax.comparators import Key, computed_value, sort_keys
 from shoal.jax.importer import Importer
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.types import is_bool, is_float, is_unsigned
 
 
@@ -24,15 +25,11 @@ def sort(importer: Importer, op: ir.Operation) -> list[Value]:
     keys = sort_keys(op.regions[0].blocks[0])
     if keys is None:
         raise Unsupported("its comparator is not an order by one or several of the operands")
-    values, ordered = importer.operands(op), []
+    values = importer.operands(op)
     is_descending = all(key.is_descending for key in keys)
-    plain: dict[int, int] = {}  # which operand is itself which key
-    for key in keys:
-        is_turned = key.is_descending and not is_descending
-        number = _ordered(importer.arith, op, key, values[key.operand], is_turned)
-        if number is values[key.operand]:
-            plain[key.operand] = len(ordered)
-        ordered.append(number)
+    ordered = _numbers(importer, op, keys, is_descending)
+    # Which operand is itself which key.
+    plain = {values.index(number): i for i, number in enumerate(ordered) if number in values}
     carried = [i for i in range(len(values)) if i not in plain]
     operands = [*ordered, *(values[i] for i in carried)]
     attributes: dict[str, str | None] = {
@@ -47,12 +44,29 @@ def sort(importer: Importer, op: ir.Operation) -> list[Value]:
     return [results[places[i]] for i in range(len(values))]
 
 
+def _numbers(
+    importer: Importer, op: ir.Operation, keys: list[Key], is_descending: bool
+) -> list[Value]:
+    """For each key numbers that are in its order, or in the opposite where all are descending."""
+    block, values = op.regions[0].blocks[0], importer.operands(op)
+    if any(key.computed for key in keys):  # of whole tensors, as the comparator does
+        with importer.spread(values[0].type.shape):
+            importer.inline(block, [value for value in values for _ in range(2)])
+    numbers = []
+    for key in keys:
+        source = computed_value(block, key) if key.computed else op.operands[key.operand]
+        is_turned = key.is_descending and not is_descending
+        value = importer.values[source]
+        numbers.append(_ordered(importer.arith, source.type, key, value, is_turned))
+    return numbers
+
+
 def _dimension(op: ir.Operation) -> int:
     dim = integer(op, "dimension", -1)
     return dim if dim >= 0 else dim + len(op.operands[0].type.shape)
 
 
-def _ordered(arith: Arithmetic, op: ir.Operation, key: Key, value: Value, is_turned: bool) -> Value:
+def _ordered(arith: Arithmetic, type: ir.Type, key: Key, value: Value, is_turned: bool) -> Value:
     """Numbers in the key's order; the value itself where its own order is that."""
     if is_float(value.type):
         if not key.is_total and not is_turned:
@@ -60,7 +74,7 @@ def _ordered(arith: Arithmetic, op: ir.Operation, key: Key, value: Value, is_tur
         if not key.is_total:
             value = _normal_form(arith, value)
         value = arith.total_order(value)
-    elif is_unsigned(op.operands[key.operand].type) and not is_bool(value.type):
+    elif is_unsigned(type) and not is_bool(value.type):
         value = arith.flip_sign_bit(value)
     return arith.flip(value) if is_turned else value
 
@@ -109,22 +123,22 @@ def _negated(arith: Arithmetic, value: Value) -> Value:
 @imports("stablehlo.custom_call @mhlo.topk")
 def older_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """What chlo.top_k was before."""
-    attributes = ir.DictAttr(op.attributes["mhlo.attributes"])
-    if "largest" in attributes and not attributes["largest"].value:
+    attributes = required(op.attributes, "mhlo.attributes", ir.DictAttr)
+    if "largest" in attributes and not required(attributes, "largest", ir.BoolAttr).value:
         raise Unsupported("the smallest elements")
-    return largest_along(importer, op, attributes["k"].value)
+    return largest_along(importer, op, required(attributes, "k", ir.IntegerAttr).value)
 
 
 @imports("stablehlo.custom_call @ApproxTopK")
 def approximate_top_k(importer: Importer, op: ir.Operation) -> list[Value]:
     """The exact ones, which every recall target allows."""
-    config = ir.DictAttr(op.attributes["mhlo.backend_config"])
-    dim, k = config["reduction_dim"].value, config["top_k"].value
-    if not config["aggregate_to_topk"].value:
+    config = required(op.attributes, "mhlo.backend_config", ir.DictAttr)
+    dim, k = (required(config, name, ir.IntegerAttr).value for name in ("reduction_dim", "top_k"))
+    if not required(config, "aggregate_to_topk", ir.BoolAttr).value:
         raise Unsupported("its results are not aggregated")
     if dim != len(op.operands[0].type.shape) - 1:
         raise Unsupported(f"along dimension {dim}, the last one is")
-    called = str(op.attributes["called_computations"])
+    called = str(required(op.attributes, "called_computations"))
     if "top_k_gt_" in called:
         return largest_along(importer, op, k)
     if "top_k_lt_" in called and is_float(importer.operands(op)[0].type):

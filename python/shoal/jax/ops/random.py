@@ -16,7 +16,8 @@ from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import case
 from shoal.jax.generators import Words, philox, threefry
 from shoal.jax.importer import Importer
-from shoal.jax.registry import Unsupported, imports
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
 from shoal.jax.types import bits
 
 

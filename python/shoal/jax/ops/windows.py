@@ -14,8 +14,9 @@ from shoal.jax.importer import Importer
 from shoal.jax.known import known_splat
 from shoal.jax.ops.contraction import product
 from shoal.jax.reducers import KINDS, SUMS, is_identity, reduce_kind, unsigned_extremum
-from shoal.jax.registry import Unsupported, imports
-from shoal.jax.types import is_unsigned
+from shoal.jax.refusals import Unsupported
+from shoal.jax.registry import imports
+from shoal.jax.types import is_unsigned, with_shape
 from shoal.jax.window_steps import Window, combine_windows
 
 
@@ -97,10 +98,16 @@ def select_and_scatter(importer: Importer, op: ir.Operation) -> Value:
 def convolution(importer: Importer, op: ir.Operation) -> Value:
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     rank = len(numbers.input_spatial_dimensions)
-    if not 1 <= rank <= 3:
-        raise Unsupported(f"{rank} spatial dimensions, 1 to 3 are")
+    if rank > 3:
+        raise Unsupported(f"{rank} spatial dimensions, 0 to 3 are")
     low, high = padding(op, rank)
     reversal = ", ".join(str(b).lower() for b in flags(op, "window_reversal", [False] * rank))
+    groups = {
+        name: f"{integer(op, name, 1)} : i64"
+        for name in ("feature_group_count", "batch_group_count")
+    }
+    if rank == 0:
+        return _pointwise(importer, op, conv_spec(numbers), groups)
     attributes = {
         "spec": quoted(conv_spec(numbers)),
         "strides": i64s(integers(op, "window_strides", [1] * rank)),
@@ -109,10 +116,22 @@ def convolution(importer: Importer, op: ir.Operation) -> Value:
         "base_dilation": i64s(integers(op, "lhs_dilation", [1] * rank)),
         "window_dilation": i64s(integers(op, "rhs_dilation", [1] * rank)),
         "reversal": f"array<i1: {reversal}>",
-        "feature_group_count": f"{integer(op, 'feature_group_count', 1)} : i64",
-        "batch_group_count": f"{integer(op, 'batch_group_count', 1)} : i64",
+        **groups,
     }
     return product(importer, op, "shoal.convolution", attributes)
+
+
+def _pointwise(importer: Importer, op: ir.Operation, spec: str, groups: dict[str, str]) -> Value:
+    """Without spatial dimensions: one of a single row, for the groups, is put behind."""
+    result = importer.type(op.results[0])
+    shaped = with_shape(result, (*result.shape, 1))
+    attributes = {"spec": quoted(spec.replace(",", "0,").replace("->", "0->") + "0"), **groups}
+    rows = [
+        importer.arith.op("shoal.reshape", [value], with_shape(value.type, (*value.type.shape, 1)))
+        for value in importer.operands(op)
+    ]
+    row = product(importer, op, "shoal.convolution", attributes, factors=rows, type=shaped)
+    return importer.arith.op("shoal.reshape", [row], result)
 
 
 def conv_spec(numbers: stablehlo.ConvDimensionNumbers) -> str:
