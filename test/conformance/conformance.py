@@ -7,7 +7,7 @@
     test/conformance/conformance.py --write-docs     # docs/JAX-conformance.md
 
 Numbers are those of JAX on one device, bytes those of XLA's partitioner for the
-same mesh. The exit code is 1 where a program failed or is unsupported.
+same mesh. The exit code is 1 where a program failed or is unsupported, or a bar is missed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ class Suite:
     """Programs that are run and compared alike; modules are imported by name, in each process.
 
     programs: a module with `names()`, each FAMILY/NAME, and `find(NAME)`.
-    page: a module whose `write` makes the page of outcomes.
+    page: a module whose `write` makes the page of outcomes, and whose `missed` has a
+      line for each figure of theirs that is too large.
     """
 
     text: str
@@ -56,9 +57,13 @@ def main(words: list[str] | None = None, suite: Suite = CONFORMANCE) -> int:
     measured = _with_earlier(outcomes, arguments.json, suite) if arguments.json else outcomes
     if arguments.json:
         Path(arguments.json).write_text(json.dumps([dataclasses.asdict(o) for o in measured]))
+    page = importlib.import_module(suite.page)
     if arguments.write_docs:
-        importlib.import_module(suite.page).write(measured)
-    return 0 if outcomes and all(o.status == "passed" for o in outcomes) else 1
+        page.write(measured)
+    missed = page.missed(outcomes)
+    for line in missed:
+        print(line)
+    return 0 if outcomes and not missed and all(o.status == "passed" for o in outcomes) else 1
 
 
 def _arguments(words: list[str] | None, suite: Suite) -> argparse.Namespace:

@@ -65,6 +65,8 @@ def prepare() -> None:
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["XLA_FLAGS"] = (
         f"--xla_force_host_platform_device_count={DEVICES} --xla_cpu_multi_thread_eigen=false"
+        # Its plans are of interest, not its speed.
+        " --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     )
 
 

@@ -91,8 +91,10 @@ def _calls(text: str) -> list[tuple[str, int]]:
         condition = re.search(r"\bcondition=%?([\w.\-]+)", text)[1]
         count = int(trips[1]) if trips else 1
         return [(body, count), (condition, count + 1)]
-    # A reduction's to_apply costs nothing here; a call's may.
-    keys = "calls|to_apply|true_computation|false_computation|async_wrapped"
+    # What a reduction, a sort or a scatter applies costs nothing here.
+    keys = "calls|true_computation|false_computation|async_wrapped"
+    if re.search(r"\bcall\(", text):
+        keys += "|to_apply"
     calls = [(callee, 1) for callee in re.findall(rf"\b(?:{keys})=%?([\w.\-]+)", text)]
     if branches := re.search(r"\bbranch_computations=\{([^}]*)\}", text):
         calls += [(b.strip().lstrip("%"), 1) for b in branches[1].split(",")]

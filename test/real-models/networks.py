@@ -176,12 +176,13 @@ def network(split: dict[str, P], kinds: tuple[str, ...] = tuple(MESHES)) -> Call
     """Enters a network; split: PartitionSpecs over "model" by patterns on paths of parameters."""
 
     def enter(build: Callable[[], Network]) -> Callable:
-        family = build.__module__.split(".")[-1]
+        family = build.__module__.split(".")[-1].rstrip("_")
+        cached = functools.cache(build)
         for kind in kinds:
             name = f"{family}_{build.__name__}_{kind}"
             if name in _programs:
                 raise ValueError(f"two programs are called {name}")
-            _programs[name] = RealProgram(name, family, kind, build, split)
+            _programs[name] = RealProgram(name, family, kind, cached, split)
         return build
 
     return enter
@@ -201,6 +202,24 @@ def _load() -> dict[str, RealProgram]:
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"models.{module.name}")
     return _programs
+
+
+def initialised(shapes: Any) -> Any:
+    """Numbers for a tree of shapes, about as large as initialisers make them.
+
+    Nothing is compiled for them, which an initialiser's random numbers would be one by one.
+    """
+
+    def one(leaf):
+        if not isinstance(leaf, jax.ShapeDtypeStruct):
+            return leaf
+        if not jnp.issubdtype(leaf.dtype, jnp.floating):
+            raise ValueError(f"no numbers are known for {leaf}")
+        if len(leaf.shape) < 2:
+            return np.ones(leaf.shape, leaf.dtype)
+        return (normal(*leaf.shape) / np.sqrt(leaf.shape[-2])).astype(leaf.dtype)
+
+    return jax.tree.map(one, shapes)
 
 
 def normal(*shape: int) -> np.ndarray:

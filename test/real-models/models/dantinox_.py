@@ -4,7 +4,6 @@
 
 from core.config import Config
 from core.model import Transformer
-from flax import nnx
 from models.nnx import functional
 from networks import Network, P, integers, network, next_token_loss
 
@@ -19,13 +18,14 @@ def _language_model(**options):
         max_context=16,
         kv_heads=2,
         dropout_rate=0.0,
+        gradient_checkpointing=False,
         **options,
     )
 
     def call(model, tokens):
-        return model(tokens, deterministic=True)[0]
+        return model(tokens, False, None, 0, deterministic=True)[0]
 
-    apply, parameters = functional(Transformer(config, rngs=nnx.Rngs(0)), call)
+    apply, parameters = functional(lambda rngs: Transformer(config, rngs=rngs), call)
     return Network(apply, parameters, (integers(64, 16, 16),), loss=next_token_loss)
 
 

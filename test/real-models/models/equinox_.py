@@ -4,15 +4,21 @@
 
 import equinox as eqx
 import jax
-from networks import KEY, Network, P, integers, label_loss, network, normal
+from networks import KEY, Network, P, initialised, integers, label_loss, network, normal
 
 # Equinox's weights are (out, in).
 COLUMNS, ROWS = P("model", None), P(None, "model")
 
 
-def functional(model, call=None):
+def partition(make):
+    """The parameters of the model that is made of a key, and what else it has."""
+    shapes = eqx.filter_eval_shape(make, KEY)
+    return eqx.partition(initialised(shapes), eqx.is_inexact_array_like)
+
+
+def functional(make, call=None):
     """apply(parameters, *inputs) over a batch of what the model takes, and the parameters."""
-    parameters, static = eqx.partition(model, eqx.is_inexact_array)
+    parameters, static = partition(make)
     call = call or (lambda model, x: model(x))
 
     def apply(parameters, *inputs):
@@ -21,9 +27,9 @@ def functional(model, call=None):
     return apply, parameters
 
 
-@network({"layers.0..weight": COLUMNS, "layers.0..bias": P("model"), "layers.1..weight": ROWS})
+@network({"layers.0..weight": COLUMNS, "layers.0..bias": P("model"), "layers.1..weight": ROWS}, kinds=("step",))
 def mlp():
-    apply, parameters = functional(eqx.nn.MLP(32, 32, 128, 1, key=KEY))
+    apply, parameters = functional(lambda key: eqx.nn.MLP(32, 32, 128, 1, key=key))
     return Network(apply, parameters, (normal(64, 32),), (integers(32, 64),), label_loss)
 
 
@@ -57,7 +63,7 @@ class Encoder(eqx.Module):
     kinds=("forward", "step_2d"),
 )
 def encoder():
-    apply, parameters = functional(Encoder(KEY))
+    apply, parameters = functional(Encoder)
     return Network(apply, parameters, (normal(16, 16, 32),))
 
 
@@ -70,8 +76,10 @@ class Gru(eqx.Module):
         return self.out(last)
 
 
-@network({"weight_(ih|hh)": P("model", None)}, kinds=("forward", "step"))
+@network({"weight_(ih|hh)": P("model", None)}, kinds=("forward",))
 def gru():
-    model = Gru(eqx.nn.GRUCell(16, 32, key=KEY), eqx.nn.Linear(32, 8, key=KEY))
-    apply, parameters = functional(model)
+    def make(key):
+        return Gru(eqx.nn.GRUCell(16, 32, key=key), eqx.nn.Linear(32, 8, key=key))
+
+    apply, parameters = functional(make)
     return Network(apply, parameters, (normal(32, 8, 16),), (integers(8, 32),), label_loss)

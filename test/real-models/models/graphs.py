@@ -6,7 +6,8 @@ import e3nn_jax as e3nn
 import jax
 import jax.numpy as jnp
 import jraph
-from networks import KEY, Network, P, integers, label_loss, network, normal
+from models.linen import init
+from networks import Network, P, integers, label_loss, network, normal
 
 
 @network({"'w'": P(None, "model")}, kinds=("forward", "step"))
@@ -48,4 +49,4 @@ def tensor_product():
         return linear.apply(parameters, features(x, positions)).array
 
     x, positions = normal(64, 20), normal(64, 3)
-    return Network(apply, linear.init(KEY, features(x, positions)), (x, positions))
+    return Network(apply, init(linear, features(x, positions)), (x, positions))

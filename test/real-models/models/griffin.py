@@ -3,7 +3,8 @@
 """recurrentgemma: Griffin, a gated linear recurrence beside local attention."""
 
 import jax.numpy as jnp
-from networks import KEY, Network, P, integers, network, next_token_loss
+from models.linen import init
+from networks import Network, P, integers, network, next_token_loss
 from recurrentgemma import common
 from recurrentgemma.jax import griffin
 
@@ -30,4 +31,4 @@ def language_model():
     def apply(parameters, tokens):
         return model.apply(parameters, tokens, positions, return_logits=True)[0]
 
-    return Network(apply, model.init(KEY, tokens, positions), (tokens,), loss=next_token_loss)
+    return Network(apply, init(model, tokens, positions), (tokens,), loss=next_token_loss)

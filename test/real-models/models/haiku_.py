@@ -4,17 +4,27 @@
 
 import haiku as hk
 import jax
-from networks import KEY, Network, P, integers, label_loss, network, next_token_loss, normal
+from networks import (
+    KEY,
+    Network,
+    P,
+    initialised,
+    integers,
+    label_loss,
+    network,
+    next_token_loss,
+    normal,
+)
 
 COLUMNS, ROWS = P(None, "model"), P("model", None)
 
 
 def _transformed(function, *inputs):
     net = hk.without_apply_rng(hk.transform(function))
-    return net.apply, net.init(KEY, *inputs)
+    return net.apply, initialised(jax.eval_shape(net.init, KEY, *inputs))
 
 
-@network({"linear_0'..'w": COLUMNS, "linear_0'..'b": P("model"), "linear_1'..'w": ROWS})
+@network({"linear_0'..'w": COLUMNS, "linear_0'..'b": P("model"), "linear_1'..'w": ROWS}, kinds=("step_2d",))
 def mlp():
     x = normal(64, 32)
     apply, parameters = _transformed(lambda x: hk.nets.MLP([128, 32])(x), x)
@@ -45,7 +55,7 @@ def transformer():
     return Network(apply, parameters, (tokens,), loss=next_token_loss)
 
 
-@network({"gru'..'w": COLUMNS}, kinds=("forward", "step"))
+@network({"gru'..'w": COLUMNS}, kinds=("step",))
 def gru():
     def net(x):
         core = hk.GRU(32)

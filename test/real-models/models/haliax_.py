@@ -6,7 +6,8 @@ import equinox as eqx
 import haliax as hax
 import haliax.nn
 import jax
-from networks import KEY, Network, P, integers, label_loss, network, normal
+from models.equinox_ import partition
+from networks import Network, P, integers, label_loss, network, normal
 
 Batch, Position, Embed, Heads, Size = hax.make_axes(batch=16, position=16, embed=32, heads=4, size=8)
 Hidden, Labels, Key = hax.make_axes(hidden=128, labels=4, key=16)
@@ -44,7 +45,7 @@ class Encoder(eqx.Module):
     kinds=("forward", "step_2d"),
 )
 def encoder():
-    parameters, static = eqx.partition(Encoder(KEY), eqx.is_inexact_array)
+    parameters, static = partition(Encoder)
 
     def apply(parameters, x):
         model = eqx.combine(parameters, static)

@@ -6,7 +6,7 @@ import jax.numpy as jnp
 from jaxonmodels.models import mamba as mamba_
 from jaxonmodels.models import vit as vit_
 from models.equinox_ import functional
-from networks import KEY, Network, P, integers, label_loss, network, normal
+from networks import Network, P, integers, label_loss, network, normal
 
 
 @network(
@@ -15,7 +15,7 @@ from networks import KEY, Network, P, integers, label_loss, network, normal
 )
 def mamba():
     """Mamba's block: a selective scan along the sequence."""
-    apply, parameters = functional(mamba_.MambaBlock(32, 32, 2, 4, key=KEY))
+    apply, parameters = functional(lambda key: mamba_.MambaBlock(32, 32, 2, 4, key=key))
     return Network(apply, parameters, (normal(16, 16, 32),))
 
 
@@ -24,6 +24,8 @@ def mamba():
     kinds=("forward", "step"),
 )
 def vit():
-    model = vit_.VisionTransformer(8, 2, 32, 1, 4, 8, key=KEY, dtype=jnp.float32)
-    apply, parameters = functional(model)
+    def make(key):
+        return vit_.VisionTransformer(8, 2, 32, 1, 4, 8, key=key, dtype=jnp.float32)
+
+    apply, parameters = functional(make, lambda model, x: model(x)[0])
     return Network(apply, parameters, (normal(16, 3, 8, 8),), (integers(8, 16),), label_loss)

@@ -3,13 +3,28 @@
 """flax.linen."""
 
 import flax.linen as nn
+import jax
 import jax.numpy as jnp
-from networks import KEY, Network, P, integers, label_loss, network, next_token_loss, normal
+from networks import (
+    KEY,
+    Network,
+    P,
+    initialised,
+    integers,
+    label_loss,
+    network,
+    next_token_loss,
+    normal,
+)
 
 COLUMNS, ROWS = P(None, "model"), P("model", None)
 
 
-@network({"Dense_0.*kernel": COLUMNS, "Dense_0.*bias": P("model"), "Dense_1.*kernel": ROWS})
+def init(net: nn.Module, *inputs):
+    return initialised(jax.eval_shape(net.init, KEY, *inputs))
+
+
+@network({"Dense_0.*kernel": COLUMNS, "Dense_0.*bias": P("model"), "Dense_1.*kernel": ROWS}, kinds=("step", "step_2d"))
 def mlp():
     class Mlp(nn.Module):
         @nn.compact
@@ -17,7 +32,7 @@ def mlp():
             return nn.Dense(32)(nn.gelu(nn.Dense(128)(x)))
 
     x = normal(64, 32)
-    return Network(Mlp().apply, Mlp().init(KEY, x), (x,), (integers(32, 64),), label_loss)
+    return Network(Mlp().apply, init(Mlp(), x), (x,), (integers(32, 64),), label_loss)
 
 
 class Block(nn.Module):
@@ -52,10 +67,10 @@ class Decoder(nn.Module):
 def decoder():
     tokens = integers(64, 16, 16)
     net = Decoder()
-    return Network(net.apply, net.init(KEY, tokens), (tokens,), loss=next_token_loss)
+    return Network(net.apply, init(net, tokens), (tokens,), loss=next_token_loss)
 
 
-@network({"Conv_0'..'kernel": P(None, None, None, "model"), "Conv_1'..'kernel": P(None, None, "model")})
+@network({"Conv_0'..'kernel": P(None, None, None, "model"), "Conv_1'..'kernel": P(None, None, "model")}, kinds=("forward", "step"))
 def cnn():
     class Cnn(nn.Module):
         @nn.compact
@@ -65,10 +80,10 @@ def cnn():
             return nn.Dense(8)(x.mean((1, 2)))
 
     x = normal(32, 8, 8, 4)
-    return Network(Cnn().apply, Cnn().init(KEY, x), (x,), (integers(8, 32),), label_loss)
+    return Network(Cnn().apply, init(Cnn(), x), (x,), (integers(8, 32),), label_loss)
 
 
-@network({"'h.'..'kernel": COLUMNS, "'i.'..'kernel": COLUMNS})
+@network({"'h.'..'kernel": COLUMNS, "'i.'..'kernel": COLUMNS}, kinds=("forward", "step"))
 def lstm():
     class Lstm(nn.Module):
         @nn.compact
@@ -76,4 +91,4 @@ def lstm():
             return nn.Dense(8)(nn.RNN(nn.LSTMCell(32))(x)[:, -1])
 
     x = normal(32, 8, 16)
-    return Network(Lstm().apply, Lstm().init(KEY, x), (x,), (integers(8, 32),), label_loss)
+    return Network(Lstm().apply, init(Lstm(), x), (x,), (integers(8, 32),), label_loss)

@@ -4,7 +4,6 @@
 
 import mamba2_jax
 import mamba3_jax
-from flax import nnx
 from models.nnx import functional
 from networks import Network, P, integers, network, next_token_loss
 
@@ -21,14 +20,14 @@ def mamba2():
     config = mamba2_jax.Mamba2Config(
         vocab_size=64, hidden_size=32, state_size=8, head_dim=8, chunk_size=8, num_hidden_layers=1
     )
-    apply, parameters = functional(mamba2_jax.Mamba2ForCausalLM(config, rngs=nnx.Rngs(0)), _logits)
+    apply, parameters = functional(lambda rngs: mamba2_jax.Mamba2ForCausalLM(config, rngs=rngs), _logits)
     return Network(apply, parameters, (integers(64, 16, 16),), loss=next_token_loss)
 
 
-@network(SPLIT, kinds=("forward", "step"))
+@network(SPLIT, kinds=("forward",))
 def mamba3():
     config = mamba3_jax.Mamba3Config(
         vocab_size=64, hidden_size=32, state_size=8, head_dim=8, chunk_size=8, num_hidden_layers=1
     )
-    apply, parameters = functional(mamba3_jax.Mamba3ForCausalLM(config, rngs=nnx.Rngs(0)), _logits)
+    apply, parameters = functional(lambda rngs: mamba3_jax.Mamba3ForCausalLM(config, rngs=rngs), _logits)
     return Network(apply, parameters, (integers(64, 16, 16),), loss=next_token_loss)

@@ -4,7 +4,8 @@
 
 import nano_moe.config
 import nano_moe.model
-from networks import KEY, Network, P, integers, network, next_token_loss
+from models.linen import init
+from networks import Network, P, integers, network, next_token_loss
 
 
 @network(
@@ -12,8 +13,7 @@ from networks import KEY, Network, P, integers, network, next_token_loss
         "expert_.*Dense_0'..'kernel": P(None, "model"),
         "expert_.*Dense_0'..'bias": P("model"),
         "expert_.*Dense_1'..'kernel": P("model", None),
-    }
-)
+    }, kinds=("forward", "step_2d"))
 def language_model():
     config = nano_moe.config.NanoMoEConfig(
         vocab_size=64, n_layers=1, n_heads=4, d_model=32, d_ff=64, n_experts=4, block_size=16
@@ -24,4 +24,4 @@ def language_model():
         logits, balance = output
         return next_token_loss(logits, tokens) + config.aux_loss_coeff * balance
 
-    return Network(model.apply, model.init(KEY, tokens), (tokens,), loss=loss)
+    return Network(model.apply, init(model, tokens), (tokens,), loss=loss)

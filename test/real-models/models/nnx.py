@@ -4,19 +4,25 @@
 
 from collections.abc import Callable
 
+import jax
 from flax import nnx
-from networks import Network, P, integers, label_loss, network, next_token_loss, normal
+from networks import Network, P, initialised, integers, label_loss, network, next_token_loss, normal
 
 COLUMNS, ROWS = P(None, "model"), P("model", None)
 
 
-def functional(model: nnx.Module, call: Callable = lambda model, *inputs: model(*inputs)):
-    """apply(parameters, *inputs), and the parameters; other variables stay as they are."""
-    graph, parameters, rest = nnx.split(model, nnx.Param, ...)
+def functional(make: Callable, call: Callable = lambda model, *inputs: model(*inputs)):
+    """apply(parameters, *inputs), and the parameters; other variables stay as they are.
+
+    make: makes the module of random numbers.
+    """
+    graph, shapes, _ = nnx.split(nnx.eval_shape(lambda: make(nnx.Rngs(0))), nnx.Param, ...)
+    rest = jax.jit(lambda: nnx.split(make(nnx.Rngs(0)), nnx.Param, ...)[2])()
+    parameters = initialised(shapes)
     return lambda parameters, *inputs: call(nnx.merge(graph, parameters, rest), *inputs), parameters
 
 
-@network({"up'..'kernel": COLUMNS, "up'..'bias": P("model"), "down'..'kernel": ROWS})
+@network({"up'..'kernel": COLUMNS, "up'..'bias": P("model"), "down'..'kernel": ROWS}, kinds=("step", "step_2d"))
 def mlp():
     class Mlp(nnx.Module):
         def __init__(self, rngs):
@@ -25,7 +31,7 @@ def mlp():
         def __call__(self, x):
             return self.down(nnx.relu(self.up(x)))
 
-    apply, parameters = functional(Mlp(nnx.Rngs(0)))
+    apply, parameters = functional(Mlp)
     return Network(apply, parameters, (normal(64, 32),), (integers(32, 64),), label_loss)
 
 
@@ -65,5 +71,5 @@ def scanned_decoder():
             layer = nnx.scan(lambda x, block: block(x), in_axes=(nnx.Carry, 0), out_axes=nnx.Carry)
             return self.embed.attend(layer(self.embed(tokens), self.blocks))
 
-    apply, parameters = functional(Decoder(nnx.Rngs(0)))
+    apply, parameters = functional(Decoder)
     return Network(apply, parameters, (integers(64, 16, 16),), loss=next_token_loss)

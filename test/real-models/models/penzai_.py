@@ -2,11 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Penzai: arrays with named axes."""
 
-import jax
 import jax.numpy as jnp
 from networks import KEY, Network, P, integers, network, next_token_loss
 from penzai import pz
-from penzai.models.transformer import model_parts
 from penzai.models.transformer.variants import llamalike_common as llama
 
 
@@ -29,9 +27,7 @@ def llamalike():
         tie_embedder_and_logits=False,
         rope_wavelength=10_000,
         rms_norm_eps=1e-6,
-        attention_type=model_parts.AttentionTypeGlobalCausal()
-        if hasattr(model_parts, "AttentionTypeGlobalCausal")
-        else llama.AttentionTypeGlobalCausal(),
+        attention_type=llama.AttentionTypeGlobalCausal(),
         parameter_dtype=jnp.float32,
         activation_dtype=jnp.float32,
     )

@@ -3,7 +3,6 @@
 """Tunix: models of flax.nnx that are trained after their training."""
 
 import jax.numpy as jnp
-from flax import nnx
 from models.nnx import functional
 from networks import Network, P, integers, network, next_token_loss, normal
 from tunix.models.gemma3 import model as gemma3
@@ -20,13 +19,13 @@ SPLIT = {
 }
 
 
-def _decoder(model, batch=16, length=16):
+def _decoder(make, batch=16, length=16):
     def call(model, tokens):
         positions = jnp.broadcast_to(jnp.arange(length), tokens.shape)
         mask = jnp.broadcast_to(jnp.tril(jnp.ones((length, length), bool)), (*tokens.shape, length))
         return model(tokens, positions, None, mask)[0].astype(jnp.float32)
 
-    apply, parameters = functional(model, call)
+    apply, parameters = functional(make, call)
     return Network(apply, parameters, (integers(64, batch, length),), loss=next_token_loss)
 
 
@@ -40,10 +39,10 @@ SIZES = {
 }
 
 
-@network(SPLIT, kinds=("forward", "step_2d"))
+@network(SPLIT, kinds=("step_2d",))
 def qwen3_dense():
     config = qwen3.ModelConfig(**SIZES, vocab_size=64, rope_theta=10_000, norm_eps=1e-6)
-    return _decoder(qwen3.Qwen3(config, rngs=nnx.Rngs(0)))
+    return _decoder(lambda rngs: qwen3.Qwen3(config, rngs=rngs))
 
 
 @network(SPLIT)
@@ -51,21 +50,21 @@ def qwen3_moe():
     config = qwen3.ModelConfig(
         **SIZES, vocab_size=64, rope_theta=10_000, norm_eps=1e-6, num_experts=4, num_experts_per_tok=2
     )
-    return _decoder(qwen3.Qwen3(config, rngs=nnx.Rngs(0)))
+    return _decoder(lambda rngs: qwen3.Qwen3(config, rngs=rngs))
 
 
-@network(SPLIT, kinds=("forward", "step_2d"))
+@network(SPLIT, kinds=("forward",))
 def llama():
     config = llama3.ModelConfig(**SIZES, vocab_size=64, rope_theta=10_000, norm_eps=1e-6)
-    return _decoder(llama3.Llama3(config, rngs=nnx.Rngs(0)))
+    return _decoder(lambda rngs: llama3.Llama3(config, rngs=rngs))
 
 
-@network(SPLIT, kinds=("forward", "step"))
+@network(SPLIT, kinds=("step",))
 def gemma():
     config = gemma3.ModelConfig(
         **SIZES, num_embed=64, sliding_window_size=8, param_dtype=jnp.float32
     )
-    return _decoder(gemma3.Gemma3(config, rngs=nnx.Rngs(0)))
+    return _decoder(lambda rngs: gemma3.Gemma3(config, rngs=rngs))
 
 
 @network({"gating_einsum|linear": P("model")}, kinds=("forward", "step_2d"))
@@ -79,5 +78,5 @@ def gemma4_sorted_experts():
         class shd_config:
             exp_weight_edf = exp_weight_efd = (None, None, None)
 
-    apply, parameters = functional(gemma4.MoERagged(Config, rngs=nnx.Rngs(0)))
+    apply, parameters = functional(lambda rngs: gemma4.MoERagged(Config, rngs=rngs))
     return Network(apply, parameters, (normal(16, 16, 32),))
