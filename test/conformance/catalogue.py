@@ -93,8 +93,8 @@ class Program:
         seed = zlib.crc32(self.name.encode())
         return [argument.array(seed + i) for i, argument in enumerate(self.arguments)]
 
-    def partitioned(self, mesh: jax.sharding.Mesh) -> jax.stages.Lowered:
-        """Lowered with its shardings."""
+    def traced(self, mesh: jax.sharding.Mesh) -> jax.stages.Traced:
+        """With its shardings."""
         _set_mesh(mesh)
         shardings = tuple(NamedSharding(mesh, argument.spec) for argument in self.arguments)
         keywords = {}
@@ -107,13 +107,12 @@ class Program:
         jitted = jax.jit(
             self._fresh(), in_shardings=shardings, keep_unused=True, **keywords
         )
-        return jitted.lower(*self._shapes())
+        return jitted.trace(*self._shapes())
 
-    def on_one_device(self) -> list[np.ndarray]:
-        """JAX's results without shardings."""
+    def on_one_device(self) -> jax.stages.Compiled:
+        """Compiled by JAX without shardings."""
         _set_mesh(None)
-        results = jax.jit(self._fresh())(*self.arrays())
-        return [np.asarray(leaf) for leaf in jax.tree.leaves(results)]
+        return jax.jit(self._fresh(), keep_unused=True).lower(*self._shapes()).compile()
 
     def result_paths(self) -> list[str]:
         """Where each result is in the tree of results, as JAX spells it: `['w'][0]`."""
@@ -198,3 +197,12 @@ def load() -> dict[str, Program]:
     for module in pkgutil.iter_modules(package.__path__):
         importlib.import_module(f"programs.{module.name}")
     return _programs
+
+
+def names() -> list[str]:
+    """FAMILY/NAME of all programs."""
+    return [f"{program.family}/{name}" for name, program in load().items()]
+
+
+def find(name: str) -> Program:
+    return load()[name]

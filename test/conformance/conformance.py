@@ -7,13 +7,14 @@
     test/conformance/conformance.py --write-docs     # docs/JAX-conformance.md
 
 Numbers are those of JAX on one device, bytes those of XLA's partitioner for the
-same mesh. The exit code is 1 where a program failed or is unsupported.
+same mesh. The exit code is 1 where a program failed or is unsupported, or a bar is missed.
 """
 
 from __future__ import annotations
 
 import argparse
 import dataclasses
+import importlib
 import json
 import multiprocessing
 import re
@@ -29,44 +30,66 @@ import examine  # noqa: E402
 sys.path[1:1] = [str(examine.BIN.parent / "python"), str(examine.ROOT / "python")]
 
 
-def main(words: list[str] | None = None) -> int:
-    arguments = _arguments(words)
+@dataclasses.dataclass(frozen=True)
+class Suite:
+    """Programs that are run and compared alike; modules are imported by name, in each process.
+
+    programs: a module with `names()`, each FAMILY/NAME, and `find(NAME)`.
+    page: a module whose `write` makes the page of outcomes, and whose `missed` has a
+      line for each figure of theirs that is too large.
+    """
+
+    text: str
+    programs: str
+    page: str
+    jobs: int = 2
+
+
+CONFORMANCE = Suite(__doc__, "catalogue", "write_docs")
+
+
+def main(words: list[str] | None = None, suite: Suite = CONFORMANCE) -> int:
+    arguments = _arguments(words, suite)
     examine.prepare()
     began = time.monotonic()
-    outcomes = run_all(arguments)
+    outcomes = run_all(arguments, suite)
     _print_summary(outcomes, time.monotonic() - began)
-    measured = _with_earlier(outcomes, arguments.json) if arguments.json else outcomes
+    measured = _with_earlier(outcomes, arguments.json, suite) if arguments.json else outcomes
     if arguments.json:
         Path(arguments.json).write_text(json.dumps([dataclasses.asdict(o) for o in measured]))
+    page = importlib.import_module(suite.page)
     if arguments.write_docs:
-        import write_docs
+        page.write(measured)
+    missed = page.missed(outcomes)
+    for line in missed:
+        print(line)
+    return 0 if outcomes and not missed and all(o.status == "passed" for o in outcomes) else 1
 
-        write_docs.write(measured)
-    return 0 if outcomes and all(o.status == "passed" for o in outcomes) else 1
 
-
-def _arguments(words: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+def _arguments(words: list[str] | None, suite: Suite) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=suite.text.split("\n\n")[0])
     parser.add_argument("--filter", default="", help="a regular expression on FAMILY/NAME")
     parser.add_argument(
         "--json", help="write what was measured to this file; other programs in it stay"
     )
-    parser.add_argument("--jobs", type=int, default=2, help="processes (default: 2)")
+    parser.add_argument(
+        "--jobs", type=int, default=suite.jobs, help="processes (default: %(default)s)"
+    )
     parser.add_argument(
         "--mpi", type=int, default=10, metavar="N", help="run each N-th program under mpirun, too"
     )
     parser.add_argument("--no-xla", action="store_true", help="do not compile with XLA")
     parser.add_argument("--keep", metavar="FOLDER", help="keep programs and arrays there")
-    parser.add_argument("--write-docs", action="store_true", help="write docs/JAX-conformance.md")
+    parser.add_argument("--write-docs", action="store_true", help="write the page of the results")
     return parser.parse_args(words)
 
 
-def run_all(arguments: argparse.Namespace) -> list[examine.Outcome]:
+def run_all(arguments: argparse.Namespace, suite: Suite) -> list[examine.Outcome]:
     """Outcomes by family and name, printed as they come."""
-    names = _names(arguments.filter)
+    names = _names(arguments.filter, suite)
     folder = arguments.keep or tempfile.mkdtemp(prefix="shoal-conformance-")
     tasks = [
-        (name, folder, not arguments.no_xla, bool(arguments.mpi) and i % arguments.mpi == 0)
+        (suite, name, folder, not arguments.no_xla, bool(arguments.mpi) and i % arguments.mpi == 0)
         for i, name in enumerate(names)
     ]
     context = multiprocessing.get_context("spawn")
@@ -78,33 +101,33 @@ def run_all(arguments: argparse.Namespace) -> list[examine.Outcome]:
     return sorted(outcomes, key=lambda o: (o.family, o.name))
 
 
-def _with_earlier(outcomes: list[examine.Outcome], file: str) -> list[examine.Outcome]:
+def _with_earlier(
+    outcomes: list[examine.Outcome], file: str, suite: Suite
+) -> list[examine.Outcome]:
     """With those of a file of programs that there are and that this run left out."""
     names = {outcome.name for outcome in outcomes}
+    left = set(_names("", suite)) - names
     earlier = json.loads(Path(file).read_text()) if Path(file).exists() else []
-    kept = [examine.Outcome(**o) for o in earlier if o["name"] in set(_names("")) - names]
+    kept = [examine.Outcome(**o) for o in earlier if o["name"] in left]
     return sorted([*outcomes, *kept], key=lambda o: (o.family, o.name))
 
 
-def _names(pattern: str) -> list[str]:
-    import catalogue
-
-    programs = catalogue.load().values()
-    return sorted(p.name for p in programs if re.search(pattern, f"{p.family}/{p.name}"))
+def _names(pattern: str, suite: Suite) -> list[str]:
+    names = importlib.import_module(suite.programs).names()
+    return sorted(name.split("/")[1] for name in names if re.search(pattern, name))
 
 
 def _prepare_worker() -> None:
     examine.prepare()
 
 
-def _examine(task: tuple[str, str, bool, bool]) -> examine.Outcome:
+def _examine(task: tuple[Suite, str, str, bool, bool]) -> examine.Outcome:
     import shutil
 
-    import catalogue
-
-    name, folder, xla, mpi = task
+    suite, name, folder, xla, mpi = task
     place = Path(folder) / name
-    outcome = examine.examine(catalogue.load()[name], place, xla=xla, mpi=mpi)
+    program = importlib.import_module(suite.programs).find(name)
+    outcome = examine.examine(program, place, xla=xla, mpi=mpi)
     if "shoal-conformance-" in folder:
         shutil.rmtree(place)
     return outcome

@@ -39,6 +39,13 @@ class Outcome:
     ours: dict[str, int] = dataclasses.field(default_factory=dict)
     xla: dict[str, int] | None = None
     ran_under_mpi: bool = False
+    # Operations of products on all devices over those of the whole program's;
+    # None where there are none, or XLA was not asked.
+    flops_ratio: float | None = None
+    flops_ratio_xla: float | None = None
+    # Bytes that a device holds at most: arguments, results and what is between.
+    peak: int | None = None
+    peak_xla: int | None = None
 
     @property
     def bytes_ours(self) -> int:
@@ -58,6 +65,8 @@ def prepare() -> None:
     os.environ["JAX_PLATFORMS"] = "cpu"
     os.environ["XLA_FLAGS"] = (
         f"--xla_force_host_platform_device_count={DEVICES} --xla_cpu_multi_thread_eigen=false"
+        # Its plans are of interest, not its speed.
+        " --xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true"
     )
 
 
@@ -93,22 +102,17 @@ def _jax_settings(program) -> Iterator[None]:
 
 def _examine(program, folder: Path, outcome: Outcome, xla: bool, mpi: bool) -> None:
     from shoal.jax import import_stablehlo
+    from shoal.jax.lowering import lower
 
-    from xla_bytes import bytes_sent
-
-    expected = program.on_one_device()
-    lowered = program.partitioned(program.mesh())
+    whole = program.on_one_device()
+    expected = _results(whole, program)
+    traced = program.traced(program.mesh())
     if xla:
-        outcome.xla = bytes_sent(lowered.compile().as_text(), DEVICES)
+        _measure_xla(traced.lower().compile(), whole, outcome)
     source = folder / "program.mlir"
-    source.write_text(import_stablehlo(lowered))
+    source.write_text(import_stablehlo(lower(traced)))
     inputs = _save_inputs(program, folder)
-    stats = folder / "stats.json"
-    _run("shoalc", BIN / "shoalc", source, "--emit=spmd", "-o", os.devnull, "--stats", stats)
-    statistics = json.loads(stats.read_text())
-    outcome.ours = {k: int(v) for k, v in statistics["bytes_sent_per_device"].items() if v}
-    if statistics["devices"] != outcome.devices:
-        raise Failure(f"compiled for {statistics['devices']} devices")
+    _measure(source, folder / "stats.json", outcome)
     results = folder / "interpreted"
     _run(
         "shoal-run",
@@ -118,6 +122,36 @@ def _examine(program, folder: Path, outcome: Outcome, xla: bool, mpi: bool) -> N
     if mpi:
         _run_under_mpi(program, folder, source, inputs, expected)
         outcome.ran_under_mpi = True
+
+
+def _results(whole, program) -> list[np.ndarray]:
+    import jax
+
+    return [np.asarray(leaf) for leaf in jax.tree.leaves(whole(*program.arrays()))]
+
+
+def _measure_xla(partitioned, whole, outcome: Outcome) -> None:
+    """What XLA's program for all devices sends, multiplies and holds."""
+    from xla_bytes import bytes_sent
+    from xla_flops import product_flops
+
+    text = partitioned.as_text()
+    outcome.xla = bytes_sent(text, DEVICES)
+    if flops := product_flops(whole.as_text()):
+        outcome.flops_ratio_xla = product_flops(text) * DEVICES / flops
+    memory = partitioned.memory_analysis()
+    held = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
+    outcome.peak_xla = held - memory.alias_size_in_bytes
+
+
+def _measure(source: Path, stats: Path, outcome: Outcome) -> None:
+    _run("shoalc", BIN / "shoalc", source, "--emit=spmd", "-o", os.devnull, "--stats", stats)
+    statistics = json.loads(stats.read_text())
+    outcome.ours = {k: int(v) for k, v in statistics["bytes_sent_per_device"].items() if v}
+    outcome.flops_ratio = statistics["einsum_flops_ratio"]
+    outcome.peak = statistics["peak_bytes_per_device"]
+    if statistics["devices"] != outcome.devices:
+        raise Failure(f"compiled for {statistics['devices']} devices")
 
 
 def _run_under_mpi(program, folder: Path, source: Path, inputs, expected) -> None:

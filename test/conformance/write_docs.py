@@ -42,6 +42,11 @@ def write(outcomes: Sequence[Outcome]) -> None:
     PATH.write_text(_head(outcomes) + _exceptions(outcomes) + _table(outcomes))
 
 
+def missed(outcomes: Sequence[Outcome]) -> list[str]:
+    """No bar fails the run: where more bytes are sent than by XLA, the page says why."""
+    return []
+
+
 def _head(outcomes: Sequence[Outcome]) -> str:
     import jax
 

@@ -56,6 +56,7 @@ def test_sample(tmp_path):
 
 sys.path.insert(0, str(ROOT / "test/conformance"))
 import xla_bytes  # noqa: E402
+import xla_flops  # noqa: E402
 
 
 @pytest.mark.parametrize(
@@ -104,3 +105,42 @@ ENTRY %main (a: f32[4]) -> f32[4] {
 }
 """
     assert xla_bytes.bytes_sent(hlo, 8) == {"collective_permute": 5 * 16 + 6 * 4}
+
+
+@pytest.mark.parametrize(
+    "instruction, expected",
+    [
+        ("f32[4,16] dot(%a, %b), lhs_contracting_dims={1}, rhs_contracting_dims={0}", 2 * 4 * 16 * 8),
+        ("f32[4,8,8,16] dot(%a, %b), lhs_contracting_dims={}, rhs_contracting_dims={}", 2 * 4096),
+        ("f32[2,5,16] convolution(%c, %k), window={size=3}, dim_labels=b0f_0io->b0f", 2 * 160 * 3 * 8),
+        ("f32[4,8] add(%a, %a)", 0),
+    ],
+)
+def test_flops_of_hlo(instruction, expected):
+    """Of a product in a fusion that runs in a loop."""
+    hlo = f"""HloModule m
+
+%fused (a: f32[4,8], b: f32[8,16], c: f32[2,5,8], k: f32[3,8,16]) -> f32[4,16] {{
+  %a = f32[4,8]{{1,0}} parameter(0)
+  %b = f32[8,16]{{1,0}} parameter(1)
+  %c = f32[2,5,8]{{2,1,0}} parameter(2)
+  %k = f32[3,8,16]{{2,1,0}} parameter(3)
+  ROOT %r = {instruction}
+}}
+
+%body (p: f32[4,16]) -> f32[4,16] {{
+  %p = f32[4,16] parameter(0)
+  ROOT %f = f32[4,16] fusion(%p), kind=kCustom, calls=%fused
+}}
+
+ENTRY %main (a: f32[4,16]) -> f32[4,16] {{
+  %a = f32[4,16] parameter(0)
+  ROOT %w = f32[4,16] while(%a), condition=%c, body=%body, backend_config={{"known_trip_count":{{"n":"5"}}}}
+}}
+
+%c (p: f32[4,16]) -> pred[] {{
+  %p = f32[4,16] parameter(0)
+  ROOT %r = pred[] constant(true)
+}}
+"""
+    assert xla_flops.product_flops(hlo) == 5 * expected
