@@ -75,6 +75,20 @@ static FailureOr<Tensors> evaluateReverse(ReverseOp op,
   return Tensors{gather(operands[0], view)};
 }
 
+static FailureOr<Tensors> evaluateRoll(RollOp op, ArrayRef<Tensor> operands) {
+  Tensor result(resultType(op));
+  int64_t dim = op.getDim(), size = result.getShape()[dim];
+  for (int64_t row = 0; row < size; ++row) {
+    StridedView from = StridedView::whole(result.getShape());
+    from.shape[dim] = 1;
+    StridedView to = from;
+    from.base += row * from.strides[dim];
+    to.base += (row + int64_t(op.getShift())) % size * to.strides[dim];
+    scatter(gather(operands[0], from), to, result);
+  }
+  return Tensors{result};
+}
+
 static FailureOr<Tensors> evaluateConcatenate(ConcatenateOp op,
                                               ArrayRef<Tensor> operands) {
   Tensor result(resultType(op));
@@ -95,6 +109,7 @@ void registerStructureModels(DialectRegistry &registry) {
     attach<SliceOp, evaluateSlice>(context);
     attach<PadOp, evaluatePad>(context);
     attach<ReverseOp, evaluateReverse>(context);
+    attach<RollOp, evaluateRoll>(context);
     attach<ConcatenateOp, evaluateConcatenate>(context);
   });
 }

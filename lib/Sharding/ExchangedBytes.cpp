@@ -68,7 +68,10 @@ double ExchangePrice::windows(unsigned operand,
     int64_t size =
         window.operandUnit == 1 ? tensor.shape[window.dim] : own * shards;
     double rest = product(block) / std::max<int64_t>(own, 1);
-    bytes += rest * lackingRows(rows, size, shards) * tensor.elementBytes;
+    int64_t lacking = window.map.wraps
+                          ? lackingRolledRows(-window.map.low, size, shards)
+                          : lackingRows(rows, size, shards);
+    bytes += rest * lacking * tensor.elementBytes;
     block[window.dim] = llvm::divideCeil(rows.rows, unit);
   }
   return bytes;

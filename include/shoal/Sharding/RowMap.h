@@ -25,6 +25,9 @@ struct RowMap {
   int64_t scale = 1;
   int64_t low = 0, high = 0;
   int64_t divisor = 1;
+  /// Rows outside are those counted around the dimension's ends: rows of a roll
+  /// by k are read with low = high = -k. Of maps with scale and divisor 1.
+  bool wraps = false;
   bool operator==(const RowMap &) const = default;
 };
 
@@ -48,6 +51,12 @@ RowWindow windowOf(const RowMap &map, int64_t block);
 /// `size` rows in blocks of ceil(size / shards). Takes the same time for any
 /// number of shards.
 int64_t lackingRows(const RowWindow &window, int64_t size, int64_t shards);
+
+/// The same for devices that want as many rows as they have, `shift` places
+/// further along the dimension, around its end; 0 <= shift < size. Where blocks
+/// are even they change devices in two parts; else a window brings what comes
+/// from behind the dimension's end and another one the rest.
+int64_t lackingRolledRows(int64_t shift, int64_t size, int64_t shards);
 
 /// Whether some device's window has rows outside the dimension.
 bool seesOutside(const RowWindow &window, int64_t size, int64_t shards);

@@ -85,9 +85,39 @@ struct LowerConcatenate : OpRewritePattern<ConcatenateOp> {
   }
 };
 
+/// The last rows in front, those before them behind.
+struct LowerRoll : OpRewritePattern<RollOp> {
+  using OpRewritePattern::OpRewritePattern;
+
+  LogicalResult matchAndRewrite(RollOp op,
+                                PatternRewriter &rewriter) const override {
+    Location loc = op.getLoc();
+    RankedTensorType type = op.getType();
+    int64_t dim = op.getDim(), size = type.getDimSize(dim);
+    int64_t shift = op.getShift();
+    SmallVector<int64_t> strides(type.getRank(), 1), none(type.getRank(), 0);
+    Value result =
+        makeEmpty(rewriter, loc, type.getShape(), type.getElementType());
+    auto move = [&](int64_t from, int64_t to, int64_t rows) {
+      SmallVector<int64_t> begin = none, place = none, shape(type.getShape());
+      begin[dim] = from;
+      place[dim] = to;
+      shape[dim] = rows;
+      Value part = tensor::ExtractSliceOp::create(
+          rewriter, loc, type.clone(shape), op.getInput(), ValueRange(),
+          ValueRange(), ValueRange(), begin, shape, strides);
+      result = insert(rewriter, loc, part, result, place, strides);
+    };
+    move(size - shift, 0, shift);
+    move(0, shift, size - shift);
+    rewriter.replaceOp(op, result);
+    return success();
+  }
+};
+
 } // namespace
 
 void shoal::populateStructureInsertionPatterns(RewritePatternSet &patterns,
                                                const ProgramNumbering &) {
-  patterns.add<LowerPad, LowerConcatenate>(patterns.getContext());
+  patterns.add<LowerPad, LowerConcatenate, LowerRoll>(patterns.getContext());
 }

@@ -116,6 +116,16 @@ static bool makeReverse(ProgramBuilder &p) {
   return true;
 }
 
+static bool makeRoll(ProgramBuilder &p) {
+  Known a = p.anyValue(1);
+  int64_t dim = p.choices.below(a.type().getRank());
+  int64_t size = a.shape()[dim];
+  int64_t shift = size > 1 ? p.choices.below(size) : 0;
+  p.add(RollOp::create(p.builder, p.loc, a.type(), a.value, dim, shift),
+        a.range);
+  return true;
+}
+
 static bool makeConcatenate(ProgramBuilder &p) {
   Known a = p.anyValue(1);
   int64_t dim = p.choices.below(a.type().getRank());
@@ -157,5 +167,6 @@ void shoal::fuzz::addStructureGenerators(Generators &generators) {
   generators.add("shoal.slice", makeSlice, 16);
   generators.add("shoal.pad", makePad, 14);
   generators.add("shoal.reverse", makeReverse, 10);
+  generators.add("shoal.roll", makeRoll, 10);
   generators.add("shoal.concatenate", makeConcatenate, 14);
 }

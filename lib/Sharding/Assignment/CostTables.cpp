@@ -208,8 +208,8 @@ static void addRule(const FactorRule &rule, std::string &key) {
     addListToKey(
         std::initializer_list<int64_t>{
             window.operand, window.dim, window.map.scale, window.map.low,
-            window.map.high, window.map.divisor, window.size, window.unit,
-            window.operandUnit},
+            window.map.high, window.map.divisor, window.map.wraps, window.size,
+            window.unit, window.operandUnit},
         key);
   for (const FactorRule::Gather &gather : rule.gathers)
     addListToKey(std::initializer_list<unsigned>{gather.factor, gather.result},

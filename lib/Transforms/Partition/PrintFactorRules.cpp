@@ -49,7 +49,7 @@ static void printKind(raw_ostream &os, const FactorRule &rule, FactorKind kind,
   }
 }
 
-/// `, operand 0 dim 1 reads rows i-1 ... i+1`.
+/// `, operand 0 dim 1 reads rows i-1 ... i+1`, or `i-2 around the end`.
 static void printWindows(raw_ostream &os, const FactorRule &rule) {
   for (const FactorRule::Window &window : rule.windows) {
     const auto &dim = rule.operands[window.operand][window.dim];
@@ -71,6 +71,8 @@ static void printWindows(raw_ostream &os, const FactorRule &rule) {
       os << " ... ";
       print(window.map.high);
     }
+    if (window.map.wraps)
+      os << " around the end";
     if (window.unit != 1 || window.operandUnit != 1)
       os << " in elements";
   }

@@ -175,10 +175,8 @@ def roll(operand: ArrayLike, shift: int, axis: int) -> Value:
     places = as_int(shift, "roll: shift") % size if size else 0
     if not places:
         return value
-    head = [slice(None)] * dim
-    cut = size - places
-    parts = [take_slices(value, [*head, part]) for part in (slice(cut, None), slice(cut))]
-    return concatenate(parts, dim)
+    attributes = {"dim": f"{dim} : i64", "shift": f"{places} : i64"}
+    return emit_one("shoal.roll", [value], value.shape, value.dtype, attributes)
 
 
 def repeat(operand: ArrayLike, count: int, axis: int) -> Value:

@@ -146,6 +146,24 @@ func.func @reverse_dim_range(%x: tensor<3x4xf32>) {
 
 // -----
 
+// (C1)
+func.func @roll_dim(%x: tensor<3x4xf32>) {
+  // expected-error@+1 {{dim: 2 is not a dimension of a tensor of rank 2}}
+  %0 = shoal.roll %x dim = 2 shift = 1 : tensor<3x4xf32>
+  return
+}
+
+// -----
+
+// (C2)
+func.func @roll_shift(%x: tensor<3x4xf32>) {
+  // expected-error@+1 {{shift: expected 0 to 2 for 3 rows of dim 0 but got 3}}
+  %0 = shoal.roll %x dim = 0 shift = 3 : tensor<3x4xf32>
+  return
+}
+
+// -----
+
 // (C2)
 func.func @pad_size(%x: tensor<3x4xf32>, %zero: tensor<f32>) {
   // expected-error@+1 {{result 0 dim 1: expected size 13 but got 10}}

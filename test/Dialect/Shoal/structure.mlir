@@ -21,5 +21,7 @@ func.func @structure(%x: tensor<3x4xf32>, %zero: tensor<f32>) -> tensor<4x7xf32>
   %6 = shoal.pad %5, %zero low = [1, 0] high = [2, 0] interior = [0, 2] : tensor<1x2xf32>, tensor<f32> -> tensor<4x4xf32>
   // CHECK: shoal.concatenate %{{.*}}, %{{.*}} dim = 1 : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x7xf32>
   %7 = shoal.concatenate %6, %2 dim = 1 : (tensor<4x4xf32>, tensor<4x3xf32>) -> tensor<4x7xf32>
-  return %7 : tensor<4x7xf32>
+  // CHECK: shoal.roll %{{.*}} dim = 1 shift = 3 : tensor<4x7xf32>
+  %8 = shoal.roll %7 dim = 1 shift = 3 : tensor<4x7xf32>
+  return %8 : tensor<4x7xf32>
 }

@@ -100,6 +100,12 @@ func.func @reverse(%a: tensor<8x6xf32>) {
   return
 }
 
+func.func @roll(%a: tensor<8x6xf32>) {
+  // expected-remark @below {{([i, j]) -> ([i, j]) i=8 j=6, linear in (0), operand 0 dim 0 reads rows i-2 around the end}}
+  %0 = shoal.roll %a dim = 0 shift = 2 : tensor<8x6xf32>
+  return
+}
+
 func.func @top_k(%a: tensor<8x6xf32>) {
   // expected-remark @below {{([i, j]) -> ([i, k], [i, k]) i=8 j=6 k=2, reduces j, needs whole k}}
   %v, %i = shoal.top_k %a {k = 2} : tensor<8x6xf32> -> tensor<8x2xf32>, tensor<8x2xi32>

@@ -44,9 +44,9 @@ func.func @stride_across_shards(%x: tensor<1x20x4xf32> {shoal.sharding = #shoal.
 // CHECK-LABEL: func @transposed_even(
 func.func @transposed_even(%x: tensor<1x6x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>}, %k: tensor<3x4x4xf32>)
     -> (tensor<1x12x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>}) {
-  // CHECK: spmd.halo_exchange @mesh {"x"} %{{.*}} {dim = 1 : i64, divisor = 2 : i64, offset = -1 : i64, size = 6 : i64, step = 6 : i64, {{.*}}} : tensor<1x3x4xf32> -> tensor<1x5x4xf32>
+  // CHECK: spmd.halo_exchange @mesh {"x"} %{{.*}} {dim = 1 : i64, divisor = 2 : i64, offset = 0 : i64, size = 6 : i64, step = 6 : i64, {{.*}}} : tensor<1x3x4xf32> -> tensor<1x4x4xf32>
   // CHECK-NOT: shoal.dynamic_slice
-  // CHECK: shoal.convolution "b0f,0io->b0f" %{{.*}}, %{{.*}} low = [-1] base_dilation = [2] : tensor<1x5x4xf32>, tensor<3x4x4xf32> -> tensor<1x6x4xf32>
+  // CHECK: shoal.convolution "b0f,0io->b0f" %{{.*}}, %{{.*}} low = [1] base_dilation = [2] : tensor<1x4x4xf32>, tensor<3x4x4xf32> -> tensor<1x6x4xf32>
   %0 = shoal.convolution "b0f,0io->b0f" %x, %k low = [1] high = [2] base_dilation = [2] : tensor<1x6x4xf32>, tensor<3x4x4xf32> -> tensor<1x12x4xf32>
   return %0 : tensor<1x12x4xf32>
 }
@@ -55,8 +55,8 @@ func.func @transposed_even(%x: tensor<1x6x4xf32> {shoal.sharding = #shoal.shardi
 // CHECK-LABEL: func @transposed_odd(
 func.func @transposed_odd(%x: tensor<1x5x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>}, %k: tensor<3x4x4xf32>)
     -> (tensor<1x9x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"x"}, {}]>}) {
-  // CHECK: spmd.halo_exchange @mesh {"x"} %{{.*}} {dim = 1 : i64, divisor = 2 : i64, offset = -1 : i64, size = 5 : i64, step = 5 : i64, {{.*}}} : tensor<1x3x4xf32> -> tensor<1x4x4xf32>
-  // CHECK: %[[HOLES:.*]] = shoal.pad %{{.*}} interior = [0, 1, 0] : tensor<1x4x4xf32>, tensor<f32> -> tensor<1x8x4xf32>
+  // CHECK: spmd.halo_exchange @mesh {"x"} %{{.*}} {dim = 1 : i64, divisor = 2 : i64, offset = 0 : i64, size = 5 : i64, step = 5 : i64, {{.*}}} : tensor<1x3x4xf32> -> tensor<1x4x4xf32>
+  // CHECK: %[[HOLES:.*]] = shoal.pad %{{.*}} low = [0, 1, 0] high = [0, 0, 0] interior = [0, 1, 0] : tensor<1x4x4xf32>, tensor<f32> -> tensor<1x8x4xf32>
   // CHECK: %[[CUT:.*]] = shoal.dynamic_slice %[[HOLES]]
   // CHECK-NEXT: shoal.convolution "b0f,0io->b0f" %[[CUT]], %{{.*}} : tensor<1x7x4xf32>, tensor<3x4x4xf32> -> tensor<1x5x4xf32>
   %0 = shoal.convolution "b0f,0io->b0f" %x, %k low = [1] high = [1] base_dilation = [2] : tensor<1x5x4xf32>, tensor<3x4x4xf32> -> tensor<1x9x4xf32>

@@ -145,6 +145,23 @@ struct Reverse : FactorRuleOpInterface::ExternalModel<Reverse, ReverseOp> {
   }
 };
 
+struct Roll : FactorRuleOpInterface::ExternalModel<Roll, RollOp> {
+  static bool hasOwnLocalForm() { return true; }
+  FactorRule getFactorRule(Operation *operation) const {
+    auto op = cast<RollOp>(operation);
+    RankedTensorType type = tensorTypeOf(op.getResult());
+    int64_t shift = op.getShift();
+    FactorRule rule = windowedRule(
+        type, type, /*numScalars=*/0, [&](int64_t d) -> std::optional<RowMap> {
+          if (d != static_cast<int64_t>(op.getDim()) || shift == 0)
+            return std::nullopt;
+          return RowMap{1, -shift, -shift, 1, /*wraps=*/true};
+        });
+    rule.linearIn.push_back({0});
+    return rule;
+  }
+};
+
 /// The operands share the factor of the dimension along which they stand one
 /// behind the other; each is read from its place on.
 struct Concatenate
@@ -179,6 +196,7 @@ void shoal::registerStructureFactorRules(DialectRegistry &registry) {
     SliceOp::attachInterface<Slice>(*context);
     PadOp::attachInterface<Pad>(*context);
     ReverseOp::attachInterface<Reverse>(*context);
+    RollOp::attachInterface<Roll>(*context);
     ConcatenateOp::attachInterface<Concatenate>(*context);
   });
 }

@@ -10,6 +10,7 @@
 #include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"
+#include "shoal/Sharding/DilatedRows.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -113,10 +114,9 @@ private:
     rule.operands[Input][in.dim].push_back(id);
     if (window[d].isPointwise())
       return;
-    rule.windows.push_back({Input, in.dim,
-                            contracts ? window[d].rowsOfKernelRow(windows)
-                                      : window[d].rowsOfWindow(),
-                            size});
+    RowMap places = contracts ? window[d].rowsOfKernelRow(windows)
+                              : window[d].rowsOfWindow();
+    rule.windows.push_back({Input, in.dim, fromFirstRow(places), size});
   }
 
   ConvolutionOp op;
@@ -152,7 +152,7 @@ struct ReduceWindow
       }
       builder.addFactor(windows, {d, -1}, {d});
       if (!window[d].isPointwise())
-        builder.window(0, d, window[d].rowsOfWindow());
+        builder.window(0, d, fromFirstRow(window[d].rowsOfWindow()));
     }
     if (op.getKind() == ReduceKind::Sum) {
       builder.linearIn({0, 1});

@@ -139,6 +139,18 @@ LogicalResult ReverseOp::verify() {
   return success();
 }
 
+LogicalResult RollOp::verify() {
+  if (failed(verifyDim(*this, "dim", getDim(), getType().getRank()))) // (C1)
+    return failure();
+  int64_t size = getType().getDimSize(getDim());
+  int64_t shift = static_cast<int64_t>(getShift());
+  if (shift < 0 || (shift > 0 && shift >= size)) // (C2)
+    return emitOpError() << "shift: expected 0 to "
+                         << std::max<int64_t>(size - 1, 0) << " for " << size
+                         << " rows of dim " << getDim() << " but got " << shift;
+  return success();
+}
+
 LogicalResult ConcatenateOp::verify() {
   if (getInputs().empty()) // (C1)
     return emitOpError() << "expected at least one operand";

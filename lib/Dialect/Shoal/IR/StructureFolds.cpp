@@ -73,6 +73,12 @@ OpFoldResult ReverseOp::fold(FoldAdaptor adaptor) {
   return foldSplat(adaptor.getInput(), getType());
 }
 
+OpFoldResult RollOp::fold(FoldAdaptor adaptor) {
+  if (getShift() == 0)
+    return getInput();
+  return foldSplat(adaptor.getInput(), getType());
+}
+
 OpFoldResult ConcatenateOp::fold(FoldAdaptor) {
   return getInputs().size() == 1 ? getInputs().front() : OpFoldResult();
 }

@@ -6,6 +6,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
+#include "shoal/Sharding/DilatedRows.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -78,24 +79,29 @@ Value shoal::padRows(Localizer &l, Value value, int64_t dim, int64_t low,
 Value shoal::fetchWindows(Localizer &l, Value value, const SplitDim &split,
                           const RowMap &map, int64_t block, TypedAttr fill,
                           WindowDim &window) {
-  RowWindow rows = windowOf(map, block);
+  RowMap read = fromFirstRow(map);
+  RowWindow rows = windowOf(read, block);
   // The places that the block reads, from the first to the last, on rows that
-  // stand `divisor` apart.
+  // stand `divisor` apart; the first row is fetched `skipped` places further on
+  // at most.
   int64_t span = std::abs(map.scale) * (block - 1) + map.high - map.low + 1;
+  int64_t skipped = read.low - map.low;
   Value fetched =
       l.fetchRows(value, split.dim, split.size, split.axes, rows, fill);
   int64_t spread = (rows.rows - 1) * map.divisor + 1;
   Phase first{rows.step, rows.offset, map.divisor};
   window.low = window.high = 0;
   if (first.isConstant()) {
-    window.low = -first.constant();
-    window.high = first.constant() + span - spread;
+    window.low = skipped - first.constant();
+    window.high = span - spread - window.low;
     return fetched;
   }
   // Where windows begin between the rows depends on the device: the holes are
   // written out, and what is before the first place cut off.
-  int64_t behind = std::max<int64_t>(map.divisor - 1 + span - spread, 0);
-  fetched = padRows(l, fetched, split.dim, 0, behind, map.divisor - 1, fill);
+  int64_t behind =
+      std::max<int64_t>(map.divisor - 1 + span - spread - skipped, 0);
+  fetched =
+      padRows(l, fetched, split.dim, skipped, behind, map.divisor - 1, fill);
   window.baseDilation = 1;
   return cutAtPhase(l, fetched, split.dim, 0, first, split.axes, span);
 }

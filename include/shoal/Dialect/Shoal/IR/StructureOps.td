@@ -85,6 +85,7 @@ def Shoal_SliceOp : Shoal_Op<"slice", [Pure]> {
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 def Shoal_PadOp : Shoal_Op<"pad", [Pure]> {
@@ -113,6 +114,7 @@ def Shoal_PadOp : Shoal_Op<"pad", [Pure]> {
   }];
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
   let extraClassDeclaration = [{
     /// The operand rows begin ... end - 1 that stand in the result, the first
     /// at result row `place`, the others interior + 1 apart. Negative padding
@@ -145,6 +147,27 @@ def Shoal_ReverseOp : Shoal_Op<"reverse", [Pure, SameOperandsAndResultType]> {
   let hasFolder = 1;
 }
 
+def Shoal_RollOp : Shoal_Op<"roll", [Pure, SameOperandsAndResultType]> {
+  let summary = "The rows of a dimension some places further along, around its end";
+  let description = [{
+    Of n rows of dimension `dim`, row r of the result is row (r - `shift`) mod n
+    of the operand. A concatenation of the last rows of a tensor and of those
+    before them is rewritten so: devices that split the dimension then send the
+    rows that change their device, and no others.
+    ```mlir
+    %y = shoal.roll %x dim = 0 shift = 2 : tensor<5x4xf32>    // rows 3 4 0 1 2
+    ```
+    Constraints:
+    * (C1) `dim` is a dimension;
+    * (C2) 0 <= `shift`, which is 0 or less than the dimension's size.
+  }];
+  let arguments = (ins Shoal_Tensor:$input, I64Attr:$dim, I64Attr:$shift);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$input `dim` `=` $dim `shift` `=` $shift attr-dict `:` type($result)";
+  let hasVerifier = 1;
+  let hasFolder = 1;
+}
+
 def Shoal_ConcatenateOp : Shoal_Op<"concatenate", [Pure]> {
   let summary = "Tensors one behind the other along a dimension";
   let description = [{
@@ -161,6 +184,7 @@ def Shoal_ConcatenateOp : Shoal_Op<"concatenate", [Pure]> {
   let assemblyFormat = "$inputs `dim` `=` $dim attr-dict `:` functional-type($inputs, $result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let hasCanonicalizer = 1;
 }
 
 #endif // SHOAL_STRUCTURE_OPS_TD

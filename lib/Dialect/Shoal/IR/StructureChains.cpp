@@ -1,0 +1,312 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Chains of slice, pad and concatenate that read rows of one tensor become one
+// op, whose rule says in one window which rows a block reads: what devices lack
+// is then sent once, and only that. With rows of n:
+//
+//        before                                        after
+//   (S1) slice of a slice                              one slice
+//   (S2) slice of a pad without interior, stride 1     pad, lower by what is
+//   cut (S3) slice of a concatenate, stride 1 along it     slices of its
+//   operands (P1) pad of a slice, stride 1, that adds no rows   pad, lower by
+//   what is cut
+//        where the slice cuts some
+//   (C1) operands side by side that are rows a ... b,  one operand, a ... c
+//        b ... c of one tensor
+//   (C2) rows a ... n of a tensor, then its rows       roll by n - a
+//        0 ... a
+//   (C3) one operand, all others one element repeated  pad of that operand
+//
+// (S3) only where one operand is left or no one else reads the concatenation.
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+
+using namespace mlir;
+using namespace shoal;
+
+//===----------------------------------------------------------------------===//
+// Rows of one dimension
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The rows begin ... end - 1 of a dimension of a tensor, all of the others.
+struct Rows {
+  Value of;
+  int64_t begin, end;
+};
+} // namespace
+
+static bool hasUnitStrides(SliceOp op) {
+  return llvm::all_of(op.getStrides(),
+                      [](int64_t stride) { return stride == 1; });
+}
+
+/// The value as rows of another, where it is a slice of dimension `dim` alone;
+/// else as all of its own.
+static Rows rowsOf(Value value, int64_t dim) {
+  Rows own{value, 0, tensorTypeOf(value).getDimSize(dim)};
+  auto slice = value.getDefiningOp<SliceOp>();
+  if (!slice || !hasUnitStrides(slice))
+    return own;
+  ArrayRef<int64_t> from = tensorTypeOf(slice.getInput()).getShape();
+  for (auto [d, size] : llvm::enumerate(from))
+    if (int64_t(d) != dim && slice.getType().getDimSize(d) != size)
+      return own;
+  return {slice.getInput(), slice.getStarts()[dim], slice.getLimits()[dim]};
+}
+
+static Value sliceRows(OpBuilder &builder, Location loc, const Rows &rows,
+                       int64_t dim) {
+  RankedTensorType type = tensorTypeOf(rows.of);
+  if (rows.begin == 0 && rows.end == type.getDimSize(dim))
+    return rows.of;
+  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape());
+  SmallVector<int64_t> strides(type.getRank(), 1), shape(type.getShape());
+  starts[dim] = rows.begin;
+  limits[dim] = rows.end;
+  shape[dim] = rows.end - rows.begin;
+  return SliceOp::create(builder, loc, type.clone(shape), rows.of, starts,
+                         limits, strides);
+}
+
+//===----------------------------------------------------------------------===//
+// Slices
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// (S1)
+struct SliceOfSlice : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<SliceOp>();
+    if (!inner)
+      return failure();
+    SmallVector<int64_t> starts, limits, strides;
+    for (int64_t d = 0; d < op.getType().getRank(); ++d) {
+      int64_t stride = inner.getStrides()[d];
+      starts.push_back(inner.getStarts()[d] + op.getStarts()[d] * stride);
+      strides.push_back(op.getStrides()[d] * stride);
+      // Behind the last row that is kept.
+      int64_t kept = op.getType().getDimSize(d);
+      limits.push_back(kept == 0
+                           ? starts.back()
+                           : starts.back() + (kept - 1) * strides.back() + 1);
+      // Of no rows the place does not matter.
+      int64_t size = tensorTypeOf(inner.getInput()).getDimSize(d);
+      starts.back() = std::min(starts.back(), size);
+      limits.back() = std::min(limits.back(), size);
+    }
+    rewriter.replaceOpWithNewOp<SliceOp>(op, op.getType(), inner.getInput(),
+                                         starts, limits, strides);
+    return success();
+  }
+};
+
+/// (S2)
+struct SliceOfPad : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto pad = op.getInput().getDefiningOp<PadOp>();
+    if (!pad || !hasUnitStrides(op) ||
+        llvm::any_of(pad.getInterior(), [](int64_t rows) { return rows > 0; }))
+      return failure();
+    SmallVector<int64_t> low, high;
+    for (auto [d, size] : llvm::enumerate(pad.getType().getShape())) {
+      low.push_back(pad.getLow()[d] - op.getStarts()[d]);
+      high.push_back(pad.getHigh()[d] - (size - op.getLimits()[d]));
+    }
+    rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), pad.getInput(),
+                                       pad.getValue(), low, high,
+                                       pad.getInterior());
+    return success();
+  }
+};
+
+/// (S3)
+struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(SliceOp op,
+                                PatternRewriter &rewriter) const override {
+    auto inner = op.getInput().getDefiningOp<ConcatenateOp>();
+    if (!inner || op.getStrides()[inner.getDim()] != 1)
+      return failure();
+    int64_t dim = inner.getDim(), place = 0;
+    SmallVector<std::pair<Value, int64_t>> kept; // with its first row's place
+    for (Value input : inner.getInputs()) {
+      int64_t end = place + tensorTypeOf(input).getDimSize(dim);
+      if (place < op.getLimits()[dim] && op.getStarts()[dim] < end)
+        kept.emplace_back(input, place);
+      place = end;
+    }
+    if (kept.empty() || (kept.size() > 1 && !inner->hasOneUse()))
+      return failure();
+    SmallVector<Value> parts;
+    for (auto [input, begin] : kept)
+      parts.push_back(cut(op, input, begin, dim, rewriter));
+    if (parts.size() == 1)
+      rewriter.replaceOp(op, parts);
+    else
+      rewriter.replaceOpWithNewOp<ConcatenateOp>(op, op.getType(), parts, dim);
+    return success();
+  }
+
+private:
+  /// What the slice keeps of the operand whose rows begin at `place`.
+  static Value cut(SliceOp op, Value input, int64_t place, int64_t dim,
+                   PatternRewriter &rewriter) {
+    SmallVector<int64_t> starts(op.getStarts()), limits(op.getLimits());
+    int64_t size = tensorTypeOf(input).getDimSize(dim);
+    starts[dim] = std::clamp<int64_t>(starts[dim] - place, 0, size);
+    limits[dim] = std::clamp<int64_t>(limits[dim] - place, 0, size);
+    SmallVector<int64_t> shape(op.getType().getShape());
+    shape[dim] = limits[dim] - starts[dim];
+    return SliceOp::create(rewriter, op.getLoc(), op.getType().clone(shape),
+                           input, starts, limits, op.getStrides());
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Pads
+//===----------------------------------------------------------------------===//
+
+/// (P1)
+struct PadOfSlice : OpRewritePattern<PadOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(PadOp op,
+                                PatternRewriter &rewriter) const override {
+    auto slice = op.getInput().getDefiningOp<SliceOp>();
+    if (!slice || !hasUnitStrides(slice))
+      return failure();
+    SmallVector<int64_t> low, high;
+    for (auto [d, size] :
+         llvm::enumerate(tensorTypeOf(slice.getInput()).getShape())) {
+      int64_t before = slice.getStarts()[d],
+              behind = size - slice.getLimits()[d];
+      bool isCut = before > 0 || behind > 0;
+      if ((before > 0 && op.getLow()[d] > 0) ||
+          (behind > 0 && op.getHigh()[d] > 0) ||
+          (isCut && op.getInterior()[d] > 0))
+        return failure();
+      low.push_back(op.getLow()[d] - before);
+      high.push_back(op.getHigh()[d] - behind);
+    }
+    rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), slice.getInput(),
+                                       op.getValue(), low, high,
+                                       op.getInterior());
+    return success();
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Concatenations
+//===----------------------------------------------------------------------===//
+
+/// (C1)
+struct JoinNeighbours : OpRewritePattern<ConcatenateOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatenateOp op,
+                                PatternRewriter &rewriter) const override {
+    SmallVector<Rows> joined;
+    for (Value input : op.getInputs()) {
+      Rows rows = rowsOf(input, op.getDim());
+      bool goesOn = !joined.empty() && joined.back().of == rows.of &&
+                    joined.back().end == rows.begin;
+      if (goesOn)
+        joined.back().end = rows.end;
+      else
+        joined.push_back(rows);
+    }
+    if (joined.size() == op.getInputs().size())
+      return failure();
+    SmallVector<Value> parts;
+    for (const Rows &rows : joined)
+      parts.push_back(sliceRows(rewriter, op.getLoc(), rows, op.getDim()));
+    if (parts.size() == 1)
+      rewriter.replaceOp(op, parts);
+    else
+      rewriter.replaceOpWithNewOp<ConcatenateOp>(op, op.getType(), parts,
+                                                 op.getDim());
+    return success();
+  }
+};
+
+/// (C2)
+struct ConcatenateToRoll : OpRewritePattern<ConcatenateOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatenateOp op,
+                                PatternRewriter &rewriter) const override {
+    if (op.getInputs().size() != 2)
+      return failure();
+    int64_t dim = op.getDim(), size = op.getType().getDimSize(dim);
+    Rows last = rowsOf(op.getInputs()[0], dim);
+    Rows first = rowsOf(op.getInputs()[1], dim);
+    if (last.of != first.of || first.begin != 0 || first.end != last.begin ||
+        last.end != size || last.begin == 0 ||
+        last.of.getType() != op.getType())
+      return failure();
+    rewriter.replaceOpWithNewOp<RollOp>(op, op.getType(), last.of, dim,
+                                        size - last.begin);
+    return success();
+  }
+};
+
+/// (C3)
+struct ConcatenateToPad : OpRewritePattern<ConcatenateOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(ConcatenateOp op,
+                                PatternRewriter &rewriter) const override {
+    Value kept;
+    Attribute element;
+    SmallVector<int64_t> none(op.getType().getRank(), 0);
+    SmallVector<int64_t> low = none, high = none;
+    for (Value input : op.getInputs()) {
+      SplatElementsAttr splat;
+      if (!matchPattern(input, m_Constant(&splat))) {
+        if (kept)
+          return failure();
+        kept = input;
+        continue;
+      }
+      Attribute own = splat.getSplatValue<Attribute>();
+      if (element && element != own)
+        return failure();
+      element = own;
+      (kept ? high : low)[op.getDim()] +=
+          splat.getType().getDimSize(op.getDim());
+    }
+    if (!kept || !element)
+      return failure();
+    auto scalar = RankedTensorType::get({}, op.getType().getElementType());
+    Value value = arith::ConstantOp::create(
+        rewriter, op.getLoc(),
+        DenseElementsAttr::get(scalar, ArrayRef<Attribute>(element)));
+    rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), kept, value, low, high,
+                                       none);
+    return success();
+  }
+};
+
+} // namespace
+
+void SliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                          MLIRContext *context) {
+  patterns.add<SliceOfSlice, SliceOfPad, SliceOfConcatenate>(context);
+}
+
+void PadOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                        MLIRContext *context) {
+  patterns.add<PadOfSlice>(context);
+}
+
+void ConcatenateOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
+                                                MLIRContext *context) {
+  patterns.add<JoinNeighbours, ConcatenateToRoll, ConcatenateToPad>(context);
+}
