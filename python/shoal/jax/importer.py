@@ -139,6 +139,19 @@ class Importer:
         finally:
             self._around = outer
 
+    def inline_module(self, op: ir.Operation, module: ir.Module) -> list[Any]:
+        """Imports the one function of a module in the op's place: its ops have that place.
+
+        The module stays, as values of it are noted.
+        """
+        self.kept_modules.append(module)
+        block = module.body.operations[0].operation.regions[0].blocks[0]
+        outer, self._place = self._place, self._spelled(op.location)
+        try:
+            return self.inline(block, self.operands(op))
+        finally:
+            self._place = outer
+
     def region(self, block: ir.Block) -> Region:
         """A region of a StableHLO op, ending in `shoal.yield`."""
         region = self.builder.region([self.type(argument) for argument in block.arguments])

@@ -7,6 +7,25 @@ import jax.numpy as jnp
 from catalogue import P, at, program
 
 
+@program("x=8", "f32[8@x,6,6] f32[8@x,6,3]", tolerance=1e-4)
+def cholesky_of_split_batches(a, b):
+    """Factor, solution and the gradient of a likelihood."""
+    positive = a @ a.transpose(0, 2, 1) + 6 * jnp.eye(6)
+
+    def loss(matrix):
+        factor = jnp.linalg.cholesky(matrix)
+        half = jax.lax.linalg.triangular_solve(factor, b, left_side=True, lower=True)
+        return (half**2).sum() / 2 + jnp.log(jnp.diagonal(factor, axis1=1, axis2=2)).sum()
+
+    return jax.value_and_grad(loss)(positive)
+
+
+@program("x=8", "f32[6,6] f32[6,16@x]", tolerance=1e-4)
+def triangular_solve_of_split_columns(a, b):
+    lower = jnp.tril(a) + 6 * jnp.eye(6)
+    return jax.lax.linalg.triangular_solve(lower, b, left_side=True, lower=True)
+
+
 @program("x=2 y=4", "f32[8@x,16] f32[16,32@y]", out=P("x", "y"))
 def matmul_rows_and_columns(x, w):
     return x @ w

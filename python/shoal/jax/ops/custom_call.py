@@ -1,19 +1,81 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Custom calls that JAX emits for ordinary programs; other families have theirs."""
+"""Custom calls by their targets: what is the operand, and what JAX leaves to LAPACK."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
 
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
+from shoal.jax import triangles
+from shoal.jax.attributes import case, flag, required
 from shoal.jax.importer import Importer
+from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import imports
 
 _CALL = "stablehlo.custom_call @"
+_DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
 
 
 @imports(f"{_CALL}annotate_device_placement", f"{_CALL}LayoutConstraint")
 def identity(importer: Importer, op: ir.Operation) -> list[Value]:
     """Where a tensor is kept, or how, does not change it."""
     return importer.operands(op)
+
+
+@imports(f"{_CALL}lapack_spotrf_ffi", f"{_CALL}lapack_dpotrf_ffi")
+def lapack_cholesky(importer: Importer, op: ir.Operation) -> list[Value]:
+    lower = _letter(op, "uplo", "LU") == "L"
+    return _written(importer, op, partial(triangles.cholesky, lower=lower))
+
+
+@imports("stablehlo.cholesky")
+def cholesky(importer: Importer, op: ir.Operation) -> list[Value]:
+    return _written(importer, op, partial(triangles.checked_cholesky, lower=flag(op, "lower")))
+
+
+@imports(f"{_CALL}lapack_strsm_ffi", f"{_CALL}lapack_dtrsm_ffi")
+def lapack_triangular_solve(importer: Importer, op: ir.Operation) -> list[Value]:
+    solve = partial(
+        triangles.solve,
+        left=_letter(op, "side", "LR") == "L",
+        lower=_letter(op, "uplo", "LU") == "L",
+        transposed=_letter(op, "trans_x", "NTC") != "N",
+        unit_diagonal=_letter(op, "diag", "NU") == "U",
+    )
+    return _written(importer, op, solve)
+
+
+@imports("stablehlo.triangular_solve")
+def triangular_solve(importer: Importer, op: ir.Operation) -> list[Value]:
+    solve = partial(
+        triangles.solve,
+        left=flag(op, "left_side"),
+        lower=flag(op, "lower"),
+        transposed=case(op, "transpose_a") in ("TRANSPOSE", "ADJOINT"),
+        unit_diagonal=flag(op, "unit_diagonal"),
+    )
+    return _written(importer, op, solve)
+
+
+def _letter(op: ir.Operation, name: str, letters: str) -> str:
+    """An option of LAPACK's, which JAX gives as the character's number."""
+    config = required(op.attributes, "mhlo.backend_config", ir.DictAttr)
+    letter = chr(required(config, name, ir.IntegerAttr).value % 128)
+    if letter not in letters:
+        raise Unsupported(f"{name} is {letter!r}, not one of {', '.join(letters)}")
+    return letter
+
+
+def _written(importer: Importer, op: ir.Operation, function: Callable[..., Any]) -> list[Value]:
+    """The function of the op's operands, in place."""
+    types = [importer.type(operand) for operand in op.operands]
+    if any(type.element not in _DTYPES for type in types):
+        raise Unsupported(f"of elements of {types[0].element}")
+    shapes = [(type.shape, _DTYPES[type.element]) for type in types]
+    module = triangles.lowered(function, op.context, *shapes)
+    return importer.inline_module(op, module)

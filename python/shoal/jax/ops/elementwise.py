@@ -192,11 +192,7 @@ def map_(importer: Importer, op: ir.Operation) -> list[Value]:
 @imports(*(f"chlo.{name}" for name in _EXPANDED))
 def expanded(importer: Importer, op: ir.Operation) -> list[Value]:
     """Special functions that no single op says: the StableHLO that XLA, too, computes for it."""
-    # The module must outlive the values that importing it notes.
-    module = expansion_of(op)
-    importer.kept_modules.append(module)
-    block = module.body.operations[0].operation.regions[0].blocks[0]
-    return importer.inline(block, importer.operands(op))
+    return importer.inline_module(op, expansion_of(op))
 
 
 @imports("stablehlo.divide")
