@@ -79,7 +79,7 @@ static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
 }
 
 static LogicalResult runPartition(ModuleOp module,
-                                  const PartitionOptions &options) {
+                                  const DriverOptions &options) {
   PassManager passes(module.getContext());
   bool isPerDevice =
       llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
@@ -91,7 +91,9 @@ static LogicalResult runPartition(ModuleOp module,
     buildImportPipeline(passes);
     passes.addPass(createVerifyCollectives());
   } else {
-    buildPartitionPipeline(passes, options);
+    buildPartitionPipeline(passes, options.partition,
+                           options.target == Target::CUDA ? MachineKind::GPU
+                                                          : MachineKind::CPU);
   }
   return passes.run(module);
 }
@@ -101,7 +103,7 @@ LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,
   if (failed(selectEntry(module, options.entry)))
     return failure();
   return timed(seconds, "partition",
-               [&] { return runPartition(module, options.partition); });
+               [&] { return runPartition(module, options); });
 }
 
 /// Lowers a per-device program for its target and makes the file, if one is

@@ -54,7 +54,8 @@ void shoal::buildCollectivesPipeline(OpPassManager &pm,
 }
 
 void shoal::buildPartitionPipeline(OpPassManager &pm,
-                                   const PartitionOptions &options) {
+                                   const PartitionOptions &options,
+                                   MachineKind machine) {
   buildImportPipeline(pm);
   // Decide: every op gets its split, reshards stand where operand and op
   // disagree. Still a global program.
@@ -62,6 +63,11 @@ void shoal::buildPartitionPipeline(OpPassManager &pm,
   assign.maxReplicatedBytes = options.maxReplicatedBytes;
   assign.allowReplicated.assign(options.allowReplicated.begin(),
                                 options.allowReplicated.end());
+  assign.machine = machine;
+  assign.flopsPerByte = options.flopsPerByte;
+  assign.repeatMargin = options.repeatMargin;
+  assign.warnRepeatedWork = options.warnRepeatedWork;
+  assign.maxRepeatedWork = options.maxRepeatedWork;
   pm.addPass(createAssign(std::move(assign)));
   pm.addPass(createVerifyAssignment());
   // Plan: every reshard is a chain of single collectives. Still global.

@@ -1,9 +1,9 @@
 // What passes decide, in builds with assertions.
 
 // REQUIRES: asserts
-// RUN: shoal-opt %s --shoal-partition --debug-only=shoal-assign,shoal-plan-reshards -o /dev/null 2>&1 | FileCheck %s
-// RUN: shoal-opt %s --shoal-partition --debug-only=shoal-localize -o /dev/null 2>&1 | FileCheck %s --check-prefix=LOCALIZE
-// RUN: shoal-opt %s --shoal-partition --debug-only=shoal-assign:2 -o /dev/null 2>&1 | FileCheck %s --check-prefix=LEVEL
+// RUN: shoal-opt %s --shoal-partition=flops-per-byte=1000 --debug-only=shoal-assign,shoal-plan-reshards -o /dev/null 2>&1 | FileCheck %s
+// RUN: shoal-opt %s --shoal-partition=flops-per-byte=1000 --debug-only=shoal-localize -o /dev/null 2>&1 | FileCheck %s --check-prefix=LOCALIZE
+// RUN: shoal-opt %s --shoal-partition=flops-per-byte=1000 --debug-only=shoal-assign:2 -o /dev/null 2>&1 | FileCheck %s --check-prefix=LEVEL
 
 // CHECK: [shoal-assign Assign.cpp:{{.*}}] @main: 5 ops, 4 values
 // CHECK: [shoal-assign Assignment.cpp:{{.*}}] greedy, from the hints

@@ -11,6 +11,9 @@ buffer and a ring all_reduce of it over tp. Beside them stand the least known
 Annotations: `full` every value; `min` the input, the gating weights and the
 dispatched tensor, as in GShard's Algorithm 2; `mid` the masks too; `none` only
 inputs, weights and the output; `agep` all-gather expert parallelism.
+
+Bytes are what is measured, so they count more than on any host, an operation a
+thousandth of a byte, and work that devices repeat counts like any other.
 """
 
 import argparse
@@ -20,6 +23,7 @@ import sys
 from dataclasses import dataclass
 
 S, M, H = 256, 128, 512
+BYTES_FIRST = "flops-per-byte=1000 repeat-margin=1"
 
 # mesh: variant: (Best, XLA better, XLA worse)
 KNOWN = {
@@ -177,7 +181,7 @@ def need(mesh: Mesh) -> float:
 def count_bytes(shoal_opt: str, program: str) -> int:
     """What a device of the partitioned program sends."""
     run = subprocess.run(
-        [shoal_opt, "-", "--shoal-partition", "--shoal-print-collectives", "-o", "/dev/null"],
+        [shoal_opt, "-", f"--shoal-partition={BYTES_FIRST}", "--shoal-print-collectives", "-o", "/dev/null"],
         input=program,
         capture_output=True,
         text=True,

@@ -37,15 +37,20 @@ class Suite:
     programs: a module with `names()`, each FAMILY/NAME, and `find(NAME)`.
     page: a module whose `write` makes the page of outcomes, and whose `missed` has a
       line for each figure of theirs that is too large.
+    flags: of shoalc and shoal-run, how programs are to be partitioned.
     """
 
     text: str
     programs: str
     page: str
     jobs: int = 2
+    flags: tuple[str, ...] = ()
 
 
-CONFORMANCE = Suite(__doc__, "catalogue", "write_docs")
+# Bytes are what is compared, so they count more than on any host, and work that devices repeat
+# counts like any other.
+BYTES_FIRST = ("--flops-per-byte=1000", "--repeat-margin=1", "--warn-repeated-work=0")
+CONFORMANCE = Suite(__doc__, "catalogue", "write_docs", flags=BYTES_FIRST)
 
 
 def main(words: list[str] | None = None, suite: Suite = CONFORMANCE) -> int:
@@ -127,7 +132,7 @@ def _examine(task: tuple[Suite, str, str, bool, bool]) -> examine.Outcome:
     suite, name, folder, xla, mpi = task
     place = Path(folder) / name
     program = importlib.import_module(suite.programs).find(name)
-    outcome = examine.examine(program, place, xla=xla, mpi=mpi)
+    outcome = examine.examine(program, place, suite.flags, xla=xla, mpi=mpi)
     if "shoal-conformance-" in folder:
         shutil.rmtree(place)
     return outcome

@@ -12,7 +12,7 @@ import dataclasses
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -70,15 +70,18 @@ def prepare() -> None:
     )
 
 
-def examine(program, folder: Path, *, xla: bool, mpi: bool) -> Outcome:
-    """Runs a program all ways and compares; exceptions become the outcome."""
+def examine(program, folder: Path, flags: Sequence[str], *, xla: bool, mpi: bool) -> Outcome:
+    """Runs a program all ways, partitioned with `flags`, and compares.
+
+    Exceptions become the outcome.
+    """
     from shoal.errors import ShoalError, UnsupportedError
 
     outcome = Outcome(program.name, program.family, int(np.prod(list(program.axes.values()))))
     folder.mkdir(parents=True, exist_ok=True)
     try:
         with _jax_settings(program):
-            _examine(program, folder, outcome, xla, mpi)
+            _examine(program, folder, flags, outcome, xla, mpi)
     except UnsupportedError as error:
         outcome.status, outcome.why = "unsupported", str(error)
     except (Failure, ShoalError) as error:
@@ -100,7 +103,7 @@ def _jax_settings(program) -> Iterator[None]:
         jax.config.update("jax_use_shardy_partitioner", True)
 
 
-def _examine(program, folder: Path, outcome: Outcome, xla: bool, mpi: bool) -> None:
+def _examine(program, folder: Path, flags, outcome: Outcome, xla: bool, mpi: bool) -> None:
     from shoal.jax import import_stablehlo
     from shoal.jax.lowering import lower
 
@@ -112,15 +115,16 @@ def _examine(program, folder: Path, outcome: Outcome, xla: bool, mpi: bool) -> N
     source = folder / "program.mlir"
     source.write_text(import_stablehlo(lower(traced)))
     inputs = _save_inputs(program, folder)
-    _measure(source, folder / "stats.json", outcome)
+    _measure(source, flags, folder / "stats.json", outcome)
     results = folder / "interpreted"
     _run(
         "shoal-run",
-        *(BIN / "shoal-run", source, f"--devices={DEVICES}", *inputs, "--output-dir", results),
+        *(BIN / "shoal-run", source, f"--devices={DEVICES}", *flags),
+        *(*inputs, "--output-dir", results),
     )
     outcome.difference = _compare(program, expected, results, "shoal-run")
     if mpi:
-        _run_under_mpi(program, folder, source, inputs, expected)
+        _run_under_mpi(program, folder, source, flags, inputs, expected)
         outcome.ran_under_mpi = True
 
 
@@ -144,8 +148,11 @@ def _measure_xla(partitioned, whole, outcome: Outcome) -> None:
     outcome.peak_xla = held - memory.alias_size_in_bytes
 
 
-def _measure(source: Path, stats: Path, outcome: Outcome) -> None:
-    _run("shoalc", BIN / "shoalc", source, "--emit=spmd", "-o", os.devnull, "--stats", stats)
+def _measure(source: Path, flags, stats: Path, outcome: Outcome) -> None:
+    _run(
+        "shoalc",
+        *(BIN / "shoalc", source, *flags, "--emit=spmd", "-o", os.devnull, "--stats", stats),
+    )
     statistics = json.loads(stats.read_text())
     outcome.ours = {k: int(v) for k, v in statistics["bytes_sent_per_device"].items() if v}
     outcome.flops_ratio = statistics["einsum_flops_ratio"]
@@ -154,9 +161,9 @@ def _measure(source: Path, stats: Path, outcome: Outcome) -> None:
         raise Failure(f"compiled for {statistics['devices']} devices")
 
 
-def _run_under_mpi(program, folder: Path, source: Path, inputs, expected) -> None:
+def _run_under_mpi(program, folder: Path, source: Path, flags, inputs, expected) -> None:
     executable, results = folder / "program", folder / "executed"
-    _run("shoalc", BIN / "shoalc", source, "-o", executable)
+    _run("shoalc", BIN / "shoalc", source, *flags, "-o", executable)
     _run("mpirun", *("mpirun", "-n", DEVICES, executable, *inputs, "--output-dir", results))
     _compare(program, expected, results, "mpirun")
 

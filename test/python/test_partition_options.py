@@ -70,6 +70,10 @@ def test_fields_reach_the_compiler():
         "allow_replicated": ["a", "b"],
         "windowed_einsum_bytes": 3,
         "windowed_einsum_overlap": True,
+        "flops_per_byte": 4.5,
+        "repeat_margin": 5.5,
+        "warn_repeated_work": 6.5,
+        "max_repeated_work": 7.5,
     }
     assert values.keys() == set(native().PARTITION_OPTIONS)
     options = shoal.CompileOptions(**values).to_native()

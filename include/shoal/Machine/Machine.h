@@ -10,6 +10,8 @@
 //   [limit]   the CUDA Programming Guide, "Compute Capabilities": same on all
 //             GPUs since sm_80;
 //   [derived] from others here, as the comment says;
+//   [measured] the least of many runs on 2 cores of a host, a rank each, and
+//             what docs/Rationale.md says of it;
 //   [assumed] nobody has measured it yet: docs/gpu-status.md lists these.
 
 #ifndef SHOAL_MACHINE_MACHINE_H
@@ -66,6 +68,10 @@ struct Machine {
   double narrowTileFlops = 0;
   /// Bytes a second that a device sends to others of its machine.
   double linkBytes = 0;
+  /// Operations that take as long as sending a byte there: the machine balance
+  /// by which shardings are chosen. Of the floats that models are mostly run
+  /// in, so not always flops / linkBytes.
+  double flopsPerLinkByte = 0;
   /// Seconds of a collective beside those of its bytes.
   double collectiveSeconds = 0;
   /// Seconds until the host has seen what a device has computed.
@@ -86,6 +92,10 @@ inline constexpr Machine cpuMachine = {
     .narrowFlops = 6e10, // [derived]
     // Ranks of one host reach each other through its memory.
     .linkBytes = 8e9, // [derived]
+    // f32, one thread a rank, MPI in shared memory.
+    .flopsPerLinkByte = 10, // [measured]
+    // An all_reduce of 8 bytes.
+    .collectiveSeconds = 5e-7, // [measured]
 };
 
 /// A GPU of an H100's or H200's kind.
@@ -108,7 +118,10 @@ inline constexpr Machine gpuMachine = {
     .tileFlops = 2e13,         // [assumed]
     .narrowTileFlops = 2.5e14, // [assumed]
     // Of 450e9 each way [sheet].
-    .linkBytes = 2e11,         // [assumed]
+    .linkBytes = 2e11, // [assumed]
+    // An island of NVLink: seven tenths of 989e12 in bf16 over eight tenths of
+    // 450e9 [sheet]. Between islands it is 14,400.
+    .flopsPerLinkByte = 1900,  // [derived]
     .collectiveSeconds = 2e-5, // [assumed]
     .waitSeconds = 2e-5,       // [assumed]
 };
@@ -116,13 +129,14 @@ inline constexpr Machine gpuMachine = {
 /// The machines above, as options of passes name them.
 enum class MachineKind { CPU, GPU };
 
+/// What else could be sent while a collective starts.
+constexpr double latencyBytes(const Machine &machine) {
+  return machine.collectiveSeconds * machine.linkBytes;
+}
+
 constexpr const Machine &machineOf(MachineKind kind) {
   return kind == MachineKind::CPU ? cpuMachine : gpuMachine;
 }
-
-/// Operations that take as long as sending a byte, for the assignment of
-/// shardings: between gpuMachine's 250 for f32 and 3,000 for narrower floats.
-inline constexpr double kFlopsPerLinkByte = 1000; // [derived]
 
 } // namespace shoal
 

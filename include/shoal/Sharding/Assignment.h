@@ -7,7 +7,6 @@
 #ifndef SHOAL_SHARDING_ASSIGNMENT_H
 #define SHOAL_SHARDING_ASSIGNMENT_H
 
-#include "shoal/Machine/Machine.h"
 #include "shoal/Sharding/FactorRule.h"
 #include "shoal/Sharding/Hints.h"
 #include <vector>
@@ -87,8 +86,13 @@ struct AssignmentProblem {
 };
 
 struct AssignmentOptions {
-  /// Machine balance: operations that take as long as sending a byte.
-  double flopsPerByte = kFlopsPerLinkByte;
+  /// Machine balance: operations that take as long as sending a byte. By
+  /// default bytes decide, as in the figures of the method; a target's own is
+  /// in Machine.h.
+  double flopsPerByte = 1000;
+  /// Work that devices repeat, although annotations split an operand over them,
+  /// counts as many times.
+  double repeatMargin = 100;
   /// Weight of a byte of a result on a device. Small: it only breaks ties
   /// towards not replicating elementwise work.
   double memoryWeight = 0.002;
@@ -98,7 +102,8 @@ struct AssignmentOptions {
   /// Charged for each reshard that sends anything, in bytes.
   double latencyBytes = 0;
   /// Phases; the greedy one always runs.
-  bool descend = true, chains = true, secondStart = true, thirdStart = true;
+  bool descend = true, chains = true, groups = true, secondStart = true,
+       thirdStart = true;
   /// A chain of moves is given up where it has lost `slack` times what its
   /// first op and the values that it touches cost.
   double slack = 1, lastSlack = 4;
@@ -112,9 +117,13 @@ struct AssignmentCost {
   /// Operations of a device / flopsPerByte; result bytes x memoryWeight;
   /// latencyBytes x reshards.
   double compute = 0, memory = 0, latency = 0;
+  /// What repeatMargin adds to compute and memory.
+  double repeats = 0;
 
   double bytes() const { return reshards + reductions; }
-  double total() const { return bytes() + compute + memory + latency; }
+  double total() const {
+    return bytes() + compute + memory + latency + repeats;
+  }
 };
 
 /// A sharding in which a value exists.
@@ -140,6 +149,8 @@ struct Assignment {
   /// Operations of all devices over those of the program: 1 where nothing is
   /// computed twice.
   double flopsRatio = 1;
+  /// Of each op: operations of all devices in all its runs.
+  std::vector<double> flops;
   /// What propagation suggested, where the search began.
   Hints hints;
 };
@@ -147,7 +158,8 @@ struct Assignment {
 /// Chooses how every op is split, at the least total cost that the search
 /// finds. Propagation gives a hint; then a greedy choice in program order that
 /// leaves sums partial while that is cheaper; then coordinate descent; then
-/// chains of moves, in which a change of one op pulls its neighbours along;
+/// chains of moves, in which a change of one op pulls its neighbours along, and
+/// moves of elementwise ops that hang together, as of an optimiser's update;
 /// the same again from nothing split, and from what is found where arithmetic
 /// counts ten times as much; the cheapest is kept. Constraints hold
 /// exactly. An argument or program result without one takes any sharding, not

@@ -7,6 +7,7 @@
 #define SHOAL_TRANSFORMS_PIPELINES_H
 
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Machine/Machine.h"
 #include "shoal/Transforms/Options/PartitionOptions.h"
 
 namespace shoal {
@@ -15,9 +16,11 @@ namespace shoal {
 void buildImportPipeline(mlir::OpPassManager &pm);
 
 /// `--shoal-partition`: a global program becomes the program of one device. A
-/// program that is one already stays as it is, its collectives optimised.
+/// program that is one already stays as it is, its collectives optimised. The
+/// machine is what the program is to run on.
 void buildPartitionPipeline(mlir::OpPassManager &pm,
-                            const PartitionOptions &options = {});
+                            const PartitionOptions &options = {},
+                            MachineKind machine = MachineKind::CPU);
 
 /// `--shoal-optimize-collectives`: a per-device program sends less, in fewer
 /// messages; then the proof that all devices send the same.

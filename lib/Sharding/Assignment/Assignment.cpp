@@ -18,6 +18,19 @@ using namespace shoal::assignment;
   return llvm::format("%.0f", plan.totalCost());
 }
 
+/// Moves groups of ops, then what that allows others.
+static void improveGroups(Plan &plan) {
+  const AssignmentOptions &options = plan.getTables().options;
+  auto groups = findElementwiseGroups(plan.getTables().problem);
+  for (unsigned round = 0; round < options.maxChainRounds; ++round) {
+    if (moveGroups(plan, groups) < kMinGain)
+      return;
+    if (options.chains)
+      moveChains(plan, options.slack);
+    LDBG() << "  groups:  " << costOf(plan);
+  }
+}
+
 static void improve(Plan &plan) {
   const AssignmentOptions &options = plan.getTables().options;
   LDBG() << "  begins at " << costOf(plan);
@@ -29,6 +42,8 @@ static void improve(Plan &plan) {
     moveChains(plan, options.slack);
     LDBG() << "  chains:  " << costOf(plan);
   }
+  if (options.groups)
+    improveGroups(plan);
 }
 
 /// Takes the other plan where it is cheaper.
@@ -95,6 +110,7 @@ static void addOp(const Plan &plan, unsigned op,
   assignment.cost.compute += choice.compute;
   assignment.cost.memory += choice.memory;
   assignment.cost.reductions += choice.reductions;
+  assignment.cost.repeats += choice.repeats();
   auto &uses = assignment.uses.emplace_back();
   for (auto [value, layout] : llvm::zip_equal(
            plan.getTables().problem.ops[op].operands, choice.operands))
@@ -125,7 +141,9 @@ static Assignment describe(const Plan &plan, Hints hints) {
   for (unsigned op = 0; op < problem.ops.size(); ++op) {
     addOp(plan, op, trees, assignment);
     double weight = problem.ops[op].weight;
-    ofDevices += weight * plan.resolved(op).flops * problem.mesh.numDevices();
+    assignment.flops.push_back(weight * plan.resolved(op).flops *
+                               problem.mesh.numDevices());
+    ofDevices += assignment.flops.back();
     ofProgram += weight * problem.ops[op].rule.flops;
   }
   if (ofProgram > 0)
@@ -171,7 +189,7 @@ static Assignment search(const AssignmentProblem &given,
                          const AssignmentOptions &options) {
   Hints hints = propagateInOrder(given);
   AssignmentProblem problem = withoutHints(given);
-  CostTables tables(problem, options, preferredAxisOrder(problem));
+  CostTables tables(problem, options, preferredAxisOrder(problem), &hints);
   Plan plan = searchFromTwoStarts(tables, hints);
   if (options.thirdStart) {
     // Where arithmetic counts more, no work is done twice. From there the
@@ -197,6 +215,7 @@ Assignment shoal::assignShardings(const AssignmentProblem &problem,
   Assignment assignment = search(canonical.problem, options);
   assignment.ops = canonical.opsBack(std::move(assignment.ops));
   assignment.uses = canonical.opsBack(std::move(assignment.uses));
+  assignment.flops = canonical.opsBack(std::move(assignment.flops));
   assignment.values = canonical.valuesBack(std::move(assignment.values));
   assignment.hints.renumber(canonical.ops, canonical.values);
   return assignment;

@@ -58,7 +58,8 @@ static llvm::SmallVector<int64_t> rowsOfFactors(const Problem &problem,
 }
 
 OpClass::OpClass(const Problem &problem, const Problem::Op &op,
-                 bool emptyShards, std::vector<AxisList> axisOrders)
+                 bool emptyShards, std::vector<AxisList> axisOrders,
+                 const AxisList &hinted)
     : op(op), emptyShards(emptyShards),
       rowsOfFactor(rowsOfFactors(problem, op)),
       axisOrders(std::move(axisOrders)) {
@@ -69,6 +70,11 @@ OpClass::OpClass(const Problem &problem, const Problem::Op &op,
     addLabels(problem, axis);
     strides[axis] = total;
     total *= labels[axis].size();
+    bool canSplit = llvm::any_of(labels[axis], [](const Label &label) {
+      return label.kind == Label::Factor;
+    });
+    if (canSplit && !op.constraint && llvm::is_contained(hinted, axis))
+      hintedDevices *= problem.mesh.axes[axis].size;
   }
   total *= this->axisOrders.size();
 }
@@ -246,8 +252,22 @@ static std::vector<Mesh> meshesOf(const Problem &problem) {
   return meshes;
 }
 
+/// The axes that split an operand of the op by the hints, ascending.
+static AxisList axesOfOperands(const Problem &problem, const Problem::Op &op,
+                               const Hints *hints) {
+  AxisList axes;
+  if (!hints)
+    return axes;
+  for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
+    if (llvm::any_of(op.operands, [&](unsigned value) {
+          return hints->at(value, axis).state == AxisHint::Split;
+        }))
+      axes.push_back(axis);
+  return axes;
+}
+
 CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
-                       AxisList axisOrder)
+                       AxisList axisOrder, const Hints *hints)
     : problem(problem), options(options),
       emptyShards(asksForEmptyShards(problem)),
       flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)) {
@@ -280,10 +300,12 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
     for (const AxisList &order : orders)
       addListToKey(order, key);
     addRule(op.rule, key);
+    AxisList hinted = axesOfOperands(problem, op, hints);
+    addListToKey(hinted, key);
     auto [it, isNew] = opIds.try_emplace(key, opIds.size());
     if (isNew)
       classes.push_back(std::make_unique<OpClass>(problem, op, emptyShards,
-                                                  std::move(orders)));
+                                                  std::move(orders), hinted));
     opClasses.push_back(it->second);
   }
 }
@@ -484,20 +506,32 @@ std::unique_ptr<Choice> CostTables::resolve(OpClass &opClass,
     choice->operands.push_back(intern({sharding, op.deviceOrder}));
   for (const Sharding &sharding : shardings->results)
     choice->results.push_back(intern({sharding, op.deviceOrder}));
-  price(op, *shardings, *choice);
+  price(opClass, *shardings, *choice);
   return choice;
 }
 
-void CostTables::price(const Problem::Op &op, const OpShardings &shardings,
+/// Of what a device does, the part that others do too, although the hints split
+/// the op over all of them.
+static double repeatedPart(int64_t devices, int64_t hinted) {
+  return devices < hinted ? 1 - double(devices) / hinted : 0;
+}
+
+void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
                        Choice &choice) const {
+  const Problem::Op &op = opClass.op;
   double share = 1;
+  int64_t devices = 1;
   for (auto [factor, axes] :
-       llvm::zip_equal(op.rule.factors, choice.sharding.axes))
+       llvm::zip_equal(op.rule.factors, choice.sharding.axes)) {
+    int64_t shards = problem.mesh.sizeOf(axes);
+    devices *= shards;
     if (factor.size > 0)
-      share *= double(shardSize(factor.size, problem.mesh.sizeOf(axes))) /
-               factor.size;
+      share *= double(shardSize(factor.size, shards)) / factor.size;
+  }
   choice.flops = op.rule.flops * share;
   choice.compute = choice.flops / flopsPerByte;
+  choice.repeatFactor = (options.repeatMargin - 1) *
+                        repeatedPart(devices, opClass.numHintedDevices());
   auto bytesOf = [&](unsigned value, const Sharding &sharding) -> double {
     const Problem::Value &type = problem.values[value];
     return localBytes(type.shape, type.elementBytes, sharding, problem.mesh);

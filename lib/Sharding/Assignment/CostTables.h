@@ -47,21 +47,27 @@ struct Choice {
   double compute = 0, memory = 0, reductions = 0;
   /// Operations of one device.
   double flops = 0;
+  /// By what the work that is repeated makes compute and memory dearer.
+  double repeatFactor = 0;
 
-  double cost() const { return compute + memory + reductions; }
+  double repeats() const { return repeatFactor * (compute + memory); }
+  double cost() const { return compute + memory + reductions + repeats(); }
 };
 
 /// The labels of all axes of an op, as one number in mixed radix, and in front
 /// of them the order in which a dimension has its axes; 0 is no label anywhere.
 using ChoiceIndex = uint64_t;
 
-/// Ops that have equal rules and value types share their choices.
+/// Ops that have equal rules, value types and split operands, by the hints,
+/// share their choices.
 class OpClass {
 public:
   /// `emptyShards`: whether a factor may have more shards than rows.
   /// `axisOrders`: at least one; the axes of a dimension stand in one of them.
+  /// `hinted`: the axes that split operands.
   OpClass(const AssignmentProblem &problem, const AssignmentProblem::Op &op,
-          bool emptyShards, std::vector<AxisList> axisOrders);
+          bool emptyShards, std::vector<AxisList> axisOrders,
+          const AxisList &hinted);
 
   ChoiceIndex numChoices() const { return total; }
   unsigned numLabels(AxisId axis) const { return labels[axis].size(); }
@@ -76,6 +82,8 @@ public:
            (ChoiceIndex(label) - labelNumber(index, axis)) * strides[axis];
   }
   bool isFixed() const { return total == 1; }
+  /// Devices that the op can be split over as the hints split its operands.
+  int64_t numHintedDevices() const { return hintedDevices; }
 
 private:
   friend class CostTables;
@@ -95,14 +103,16 @@ private:
   std::vector<llvm::SmallVector<Label, 8>> labels;
   std::vector<ChoiceIndex> strides;
   ChoiceIndex total = 1;
+  int64_t hintedDevices = 1;
   /// Resolved choices; null where the rule does not allow one.
   llvm::DenseMap<ChoiceIndex, std::unique_ptr<Choice>> choices;
 };
 
 class CostTables {
 public:
+  /// Without hints no annotation splits anything.
   CostTables(const AssignmentProblem &problem, const AssignmentOptions &options,
-             AxisList axisOrder);
+             AxisList axisOrder, const Hints *hints = nullptr);
 
   const AssignmentProblem &problem;
   const AssignmentOptions &options;
@@ -129,7 +139,7 @@ private:
   std::unique_ptr<Choice> resolve(OpClass &opClass, ChoiceIndex index);
   std::optional<OpShardings> shardingsOf(const OpClass &opClass,
                                          const FactorSharding &choice) const;
-  void price(const AssignmentProblem::Op &op, const OpShardings &shardings,
+  void price(const OpClass &opClass, const OpShardings &shardings,
              Choice &choice) const;
   void addValueType(unsigned value, std::string &key) const;
 

@@ -6,8 +6,7 @@
 using namespace shoal;
 using namespace shoal::assignment;
 
-/// The single change of one axis that gains most; nothing where none gains.
-static std::optional<ChoiceIndex> findBestChange(Plan &plan, unsigned op) {
+std::optional<ChoiceIndex> assignment::findBestChange(Plan &plan, unsigned op) {
   const OpClass &opClass = plan.getTables().classOf(op);
   std::optional<ChoiceIndex> best;
   double bestChange = -kMinGain;

@@ -19,6 +19,10 @@ inline constexpr double kMinGain = 1e-6;
 /// reduction: less than reducing now, more than having none.
 std::vector<ChoiceIndex> chooseGreedily(CostTables &tables, const Hints &hints);
 
+/// The single change of one axis of the op that gains most; nothing where none
+/// gains.
+std::optional<ChoiceIndex> findBestChange(Plan &plan, unsigned op);
+
 /// Coordinate descent: single changes of one axis of one op, each the best of
 /// its op, in sweeps forward and backward until none gains.
 void descend(Plan &plan, unsigned maxSweeps);
@@ -27,6 +31,19 @@ void descend(Plan &plan, unsigned maxSweeps);
 /// that may pay; keeps the best prefix of such a chain. Finds what no single
 /// change gains, as each alone would pay a reshard on either side.
 void moveChains(Plan &plan, double slack);
+
+/// The elementwise ops of more than one that hang together by values of their
+/// own shape, in the order of ops: the update of a parameter by an optimiser is
+/// one.
+std::vector<std::vector<unsigned>>
+findElementwiseGroups(const AssignmentProblem &problem);
+
+/// Moves groups as one: for each axis and each place on their results, all of a
+/// group at once, then each op to what is best beside the others; kept where it
+/// gains. Finds what no chain does, as a chain that first has to gather one
+/// value, to save several gathers at its end, gives up for what it loses.
+/// Returns what is gained.
+double moveGroups(Plan &plan, llvm::ArrayRef<std::vector<unsigned>> groups);
 
 } // namespace shoal::assignment
 

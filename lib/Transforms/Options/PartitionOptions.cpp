@@ -4,6 +4,8 @@
 #include "shoal/Transforms/Options/PartitionOptions.h"
 #include "llvm/ADT/SmallVectorExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace shoal;
 
@@ -24,6 +26,10 @@ static std::string describe(int64_t bytes) {
   for (; bytes > 0 && bytes % 1024 == 0 && unit + 1 < std::size(units); ++unit)
     bytes /= 1024;
   return std::to_string(bytes) + units[unit];
+}
+
+static std::string describe(double number) {
+  return llvm::formatv("{0}", llvm::format("%g", number));
 }
 
 /// Flags that are off and lists that are empty need no words.

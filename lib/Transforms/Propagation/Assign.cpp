@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "CheckRepeatedWork.h"
 #include "CheckReplication.h"
 #include "Writer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -306,20 +307,39 @@ struct Assign : shoal::impl::AssignBase<Assign> {
             *extracted, assignment,
             {maxReplicatedBytes, ArrayRef<std::string>(allowReplicated)})))
       return failure();
+    if (failed(checkRepeatedWork(
+            *extracted, assignment,
+            {warnRepeatedWork, maxRepeatedWork, latency() * balance()})))
+      return failure();
     warnOfWholeOps(*extracted, assignment);
     Applier(*extracted, assignment).run();
     copies.merge();
     return success();
   }
 
+  /// Operations that take as long as sending a byte.
+  double balance() const {
+    return flopsPerByte > 0 ? flopsPerByte
+                            : machineOf(machine).flopsPerLinkByte;
+  }
+
+  /// Of a collective, in bytes. A balance that is given is all that counts.
+  double latency() const {
+    if (latencyBytes >= 0)
+      return latencyBytes;
+    return flopsPerByte > 0 ? 0 : shoal::latencyBytes(machineOf(machine));
+  }
+
   AssignmentOptions getOptions() const {
     AssignmentOptions options;
     options.pricePlans = pricePlans;
-    options.flopsPerByte = flopsPerByte;
+    options.flopsPerByte = balance();
+    options.repeatMargin = repeatMargin;
     options.memoryWeight = memoryWeight;
-    options.latencyBytes = latencyBytes;
+    options.latencyBytes = latency();
     options.descend = descend;
     options.chains = chains;
+    options.groups = groups;
     options.secondStart = secondStart;
     options.thirdStart = thirdStart;
     return options;

@@ -32,6 +32,16 @@ class CompileOptions:
       loops; 0 for no loops (default: 0).
     windowed_einsum_overlap: such loops of einsums also where they hold no less,
       for targets that send in the background.
+    flops_per_byte: operations that take a device as long as sending one byte, by
+      which shardings are chosen; 0 for the target's, with its latency of a
+      collective (default: 0).
+    repeat_margin: how many times work counts that devices repeat although
+      annotations split an operand of it over them; 1 for once, like any other
+      (default: 100).
+    warn_repeated_work: warn where all devices together compute more than so many
+      times the operations of an even split; 0 for never (default: 1.05).
+    max_repeated_work: the most operations that all devices together may compute,
+      in times of an even split; 0 for any number (default: 0).
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
     link: objects, archives and libraries with the functions of custom_call.
@@ -46,6 +56,10 @@ class CompileOptions:
     allow_replicated: Sequence[str] = ()
     windowed_einsum_bytes: int = 0
     windowed_einsum_overlap: bool = False
+    flops_per_byte: float = 0
+    repeat_margin: float | None = None
+    warn_repeated_work: float | None = None
+    max_repeated_work: float = 0
     cuda_arch: Sequence[str] = ("sm_90",)
     tf32: bool = False
     link: Sequence[str | Path] = field(default=())

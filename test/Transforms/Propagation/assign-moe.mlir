@@ -1,6 +1,6 @@
 // RUN: split-file %s %t
-// RUN: shoal-opt %t/one-axis.mlir --shoal-resolve-annotations --shoal-decompose-composites --canonicalize --cse --shoal-assign --shoal-verify-assignment --shoal-explain -o /dev/null 2>&1 | grep "reshard\|^@" | FileCheck %s
-// RUN: shoal-opt %t/three-axes.mlir --shoal-resolve-annotations --shoal-decompose-composites --canonicalize --cse --shoal-assign --shoal-verify-assignment --shoal-explain -o /dev/null 2>&1 | grep "reshard\|^@" | FileCheck %s --check-prefix=TP
+// RUN: shoal-opt %t/one-axis.mlir --shoal-resolve-annotations --shoal-decompose-composites --canonicalize --cse --shoal-assign="flops-per-byte=1000 repeat-margin=1" --shoal-verify-assignment --shoal-explain -o /dev/null 2>&1 | grep "reshard\|^@" | FileCheck %s
+// RUN: shoal-opt %t/three-axes.mlir --shoal-resolve-annotations --shoal-decompose-composites --canonicalize --cse --shoal-assign="flops-per-byte=1000 repeat-margin=1" --shoal-verify-assignment --shoal-explain -o /dev/null 2>&1 | grep "reshard\|^@" | FileCheck %s --check-prefix=TP
 
 // GShard's layer. However little of it is annotated, two all_to_alls of the
 // [E, G, C, M] buffer move, 7/8 of its 1 MiB a device each, and one scalar.

@@ -1,6 +1,6 @@
-// RUN: shoal-opt %s --shoal-import --shoal-assign --shoal-verify-assignment | FileCheck %s
-// RUN: shoal-opt %s --shoal-import --shoal-assign --shoal-explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXPLAIN
-// RUN: shoal-opt %s --shoal-partition | FileCheck %s --check-prefix=LOCAL
+// RUN: shoal-opt %s --shoal-import --shoal-assign="flops-per-byte=1000 repeat-margin=1" --shoal-verify-assignment | FileCheck %s
+// RUN: shoal-opt %s --shoal-import --shoal-assign="flops-per-byte=1000 repeat-margin=1" --shoal-explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXPLAIN
+// RUN: shoal-opt %s --shoal-partition="flops-per-byte=1000 repeat-margin=1" | FileCheck %s --check-prefix=LOCAL
 
 shoal.mesh @mesh = <["x" = 2, "y" = 2]>
 

@@ -282,6 +282,128 @@ TEST(Assignment, EmptyAndScalarProgramsAreFine) {
 }
 
 //===----------------------------------------------------------------------===//
+// Data parallelism
+//===----------------------------------------------------------------------===//
+
+/// A perceptron of two layers, its gradient and the update of its weights by
+/// AdamW. The batch is split over "data", the state is whole everywhere.
+class TrainingStep {
+public:
+  TrainingStep(int64_t devices, int64_t rows, int64_t width, int64_t hidden)
+      : b(makeMesh({{"data", devices}})) {
+    unsigned x = b.argument({rows, width}, closed({{0}, {}}));
+    unsigned w = whole({width, hidden}), v = whole({hidden, width});
+    unsigned h = b.elementwise({b.einsum("BM,MH->BH", {x, w})}, Nonlinear);
+    unsigned y = b.einsum("BH,HM->BM", {h, v});
+    unsigned dy = b.elementwise({y, x}, Additive);
+    unsigned dv = b.einsum("BH,BM->HM", {h, dy});
+    unsigned dh = b.einsum("BM,HM->BH", {dy, v});
+    dh = b.elementwise({dh, h}, Nonlinear);
+    unsigned dw = b.einsum("BM,BH->MH", {x, dh});
+    update(w, dw);
+    update(v, dv);
+    gradientBytes = 2 * width * hidden * 4;
+  }
+
+  /// A ring all_reduce of the gradients.
+  double need() const {
+    double n = b.problem.mesh.numDevices();
+    return 2 * (n - 1) / n * gradientBytes;
+  }
+
+  ProgramBuilder b;
+  double gradientBytes;
+
+private:
+  static constexpr auto Nonlinear = ProgramBuilder::Nonlinear;
+  static constexpr auto Additive = ProgramBuilder::Additive;
+  static constexpr auto Multiplicative = ProgramBuilder::Multiplicative;
+
+  unsigned whole(ProgramBuilder::Shape shape) {
+    return b.argument(std::move(shape), closed({{}, {}}));
+  }
+
+  void update(unsigned parameter, unsigned gradient) {
+    ProgramBuilder::Shape shape = b.shapeOf(parameter);
+    unsigned mean = whole(shape), variance = whole(shape);
+    auto scaled = [&](unsigned value) {
+      return b.elementwise({value, b.constant(shape)}, Multiplicative);
+    };
+    mean = b.elementwise({scaled(mean), scaled(gradient)}, Additive);
+    unsigned square = b.elementwise({gradient, gradient}, Multiplicative);
+    variance = b.elementwise({scaled(variance), scaled(square)}, Additive);
+    unsigned root = b.elementwise({scaled(variance)}, Nonlinear);
+    unsigned step = b.elementwise({scaled(mean), root}, Nonlinear);
+    step = b.elementwise({step, scaled(parameter)}, Additive);
+    unsigned updated = b.elementwise({parameter, scaled(step)}, Additive);
+    for (unsigned value : {updated, mean, variance})
+      b.result(value, closed({{}, {}}));
+  }
+};
+
+struct DataParallelCase {
+  int64_t devices, rows, width, hidden;
+  double flopsPerByte;
+};
+
+class DataParallel : public ::testing::TestWithParam<DataParallelCase> {};
+
+TEST_P(DataParallel, SplitsWorkAndReducesEachGradientOnce) {
+  const DataParallelCase &c = GetParam();
+  TrainingStep step(c.devices, c.rows, c.width, c.hidden);
+  AssignmentOptions options;
+  options.flopsPerByte = c.flopsPerByte;
+  Assignment made = assignChecked(step.b.problem, options);
+  EXPECT_LE(made.flopsRatio, 1.1);
+  EXPECT_EQ(made.cost.bytes(), step.need());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Sizes, DataParallel,
+    ::testing::Values(DataParallelCase{4, 128, 16, 64, 10},
+                      DataParallelCase{4, 128, 16, 64, 1000},
+                      DataParallelCase{4, 1024, 64, 256, 10},
+                      DataParallelCase{4, 1024, 64, 256, 1000},
+                      DataParallelCase{4, 1024, 128, 512, 10},
+                      DataParallelCase{4, 1024, 128, 512, 300},
+                      DataParallelCase{4, 1024, 128, 512, 1000},
+                      DataParallelCase{8, 1024, 512, 512, 10},
+                      DataParallelCase{8, 1024, 512, 512, 1000},
+                      DataParallelCase{8, 1024, 512, 512, 1900}),
+    [](const auto &info) {
+      const DataParallelCase &c = info.param;
+      return std::to_string(c.devices) + "_" + std::to_string(c.rows) + "_" +
+             std::to_string(c.width) + "_" + std::to_string(c.hidden) + "_R" +
+             std::to_string(int(c.flopsPerByte));
+    });
+
+TEST(Assignment, MarginSaysWhatWorkRepeatedCosts) {
+  // 64 rows: to gather them sends 1/32 of what summing the gradients does.
+  TrainingStep step(4, 64, 512, 512);
+  AssignmentOptions options;
+  options.repeatMargin = 1;
+  Assignment made = assignChecked(step.b.problem, options);
+  EXPECT_EQ(made.flopsRatio, 4);
+  EXPECT_LE(made.cost.bytes(), step.need() / 32);
+  EXPECT_EQ(made.cost.repeats, 0);
+  options.repeatMargin = 100;
+  made = assignChecked(step.b.problem, options);
+  EXPECT_EQ(made.flopsRatio, 1);
+  EXPECT_LE(made.cost.bytes(), step.need());
+}
+
+TEST(Assignment, AnnotationsThatSplitNothingMakeNoWorkDearer) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({8, 16}, closed({{}, {}}));
+  unsigned w = b.argument({16, 16}, closed({{}, {}}));
+  b.result(b.einsum("IK,KJ->IJ", {x, w}), closed({{}, {}}));
+  Assignment made = assignChecked(b.problem);
+  EXPECT_EQ(made.flopsRatio, 8);
+  EXPECT_EQ(made.cost.repeats, 0);
+  EXPECT_EQ(made.flops[2], 8 * 2.0 * 8 * 16 * 16);
+}
+
+//===----------------------------------------------------------------------===//
 // The Mixture-of-Experts layer
 //===----------------------------------------------------------------------===//
 
@@ -343,7 +465,7 @@ INSTANTIATE_TEST_SUITE_P(Table, MoeAssignment, ::testing::ValuesIn(kMoeCases),
 
 TEST(MoeAssignment, GreedyAloneReachesTwoAllToAllsOnOneAxis) {
   AssignmentOptions greedy;
-  greedy.descend = greedy.chains = greedy.secondStart = false;
+  greedy.descend = greedy.chains = greedy.groups = greedy.secondStart = false;
   for (auto annotations :
        {MoeAnnotations::Full, MoeAnnotations::Min, MoeAnnotations::None}) {
     MoeProgram moe(MoeLayout::single(8), annotations);
@@ -366,17 +488,21 @@ TEST(MoeAssignment, EveryPhaseLowersTheCost) {
   for (auto annotations : {MoeAnnotations::Min, MoeAnnotations::None}) {
     MoeProgram moe(MoeLayout::threeAxes(2, 2, 2), annotations);
     AssignmentOptions options;
-    options.descend = options.chains = options.secondStart = false;
+    options.descend = options.chains = options.groups = options.secondStart =
+        false;
     double greedy = assignChecked(moe.problem, options).cost.total();
     options.descend = true;
     double descended = assignChecked(moe.problem, options).cost.total();
     options.chains = true;
     double chained = assignChecked(moe.problem, options).cost.total();
+    options.groups = true;
+    double grouped = assignChecked(moe.problem, options).cost.total();
     options.secondStart = true;
     double best = assignChecked(moe.problem, options).cost.total();
     EXPECT_LE(descended, greedy);
     EXPECT_LE(chained, descended);
-    EXPECT_LE(best, chained);
+    EXPECT_LE(grouped, chained);
+    EXPECT_LE(best, grouped);
   }
 }
 

@@ -51,6 +51,7 @@ TEST(Search, FindsTheOptimumOfAChainOfProducts) {
   unsigned y = b.einsum("IJ,JK->IK", {h, v});
   b.result(y, closed({{}, {0}}));
   AssignmentOptions options;
+  options.repeatMargin = 1;
   CostTables tables(b.problem, options, {0});
   EXPECT_NEAR(searched(b.problem, options), bestOfAll(tables), 1e-9);
 }
@@ -63,6 +64,7 @@ TEST(Search, FindsTheOptimumWithTwoAxesAndPartialSums) {
   unsigned s = b.reduce(c, 0, ReduceKind::Sum);
   b.result(s, closed({{}}));
   AssignmentOptions options;
+  options.repeatMargin = 1;
   CostTables tables(b.problem, options, {0, 1});
   EXPECT_NEAR(searched(b.problem, options), bestOfAll(tables), 1e-9);
 }
@@ -108,6 +110,7 @@ TEST(Search, IsCloseToTheOptimumOfRandomPrograms) {
     Mesh mesh = i % 2 ? makeMesh({{"x", 4}}) : mesh2x2();
     AssignmentProblem problem = randomProgram(random, mesh);
     AssignmentOptions options;
+    options.repeatMargin = 1;
     CostTables tables(problem, options, preferredAxisOrder(problem));
     double best = bestOfAll(tables), own = searched(problem, options);
     EXPECT_GE(own, best - 1e-6);
@@ -145,6 +148,7 @@ TEST(VersionTree, IsTheCheapestOfAllTreesForThreeNeeds) {
   ProgramBuilder b(mesh2x2());
   unsigned v = b.argument({16, 8});
   AssignmentOptions options;
+  options.repeatMargin = 1;
   CostTables tables(b.problem, options, {0, 1});
   auto layout = [&](std::initializer_list<AxisList> dims,
                     AxisList partial = {}) {
@@ -183,6 +187,7 @@ TEST(OpClass, OpsOfOneRuleShareTheirChoices) {
   unsigned y = b.elementwise({x}, ProgramBuilder::Nonlinear);
   b.elementwise({y}, ProgramBuilder::Nonlinear);
   AssignmentOptions options;
+  options.repeatMargin = 1;
   CostTables tables(b.problem, options, {0, 1});
   EXPECT_EQ(&tables.classOf(1), &tables.classOf(2));
   EXPECT_NE(&tables.classOf(0), &tables.classOf(1));

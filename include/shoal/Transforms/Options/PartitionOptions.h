@@ -24,6 +24,12 @@ struct PartitionOptions {
   std::vector<std::string> allowReplicated;
   int64_t windowedEinsumBytes = 0;
   bool windowedEinsumOverlap = false;
+  double flopsPerByte = 0;
+  /// What tiny programs save by repeating their work, so that all that sends
+  /// is their inputs, is less.
+  double repeatMargin = 100;
+  double warnRepeatedWork = 1.05;
+  double maxRepeatedWork = 0;
 };
 
 /// One of them. Visitors of `member` get a pointer to a member of each type:
@@ -31,6 +37,7 @@ struct PartitionOptions {
 ///   std::visit([&](auto member) { print(options.*member); }, option.member);
 struct PartitionOption {
   std::variant<int64_t PartitionOptions::*, bool PartitionOptions::*,
+               double PartitionOptions::*,
                std::vector<std::string> PartitionOptions::*>
       member;
   llvm::StringRef flag, placeholder;

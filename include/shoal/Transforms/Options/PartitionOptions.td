@@ -44,6 +44,24 @@ def WindowedEinsumOverlap : PartitionOption<"windowedEinsumOverlap", "bool",
     "Such loops of einsums also where they hold no less, for targets that send "
     "in the background">;
 
+def FlopsPerByte : PartitionOption<"flopsPerByte", "double",
+    "flops-per-byte", "R",
+    "Operations that take a device as long as sending one byte, by which "
+    "shardings are chosen; 0 for the target's, with its latency of a "
+    "collective">;
+def RepeatMargin : PartitionOption<"repeatMargin", "double",
+    "repeat-margin", "times",
+    "How many times work counts that devices repeat although annotations split "
+    "an operand of it over them; 1 for once, like any other">;
+def WarnRepeatedWork : PartitionOption<"warnRepeatedWork", "double",
+    "warn-repeated-work", "times",
+    "Warn where all devices together compute more than so many times the "
+    "operations of an even split; 0 for never">;
+def MaxRepeatedWork : PartitionOption<"maxRepeatedWork", "double",
+    "max-repeated-work", "times",
+    "The most operations that all devices together may compute, in times of an "
+    "even split; 0 for any number">;
+
 // As an option of the pass that reads it, which may call it otherwise.
 class PassOptionOf<PartitionOption option, string arg = option.Flag,
                    string member = option.Member>

@@ -68,6 +68,10 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     and needed whole by a user that is no annotation is an error at both, unless
     its name is in `allow-replicated` or it has `shoal.allow_replicated`.
 
+    Where all devices together compute more than `warn-repeated-work` times the
+    operations of an even split, a warning at the op that repeats most says how
+    much, with notes at the next ones; beyond `max-repeated-work` it is an error.
+
     ```mlir
     shoal.mesh @mesh = <["x" = 4]>
     func.func @f(%x: tensor<8x16xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {} ]>})
@@ -83,13 +87,21 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"flopsPerByte", "flops-per-byte", "double",
-           "::shoal::kFlopsPerLinkByte",
-           "Operations that take a device as long as sending one byte">,
+    Option<"machine", "machine", "::shoal::MachineKind",
+           "::shoal::MachineKind::CPU",
+           "Whose balance and latency count, cpu or gpu "
+           "(shoal/Machine/Machine.h)", [{::llvm::cl::values(
+             clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a host"),
+             clEnumValN(::shoal::MachineKind::GPU, "gpu", "A GPU"))}]>,
+    PassOptionOf<FlopsPerByte>,
+    PassOptionOf<RepeatMargin>,
+    PassOptionOf<WarnRepeatedWork>,
+    PassOptionOf<MaxRepeatedWork>,
     Option<"memoryWeight", "memory-weight", "double", "0.002",
            "Cost of a byte of a result on a device, in bytes sent">,
-    Option<"latencyBytes", "latency-bytes", "double", "0.0",
-           "Cost of a reshard besides its bytes, in bytes sent">,
+    Option<"latencyBytes", "latency-bytes", "double", "-1.0",
+           "Cost of a reshard besides its bytes, in bytes sent; negative for "
+           "the machine's, or none where flops-per-byte is given">,
     Option<"pricePlans", "price-plans", "bool", "true",
            "Count the bytes of the plans that --shoal-plan-reshards makes, not "
            "the least bytes that any plan could have">,
@@ -97,6 +109,8 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
            "Improve the greedy choice by changes of one op">,
     Option<"chains", "chains", "bool", "true",
            "Improve it by chains of changes">,
+    Option<"groups", "groups", "bool", "true",
+           "Improve it by changes of elementwise ops that hang together">,
     Option<"secondStart", "second-start", "bool", "true",
            "Search also from nothing split, and keep the cheaper">,
     Option<"thirdStart", "third-start", "bool", "true",

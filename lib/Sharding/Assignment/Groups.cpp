@@ -1,0 +1,189 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Search.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
+
+#define DEBUG_TYPE "shoal-assign"
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+//
+// Which ops are one group:
+//
+//        the op                                      its group
+//   (G1) with a constraint, without results, a       none
+//        contraction, or smaller than an operand
+//   (G2) else                                        that of each other such op
+//                                                    with which it shares a
+//                                                    value of its result's
+//                                                    shape
+//
+// (G2): the update of a parameter is one group, that of another parameter
+// another one; what both read, such as the count of steps, is a scalar that is
+// broadcast. Constants and broadcasts are of the group that reads them: each
+// would be moved to where the others leave.
+
+static int64_t numElements(const AssignmentProblem &problem, unsigned value) {
+  int64_t count = 1;
+  for (int64_t size : problem.values[value].shape)
+    count *= size;
+  return count;
+}
+
+/// (G1) does not hold.
+static bool followsItsResult(const AssignmentProblem &problem,
+                             const AssignmentProblem::Op &op) {
+  if (op.constraint || op.results.empty() ||
+      op.priority == AssignmentProblem::Priority::Contraction)
+    return false;
+  int64_t size = numElements(problem, op.results[0]);
+  return llvm::all_of(op.operands, [&](unsigned value) {
+    return numElements(problem, value) <= size;
+  });
+}
+
+std::vector<std::vector<unsigned>>
+assignment::findElementwiseGroups(const AssignmentProblem &problem) {
+  constexpr unsigned kNone = ~0u;
+  llvm::EquivalenceClasses<unsigned> joined;
+  std::vector<unsigned> firstOf(problem.values.size(), kNone);
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    if (!followsItsResult(problem, op)) // (G1)
+      continue;
+    joined.insert(id);
+    const auto &shape = problem.values[op.results[0]].shape;
+    for (unsigned value :
+         llvm::concat<const unsigned>(op.operands, op.results)) {
+      if (problem.values[value].shape != shape)
+        continue;
+      if (firstOf[value] == kNone)
+        firstOf[value] = id;
+      joined.unionSets(firstOf[value], id); // (G2)
+    }
+  }
+  llvm::MapVector<unsigned, std::vector<unsigned>> groups;
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    if (followsItsResult(problem, problem.ops[op]))
+      groups[joined.getLeaderValue(op)].push_back(op);
+  std::vector<std::vector<unsigned>> list;
+  for (auto &[leader, ops] : groups)
+    if (ops.size() > 1)
+      list.push_back(std::move(ops));
+  return list;
+}
+
+//===----------------------------------------------------------------------===//
+// Moves
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// One group and what is tried with it.
+class GroupMove {
+public:
+  GroupMove(Plan &plan, llvm::ArrayRef<unsigned> group)
+      : plan(plan), group(group) {}
+  /// Returns the gain of having the axis there on all of them; 0, and nothing
+  /// is changed, where that gains nothing.
+  double run(AxisId axis, int location);
+
+private:
+  void move(unsigned op, ChoiceIndex index);
+  std::optional<ChoiceIndex> findChoice(unsigned op, AxisId axis, int location);
+  void descend();
+
+  Plan &plan;
+  llvm::ArrayRef<unsigned> group;
+  std::vector<std::pair<unsigned, ChoiceIndex>> undo;
+  double change = 0;
+};
+
+} // namespace
+
+void GroupMove::move(unsigned op, ChoiceIndex index) {
+  if (index == plan.choiceOf(op))
+    return;
+  change += *plan.costChange(op, index);
+  undo.emplace_back(op, plan.choiceOf(op));
+  plan.move(op, index);
+}
+
+/// The choice that differs from the op's on the axis alone, and has it there on
+/// the result.
+std::optional<ChoiceIndex> GroupMove::findChoice(unsigned op, AxisId axis,
+                                                 int location) {
+  CostTables &tables = plan.getTables();
+  const OpClass &opClass = tables.classOf(op);
+  for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
+    ChoiceIndex index = opClass.withLabel(plan.choiceOf(op), axis, label);
+    const Choice *choice = tables.choice(op, index);
+    if (choice && tables.location(choice->results[0], axis) == location)
+      return index;
+  }
+  return std::nullopt;
+}
+
+/// What is better off otherwise than the group goes back: sums of partial sums
+/// stay partial.
+void GroupMove::descend() {
+  constexpr unsigned kSweeps = 2;
+  for (unsigned sweep = 0; sweep < kSweeps; ++sweep)
+    for (unsigned op : group)
+      if (std::optional<ChoiceIndex> next = findBestChange(plan, op))
+        move(op, *next);
+}
+
+double GroupMove::run(AxisId axis, int location) {
+  undo.clear();
+  change = 0;
+  for (unsigned op : group)
+    if (std::optional<ChoiceIndex> index = findChoice(op, axis, location))
+      move(op, *index);
+  if (undo.empty())
+    return 0;
+  [[maybe_unused]] double before = change;
+  descend();
+  LDBG(2) << "group of " << group.size() << " ops from op " << group[0]
+          << ", axis " << axis << " at " << location << ": "
+          << llvm::format("%.0f, %.0f behind the descent", before, change);
+  if (change < -kMinGain)
+    return -change;
+  for (; !undo.empty(); undo.pop_back())
+    plan.move(undo.back().first, undo.back().second);
+  return 0;
+}
+
+/// Whether moving the group could gain: one of its values is moved.
+static bool isSeed(const Plan &plan, llvm::ArrayRef<unsigned> group) {
+  return llvm::any_of(group, [&](unsigned op) {
+    return llvm::any_of(plan.valuesOf(op), [&](unsigned value) {
+      return plan.valueCost(value) > 0;
+    });
+  });
+}
+
+double assignment::moveGroups(Plan &plan,
+                              llvm::ArrayRef<std::vector<unsigned>> groups) {
+  const AssignmentProblem &problem = plan.getTables().problem;
+  double gain = 0;
+  for (const std::vector<unsigned> &group : groups) {
+    if (!isSeed(plan, group))
+      continue;
+    int rank = problem.values[problem.ops[group[0]].results[0]].shape.size();
+    GroupMove moves(plan, group);
+    for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
+      for (int location = Nowhere; location < rank; ++location)
+        gain += moves.run(axis, location);
+  }
+  LDBG() << "  groups gain " << llvm::format("%.0f", gain);
+  return gain;
+}

@@ -1,0 +1,146 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Training steps whose batch is split: the work is too, and what is sent is one all_reduce of the
+gradients, whatever the balance of the machine."""
+
+import json
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax.sharding import AbstractMesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+import shoal.jax
+from shoal.jax.lowering import lower
+from shoal_testing import BIN, run
+
+DEVICES = 4
+BALANCES = [(), ("--flops-per-byte=300",), ("--flops-per-byte=1000",), ("--flops-per-byte=1900",)]
+
+
+def adamw(parameter, gradient, mean, variance, step):
+    mean = 0.9 * mean + 0.1 * gradient
+    variance = 0.999 * variance + 0.001 * gradient**2
+    update = mean / (1 - 0.9**step) / (jnp.sqrt(variance / (1 - 0.999**step)) + 1e-8)
+    return parameter - 1e-3 * (update + 1e-4 * parameter), mean, variance
+
+
+def normalized(x, scale):
+    x = x - x.mean(-1, keepdims=True)
+    return x * jax.lax.rsqrt((x * x).mean(-1, keepdims=True) + 1e-6) * scale
+
+
+def transformer(parameters, tokens, heads=4):
+    """Logits of a language model of one block."""
+    p = parameters
+    x = p["embedding"][tokens] + p["position"]
+    batch, length, width = x.shape
+    y = normalized(x, p["norm1"])
+    q, k, v = (
+        (y @ p[name]).reshape(batch, length, heads, width // heads) for name in ("wq", "wk", "wv")
+    )
+    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / (width // heads) ** 0.5
+    scores = jnp.where(jnp.tril(jnp.ones((length, length), bool)), scores, -1e9)
+    mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v)
+    x = x + mixed.reshape(x.shape) @ p["wo"]
+    y = normalized(x, p["norm2"])
+    x = x + jax.nn.gelu(y @ p["up"] + p["bias"]) @ p["down"]
+    return normalized(x, p["norm3"]) @ p["head"]
+
+
+def language_model(width, vocabulary, batch, length):
+    """Shapes of the parameters, the loss, and the inputs whose rows are split."""
+    shapes = {
+        "embedding": (vocabulary, width),
+        "position": (length, width),
+        **{name: (width, width) for name in ("wq", "wk", "wv", "wo")},
+        **{f"norm{i}": (width,) for i in (1, 2, 3)},
+        "up": (width, 4 * width),
+        "bias": (4 * width,),
+        "down": (4 * width, width),
+        "head": (width, vocabulary),
+    }
+
+    def loss(parameters, tokens, labels):
+        scores = jax.nn.log_softmax(transformer(parameters, tokens))
+        return -jnp.take_along_axis(scores, labels[..., None], -1).mean()
+
+    tokens = jax.ShapeDtypeStruct((batch, length), jnp.int32)
+    return shapes, loss, (tokens, tokens)
+
+
+def perceptron(width, rows):
+    """As language_model."""
+    shapes = {"first": (width, width), "second": (width, width)}
+
+    def loss(parameters, x, y):
+        return ((jnp.tanh(x @ parameters["first"]) @ parameters["second"] - y) ** 2).mean()
+
+    x = jax.ShapeDtypeStruct((rows, width), jnp.float32)
+    return shapes, loss, (x, x)
+
+
+def train(model, optimizer, devices=DEVICES):
+    """The training step of a model, imported, and the bytes of its gradients."""
+    shapes, loss, inputs = model
+    arrays = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in shapes.items()}
+
+    def step(parameters, means, variances, count, *batch):
+        value, gradients = jax.value_and_grad(loss)(parameters, *batch)
+        updated = {
+            name: optimizer(parameters[name], gradients[name], means[name], variances[name], count)
+            for name in parameters
+        }
+        return tuple({n: u[i] for n, u in updated.items()} for i in range(3)), value
+
+    mesh = AbstractMesh((devices,), ("data",))
+    whole, rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
+    jitted = jax.jit(
+        step, in_shardings=(whole,) * 4 + (rows,) * len(inputs), out_shardings=(whole, whole)
+    )
+    count = jax.ShapeDtypeStruct((), jnp.float32)
+    text = shoal.jax.import_stablehlo(lower(jitted.trace(arrays, arrays, arrays, count, *inputs)))
+    return text, sum(4 * x.size for x in arrays.values())
+
+
+def statistics(text, folder, *flags):
+    source = folder / "step.mlir"
+    source.write_text(text)
+    command = run(
+        BIN / "shoalc", source, "--emit=spmd", "-o", "/dev/null", "--stats", folder / "s", *flags
+    ).expect_success()
+    return json.loads((folder / "s").read_text()), command.stderr
+
+
+@pytest.mark.parametrize("flags", BALANCES, ids=lambda flags: "".join(flags) or "cpu")
+@pytest.mark.parametrize(
+    "size", [(64, 256, 8, 128), (128, 128, 8, 128), (32, 64, 16, 64), (64, 64, 4, 16)]
+)
+def test_language_model(size, flags, tmp_path):
+    text, gradients = train(language_model(*size), adamw)
+    stats, errors = statistics(text, tmp_path, *flags)
+    all_reduce = 2 * (DEVICES - 1) / DEVICES * gradients
+    assert stats["einsum_flops_ratio"] <= 1.1
+    assert sum(stats["bytes_sent_per_device"].values()) <= all_reduce + 64
+    assert "is computed" not in errors
+
+
+@pytest.mark.parametrize("flags", BALANCES, ids=lambda flags: "".join(flags) or "cpu")
+def test_perceptron(flags, tmp_path):
+    text, gradients = train(perceptron(512, 1024), adamw, devices=8)
+    stats, _ = statistics(text, tmp_path, *flags)
+    assert stats["einsum_flops_ratio"] <= 1.1
+    assert sum(stats["bytes_sent_per_device"].values()) <= 2 * 7 / 8 * gradients + 64
+
+
+def test_margin_of_one_repeats_work_and_says_so(tmp_path):
+    text, gradients = train(language_model(64, 256, 8, 128), adamw)
+    flags = ("--flops-per-byte=1e6", "--repeat-margin=1")
+    stats, errors = statistics(text, tmp_path, *flags)
+    assert stats["einsum_flops_ratio"] == DEVICES
+    assert sum(stats["bytes_sent_per_device"].values()) < 0.1 * gradients
+    assert "is computed 4 x an even split" in errors
+    assert errors.count("warning:") == 1
+    _, errors = statistics(text, tmp_path, *flags, "--warn-repeated-work=0")
+    assert "is computed" not in errors
