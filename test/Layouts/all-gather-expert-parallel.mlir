@@ -1,7 +1,7 @@
 // All-gather expert parallelism: every device of the expert group gets all
 // tokens, computes its own experts, and the outputs are reduce_scattered.
 //
-// RUN: shoal-opt %s --shoal-partition | FileCheck %s
+// RUN: shoal-opt %s --shoal-partition="flops-per-byte=1000 repeat-margin=1" | FileCheck %s
 
 // CHECK-NOT: spmd.{{all_reduce|all_to_all|reduce_scatter|collective_permute}}
 // CHECK: spmd.all_gather @mesh [{"expert"}, {}, {}] {{.*}} : tensor<1x64x32xf32> -> tensor<8x64x32xf32>

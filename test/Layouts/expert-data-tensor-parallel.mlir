@@ -2,7 +2,7 @@
 // {1, 3, 5, 7}, ...; tensor groups {0, 1}, .... The sum over tensor is taken
 // behind the combine einsum, where it is smaller than the [E, G, C, M] buffer.
 //
-// RUN: shoal-opt %s --shoal-partition | FileCheck %s
+// RUN: shoal-opt %s --shoal-partition="flops-per-byte=1000 repeat-margin=1" | FileCheck %s
 
 // CHECK-NOT: spmd.{{all_|reduce_scatter|collective_permute}}
 // CHECK: spmd.all_to_all @mesh [{"expert"} : 1 -> 0] {{.*}} : tensor<8x1x32x32xf32> -> tensor<2x4x32x32xf32>

@@ -3,8 +3,8 @@
 // messages, the steps of windowed einsums.
 //
 // RUN: split-file %s %t
-// RUN: shoal-opt %t/values.mlir --shoal-partition --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=VALUES
-// RUN: shoal-opt %t/ring.mlir '--shoal-partition=windowed-einsum-bytes=1' --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=RING
+// RUN: shoal-opt %t/values.mlir --shoal-partition="flops-per-byte=1000 repeat-margin=1" --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=VALUES
+// RUN: shoal-opt %t/ring.mlir '--shoal-partition=flops-per-byte=1000 repeat-margin=1 windowed-einsum-bytes=1' --mlir-print-debuginfo --mlir-print-local-scope | FileCheck %s --check-prefix=RING
 
 // VALUES: shoal.einsum {{.*}} loc(fused<{shoal.layouts = [{origin = "x: partial sums, by cost", sharding = #shoal.sharding<@mesh, [{}, {}], partial = {"x"}>, type = tensor<8x6xf32>}]}>
 // VALUES: spmd.reduce_scatter {{.*}} loc(fused<{shoal.layouts = [{sharding = #shoal.sharding<@mesh, [{"x"}, {}]>, type = tensor<8x6xf32>}]}>

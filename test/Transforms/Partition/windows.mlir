@@ -1,4 +1,4 @@
-// RUN: shoal-opt %s --split-input-file --shoal-partition --canonicalize | FileCheck %s
+// RUN: shoal-opt %s --split-input-file --shoal-partition="flops-per-byte=1000 repeat-margin=1" --canonicalize | FileCheck %s
 
 // What ops with windows send and compute where a dimension is split.
 
