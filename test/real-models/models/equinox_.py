@@ -13,7 +13,7 @@ COLUMNS, ROWS = P("model", None), P(None, "model")
 def partition(make):
     """The parameters of the model that is made of a key, and what else it has."""
     shapes = eqx.filter_eval_shape(make, KEY)
-    return eqx.partition(initialised(shapes), eqx.is_inexact_array_like)
+    return eqx.partition(initialised(shapes), eqx.is_inexact_array)
 
 
 def functional(make, call=None):
