@@ -1,6 +1,6 @@
 // RUN: shoal-run %s --print | FileCheck %s
 // RUN: shoal-run %s --devices=2 --compare
-// RUN: shoal-opt %s --shoal-import --shoal-partition | FileCheck %s --check-prefix=SENT
+// RUN: shoal-opt %s --shoal-import --shoal-partition=flops-per-byte=1000 | FileCheck %s --check-prefix=SENT
 
 // rms_norm by hand, along a dimension that two devices split unevenly. They share
 // the rows for the sums of squares, and get the roots.

@@ -10,24 +10,44 @@ using namespace mlir;
 using namespace shoal;
 
 namespace {
-/// Operations of an op of the problem, in all its runs.
+/// Operations of an op of the problem on all devices, in all its runs.
 struct Repeat {
   unsigned op;
-  double whole, computed;
-  double repeated() const { return computed - whole; }
+  double computed;
+  /// How many devices compute the same.
+  double copies;
+  double repeated() const { return computed - computed / copies; }
 };
 } // namespace
 
-/// Ops of which devices compute more than an even split has, the worst first.
+/// How many devices do the same of an op. That shards are filled up, where rows
+/// do not divide, repeats nothing; along manual axes each device has work of
+/// its own.
+static double copiesOf(const AssignmentProblem &problem, unsigned op,
+                       const Assignment &assignment) {
+  double split = problem.mesh.sizeOf(problem.ops[op].manualAxes);
+  for (const AxisList &axes : assignment.ops[op].axes)
+    split *= problem.mesh.sizeOf(axes);
+  return problem.mesh.numDevices() / split;
+}
+
+static SmallVector<Repeat> findWork(const ExtractedProblem &extracted,
+                                    const Assignment &assignment) {
+  SmallVector<Repeat> work;
+  for (unsigned op = 0; op < extracted.problem.ops.size(); ++op)
+    if (assignment.flops[op] > 0)
+      work.push_back({op, assignment.flops[op],
+                      copiesOf(extracted.problem, op, assignment)});
+  return work;
+}
+
+/// Ops that devices repeat, the worst first.
 static SmallVector<Repeat> findRepeats(const ExtractedProblem &extracted,
-                                       const Assignment &assignment) {
+                                       ArrayRef<Repeat> work) {
   SmallVector<Repeat> repeats;
-  for (auto [id, op] : llvm::enumerate(extracted.problem.ops)) {
-    Repeat repeat{unsigned(id), op.weight * op.rule.flops,
-                  assignment.flops[id]};
-    if (extracted.ops[id].op && repeat.repeated() > 1e-9 * repeat.whole)
-      repeats.push_back(repeat);
-  }
+  llvm::copy_if(work, std::back_inserter(repeats), [&](const Repeat &repeat) {
+    return extracted.ops[repeat.op].op && repeat.copies > 1;
+  });
   llvm::sort(repeats, [](const Repeat &a, const Repeat &b) {
     return std::pair(b.repeated(), a.op) < std::pair(a.repeated(), b.op);
   });
@@ -43,7 +63,7 @@ static std::string describe(const ExtractedProblem &extracted,
                             const Repeat &repeat) {
   return llvm::formatv("{0} is computed {1} x an even split",
                        describeOp(extracted.ops[repeat.op].op),
-                       times(repeat.computed / repeat.whole));
+                       times(repeat.copies));
 }
 
 static InFlightDiagnostic emit(const ExtractedProblem &extracted,
@@ -62,14 +82,17 @@ static InFlightDiagnostic emit(const ExtractedProblem &extracted,
 LogicalResult shoal::checkRepeatedWork(const ExtractedProblem &extracted,
                                        const Assignment &assignment,
                                        const RepeatedWorkLimits &limits) {
-  double ratio = assignment.flopsRatio;
+  SmallVector<Repeat> work = findWork(extracted, assignment);
+  double computed = 0, repeated = 0;
+  for (const Repeat &repeat : work) {
+    computed += repeat.computed;
+    repeated += repeat.repeated();
+  }
+  double ratio = computed > 0 ? computed / (computed - repeated) : 1;
   bool isTooMuch = limits.most > 0 && ratio > limits.most;
   if (!isTooMuch && !(limits.warn > 0 && ratio > limits.warn))
     return success();
-  SmallVector<Repeat> repeats = findRepeats(extracted, assignment);
-  double repeated = 0;
-  for (const Repeat &repeat : repeats)
-    repeated += repeat.repeated();
+  SmallVector<Repeat> repeats = findRepeats(extracted, work);
   bool isWorthIt =
       repeated / extracted.problem.mesh.numDevices() >= limits.leastFlops;
   if (repeats.empty() || !(isTooMuch || isWorthIt))
@@ -79,8 +102,7 @@ LogicalResult shoal::checkRepeatedWork(const ExtractedProblem &extracted,
   if (isTooMuch)
     return diagnostic << "--max-repeated-work=" << times(limits.most)
                       << " allows no more";
-  diagnostic << "annotations of its operands split it, "
-                "--warn-repeated-work=0 allows it in silence, "
-                "--max-repeated-work forbids it";
+  diagnostic << "--warn-repeated-work=0 allows it in silence, "
+                "--max-repeated-work=1 forbids it";
   return success();
 }
