@@ -34,6 +34,14 @@ def _is_int64_or_null(value: Any) -> bool:
     return value is None or _is_int64(value)
 
 
+def _is_finite(value: Any) -> bool:
+    return _is_int64(value) or (type(value) is float and math.isfinite(value))
+
+
+def _is_finite_or_null(value: Any) -> bool:
+    return value is None or _is_finite(value)
+
+
 _TENSOR: Form = {
     "name": str,
     "dtype": is_element,
@@ -48,6 +56,8 @@ _OPTIONS: dict[str, Form] = {
     "bool": bool,
     "int": _is_int64,
     "int | None": _is_int64_or_null,
+    "float": _is_finite,
+    "float | None": _is_finite_or_null,
     "Sequence[str]": [str],
     "Sequence[str | Path]": [str],
 }
