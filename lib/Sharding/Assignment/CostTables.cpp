@@ -267,7 +267,7 @@ static AxisList axesOfOperands(const Problem &problem, const Problem::Op &op,
 }
 
 CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
-                       AxisList axisOrder, const Hints *hints)
+                       const AxisList &axisOrder, const Hints *hints)
     : problem(problem), options(options),
       emptyShards(asksForEmptyShards(problem)),
       flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)) {

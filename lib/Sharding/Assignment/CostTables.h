@@ -112,7 +112,7 @@ class CostTables {
 public:
   /// Without hints no annotation splits anything.
   CostTables(const AssignmentProblem &problem, const AssignmentOptions &options,
-             AxisList axisOrder, const Hints *hints = nullptr);
+             const AxisList &axisOrder, const Hints *hints = nullptr);
 
   const AssignmentProblem &problem;
   const AssignmentOptions &options;
