@@ -118,7 +118,7 @@ def convolution_over_two_dimensions(x, w):
     return conv(x, w)
 
 
-@program("x=2 y=4", "f32[8@x,16] f32[16,4@y]")
+@program("x=4 y=2", "f32[8@x,16] f32[16,4@y]")
 def convolution_without_space(x, w):
     """A product of rows, and one in groups of features."""
     dims = jax.lax.ConvDimensionNumbers((0, 1), (1, 0), (0, 1))
