@@ -86,7 +86,7 @@ int64_t shoal::lackingRows(const RowWindow &window, int64_t size,
 }
 
 int64_t shoal::lackingRolledRows(int64_t shift, int64_t size, int64_t shards) {
-  assert(0 <= shift && shift <= size && "a roll goes round once at most");
+  assert(0 <= shift && shift < size && "a roll goes round less than once");
   if (shards == 1)
     return 0;
   int64_t block = shardSize(size, shards);

@@ -30,6 +30,9 @@ import optax
 from catalogue import UNSPECIFIED, Argument, P, Program
 
 KEY = jax.random.key(0)
+
+# Of a weight of shape (in, out).
+COLUMNS, ROWS = P(None, "model"), P("model", None)
 MESHES = {"forward": {"data": 4, "model": 2}, "step": {"data": 8}, "step_2d": {"data": 4, "model": 2}}
 # Relative to a result's largest element: a step sums over all tokens, and
 # divides by square roots of sums of squares.

@@ -126,13 +126,13 @@ inline constexpr Machine gpuMachine = {
     .waitSeconds = 2e-5,       // [assumed]
 };
 
-/// The machines above, as options of passes name them.
-enum class MachineKind { CPU, GPU };
-
 /// What else could be sent while a collective starts.
 constexpr double latencyBytes(const Machine &machine) {
   return machine.collectiveSeconds * machine.linkBytes;
 }
+
+/// The machines above, as options of passes name them.
+enum class MachineKind { CPU, GPU };
 
 constexpr const Machine &machineOf(MachineKind kind) {
   return kind == MachineKind::CPU ? cpuMachine : gpuMachine;

@@ -72,7 +72,7 @@ assignment::findElementwiseGroups(const AssignmentProblem &problem) {
   }
   llvm::MapVector<unsigned, std::vector<unsigned>> groups;
   for (unsigned op = 0; op < problem.ops.size(); ++op)
-    if (followsItsResult(problem, problem.ops[op]))
+    if (joined.contains(op))
       groups[joined.getLeaderValue(op)].push_back(op);
   std::vector<std::vector<unsigned>> list;
   for (auto &[leader, ops] : groups)

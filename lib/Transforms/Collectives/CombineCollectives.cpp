@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Packing.h"
+#include "SpmdFunctions.h"
 #include "mlir/Interfaces/CallInterfaces.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
@@ -61,9 +62,8 @@ public:
 private:
   unsigned depthOf(Operation *op) const;
   void combine(ArrayRef<Operation *> ops);
-  void moveUsersBehind(ArrayRef<Operation *> ops, Operation *last);
-
   void combineUpToLimit(Ops &ops);
+  void moveUsersBehind(ArrayRef<Operation *> ops, Operation *last);
 
   Block &block;
   const ChoiceSources &sources;
@@ -210,9 +210,7 @@ struct CombineCollectives
   void runOnOperation() override {
     if (maxBytes <= 0)
       return;
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr(kSpmdAttr) || function.isDeclaration())
-        continue;
+    for (func::FuncOp function : spmdFunctions(getOperation())) {
       const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
       if (!mesh)
         return signalPassFailure();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SimplifyPatterns.h"
+#include "SpmdFunctions.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
@@ -91,9 +92,7 @@ struct RewriteListener : RewriterBase::Listener {
 struct SimplifyCollectives
     : shoal::impl::SimplifyCollectivesBase<SimplifyCollectives> {
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr(kSpmdAttr) || function.isDeclaration())
-        continue;
+    for (func::FuncOp function : spmdFunctions(getOperation())) {
       const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
       if (!mesh || failed(simplify(function, *mesh)))
         return signalPassFailure();

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "SpmdFunctions.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Transforms/Collectives/Passes.h"
@@ -117,18 +118,11 @@ struct VerifyCollectives
     : shoal::impl::VerifyCollectivesBase<VerifyCollectives> {
   void runOnOperation() override {
     markAllAnalysesPreserved();
-    SmallVector<func::FuncOp> functions;
-    for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(kSpmdAttr) && !function.isDeclaration())
-        functions.push_back(function);
-    if (functions.empty())
-      return;
-    const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
-    if (!mesh)
-      return signalPassFailure();
-    for (func::FuncOp function : functions)
-      if (failed(verify(function, *mesh)))
+    for (func::FuncOp function : spmdFunctions(getOperation())) {
+      const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
+      if (!mesh || failed(verify(function, *mesh)))
         return signalPassFailure();
+    }
   }
 
   LogicalResult verify(func::FuncOp function, const Mesh &mesh) {

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "SpmdFunctions.h"
 #include "WindowedEinsum.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
@@ -28,9 +29,7 @@ struct WindowEinsums : shoal::impl::WindowEinsumsBase<WindowEinsums> {
   using WindowEinsumsBase::WindowEinsumsBase;
 
   void runOnOperation() override {
-    for (auto function : getOperation().getOps<func::FuncOp>()) {
-      if (!function->hasAttr(kSpmdAttr) || function.isDeclaration())
-        continue;
+    for (func::FuncOp function : spmdFunctions(getOperation())) {
       const Mesh *mesh = getAnalysis<MeshAnalysis>().getMesh();
       if (!mesh)
         return signalPassFailure();

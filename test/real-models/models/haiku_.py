@@ -5,7 +5,9 @@
 import haiku as hk
 import jax
 from networks import (
+    COLUMNS,
     KEY,
+    ROWS,
     Network,
     P,
     initialised,
@@ -15,8 +17,6 @@ from networks import (
     next_token_loss,
     normal,
 )
-
-COLUMNS, ROWS = P(None, "model"), P("model", None)
 
 
 def _transformed(function, *inputs):

@@ -6,7 +6,9 @@ import flax.linen as nn
 import jax
 import jax.numpy as jnp
 from networks import (
+    COLUMNS,
     KEY,
+    ROWS,
     Network,
     P,
     initialised,
@@ -16,8 +18,6 @@ from networks import (
     next_token_loss,
     normal,
 )
-
-COLUMNS, ROWS = P(None, "model"), P("model", None)
 
 
 def init(net: nn.Module, *inputs):

@@ -6,9 +6,18 @@ from collections.abc import Callable
 
 import jax
 from flax import nnx
-from networks import Network, P, initialised, integers, label_loss, network, next_token_loss, normal
-
-COLUMNS, ROWS = P(None, "model"), P("model", None)
+from networks import (
+    COLUMNS,
+    ROWS,
+    Network,
+    P,
+    initialised,
+    integers,
+    label_loss,
+    network,
+    next_token_loss,
+    normal,
+)
 
 
 def functional(make: Callable, call: Callable = lambda model, *inputs: model(*inputs)):

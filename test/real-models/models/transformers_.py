@@ -4,6 +4,8 @@
 
 import transformers
 from networks import (
+    COLUMNS,
+    ROWS,
     Network,
     P,
     initialised,
@@ -13,8 +15,6 @@ from networks import (
     next_token_loss,
     normal,
 )
-
-COLUMNS, ROWS = P(None, "model"), P("model", None)
 
 
 def _parameters(model):

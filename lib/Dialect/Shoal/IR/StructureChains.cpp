@@ -5,18 +5,22 @@
 // op, whose rule says in one window which rows a block reads: what devices lack
 // is then sent once, and only that. With rows of n:
 //
-//        before                                        after
-//   (S1) slice of a slice                              one slice
-//   (S2) slice of a pad without interior, stride 1     pad, lower by what is
-//   cut (S3) slice of a concatenate, stride 1 along it     slices of its
-//   operands (P1) pad of a slice, stride 1, that adds no rows   pad, lower by
-//   what is cut
-//        where the slice cuts some
-//   (C1) operands side by side that are rows a ... b,  one operand, a ... c
-//        b ... c of one tensor
-//   (C2) rows a ... n of a tensor, then its rows       roll by n - a
-//        0 ... a
-//   (C3) one operand, all others one element repeated  pad of that operand
+// clang-format off
+//      before                                 after
+// (S1) slice of a slice                       one slice
+// (S2) slice of a pad without interior, with  pad, lower by what is cut
+//      stride 1
+// (S3) slice of a concatenate, with stride 1  slices of its operands
+//      along it
+// (P1) pad of a slice with stride 1, that     pad, lower by what is cut
+//      adds no rows where the slice cuts some
+// (C1) operands side by side that are rows    one operand, a ... c
+//      a ... b, b ... c of one tensor
+// (C2) rows a ... n of a tensor, then its     roll by n - a
+//      rows 0 ... a
+// (C3) one operand, all others one element    pad of that operand
+//      repeated
+// clang-format on
 //
 // (S3) only where one operand is left or no one else reads the concatenation.
 
@@ -72,6 +76,16 @@ static Value sliceRows(OpBuilder &builder, Location loc, const Rows &rows,
   shape[dim] = rows.end - rows.begin;
   return SliceOp::create(builder, loc, type.clone(shape), rows.of, starts,
                          limits, strides);
+}
+
+/// Puts the parts, side by side along `dim`, in the op's place.
+static void replaceByParts(PatternRewriter &rewriter, Operation *op,
+                           ArrayRef<Value> parts, int64_t dim) {
+  if (parts.size() == 1)
+    rewriter.replaceOp(op, parts);
+  else
+    rewriter.replaceOpWithNewOp<ConcatenateOp>(op, op->getResult(0).getType(),
+                                               parts, dim);
 }
 
 //===----------------------------------------------------------------------===//
@@ -151,10 +165,7 @@ struct SliceOfConcatenate : OpRewritePattern<SliceOp> {
     SmallVector<Value> parts;
     for (auto [input, begin] : kept)
       parts.push_back(cut(op, input, begin, dim, rewriter));
-    if (parts.size() == 1)
-      rewriter.replaceOp(op, parts);
-    else
-      rewriter.replaceOpWithNewOp<ConcatenateOp>(op, op.getType(), parts, dim);
+    replaceByParts(rewriter, op, parts, dim);
     return success();
   }
 
@@ -229,11 +240,7 @@ struct JoinNeighbours : OpRewritePattern<ConcatenateOp> {
     SmallVector<Value> parts;
     for (const Rows &rows : joined)
       parts.push_back(sliceRows(rewriter, op.getLoc(), rows, op.getDim()));
-    if (parts.size() == 1)
-      rewriter.replaceOp(op, parts);
-    else
-      rewriter.replaceOpWithNewOp<ConcatenateOp>(op, op.getType(), parts,
-                                                 op.getDim());
+    replaceByParts(rewriter, op, parts, op.getDim());
     return success();
   }
 };
