@@ -113,7 +113,28 @@ def counted(x, i):
     }
 
 
-PROGRAMS = [gathers, scatters, partial_windows, counted]
+def whole(x, i):
+    """Windows that take all of some dimensions, whose places are named nevertheless."""
+    rows = lax.ScatterDimensionNumbers((1, 2, 3), (), (0, 1, 2))
+    all_of_it = lax.ScatterDimensionNumbers((1, 2, 3), (), (1, 0))
+    starts = jnp.stack([i[:3], jnp.array([0, 0, 1]), jnp.array([0, -1, 0])], -1)
+    numbers = lax.GatherDimensionNumbers((1, 2, 3), (), (2, 0, 1))
+
+    def one(a, j):
+        return jax.vmap(lambda row: row[j])(a)
+
+    return {
+        "row": x[i[1]],
+        "of_each": one(x, i[1]),
+        "gradient": jax.grad(lambda a: (one(a, i[0]) ** 2).sum() + (a[i[1]] ** 3).sum())(x),
+        "set": jax.vmap(lambda row: row.at[i[1]].set(1.0))(x),
+        "clamped": lax.gather(x, starts, numbers, (1, 4, 5), mode="clip"),
+        "add": lax.scatter_add(x, starts, jnp.ones((3, 1, 4, 5)), rows),
+        "max": lax.scatter_max(x, starts[:, :2], jnp.ones((3, 3, 4, 5)), all_of_it),
+    }
+
+
+PROGRAMS = [gathers, scatters, partial_windows, counted, whole]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
@@ -132,6 +153,19 @@ def test_counting_components_are_batching_dims():
     assert len(lines) == 2
     for line, name in zip(lines, ("operand_batching_dims", "input_batching_dims")):
         assert re.search(rf"{name}\W+(= )?\W*(array<i64: 0>|\[0\])", line), line
+
+
+def test_places_of_whole_dimensions_are_left_out():
+    """JAX names three places in each row's x[j]: 0 in the dimensions of which it takes all."""
+
+    def program(x, j):
+        return jax.vmap(lambda row: row[j])(x), jax.vmap(lambda row: row.at[j].add(1.0))(x)
+
+    text = shoal.jax.import_stablehlo(jax.jit(program).lower(X, np.int32(1)))
+    lines = re.findall(r".*shoal\.(?:gather|scatter).*", text)
+    assert len(lines) == 2
+    for line, name in zip(lines, ("start_index_map", "scatter_dims_to_operand_dims")):
+        assert re.search(rf"{name}\W+(= )?\W*(array<i64: 1>|\[1\])", line), line
 
 
 def scatter_of_two(first, second):

@@ -14,6 +14,7 @@ import dataclasses
 from jaxlib.mlir import ir
 
 from shoal.ir import Value
+from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import field, integer
 from shoal.jax.importer import Importer
 from shoal.jax.known import defining_op, iota_dim
@@ -106,7 +107,7 @@ def _take_batches(importer: Importer, shape: list[int], operand: ir.Value, indic
         indices.single = sorted([*indices.single, dim])
         kept.append((parts[-1], dim))
     indices.dims = [dim for _, dim in kept]
-    indices.value = _joined(importer, [importer.values[part] for part, _ in kept], indices.vector_dim)
+    indices.value = joined(importer.arith, [importer.values[part] for part, _ in kept], indices)
 
 
 def _components(operand: ir.Value, vector_dim: int) -> list[ir.Value]:
@@ -118,10 +119,11 @@ def _components(operand: ir.Value, vector_dim: int) -> list[ir.Value]:
     return parts if all(part.type.shape[vector_dim] == 1 for part in parts) else []
 
 
-def _joined(importer: Importer, parts: list[Value], dim: int) -> Value:
+def joined(arith: Arithmetic, parts: list[Value], indices: Indices) -> Value:
+    """Components as one tensor."""
     if len(parts) == 1:
         return parts[0]
-    shape = list(parts[0].type.shape)
+    shape, dim = list(parts[0].type.shape), indices.vector_dim
     shape[dim] = len(parts)
     type = with_shape(parts[0].type, tuple(shape))
-    return importer.arith.op("shoal.concatenate", parts, type, {"dim": f"{dim} : i64"})
+    return arith.op("shoal.concatenate", parts, type, {"dim": f"{dim} : i64"})

@@ -18,16 +18,25 @@ from shoal.jax.index_batches import Indices
 from shoal.jax.known import known_splat
 from shoal.jax.reducers import KINDS
 from shoal.jax.types import bits, with_element, with_shape
+from shoal.jax.whole_windows import leave_out_whole_dims
 
 
-def drop_partial_windows(arith: Arithmetic, op: ir.Operation, places: Indices) -> Value:
-    """The indices of a `stablehlo.scatter`, those of partial windows past the end."""
-    numbers = str(op.attributes["scatter_dimension_numbers"])
+def drop_partial_windows(arith: Arithmetic, op: ir.Operation, places: Indices) -> None:
+    """Puts partial windows of a `stablehlo.scatter` past the end, whole ones of a dimension are
+    then left out."""
+    operand, sizes = list(op.operands[0].type.shape), _window_sizes(op)
+    if all(sizes[dim] == 1 for dim in places.dims):
+        return  # an element: inside or outside
+    places.value = _past_the_end(arith, op, places, sizes)
+    leave_out_whole_dims(arith, places, operand, sizes)
+
+
+def _past_the_end(
+    arith: Arithmetic, op: ir.Operation, places: Indices, sizes: list[int]
+) -> Value:
+    """The indices, all components of those of partial windows being the operand's sizes."""
     operand = list(op.operands[0].type.shape)
     indices, dims, vector_dim = places.value, places.dims, places.vector_dim
-    sizes = _window_sizes(op, numbers)
-    if all(sizes[dim] == 1 for dim in dims):
-        return indices  # an element: inside or outside
     # How many places there are for a whole window.
     room = [max(operand[dim] - sizes[dim] + 1, 0) for dim in dims]
     known = known_splat(op.operands[len(op.results)])
@@ -41,8 +50,9 @@ def drop_partial_windows(arith: Arithmetic, op: ir.Operation, places: Indices) -
     return arith.select(inside, indices, beyond)
 
 
-def _window_sizes(op: ir.Operation, numbers: str) -> list[int]:
+def _window_sizes(op: ir.Operation) -> list[int]:
     """How many rows a window has in each dimension of the operand."""
+    numbers = str(op.attributes["scatter_dimension_numbers"])
     updates = op.operands[len(op.results) + 1].type.shape
     windows = iter([updates[dim] for dim in field(numbers, "update_window_dims")])
     single = field(numbers, "inserted_window_dims") + field(numbers, "input_batching_dims")

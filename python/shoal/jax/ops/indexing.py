@@ -17,6 +17,7 @@ from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import imports
 from shoal.jax.scatter_windows import drop_partial_windows
 from shoal.jax.types import is_float, is_unsigned
+from shoal.jax.whole_windows import leave_out_whole_dims
 
 
 def _check_indices(op: ir.Operation, place: int) -> None:
@@ -53,7 +54,8 @@ def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
 @imports("stablehlo.gather")
 def gather(importer: Importer, op: ir.Operation) -> Value:
     _check_indices(op, 1)
-    indices = indices_of(importer, op, 1, GATHER)
+    indices, sizes = indices_of(importer, op, 1, GATHER), integers(op, "slice_sizes")
+    leave_out_whole_dims(importer.arith, indices, list(op.operands[0].type.shape), sizes)
     attributes = {
         "offset_dims": i64s(field(str(op.attributes["dimension_numbers"]), "offset_dims")),
         "collapsed_slice_dims": i64s(indices.single),
@@ -61,7 +63,7 @@ def gather(importer: Importer, op: ir.Operation) -> Value:
         "start_indices_batching_dims": i64s(indices.indices_batching),
         "start_index_map": i64s(indices.dims),
         "index_vector_dim": f"{indices.vector_dim} : i64",
-        "slice_sizes": i64s(integers(op, "slice_sizes")),
+        "slice_sizes": i64s(sizes),
     }
     operands = [importer.operands(op)[0], indices.value]
     return importer.arith.op("shoal.gather", operands, importer.type(op.results[0]), attributes)
@@ -139,6 +141,7 @@ def _write(
     place = len(op.results)
     _check_indices(op, place)
     indices = indices_of(importer, op, place, SCATTER)
+    drop_partial_windows(importer.arith, op, indices)
     numbers = str(op.attributes["scatter_dimension_numbers"])
     attributes: dict[str, str | None] = {"kind": KINDS[kind]} if kind else {}
     attributes |= {
@@ -149,6 +152,5 @@ def _write(
         "scatter_dims_to_operand_dims": i64s(indices.dims),
         "index_vector_dim": f"{indices.vector_dim} : i64",
     }
-    places = drop_partial_windows(importer.arith, op, indices)
     write = importer.arith.summed if kind in SUMS else importer.arith.op
-    return write("shoal.scatter", [value, places, updates], value.type, attributes)
+    return write("shoal.scatter", [value, indices.value, updates], value.type, attributes)
