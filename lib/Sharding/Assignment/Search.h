@@ -45,6 +45,24 @@ findElementwiseGroups(const AssignmentProblem &problem);
 /// Returns what is gained.
 double moveGroups(Plan &plan, llvm::ArrayRef<std::vector<unsigned>> groups);
 
+/// The ops that have dimensions of one class, ascending, and which of their
+/// factors those are.
+struct DimensionGroup {
+  std::vector<unsigned> ops;
+  std::vector<llvm::SmallVector<unsigned, 1>> factors;
+};
+
+/// Two dimensions are of one class where factors of ops connect them. The
+/// classes that more than one op has, in the order of their first ops.
+std::vector<DimensionGroup>
+findDimensionGroups(const AssignmentProblem &problem);
+
+/// Moves dimensions as one: for each class and each axis, all ops split their
+/// dimension of the class over the axis, then each goes where it is best beside
+/// the others; kept where it gains. Finds what no chain does where half of a
+/// large program splits one dimension and half another. Returns what is gained.
+double moveDimensions(Plan &plan, llvm::ArrayRef<DimensionGroup> groups);
+
 } // namespace shoal::assignment
 
 #endif // SHOAL_LIB_SHARDING_ASSIGNMENT_SEARCH_H
