@@ -87,50 +87,131 @@ DimensionClasses::classOf(const AssignmentProblem::Op &op,
   return found;
 }
 
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Collects the group of one class.
+class GroupBuilder {
+public:
+  GroupBuilder(const AssignmentProblem &problem,
+               llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> usersOf)
+      : problem(problem), usersOf(usersOf) {}
+  void addFactor(unsigned op, unsigned factor) {
+    labels[op].push_back({Label::Factor, factor});
+  }
+  DimensionGroup finish();
+
+private:
+  void follow(unsigned op);
+  void pass(unsigned op, unsigned set);
+
+  const AssignmentProblem &problem;
+  llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> usersOf;
+  llvm::MapVector<unsigned, llvm::SmallVector<Label, 1>> labels;
+  llvm::SmallVector<unsigned> work;
+};
+} // namespace
+
+/// A set in which the op is linear and that has the value wherever the op reads
+/// it; nothing where the op needs it whole.
+static std::optional<unsigned> findLinearSet(const AssignmentProblem::Op &op,
+                                             unsigned value) {
+  for (auto [number, set] : llvm::enumerate(op.rule.linearIn)) {
+    auto reads = [&](unsigned operand) {
+      return op.operands[operand] == value;
+    };
+    if (llvm::any_of(set, reads) &&
+        llvm::count_if(set, reads) == llvm::count(op.operands, value))
+      return number;
+  }
+  return std::nullopt;
+}
+
+/// The op's results are partial sums: so are those of their users, unless one
+/// of these needs the sum.
+void GroupBuilder::follow(unsigned op) {
+  for (unsigned value : problem.ops[op].results) {
+    llvm::ArrayRef<unsigned> users = usersOf[value];
+    if (!llvm::all_of(users, [&](unsigned user) {
+          return findLinearSet(problem.ops[user], value).has_value();
+        }))
+      continue;
+    for (unsigned user : users)
+      pass(user, *findLinearSet(problem.ops[user], value));
+  }
+}
+
+void GroupBuilder::pass(unsigned op, unsigned set) {
+  if (labels.contains(op))
+    return;
+  labels[op].push_back({Label::Pass, set});
+  work.push_back(op);
+}
+
+DimensionGroup GroupBuilder::finish() {
+  for (auto &[op, own] : labels)
+    if (llvm::any_of(own, [&, &factors = problem.ops[op].rule.factors](
+                              const Label &label) {
+          return factors[label.index].reduction == ReduceKind::Sum;
+        }))
+      work.push_back(op);
+  while (!work.empty())
+    follow(work.pop_back_val());
+  auto all = labels.takeVector();
+  llvm::sort(all, llvm::less_first());
+  DimensionGroup group;
+  for (auto &[op, own] : all) {
+    group.ops.push_back(op);
+    group.labels.push_back(std::move(own));
+  }
+  return group;
+}
+
 std::vector<DimensionGroup>
 assignment::findDimensionGroups(const AssignmentProblem &problem) {
+  std::vector<llvm::SmallVector<unsigned, 4>> usersOf(problem.values.size());
+  for (auto [id, op] : llvm::enumerate(problem.ops))
+    for (unsigned value : op.operands)
+      usersOf[value].push_back(id);
   DimensionClasses classes(problem);
-  llvm::MapVector<unsigned, DimensionGroup> groups;
+  llvm::MapVector<unsigned, GroupBuilder> builders;
   for (auto [id, op] : llvm::enumerate(problem.ops))
     for (unsigned factor = 0; factor < op.rule.factors.size(); ++factor)
-      if (std::optional<unsigned> number = classes.classOf(op, factor)) {
-        DimensionGroup &group = groups[*number];
-        if (group.ops.empty() || group.ops.back() != id) {
-          group.ops.push_back(id);
-          group.factors.emplace_back();
-        }
-        group.factors.back().push_back(factor);
-      }
-  std::vector<DimensionGroup> list;
-  for (auto &[number, group] : groups)
+      if (std::optional<unsigned> number = classes.classOf(op, factor))
+        builders.try_emplace(*number, problem, usersOf)
+            .first->second.addFactor(id, factor);
+  std::vector<DimensionGroup> groups;
+  for (auto &[number, builder] : builders) {
+    DimensionGroup group = builder.finish();
     if (group.ops.size() > 1)
-      list.push_back(std::move(group));
-  return list;
+      groups.push_back(std::move(group));
+  }
+  return groups;
 }
 
 //===----------------------------------------------------------------------===//
 // Moves
 //===----------------------------------------------------------------------===//
 
-/// The cheapest choice that differs from the op's on the axis alone, which
-/// splits one of the factors; nothing where the axis does so already.
-static std::optional<ChoiceIndex>
-findChoiceOfFactors(Plan &plan, unsigned op, AxisId axis,
-                    llvm::ArrayRef<unsigned> factors) {
+/// The cheapest choice that differs from the op's on the axis alone, which has
+/// one of the labels there; nothing where the op's own has.
+static std::optional<ChoiceIndex> findChoiceOf(Plan &plan, unsigned op,
+                                               AxisId axis,
+                                               llvm::ArrayRef<Label> wanted) {
   const OpClass &opClass = plan.getTables().classOf(op);
   ChoiceIndex current = plan.choiceOf(op);
-  auto splits = [&](ChoiceIndex index) {
-    const Label &label = opClass.label(index, axis);
-    return label.kind == Label::Factor &&
-           llvm::is_contained(factors, label.index);
+  auto isWanted = [&](ChoiceIndex index) {
+    return llvm::is_contained(wanted, opClass.label(index, axis));
   };
-  if (splits(current))
+  if (isWanted(current))
     return std::nullopt;
   std::optional<ChoiceIndex> best;
   double least = 0;
   for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
     ChoiceIndex index = opClass.withLabel(current, axis, label);
-    if (!splits(index))
+    if (!isWanted(index))
       continue;
     std::optional<double> change = plan.costChange(op, index);
     if (change && (!best || *change < least))
@@ -149,8 +230,7 @@ double assignment::moveDimensions(Plan &plan,
     for (AxisId axis = 0; axis < plan.getTables().problem.mesh.axes.size();
          ++axis)
       gain += moves.run([&](size_t place) {
-        return findChoiceOfFactors(plan, group.ops[place], axis,
-                                   group.factors[place]);
+        return findChoiceOf(plan, group.ops[place], axis, group.labels[place]);
       });
   }
   LDBG() << "  dimensions gain " << llvm::format("%.0f", gain);
