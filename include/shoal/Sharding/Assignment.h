@@ -102,8 +102,8 @@ struct AssignmentOptions {
   /// Charged for each reshard that sends anything, in bytes.
   double latencyBytes = 0;
   /// Phases; the greedy one always runs.
-  bool descend = true, chains = true, groups = true, secondStart = true,
-       thirdStart = true;
+  bool descend = true, chains = true, groups = true, dimensions = true,
+       secondStart = true, thirdStart = true;
   /// A chain of moves is given up where it has lost `slack` times what its
   /// first op and the values that it touches cost.
   double slack = 1, lastSlack = 4;

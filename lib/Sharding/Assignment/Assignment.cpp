@@ -18,12 +18,16 @@ using namespace shoal::assignment;
   return llvm::format("%.0f", plan.totalCost());
 }
 
-/// Moves groups of ops, then what that allows others.
+/// Moves groups of ops, and dimensions, then what that allows others.
 static void improveGroups(Plan &plan) {
   const AssignmentOptions &options = plan.getTables().options;
   auto groups = findElementwiseGroups(plan.getTables().problem);
+  auto dimensions = findDimensionGroups(plan.getTables().problem);
   for (unsigned round = 0; round < options.maxChainRounds; ++round) {
-    if (moveGroups(plan, groups) < kMinGain)
+    double gain = options.groups ? moveGroups(plan, groups) : 0;
+    if (options.dimensions)
+      gain += moveDimensions(plan, dimensions);
+    if (gain < kMinGain)
       return;
     if (options.chains)
       moveChains(plan, options.slack);
@@ -42,7 +46,7 @@ static void improve(Plan &plan) {
     moveChains(plan, options.slack);
     LDBG() << "  chains:  " << costOf(plan);
   }
-  if (options.groups)
+  if (options.groups || options.dimensions)
     improveGroups(plan);
 }
 

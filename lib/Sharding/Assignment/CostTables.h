@@ -37,6 +37,7 @@ struct Label {
   Kind kind = None;
   /// A factor of the rule, or one of its linear operand sets.
   unsigned index = 0;
+  bool operator==(const Label &) const = default;
 };
 
 /// A label for every axis, resolved.

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "GroupMove.h"
 #include "Search.h"
 #include "llvm/ADT/EquivalenceClasses.h"
 #include "llvm/ADT/MapVector.h"
@@ -85,42 +86,10 @@ assignment::findElementwiseGroups(const AssignmentProblem &problem) {
 // Moves
 //===----------------------------------------------------------------------===//
 
-namespace {
-
-/// One group and what is tried with it.
-class GroupMove {
-public:
-  GroupMove(Plan &plan, llvm::ArrayRef<unsigned> group)
-      : plan(plan), group(group) {}
-  /// Returns the gain of having the axis there on all of them; 0, and nothing
-  /// is changed, where that gains nothing.
-  double run(AxisId axis, int location);
-
-private:
-  void move(unsigned op, ChoiceIndex index);
-  std::optional<ChoiceIndex> findChoice(unsigned op, AxisId axis, int location);
-  void descend();
-
-  Plan &plan;
-  llvm::ArrayRef<unsigned> group;
-  std::vector<std::pair<unsigned, ChoiceIndex>> undo;
-  double change = 0;
-};
-
-} // namespace
-
-void GroupMove::move(unsigned op, ChoiceIndex index) {
-  if (index == plan.choiceOf(op))
-    return;
-  change += *plan.costChange(op, index);
-  undo.emplace_back(op, plan.choiceOf(op));
-  plan.move(op, index);
-}
-
 /// The choice that differs from the op's on the axis alone, and has it there on
 /// the result.
-std::optional<ChoiceIndex> GroupMove::findChoice(unsigned op, AxisId axis,
-                                                 int location) {
+static std::optional<ChoiceIndex> findChoiceAt(Plan &plan, unsigned op,
+                                               AxisId axis, int location) {
   CostTables &tables = plan.getTables();
   const OpClass &opClass = tables.classOf(op);
   for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
@@ -132,57 +101,20 @@ std::optional<ChoiceIndex> GroupMove::findChoice(unsigned op, AxisId axis,
   return std::nullopt;
 }
 
-/// What is better off otherwise than the group goes back: sums of partial sums
-/// stay partial.
-void GroupMove::descend() {
-  constexpr unsigned kSweeps = 2;
-  for (unsigned sweep = 0; sweep < kSweeps; ++sweep)
-    for (unsigned op : group)
-      if (std::optional<ChoiceIndex> next = findBestChange(plan, op))
-        move(op, *next);
-}
-
-double GroupMove::run(AxisId axis, int location) {
-  undo.clear();
-  change = 0;
-  for (unsigned op : group)
-    if (std::optional<ChoiceIndex> index = findChoice(op, axis, location))
-      move(op, *index);
-  if (undo.empty())
-    return 0;
-  [[maybe_unused]] double before = change;
-  descend();
-  LDBG(2) << "group of " << group.size() << " ops from op " << group[0]
-          << ", axis " << axis << " at " << location << ": "
-          << llvm::format("%.0f, %.0f behind the descent", before, change);
-  if (change < -kMinGain)
-    return -change;
-  for (; !undo.empty(); undo.pop_back())
-    plan.move(undo.back().first, undo.back().second);
-  return 0;
-}
-
-/// Whether moving the group could gain: one of its values is moved.
-static bool isSeed(const Plan &plan, llvm::ArrayRef<unsigned> group) {
-  return llvm::any_of(group, [&](unsigned op) {
-    return llvm::any_of(plan.valuesOf(op), [&](unsigned value) {
-      return plan.valueCost(value) > 0;
-    });
-  });
-}
-
 double assignment::moveGroups(Plan &plan,
                               llvm::ArrayRef<std::vector<unsigned>> groups) {
   const AssignmentProblem &problem = plan.getTables().problem;
   double gain = 0;
   for (const std::vector<unsigned> &group : groups) {
-    if (!isSeed(plan, group))
+    GroupMove moves(plan, group);
+    if (!moves.couldGain())
       continue;
     int rank = problem.values[problem.ops[group[0]].results[0]].shape.size();
-    GroupMove moves(plan, group);
     for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
-      for (int location = Nowhere; location < rank; ++location)
-        gain += moves.run(axis, location);
+      for (int location = Partial; location < rank; ++location)
+        gain += moves.run([&](size_t place) {
+          return findChoiceAt(plan, group[place], axis, location);
+        });
   }
   LDBG() << "  groups gain " << llvm::format("%.0f", gain);
   return gain;

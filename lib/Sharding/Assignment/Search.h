@@ -45,6 +45,25 @@ findElementwiseGroups(const AssignmentProblem &problem);
 /// Returns what is gained.
 double moveGroups(Plan &plan, llvm::ArrayRef<std::vector<unsigned>> groups);
 
+/// The ops that have dimensions of one class or, behind a sum over one, pass
+/// partial sums on, ascending, and the labels by which an axis does that.
+struct DimensionGroup {
+  std::vector<unsigned> ops;
+  std::vector<llvm::SmallVector<Label, 1>> labels;
+};
+
+/// Two dimensions are of one class where factors of ops connect them. The
+/// groups of more than one op, in the order of their first ops.
+std::vector<DimensionGroup>
+findDimensionGroups(const AssignmentProblem &problem);
+
+/// Moves dimensions as one: for each group and each axis, all ops split their
+/// dimension of the class over the axis, sums over it stay partial as far as
+/// ops are linear, then each op goes where it is best beside the others; kept
+/// where it gains. Finds what no chain does where half of a large program
+/// splits one dimension and half another. Returns what is gained.
+double moveDimensions(Plan &plan, llvm::ArrayRef<DimensionGroup> groups);
+
 } // namespace shoal::assignment
 
 #endif // SHOAL_LIB_SHARDING_ASSIGNMENT_SEARCH_H

@@ -340,6 +340,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     options.descend = descend;
     options.chains = chains;
     options.groups = groups;
+    options.dimensions = dimensions;
     options.secondStart = secondStart;
     options.thirdStart = thirdStart;
     return options;

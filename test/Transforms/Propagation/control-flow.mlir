@@ -52,7 +52,7 @@ func.func @hoisted(%h0: tensor<6x8xf32>, %w: tensor<8x8xf32>) -> tensor<6x8xf32>
 // LOCAL-LABEL: @partial_sum
 // LOCAL: shoal.while
 // LOCAL-NOT: spmd.all_reduce
-// LOCAL: shoal.yield {{.*}} : tensor<i32>, tensor<3x8xf32>, tensor<6x32xf32>
+// LOCAL: shoal.yield {{.*}} : tensor<i32>, tensor<3x8xf32>, tensor<3x32xf32>
 // LOCAL: spmd.all_reduce sum @mesh {"x"}
 func.func @partial_sum(%a: tensor<6x64xf32>, %b: tensor<64x8xf32>) -> tensor<6x8xf32> {
   %as = shoal.sharding_constraint %a <@mesh, [{}, {"x"}]> : tensor<6x64xf32>

@@ -281,6 +281,22 @@ TEST(Assignment, EmptyAndScalarProgramsAreFine) {
   EXPECT_EQ(assignChecked(b.problem).cost.bytes(), 0);
 }
 
+// The hint splits the rows of all products; the result is split by columns. No
+// chain is as long as the products, so only all of them at once change sides.
+TEST(Assignment, ADimensionMovesAsOne) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned scale = b.argument({64}, closed({{0}}));
+  unsigned y = b.einsum("C,CD->CD", {scale, b.argument({64, 64})});
+  for (int i = 0; i < 100; ++i)
+    y = b.einsum("CD,CD->CD", {y, b.argument({64, 64})});
+  b.result(y, closed({{}, {0}}));
+  AssignmentOptions options;
+  options.dimensions = false;
+  EXPECT_EQ(assignChecked(b.problem, options).cost.bytes(), 64 * 64 / 4 * 3);
+  options.dimensions = true;
+  EXPECT_EQ(assignChecked(b.problem, options).cost.bytes(), 64 * 4 / 4 * 3);
+}
+
 //===----------------------------------------------------------------------===//
 // Data parallelism
 //===----------------------------------------------------------------------===//
@@ -465,7 +481,8 @@ INSTANTIATE_TEST_SUITE_P(Table, MoeAssignment, ::testing::ValuesIn(kMoeCases),
 
 TEST(MoeAssignment, GreedyAloneReachesTwoAllToAllsOnOneAxis) {
   AssignmentOptions greedy;
-  greedy.descend = greedy.chains = greedy.groups = greedy.secondStart = false;
+  greedy.descend = greedy.chains = greedy.groups = greedy.dimensions =
+      greedy.secondStart = false;
   for (auto annotations :
        {MoeAnnotations::Full, MoeAnnotations::Min, MoeAnnotations::None}) {
     MoeProgram moe(MoeLayout::single(8), annotations);
@@ -488,8 +505,8 @@ TEST(MoeAssignment, EveryPhaseLowersTheCost) {
   for (auto annotations : {MoeAnnotations::Min, MoeAnnotations::None}) {
     MoeProgram moe(MoeLayout::threeAxes(2, 2, 2), annotations);
     AssignmentOptions options;
-    options.descend = options.chains = options.groups = options.secondStart =
-        false;
+    options.descend = options.chains = options.groups = options.dimensions =
+        options.secondStart = false;
     double greedy = assignChecked(moe.problem, options).cost.total();
     options.descend = true;
     double descended = assignChecked(moe.problem, options).cost.total();
@@ -497,12 +514,15 @@ TEST(MoeAssignment, EveryPhaseLowersTheCost) {
     double chained = assignChecked(moe.problem, options).cost.total();
     options.groups = true;
     double grouped = assignChecked(moe.problem, options).cost.total();
+    options.dimensions = true;
+    double moved = assignChecked(moe.problem, options).cost.total();
     options.secondStart = true;
     double best = assignChecked(moe.problem, options).cost.total();
     EXPECT_LE(descended, greedy);
     EXPECT_LE(chained, descended);
     EXPECT_LE(grouped, chained);
-    EXPECT_LE(best, grouped);
+    EXPECT_LE(moved, grouped);
+    EXPECT_LE(best, moved);
   }
 }
 

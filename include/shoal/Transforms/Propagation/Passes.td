@@ -111,6 +111,8 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
            "Improve it by chains of changes">,
     Option<"groups", "groups", "bool", "true",
            "Improve it by changes of elementwise ops that hang together">,
+    Option<"dimensions", "dimensions", "bool", "true",
+           "Improve it by changes of all ops that have one dimension">,
     Option<"secondStart", "second-start", "bool", "true",
            "Search also from nothing split, and keep the cheaper">,
     Option<"thirdStart", "third-start", "bool", "true",

@@ -1,0 +1,59 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "GroupMove.h"
+#include "Search.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
+
+#define DEBUG_TYPE "shoal-assign"
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+bool GroupMove::couldGain() const {
+  return llvm::any_of(group, [&](unsigned op) {
+    return llvm::any_of(plan.valuesOf(op), [&](unsigned value) {
+      return plan.valueCost(value) > 0;
+    });
+  });
+}
+
+void GroupMove::move(unsigned op, ChoiceIndex index) {
+  if (index == plan.choiceOf(op))
+    return;
+  change += *plan.costChange(op, index);
+  undo.emplace_back(op, plan.choiceOf(op));
+  plan.move(op, index);
+}
+
+/// What is better off otherwise than the group goes back: sums of partial sums
+/// stay partial.
+void GroupMove::descend() {
+  constexpr unsigned kSweeps = 2;
+  for (unsigned sweep = 0; sweep < kSweeps; ++sweep)
+    for (unsigned op : group)
+      if (std::optional<ChoiceIndex> next = findBestChange(plan, op))
+        move(op, *next);
+}
+
+double
+GroupMove::run(llvm::function_ref<std::optional<ChoiceIndex>(size_t)> want) {
+  undo.clear();
+  change = 0;
+  for (auto [place, op] : llvm::enumerate(group))
+    if (std::optional<ChoiceIndex> index = want(place))
+      move(op, *index);
+  if (undo.empty())
+    return 0;
+  [[maybe_unused]] double before = change;
+  descend();
+  LDBG(2) << "group of " << group.size() << " ops from op " << group[0] << ": "
+          << llvm::format("%.0f, %.0f behind the descent", before, change);
+  if (change < -kMinGain)
+    return -change;
+  for (; !undo.empty(); undo.pop_back())
+    plan.move(undo.back().first, undo.back().second);
+  return 0;
+}

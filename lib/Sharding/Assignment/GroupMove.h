@@ -1,0 +1,37 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Moves of many ops as one.
+
+#ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_GROUPMOVE_H
+#define SHOAL_LIB_SHARDING_ASSIGNMENT_GROUPMOVE_H
+
+#include "Plan.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace shoal::assignment {
+
+/// One group and what is tried with it.
+class GroupMove {
+public:
+  GroupMove(Plan &plan, llvm::ArrayRef<unsigned> group)
+      : plan(plan), group(group) {}
+  /// Whether one of the group's values is sent; else no move gains.
+  bool couldGain() const;
+  /// Returns the gain of the wanted choices, by place in the group; 0, and
+  /// nothing is changed, where they gain nothing.
+  double run(llvm::function_ref<std::optional<ChoiceIndex>(size_t)> want);
+
+private:
+  void move(unsigned op, ChoiceIndex index);
+  void descend();
+
+  Plan &plan;
+  llvm::ArrayRef<unsigned> group;
+  std::vector<std::pair<unsigned, ChoiceIndex>> undo;
+  double change = 0;
+};
+
+} // namespace shoal::assignment
+
+#endif // SHOAL_LIB_SHARDING_ASSIGNMENT_GROUPMOVE_H
