@@ -13,13 +13,15 @@ namespace shoal::reference {
 
 using Complex = std::complex<double>;
 
-/// exp(2 pi i n / length) for n = 0 ... length - 1, from angles of at most pi.
+/// exp(2 pi i n / length) for n = 0 ... length - 1: quarter turns, which are
+/// exact, and the rest of less than one.
 static std::vector<Complex> listRoots(int64_t length) {
+  static constexpr Complex quarters[] = {{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
   std::vector<Complex> roots(length);
   for (int64_t n = 0; n < length; ++n) {
-    int64_t turned = 2 * n > length ? n - length : n;
+    double rest = double(4 * n % length) / double(length);
     roots[n] =
-        std::polar(1.0, 2 * std::numbers::pi * double(turned) / double(length));
+        quarters[4 * n / length] * std::polar(1.0, std::numbers::pi / 2 * rest);
   }
   return roots;
 }

@@ -106,6 +106,14 @@ static const Plan &planFor(int64_t length) {
   return *plan;
 }
 
+/// The first element, and of an even number of them the one in the middle, have
+/// no imaginary part where the transform is of real numbers.
+static void makeEndsReal(Line line, int64_t length) {
+  line[0].imag(0);
+  if (length % 2 == 0)
+    line[length / 2].imag(0);
+}
+
 /// The elements from `first` on; of half a line the others, too. For an inverse
 /// transform their conjugates, of which the forward one is its conjugate.
 template <typename T>
@@ -119,9 +127,7 @@ static void read(const Transform &t, int64_t first, Line line) {
   }
   if (t.from.count == t.call.length)
     return;
-  line[0].imag(0);
-  if (t.call.length % 2 == 0)
-    line[t.call.length / 2].imag(0);
+  makeEndsReal(line, t.call.length);
   for (int64_t i = t.from.count; i < t.call.length; ++i)
     line[i] = std::conj(line[t.call.length - i]);
 }
@@ -149,6 +155,8 @@ static void transformAll(const Transform &t, Scratch &scratch) {
     for (int64_t i = 0; i < t.from.inner; ++i) {
       read<T>(t, o * t.from.count * t.from.inner + i, line);
       plan.run(line, work);
+      if (t.call.numInputs == 1)
+        makeEndsReal(work, t.call.length);
       write<T>(t, o * t.to.count * t.to.inner + i, work);
     }
 }
