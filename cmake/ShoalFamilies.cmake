@@ -16,6 +16,7 @@ set(SHOAL_FAMILIES
   Indexing
   Windows
   Ordering
+  Fourier
   Random
   NN
   ControlFlow

@@ -14,7 +14,7 @@ readonly PACKAGES=(
   # The libraries that Shoal stands on.
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev
   openmpi-bin libopenmpi-dev libopenblas-dev nlohmann-json3-dev
-  libboost-context-dev
+  libboost-context-dev libkissfft-dev
   # Tests and the example's data.
   libgtest-dev libgmock-dev iso-codes procps
   # Tests of the report's page.

@@ -5,6 +5,7 @@
 
 #include "mlir/IR/BuiltinOps.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "llvm/ADT/StringMap.h"
 
 using namespace mlir;
@@ -40,10 +41,11 @@ private:
              << " is not a tensor of static shape, of a supported element type "
                 "and of at most 2^40 elements";
     Port port{
-        std::move(place), std::move(defaultName), *local, *local, grid, {}};
+        std::move(place), std::move(defaultName), *local, *local, grid, {}, {}};
     if (auto name =
             attributes ? attributes.getAs<StringAttr>(kNameAttr) : nullptr)
       port.name = name.str();
+    port.isComplex = attributes && attributes.contains(kComplexAttr);
     if (grid && attributes && failed(readSharding(port, attributes)))
       return failure();
     return port;

@@ -105,6 +105,16 @@ static Decoding decodingFor(std::string_view descr, ElementType type) {
   }
 }
 
+/// A header of complex numbers as that of their halves.
+static NpyHeader withHalves(NpyHeader header) {
+  bool isSingle = header.descr == "<c8";
+  if (isSingle || header.descr == "<c16") {
+    header.descr = isSingle ? "<f4" : "<f8";
+    header.shape.push_back(2);
+  }
+  return header;
+}
+
 static Result<NpyHeader> readHeader(const File &file) {
   std::string bytes(4096, '\0');
   while (true) {
@@ -115,7 +125,7 @@ static Result<NpyHeader> readHeader(const File &file) {
     Result<NpyHeader> header =
         parseNpyHeader(std::string_view(bytes).substr(0, count));
     if (header)
-      return header;
+      return withHalves(*header);
     // A header may be long; one that still does not end is not a header.
     bool more = count == static_cast<int64_t>(bytes.size());
     if (!more || bytes.size() > (1u << 20) ||
@@ -233,11 +243,11 @@ Status readNpy(const std::string &path, ElementType type,
 }
 
 Status createNpy(const std::string &path, ElementType type,
-                 std::span<const int64_t> shape) {
+                 std::span<const int64_t> shape, bool isComplex) {
   File file(path, O_WRONLY | O_CREAT | O_TRUNC);
   if (!file.isOpen())
     return file.systemError("cannot create");
-  std::string header = makeNpyHeader(type, shape);
+  std::string header = makeNpyHeader(type, shape, isComplex);
   auto length = static_cast<int64_t>(header.size());
   int64_t data = numElements(shape) * static_cast<int64_t>(elementSize(type));
   if (file.writeAt(header.data(), length, 0) != length ||
@@ -248,11 +258,13 @@ Status createNpy(const std::string &path, ElementType type,
 
 Status writeNpyBlock(const std::string &path, ElementType type,
                      std::span<const int64_t> shape, const Block &block,
-                     std::span<const int64_t> bufferShape, const void *buffer) {
+                     std::span<const int64_t> bufferShape, const void *buffer,
+                     bool isComplex) {
   File file(path, O_WRONLY);
   if (!file.isOpen())
     return file.systemError("cannot open");
-  auto dataOffset = static_cast<int64_t>(makeNpyHeader(type, shape).size());
+  auto dataOffset =
+      static_cast<int64_t>(makeNpyHeader(type, shape, isComplex).size());
   auto bytes = static_cast<int64_t>(elementSize(type));
   bool complete = true;
   forEachRun(shape, block, bufferShape,
@@ -270,10 +282,12 @@ Status writeNpyBlock(const std::string &path, ElementType type,
 }
 
 Status writeNpy(const std::string &path, ElementType type,
-                std::span<const int64_t> shape, const void *buffer) {
-  if (Status failed = createNpy(path, type, shape))
+                std::span<const int64_t> shape, const void *buffer,
+                bool isComplex) {
+  if (Status failed = createNpy(path, type, shape, isComplex))
     return failed;
-  return writeNpyBlock(path, type, shape, wholeBlock(shape), shape, buffer);
+  return writeNpyBlock(path, type, shape, wholeBlock(shape), shape, buffer,
+                       isComplex);
 }
 
 } // namespace shoal::support

@@ -119,14 +119,20 @@ Result<NpyHeader> parseNpyHeader(std::string_view bytes) {
   return header;
 }
 
-std::string makeNpyHeader(ElementType type, std::span<const int64_t> shape) {
+std::string makeNpyHeader(ElementType type, std::span<const int64_t> shape,
+                          bool isComplex) {
+  if (isComplex) // a number is a pair of floats
+    shape = shape.first(shape.size() - 1);
   std::string tuple;
   for (int64_t size : shape)
     tuple += std::to_string(size) + ", ";
   if (!shape.empty())
     tuple.erase(tuple.size() - (shape.size() == 1 ? 1 : 2));
   std::string dict = "{'descr': '";
-  dict += descrs[static_cast<size_t>(type)];
+  if (isComplex)
+    dict += type == ElementType::F64 ? "<c16" : "<c8";
+  else
+    dict += descrs[static_cast<size_t>(type)];
   dict += "', 'fortran_order': False, 'shape': (" + tuple + "), }";
   size_t padded = (10 + dict.size() + 1 + 63) / 64 * 64;
   dict.resize(padded - 10 - 1, ' ');

@@ -4,6 +4,7 @@
 #include "shoal/Target/ProgramDescription.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Sharding/Mesh.h"
 #include "llvm/ADT/StringSet.h"
@@ -94,6 +95,7 @@ static FailureOr<TensorDescription> describe(func::FuncOp func, Type type,
            << "\": expected a tensor of static shape but got " << type;
   tensor.sharding = attrs.getAs<ShardingAttr>(kShardingAttr);
   tensor.isUnsigned = attrs.contains(kUnsignedAttr);
+  tensor.isComplex = attrs.contains(kComplexAttr);
   auto global = attrs.getAs<TypeAttr>(kGlobalTypeAttr);
   tensor.globalType = tensor.localType;
   if (global)
@@ -254,6 +256,8 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
       {"mesh", number},
       {"dims", std::move(dims)},
       {"sharding", sharding}};
+  if (tensor.isComplex)
+    object["complex"] = true;
   if (tensor.isDonated)
     object["donated"] = true;
   if (tensor.donor >= 0)

@@ -67,6 +67,31 @@ TEST_F(Npy, round_trip_of_every_type) {
   }
 }
 
+TEST_F(Npy, complex_numbers_are_pairs) {
+  std::vector<int64_t> pairs = {3, 2}, scalar = {2};
+  EXPECT_THAT(makeNpyHeader(ElementType::F32, pairs, /*isComplex=*/true),
+              HasSubstr("{'descr': '<c8', 'fortran_order': False, 'shape': "
+                        "(3,), }"));
+  EXPECT_THAT(makeNpyHeader(ElementType::F64, scalar, /*isComplex=*/true),
+              HasSubstr("{'descr': '<c16', 'fortran_order': False, 'shape': "
+                        "(), }"));
+  std::vector<float> in = {1, 2, 3, 4, 5, 6}, out(6);
+  ASSERT_FALSE(writeNpy(path, ElementType::F32, pairs, in.data(),
+                        /*isComplex=*/true));
+  ASSERT_FALSE(readNpy(path, ElementType::F32, pairs, out.data()));
+  EXPECT_EQ(in, out);
+  // A second process' part.
+  Block last{{2, 0}, {1, 2}};
+  std::vector<int64_t> one = {1, 2};
+  float changed[] = {7, 8};
+  ASSERT_FALSE(writeNpyBlock(path, ElementType::F32, pairs, last, one, changed,
+                             /*isComplex=*/true));
+  ASSERT_FALSE(
+      readNpyBlock(path, ElementType::F32, pairs, last, one, out.data()));
+  EXPECT_EQ(out[1], 8);
+  EXPECT_TRUE(readNpy(path, ElementType::F64, pairs, out.data()));
+}
+
 TEST_F(Npy, header_is_numpys_own) {
   std::vector<int64_t> vector = {5}, scalar;
   std::string text = makeNpyHeader(ElementType::F32, shape);

@@ -31,6 +31,8 @@ P = PartitionSpec
 _FLOATS = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
 _TYPES = {
     **_FLOATS,
+    "c64": "complex64",
+    "c128": "complex128",
     "f8e4m3": "float8_e4m3fn",
     "f8e5m2": "float8_e5m2",
     **{f"i{n}": f"int{n}" for n in (8, 16, 32, 64)},
@@ -64,6 +66,8 @@ class Argument:
             low = 0 if np.issubdtype(self.dtype, np.unsignedinteger) else -50
             return random.integers(low, 50, self.shape).astype(self.dtype)
         numbers = random.standard_normal(self.shape)
+        if np.issubdtype(self.dtype, np.complexfloating):
+            numbers = numbers + 1j * random.standard_normal(self.shape)
         return (np.abs(numbers) + 0.1 if self.values == ">0" else numbers).astype(self.dtype)
 
 

@@ -23,6 +23,7 @@ BIN = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release")) / "bin"
 TIMEOUT = 120  # seconds for a tool
 # Differences relative to a result's largest element.
 _TOLERANCES = {"float64": 1e-10, "float32": 2e-5, "bfloat16": 2e-2, "float16": 4e-3}
+_TOLERANCES |= {"complex128": 1e-10, "complex64": 2e-5}
 _TOLERANCES |= {"float8_e4m3fn": 0.13, "float8_e5m2": 0.26}
 
 
@@ -221,7 +222,8 @@ def _difference(got: np.ndarray, wanted: np.ndarray) -> float:
     """Relative to the largest finite element; infinite where NaNs or infinities differ."""
     if wanted.dtype == bool or np.issubdtype(wanted.dtype, np.integer):
         return 0.0 if np.array_equal(got, wanted) else float("inf")
-    got, wanted = np.float64(got), np.float64(wanted)
+    wide = np.complex128 if np.issubdtype(wanted.dtype, np.complexfloating) else np.float64
+    got, wanted = wide(got), wide(wanted)
     finite = np.isfinite(wanted)
     if not np.array_equal(got[~finite], wanted[~finite], equal_nan=True):
         return float("inf")

@@ -73,6 +73,9 @@ def _as(array, dtype):
 def _agrees(name, actual, expected):
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         return False
+    if expected.dtype.kind == "c":
+        halves = zip((actual.real, actual.imag), (expected.real, expected.imag))
+        return all(_agrees(name, *half) for half in halves)
     own = (ml_dtypes.bfloat16, ml_dtypes.float8_e4m3fn)
     is_float = expected.dtype.kind == "f" or expected.dtype in own
     if not is_float:

@@ -17,6 +17,7 @@ pytest.importorskip("jax")
 
 SAMPLE = [
     "attention/causal_attention",
+    "complex_numbers/fft_of_a_matrix",
     "control_flow/scan_over_layers",
     "elementwise/uneven_constraint",
     "indexing/embedding_of_split_vocabulary_and_batch",

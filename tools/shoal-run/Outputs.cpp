@@ -17,9 +17,9 @@ static LogicalResult writeTensor(const Port &port, const Tensor &tensor,
                                  StringRef directory) {
   SmallString<128> path(directory);
   llvm::sys::path::append(path, port.name + ".npy");
-  support::Status failed =
-      support::writeNpy(path.str().str(), tensor.getElementType(),
-                        tensor.getShape(), tensor.toBytes().data());
+  support::Status failed = support::writeNpy(
+      path.str().str(), tensor.getElementType(), tensor.getShape(),
+      tensor.toBytes().data(), port.isComplex);
   return failed ? error("result \"" + port.name + "\": " + failed->message)
                 : success();
 }

@@ -7,6 +7,7 @@
 #define SHOAL_CALLS_ALLCALLS_H
 
 #include "shoal/Calls/CollectiveCalls.h"
+#include "shoal/Calls/FourierCalls.h"
 #include "shoal/Calls/IndexingCalls.h"
 #include "shoal/Calls/OrderingCalls.h"
 #include "shoal/Calls/ProductCalls.h"
@@ -18,7 +19,7 @@ using AllCalls =
     std::tuple<EinsumCall, RaggedEinsumCall, AxisIndexCall, AllGatherCall,
                AllSliceCall, AllReduceCall, ReduceScatterCall, AllToAllCall,
                CollectivePermuteCall, ExchangeCall, WaitCall, CumulativeCall,
-               TopKCall, SortCall, GatherCall, ScatterCall, CustomCall,
+               TopKCall, SortCall, FftCall, GatherCall, ScatterCall, CustomCall,
                LaunchCall, CopyCall, ReadScalarCall>;
 
 } // namespace shoal::calls

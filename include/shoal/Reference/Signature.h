@@ -25,6 +25,8 @@ struct Port {
   /// order of its own, and the axes of each dimension.
   std::optional<DeviceGrid> grid;
   llvm::SmallVector<DeviceGrid::Digits, 4> digits;
+  /// Pairs along the last dimension are complex numbers to the user.
+  bool isComplex = false;
 };
 
 struct Signature {

@@ -76,8 +76,10 @@ enum shoal_rt_type {
  *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}],
  *  "products": [{"ragged": false, "desc": [...], "loc": "file:line:col"}]}
  * An input that a step writes over has "donated": true, an output that lies in
- * an input's memory "donor": the number of that input. "products" are the calls
- * of einsum and ragged_einsum with their descriptors, for --describe.
+ * an input's memory "donor": the number of that input. Where pairs along the
+ * last dimension are numbers that are complex to the caller there is "complex":
+ * true; files of such a tensor are NumPy's of complex numbers. "products" are
+ * the calls of einsum and ragged_einsum with their descriptors, for --describe.
  * device_ids null: position i of the mesh (row-major over its axes) is rank i;
  * otherwise device_ids[i] is the rank at position i. */
 extern const char shoal_program_metadata[];
@@ -205,6 +207,11 @@ void shoal_rt_top_k(const int64_t *desc, const void *in, void *values,
  * than all and equals itself, -0 equals 0, integers are signed, on i1 0 comes
  * before 1. */
 void shoal_rt_sort(const int64_t *desc, ...);
+
+/* Transforms all lines along the axis; two tensors are the halves of complex
+ * lines, one is of real numbers. An inverse transform is divided by the length.
+ * On CPUs alone. */
+void shoal_rt_fft(const int64_t *desc, ...);
 
 /* Starts of windows are clamped so that windows fit,
  * 0 <= start <= size - window size. */

@@ -8,6 +8,9 @@
 // '<u2' (the same bits) and '<f4' (converted) are read too. The floats of 8
 // bits are written as '|V1' and read as this, as '|u1' and, rounded, as '<f4'.
 //
+// Complex numbers are pairs: a file of '<c8' or '<c16' is read as one of f32 or
+// f64 with one more dimension, of size 2, and written where `isComplex`.
+//
 // Every error begins with the file's name and says what was found and what was
 // expected.
 
@@ -43,7 +46,8 @@ struct NpyHeader {
 Result<NpyHeader> parseNpyHeader(std::string_view bytes);
 
 /// The header that NumPy itself would write, padded to 64 bytes.
-std::string makeNpyHeader(ElementType type, std::span<const int64_t> shape);
+std::string makeNpyHeader(ElementType type, std::span<const int64_t> shape,
+                          bool isComplex = false);
 
 /// Reads `block` of the file's array into the low corner of `buffer`, dense
 /// with shape `bufferShape`; what lies past the block is left alone. Fails
@@ -58,16 +62,19 @@ Status readNpy(const std::string &path, ElementType type,
 
 /// Makes a file with its header and its full size, for writeNpyBlock.
 Status createNpy(const std::string &path, ElementType type,
-                 std::span<const int64_t> shape);
+                 std::span<const int64_t> shape, bool isComplex = false);
 
 /// The inverse of readNpyBlock, into a file made by createNpy with the same
-/// type and shape. Any number of processes may write disjoint blocks.
+/// type, shape and `isComplex`. Any number of processes may write disjoint
+/// blocks.
 Status writeNpyBlock(const std::string &path, ElementType type,
                      std::span<const int64_t> shape, const Block &block,
-                     std::span<const int64_t> bufferShape, const void *buffer);
+                     std::span<const int64_t> bufferShape, const void *buffer,
+                     bool isComplex = false);
 
 Status writeNpy(const std::string &path, ElementType type,
-                std::span<const int64_t> shape, const void *buffer);
+                std::span<const int64_t> shape, const void *buffer,
+                bool isComplex = false);
 
 /// Calls visit(globalIndex, bufferIndex, count) for each contiguous run of
 /// elements that the block has in the global array and in the low corner of a

@@ -28,6 +28,8 @@ struct TensorDescription {
   ShardingAttr sharding;
   /// The caller sees its integers as unsigned ones.
   bool isUnsigned = false;
+  /// The caller sees pairs of its floats as complex numbers.
+  bool isComplex = false;
   /// Of an input: the program may write over it.
   bool isDonated = false;
   /// Of an output: the number of the input in whose memory it is made, or -1.

@@ -63,11 +63,22 @@ static LogicalResult verifyInitial(linalg::LinalgOp op) {
   return success();
 }
 
+/// (C4)
+static LogicalResult verifyCall(rt::RuntimeCallOpInterface call) {
+  StringRef reason = call.whyNotOnDevice();
+  if (reason.empty())
+    return success();
+  return call->emitError() << "programs for CUDA cannot call "
+                           << call->getName() << ": " << reason
+                           << "; compile for the CPU";
+}
+
 static LogicalResult verify(Operation *op) {
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case([](rt::KernelOp kernel) { return verifyKernel(kernel); })
       .Case([](memref::AllocaOp alloca) { return verifyAlloca(alloca); })
       .Case([](linalg::LinalgOp linalg) { return verifyInitial(linalg); })
+      .Case([](rt::RuntimeCallOpInterface call) { return verifyCall(call); })
       .Default([](Operation *) { return success(); });
 }
 

@@ -120,8 +120,9 @@ static std::vector<ResultFile> listResults(World &world, const Program &program,
 
 static Status createFiles(const std::vector<ResultFile> &results) {
   for (const ResultFile &result : results)
-    if (Status failed = result.explain(support::createNpy(
-            result.temporary, result.tensor->type, result.tensor->shape)))
+    if (Status failed = result.explain(
+            support::createNpy(result.temporary, result.tensor->type,
+                               result.tensor->shape, result.tensor->isComplex)))
       return failed;
   return std::nullopt;
 }
@@ -134,9 +135,10 @@ static Status writeBlocks(const std::vector<ResultFile> &results, World &world,
     if (!ownsBlock(program, output, world.rank()))
       continue;
     Status status = target.download(i, [&](const void *shard) {
-      return support::writeNpyBlock(
-          results[i].temporary, output.type, output.shape,
-          blockOf(program, output, world.rank()), output.localShape, shard);
+      return support::writeNpyBlock(results[i].temporary, output.type,
+                                    output.shape,
+                                    blockOf(program, output, world.rank()),
+                                    output.localShape, shard, output.isComplex);
     });
     if (Status failed = results[i].explain(status))
       return failed;

@@ -39,6 +39,7 @@ static Tensor parseTensor(const json &value) {
                 value.at("mesh"),
                 {},
                 value.at("sharding"),
+                value.value("complex", false),
                 value.value("donated", false),
                 {}};
   if (value.contains("donor"))

@@ -32,6 +32,8 @@ struct Tensor {
   std::vector<Axes> dims;
   /// As the compiler prints it.
   std::string sharding;
+  /// Pairs along the last dimension are complex numbers to the caller.
+  bool isComplex = false;
   /// Of an input: a step writes over it.
   bool donated = false;
   /// Of an output: the input in whose memory it is made.

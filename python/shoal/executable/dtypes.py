@@ -27,9 +27,14 @@ def is_element(name: object) -> bool:
     return isinstance(name, str) and name in _DTYPES
 
 
-def dtype_of(element: str, unsigned: bool) -> np.dtype:
-    """The NumPy type of MLIR's element type; an integer's bits may be an unsigned one's."""
+def dtype_of(element: str, unsigned: bool, *, is_complex: bool = False) -> np.dtype:
+    """The NumPy type of MLIR's element type; an integer's bits may be an unsigned one's.
+
+    is_complex: that of two such elements.
+    """
     dtype = _DTYPES[element]
+    if is_complex:
+        return np.result_type(dtype, np.complex64)
     return np.dtype(f"u{dtype.name}") if unsigned and dtype.kind == "i" else dtype
 
 

@@ -83,12 +83,15 @@ class Library:
         self._session = session
 
     def block(self, is_output: bool, number: int, rank: int) -> tuple[slice, ...]:
-        """The rows that this process has of a tensor of so many dimensions."""
-        offset, extent = (ctypes.c_int64 * rank)(), (ctypes.c_int64 * rank)()
+        """The rows that this process has of a tensor of so many dimensions.
+
+        That of complex numbers has one more in the library.
+        """
+        offset, extent = (ctypes.c_int64 * (rank + 1))(), (ctypes.c_int64 * (rank + 1))()
         self._handle.shoal_session_block(
             self._session, ctypes.c_int(is_output), ctypes.c_int64(number), offset, extent
         )
-        return tuple(slice(begin, begin + size) for begin, size in zip(offset, extent))
+        return tuple(slice(begin, begin + size) for begin, size in zip(offset[:rank], extent))
 
     def agree(self, problem: str | None) -> str | None:
         """The problem of the lowest rank that has one."""

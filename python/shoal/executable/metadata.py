@@ -132,6 +132,14 @@ def _check_shapes(tensor: Mapping[str, Any], place: str) -> None:
         raise ShoalError(
             f"{place}: shape {tensor['shape']}, but local_shape {tensor['local_shape']}"
         )
+    if "complex" in tensor:
+        _check(tensor["complex"], bool, f"{place}.complex")
+        floats = tensor["dtype"] in ("f32", "f64")
+        pairs = all(tensor[key][-1:] == [2] for key in ("shape", "local_shape"))
+        if tensor["complex"] and not (floats and pairs):
+            raise ShoalError(
+                f"{place}: complex numbers of {tensor['dtype']} in shape {tensor['shape']}"
+            )
     for shape in (tensor["shape"], tensor["local_shape"]):
         if math.prod(shape) >= 2**60:
             raise ShoalError(f"{place}: no memory holds shape {shape}")

@@ -23,6 +23,8 @@ class Tensor:
     shape: of the whole tensor; local_shape: of one device's shard of it, where
     the last shard of an uneven dimension is padded.
     sharding: as the compiler prints it, "" where all devices have the whole.
+    Complex numbers are pairs of floats in the program, and in its sharding, along
+    one more dimension, which neither the shapes nor arrays have.
     """
 
     name: str
@@ -59,11 +61,13 @@ class Signature:
 
 
 def _parse_tensor(entry: Mapping[str, Any]) -> Tensor:
+    is_complex = entry.get("complex", False)
+    shape, local_shape = tuple(entry["shape"]), tuple(entry["local_shape"])
     return Tensor(
         entry["name"],
-        tuple(entry["shape"]),
-        tuple(entry["local_shape"]),
-        dtype_of(entry["dtype"], entry.get("unsigned", False)),
+        shape[:-1] if is_complex else shape,
+        local_shape[:-1] if is_complex else local_shape,
+        dtype_of(entry["dtype"], entry.get("unsigned", False), is_complex=is_complex),
         entry["sharding"],
     )
 
@@ -103,7 +107,8 @@ def as_array(value: Any, tensor: Tensor, what: str = "input") -> np.ndarray:
     InputError.
     """
     try:
-        is_number = isinstance(value, (bool, int, float)) and not isinstance(value, np.generic)
+        numbers = (bool, int, float, complex) if tensor.dtype.kind == "c" else (bool, int, float)
+        is_number = isinstance(value, numbers) and not isinstance(value, np.generic)
         array = np.asarray(value, tensor.dtype) if is_number else np.asarray(value)
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f'{what} "{tensor.name}": {error}') from error

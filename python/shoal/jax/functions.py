@@ -17,6 +17,8 @@ Attributes = dict[str, str | None]
 NAME = "shoal.name"
 # Arguments and results whose integers have no sign to who calls the program.
 UNSIGNED = "shoal.unsigned"
+# Those whose last dimension is the two halves of numbers that are complex to who calls.
+COMPLEX = "shoal.complex"
 # Arguments that the program may write over, and JAX's words for them: given
 # away, and given for a result, which the compiler finds itself.
 DONATED = "shoal.donated"
@@ -79,6 +81,8 @@ def argument_attributes(function: ir.Operation) -> list[Attributes]:
     for port, given in zip(ports, dictionaries(function, "arg_attrs")):
         if any(name in given for name in DONATIONS):
             port[DONATED] = None
+        if COMPLEX in given:
+            port[COMPLEX] = None
     return ports
 
 
@@ -87,11 +91,16 @@ def result_attributes(function: ir.Operation) -> list[Attributes]:
     types = type_of(function).results
     if is_private(function):
         return [{} for _ in types]
+    given = dictionaries(function, "res_attrs") or [{}] * len(types)
     paths = [
         text_in(attributes, "jax.result_info") if "jax.result_info" in attributes else ""
-        for attributes in dictionaries(function, "res_attrs")
-    ] or [""] * len(types)
-    return [_port(*port) for port in zip(unique_names(paths, "result"), types)]
+        for attributes in given
+    ]
+    ports = [_port(*port) for port in zip(unique_names(paths, "result"), types)]
+    for port, attributes in zip(ports, given):
+        if COMPLEX in attributes:
+            port[COMPLEX] = None
+    return ports
 
 
 def _port(name: str | None, type: ir.Type) -> Attributes:

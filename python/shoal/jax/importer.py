@@ -33,9 +33,10 @@ class Importer:
     builder: writes the Shoal program.
     arith: arithmetic on values, written by the builder.
     values: what StableHLO's values have become.
+    problems: what was found to be in the way before.
     """
 
-    def __init__(self, module: ir.Module, mesh: Mesh | None = None):
+    def __init__(self, module: ir.Module, mesh: Mesh | None = None, problems: Sequence[str] = ()):
         self.module = module
         self.builder = Builder()
         self.arith = Arithmetic(self.builder)
@@ -52,7 +53,7 @@ class Importer:
         self.written_exits: set[ir.Value] = set()
         # Modules whose values are in `values`.
         self.kept_modules: list[ir.Module] = [module]
-        self._problems: dict[str, None] = {}
+        self._problems: dict[str, None] = dict.fromkeys(problems)
         # The first exception that no importer raised on purpose.
         self._cause: Exception | None = None
         # What a tensor of rank 0 becomes; None: itself.

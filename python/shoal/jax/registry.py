@@ -5,10 +5,14 @@
 Custom calls are ops of their own, by target: `stablehlo.custom_call @Sharding`.
 An importer gets the `Importer` and the op and returns the op's results as
 values of the Shoal program: a list, or a single value for a single result.
+
+What an importer was written for are real numbers. It says with its name how the op is one of
+complex numbers, `of_complex`; `shoal.jax.halves` makes it that before anything is imported.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from typing import Any
 
@@ -19,10 +23,28 @@ from shoal.jax.attributes import string
 OpImporter = Callable[..., Any]
 
 
+class OfComplex(enum.Flag):
+    """What an op does with complex numbers, in terms of their real and imaginary halves.
+
+    EACH: to either half what it does to real numbers, as who moves elements does, and who adds.
+    BOTH: its operands, its results and its regions' arguments are lists, in which a complex value
+      stands as two real ones.
+    PRODUCT: it multiplies its two operands, and is linear in each.
+    An op with EACH and BOTH is done to each half where its region is, too.
+    """
+
+    EACH = enum.auto()
+    BOTH = enum.auto()
+    PRODUCT = enum.auto()
+
+
 _importers: dict[str, OpImporter] = {}
+_of_complex: dict[str, OfComplex] = {}
 
 
-def imports(*names: str) -> Callable[[OpImporter], OpImporter]:
+def imports(
+    *names: str, of_complex: OfComplex = OfComplex(0)
+) -> Callable[[OpImporter], OpImporter]:
     """Enters the decorated function as the importer of these ops."""
 
     def enter(function: OpImporter) -> OpImporter:
@@ -30,6 +52,7 @@ def imports(*names: str) -> Callable[[OpImporter], OpImporter]:
             if name in _importers:
                 raise AssertionError(f"{name} has two importers")
             _importers[name] = function
+            _of_complex[name] = of_complex
         return function
 
     return enter
@@ -45,6 +68,11 @@ def op_name(op: ir.Operation) -> str:
 def find_importer(op: ir.Operation) -> OpImporter | None:
     """The importer of an op, once `shoal.jax.ops` is imported."""
     return _importers.get(op_name(op))
+
+
+def of_complex(op: ir.Operation) -> OfComplex:
+    """How the op's importer says it is one of complex numbers; nothing where it is none."""
+    return _of_complex.get(op_name(op), OfComplex(0))
 
 
 def names() -> list[str]:

@@ -28,6 +28,7 @@ from shoal.jax.annotations import (
     walk,
 )
 from shoal.jax.attributes import dictionaries, required, text_in
+from shoal.jax.functions import COMPLEX
 from shoal.jax.devices import Digit, aligned, axes_of, common_sizes, digits_of, order_by_axes
 from shoal.jax.manual import Frame
 from shoal.jax.refusals import Unsupported, refused_at
@@ -161,7 +162,11 @@ class ShardingImporter:
         kind = "inputs" if key == "arg_attrs" else "results"
         type = getattr(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value), kind)
         what = f"{'argument' if key == 'arg_attrs' else 'result'} {index}"
-        sharding = self._of_attributes(attributes, [ir.RankedTensorType(type[index]).rank], what)[0]
+        is_complex, rank = COMPLEX in attributes, ir.RankedTensorType(type[index]).rank
+        rank -= is_complex
+        sharding = self._of_attributes(attributes, [rank], what)[0]
+        if is_complex:
+            sharding = _with_halves(sharding or self.everywhere(rank, [True] * rank))
         if sharding is None or self.is_open(sharding):
             return {}
         return {"shoal.sharding": sharding.attribute()}
@@ -262,6 +267,11 @@ class ShardingImporter:
             )
         axes, ids = order_by_axes(tiling.devices, first)
         return self._add_mesh(Mesh(first.axes, device_ids=ids)).name, axes
+
+
+def _with_halves(sharding: Sharding | None) -> Sharding | None:
+    """Of an array whose last dimension is the halves of its numbers: these stay together."""
+    return sharding and Sharding(sharding.mesh, (*sharding.dims, Dim(())), sharding.replicated)
 
 
 def _check_count(name: str, found: list, ranks: list[int]) -> None:

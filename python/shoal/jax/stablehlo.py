@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import shoal.jax.ops  # enters the importers of ops
-from shoal.jax import registry
+from shoal.jax import halves, registry
 from shoal.jax.importer import Importer
 from shoal.jax.parse import parse
 from shoal.mesh import Mesh
@@ -21,11 +21,13 @@ def import_stablehlo(program: Any, *, mesh: Mesh | None = None) -> str:
     Raises UnsupportedError, which lists all ops that cannot be imported with
     their types and JAX's source lines, and ShoalError for what is no program.
     """
-    module = parse(program)
-    with module.context:
-        return Importer(module, mesh).run()
+    parsed = parse(program)
+    with parsed.context:
+        module, problems = halves.without_complex(parsed)
+        return Importer(module, mesh, problems).run()
 
 
 def supported_ops() -> list[str]:
-    """The names of all ops that can be imported, sorted."""
-    return registry.names()
+    """The names of all ops that can be imported, sorted; not of those that the import makes."""
+    names = {*registry.names(), *halves.names()}
+    return sorted(name for name in names if "@shoal." not in name)

@@ -40,3 +40,11 @@ func.func @one_knows_its_initial_value(%x: memref<4xf32>, %y: memref<4xf32>) {
   linalg.exp {shoal.initial = [0.0 : f32]} ins(%x : memref<4xf32>) outs(%y : memref<4xf32>)
   return
 }
+
+// -----
+
+func.func @c4_a_call_that_gpus_lack(%x: memref<4xf32>, %y: memref<4xf32>) {
+  // expected-error @below {{programs for CUDA cannot call rt.fft: cuFFT is not linked; compile for the CPU}}
+  rt.fft dim 0 ins(%x, %y : memref<4xf32>, memref<4xf32>) outs(%x, %y : memref<4xf32>, memref<4xf32>)
+  return
+}

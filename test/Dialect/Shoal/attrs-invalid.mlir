@@ -182,6 +182,23 @@ func.func private @unsigned_floats(tensor<4xf32> {shoal.unsigned})
 
 // -----
 
+// expected-error@+1 {{argument 0: expected shoal.complex to be a unit attribute, on f32 or f64 with a last dimension of 2, but it is on 'tensor<2x4xf32>'}}
+func.func private @complex_without_halves(tensor<2x4xf32> {shoal.complex})
+
+// -----
+
+// expected-error@+1 {{result 0: expected shoal.complex to be a unit attribute, on f32 or f64 with a last dimension of 2, but it is on 'tensor<4x2xi32>'}}
+func.func private @complex_integers() -> (tensor<4x2xi32> {shoal.complex})
+
+// -----
+
+shoal.mesh @pair = <["x" = 2]>
+
+// expected-error@+1 {{argument 0: the halves of complex numbers, dim 1, are split by #shoal.sharding<@pair, [{}, {"x"}]>}}
+func.func private @half_a_number(tensor<4x2xf32> {shoal.complex, shoal.sharding = #shoal.sharding<@pair, [{}, {"x"}]>})
+
+// -----
+
 // expected-error@+1 {{argument 0: unknown attribute "shoal.shading"}}
 func.func private @misspelt(tensor<4xf32> {shoal.shading = "x"})
 

@@ -34,3 +34,13 @@ func.func @bitcast_convert(%x: tensor<6x2xi16>) {
   %2 = shoal.bitcast_convert %1 : tensor<6xi32> -> tensor<6x4xi8>
   return
 }
+
+func.func @fft(%x: tensor<9x40xf32>, %r: tensor<9x21xf32>) {
+  // expected-remark @below {{([i, j], [i, j]) -> ([i, j], [i, j]) i=9 j=40, needs whole j, linear in (0, 1)}}
+  %0:2 = shoal.fft %x, %x dim = 1 : (tensor<9x40xf32>, tensor<9x40xf32>) -> (tensor<9x40xf32>, tensor<9x40xf32>)
+  // expected-remark @below {{([i, j]) -> ([i, k], [i, k]) i=9 j=40 k=21, needs whole j k, linear in (0)}}
+  %1:2 = shoal.fft %x dim = 1 : (tensor<9x40xf32>) -> (tensor<9x21xf32>, tensor<9x21xf32>)
+  // expected-remark @below {{([i, j], [i, j]) -> ([i, k]) i=9 j=21 k=40, needs whole j k, linear in (0, 1)}}
+  %2 = shoal.fft %r, %r dim = 1 {inverse} : (tensor<9x21xf32>, tensor<9x21xf32>) -> tensor<9x40xf32>
+  return
+}

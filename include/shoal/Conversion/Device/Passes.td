@@ -168,6 +168,7 @@ def VerifyDevice : Pass<"shoal-verify-device", "::mlir::ModuleOp"> {
     * (C2) There are allocas in an `rt.kernel` alone.
     * (C3) `shoal.initial` has for each result of its op a constant of the type
       of its elements, or unit.
+    * (C4) The runtime of GPUs has each function that is called.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %y: memref<4xf32>) {

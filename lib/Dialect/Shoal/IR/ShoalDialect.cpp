@@ -7,6 +7,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/Transforms/InliningUtils.h"
 #include "shoal/Dialect/Shoal/IR/AllOps.h"
+#include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 
@@ -80,6 +81,32 @@ static bool isGlobalTypeOf(Attribute value, Type type) {
          global.getElementType() == local.getElementType();
 }
 
+/// `shoal.complex` of value `index` of this type, whose like have the
+/// dictionaries `all`.
+static LogicalResult verifyComplex(Operation *op, Type type, StringRef kind,
+                                   unsigned index, Attribute value,
+                                   ArrayAttr all) {
+  auto fail = [&]() { return op->emitError() << kind << ' ' << index << ": "; };
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  bool fits =
+      tensor && tensor.getRank() > 0 && tensor.getShape().back() == 2 &&
+      (tensor.getElementType().isF32() || tensor.getElementType().isF64());
+  if (!isa<UnitAttr>(value) || !fits)
+    return fail() << "expected " << kComplexAttr
+                  << " to be a unit attribute, on f32 or f64 with a last "
+                     "dimension of 2, but it is on "
+                  << type;
+  auto sharding =
+      all ? cast<DictionaryAttr>(all[index]).getAs<ShardingAttr>(kShardingAttr)
+          : ShardingAttr();
+  if (sharding &&
+      static_cast<int64_t>(sharding.getDims().size()) == tensor.getRank() &&
+      !sharding.getDims().back().getAxes().empty())
+    return fail() << "the halves of complex numbers, dim "
+                  << tensor.getRank() - 1 << ", are split by " << sharding;
+  return success();
+}
+
 /// An attribute of argument or result `index` of `op`, as `kind` says.
 static LogicalResult verifyValueAttribute(Operation *op, Type type,
                                           StringRef kind, unsigned index,
@@ -102,6 +129,8 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
     return fail() << "expected " << kUnsignedAttr
                   << " to be a unit attribute, on integers";
   }
+  if (attribute.getName() == kComplexAttr)
+    return verifyComplex(op, type, kind, index, attribute.getValue(), all);
   if (attribute.getName() == kDonatedAttr) {
     if (kind == "argument" && isa<UnitAttr>(attribute.getValue()))
       return success();

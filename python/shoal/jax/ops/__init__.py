@@ -9,6 +9,7 @@ from shoal.jax.ops import (
     control_flow,
     custom_call,
     elementwise,
+    fourier,
     indexing,
     manual,
     ordering,

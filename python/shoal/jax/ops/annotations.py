@@ -13,7 +13,7 @@ from shoal.jax import gspmd
 from shoal.jax.annotations import GSPMD, unspecified_dims
 from shoal.jax.attributes import string
 from shoal.jax.importer import Importer
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 from shoal.mesh import Sharding
 
 
@@ -37,7 +37,7 @@ def mesh(importer: Importer, op: ir.Operation) -> list[Value]:
     return []
 
 
-@imports("sdy.sharding_constraint", "sdy.reshard")
+@imports("sdy.sharding_constraint", "sdy.reshard", of_complex=OfComplex.EACH)
 def sharding_constraint(importer: Importer, op: ir.Operation) -> Value:
     value = importer.operands(op)[0]
     if importer.in_combiner:
@@ -54,25 +54,31 @@ def sharding_constraint(importer: Importer, op: ir.Operation) -> Value:
     "sdy.all_reduce",
     "sdy.sharded_to_unreduced",
     "sdy.replicated_to_unreduced",
+    of_complex=OfComplex.EACH,
 )
 def change_of_sharding(importer: Importer, op: ir.Operation) -> Value:
     """On whole tensors these are the identity: values that end in another sharding."""
     return constrained_by(importer, importer.operands(op)[0], op.attributes["out_sharding"])
 
 
-@imports("sdy.propagation_barrier", "sdy.data_flow_edge", "sdy.func_data_flow_edge")
+@imports(
+    "sdy.propagation_barrier",
+    "sdy.data_flow_edge",
+    "sdy.func_data_flow_edge",
+    of_complex=OfComplex.EACH,
+)
 def identity(importer: Importer, op: ir.Operation) -> Value:
     """These steer Shardy's propagation and say nothing of values."""
     return importer.operands(op)[0]
 
 
-@imports("sdy.sharding_group")
+@imports("sdy.sharding_group", of_complex=OfComplex.EACH)
 def sharding_group(importer: Importer, op: ir.Operation) -> list[Value]:
     """Which values Shardy is to shard alike: a wish that no result depends on."""
     return []
 
 
-@imports("stablehlo.custom_call @Sharding")
+@imports("stablehlo.custom_call @Sharding", of_complex=OfComplex.EACH)
 def gspmd_constraint(importer: Importer, op: ir.Operation) -> Value | list[Any]:
     value = importer.operands(op)[0]
     if importer.in_combiner or not isinstance(value, Value) or GSPMD not in op.attributes:

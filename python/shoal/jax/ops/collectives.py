@@ -17,7 +17,7 @@ from shoal.jax.manual import Frame, Shift, has_move, shifts_of
 from shoal.jax.ops.manual import axes_attribute
 from shoal.jax.reducers import AS_LOGIC, KINDS, SUMS
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 from shoal.jax.types import is_unsigned
 from shoal.mesh import Axis
 
@@ -148,7 +148,7 @@ def _reduced(
     return importer.arith.flip_sign_bit(result) if is_unsigned_order else result
 
 
-@imports("stablehlo.all_reduce")
+@imports("stablehlo.all_reduce", of_complex=OfComplex.EACH)
 def all_reduce(importer: Importer, op: ir.Operation) -> list[Value]:
     def emit(value, type, axes, operand):
         spelled = axes_attribute(axes)
@@ -157,7 +157,7 @@ def all_reduce(importer: Importer, op: ir.Operation) -> list[Value]:
     return _each_operand(importer, op, emit, ordered=False)
 
 
-@imports("stablehlo.reduce_scatter")
+@imports("stablehlo.reduce_scatter", of_complex=OfComplex.EACH)
 def reduce_scatter(importer: Importer, op: ir.Operation) -> list[Value]:
     dim = integer(op, "scatter_dimension")
 
@@ -168,7 +168,7 @@ def reduce_scatter(importer: Importer, op: ir.Operation) -> list[Value]:
     return _each_operand(importer, op, emit)
 
 
-@imports("stablehlo.all_gather")
+@imports("stablehlo.all_gather", of_complex=OfComplex.EACH)
 def all_gather(importer: Importer, op: ir.Operation) -> list[Value]:
     dim, mesh = integer(op, "all_gather_dim"), f"@{frame_of(importer).mesh.name}"
 
@@ -179,7 +179,7 @@ def all_gather(importer: Importer, op: ir.Operation) -> list[Value]:
     return _each_operand(importer, op, emit)
 
 
-@imports("stablehlo.all_to_all")
+@imports("stablehlo.all_to_all", of_complex=OfComplex.EACH)
 def all_to_all(importer: Importer, op: ir.Operation) -> list[Value]:
     split, concat = integer(op, "split_dimension"), integer(op, "concat_dimension")
 
@@ -210,7 +210,7 @@ def _exchanged(importer: Importer, value, type, axes, split: int, concat: int) -
     return importer.emit("shoal.reshape", [blocks], type)[0]
 
 
-@imports("stablehlo.collective_permute")
+@imports("stablehlo.collective_permute", of_complex=OfComplex.EACH)
 def collective_permute(importer: Importer, op: ir.Operation) -> Value:
     """Shifts along axes; who gets nothing has zeros."""
     frame = frame_of(importer)

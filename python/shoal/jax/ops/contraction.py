@@ -23,14 +23,14 @@ from shoal.ir import TensorType, Value, quoted
 from shoal.jax.attributes import field, string
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 from shoal.jax.types import FLOATS8, bits, is_bool, is_float, is_unsigned, with_element
 
 _GROUP = "Z"
 _LETTERS = characters.ascii_uppercase + characters.ascii_lowercase
 
 
-@imports("stablehlo.dot_general")
+@imports("stablehlo.dot_general", of_complex=OfComplex.PRODUCT)
 def dot_general(importer: Importer, op: ir.Operation) -> Value:
     dims = stablehlo.DotDimensionNumbers(op.attributes["dot_dimension_numbers"])
     lhs, rhs = (len(operand.type.shape) for operand in op.operands)
@@ -43,7 +43,7 @@ def dot_general(importer: Importer, op: ir.Operation) -> Value:
     return _einsum(importer, op, spec)
 
 
-@imports("stablehlo.dot")
+@imports("stablehlo.dot", of_complex=OfComplex.PRODUCT)
 def dot(importer: Importer, op: ir.Operation) -> Value:
     """Of vectors and matrices: the last dimension by the first."""
     lhs, rhs = (len(operand.type.shape) for operand in op.operands)
@@ -142,7 +142,8 @@ def _sum_element(operands: str, result: str) -> str:
     return result if result.startswith("i") == operands.startswith("i") else operands
 
 
-@imports("stablehlo.einsum", "stablehlo.unary_einsum")
+@imports("stablehlo.einsum", of_complex=OfComplex.PRODUCT)
+@imports("stablehlo.unary_einsum", of_complex=OfComplex.EACH)
 def einsum(importer: Importer, op: ir.Operation) -> Value:
     return _einsum(importer, op, string(op, "einsum_config").replace(" ", ""))
 

@@ -15,7 +15,7 @@ from shoal.jax.attributes import integer, string
 from shoal.jax.importer import Importer
 from shoal.jax.ops.manual import manual_call
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 
 
 def _body(importer: Importer, callee: str) -> ir.Block:
@@ -38,18 +38,18 @@ def call_function(importer: Importer, op: ir.Operation, callee: str) -> list[Val
     return importer.emit("func.call", importer.operands(op), importer.result_types(op), attributes)
 
 
-@imports("func.call")
+@imports("func.call", of_complex=OfComplex.BOTH)
 def call(importer: Importer, op: ir.Operation) -> list[Value]:
     return call_function(importer, op, string(op, "callee"))
 
 
-@imports("stablehlo.composite")
+@imports("stablehlo.composite", of_complex=OfComplex.BOTH)
 def composite(importer: Importer, op: ir.Operation) -> list[Value]:
     """What its decomposition says."""
     return call_function(importer, op, string(op, "decomposition"))
 
 
-@imports("stablehlo.while")
+@imports("stablehlo.while", of_complex=OfComplex.BOTH)
 def while_(importer: Importer, op: ir.Operation) -> list[Value]:
     regions = [importer.region(region.blocks[0]) for region in op.regions]
     return importer.emit(
@@ -57,7 +57,7 @@ def while_(importer: Importer, op: ir.Operation) -> list[Value]:
     )
 
 
-@imports("stablehlo.case", "stablehlo.if")
+@imports("stablehlo.case", "stablehlo.if", of_complex=OfComplex.BOTH)
 def branches(importer: Importer, op: ir.Operation) -> list[Value]:
     regions = [importer.region(region.blocks[0]) for region in op.regions]
     return importer.emit(
@@ -65,7 +65,7 @@ def branches(importer: Importer, op: ir.Operation) -> list[Value]:
     )
 
 
-@imports("stablehlo.optimization_barrier")
+@imports("stablehlo.optimization_barrier", of_complex=OfComplex.BOTH)
 def optimization_barrier(importer: Importer, op: ir.Operation) -> list[Value]:
     if not op.results:
         return []

@@ -15,13 +15,17 @@ from shoal.jax import triangles
 from shoal.jax.attributes import case, flag, required
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 
 _CALL = "stablehlo.custom_call @"
 _DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float16"}
 
 
-@imports(f"{_CALL}annotate_device_placement", f"{_CALL}LayoutConstraint")
+@imports(
+    f"{_CALL}annotate_device_placement",
+    f"{_CALL}LayoutConstraint",
+    of_complex=OfComplex.EACH,
+)
 def identity(importer: Importer, op: ir.Operation) -> list[Value]:
     """Where a tensor is kept, or how, does not change it."""
     return importer.operands(op)

@@ -18,7 +18,7 @@ from shoal.jax.known import known_splat
 from shoal.jax.literals import spelled
 from shoal.jax.precision import reduced
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports, op_name
+from shoal.jax.registry import OfComplex, imports, op_name
 from shoal.jax.types import ScalarType, bits, is_bool, is_float, is_unsigned
 
 # The same for all kinds of elements that StableHLO allows.
@@ -116,7 +116,8 @@ def same_for_all(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op(_FLOAT_OPS[op_name(op)], importer.operands(op))
 
 
-@imports(*_BY_KIND)
+@imports("stablehlo.add", "stablehlo.subtract", of_complex=OfComplex.EACH)
+@imports(*(name for name in _BY_KIND if name not in ("stablehlo.add", "stablehlo.subtract")))
 def by_kind(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op(_name_by_kind(op), importer.operands(op))
 
@@ -129,7 +130,7 @@ def absolute(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op("math.absf" if is_float(value.type) else "math.absi", [value])
 
 
-@imports("stablehlo.negate")
+@imports("stablehlo.negate", of_complex=OfComplex.EACH)
 def negate(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     if is_float(value.type):
@@ -277,7 +278,7 @@ def _signed(direction: str) -> str:
     return direction.lower() if direction in ("EQ", "NE") else f"s{direction.lower()}"
 
 
-@imports("stablehlo.select")
+@imports("stablehlo.select", of_complex=OfComplex.EACH)
 def select(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.select(*importer.operands(op))
 
@@ -305,7 +306,7 @@ def is_signed_inf(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.compare_to("oeq", importer.operands(op)[0], number)
 
 
-@imports("stablehlo.convert")
+@imports("stablehlo.convert", of_complex=OfComplex.EACH)
 def convert(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.convert(
         importer.operands(op)[0],

@@ -14,7 +14,7 @@ from shoal.jax.importer import Importer
 from shoal.jax.index_batches import GATHER, SCATTER, indices_of
 from shoal.jax.reducers import KINDS, SUMS, tree_kind, unsigned_tree_extremum
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 from shoal.jax.scatter_windows import drop_partial_windows
 from shoal.jax.types import is_float, is_unsigned
 from shoal.jax.whole_windows import leave_out_whole_dims
@@ -33,7 +33,7 @@ def _starts(importer: Importer, op: ir.Operation, first: int) -> list[Value]:
     ]
 
 
-@imports("stablehlo.dynamic_slice")
+@imports("stablehlo.dynamic_slice", of_complex=OfComplex.EACH)
 def dynamic_slice(importer: Importer, op: ir.Operation) -> Value:
     operands = [importer.operands(op)[0], *_starts(importer, op, 1)]
     if len(operands) == 1:
@@ -42,7 +42,7 @@ def dynamic_slice(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op("shoal.dynamic_slice", operands, importer.type(op.results[0]), sizes)
 
 
-@imports("stablehlo.dynamic_update_slice")
+@imports("stablehlo.dynamic_update_slice", of_complex=OfComplex.EACH)
 def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
     value, update, *_ = importer.operands(op)
     if not value.type.shape:
@@ -51,7 +51,7 @@ def dynamic_update_slice(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op("shoal.dynamic_update_slice", operands, value.type)
 
 
-@imports("stablehlo.gather")
+@imports("stablehlo.gather", of_complex=OfComplex.EACH)
 def gather(importer: Importer, op: ir.Operation) -> Value:
     _check_indices(op, 1)
     indices, sizes = indices_of(importer, op, 1, GATHER), integers(op, "slice_sizes")
@@ -69,7 +69,7 @@ def gather(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.op("shoal.gather", operands, importer.type(op.results[0]), attributes)
 
 
-@imports("stablehlo.scatter")
+@imports("stablehlo.scatter", of_complex=OfComplex.EACH | OfComplex.BOTH)
 def scatter(importer: Importer, op: ir.Operation) -> list[Value]:
     """Several operands share the indices; each is combined by itself."""
     count, block = len(op.results), op.regions[0].blocks[0]

@@ -15,11 +15,11 @@ from shoal.jax.attributes import integer, required
 from shoal.jax.comparators import Key, computed_value, sort_keys
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 from shoal.jax.types import is_bool, is_float, is_unsigned
 
 
-@imports("stablehlo.sort")
+@imports("stablehlo.sort", of_complex=OfComplex.BOTH)
 def sort(importer: Importer, op: ir.Operation) -> list[Value]:
     """Keys go in front, as themselves or as numbers whose order is the one wanted."""
     keys = sort_keys(op.regions[0].blocks[0])

@@ -18,11 +18,11 @@ from shoal.jax.reducers import (
     reduce_kind,
     unsigned_extremum,
 )
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 from shoal.jax.types import is_unsigned, with_element
 
 
-@imports("stablehlo.reduce")
+@imports("stablehlo.reduce", of_complex=OfComplex.EACH | OfComplex.BOTH)
 def reduce(importer: Importer, op: ir.Operation) -> list[Value]:
     block, arith = op.regions[0].blocks[0], importer.arith
     dims = sorted(integers(op, "dimensions"))

@@ -8,10 +8,10 @@ from jaxlib.mlir import ir
 
 from shoal.ir import Value
 from shoal.jax.importer import Importer
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 
 
-@imports("stablehlo.reshape")
+@imports("stablehlo.reshape", of_complex=OfComplex.EACH)
 def reshape(importer: Importer, op: ir.Operation) -> Value:
     (value,) = importer.operands(op)
     if value.type == importer.type(op.results[0]):

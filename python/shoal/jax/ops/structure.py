@@ -9,7 +9,7 @@ from jaxlib.mlir import ir
 from shoal.ir import Value, i64s
 from shoal.jax.attributes import integer, integers
 from shoal.jax.importer import Importer
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 
 
 @imports("stablehlo.iota")
@@ -25,7 +25,7 @@ def _write(importer: Importer, op: ir.Operation, name: str, **attributes: str) -
     return importer.arith.op(name, importer.operands(op), type, attributes)
 
 
-@imports("stablehlo.broadcast_in_dim")
+@imports("stablehlo.broadcast_in_dim", of_complex=OfComplex.EACH)
 def broadcast_in_dim(importer: Importer, op: ir.Operation) -> Value:
     (value,), type = importer.operands(op), importer.type(op.results[0])
     dims = integers(op, "broadcast_dimensions")
@@ -34,7 +34,7 @@ def broadcast_in_dim(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.broadcast_in_dim", dims=i64s(dims))
 
 
-@imports("stablehlo.broadcast")
+@imports("stablehlo.broadcast", of_complex=OfComplex.EACH)
 def broadcast(importer: Importer, op: ir.Operation) -> Value:
     """New dimensions stand in front."""
     new = len(integers(op, "broadcast_sizes"))
@@ -42,7 +42,7 @@ def broadcast(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.broadcast_in_dim", dims=i64s(range(new, new + rank)))
 
 
-@imports("stablehlo.transpose")
+@imports("stablehlo.transpose", of_complex=OfComplex.EACH)
 def transpose(importer: Importer, op: ir.Operation) -> Value:
     permutation = integers(op, "permutation")
     if permutation == sorted(permutation):
@@ -50,17 +50,17 @@ def transpose(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.transpose", permutation=i64s(permutation))
 
 
-@imports("stablehlo.reverse")
+@imports("stablehlo.reverse", of_complex=OfComplex.EACH)
 def reverse(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.reverse", dims=i64s(sorted(integers(op, "dimensions"))))
 
 
-@imports("stablehlo.concatenate")
+@imports("stablehlo.concatenate", of_complex=OfComplex.EACH)
 def concatenate(importer: Importer, op: ir.Operation) -> Value:
     return _write(importer, op, "shoal.concatenate", dim=f"{integer(op, 'dimension')} : i64")
 
 
-@imports("stablehlo.slice")
+@imports("stablehlo.slice", of_complex=OfComplex.EACH)
 def slice_(importer: Importer, op: ir.Operation) -> Value:
     return _write(
         importer,
@@ -72,7 +72,7 @@ def slice_(importer: Importer, op: ir.Operation) -> Value:
     )
 
 
-@imports("stablehlo.pad")
+@imports("stablehlo.pad", of_complex=OfComplex.EACH)
 def pad(importer: Importer, op: ir.Operation) -> Value:
     return _write(
         importer,

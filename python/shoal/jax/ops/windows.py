@@ -15,7 +15,7 @@ from shoal.jax.known import known_splat
 from shoal.jax.ops.contraction import product
 from shoal.jax.reducers import KINDS, SUMS, is_identity, reduce_kind, unsigned_extremum
 from shoal.jax.refusals import Unsupported
-from shoal.jax.registry import imports
+from shoal.jax.registry import OfComplex, imports
 from shoal.jax.types import is_unsigned, with_shape
 from shoal.jax.window_steps import Window, combine_windows
 
@@ -33,7 +33,7 @@ def _window(op: ir.Operation) -> Window:
     )
 
 
-@imports("stablehlo.reduce_window")
+@imports("stablehlo.reduce_window", of_complex=OfComplex.EACH | OfComplex.BOTH)
 def reduce_window(importer: Importer, op: ir.Operation) -> list[Value]:
     block, window = op.regions[0].blocks[0], _window(op)
     kind = reduce_kind(block) if len(op.results) == 1 else None
@@ -94,7 +94,7 @@ def select_and_scatter(importer: Importer, op: ir.Operation) -> Value:
     return importer.arith.summed("shoal.select_and_scatter", operands, type, attributes)
 
 
-@imports("stablehlo.convolution")
+@imports("stablehlo.convolution", of_complex=OfComplex.PRODUCT)
 def convolution(importer: Importer, op: ir.Operation) -> Value:
     numbers = stablehlo.ConvDimensionNumbers(op.attributes["dimension_numbers"])
     rank = len(numbers.input_spatial_dimensions)

@@ -24,6 +24,10 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
     InterfaceMethod<[{
         Whether the function takes its operands as `...`.
       }], "bool", "isVariadic", (ins), "", "return false;">,
+    InterfaceMethod<[{
+        Why the runtime of GPUs has no such function, as an error says it; empty
+        where it has.
+      }], "::llvm::StringRef", "whyNotOnDevice", (ins), "", "return {};">,
     InterfaceMethod<"Multiplications, each followed by an addition.",
       "double", "countTerms", (ins), "", "return 0;">,
     InterfaceMethod<"Whether the function has an argument for scratch, the last.",

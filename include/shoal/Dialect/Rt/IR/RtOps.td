@@ -5,6 +5,7 @@
 #define RT_OPS_TD
 
 include "shoal/Dialect/Rt/IR/RtCollectiveOps.td"
+include "shoal/Dialect/Rt/IR/RtFourierOps.td"
 include "shoal/Dialect/Rt/IR/RtIndexingOps.td"
 include "shoal/Dialect/Rt/IR/RtOrderingOps.td"
 include "shoal/Dialect/Rt/IR/RtProductOps.td"

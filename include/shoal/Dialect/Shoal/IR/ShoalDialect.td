@@ -26,7 +26,10 @@ def Shoal_Dialect : Dialect {
     `shoal.name` (a string, the name at the command line),
     `shoal.sharding` (a `#shoal.sharding`, a hard annotation) and
     `shoal.unsigned` (a unit attribute: these integers have no sign outside of
-    the program, in whose arrays they are uint32 and so on). An argument
+    the program, in whose arrays they are uint32 and so on) and
+    `shoal.complex` (a unit attribute, on f32 or f64: the last dimension, of size
+    2, is the real and the imaginary part of numbers that are complex outside of
+    the program; it is not split). An argument
     marked `shoal.donated` is given away: the program may write over it, and a
     result with the same type and sharding on each device is made in its memory
     where the order of the program allows.
