@@ -23,6 +23,8 @@ class Tensor:
     shape: of the whole tensor; local_shape: of one device's shard of it, where
     the last shard of an uneven dimension is padded.
     sharding: as the compiler prints it, "" where all devices have the whole.
+    offset: of an output, its place in the memory that outputs share; None where it
+    has its own.
     """
 
     name: str
@@ -30,6 +32,7 @@ class Tensor:
     local_shape: tuple[int, ...]
     dtype: np.dtype
     sharding: str
+    offset: int | None = None
 
     def __str__(self) -> str:
         sharding = f" {self.sharding}" if self.sharding else ""
@@ -65,6 +68,7 @@ def _parse_tensor(entry: Mapping[str, Any]) -> Tensor:
         tuple(entry["local_shape"]),
         dtype_of(entry["dtype"], entry.get("unsigned", False)),
         entry["sharding"],
+        entry.get("offset"),
     )
 
 
