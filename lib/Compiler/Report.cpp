@@ -106,8 +106,10 @@ void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
     os << llvm::formatv(" ({0:F2} times the global program's, over all "
                         "devices)",
                         getEinsumRatio(description));
-  os << llvm::formatv("\nmemory: {0:N} bytes on a device: inputs and outputs "
-                      "{1:N}, arena {2:N} of which {3:N} are needed at once\n",
-                      program.peakBytes(), description.argumentBytes(),
-                      program.arenaBytes, program.liveBytes);
+  os << llvm::formatv(
+      "\nmemory: {0:N} bytes on a device: inputs and outputs "
+      "{1:N}, arena {2:N}; of the arena and the {3:N} of outputs that "
+      "buffers share, {4:N} are needed at once\n",
+      program.peakBytes(), description.argumentBytes(), program.arenaBytes,
+      description.sharedBytes, program.liveBytes);
 }

@@ -52,27 +52,34 @@ static llvm::json::Array describeProducts(ArrayRef<ProductCall> products) {
   return list;
 }
 
+/// Buffers' places are behind what is there all the time: first those in the
+/// outputs' shared memory, then those in the arena.
 static llvm::json::Object describeMemory(const LoweredProgram &program) {
   llvm::json::Array steps, buffers;
+  int64_t shared = program.description.sharedBytes;
   for (Location step : program.memory.steps)
     steps.push_back(findOp(step));
   int64_t end = 0;
   for (const MemoryPlan::Buffer &buffer : program.memory.buffers) {
-    buffers.push_back(llvm::json::Object{{"offset", buffer.offset},
+    int64_t begin = buffer.offset + (buffer.inResults ? 0 : shared);
+    buffers.push_back(llvm::json::Object{{"offset", begin},
                                          {"bytes", buffer.bytes},
                                          {"first", buffer.first},
                                          {"last", buffer.last},
                                          {"type", printMemRef(buffer.type)},
                                          {"op", steps[buffer.first]}});
-    end = std::max(end, buffer.offset + buffer.bytes);
+    if (!buffer.inResults)
+      end = std::max(end, buffer.offset + buffer.bytes);
   }
-  return llvm::json::Object{{"peak", program.peakBytes()},
-                            {"arguments", program.description.argumentBytes()},
-                            {"arena", program.arenaBytes},
-                            {"live", program.liveBytes},
-                            {"constants", program.arenaBytes - end},
-                            {"steps", std::move(steps)},
-                            {"buffers", std::move(buffers)}};
+  return llvm::json::Object{
+      {"peak", program.peakBytes()},
+      {"arguments", program.description.argumentBytes() - shared},
+      {"shared", shared},
+      {"arena", program.arenaBytes},
+      {"live", program.liveBytes},
+      {"constants", program.arenaBytes - end},
+      {"steps", std::move(steps)},
+      {"buffers", std::move(buffers)}};
 }
 
 llvm::json::Object shoal::makeReport(const LoweredProgram &program,

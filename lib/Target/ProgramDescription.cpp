@@ -16,10 +16,10 @@ using namespace shoal;
 static constexpr StringLiteral kGlobalFlopsAttr = "shoal.global_einsum_flops";
 
 int64_t ProgramDescription::argumentBytes() const {
-  int64_t bytes = 0;
+  int64_t bytes = sharedBytes;
   for (const TensorDescription &tensor :
        llvm::concat<const TensorDescription>(inputs, outputs))
-    if (tensor.donor < 0)
+    if (tensor.donor < 0 && tensor.offset < 0)
       bytes += sizeInBytes(tensor.localType);
   return bytes;
 }
@@ -262,6 +262,8 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
     object["donated"] = true;
   if (tensor.donor >= 0)
     object["donor"] = tensor.donor;
+  if (tensor.offset >= 0)
+    object["offset"] = tensor.offset;
   return object;
 }
 
@@ -294,6 +296,7 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                             {"devices", program.devices},
                             {"target", target},
                             {"arena_bytes", arenaBytes},
+                            {"shared_bytes", program.sharedBytes},
                             {"meshes", std::move(meshes)},
                             {"inputs", std::move(inputs)},
                             {"outputs", std::move(outputs)},

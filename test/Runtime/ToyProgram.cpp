@@ -10,7 +10,7 @@ extern "C" const char shoal_program_metadata[] =
     TOY_METADATA(R"("target": "cpu")");
 
 extern "C" void shoal_program_entry(void *const *inputs, void *const *outputs,
-                                    void *arena) {
+                                    void *arena, void * /*shared*/) {
   static const int64_t axisIndex[] = {0, 1, 0, 1, 4};
   // Collective 0, of f32 over mesh 0: the sum of one element over its axis.
   static const int64_t reduce[] = {0, SHOAL_RT_F32, 0, 0, 1, 1, 0, 1, 4};

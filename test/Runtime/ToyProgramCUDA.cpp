@@ -18,7 +18,7 @@ asm(".section .rodata\n.balign 64\n.global shoal_program_image\n"
 extern "C" const char shoal_program_constants[] = {0, 0, 0, 0x40}; // 2.0f
 
 extern "C" void shoal_program_entry(void *const *inputs, void *const *outputs,
-                                    void *arena) {
+                                    void *arena, void * /*shared*/) {
   static const int64_t axisIndex[] = {0, 1, 0, 1, 4};
   static const int64_t readIndex[] = {SHOAL_RT_I32};
   static const int64_t scale[] = {0, 3, 1, 1, 6,  1, 1, 0,  3,

@@ -11,8 +11,8 @@
  *  - `desc` is a constant array that lives as long as the program: the runtime
  *    keeps plans and communicators by its address.
  *  - Buffers are dense, row-major and 64-byte aligned; outputs overlap neither
- *    inputs nor each other; an `inout` is both. Tensors of no elements are
- * legal everywhere.
+ *    inputs nor each other; an `inout` is both. The output of an all_reduce may
+ *    be its input. Tensors of no elements are legal everywhere.
  *  - `scratch` is memory that the call has for its own length, in the arena as
  *    all buffers are; null where it needs none (scratchBytes in shoal/Calls).
  *    Calls that never need any do not take it.
@@ -64,6 +64,7 @@ enum shoal_rt_type {
 
 /* JSON, NUL-terminated:
  * {"name": "moe_layer", "devices": 8, "target": "cpu", "arena_bytes": 123456,
+ *  "shared_bytes": 4096,
  *  "meshes": [{"name": "mesh", "axes": [{"name": "expert", "size": 8}],
  *              "device_ids": null}],
  *  "inputs": [{"name": "x", "dtype": "f32", "unsigned": false,
@@ -76,19 +77,22 @@ enum shoal_rt_type {
  *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}],
  *  "products": [{"ragged": false, "desc": [...], "loc": "file:line:col"}]}
  * An input that a step writes over has "donated": true, an output that lies in
- * an input's memory "donor": the number of that input. Where pairs along the
- * last dimension are numbers that are complex to the caller there is "complex":
- * true; files of such a tensor are NumPy's of complex numbers. "products" are
- * the calls of einsum and ragged_einsum with their descriptors, for --describe.
- * device_ids null: position i of the mesh (row-major over its axes) is rank i;
- * otherwise device_ids[i] is the rank at position i. */
+ * an input's memory "donor": the number of that input. An output with an
+ * "offset" lies there in the shared memory of all such, of "shared_bytes". Where
+ * pairs along the last dimension are numbers that are complex to the caller there
+ * is "complex": true; files of such a tensor are NumPy's of complex numbers.
+ * "products" are the calls of einsum and ragged_einsum with their descriptors,
+ * for --describe. device_ids null: position i of the mesh (row-major over its
+ * axes) is rank i; otherwise device_ids[i] is the rank at position i. */
 extern const char shoal_program_metadata[];
 
 /* Runs one step. inputs and outputs are local shards in the metadata's order;
  * the arena has arena_bytes and no meaning between steps. An output with a
- * donor is made in that input's memory; its own pointer is not used. */
-void shoal_program_entry(void *const *inputs, void *const *outputs,
-                         void *arena);
+ * donor is made in that input's memory, one with an offset in `shared`, which
+ * has shared_bytes, as the arena, on a boundary of 64 bytes; their own pointers
+ * are not used. Until an output is made, its memory holds other values. */
+void shoal_program_entry(void *const *inputs, void *const *outputs, void *arena,
+                         void *shared);
 
 /* Of programs for CUDA alone, see docs/CUDA.md: a fatbin, or a shared object
  * for the emulated device, and its size. The metadata has beside "arch":

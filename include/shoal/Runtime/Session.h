@@ -53,7 +53,11 @@ SHOAL_EXPORT int shoal_session_agree(shoal_session *session, const char *mine,
 
 /* Collective: one step. The shards are dense, of the local shapes, in host
  * memory, aligned for their elements, and in the metadata's order; outputs
- * overlap neither inputs nor each other. Inputs are not written to. */
+ * overlap neither inputs nor each other. Inputs are not written to. Outputs
+ * that have an offset in the metadata, in a program for CPUs, are made where
+ * they are to be if all of them lie so behind one address, which is a multiple
+ * of 64, with shared_bytes for them alone; else they are made elsewhere and
+ * copied. */
 SHOAL_EXPORT int shoal_session_run(shoal_session *session, void *const *inputs,
                                    void *const *outputs, char *error,
                                    size_t size);

@@ -35,6 +35,9 @@ struct TensorDescription {
   /// Of an output: the number of the input in whose memory it is made, or -1.
   /// Known once the program has been lowered.
   int64_t donor = -1;
+  /// Of an output: where it lies in the outputs' shared memory, or -1. Known
+  /// once the program has been lowered.
+  int64_t offset = -1;
 };
 
 /// A call of the runtime that multiplies, with its descriptor.
@@ -58,6 +61,9 @@ struct ProgramDescription {
   ArithmeticCost arithmetic;
   /// Einsum flops of the global program; 0 where the module does not say.
   double globalEinsumFlops = 0;
+
+  /// Of the outputs' shared memory. Known once the program has been lowered.
+  int64_t sharedBytes = 0;
 
   /// Bytes of one device's inputs and outputs.
   int64_t argumentBytes() const;

@@ -55,9 +55,10 @@ struct TargetOptions {
 struct LoweredProgram {
   ProgramDescription description;
   int64_t arenaBytes = 0;
-  /// The most bytes of buffers alive at one time: what any plan needs.
+  /// The most bytes of buffers, and outputs in shared memory, alive at one
+  /// time: what any plan needs of that memory and the arena together.
   int64_t liveBytes = 0;
-  /// Where the buffers are in the arena. What a target adds behind them, as
+  /// Where the buffers are. What a target adds behind them in the arena, as
   /// constants, is not among them.
   MemoryPlan memory;
 

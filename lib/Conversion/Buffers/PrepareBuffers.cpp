@@ -60,6 +60,16 @@ static void cloneForEachUse(Operation *op) {
   }
 }
 
+/// Moves an op with one use to where it is used: until then its buffer would
+/// hold no more than a constant.
+static void moveToUse(Operation *op) {
+  if (!op->hasOneUse())
+    return;
+  Operation *user = op->getBlock()->findAncestorOpInBlock(**op->user_begin());
+  if (user)
+    op->moveBefore(user);
+}
+
 /// Drops operands that the bodies no longer read.
 static void removeUnusedInputs(func::FuncOp func) {
   RewritePatternSet patterns(func.getContext());
@@ -189,6 +199,10 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     func.walk([&](tensor::EmptyOp op) { empties.push_back(op); });
     for (Operation *op : empties)
       cloneForEachUse(op);
+    fills.clear();
+    func.walk([&](linalg::FillOp op) { fills.push_back(op); });
+    for (Operation *op : fills)
+      moveToUse(op);
     func.walk([](linalg::CopyOp op) { updateInPlace(op); });
     func.walk([](linalg::GenericOp op) { reuseInput(op); });
     removeUnusedInputs(func);

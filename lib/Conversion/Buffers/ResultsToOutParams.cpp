@@ -140,6 +140,7 @@ struct ResultsToOutParams
         continue;
       }
       donors[i] = -1;
+      func.setArgAttr(number, shoal::kResultAttr, UnitAttr::get(&getContext()));
       makeIn(func.getArgument(number), op.getOperand(i), op);
     }
     if (llvm::any_of(donors, [](int64_t donor) { return donor >= 0; }))

@@ -3,6 +3,7 @@
 
 // The pass --shoal-fuse-elementwise.
 
+#include "ScalarCost.h"
 #include "TensorReads.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -49,9 +50,7 @@ static bool fitsTogether(linalg::GenericOp producer,
 static int64_t countCheapOps(linalg::GenericOp op) {
   int64_t count = 0;
   for (Operation &nested : op.getBody()->without_terminator()) {
-    if (isa<math::MathDialect>(nested.getDialect()) ||
-        isa<tensor::ExtractOp, arith::DivFOp, arith::RemFOp, arith::DivSIOp,
-            arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(nested))
+    if (shoal::isExpensive(nested))
       return -1;
     if (!isa<linalg::IndexOp>(nested) &&
         !nested.hasTrait<OpTrait::ConstantLike>())

@@ -23,5 +23,9 @@ void shoal::buildFusionPipeline(OpPassManager &pm, MachineKind machine) {
   // What follows the sums joins them.
   func.addPass(createFuseElementwise());
   addCleanup(func);
+  // What is stored is known by now. What is computed again joins its readers.
+  func.addPass(createRecomputeValues());
+  func.addPass(createFuseElementwise());
+  addCleanup(func);
   pm.addPass(createVerifyFusion());
 }

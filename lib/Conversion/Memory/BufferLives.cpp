@@ -4,6 +4,7 @@
 #include "BufferLives.h"
 #include "../Buffers/BufferAccess.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
+#include "shoal/Conversion/Buffers/Passes.h"
 #include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
@@ -30,20 +31,21 @@ int64_t Places::add(Operation *op) {
   return ops.size() - 1;
 }
 
-/// The buffer is live from its first to its last use; where a use is in a loop
-/// that the buffer is not in, as long as the loop runs. Nothing where it is
-/// used outside of the block that it is made in: by the next trip, that is.
-static std::optional<Buffer> measure(memref::AllocOp alloc,
+/// The buffer is live from its first to its last use, of which one is at
+/// `last`; where a use is in a loop that the buffer is not in, as long as the
+/// loop runs. Nothing where it is used outside of the block that it is made in:
+/// by the next trip, that is.
+static std::optional<Buffer> measure(Value memory, int64_t last,
                                      const BufferViewFlowAnalysis &views,
                                      const Places &places) {
-  Buffer buffer{alloc};
+  Buffer buffer{memory};
   buffer.bytes = llvm::alignTo(
-      std::max<int64_t>(sizeInBytes(alloc.getType()), 1), kArenaAlignment);
+      std::max<int64_t>(sizeInBytes(buffer.getType()), 1), kArenaAlignment);
   buffer.first = INT64_MAX;
-  buffer.last = places[alloc].first;
-  for (Value view : views.resolve(alloc))
+  buffer.last = last;
+  for (Value view : views.resolve(memory))
     for (Operation *user : view.getUsers()) {
-      Operation *around = alloc->getBlock()->findAncestorOpInBlock(*user);
+      Operation *around = memory.getParentBlock()->findAncestorOpInBlock(*user);
       if (!around)
         return std::nullopt;
       auto [first, last] = places[around];
@@ -54,15 +56,27 @@ static std::optional<Buffer> measure(memref::AllocOp alloc,
   return buffer;
 }
 
+/// Whether the argument is a result in whose memory others may lie before.
+static bool isShared(func::FuncOp func, BlockArgument argument) {
+  auto type = dyn_cast<MemRefType>(argument.getType());
+  return type && func.getArgAttr(argument.getArgNumber(), kResultAttr) &&
+         type.hasStaticShape() && type.getLayout().isIdentity() &&
+         sizeInBytes(type) >= kLeastSharedResult;
+}
+
 FailureOr<SmallVector<Buffer>>
 shoal::findBuffers(func::FuncOp func, const Places &places,
                    llvm::function_ref<void(memref::AllocOp)> report) {
   BufferViewFlowAnalysis views(func);
   SmallVector<Buffer> buffers;
+  int64_t end = places[func.front().getTerminator()].first;
+  for (BlockArgument argument : func.getArguments())
+    if (isShared(func, argument))
+      buffers.push_back(*measure(argument, end, views, places));
   WalkResult walk = func.walk([&](memref::AllocOp alloc) {
     std::optional<Buffer> buffer;
     if (alloc.getType().hasStaticShape())
-      buffer = measure(alloc, views, places);
+      buffer = measure(alloc, places[alloc].first, views, places);
     if (!buffer) {
       report(alloc);
       return WalkResult::interrupt();
@@ -91,7 +105,7 @@ void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers, func::FuncOp func,
                            const Places &places, int64_t bytes) {
   llvm::DenseMap<Value, Buffer *> byAllocation;
   for (Buffer &buffer : buffers)
-    byAllocation[buffer.alloc] = &buffer;
+    byAllocation[buffer.memory] = &buffer;
   func.walk([&](rt::RuntimeCallOpInterface call) {
     Operation *wait = call.getCollectiveNumber() ? findWait(call) : nullptr;
     if (!wait)
@@ -99,7 +113,7 @@ void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers, func::FuncOp func,
     auto destination = cast<DestinationStyleOpInterface>(call.getOperation());
     for (Value input : destination.getDpsInputs()) {
       Buffer *buffer = byAllocation.lookup(findBuffer(input));
-      if (!buffer || buffer->alloc->getBlock() != call->getBlock())
+      if (!buffer || buffer->memory.getParentBlock() != call->getBlock())
         continue;
       int64_t last = buffer->last;
       buffer->last = std::max(last, places[wait].first - 1);
@@ -109,8 +123,9 @@ void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers, func::FuncOp func,
   });
 }
 
-int64_t shoal::spareForBackground(func::FuncOp func, int64_t arena) {
-  int64_t bytes = arena;
+int64_t shoal::spareForBackground(func::FuncOp func, const MemorySize &size) {
+  // Results are arguments, too.
+  int64_t bytes = size.arena;
   for (Type type : func.getArgumentTypes())
     if (auto buffer = dyn_cast<MemRefType>(type);
         buffer && buffer.hasStaticShape())
@@ -123,14 +138,16 @@ int64_t shoal::spareForBackground(func::FuncOp func, int64_t arena) {
 //===----------------------------------------------------------------------===//
 
 /// Best fit: the smallest gap between the placed buffers that are live at the
-/// same time, or else behind them all.
-static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
-  SmallVector<Buffer *> rivals;
+/// same time, `border` and them, or else behind them all.
+static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed,
+                          Buffer &border) {
+  SmallVector<Buffer *> rivals = {&border};
   for (Buffer *other : placed)
     if (buffer.overlaps(*other))
       rivals.push_back(other);
-  llvm::sort(rivals,
-             [](Buffer *a, Buffer *b) { return a->offset < b->offset; });
+  llvm::sort(rivals, [](Buffer *a, Buffer *b) {
+    return std::pair(a->offset, a->end()) < std::pair(b->offset, b->end());
+  });
   int64_t best = -1, bestGap = INT64_MAX, top = 0;
   for (Buffer *rival : rivals) {
     int64_t gap = rival->offset - top;
@@ -143,18 +160,34 @@ static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
   return best >= 0 ? best : top;
 }
 
-int64_t shoal::placeBuffers(MutableArrayRef<Buffer> buffers) {
-  SmallVector<Buffer *> order;
+/// The results one behind the other as they begin: what is not written yet is
+/// one piece.
+static int64_t placeResults(SmallVector<Buffer *> &results) {
+  llvm::stable_sort(results,
+                    [](Buffer *a, Buffer *b) { return a->first < b->first; });
+  int64_t end = 0;
+  for (Buffer *result : results) {
+    result->offset = end;
+    end = result->end();
+  }
+  return end;
+}
+
+MemorySize shoal::placeBuffers(MutableArrayRef<Buffer> buffers) {
+  SmallVector<Buffer *> placed, order;
   for (Buffer &buffer : buffers)
-    order.push_back(&buffer);
+    (buffer.isResult() ? placed : order).push_back(&buffer);
+  Buffer border;
+  border.offset = placeResults(placed);
   // Ties in program order, which is their order in memory.
   llvm::sort(order, [](Buffer *a, Buffer *b) {
     return std::tuple(-a->bytes, a) < std::tuple(-b->bytes, b);
   });
-  int64_t size = 0;
-  for (auto [number, buffer] : llvm::enumerate(order)) {
-    buffer->offset = findOffset(*buffer, ArrayRef(order).take_front(number));
-    size = std::max(size, buffer->end());
+  MemorySize size{border.offset};
+  for (Buffer *buffer : order) {
+    buffer->offset = findOffset(*buffer, placed, border);
+    size.arena = std::max(size.arena, buffer->end() - size.results);
+    placed.push_back(buffer);
   }
   return size;
 }

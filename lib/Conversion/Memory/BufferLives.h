@@ -32,19 +32,34 @@ private:
 /// A buffer with the ops (by their place in the function) from which to which
 /// it holds a value that is still read.
 struct Buffer {
-  mlir::memref::AllocOp alloc;
+  /// What an op allocates, or an argument that is the memory of a result.
+  mlir::Value memory;
   int64_t bytes = 0;
   int64_t first = 0, last = 0;
+  /// In the results' memory and, behind its end, the arena.
   int64_t offset = 0;
 
+  bool isResult() const { return mlir::isa<mlir::BlockArgument>(memory); }
+  mlir::MemRefType getType() const {
+    return mlir::cast<mlir::MemRefType>(memory.getType());
+  }
   int64_t end() const { return offset + bytes; }
   bool overlaps(const Buffer &other) const {
     return first <= other.last && other.first <= last;
   }
 };
 
-/// The buffers of the function in program order, without offsets. Fails where
-/// one has a dynamic size or is used outside of its block, after `report`.
+/// The bytes of the two pieces of memory that buffers lie in.
+struct MemorySize {
+  int64_t results = 0, arena = 0;
+
+  int64_t total() const { return results + arena; }
+};
+
+/// The results that have at least kLeastSharedResult bytes, which live from
+/// their first use to the end, and the function's own buffers, both in program
+/// order and without offsets. Fails where a buffer has a dynamic size or is
+/// used outside of its block, after `report`.
 mlir::FailureOr<llvm::SmallVector<Buffer>>
 findBuffers(mlir::func::FuncOp func, const Places &places,
             llvm::function_ref<void(mlir::memref::AllocOp)> report);
@@ -57,12 +72,13 @@ void keepUntilWaits(llvm::MutableArrayRef<Buffer> buffers,
                     mlir::func::FuncOp func, const Places &places,
                     int64_t bytes);
 
-/// How much larger than `arena` the arena may become so that collectives run in
-/// the background: a sixteenth of all that the device holds.
-int64_t spareForBackground(mlir::func::FuncOp func, int64_t arena);
+/// How much larger the arena, which is of `size`, may become so that
+/// collectives run in the background: a sixteenth of all that the device holds.
+int64_t spareForBackground(mlir::func::FuncOp func, const MemorySize &size);
 
-/// Gives every buffer its offset and returns the arena's size.
-int64_t placeBuffers(llvm::MutableArrayRef<Buffer> buffers);
+/// Gives every buffer its offset. Results are one behind the other; no buffer
+/// is half in their memory and half in the arena.
+MemorySize placeBuffers(llvm::MutableArrayRef<Buffer> buffers);
 
 /// The largest sum of the buffers that are live at one time.
 int64_t countLiveBytes(llvm::ArrayRef<Buffer> buffers);

@@ -9,6 +9,8 @@ using namespace shoal;
 
 static constexpr StringLiteral kSteps = "steps";
 static constexpr StringLiteral kBuffers = "buffers";
+/// Behind the numbers and the type of a buffer in the results' memory.
+static constexpr StringLiteral kResults = "results";
 
 DictionaryAttr shoal::toAttribute(const MemoryPlan &plan,
                                   MLIRContext *context) {
@@ -16,11 +18,15 @@ DictionaryAttr shoal::toAttribute(const MemoryPlan &plan,
   SmallVector<Attribute> steps, buffers;
   for (Location step : plan.steps)
     steps.push_back(step);
-  for (const MemoryPlan::Buffer &buffer : plan.buffers)
-    buffers.push_back(builder.getArrayAttr(
-        {builder.getDenseI64ArrayAttr(
-             {buffer.offset, buffer.bytes, buffer.first, buffer.last}),
-         TypeAttr::get(buffer.type)}));
+  for (const MemoryPlan::Buffer &buffer : plan.buffers) {
+    SmallVector<Attribute> parts = {
+        builder.getDenseI64ArrayAttr(
+            {buffer.offset, buffer.bytes, buffer.first, buffer.last}),
+        TypeAttr::get(buffer.type)};
+    if (buffer.inResults)
+      parts.push_back(builder.getStringAttr(kResults));
+    buffers.push_back(builder.getArrayAttr(parts));
+  }
   return builder.getDictionaryAttr(
       {builder.getNamedAttr(kSteps, builder.getArrayAttr(steps)),
        builder.getNamedAttr(kBuffers, builder.getArrayAttr(buffers))});
@@ -34,7 +40,8 @@ MemoryPlan shoal::toMemoryPlan(DictionaryAttr attr) {
     auto parts = cast<ArrayAttr>(entry);
     ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(parts[0]).asArrayRef();
     plan.buffers.push_back({numbers[0], numbers[1], numbers[2], numbers[3],
-                            cast<TypeAttr>(parts[1]).getValue()});
+                            cast<TypeAttr>(parts[1]).getValue(),
+                            /*inResults=*/parts.size() > 2});
   }
   return plan;
 }

@@ -46,9 +46,9 @@ static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
   return schedules;
 }
 
-/// The arena's size for the order that the ops have; nothing where they cannot
+/// What buffers take for the order that the ops have; nothing where they cannot
 /// be planned, which is the plan's error to report.
-static std::optional<int64_t> measureArena(func::FuncOp func) {
+static std::optional<MemorySize> measureMemory(func::FuncOp func) {
   Places places(func);
   FailureOr<SmallVector<Buffer>> buffers =
       findBuffers(func, places, [](memref::AllocOp) {});
@@ -74,7 +74,8 @@ static void reorder(BlockSchedule &schedule, func::FuncOp func, int64_t limit) {
        {INT64_MAX, int64_t(64), int64_t(16), int64_t(4), int64_t(0)}) {
     SmallVector<unsigned> order = schedule.order(window);
     schedule.apply(order);
-    int64_t arena = measureArena(func).value_or(INT64_MAX);
+    std::optional<MemorySize> size = measureMemory(func);
+    int64_t arena = size ? size->arena : INT64_MAX;
     bool fits = arena <= limit;
     LDBG() << "  " << countMoved(order) << " of " << order.size()
            << " ops elsewhere: an arena of " << arena << " bytes, of " << limit
@@ -101,13 +102,13 @@ struct OverlapCollectives
         findSchedules(func, machineOf(machine));
     if (schedules.empty())
       return;
-    std::optional<int64_t> limit = measureArena(func);
-    if (!limit)
+    std::optional<MemorySize> size = measureMemory(func);
+    if (!size)
       return;
-    *limit += spareForBackground(func, *limit);
+    int64_t limit = size->arena + spareForBackground(func, *size);
     // One part after another: where one needs memory, others may move.
     for (BlockSchedule &schedule : schedules)
-      reorder(schedule, func, *limit);
+      reorder(schedule, func, limit);
   }
 };
 

@@ -9,6 +9,8 @@ using namespace shoal;
 
 void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine) {
   bool onDevice = machineOf(machine).isDevice;
+  // Fewer buffers: what comes below looks at when each is used.
+  pm.addNestedPass<func::FuncOp>(createReuseBuffers());
   // Bias and activation have joined their products: all products are there.
   // Their plans say what scratch they need.
   pm.addNestedPass<func::FuncOp>(createPlanProducts({machine}));

@@ -6,6 +6,7 @@
 #include "BufferLives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "shoal/Conversion/Buffers/Passes.h"
 #include "shoal/Conversion/Memory/MemoryPlan.h"
 #include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
@@ -30,7 +31,8 @@ static PassCounter numArenaBytes(DEBUG_TYPE, "Bytes of arenas");
 
 /// The plan in steps: the places, of all, where a buffer's life begins or ends.
 /// Those before and behind an op are one if none is between them.
-static MemoryPlan describePlan(ArrayRef<Buffer> buffers, const Places &places) {
+static MemoryPlan describePlan(ArrayRef<Buffer> buffers, const Places &places,
+                               const MemorySize &size) {
   std::map<int64_t, int64_t> steps;
   for (const Buffer &buffer : buffers)
     steps[buffer.first] = steps[buffer.last] = 0;
@@ -44,30 +46,63 @@ static MemoryPlan describePlan(ArrayRef<Buffer> buffers, const Places &places) {
     step = plan.steps.size() - 1;
   }
   for (const Buffer &buffer : buffers) {
-    memref::AllocOp alloc = buffer.alloc;
-    plan.buffers.push_back({buffer.offset, buffer.bytes, steps[buffer.first],
-                            steps[buffer.last], alloc.getType()});
+    bool inResults = buffer.offset < size.results;
+    plan.buffers.push_back({buffer.offset - (inResults ? 0 : size.results),
+                            buffer.bytes, steps[buffer.first],
+                            steps[buffer.last], buffer.getType(), inResults});
   }
   return plan;
 }
 
-static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
-                           int64_t size) {
-  Builder attributes(func.getContext());
-  auto type = MemRefType::get({size}, attributes.getI8Type());
+static BlockArgument addMemory(func::FuncOp func, int64_t bytes) {
+  auto type = MemRefType::get({bytes}, IntegerType::get(func.getContext(), 8));
   unsigned number = func.getNumArguments();
   (void)func.insertArgument(number, type, DictionaryAttr(), func.getLoc());
-  Value arena = func.getArgument(number);
+  return func.getArgument(number);
+}
+
+/// The view of its piece of memory that `buffer` becomes.
+static Value createView(OpBuilder &builder, const Buffer &buffer,
+                        BlockArgument memory, int64_t offset) {
+  Location loc = buffer.memory.getLoc();
+  Value begin = arith::ConstantIndexOp::create(builder, loc, offset);
+  return memref::ViewOp::create(builder, loc, buffer.getType(), memory, begin,
+                                ValueRange());
+}
+
+/// The argument of a result that lies in the results' memory is not used any
+/// more, and says where.
+static void replaceResult(func::FuncOp func, const Buffer &result,
+                          BlockArgument results) {
+  auto argument = cast<BlockArgument>(result.memory);
+  OpBuilder builder = OpBuilder::atBlockBegin(&func.front());
+  argument.replaceAllUsesWith(
+      createView(builder, result, results, result.offset));
+  func.setArgAttr(argument.getArgNumber(), kResultOffsetAttr,
+                  builder.getI64IntegerAttr(result.offset));
+}
+
+static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
+                           const MemorySize &size) {
+  BlockArgument results;
+  if (size.results != 0)
+    results = addMemory(func, size.results);
+  BlockArgument arena = addMemory(func, size.arena);
   for (const Buffer &buffer : buffers) {
-    memref::AllocOp alloc = buffer.alloc;
+    if (buffer.isResult()) {
+      replaceResult(func, buffer, results);
+      continue;
+    }
+    Operation *alloc = buffer.memory.getDefiningOp();
     OpBuilder builder(alloc);
-    Value offset =
-        arith::ConstantIndexOp::create(builder, alloc.getLoc(), buffer.offset);
-    Value view = memref::ViewOp::create(
-        builder, alloc.getLoc(), alloc.getType(), arena, offset, ValueRange());
+    bool inResults = buffer.offset < size.results;
+    Value view = createView(builder, buffer, inResults ? results : arena,
+                            buffer.offset - (inResults ? 0 : size.results));
     alloc->replaceAllUsesWith(ValueRange(view));
     alloc->erase();
   }
+  for (unsigned i = 0; i < func.getNumArguments(); ++i)
+    func.removeArgAttr(i, kResultAttr);
 }
 
 /// An unused argument of no elements becomes a memref<0x...>: the lowering to
@@ -86,11 +121,12 @@ static void flattenEmptyArguments(func::FuncOp func) {
 
 /// Where each buffer lies and how long.
 static void tellPlan(func::FuncOp func, ArrayRef<Buffer> buffers,
-                     const Places &places, int64_t size) {
+                     const Places &places, const MemorySize &size) {
   numBuffers += buffers.size();
-  numArenaBytes += size;
+  numArenaBytes += size.arena;
   LDBG() << "@" << func.getSymName() << ": " << buffers.size()
-         << " buffers in an arena of " << size << " bytes, "
+         << " buffers in results of " << size.results
+         << " bytes and an arena of " << size.arena << ", "
          << countLiveBytes(buffers) << " live at a time";
   auto tellOp = [&](int64_t place) {
     Operation *op = places.opAt(place);
@@ -100,28 +136,42 @@ static void tellPlan(func::FuncOp func, ArrayRef<Buffer> buffers,
   for (const Buffer &buffer : buffers) {
     numBufferBytes += buffer.bytes;
     LDBG() << "  bytes [" << buffer.offset << ", " << buffer.end() << "), "
-           << memref::AllocOp(buffer.alloc).getType() << ", from "
-           << tellOp(buffer.first) << " to " << tellOp(buffer.last);
+           << buffer.getType() << ", from " << tellOp(buffer.first) << " to "
+           << tellOp(buffer.last);
   }
+}
+
+/// What the plan is, for those that come behind it.
+static void annotate(func::FuncOp func, ArrayRef<Buffer> buffers,
+                     const Places &places, const MemorySize &size) {
+  Builder builder(func.getContext());
+  MemoryPlan plan = describePlan(buffers, places, size);
+  func->setAttr(kMemoryPlanAttr, toAttribute(plan, func.getContext()));
+  if (size.results != 0)
+    func->setAttr(kResultBytesAttr, builder.getI64IntegerAttr(size.results));
+  func->setAttr(kArenaBytesAttr, builder.getI64IntegerAttr(size.arena));
+  func->setAttr(kLiveBytesAttr,
+                builder.getI64IntegerAttr(countLiveBytes(buffers)));
 }
 
 namespace {
 
 /// The plan with lives until waits, where that needs little more than `size`,
 /// the size of the plan that `buffers` have; else that.
-int64_t placeForBackground(SmallVector<Buffer> &buffers, func::FuncOp func,
-                           const Places &places, int64_t size) {
-  int64_t limit = size + spareForBackground(func, size);
+MemorySize placeForBackground(SmallVector<Buffer> &buffers, func::FuncOp func,
+                              const Places &places, const MemorySize &size) {
+  int64_t total = size.total();
+  int64_t limit = total + spareForBackground(func, size);
   // Gaps may remain between buffers of different sizes: then with fewer.
-  for (int64_t bytes : {limit, size, size - size / 16, size - size / 4}) {
+  for (int64_t bytes : {limit, total, total - total / 16, total - total / 4}) {
     SmallVector<Buffer> kept(buffers);
     keepUntilWaits(kept, func, places, bytes);
-    int64_t needed = placeBuffers(kept);
+    MemorySize needed = placeBuffers(kept);
     LDBG() << "what collectives read stays until waits while no more than "
-           << bytes << " bytes are live: an arena of " << needed
-           << " bytes, of " << limit << " allowed"
-           << (needed > limit ? ": rejected" : "");
-    if (needed > limit)
+           << bytes << " bytes are live: results and arena of "
+           << needed.total() << " bytes, of " << limit << " allowed"
+           << (needed.total() > limit ? ": rejected" : "");
+    if (needed.total() > limit)
       continue;
     buffers = kept;
     return needed;
@@ -149,18 +199,13 @@ struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
           });
       if (failed(buffers))
         return signalPassFailure();
-      int64_t size = placeBuffers(*buffers);
+      MemorySize size = placeBuffers(*buffers);
       if (background)
         size = placeForBackground(*buffers, func, places, size);
       tellPlan(func, *buffers, places, size);
-      func->setAttr(kMemoryPlanAttr,
-                    toAttribute(describePlan(*buffers, places), &getContext()));
+      annotate(func, *buffers, places, size);
       replaceByViews(func, *buffers, size);
       flattenEmptyArguments(func);
-      Builder builder(&getContext());
-      func->setAttr(kArenaBytesAttr, builder.getI64IntegerAttr(size));
-      func->setAttr(kLiveBytesAttr,
-                    builder.getI64IntegerAttr(countLiveBytes(*buffers)));
     }
   }
 };

@@ -4,6 +4,7 @@
 // The pass --shoal-verify-memory.
 
 #include "../Utils/VerifyOps.h"
+#include "BufferLives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/Matchers.h"
@@ -34,20 +35,31 @@ static LogicalResult verifyNoAllocation(func::FuncOp func) {
   });
 }
 
+/// What a message calls the piece of memory.
+static std::string describeMemory(bool isResults, int64_t bytes) {
+  return (isResults ? "results' memory of " : "an arena of ") +
+         std::to_string(bytes);
+}
+
 /// (C2)
-static LogicalResult verifyViews(func::FuncOp func, int64_t arenaBytes) {
+static LogicalResult verifyViews(func::FuncOp func, const MemorySize &size) {
   return verifyOps(func, [&](memref::ViewOp view) -> LogicalResult {
     APInt offset;
     auto type = view.getType();
     if (!type.hasStaticShape() ||
         !matchPattern(view.getByteShift(), m_ConstantInt(&offset)))
       return view.emitOpError("has no place that is known here");
+    // The arena is the last argument.
+    bool isResults =
+        size.results != 0 && view.getSource() != func.getArguments().back();
+    int64_t bytes = isResults ? size.results : size.arena;
     int64_t begin = offset.getSExtValue();
     int64_t end = begin + sizeInBytes(type);
-    if (begin >= 0 && end <= arenaBytes && begin % kArenaAlignment == 0)
+    if (begin >= 0 && end <= bytes && begin % kArenaAlignment == 0)
       return success();
     return view.emitOpError("takes bytes ")
-           << begin << " to " << end << " of an arena of " << arenaBytes
+           << begin << " to " << end << " of "
+           << describeMemory(isResults, bytes)
            << ", in which buffers begin at multiples of " << kArenaAlignment;
   });
 }
@@ -58,14 +70,15 @@ static InFlightDiagnostic emitPlanError(func::FuncOp func) {
 
 /// (C3) of each buffer.
 static LogicalResult verifyPlan(func::FuncOp func, const MemoryPlan &plan,
-                                int64_t arenaBytes) {
+                                const MemorySize &size) {
   for (const auto &[number, buffer] : llvm::enumerate(plan.buffers)) {
     int64_t end = buffer.offset + buffer.bytes;
-    if (buffer.offset < 0 || end > arenaBytes ||
+    int64_t bytes = buffer.inResults ? size.results : size.arena;
+    if (buffer.offset < 0 || end > bytes ||
         buffer.offset % kArenaAlignment != 0)
-      return emitPlanError(func)
-             << "buffer " << number << " takes bytes " << buffer.offset
-             << " to " << end << " of an arena of " << arenaBytes;
+      return emitPlanError(func) << "buffer " << number << " takes bytes "
+                                 << buffer.offset << " to " << end << " of "
+                                 << describeMemory(buffer.inResults, bytes);
     if (buffer.first < 0 || buffer.first > buffer.last ||
         buffer.last >= int64_t(plan.steps.size()))
       return emitPlanError(func)
@@ -89,7 +102,8 @@ static LogicalResult verifyApart(func::FuncOp func, const MemoryPlan &plan) {
     });
     for (size_t other : live) {
       const MemoryPlan::Buffer &before = plan.buffers[other];
-      if (buffer.offset < before.offset + before.bytes &&
+      if (buffer.inResults == before.inResults &&
+          buffer.offset < before.offset + before.bytes &&
           before.offset < buffer.offset + buffer.bytes)
         return emitPlanError(func) << "buffers " << std::min(other, number)
                                    << " and " << std::max(other, number)
@@ -130,18 +144,43 @@ static LogicalResult verifyProducts(func::FuncOp func) {
   return failure(result.wasInterrupted());
 }
 
+/// (C6)
+static LogicalResult verifyResults(func::FuncOp func, const MemoryPlan &plan) {
+  int64_t end = int64_t(plan.steps.size()) - 1;
+  for (unsigned i = 0; i < func.getNumArguments(); ++i) {
+    auto offset = func.getArgAttrOfType<IntegerAttr>(i, kResultOffsetAttr);
+    if (!offset)
+      continue;
+    Type type = func.getArgument(i).getType();
+    bool isKept = llvm::any_of(plan.buffers, [&](const auto &buffer) {
+      return buffer.inResults && buffer.offset == offset.getInt() &&
+             buffer.type == type && buffer.last == end;
+    });
+    if (!isKept)
+      return emitPlanError(func)
+             << "the result of argument " << i << " at byte " << offset.getInt()
+             << " of the results' memory is not kept to the end";
+    if (!func.getArgument(i).use_empty())
+      return emitPlanError(func) << "the result of argument " << i
+                                 << " lies elsewhere, but the argument is used";
+  }
+  return success();
+}
+
 static LogicalResult verify(func::FuncOp func) {
   auto attr = func->getAttrOfType<DictionaryAttr>(kMemoryPlanAttr);
   if (!attr)
     return success();
   MemoryPlan plan = toMemoryPlan(attr);
-  int64_t arenaBytes = getBytes(func, kArenaBytesAttr);
+  MemorySize size{getBytes(func, kResultBytesAttr),
+                  getBytes(func, kArenaBytesAttr)};
   return success(succeeded(verifyNoAllocation(func)) &&
-                 succeeded(verifyViews(func, arenaBytes)) &&
-                 succeeded(verifyPlan(func, plan, arenaBytes)) &&
+                 succeeded(verifyViews(func, size)) &&
+                 succeeded(verifyPlan(func, plan, size)) &&
                  succeeded(verifyApart(func, plan)) &&
                  succeeded(verifyLiveBytes(func, plan)) &&
-                 succeeded(verifyProducts(func)));
+                 succeeded(verifyProducts(func)) &&
+                 succeeded(verifyResults(func, plan)));
 }
 
 namespace {

@@ -92,7 +92,10 @@ function showUsers(users) {
 function buffersFact(op) {
   if (op.buffers.length === 0) return null;
   const texts = op.buffers.map((buffer) => {
-    const place = `in the arena at ${formatCount(buffer.offset)}`;
+    const { shared } = report.memory;
+    const place = buffer.offset < shared
+      ? `in the outputs' memory at ${formatCount(buffer.offset)}`
+      : `in the arena at ${formatCount(buffer.offset - shared)}`;
     return `${formatBytes(buffer.bytes)} ${place}, steps ${buffer.first}–${buffer.last}`;
   });
   return ["memory", texts.slice(0, 3).join("; ")];

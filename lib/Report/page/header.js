@@ -52,7 +52,7 @@ function mainFigures() {
         ? plural(runs, "collective")
         : `${plural(collectives.length, "collective")}, ${formatCount(runs)} runs`],
     ["Peak memory of a device", formatBytes(memory.peak),
-      `inputs and outputs ${formatBytes(memory.arguments)}, arena ${formatBytes(memory.arena)}`],
+      `inputs and outputs ${formatBytes(memory.arguments + memory.shared)}, arena ${formatBytes(memory.arena)}`],
     ["Arithmetic of a device", formatFlops(flops.device),
       ratio === null
         ? `einsums ${formatFlops(flops.einsum)}`

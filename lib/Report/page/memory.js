@@ -8,7 +8,7 @@ const CHART = { width: 1200, height: 340, left: 76, right: 14, top: 16, bottom: 
 const COLORED_BUFFERS = 8;
 const DRAWN_BUFFERS = 3000;
 
-// Bytes of the arena alive at each step.
+// Bytes of the outputs' shared memory and of the arena alive at each step.
 function aliveBytes() {
   const { steps, buffers } = report.memory;
   const change = new Array(steps.length + 1).fill(0);
@@ -63,7 +63,7 @@ function showMemoryLegend() {
     element("span", { class: "entry" }, element("span", { class: `swatch ${className}` }), text);
   return element(
     "p", { class: "legend" },
-    entry("arguments", "inputs and outputs"), entry("buffer", "buffers, at their place in the arena"),
+    entry("arguments", "inputs and outputs"), entry("buffer", "buffers and outputs, at their place"),
     report.memory.constants ? entry("constants", "constants") : null,
     entry("alive", "bytes alive"), entry("peak", "the most bytes alive"));
 }
@@ -99,7 +99,7 @@ function drawAxes(memory, { x, y }) {
   return shape("g", { "aria-hidden": "true" }, parts);
 }
 
-// What is there all the time: arguments below the arena, constants above.
+// What is there all the time: arguments below the buffers, constants above.
 function drawFixed(memory, { x, y }) {
   const width = CHART.width - CHART.left - CHART.right;
   const band = (className, from, to, name) => {

@@ -104,7 +104,8 @@ void Collective::waitForMessages() {
 void Collective::allReduce(ElementType type, Kind kind, int64_t count,
                            const char *from, char *to, char * /*terms*/) const {
   Reduction reduction = reductionFor(type, kind);
-  check(MPI_Allreduce(from, to, static_cast<int>(count), reduction.type,
+  const void *own = from == to ? MPI_IN_PLACE : from;
+  check(MPI_Allreduce(own, to, static_cast<int>(count), reduction.type,
                       reduction.op, group),
         "MPI_Allreduce");
 }

@@ -39,7 +39,7 @@ std::string HostTarget::describe(const Program &program) const {
 bool HostTarget::allocateShards(const std::vector<Tensor> &tensors,
                                 std::vector<GuardedBuffer> &shards) const {
   for (const Tensor &tensor : tensors) {
-    if (tensor.donor) {
+    if (tensor.donor || tensor.offset) {
       shards.emplace_back();
       continue;
     }
@@ -49,6 +49,15 @@ bool HostTarget::allocateShards(const std::vector<Tensor> &tensors,
     std::memset(shards.back().get(), 0, tensor.localBytes());
   }
   return true;
+}
+
+bool HostTarget::allocateShared(const Program &program) {
+  if (program.sharedBytes == 0)
+    return true;
+  shared = {program.sharedBytes, /*hasZones=*/checked != nullptr};
+  if (shared)
+    std::memset(shared.get(), 0, program.sharedBytes);
+  return static_cast<bool>(shared);
 }
 
 /// What keeps a process from more memory: its own limit, where it has one.
@@ -62,8 +71,7 @@ static std::string describeLimit() {
 
 Status HostTarget::allocateAll(World &world, const Program &program,
                                bool hasShards) {
-  bytes = program.arenaBytes + totalBytes(program.inputs) +
-          totalBytes(program.outputs);
+  bytes = totalBytes(program);
   auto perDevice = static_cast<double>(bytes);
   int neighbours = world.ranksOnNode();
   double memory = static_cast<double>(sysconf(_SC_PHYS_PAGES)) *
@@ -72,10 +80,10 @@ Status HostTarget::allocateAll(World &world, const Program &program,
   // killed in the middle of a step.
   bool fits = perDevice * neighbours <= memory;
   if (fits) {
-    arena = {static_cast<size_t>(program.arenaBytes),
-             /*hasZones=*/checked != nullptr};
+    arena = {program.arenaBytes, /*hasZones=*/checked != nullptr};
     fits = arena && (hasShards || (allocateShards(program.inputs, inputs) &&
-                                   allocateShards(program.outputs, outputs)));
+                                   allocateShards(program.outputs, outputs) &&
+                                   allocateShared(program)));
   }
   if (!fits)
     return Error{"not enough memory: " + program.name + " needs " +
@@ -105,6 +113,17 @@ static bool donates(const Program &program) {
                      [](const Tensor &input) { return input.donated; });
 }
 
+/// Those that have no memory of their own.
+void HostTarget::placeOutputs(const Program &program) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Tensor &output = program.outputs[i];
+    if (output.donor)
+      outputPointers[i] = inputPointers[*output.donor];
+    else if (output.offset)
+      outputPointers[i] = shared.get() + *output.offset;
+  }
+}
+
 Status HostTarget::prepare(World &world, const Program &program,
                            const Options &options) {
   bool hasShards = options.callerHasShards && !donates(program);
@@ -115,9 +134,7 @@ Status HostTarget::prepare(World &world, const Program &program,
     return failed;
   inputPointers = pointers(inputs);
   outputPointers = pointers(outputs);
-  for (size_t i = 0; i < outputs.size(); ++i)
-    if (std::optional<size_t> donor = program.outputs[i].donor)
-      outputPointers[i] = inputPointers[*donor];
+  placeOutputs(program);
   Device::get().setUp(program.meshes, world.rank());
   return std::nullopt;
 }
@@ -159,13 +176,17 @@ void HostTarget::checkMemory(const Program &program) const {
   };
   expectAll(inputs, program.inputs, "the input");
   expectAll(outputs, program.outputs, "the result");
+  expectUntouched(shared, "the results");
 }
 
 void HostTarget::step() {
   consumed = true;
-  if (checked) // what a step reads of the arena it has written
+  if (checked) { // what a step reads there it has written
     arena.spoil();
-  shoal_program_entry(inputPointers.data(), outputPointers.data(), arena.get());
+    shared.spoil();
+  }
+  shoal_program_entry(inputPointers.data(), outputPointers.data(), arena.get(),
+                      shared.get());
   if (checked)
     checkMemory(*checked);
 }
@@ -174,11 +195,52 @@ Status HostTarget::download(size_t output, const Use &use) {
   return use(outputPointers[output]);
 }
 
+/// The caller's memory that outputs share, if theirs lie there as the program
+/// wants them to, and nothing else does.
+static char *findShared(const Program &program, void *const *inputs,
+                        void *const *outputs) {
+  char *shared = nullptr;
+  for (size_t i = 0; i < program.outputs.size(); ++i)
+    if (std::optional<size_t> offset = program.outputs[i].offset) {
+      char *begin = static_cast<char *>(outputs[i]) - *offset;
+      if ((shared && begin != shared) ||
+          reinterpret_cast<uintptr_t>(begin) % 64 != 0)
+        return nullptr;
+      shared = begin;
+    }
+  auto isApart = [&](const Tensor &tensor, void *memory) {
+    char *begin = static_cast<char *>(memory);
+    return tensor.offset || begin >= shared + program.sharedBytes ||
+           begin + tensor.localBytes() <= shared;
+  };
+  for (size_t i = 0; i < program.inputs.size(); ++i)
+    if (!isApart(program.inputs[i], inputs[i]))
+      return nullptr;
+  for (size_t i = 0; i < program.outputs.size(); ++i)
+    if (!isApart(program.outputs[i], outputs[i]))
+      return nullptr;
+  return shared;
+}
+
 Status HostTarget::stepOn(const Program &program, void *const *inputs,
                           void *const *outputs) {
   if (donates(program))
     return Target::stepOn(program, inputs, outputs);
-  shoal_program_entry(inputs, outputs, arena.get());
+  char *given = findShared(program, inputs, outputs);
+  if (given || program.sharedBytes == 0) {
+    shoal_program_entry(inputs, outputs, arena.get(), given);
+    return std::nullopt;
+  }
+  // Other ranks are in the step by now.
+  if (!shared && !allocateShared(program))
+    fatal("not enough memory: outputs that are copied to the caller's arrays "
+          "need " +
+          formatBytes(static_cast<double>(program.sharedBytes)));
+  shoal_program_entry(inputs, outputs, arena.get(), shared.get());
+  for (size_t i = 0; i < program.outputs.size(); ++i)
+    if (std::optional<size_t> offset = program.outputs[i].offset)
+      std::memcpy(outputs[i], shared.get() + *offset,
+                  program.outputs[i].localBytes());
   return std::nullopt;
 }
 

@@ -33,6 +33,8 @@ private:
 
   bool allocateShards(const std::vector<Tensor> &tensors,
                       std::vector<GuardedBuffer> &shards) const;
+  bool allocateShared(const Program &program);
+  void placeOutputs(const Program &program);
   void checkMemory(const Program &program) const;
 
   /// A donated input as it was given.
@@ -41,7 +43,8 @@ private:
     Buffer copy;
   };
 
-  GuardedBuffer arena;
+  /// `shared` is of outputs that have an offset.
+  GuardedBuffer arena, shared;
   std::vector<Kept> donated;
   bool consumed = false;
   std::vector<GuardedBuffer> inputs, outputs;

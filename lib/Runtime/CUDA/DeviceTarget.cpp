@@ -53,8 +53,10 @@ Status DeviceTarget::prepare(World &world, const Program &program,
 bool DeviceTarget::allocateShards(const std::vector<Tensor> &tensors,
                                   Shards &shards) {
   for (const Tensor &tensor : tensors) {
-    if (tensor.donor) {
-      shards.pointers.push_back(inputs.pointers[*tensor.donor]);
+    if (tensor.donor || tensor.offset) {
+      shards.pointers.push_back(
+          tensor.donor ? inputs.pointers[*tensor.donor]
+                       : static_cast<char *>(shared.get()) + *tensor.offset);
       shards.bytes.push_back(tensor.localBytes());
       shards.buffers.emplace_back();
       continue;
@@ -70,25 +72,33 @@ bool DeviceTarget::allocateShards(const std::vector<Tensor> &tensors,
 }
 
 Status DeviceTarget::allocateAll(const Program &program) {
-  bytes = program.arenaBytes + totalBytes(program.inputs) +
-          totalBytes(program.outputs);
+  bytes = totalBytes(program);
   size_t left = freeDeviceMemory();
   bool fits = bytes <= left;
   if (fits) {
     arena = allocateOnDevice(program.arenaBytes);
-    fits = arena && allocateShards(program.inputs, inputs) &&
+    shared = allocateOnDevice(program.sharedBytes);
+    fits = arena && shared && allocateShards(program.inputs, inputs) &&
            allocateShards(program.outputs, outputs);
   }
   if (!fits)
     return Error{"not enough memory: " + program.name + " needs " +
                  formatBytes(static_cast<double>(bytes)) + ", device has " +
                  formatBytes(static_cast<double>(left))};
-  for (size_t i = 0; i < outputs.pointers.size(); ++i)
-    if (outputs.bytes[i] != 0 && outputs.buffers[i])
-      check(api.cudaMemsetAsync(outputs.pointers[i], 0, outputs.bytes[i],
-                                Device::get().compute()),
-            "cudaMemsetAsync");
+  clearOutputs(program);
   return std::nullopt;
+}
+
+void DeviceTarget::clearOutputs(const Program &program) {
+  auto clear = [](void *memory, size_t bytes) {
+    if (bytes != 0)
+      check(api.cudaMemsetAsync(memory, 0, bytes, Device::get().compute()),
+            "cudaMemsetAsync");
+  };
+  for (size_t i = 0; i < outputs.pointers.size(); ++i)
+    if (outputs.buffers[i])
+      clear(outputs.pointers[i], outputs.bytes[i]);
+  clear(shared.get(), program.sharedBytes);
 }
 
 void DeviceTarget::copyConstants(const CudaProgram &program) {
@@ -159,7 +169,7 @@ void DeviceTarget::restoreDonated() {
 
 void DeviceTarget::enterProgram() {
   shoal_program_entry(inputs.pointers.data(), outputs.pointers.data(),
-                      arena.get());
+                      arena.get(), shared.get());
 }
 
 void DeviceTarget::prepareSteps() {

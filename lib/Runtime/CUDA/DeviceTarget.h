@@ -47,12 +47,14 @@ private:
   /// Fails, naming the sum, if the memory is not there.
   Status allocateAll(const Program &program);
   bool allocateShards(const std::vector<Tensor> &tensors, Shards &shards);
+  void clearOutputs(const Program &program);
   void toDevice(size_t input, const void *shard);
   void copyConstants(const CudaProgram &program);
   void enterProgram();
 
   ProgramData data;
-  DeviceBuffer arena;
+  /// `shared` is of outputs that have an offset.
+  DeviceBuffer arena, shared;
   Shards inputs, outputs;
   /// Donated inputs as they were given, by number.
   std::vector<std::pair<size_t, Buffer>> donated;

@@ -20,7 +20,10 @@ GuardedBuffer::GuardedBuffer(size_t bytes, bool hasZones)
   std::memset(block.get() + zone + bytes, zonePattern, zone);
 }
 
-void GuardedBuffer::spoil() { std::memset(get(), 0xFF, bytes); }
+void GuardedBuffer::spoil() {
+  if (block)
+    std::memset(get(), 0xFF, bytes);
+}
 
 std::optional<int64_t> GuardedBuffer::findDamage() const {
   auto isDamaged = [&](int64_t at) {

@@ -24,6 +24,7 @@ public:
   char *get() const { return block ? block.get() + zone : nullptr; }
 
   /// As a piece of memory that nobody has written to: NaN in all floats.
+  /// Nothing where there is none.
   void spoil();
 
   /// The first byte of a zone that is not as it was made, counted from the

@@ -13,11 +13,12 @@ size_t Tensor::localBytes() const {
   return support::numElements(localShape) * support::elementSize(type);
 }
 
-size_t totalBytes(const std::vector<Tensor> &tensors) {
-  size_t bytes = 0;
-  for (const Tensor &tensor : tensors)
-    if (!tensor.donor)
-      bytes += tensor.localBytes();
+size_t totalBytes(const Program &program) {
+  size_t bytes = program.arenaBytes + program.sharedBytes;
+  for (const auto *tensors : {&program.inputs, &program.outputs})
+    for (const Tensor &tensor : *tensors)
+      if (!tensor.donor && !tensor.offset)
+        bytes += tensor.localBytes();
   return bytes;
 }
 
@@ -41,9 +42,12 @@ static Tensor parseTensor(const json &value) {
                 value.at("sharding"),
                 value.value("complex", false),
                 value.value("donated", false),
+                {},
                 {}};
   if (value.contains("donor"))
     tensor.donor = value.at("donor").get<size_t>();
+  if (value.contains("offset"))
+    tensor.offset = value.at("offset").get<size_t>();
   std::string dtype = value.at("dtype");
   std::optional<ElementType> type = support::parseElementType(dtype);
   if (!type)
@@ -80,6 +84,7 @@ static Program parse(const json &root) {
                   root.at("target"),
                   root.at("devices"),
                   root.at("arena_bytes"),
+                  root.value("shared_bytes", size_t(0)),
                   {},
                   {},
                   {},

@@ -38,6 +38,8 @@ struct Tensor {
   bool donated = false;
   /// Of an output: the input in whose memory it is made.
   std::optional<size_t> donor;
+  /// Of an output: its place in the outputs' shared memory.
+  std::optional<size_t> offset;
 
   size_t localBytes() const;
 };
@@ -79,6 +81,8 @@ struct Program {
   std::string target;
   int64_t devices;
   size_t arenaBytes;
+  /// Of the memory that outputs share with what is dead before they are made.
+  size_t sharedBytes;
   std::vector<Mesh> meshes;
   std::vector<Tensor> inputs;
   std::vector<Tensor> outputs;
@@ -88,8 +92,8 @@ struct Program {
   CudaProgram cuda;
 };
 
-/// The sum over the shards of one device, without outputs that have a donor.
-size_t totalBytes(const std::vector<Tensor> &tensors);
+/// What one device holds: the shards, and the arena.
+size_t totalBytes(const Program &program);
 
 Result<Program> parseProgram(const char *metadata);
 

@@ -20,8 +20,11 @@ void runAllReduce(const AllReduceCall &call, const void *in, void *out,
   Machine machine({Activity::AllReduce, call.id,
                    support::allReduceSize(bytes, p), call.mesh, &call.axes,
                    /*communicates=*/p > 1 && bytes != 0});
-  if (p == 1 || bytes == 0)
-    return machine.copy(in, out, bytes);
+  if (p == 1 || bytes == 0) {
+    if (in != out)
+      machine.copy(in, out, bytes);
+    return;
+  }
   auto *terms =
       static_cast<char *>(scratch.take(scratchBytes(call, Machine::onDevice)));
   int64_t atOnce = reducedAtOnce(call.type, call.kind, call.count, /*p=*/1,

@@ -29,13 +29,14 @@ static void loadPointers(OpBuilder &builder, Location loc, Value pointers,
 }
 
 /// void shoal_program_entry(void *const *inputs, void *const *outputs,
-///                          void *arena)
+///                          void *arena, void *shared)
 static void addEntry(ModuleOp module, const LoweredProgram &program) {
   Location loc = module.getLoc();
   OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
   Type pointer = LLVM::LLVMPointerType::get(module.getContext());
   Type none = LLVM::LLVMVoidType::get(module.getContext());
-  auto type = LLVM::LLVMFunctionType::get(none, {pointer, pointer, pointer});
+  auto type =
+      LLVM::LLVMFunctionType::get(none, {pointer, pointer, pointer, pointer});
   auto entry =
       LLVM::LLVMFuncOp::create(builder, loc, "shoal_program_entry", type);
   Block *body = entry.addEntryBlock(builder);
@@ -45,6 +46,8 @@ static void addEntry(ModuleOp module, const LoweredProgram &program) {
                program.description.inputs.size(), arguments);
   loadPointers(builder, loc, body->getArgument(1),
                program.description.outputs.size(), arguments);
+  if (program.description.sharedBytes != 0)
+    arguments.push_back(body->getArgument(3));
   arguments.push_back(body->getArgument(2));
   auto main = module.lookupSymbol<LLVM::LLVMFuncOp>(program.description.name);
   main.setLinkage(LLVM::Linkage::Internal);

@@ -53,11 +53,25 @@ int64_t shoal::takeBytes(Operation *op, StringRef name) {
   return cast<IntegerAttr>(op->removeAttr(name)).getInt();
 }
 
-void shoal::takeMemory(Operation *op, LoweredProgram &program) {
-  program.arenaBytes = takeBytes(op, kArenaBytesAttr);
-  program.liveBytes = takeBytes(op, kLiveBytesAttr);
+/// Where outputs lie, behind the inputs among the arguments.
+static void takeOffsets(func::FuncOp main, ProgramDescription &program) {
+  unsigned number = program.inputs.size();
+  for (TensorDescription &output : program.outputs) {
+    auto offset = dyn_cast_if_present<IntegerAttr>(
+        main.removeArgAttr(number++, kResultOffsetAttr));
+    if (offset)
+      output.offset = offset.getInt();
+  }
+}
+
+void shoal::takeMemory(func::FuncOp main, LoweredProgram &program) {
+  if (main->hasAttr(kResultBytesAttr))
+    program.description.sharedBytes = takeBytes(main, kResultBytesAttr);
+  takeOffsets(main, program.description);
+  program.arenaBytes = takeBytes(main, kArenaBytesAttr);
+  program.liveBytes = takeBytes(main, kLiveBytesAttr);
   program.memory =
-      toMemoryPlan(cast<DictionaryAttr>(op->removeAttr(kMemoryPlanAttr)));
+      toMemoryPlan(cast<DictionaryAttr>(main->removeAttr(kMemoryPlanAttr)));
 }
 
 /// `cpu gemm 64x96x128 ...`

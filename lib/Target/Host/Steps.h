@@ -31,7 +31,7 @@ int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
 
 /// What PlanMemory left on the lowered function: the sizes and the plan, which
 /// go away.
-void takeMemory(mlir::Operation *op, LoweredProgram &program);
+void takeMemory(mlir::func::FuncOp main, LoweredProgram &program);
 
 /// Takes note of the products of the lowered function, which still has them as
 /// ops.

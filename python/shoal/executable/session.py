@@ -73,6 +73,7 @@ class Session:
         if comm == MPI.COMM_NULL:
             raise InputError("expected a communicator but got COMM_NULL")
         self._flatten = flatten
+        self._shared_bytes: int = signature.description.get("shared_bytes", 0)
         self._result = result
         self._turn = threading.RLock()
         self._library = _load(library, signature, comm)
@@ -98,7 +99,9 @@ class Session:
           machine's byte order, and has the local shape; else it is copied.
         out: arrays to write the outputs to, by order or name: contiguous, of the
           outputs' local shapes, overlapping neither each other nor the inputs.
-          By default new ones.
+          By default new ones, which share a piece of memory; those that a step
+          returned are as good. The larger ones of others are copied to, from a
+          piece that the session then keeps.
 
         Returns arrays of the rows that exist, as `Executable.run` nests them.
         Raises InputError and RunError on every rank. A failure in the middle of
@@ -144,7 +147,7 @@ class Session:
     def _results(self, out: Any, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         tensors = [shard.tensor for shard in self.outputs]
         if out is None:
-            return [_new(tensor) for tensor in tensors]
+            return self._new_results(tensors)
         arrays = arrange(out, tensors, "output")
         for number, (array, tensor) in enumerate(zip(arrays, tensors)):
             _check_output(array, tensor)
@@ -152,6 +155,14 @@ class Session:
                 if np.may_share_memory(array, other):
                     raise InputError(f'output "{tensor.name}" overlaps another array')
         return arrays
+
+    def _new_results(self, tensors: Sequence[Tensor]) -> list[np.ndarray]:
+        """Of the larger ones parts of one piece, where other values lie until they are made."""
+        shared = _zeros(self._shared_bytes)
+        return [
+            _new(tensor) if tensor.offset is None else _view(shared[tensor.offset :], tensor)
+            for tensor in tensors
+        ]
 
     def _agreeing(self) -> _Agreement:
         if self._library.is_closed:
@@ -242,10 +253,22 @@ def _check_output(array: Any, tensor: Tensor) -> None:
 
 def _new(tensor: Tensor) -> np.ndarray:
     """Zeros of the local shape: padding has them, too."""
-    size = int(np.prod(tensor.local_shape, dtype=np.int64)) * tensor.dtype.itemsize
+    return _view(_zeros(_bytes(tensor)), tensor)
+
+
+def _view(memory: np.ndarray, tensor: Tensor) -> np.ndarray:
+    """The first bytes as the tensor's shard."""
+    return memory[: _bytes(tensor)].view(tensor.dtype).reshape(tensor.local_shape)
+
+
+def _bytes(tensor: Tensor) -> int:
+    return int(np.prod(tensor.local_shape, dtype=np.int64)) * tensor.dtype.itemsize
+
+
+def _zeros(size: int) -> np.ndarray:
     memory = np.zeros(size + ALIGNMENT, np.uint8)
     offset = -memory.ctypes.data % ALIGNMENT
-    return memory[offset : offset + size].view(tensor.dtype).reshape(tensor.local_shape)
+    return memory[offset : offset + size]
 
 
 def _addresses(arrays: Sequence[np.ndarray]) -> ctypes.Array[ctypes.c_void_p]:

@@ -23,6 +23,8 @@ class Tensor:
     shape: of the whole tensor; local_shape: of one device's shard of it, where
     the last shard of an uneven dimension is padded.
     sharding: as the compiler prints it, "" where all devices have the whole.
+    offset: of an output, its place in the memory that outputs share; None where it
+    has its own.
     Complex numbers are pairs of floats in the program, and in its sharding, along
     one more dimension, which neither the shapes nor arrays have.
     """
@@ -32,6 +34,7 @@ class Tensor:
     local_shape: tuple[int, ...]
     dtype: np.dtype
     sharding: str
+    offset: int | None = None
 
     def __str__(self) -> str:
         sharding = f" {self.sharding}" if self.sharding else ""
@@ -69,6 +72,7 @@ def _parse_tensor(entry: Mapping[str, Any]) -> Tensor:
         local_shape[:-1] if is_complex else local_shape,
         dtype_of(entry["dtype"], entry.get("unsigned", False), is_complex=is_complex),
         entry["sharding"],
+        entry.get("offset"),
     )
 
 

@@ -25,8 +25,9 @@ func.func @every_reduction_has_its_own_fill(%x: tensor<7x5xf32>) -> (tensor<7xf3
 
 // CHECK-LABEL: @one_value_everywhere_is_a_fill
 // CHECK-NOT: dense
-// CHECK: linalg.fill
 // CHECK: arith.constant dense<[1.000000e+00, 2.000000e+00]>
+// CHECK-NOT: dense
+// CHECK: linalg.fill
 func.func @one_value_everywhere_is_a_fill() -> (tensor<7x5xf32>, tensor<2xf32>) {
   %0 = arith.constant dense<3.0> : tensor<7x5xf32>
   %1 = arith.constant dense<[1.0, 2.0]> : tensor<2xf32>
@@ -86,4 +87,22 @@ func.func @inputs_and_values_read_again_are_not_written_over(%x: tensor<7xf32>) 
 func.func @buffers_stay(%s: f32, %x: memref<4xf32>) {
   linalg.fill ins(%s : f32) outs(%x : memref<4xf32>)
   return
+}
+
+// -----
+
+// Until it is used a fill would hold a constant.
+// CHECK-LABEL: @a_fill_stands_where_it_is_used
+// CHECK: %[[Y:.+]] = linalg.exp
+// CHECK: %[[FILL:.+]] = linalg.fill
+// CHECK-NEXT: linalg.add ins(%[[Y]], %[[FILL]]
+func.func @a_fill_stands_where_it_is_used(%x: tensor<7xf32>) -> tensor<7xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<7xf32>
+  %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<7xf32>) -> tensor<7xf32>
+  %0 = tensor.empty() : tensor<7xf32>
+  %y = linalg.exp ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  %1 = tensor.empty() : tensor<7xf32>
+  %2 = linalg.add ins(%y, %fill : tensor<7xf32>, tensor<7xf32>) outs(%1 : tensor<7xf32>) -> tensor<7xf32>
+  return %2 : tensor<7xf32>
 }

@@ -55,7 +55,8 @@ func.func @swapped(%a: tensor<8xf32> {shoal.donated}, %b: tensor<8xf32> {shoal.d
 // the argument then.
 // CHECK-LABEL: func.func @rows_of_the_donor
 // CHECK-NOT: shoal.donors
-// CHECK: rt.launch {{.*}} ins(%arg1, %arg0, %{{.*}}) outs(%arg2 :
+// CHECK: %[[Y:.+]] = memref.view %arg3
+// CHECK: rt.launch {{.*}} ins(%arg1, %arg0, %{{.*}}) outs(%[[Y]] :
 // CHECK-NOT: {{[^a-z]}}rt.
 // CHECK: return
 func.func @rows_of_the_donor(%x: tensor<32x64xf32> {shoal.donated}, %rows: tensor<32xi32>) -> tensor<32x64xf32> {

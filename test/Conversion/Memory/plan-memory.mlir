@@ -44,6 +44,42 @@ func.func @views_keep_buffers_alive(%x: memref<4xf32>, %y: memref<2x2xf32>, %z: 
 
 // -----
 
+// Of two results of 1600 bytes, %y and %z, the first is written last. Until then %0
+// has its memory, in which %y is behind %z, and %1, which needs more than what is
+// left, an arena. The third result is too small to be shared.
+// CHECK-LABEL: @buffers_lie_in_results_until_these_are_written
+// CHECK-SAME: (%{{.+}}: memref<400xf32>, %{{[a-z0-9]+}}: memref<400xf32> {shoal.result_offset = 1600 : i64}, %{{[a-z0-9]+}}: memref<400xf32> {shoal.result_offset = 0 : i64}, %[[SMALL:[a-z0-9]+]]: memref<4xf32>, %[[RESULTS:[a-z0-9]+]]: memref<3200xi8>, %[[ARENA:[a-z0-9]+]]: memref<3200xi8>)
+// CHECK-SAME: shoal.arena_bytes = 3200
+// CHECK-SAME: shoal.live_bytes = 6400
+// CHECK-SAME: {{\[\[}}array<i64: 1600, 1600, 3, 4>, memref<400xf32>, "results"]
+// CHECK-SAME: shoal.result_bytes = 3200
+// CHECK: %[[AT0:.+]] = arith.constant 0
+// CHECK: %[[Z:.+]] = memref.view %[[RESULTS]][%[[AT0]]]
+// CHECK: %[[AT:.+]] = arith.constant 1600
+// CHECK: %[[Y:.+]] = memref.view %[[RESULTS]][%[[AT]]]
+// CHECK: %[[A0:.+]] = arith.constant 1600
+// CHECK: %[[V0:.+]] = memref.view %[[RESULTS]][%[[A0]]]
+// CHECK: memref.copy %{{.+}}, %[[V0]]
+// CHECK: %[[A1:.+]] = arith.constant 0
+// CHECK: %[[V1:.+]] = memref.view %[[ARENA]][%[[A1]]]
+// CHECK: memref.copy %{{.+}}, %[[SMALL]]
+// CHECK: memref.copy %[[V0]], %[[Z]]
+// CHECK: memref.copy %{{.+}}, %[[Y]]
+func.func @buffers_lie_in_results_until_these_are_written(%x: memref<400xf32>, %y: memref<400xf32> {shoal.result}, %z: memref<400xf32> {shoal.result}, %small: memref<4xf32> {shoal.result}) {
+  %0 = memref.alloc() : memref<400xf32>
+  memref.copy %x, %0 : memref<400xf32> to memref<400xf32>
+  %1 = memref.alloc() : memref<800xf32>
+  %part = memref.subview %1[0] [400] [1] : memref<800xf32> to memref<400xf32, strided<[1]>>
+  memref.copy %x, %part : memref<400xf32> to memref<400xf32, strided<[1]>>
+  %few = memref.subview %1[0] [4] [1] : memref<800xf32> to memref<4xf32, strided<[1]>>
+  memref.copy %few, %small : memref<4xf32, strided<[1]>> to memref<4xf32>
+  memref.copy %0, %z : memref<400xf32> to memref<400xf32>
+  memref.copy %part, %y : memref<400xf32, strided<[1]>> to memref<400xf32>
+  return
+}
+
+// -----
+
 // CHECK-LABEL: @empty_arguments_become_flat
 // CHECK-SAME: %{{.*}}: memref<0xf32>, %{{.*}}: memref<0xi8>
 func.func @empty_arguments_become_flat(%x: memref<5x0xf32>) {

@@ -83,3 +83,52 @@ func.func @c5_a_product_without_a_plan(%x: memref<4x4xf32>, %arena: memref<0xi8>
   rt.einsum "ik,kj->ij" ins(%x, %x : memref<4x4xf32>, memref<4x4xf32>) outs(%x : memref<4x4xf32>)
   return
 }
+
+// -----
+
+func.func @results_and_buffers_take_turns(%y: memref<16xf32> {shoal.result_offset = 0 : i64}, %results: memref<64xi8>, %arena: memref<64xi8>) attributes {
+    shoal.arena_bytes = 64 : i64, shoal.result_bytes = 64 : i64, shoal.live_bytes = 128 : i64,
+    shoal.memory_plan = {buffers = [[array<i64: 0, 64, 0, 0>, memref<16xf32>, "results"], [array<i64: 0, 64, 1, 1>, memref<16xf32>, "results"],
+                                    [array<i64: 0, 64, 0, 1>, memref<16xf32>]], steps = [loc(unknown), loc(unknown)]}} {
+  return
+}
+
+// -----
+
+func.func @c2_a_view_leaves_the_results(%results: memref<64xi8>, %arena: memref<128xi8>) attributes {
+    shoal.arena_bytes = 128 : i64, shoal.result_bytes = 64 : i64, shoal.live_bytes = 0 : i64,
+    shoal.memory_plan = {buffers = [], steps = [loc(unknown), loc(unknown)]}} {
+  %c64 = arith.constant 64 : index
+  %0 = memref.view %arena[%c64][] : memref<128xi8> to memref<16xf32>
+  // expected-error @below {{'memref.view' op takes bytes 64 to 128 of results' memory of 64, in which buffers begin at multiples of 64}}
+  %1 = memref.view %results[%c64][] : memref<64xi8> to memref<16xf32>
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has a plan of its memory in which buffers 0 and 1 overlap and live at the same time}}
+func.func @c3_a_buffer_in_a_result_that_is_made(%y: memref<16xf32> {shoal.result_offset = 0 : i64}, %results: memref<64xi8>, %arena: memref<0xi8>) attributes {
+    shoal.arena_bytes = 0 : i64, shoal.result_bytes = 64 : i64, shoal.live_bytes = 128 : i64,
+    shoal.memory_plan = {buffers = [[array<i64: 0, 64, 0, 1>, memref<16xf32>, "results"], [array<i64: 0, 64, 0, 0>, memref<16xf32>, "results"]], steps = [loc(unknown), loc(unknown)]}} {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has a plan of its memory in which the result of argument 0 at byte 0 of the results' memory is not kept to the end}}
+func.func @c6_a_result_that_ends(%y: memref<16xf32> {shoal.result_offset = 0 : i64}, %results: memref<64xi8>, %arena: memref<0xi8>) attributes {
+    shoal.arena_bytes = 0 : i64, shoal.result_bytes = 64 : i64, shoal.live_bytes = 64 : i64,
+    shoal.memory_plan = {buffers = [[array<i64: 0, 64, 0, 0>, memref<16xf32>, "results"]], steps = [loc(unknown), loc(unknown)]}} {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has a plan of its memory in which the result of argument 0 lies elsewhere, but the argument is used}}
+func.func @c6_a_result_that_is_made_in_its_argument(%y: memref<16xf32> {shoal.result_offset = 0 : i64}, %results: memref<64xi8>, %arena: memref<0xi8>) attributes {
+    shoal.arena_bytes = 0 : i64, shoal.result_bytes = 64 : i64, shoal.live_bytes = 64 : i64,
+    shoal.memory_plan = {buffers = [[array<i64: 0, 64, 0, 1>, memref<16xf32>, "results"]], steps = [loc(unknown), loc(unknown)]}} {
+  memref.copy %y, %y : memref<16xf32> to memref<16xf32>
+  return
+}

@@ -67,6 +67,19 @@ func.func @einsum_of_one_operand_that_only_orders_is_a_transpose(%x: tensor<2x3x
   return %0 : tensor<4x2x3xf32>
 }
 
+// A weight that is transposed for the product and for its gradient.
+// CHECK-LABEL: func @einsums_read_what_was_transposed(
+// CHECK-SAME: %[[X:.*]]: tensor<2x3xf32>, %[[W:.*]]: tensor<4x3xf32>
+// CHECK-NOT: transpose
+// CHECK: %[[Y:.*]] = shoal.einsum "bi,oi->bo" %[[X]], %[[W]]
+// CHECK: shoal.einsum "bo,oi->bi" %[[Y]], %[[W]]
+func.func @einsums_read_what_was_transposed(%x: tensor<2x3xf32>, %w: tensor<4x3xf32>) -> tensor<2x3xf32> {
+  %0 = shoal.transpose %w permutation = [1, 0] : tensor<4x3xf32> -> tensor<3x4xf32>
+  %1 = shoal.einsum "bi,io->bo" %x, %0 : (tensor<2x3xf32>, tensor<3x4xf32>) -> tensor<2x4xf32>
+  %2 = shoal.einsum "bo,io->bi" %1, %0 : (tensor<2x4xf32>, tensor<3x4xf32>) -> tensor<2x3xf32>
+  return %2 : tensor<2x3xf32>
+}
+
 // CHECK-LABEL: func @constants_fold(
 // CHECK-DAG: %[[SPLAT:.*]] = arith.constant dense<7> : tensor<6xi32>
 // CHECK-DAG: %[[LIST:.*]] = arith.constant dense<{{\[\[}}1, 2], [3, 4{{\]\]}}> : tensor<2x2xi32>

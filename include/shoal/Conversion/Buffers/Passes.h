@@ -12,6 +12,10 @@
 
 namespace shoal {
 
+/// Marks an argument that is the memory of a result, which nobody reads before
+/// the function has written it.
+inline constexpr llvm::StringLiteral kResultAttr = "shoal.result";
+
 #define GEN_PASS_DECL
 #include "shoal/Conversion/Buffers/Passes.h.inc"
 #define GEN_PASS_REGISTRATION

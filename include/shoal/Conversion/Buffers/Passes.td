@@ -45,14 +45,15 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
 def ResultsToOutParams : Pass<"shoal-results-to-out-params", "::mlir::func::FuncOp"> {
   let summary = "Make a function's results in buffers that the caller gives";
   let description = [{
-    Each result becomes a new last argument. A buffer that the function
-    allocates and returns, also in another shape, is replaced by that argument;
-    anything else (an input, a constant, a buffer returned twice) is copied.
+    Each result becomes a new last argument, marked `shoal.result`. A buffer that
+    the function allocates and returns, also in another shape, is replaced by that
+    argument; anything else (an input, a constant, a buffer returned twice) is
+    copied.
 
     A result with a donated argument in `shoal.donors` is left where it is if
     that is the argument, or is made there if nothing touches the argument any
     more when the result's buffer begins; its new argument is then not written,
-    and `shoal.donors` keeps the number. All others become -1.
+    is not marked, and `shoal.donors` keeps the number. All others become -1.
 
     ```mlir
     func.func @f(%x: memref<8xf32>) -> memref<8xf32> {
@@ -63,7 +64,7 @@ def ResultsToOutParams : Pass<"shoal-results-to-out-params", "::mlir::func::Func
     ```
     becomes
     ```mlir
-    func.func @f(%x: memref<8xf32>, %y: memref<8xf32>) {
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32> {shoal.result}) {
       linalg.exp ins(%x : memref<8xf32>) outs(%y : memref<8xf32>)
       return
     }

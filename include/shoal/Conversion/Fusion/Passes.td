@@ -61,6 +61,66 @@ def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def RecomputeValues : Pass<"shoal-recompute-values", "::mlir::func::FuncOp"> {
+  let summary = "Compute values again instead of holding them where most is held";
+  let description = [{
+    Where the values of the function's block that are held at one place are most,
+    one that is made before and used behind it, or there by a loop that can compute
+    it, is computed again for those users: a result of a `linalg.generic` without reductions that follows by
+    at most 6 cheap operations from what is held until then anyway, such as the
+    op's other results, or from what has an eighth of its size. That goes on at the
+    place where most is held then, until nothing can be done there, 16 times at most.
+    A gelu's gradient then finds its operand and the tanh stored, and nothing that
+    follows from the two.
+
+    ```mlir
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = tensor.empty() : tensor<8xf32>
+      %1:2 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%0, %0 : tensor<8xf32>, tensor<8xf32>) {
+      ^bb0(%in: f32, %e0: f32, %n0: f32):
+        %e = math.exp %in : f32
+        %n = arith.negf %e : f32
+        linalg.yield %e, %n : f32, f32
+      } -> (tensor<8xf32>, tensor<8xf32>)
+      %2 = linalg.add ins(%1#0, %1#0 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %3 = linalg.mul ins(%2, %2 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %4 = linalg.add ins(%2, %3 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %5 = linalg.mul ins(%1#0, %1#1 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %6 = linalg.mul ins(%4, %5 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      return %6 : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %0 = tensor.empty() : tensor<8xf32>
+      %1:2 = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%0, %0 : tensor<8xf32>, tensor<8xf32>) {
+      ^bb0(%in: f32, %e0: f32, %n0: f32):
+        %e = math.exp %in : f32
+        %n = arith.negf %e : f32
+        linalg.yield %e, %n : f32, f32
+      } -> (tensor<8xf32>, tensor<8xf32>)
+      %2 = linalg.add ins(%1#0, %1#0 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %3 = linalg.mul ins(%2, %2 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %4 = linalg.add ins(%2, %3 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %again = tensor.empty() : tensor<8xf32>
+      %n = linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> (i)>], iterator_types = ["parallel"]}
+          ins(%1#0 : tensor<8xf32>) outs(%again : tensor<8xf32>) {
+      ^bb0(%e: f32, %n0: f32):
+        %n1 = arith.negf %e : f32
+        linalg.yield %n1 : f32
+      } -> tensor<8xf32>
+      %5 = linalg.mul ins(%1#0, %n : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %6 = linalg.mul ins(%4, %5 : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      return %6 : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::linalg::LinalgDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def FuseEpilogues : Pass<"shoal-fuse-epilogues", "::mlir::func::FuncOp"> {
   let summary = "Let matrix products add biases and apply activations";
   let description = [{

@@ -14,12 +14,22 @@
 
 namespace shoal {
 
-/// Buffers begin at multiples of so many bytes of the arena.
+/// Buffers begin at multiples of so many bytes of the arena and of the results'
+/// memory.
 inline constexpr int64_t kArenaAlignment = 64;
+
+/// Results of fewer bytes have memory of their own: buffers that are worth a
+/// place would not fit, and a caller who keeps a loss of every step is not to
+/// keep all other results with it.
+inline constexpr int64_t kLeastSharedResult = 1024;
 
 /// Attributes that PlanMemory leaves on the function, in bytes.
 inline constexpr llvm::StringLiteral kArenaBytesAttr = "shoal.arena_bytes";
+inline constexpr llvm::StringLiteral kResultBytesAttr = "shoal.result_bytes";
 inline constexpr llvm::StringLiteral kLiveBytesAttr = "shoal.live_bytes";
+/// And on an argument that is the memory of a result: where the result lies in
+/// the results' memory instead, behind which the argument is not used.
+inline constexpr llvm::StringLiteral kResultOffsetAttr = "shoal.result_offset";
 
 #define GEN_PASS_DECL
 #include "shoal/Conversion/Memory/Passes.h.inc"

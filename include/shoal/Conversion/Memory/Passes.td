@@ -10,6 +10,37 @@
 include "mlir/Pass/PassBase.td"
 include "shoal/Conversion/Utils/MachineOption.td"
 
+def ReuseBuffers : Pass<"shoal-reuse-buffers", "::mlir::func::FuncOp"> {
+  let summary = "Let ops write over what they are the last to read";
+  let description = [{
+    A buffer that an op reads for the last time, and one that it writes for the
+    first time, become one where the op reads each element before it writes over
+    it: a `linalg.generic` without reductions whose maps of the two are the same,
+    and a call of the runtime that says so
+    (shoal/Dialect/Rt/IR/InPlace.h). Both are buffers of their own,
+    of as many bytes, that nothing sees a part of; what is written may also be a
+    result (`shoal.result`).
+
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32> {shoal.result}) {
+      %0 = memref.alloc() : memref<8xf32>
+      linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32>)
+      rt.all_reduce sum @mesh {"x"} ins(%0 : memref<8xf32>) outs(%y : memref<8xf32>) {collective = 0 : i64}
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<8xf32>, %y: memref<8xf32> {shoal.result}) {
+      linalg.exp ins(%x : memref<8xf32>) outs(%y : memref<8xf32>)
+      rt.all_reduce sum @mesh {"x"} ins(%y : memref<8xf32>) outs(%y : memref<8xf32>) {collective = 0 : i64}
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect"];
+}
+
 def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
   let summary = "Decide how each product of two tensors is computed";
   let description = [{
@@ -117,7 +148,7 @@ def OverlapCollectives : Pass<"shoal-overlap-collectives", "::mlir::func::FuncOp
 }
 
 def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
-  let summary = "Place all buffers in one arena at fixed offsets";
+  let summary = "Place all buffers at fixed offsets of results' memory and one arena";
   let description = [{
     Every static `memref.alloc` of a public function's entry block becomes a
     view of an i8 arena, a new last argument. Buffers that are live at the same
@@ -125,10 +156,17 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
     gap that holds it, at multiples of 64 bytes. The function must have a single
     block and allocate nothing in nested regions.
 
-    The function gets `shoal.arena_bytes`, the arena's size, and
-    `shoal.live_bytes`, the largest sum of the buffers live at one time, a lower
-    bound of it; and `shoal.memory_plan`, which says of each buffer where it is
-    and from which op to which (shoal/Conversion/Memory/MemoryPlan.h), for reports.
+    Results (`shoal.result`) of at least 1024 bytes lie one behind the other in
+    one piece of memory, an i8 argument in front of the arena: each is live from
+    its first use to the end of the function, and what dies before has its place
+    there as it would in the arena. A result's own argument is then not used and
+    has its place in `shoal.result_offset`; smaller results stay in theirs.
+
+    The function gets `shoal.result_bytes`, where there are such results, and
+    `shoal.arena_bytes`, the sizes of the two; `shoal.live_bytes`, the largest sum
+    of the buffers and results live at one time, a lower bound of their sum; and
+    `shoal.memory_plan`, which says of each buffer where it is and from which op
+    to which (shoal/Conversion/Memory/MemoryPlan.h), for reports.
 
     With `background`, of targets that communicate while other work runs, what a
     collective reads keeps its place until the first op that must wait for it,
@@ -167,11 +205,14 @@ def VerifyMemory : Pass<"shoal-verify-memory", "::mlir::ModuleOp"> {
     memory. Changes nothing.
 
     * (C1) It allocates nothing.
-    * (C2) Its views of the arena lie in it, at multiples of 64 bytes.
+    * (C2) Its views of the results' memory and of the arena lie in them, at
+      multiples of 64 bytes.
     * (C3) So do the buffers of `shoal.memory_plan`; no two of them overlap that
       live at the same time.
     * (C4) `shoal.live_bytes` is the largest sum of those that do.
     * (C5) Every `rt.einsum` has a plan.
+    * (C6) A result with a `shoal.result_offset` is a buffer there until the last
+      step, and its own argument is not used.
 
     ```mlir
     func.func @f(%arena: memref<128xi8>) attributes {

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "shoal/Dialect/Rt/IR/InPlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
@@ -115,6 +116,8 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
   return spmd::verifyReduction(*this, getKind(), // (C2)
                                typeOf(getInput()).getElementType());
 }
+
+bool mayWriteOverInput(Operation *call) { return isa<AllReduceOp>(call); }
 
 //===----------------------------------------------------------------------===//
 // all_to_all

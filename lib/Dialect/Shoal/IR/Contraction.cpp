@@ -230,6 +230,17 @@ static bool isPassedOn(Operation *producer, Operation *op) {
          producer->getDiscardableAttrDictionary().empty();
 }
 
+/// Whether nothing is noted of what `transpose` makes, and einsums of its block
+/// alone use it: all of them can read what it reads, and it need not be kept
+/// from the first to the last of them.
+static bool isForEinsums(TransposeOp transpose) {
+  return transpose && transpose->getDiscardableAttrDictionary().empty() &&
+         llvm::all_of(transpose->getUsers(), [&](Operation *user) {
+           return isa<EinsumOp>(user) &&
+                  user->getBlock() == transpose->getBlock();
+         });
+}
+
 /// An einsum of what was transposed reads it in the order that it has.
 static LogicalResult readTransposed(EinsumOp op, PatternRewriter &rewriter) {
   EinsumSpec spec = op.getTerms();
@@ -237,7 +248,7 @@ static LogicalResult readTransposed(EinsumOp op, PatternRewriter &rewriter) {
   bool isChanged = false;
   for (auto [letters, input] : llvm::zip(spec.inputs, inputs)) {
     auto transpose = input.getDefiningOp<TransposeOp>();
-    if (!isPassedOn(transpose, op))
+    if (!isForEinsums(transpose))
       continue;
     SmallVector<char, 6> moved(letters.size());
     for (auto [dim, from] : llvm::enumerate(transpose.getPermutation()))

@@ -141,6 +141,9 @@ static LogicalResult verifyValueAttribute(Operation *op, Type type,
       return success();
     return fail() << "expected " << kWrittenAttr << " to be a string";
   }
+  // The lowering has marks of its own on buffers.
+  if (attribute.getName() != kShardingAttr && !isa<TensorType>(type))
+    return success();
   if (attribute.getName() != kShardingAttr)
     return fail() << "unknown attribute " << attribute.getName();
   auto sharding = dyn_cast<ShardingAttr>(attribute.getValue());
