@@ -135,7 +135,8 @@ with shoal.load(sys.argv[1]).open(MPI.COMM_WORLD) as session:
 def test_sessions(tmp_path):
     """A rank gives the whole or its shard."""
     z = numbers(8, 6)
-    compiled = shoal.jax.compile(jnp.fft.fft2, z, in_shardings=split("x"), out_shardings=split("y"), mesh=MESH)
+    shardings = {"in_shardings": split("x"), "out_shardings": split("y")}
+    compiled = shoal.jax.compile(jnp.fft.fft2, z, mesh=MESH, **shardings)
     compiled.save(tmp_path / "program.shoal")
     np.save(tmp_path / "z.npy", z)
     (tmp_path / "rank.py").write_text(RANK)
@@ -164,7 +165,11 @@ def test_fourier_transforms_of_split_dimensions():
 def test_lengths(length):
     z, x = numbers(4, length), reals(length, 4)
     check(
-        lambda z, x: (jnp.fft.fft(z), jnp.fft.ifft(z), jnp.fft.irfft(jnp.fft.rfft(x, axis=0), length, axis=0)),
+        lambda z, x: (
+            jnp.fft.fft(z),
+            jnp.fft.ifft(z),
+            jnp.fft.irfft(jnp.fft.rfft(x, axis=0), length, axis=0),
+        ),
         *(z, x),
         tolerance=1e-6,
         in_shardings=(split("x"), split(None, "x")),
@@ -188,7 +193,8 @@ def test_manual_regions():
         turned = lax.ppermute(z, "x", [(0, 1), (1, 0)])
         return total * turned, lax.all_gather(z.conj(), "x", tiled=True).sum(0)
 
-    program = jax.shard_map(local, mesh=MESH, in_specs=P("x"), out_specs=(P("x"), P()), check_vma=False)
+    specs = {"in_specs": P("x"), "out_specs": (P("x"), P())}
+    program = jax.shard_map(local, mesh=MESH, check_vma=False, **specs)
     z = numbers(4, 3)
     compiled = shoal.jax.compile(program, z, mesh=MESH)
     product, total = compiled.run(z)
@@ -210,8 +216,9 @@ def test_fnet_train_step():
 
     p = {"up": reals(8, 16) / 4, "down": reals(16, 8) / 4}
     x, y = reals(4, 16, 8) / 8, reals(4, 16, 8)
-    for sharding in (split("x"), split(None, "x")):
-        check(step, p, x, y, in_shardings=({"up": split(None, "y"), "down": split("y")}, sharding, sharding))
+    weights = {"up": split(None, "y"), "down": split("y")}
+    for rows in (split("x"), split(None, "x")):
+        check(step, p, x, y, in_shardings=(weights, rows, rows))
 
 
 def test_diagonal_state_space_train_step():

@@ -195,3 +195,9 @@ def test_real_programs_are_not_touched():
 def test_halves_that_are_zero_are_not_multiplied():
     text = shoal.jax.import_stablehlo(jax.jit(lambda z, x: z @ x.T.astype(z.dtype)).lower(Z, X))
     assert text.count('"shoal.einsum"') == 2
+
+
+def test_exported_programs():
+    exported = jax.export.export(jax.jit(lambda z: jnp.fft.fft(z) / 2j))(Z)
+    text = shoal.jax.import_stablehlo(exported)
+    assert "shoal.complex" in text and "shoal.fft" in text

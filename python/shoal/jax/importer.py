@@ -18,6 +18,7 @@ from shoal.ir import Builder, Location, Region, TensorType, Value
 from shoal.jax import functions
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
+from shoal.jax.halves import Rewritten
 from shoal.jax.locations import joined, name_of, place_of, readable, spelled
 from shoal.jax.open_regions import OpenRegion, open_regions
 from shoal.jax.refusals import Unsupported, described
@@ -33,11 +34,10 @@ class Importer:
     builder: writes the Shoal program.
     arith: arithmetic on values, written by the builder.
     values: what StableHLO's values have become.
-    problems: what was found to be in the way before.
     """
 
-    def __init__(self, module: ir.Module, mesh: Mesh | None = None, problems: Sequence[str] = ()):
-        self.module = module
+    def __init__(self, rewritten: Rewritten, mesh: Mesh | None = None):
+        self.module = module = rewritten.module
         self.builder = Builder()
         self.arith = Arithmetic(self.builder)
         self.shardings = ShardingImporter(module, mesh)
@@ -53,9 +53,9 @@ class Importer:
         self.written_exits: set[ir.Value] = set()
         # Modules whose values are in `values`.
         self.kept_modules: list[ir.Module] = [module]
-        self._problems: dict[str, None] = dict.fromkeys(problems)
+        self._problems: dict[str, None] = dict.fromkeys(rewritten.problems)
         # The first exception that no importer raised on purpose.
-        self._cause: Exception | None = None
+        self._cause: Exception | None = rewritten.cause
         # What a tensor of rank 0 becomes; None: itself.
         self._scalars: Callable[[TensorType], TensorType] | None = None
         self._place: Location | str | None = None

@@ -23,8 +23,7 @@ def import_stablehlo(program: Any, *, mesh: Mesh | None = None) -> str:
     """
     parsed = parse(program)
     with parsed.context:
-        module, problems = halves.without_complex(parsed)
-        return Importer(module, mesh, problems).run()
+        return Importer(halves.without_complex(parsed), mesh).run()
 
 
 def supported_ops() -> list[str]:

@@ -4,7 +4,7 @@
 
 import jax
 import jax.numpy as jnp
-from catalogue import P, program
+from catalogue import P, on_devices, program
 
 
 @program("x=2 y=4", "c64[8@x,16] c64[8,16@y] c64[]")
@@ -58,6 +58,28 @@ def fft_of_a_matrix(z):
 def rfft_of_volumes(x):
     spectrum = jnp.fft.rfftn(x)
     return jnp.fft.irfftn(spectrum * jnp.abs(spectrum), x.shape)
+
+
+def _mixed_on_devices(z, w):
+    """A product along manual axes, its sum, and a transform that turns lines around."""
+
+    def manual(z, w):
+        total = jax.lax.psum(z @ w, "y")
+        lines = jax.lax.all_to_all(total, "x", 1, 0, tiled=True)
+        return jax.lax.all_to_all(jnp.fft.fft(lines, axis=0), "x", 0, 1, tiled=True)
+
+    whole = lambda z, w: jnp.fft.fft(z @ w, axis=0)
+    return on_devices(manual, whole, (P("x", "y"), P("y", None)), P("x"))(z, w)
+
+
+@program("x=2 y=4", "c64[8@x,16@y] c64[16@y,6]")
+def complex_in_manual_regions(z, w):
+    return _mixed_on_devices(z, w) * 2j
+
+
+@program("x=2 y=4", "c64[8@x,16@y] c64[16@y,6]", gspmd=True)
+def complex_in_manual_regions_by_gspmd(z, w):
+    return _mixed_on_devices(z, w) * 2j
 
 
 @program("data=2 model=4", "f32[8@data,16,32] f32[32,64@model] f32[64@model,32]", tolerance=1e-4)

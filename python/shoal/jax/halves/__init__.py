@@ -9,6 +9,9 @@ a formula of JAX's own arithmetic (`formulas.py`), or a function (`parts.py`).
 
 from __future__ import annotations
 
+import dataclasses
+from typing import Any
+
 from jaxlib.mlir import ir
 
 from shoal.jax.annotations import walk
@@ -18,16 +21,26 @@ from shoal.jax.halves.rewriter import Rewriter
 from shoal.jax.halves.rules import names
 
 
-def without_complex(module: ir.Module) -> tuple[ir.Module, list[str]]:
-    """The module without complex numbers, and a line for each op that has no counterpart.
+@dataclasses.dataclass(frozen=True)
+class Rewritten:
+    """A module without complex numbers.
 
-    A module that has some is left as it is; another one is made.
+    problems: a line for each op that has no counterpart.
+    cause: the first exception among their reasons that no rule raised on purpose.
     """
+
+    module: Any
+    problems: tuple[str, ...] = ()
+    cause: Exception | None = None
+
+
+def without_complex(module: ir.Module) -> Rewritten:
+    """The module itself where it has no complex numbers; else another one."""
     if not any(_has_complex(op) for op in walk(module.operation)):
-        return module, []
+        return Rewritten(module)
     rewriter = Rewriter(module.operation.clone())
     rewriter.run()
-    return rewriter.module, list(rewriter.problems)
+    return Rewritten(rewriter.module, tuple(rewriter.problems), rewriter.cause)
 
 
 def _has_complex(op: ir.Operation) -> bool:

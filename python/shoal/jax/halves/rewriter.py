@@ -40,12 +40,14 @@ class Rewriter:
     module: has no complex values any more, once it has run, in functions that are called.
     pairs: the halves of its complex values.
     problems: a line for each op that has no counterpart.
+    cause: the first exception that no rule raised on purpose.
     """
 
     def __init__(self, module: Any):
         self.module = module
         self.pairs: dict[ir.Value, Pair] = {}
         self.problems: dict[str, None] = {}
+        self.cause: Exception | None = None
         # Modules that formulas were lowered to, by what they are of.
         self.formulas: dict[Any, ir.Module] = {}
         self._entries: list[str] = []
@@ -61,7 +63,7 @@ class Rewriter:
             if op.operation.name == "func.func"
         }
         self._entries = functions.entries(known)
-        for name in functions.reachable(known):
+        for name in _called(known, self._entries):
             if len(known[name].regions[0].blocks) == 1:
                 self._rewrite_function(known[name])
         for op in reversed(self._dead):
@@ -205,8 +207,8 @@ class Rewriter:
         try:
             with ir.InsertionPoint(op), op.location:
                 made = self._annotated(op, self._made_of(op))
-        except Unsupported as reason:
-            self._report(op, str(reason))
+        except Exception as reason:  # pylint: disable=broad-exception-caught
+            self._report(op, self._explained(reason))
             with ir.InsertionPoint(op), op.location:
                 made = [self._placeholder(result.type) for result in op.results]
         self._dead.append(op)
@@ -355,6 +357,13 @@ class Rewriter:
             return self.emit("stablehlo.constant", [], type, {"value": value})
         return Pair(*(self.zero(half_of(type)) for _ in range(2)))
 
+    def _explained(self, error: Exception) -> str:
+        """The reason; of a form that a rule was not written for the error, which is kept."""
+        if isinstance(error, Unsupported):
+            return str(error)
+        self.cause = self.cause or error
+        return f"in a form that is not known ({type(error).__name__}: {error})"
+
     def _report(self, op: ir.Operation, reason: str) -> None:
         place = readable(spelled(op.location, place_of(self._function.location)))
         self.problems[described(op, op_name(op), reason, place)] = None
@@ -362,6 +371,18 @@ class Rewriter:
 
 def _attributes(op: ir.Operation) -> dict[str, ir.Attribute]:
     return {name: op.attributes[name] for name in op.attributes}
+
+
+def _called(known: dict[str, ir.Operation], entries: Sequence[str]) -> list[str]:
+    """The entries and what they call, also in regions for one device."""
+    found = list(entries)
+    for name in found:
+        for op in walk(known[name]):
+            for key in ("callee", "decomposition"):
+                callee = string(op, key)
+                if callee in known and callee not in found:
+                    found.append(callee)
+    return found
 
 
 def _doubled(entries: Iterable[Any], types: Iterable[ir.Type]) -> list[Any]:
@@ -379,10 +400,12 @@ def _is_terminator(op: ir.Operation) -> bool:
 
 def _is_by_halves(op: ir.Operation) -> bool:
     """Whether an op with EACH has nothing in its regions that mixes halves."""
-    inner = (inner for inner in walk(op) if inner != op and _is_of_complex(inner))
+    others = (inner for inner in walk(op) if inner != op and _is_of_complex(inner))
     return all(
-        _is_terminator(op) or op.name == "stablehlo.constant" or OfComplex.EACH in of_complex(op)
-        for op in inner
+        _is_terminator(inner)
+        or inner.name == "stablehlo.constant"
+        or OfComplex.EACH in of_complex(inner)
+        for inner in others
     )
 
 
