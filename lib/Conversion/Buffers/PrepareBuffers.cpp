@@ -11,8 +11,10 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/Transforms/RegionUtils.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "shoal/Conversion/Buffers/Passes.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
@@ -60,6 +62,11 @@ static void cloneForEachUse(Operation *op) {
   }
 }
 
+static int64_t bytesOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? shoal::sizeInBytes(type) : 0;
+}
+
 /// Moves an op with one use to where it is used: until then its buffer would
 /// hold no more than a constant.
 static void moveToUse(Operation *op) {
@@ -68,6 +75,37 @@ static void moveToUse(Operation *op) {
   Operation *user = op->getBlock()->findAncestorOpInBlock(**op->user_begin());
   if (user)
     op->moveBefore(user);
+}
+
+/// An op that makes little of something large moves to where its operands are
+/// there, so that what is large can end.
+static void moveToOperands(linalg::GenericOp op) {
+  int64_t made = 0, largest = 0;
+  for (Value result : op->getResults())
+    made += bytesOf(result);
+  llvm::SetVector<Value> values(op.getInputs().begin(), op.getInputs().end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  Operation *last = nullptr;
+  for (Value value : values) {
+    Operation *maker = value.getDefiningOp();
+    if (!maker || maker->getBlock() != op->getBlock())
+      continue;
+    largest = std::max(largest, bytesOf(value));
+    if (!last || last->isBeforeInBlock(maker))
+      last = maker;
+  }
+  if (!last || op->getNumResults() == 0 || made * 8 > largest)
+    return;
+  SmallVector<Operation *> empties;
+  for (Value init : op.getOutputs()) {
+    auto empty = init.getDefiningOp<tensor::EmptyOp>();
+    if (!empty || !empty->hasOneUse())
+      return;
+    empties.push_back(empty);
+  }
+  op->moveAfter(last);
+  for (Operation *empty : empties)
+    empty->moveBefore(op);
 }
 
 /// Drops operands that the bodies no longer read.
@@ -193,6 +231,7 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     func::FuncOp func = getOperation();
     func.walk([](arith::ConstantOp op) { fillSplat(op); });
     SmallVector<Operation *> fills, empties;
+    SmallVector<linalg::GenericOp> generics;
     func.walk([&](linalg::FillOp op) { fills.push_back(op); });
     for (Operation *op : fills)
       cloneForEachUse(op);
@@ -203,6 +242,9 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     func.walk([&](linalg::FillOp op) { fills.push_back(op); });
     for (Operation *op : fills)
       moveToUse(op);
+    func.walk([&](linalg::GenericOp op) { generics.push_back(op); });
+    for (linalg::GenericOp op : generics)
+      moveToOperands(op);
     func.walk([](linalg::CopyOp op) { updateInPlace(op); });
     func.walk([](linalg::GenericOp op) { reuseInput(op); });
     removeUnusedInputs(func);

@@ -118,9 +118,14 @@ std::pair<int64_t, int64_t> LiveValues::findPeak() const {
 // A value computed again
 //===----------------------------------------------------------------------===//
 
+/// Whether each iteration computes an element of the result, and no sum.
+static bool isElementwise(linalg::GenericOp op, OpResult result) {
+  return op.getIndexingMapMatchingResult(result).isPermutation();
+}
+
 namespace {
 
-/// How a result of an op without sums is computed from what is held at a place
+/// How an elementwise result of an op is computed from what is held at a place
 /// behind it.
 class Recipe {
 public:
@@ -169,7 +174,7 @@ bool Recipe::read(Value scalar, Value tensor, AffineMap map) {
 bool Recipe::readOtherResult(Value scalar) {
   for (OpResult other : op->getResults())
     if (other != result && valueOf(other.getResultNumber()) == scalar &&
-        isHeld(other))
+        isElementwise(op, other) && isHeld(other))
       return read(scalar, other, op.getIndexingMapMatchingResult(other));
   return false;
 }
@@ -208,7 +213,8 @@ Value Recipe::create(OpBuilder &builder) {
   auto inputs = llvm::to_vector(llvm::make_second_range(reads));
   auto again = linalg::GenericOp::create(
       builder, op.getLoc(), TypeRange(empty.getType()), inputs, empty, allMaps,
-      op.getIteratorTypesArray(),
+      SmallVector<utils::IteratorType>(op.getNumLoops(),
+                                       utils::IteratorType::parallel),
       [&](OpBuilder &body, Location loc, ValueRange arguments) {
         IRMapping mapping;
         for (auto [number, read] : llvm::enumerate(reads))
@@ -235,7 +241,7 @@ static bool canJoin(OpOperand &use) {
 /// not end its life before.
 static bool recompute(OpResult value, const LiveValues &lives, int64_t peak) {
   auto op = dyn_cast<linalg::GenericOp>(value.getOwner());
-  if (!op || op.getNumParallelLoops() != op.getNumLoops())
+  if (!op || !isElementwise(op, value))
     return false;
   SmallVector<std::pair<OpOperand *, Recipe>> late;
   for (OpOperand &use : value.getUses()) {

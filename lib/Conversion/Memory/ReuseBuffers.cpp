@@ -152,7 +152,8 @@ static void dropInput(linalg::GenericOp op, OpOperand &input) {
   op.setIndexingMapsAttr(Builder(op.getContext()).getAffineMapArrayAttr(maps));
 }
 
-/// An input of the op that `init` may be written over.
+/// An input of the op that `init` may be written over: of each, every iteration
+/// has an element of its own.
 static OpOperand *findInput(linalg::GenericOp op, OpOperand &init) {
   AffineMap map = op.getMatchingIndexingMap(&init);
   if (op.payloadUsesValueFromOperand(&init) || !map.isPermutation())
@@ -165,8 +166,7 @@ static OpOperand *findInput(linalg::GenericOp op, OpOperand &init) {
 }
 
 static void reuseInputs(linalg::GenericOp op) {
-  if (!op.hasPureBufferSemantics() ||
-      op.getNumParallelLoops() != op.getNumLoops())
+  if (!op.hasPureBufferSemantics())
     return;
   // Operands move up where an input goes.
   for (int64_t i = 0; i < op.getNumDpsInits(); ++i) {

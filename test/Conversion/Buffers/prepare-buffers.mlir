@@ -106,3 +106,27 @@ func.func @a_fill_stands_where_it_is_used(%x: tensor<7xf32>) -> tensor<7xf32> {
   %2 = linalg.add ins(%y, %fill : tensor<7xf32>, tensor<7xf32>) outs(%1 : tensor<7xf32>) -> tensor<7xf32>
   return %2 : tensor<7xf32>
 }
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+#first = affine_map<(d0) -> (d0 * 16)>
+
+// The few elements are read before anything else is made: %y need not stay.
+// CHECK-LABEL: @what_makes_little_stands_behind_its_operands
+// CHECK: %[[Y:.+]] = linalg.exp
+// CHECK: linalg.generic {{.*}} ins(%[[Y]] : tensor<64xf32>)
+// CHECK: linalg.abs
+func.func @what_makes_little_stands_behind_its_operands(%x: tensor<64xf32>) -> (tensor<64xf32>, tensor<4xf32>) {
+  %0 = tensor.empty() : tensor<64xf32>
+  %y = linalg.exp ins(%x : tensor<64xf32>) outs(%0 : tensor<64xf32>) -> tensor<64xf32>
+  %1 = tensor.empty() : tensor<64xf32>
+  %z = linalg.abs ins(%x : tensor<64xf32>) outs(%1 : tensor<64xf32>) -> tensor<64xf32>
+  %2 = tensor.empty() : tensor<4xf32>
+  %few = linalg.generic {indexing_maps = [#first, #id], iterator_types = ["parallel"]}
+      ins(%y : tensor<64xf32>) outs(%2 : tensor<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<4xf32>
+  return %z, %few : tensor<64xf32>, tensor<4xf32>
+}

@@ -107,3 +107,25 @@ func.func @a_result_in_use(%x: memref<4xf32>, %y: memref<4xf32> {shoal.result}) 
   }
   return
 }
+
+// -----
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#rows = affine_map<(d0, d1) -> (d0)>
+
+// Beside a sum, too, each iteration reads the element that it writes.
+// CHECK-LABEL: @an_op_with_a_sum
+// CHECK-NOT: memref.alloc
+// CHECK: linalg.generic {indexing_maps = [#{{[a-z0-9]+}}, #{{[a-z0-9]+}}], iterator_types = ["parallel", "reduction"]} outs(%arg1, %arg2 : memref<4x4xf32>, memref<4xf32>)
+func.func @an_op_with_a_sum(%x: memref<4x4xf32>, %y: memref<4x4xf32> {shoal.result}, %s: memref<4xf32>) {
+  %0 = memref.alloc() : memref<4x4xf32>
+  memref.copy %x, %0 : memref<4x4xf32> to memref<4x4xf32>
+  linalg.generic {indexing_maps = [#id, #id, #rows], iterator_types = ["parallel", "reduction"]}
+      ins(%0 : memref<4x4xf32>) outs(%y, %s : memref<4x4xf32>, memref<4xf32>) {
+  ^bb0(%in: f32, %out: f32, %sum: f32):
+    %1 = arith.addf %in, %in : f32
+    %2 = arith.addf %sum, %1 : f32
+    linalg.yield %1, %2 : f32, f32
+  }
+  return
+}

@@ -14,6 +14,8 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
     One `tensor.empty` or `linalg.fill` that several ops write into would make
     bufferization copy it. Each of its uses gets its own, and constants that are
     one value everywhere become fills rather than arrays in the object file.
+    A fill moves to its use, and an op that makes an eighth or less of what it
+    reads to where that is there: neither holds memory for longer than it must.
     An op that reads a value element by element and is its only reader writes
     its result over it, as does the last reader of a donated argument for the
     result that goes there. Arguments are marked read-only, but for those that

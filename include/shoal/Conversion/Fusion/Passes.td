@@ -66,7 +66,7 @@ def RecomputeValues : Pass<"shoal-recompute-values", "::mlir::func::FuncOp"> {
   let description = [{
     Where the values of the function's block that are held at one place are most,
     one that is made before and used behind it, or there by a loop that can compute
-    it, is computed again for those users: a result of a `linalg.generic` without reductions that follows by
+    it, is computed again for those users: a result of a `linalg.generic`, of an element an iteration, that follows by
     at most 6 cheap operations from what is held until then anyway, such as the
     op's other results, or from what has an eighth of its size. That goes on at the
     place where most is held then, until nothing can be done there, 16 times at most.

@@ -15,7 +15,7 @@ def ReuseBuffers : Pass<"shoal-reuse-buffers", "::mlir::func::FuncOp"> {
   let description = [{
     A buffer that an op reads for the last time, and one that it writes for the
     first time, become one where the op reads each element before it writes over
-    it: a `linalg.generic` without reductions whose maps of the two are the same,
+    it: a `linalg.generic` whose maps of the two are the same permutation of its loops,
     and a call of the runtime that says so
     (shoal/Dialect/Rt/IR/InPlace.h). Both are buffers of their own,
     of as many bytes, that nothing sees a part of; what is written may also be a
