@@ -19,7 +19,7 @@ using AllCalls =
                AllSliceCall, AllReduceCall, ReduceScatterCall, AllToAllCall,
                CollectivePermuteCall, ExchangeCall, WaitCall, CumulativeCall,
                TopKCall, SortCall, GatherCall, ScatterCall, CustomCall,
-               LaunchCall, CopyCall, ReadScalarCall>;
+               HostCall, LaunchCall, CopyCall, ReadScalarCall>;
 
 } // namespace shoal::calls
 
