@@ -25,6 +25,7 @@ from shoal.frontend.creation import *
 from shoal.frontend.custom_call import *
 from shoal.frontend.dtypes import bfloat16
 from shoal.frontend.elementwise import *
+from shoal.frontend.host_call import *
 from shoal.frontend.indexing import *
 from shoal.frontend.manual import *
 from shoal.frontend.nn import *

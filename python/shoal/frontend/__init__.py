@@ -22,6 +22,7 @@ from shoal.frontend import (
     creation,
     custom_call,
     elementwise,
+    host_call,
     indexing,
     manual,
     nn,
@@ -37,5 +38,5 @@ from shoal.frontend import (
 # What `shoal` exports: the families, and what makes values and programs.
 EXPORTED = (
     annotations, collectives, contraction, control_flow, creation, custom_call, elementwise,
-    indexing, manual, nn, ordering, reduction, reshape, structure, tracing, windows,
+    host_call, indexing, manual, nn, ordering, reduction, reshape, structure, tracing, windows,
 )  # fmt: skip

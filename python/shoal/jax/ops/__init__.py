@@ -9,6 +9,7 @@ from shoal.jax.ops import (
     control_flow,
     custom_call,
     elementwise,
+    host_call,
     indexing,
     manual,
     ordering,
