@@ -23,6 +23,7 @@ set(SHOAL_FAMILIES
   Manual
   Collectives
   CustomCall
+  HostCall
 )
 
 # shoal_find_families(VAR PATTERN): the files of this folder that match PATTERN,

@@ -6,6 +6,7 @@
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
+#include "shoal/Dialect/Shoal/IR/HostCallOps.h"
 #include "shoal/Sharding/Mesh.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -164,6 +165,17 @@ static double readGlobalFlops(ModuleOp module, func::FuncOp func) {
   return 0;
 }
 
+/// In program order.
+static void describeHostCalls(func::FuncOp func, ProgramDescription &program) {
+  func.walk([&](Operation *op) {
+    if (auto call = dyn_cast<HostCallOp>(op))
+      program.hostCalls.push_back(
+          {call.getNumber(), call.getCallee().str(), call.getLoc()});
+    if (isa<PrintOp>(op))
+      program.hostCalls.push_back({std::nullopt, "print", op->getLoc()});
+  });
+}
+
 FailureOr<ProgramDescription> shoal::describeProgram(ModuleOp module) {
   FailureOr<func::FuncOp> found = findProgram(module);
   if (failed(found))
@@ -182,6 +194,7 @@ FailureOr<ProgramDescription> shoal::describeProgram(ModuleOp module) {
           program.outputs)))
     return failure();
   program.collectives = listCollectives(module);
+  describeHostCalls(func, program);
   program.arithmetic = countArithmetic(func);
   program.globalEinsumFlops = readGlobalFlops(module, func);
   return program;
@@ -267,9 +280,18 @@ static llvm::json::Value toJSON(const TensorDescription &tensor,
   return object;
 }
 
+static llvm::json::Value toJSON(const HostCallDescription &call) {
+  llvm::json::Value number = nullptr;
+  if (call.number)
+    number = *call.number;
+  return llvm::json::Object{{"number", std::move(number)},
+                            {"name", call.name},
+                            {"loc", sourcePlace(call.location)}};
+}
+
 llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                                     StringRef target, int64_t arenaBytes) {
-  llvm::json::Array meshes, inputs, outputs, collectives, products;
+  llvm::json::Array meshes, inputs, outputs, collectives, hostCalls, products;
   for (const MeshDescription &mesh : program.meshes)
     meshes.push_back(toJSON(mesh));
   if (meshes.empty())
@@ -287,6 +309,8 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                            {"bytes", collective.bytes},
                            {"loc", collective.location},
                            {"reason", collective.reason}});
+  for (const HostCallDescription &call : program.hostCalls)
+    hostCalls.push_back(toJSON(call));
   for (const ProductCall &product : program.products)
     products.push_back(
         llvm::json::Object{{"ragged", product.isRagged},
@@ -301,5 +325,6 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                             {"inputs", std::move(inputs)},
                             {"outputs", std::move(outputs)},
                             {"collectives", std::move(collectives)},
+                            {"host_calls", std::move(hostCalls)},
                             {"products", std::move(products)}};
 }

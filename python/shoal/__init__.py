@@ -26,6 +26,7 @@ from shoal.frontend.custom_call import *
 from shoal.frontend.dtypes import bfloat16
 from shoal.frontend.elementwise import *
 from shoal.frontend.fourier import *
+from shoal.frontend.host_call import *
 from shoal.frontend.indexing import *
 from shoal.frontend.manual import *
 from shoal.frontend.nn import *

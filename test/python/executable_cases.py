@@ -49,6 +49,34 @@ func.func @uneven(
 DONATED = SCALED.replace('{shoal.name = "x",', '{shoal.donated, shoal.name = "x",')
 
 
+# The host's function 0 on all of x, which is split.
+CALLING = """
+shoal.mesh @mesh = <["d" = 4]>
+func.func @calling(
+    %x: tensor<4xf32> {shoal.name = "x", shoal.sharding = #shoal.sharding<@mesh, [{"d"}]>})
+    -> (tensor<4xf32> {shoal.name = "y", shoal.sharding = #shoal.sharding<@mesh, [{"d"}]>}) {
+  %y = shoal.host_call 0 "answer"(%x) : (tensor<4xf32>) -> tensor<4xf32> loc("calling.mlir":8:3)
+  return %y : tensor<4xf32>
+}
+"""
+
+# Until the host answers by something other than 0.
+CALLING_IN_LOOP = """
+shoal.mesh @mesh = <["d" = 4]>
+func.func @calling_in_loop(%x: tensor<f32> {shoal.name = "x"}) -> (tensor<f32> {shoal.name = "y"}) {
+  %zero = arith.constant dense<0.0> : tensor<f32>
+  %y = shoal.while (%k = %x) : tensor<f32> cond {
+    %more = arith.cmpf oeq, %k, %zero : tensor<f32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %next = shoal.host_call 0 "answer"(%k) : (tensor<f32>) -> tensor<f32>
+    shoal.yield %next : tensor<f32>
+  }
+  return %y : tensor<f32>
+}
+"""
+
+
 def identity(element, devices=2, attribute=""):
     """A program that gives back a vector of these elements, split over the devices."""
     sharding = f'shoal.sharding = #shoal.sharding<@mesh, [{{"d"}}]>{attribute}'

@@ -210,6 +210,44 @@ def a_step_fails(path):
     raise AssertionError("the step came back")
 
 
+def the_host_is_called():
+    """By the first rank; all get its answer, and its exception."""
+    from executable_cases import CALLING
+    from shoal.executable.host import HostFunction
+
+    seen = []
+
+    def answer(x):
+        seen.append(x)
+        if x[0] > 5:
+            raise ValueError("x is too large")
+        return (x * 3,)
+
+    exe = shoal.compile_text(CALLING, host_functions={0: HostFunction(answer)})
+    x = np.arange(4, dtype=np.float32)
+    with exe.open(COMM) as session:
+        for _ in range(2):
+            assert session.run([x])["y"] == x[RANK] * 3
+        message = raises(shoal.RunError, lambda: session.run([x + 6]))
+        assert message == "calling.mlir:8:3: \"answer\": ValueError: x is too large", message
+        assert session.run([x])["y"] == x[RANK] * 3
+    assert len(seen) == (0 if RANK else 4)
+
+
+def a_host_that_fails_in_a_loop():
+    """Which goes on until the host says so: the job does not hang."""
+    from executable_cases import CALLING_IN_LOOP
+    from shoal.executable.host import HostFunction
+
+    def answer(x):
+        raise ValueError("no answer")
+
+    exe = shoal.compile_text(CALLING_IN_LOOP, host_functions={0: HostFunction(answer)})
+    with exe.open(COMM) as session:
+        session.run([np.float32(0)])
+    raise AssertionError("the step came back")
+
+
 def compiled_once_for_all():
     from executable_cases import SCALED
 

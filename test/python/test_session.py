@@ -31,6 +31,7 @@ CASES = {
     "threads_take_turns": ["scaled"],
     "closing_unloads": ["scaled"],
     "compiled_once_for_all": [],
+    "the_host_is_called": [],
 }
 
 

@@ -20,7 +20,7 @@ using AllCalls =
                AllSliceCall, AllReduceCall, ReduceScatterCall, AllToAllCall,
                CollectivePermuteCall, ExchangeCall, WaitCall, CumulativeCall,
                TopKCall, SortCall, FftCall, GatherCall, ScatterCall, CustomCall,
-               LaunchCall, CopyCall, ReadScalarCall>;
+               HostCall, LaunchCall, CopyCall, ReadScalarCall>;
 
 } // namespace shoal::calls
 

@@ -105,6 +105,32 @@ struct CustomCall {
   }
 };
 
+struct HostCall {
+  static constexpr const char *name = "host_call";
+  static constexpr const char *arguments = "ins..., when, outs...";
+
+  std::vector<TensorShape> operands, results;
+  bool hasWhen = false;
+  std::optional<int64_t> number;
+  std::vector<int64_t> unsignedOperands;
+  std::string text, place;
+
+  bool operator==(const HostCall &) const = default;
+  static constexpr auto fields() {
+    using Call = HostCall;
+    return std::tuple{
+        field("operands", &Call::operands, ""),
+        field("results", &Call::results, ""),
+        field("has_when", &Call::hasWhen,
+              "whether there is an argument that says if this device calls"),
+        field("number", &Call::number, "the host's function; none to print"),
+        field("unsigned", &Call::unsignedOperands,
+              "the numbers of operands that are printed without a sign"),
+        field("text", &Call::text, "the function's name, or a format"),
+        field("place", &Call::place, "the user's line")};
+  }
+};
+
 } // namespace shoal::calls
 
 #endif // SHOAL_CALLS_PROGRAMCALLS_H

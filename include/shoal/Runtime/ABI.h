@@ -75,15 +75,17 @@ enum shoal_rt_type {
  *  "outputs": [the same form],
  *  "collectives": [{"id": 0, "kind": "all_to_all", "axes": "{\"expert\"}",
  *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}],
+ *  "host_calls": [{"number": 0, "name": "normalise", "loc": "file:line:col"}],
  *  "products": [{"ragged": false, "desc": [...], "loc": "file:line:col"}]}
  * An input that a step writes over has "donated": true, an output that lies in
  * an input's memory "donor": the number of that input. An output with an
- * "offset" lies there in the shared memory of all such, of "shared_bytes". Where
- * pairs along the last dimension are numbers that are complex to the caller there
- * is "complex": true; files of such a tensor are NumPy's of complex numbers.
- * "products" are the calls of einsum and ragged_einsum with their descriptors,
- * for --describe. device_ids null: position i of the mesh (row-major over its
- * axes) is rank i; otherwise device_ids[i] is the rank at position i. */
+ * "offset" lies there in the shared memory of all such, of "shared_bytes".
+ * Where pairs along the last dimension are numbers that are complex to the
+ * caller there is "complex": true; files of such a tensor are NumPy's of
+ * complex numbers. "products" are the calls of einsum and ragged_einsum with
+ * their descriptors, for --describe. A host call without a number prints.
+ * device_ids null: position i of the mesh (row-major over its axes) is rank i;
+ * otherwise device_ids[i] is the rank at position i. */
 extern const char shoal_program_metadata[];
 
 /* Runs one step. inputs and outputs are local shards in the metadata's order;
@@ -226,6 +228,16 @@ void shoal_rt_gather(const int64_t *desc, const void *in, const void *indices,
  * row-major order of updates; what lies outside is dropped. */
 void shoal_rt_scatter(const int64_t *desc, const void *indices,
                       const void *updates, void *inout, void *scratch);
+
+/* --- The host. -------------------------------------------------------------
+ */
+
+/* Prints the operands, or calls the host's function on them, by the way of
+ * shoal_session_set_host or --host; neither where `when`, an i1, is false.
+ * Then, and where the function has failed before in this step, the results are
+ * zeros, -0.0 of floats. The operands come first, then `when` if it is there,
+ * then the results. */
+void shoal_rt_host_call(const int64_t *desc, ...);
 
 /* NOLINTEND(readability-identifier-naming) */
 

@@ -8,13 +8,16 @@
  * A library that is loaded holds one session at a time. Calls that are marked
  * collective are made by all ranks of the communicator, in the same order.
  * Those that can fail return the same on every rank: 0, or 1 and one line of
- * text in `error`, an array of `size` bytes. A failure in the middle of a step
- * (an MPI error, a custom_call) ends the job by
- * MPI_Abort, as in an executable: other ranks may wait for messages by then.
+ * text in `error`, an array of `size` bytes. A failure of the host's functions
+ * is such. Another one in the middle of a step (an MPI error, a custom_call)
+ * ends the job by MPI_Abort, as in an executable: other ranks may wait for
+ * messages by then.
  */
 
 #ifndef SHOAL_RUNTIME_SESSION_H
 #define SHOAL_RUNTIME_SESSION_H
+
+#include "shoal/Runtime/CustomCall.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -61,6 +64,29 @@ SHOAL_EXPORT int shoal_session_agree(shoal_session *session, const char *mine,
 SHOAL_EXPORT int shoal_session_run(shoal_session *session, void *const *inputs,
                                    void *const *outputs, char *error,
                                    size_t size);
+
+/* A call of the host in the middle of a step, of shoal.host_call or
+ * shoal.print. */
+typedef struct shoal_host_call {
+  int64_t number;   /* the function's; -1 where `text` is to be printed */
+  const char *text; /* the function's name, or what is printed */
+  int64_t num_operands;
+  const shoal_tensor *operands; /* not to be written to */
+  int64_t num_results;
+  const shoal_tensor *results; /* to be written whole */
+} shoal_host_call;
+
+/* Returns 0, or 1 and one line of text in `error`, of at most `size` bytes:
+ * then the step goes on to its end with results of zeros, makes no call any
+ * more, and fails on every rank. */
+typedef int (*shoal_host_function)(void *context, const shoal_host_call *call,
+                                   char *error, size_t size);
+
+/* Who answers this process' calls. A step of a program that calls functions
+ * fails without; what is printed goes to stdout. */
+SHOAL_EXPORT void shoal_session_set_host(shoal_session *session,
+                                         shoal_host_function function,
+                                         void *context);
 
 /* Collective. The library of a program for CPUs may be unloaded from then on.
  */

@@ -49,6 +49,14 @@ struct ProductCall {
   std::string plan;
 };
 
+/// A call of the process that runs the program.
+struct HostCallDescription {
+  /// The function's; none of what prints.
+  std::optional<int64_t> number;
+  std::string name;
+  mlir::Location location;
+};
+
 struct ProgramDescription {
   std::string name;
   int64_t devices = 1;
@@ -58,6 +66,7 @@ struct ProgramDescription {
   llvm::SmallVector<CollectiveCost> collectives;
   /// In program order. Known once the program has been lowered.
   std::vector<ProductCall> products;
+  std::vector<HostCallDescription> hostCalls;
   ArithmeticCost arithmetic;
   /// Einsum flops of the global program; 0 where the module does not say.
   double globalEinsumFlops = 0;

@@ -76,7 +76,7 @@ static void replaceEmptyTensors(ModuleOp module) {
       return tensor && tensor.hasStaticShape() && tensor.getNumElements() == 0;
     };
     if (op->getNumResults() == 0 || isa<tensor::EmptyOp>(op) ||
-        !llvm::all_of(op->getResultTypes(), isEmpty))
+        !isMemoryEffectFree(op) || !llvm::all_of(op->getResultTypes(), isEmpty))
       return;
     LDBG() << op->getName() << " at " << sourcePlace(op->getLoc())
            << " has no elements";

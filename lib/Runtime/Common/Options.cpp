@@ -97,6 +97,12 @@ static constexpr Flag flags[] = {
        return std::nullopt;
      },
      "cuda"},
+    {"--host", "SOCKET", "call the functions of the process that listens there",
+     [](Options &options, std::string_view value) -> Status {
+       options.hostSocket = value;
+       return std::nullopt;
+     },
+     "cpu"},
     {"--describe", "",
      "print the inputs, the results, the mesh and how products are computed",
      [](Options &options, std::string_view) -> Status {

@@ -67,6 +67,13 @@ static CollectiveInfo parseCollective(const json &value) {
           value.value("loc", ""), value.value("reason", "")};
 }
 
+static HostCallInfo parseHostCall(const json &value) {
+  HostCallInfo call{{}, value.at("name"), value.at("loc")};
+  if (!value.at("number").is_null())
+    call.number = value.at("number").get<int64_t>();
+  return call;
+}
+
 static CudaProgram parseCuda(const json &root) {
   CudaProgram cuda;
   cuda.arch = root.at("arch");
@@ -90,6 +97,7 @@ static Program parse(const json &root) {
                   {},
                   {},
                   {},
+                  {},
                   {}};
   for (const json &mesh : root.at("meshes"))
     program.meshes.push_back(parseMesh(mesh));
@@ -103,6 +111,8 @@ static Program parse(const json &root) {
     program.outputs.push_back(parseTensor(output));
   for (const json &collective : root.at("collectives"))
     program.collectives.push_back(parseCollective(collective));
+  for (const json &call : root.value("host_calls", json::array()))
+    program.hostCalls.push_back(parseHostCall(call));
   for (const json &product : root.value("products", json::array()))
     program.products.push_back(
         {product.at("ragged"), product.at("desc"), product.at("loc")});

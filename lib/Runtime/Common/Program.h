@@ -52,6 +52,13 @@ struct CollectiveInfo {
   std::string reason;
 };
 
+/// A call of the process that runs the program; one without a number prints.
+struct HostCallInfo {
+  std::optional<int64_t> number;
+  std::string name;
+  std::string loc;
+};
+
 /// A call that multiplies: an EinsumCall or, ragged, a RaggedEinsumCall.
 struct ProductInfo {
   bool isRagged;
@@ -88,6 +95,7 @@ struct Program {
   std::vector<Tensor> outputs;
   std::vector<CollectiveInfo> collectives;
   /// In program order.
+  std::vector<HostCallInfo> hostCalls;
   std::vector<ProductInfo> products;
   CudaProgram cuda;
 };

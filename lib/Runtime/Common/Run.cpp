@@ -3,6 +3,7 @@
 
 #include "Run.h"
 #include "Files.h"
+#include "Host.h"
 #include "Report.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -70,6 +71,9 @@ static Status prepareRun(World &world, const Program &program,
   if (Status failed = world.agree(checkWorld(world.size(), program)))
     return failed;
   if (Status failed = world.agree(checkInputNames(program, options)))
+    return failed;
+  Host::get().setSocket(options.hostSocket);
+  if (Status failed = world.agree(Host::get().check(program)))
     return failed;
   if (Status failed = world.agree(prepareFiles(world, program, options)))
     return failed;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Runtime/Session.h"
+#include "Host.h"
 #include "Run.h"
 #include "shoal/Runtime/ABI.h"
 
@@ -113,10 +114,27 @@ int shoal_session_agree(shoal_session *session, const char *mine, char *error,
   return report(session->world.agree(status), error, size);
 }
 
+void shoal_session_set_host(shoal_session *, shoal_host_function function,
+                            void *context) {
+  Host::get().setFunction(function, context);
+}
+
+/// A rank whose host has failed goes on to the end of the step, where all hear
+/// of it: others may have waited for it.
+static Status runStep(shoal_session &session, void *const *inputs,
+                      void *const *outputs) {
+  Host &host = Host::get();
+  if (Status failed = host.check(session.program))
+    return failed;
+  Status failed = session.target->stepOn(session.program, inputs, outputs);
+  if (failed || session.program.hostCalls.empty())
+    return failed;
+  return session.world.agree(host.takeFailure());
+}
+
 int shoal_session_run(shoal_session *session, void *const *inputs,
                       void *const *outputs, char *error, size_t size) {
-  return report(session->target->stepOn(session->program, inputs, outputs),
-                error, size);
+  return report(runStep(*session, inputs, outputs), error, size);
 }
 
 void shoal_session_close(shoal_session *session) {

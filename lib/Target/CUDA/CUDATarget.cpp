@@ -90,12 +90,22 @@ static void takeKernels(ModuleOp module, CUDAProgram &program) {
   module->removeAttr(gpu::GPUDialect::getContainerModuleAttrName());
 }
 
+/// Steps of a GPU do not wait for the host.
+static LogicalResult checkHostCalls(const ProgramDescription &program) {
+  for (const HostCallDescription &call : program.hostCalls)
+    return emitError(call.location)
+           << "\"" << call.name
+           << "\": programs for CUDA neither print nor call functions of the "
+              "host while they run";
+  return success();
+}
+
 FailureOr<CUDAProgram> shoal::lowerForCUDA(ModuleOp module,
                                            StageSeconds &seconds,
                                            OnPrepared onPrepared) {
   return timed(seconds, "lower", [&]() -> FailureOr<CUDAProgram> {
     FailureOr<ProgramDescription> description = prepareProgram(module);
-    if (failed(description))
+    if (failed(description) || failed(checkHostCalls(*description)))
       return failure();
     if (onPrepared)
       onPrepared(module);

@@ -6,10 +6,12 @@ from __future__ import annotations
 
 import json
 import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from shoal.errors import CompileWarning, Diagnostic
 from shoal.executable.executable import Executable
+from shoal.executable.host import HostFunction
 from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.progress import Progress
@@ -25,6 +27,7 @@ def compile_text(
     *,
     source: str = "<program>",
     structure: CallStructure | None = None,
+    host_functions: Mapping[int, HostFunction] | None = None,
     **options: Any,
 ) -> Executable:
     """Compiles a program in Shoal MLIR.
@@ -33,6 +36,7 @@ def compile_text(
     source: what messages call the text, where its ops have no locations.
     structure: how the arrays of a call nest; without one `run` takes them by
     order or name and returns a dict by name.
+    host_functions: what `shoal.host_call` calls, by number.
 
     Raises CompileError with the compiler's messages; warns CompileWarning. A
     compilation of more than a second shows its stage where stderr is a terminal.
@@ -59,6 +63,7 @@ def compile_text(
         folder,
         source=source,
         structure=structure,
+        host_functions=host_functions,
     )
 
 

@@ -14,6 +14,7 @@ from shoal.errors import InputError
 from shoal.executable import saving
 from shoal.executable.arguments import check_count, check_stats, check_timeout
 from shoal.executable.files import run_by_files
+from shoal.executable.host import Host, HostFunction, check_functions
 from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.session import Session
@@ -46,6 +47,7 @@ class Executable:
         *,
         source: str = "<program>",
         structure: CallStructure | None = None,
+        host_functions: Mapping[int, HostFunction] | None = None,
     ):
         self.text = text
         self.stats = stats
@@ -53,6 +55,8 @@ class Executable:
         self.source = source
         self.structure = structure
         self._signature = signature
+        # What the program calls in this process; files do not hold it.
+        self._host_functions = dict(host_functions or {})
         # `program` and `program.so`; it goes away with this object.
         self._folder = folder
 
@@ -119,8 +123,15 @@ class Executable:
             warmup=check_count("warmup", warmup, 0),
             seed=seed,
             stats=check_stats(stats),
+            host=self._host(),
         )
         return self._result(outputs)
+
+    def _host(self) -> Host | None:
+        """Who answers a run's calls; RunError where a function is not there."""
+        description = self._signature.description
+        check_functions(description, self._host_functions)
+        return Host(self._host_functions) if description.get("host_calls") else None
 
     def _arrays(self, inputs: Any, fills_others: bool) -> list[np.ndarray | None]:
         """One for each input; None for those that a seed fills."""
@@ -153,7 +164,8 @@ class Executable:
         comm: of mpi4py, with as many ranks as the program has devices; its rank
         i is device i. By default COMM_WORLD. Raises RunError on every rank.
         """
-        return Session(self.library, self._signature, comm, self.flatten, self._result)
+        host = self._host()
+        return Session(self.library, self._signature, comm, self.flatten, self._result, host)
 
     def spmd(self, *, locations: bool = False) -> str:
         """The program of one device, in MLIR."""

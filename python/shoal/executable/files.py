@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Iterator, MutableMapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from shoal.errors import RunError
 from shoal.executable.dtypes import storage_of
+from shoal.executable.host import Host, serve
 from shoal.executable.launch import mpirun
 from shoal.executable.signature import Signature, Tensor
 from shoal.executable.storage import TemporaryFolder
@@ -28,8 +30,12 @@ def run_by_files(
     warmup: int,
     seed: int | None,
     stats: MutableMapping[str, Any] | None,
+    host: Host | None = None,
 ) -> list[np.ndarray]:
-    """Runs the executable on the whole inputs, of which None is made up from the seed."""
+    """Runs the executable on the whole inputs, of which None is made up from the seed.
+
+    host: who answers its calls, of a program that has some.
+    """
     with TemporaryFolder(prefix="shoal-run-") as folder:
         results = folder / "results"
         flags = ["--output-dir", str(results), "--repeat", str(repeat), "--warmup", str(warmup)]
@@ -43,10 +49,25 @@ def run_by_files(
         measured = folder / "stats.json"
         if stats is not None:
             flags += ["--stats", str(measured)]
-        mpirun(signature.devices, program, flags, timeout)
+        with _serving(host, folder, flags):
+            mpirun(signature.devices, program, flags, timeout)
         if stats is not None:
             stats.update(json.loads(measured.read_text()))
         return [_read(results / f"{tensor.name}.npy", tensor) for tensor in signature.outputs]
+
+
+@contextlib.contextmanager
+def _serving(host: Host | None, folder: Path, flags: list[str]) -> Iterator[None]:
+    """Errors of the program that the host's functions have caused have them as their cause."""
+    if host is None:
+        yield
+        return
+    flags += ["--host", str(folder / "host")]
+    try:
+        with serve(host, folder / "host"):
+            yield
+    except RunError as error:
+        raise error from host.error
 
 
 def _write(path: Path, array: np.ndarray, tensor: Tensor) -> None:

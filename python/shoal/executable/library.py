@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import RunError
+from shoal.executable.host import Host, as_c_function
 
 _ERROR_BYTES = 4096
 
@@ -29,6 +30,7 @@ class Library:
     def __init__(self, path: Path, description: Mapping[str, Any]):
         self._handle = _load_copy(path)
         self._session: ctypes.c_void_p | None = None
+        self._host_function: Any = None
         self._is_loaded = True
         # The driver of GPUs and NCCL may have threads in libraries that would
         # go with the program.
@@ -46,7 +48,7 @@ class Library:
         for key in ("name", "devices", "inputs", "outputs"):
             if own.get(key) != description[key]:
                 raise ValueError(f"other {key}")
-        for name in ("open", "block", "agree", "run", "close", "mpi"):
+        for name in ("open", "block", "agree", "run", "close", "mpi", "set_host"):
             getattr(self._handle, f"shoal_session_{name}")
         self._handle.shoal_session_mpi.restype = ctypes.c_char_p
         self._handle.shoal_session_close.restype = None
@@ -81,6 +83,11 @@ class Library:
             self.close()
             raise RunError(_text(error))
         self._session = session
+
+    def set_host(self, host: Host) -> None:
+        """Who answers the program's calls from now on."""
+        self._host_function = as_c_function(host)
+        self._handle.shoal_session_set_host(self._session, self._host_function, None)
 
     def block(self, is_output: bool, number: int, rank: int) -> tuple[slice, ...]:
         """The rows that this process has of a tensor of so many dimensions.

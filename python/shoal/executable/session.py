@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from shoal.errors import InputError, RunError, ShoalError
+from shoal.executable.host import Host
 from shoal.executable.library import Library
 from shoal.executable.signature import Signature, Tensor, arrange, as_array
 
@@ -64,6 +65,7 @@ class Session:
         comm: MPI.Comm | None,
         flatten: Callable[[Any], Sequence[Any]],
         result: Callable[[Sequence[np.ndarray]], Any],
+        host: Host | None = None,
     ):
         from mpi4py import MPI
 
@@ -78,6 +80,9 @@ class Session:
         self._turn = threading.RLock()
         self._library = _load(library, signature, comm)
         self._library.open(comm.py2f())
+        self._host = host
+        if host is not None:
+            self._library.set_host(host)
         self.rank: int = comm.Get_rank()
         self.inputs = self._shards(signature.inputs, is_output=False)
         self.outputs = self._shards(signature.outputs, is_output=True)
@@ -104,8 +109,9 @@ class Session:
           piece that the session then keeps.
 
         Returns arrays of the rows that exist, as `Executable.run` nests them.
-        Raises InputError and RunError on every rank. A failure in the middle of
-        a step, as that of a custom call, ends the job.
+        Raises InputError and RunError on every rank, also where a function that
+        the program calls (a callback of JAX) has raised. Another failure in the
+        middle of a step, as that of a custom call, ends the job.
         """
         with self._turn:
             return self._step(inputs, out)
@@ -117,13 +123,22 @@ class Session:
                 for number, (value, shard) in enumerate(zip(self._flatten(inputs), self.inputs))
             ]
             results = self._results(out, arrays)
-        self._library.run(_addresses(arrays), _addresses(results))
+        self._run(arrays, results)
         return self._result(
             [
                 array[tuple(slice(size) for size in shard.shape)]
                 for array, shard in zip(results, self.outputs)
             ]
         )
+
+    def _run(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
+        """The exception of a function that the program has called is the error's cause."""
+        if self._host is not None:
+            self._host.error = None
+        try:
+            self._library.run(_addresses(arrays), _addresses(results))
+        except RunError as error:
+            raise error from (self._host and self._host.error)
 
     def _place(self, number: int, value: Any, shard: Shard) -> np.ndarray:
         """The shard as the program reads it."""

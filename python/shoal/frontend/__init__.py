@@ -23,6 +23,7 @@ from shoal.frontend import (
     custom_call,
     elementwise,
     fourier,
+    host_call,
     indexing,
     manual,
     nn,
@@ -38,5 +39,6 @@ from shoal.frontend import (
 # What `shoal` exports: the families, and what makes values and programs.
 EXPORTED = (
     annotations, collectives, contraction, control_flow, creation, custom_call, elementwise,
-    fourier, indexing, manual, nn, ordering, reduction, reshape, structure, tracing, windows,
+    fourier, host_call, indexing, manual, nn, ordering, reduction, reshape, structure, tracing,
+    windows,
 )  # fmt: skip

@@ -24,6 +24,7 @@ from jax.sharding import NamedSharding, PartitionSpec
 
 from shoal.errors import InputError, TraceError
 from shoal.executable import CallStructure, Executable, Session, compile_text
+from shoal.jax.callbacks import Callbacks
 from shoal.jax.lowering import lower
 from shoal.jax.stablehlo import import_stablehlo
 from shoal.mesh import Mesh
@@ -160,9 +161,10 @@ def compile(
         traced = _jitted(function, jit_options).trace(*jax.tree.map(_shape_of, example))
         # Arguments that nothing reads stay: a call has them, too.
         traced._params["keep_unused"] = True  # pylint: disable=protected-access
-        lowered = lower(traced)
+        callbacks = Callbacks()
+        lowered = lower(traced, callbacks)
     devices = None if mesh is None else Mesh(dict(mesh.shape))
-    text = import_stablehlo(lowered, mesh=devices)
+    text = import_stablehlo(lowered, mesh=devices, callbacks=callbacks)
     if '"shoal.mesh"' not in text:
         raise TraceError(
             "no mesh: pass in_shardings of NamedSharding, or mesh=, for instance"
@@ -170,7 +172,12 @@ def compile(
         )
     structure = JaxStructure(lowered.in_tree, lowered.out_tree, _key_types(lowered.out_info))
     name = getattr(function, "__name__", "function")
-    return Compiled(compile_text(text, target, source=name, structure=structure, **options))
+    functions = callbacks.functions
+    return Compiled(
+        compile_text(
+            text, target, source=name, structure=structure, host_functions=functions, **options
+        )
+    )
 
 
 def _jitted(function: Callable, jit_options: dict[str, Any]) -> Any:

@@ -4,13 +4,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jaxlib.mlir import ir
 
 from shoal.ir import quoted
 from shoal.jax.annotations import is_manual
 from shoal.jax.attributes import dictionaries, string, text_in
 from shoal.jax.locations import unique_names
-from shoal.jax.types import element_of
+from shoal.jax.types import element_of, is_token
 
 Attributes = dict[str, str | None]
 
@@ -68,39 +70,55 @@ def reachable(functions: dict[str, ir.Operation]) -> list[str]:
     return found
 
 
-def argument_attributes(function: ir.Operation) -> list[Attributes]:
-    """Names, from JAX's locations, signs and donations of the entry's arguments."""
+def argument_attributes(function: ir.Operation) -> dict[int, Attributes]:
+    """Names, from JAX's locations, signs and donations of the entry's arguments, by their places.
+
+    Tokens have none.
+    """
     types = type_of(function).inputs
+    places = _places_of_values(types)
     if is_private(function):
-        return [{} for _ in types]
+        return {place: {} for place in places}
     locations = [argument.location for argument in function.regions[0].blocks[0].arguments]
     paths = [
         location.name_str if isinstance(location, ir.NameLoc) else "" for location in locations
     ]
-    ports = [_port(*port) for port in zip(unique_names(paths, "arg"), types)]
-    for port, given in zip(ports, dictionaries(function, "arg_attrs")):
-        if any(name in given for name in DONATIONS):
-            port[DONATED] = None
-        if COMPLEX in given:
-            port[COMPLEX] = None
+    ports = _ports(paths, "arg", types, places)
+    for place, given in enumerate(dictionaries(function, "arg_attrs")):
+        if place in ports and any(name in given for name in DONATIONS):
+            ports[place][DONATED] = None
+        if place in ports and COMPLEX in given:
+            ports[place][COMPLEX] = None
     return ports
 
 
-def result_attributes(function: ir.Operation) -> list[Attributes]:
-    """Names, from `jax.result_info`, and signs of the entry's results."""
+def result_attributes(function: ir.Operation) -> dict[int, Attributes]:
+    """Names, from `jax.result_info`, and signs of the entry's results, by their places."""
     types = type_of(function).results
+    places = _places_of_values(types)
     if is_private(function):
-        return [{} for _ in types]
+        return {place: {} for place in places}
     given = dictionaries(function, "res_attrs") or [{}] * len(types)
     paths = [
         text_in(attributes, "jax.result_info") if "jax.result_info" in attributes else ""
         for attributes in given
     ]
-    ports = [_port(*port) for port in zip(unique_names(paths, "result"), types)]
-    for port, attributes in zip(ports, given):
-        if COMPLEX in attributes:
-            port[COMPLEX] = None
+    ports = _ports(paths, "result", types, places)
+    for place, attributes in enumerate(given):
+        if place in ports and COMPLEX in attributes:
+            ports[place][COMPLEX] = None
     return ports
+
+
+def _places_of_values(types: Sequence[ir.Type]) -> list[int]:
+    return [place for place, type in enumerate(types) if not is_token(type)]
+
+
+def _ports(
+    paths: Sequence[str], default: str, types: Sequence[ir.Type], places: Sequence[int]
+) -> dict[int, Attributes]:
+    names = unique_names([paths[place] for place in places], default)
+    return {place: _port(name, types[place]) for name, place in zip(names, places)}
 
 
 def _port(name: str | None, type: ir.Type) -> Attributes:

@@ -18,13 +18,14 @@ from shoal.ir import Builder, Location, Region, TensorType, Value
 from shoal.jax import functions
 from shoal.jax.arithmetic import Arithmetic
 from shoal.jax.attributes import string
+from shoal.jax.callbacks import Callbacks
 from shoal.jax.halves import Rewritten
 from shoal.jax.locations import joined, name_of, place_of, readable, spelled
 from shoal.jax.open_regions import OpenRegion, open_regions
 from shoal.jax.refusals import Unsupported, described
 from shoal.jax.registry import find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
-from shoal.jax.types import ScalarType, UnsupportedTypeError, tensor_type, tensors_in
+from shoal.jax.types import ScalarType, UnsupportedTypeError, is_token, tensor_type, tensors_in
 from shoal.mesh import Mesh
 
 
@@ -33,11 +34,18 @@ class Importer:
 
     builder: writes the Shoal program.
     arith: arithmetic on values, written by the builder.
-    values: what StableHLO's values have become.
+    values: what StableHLO's values have become; tokens become nothing.
+    callbacks: of the host, where their functions are known.
     """
 
-    def __init__(self, rewritten: Rewritten, mesh: Mesh | None = None):
+    def __init__(
+        self,
+        rewritten: Rewritten,
+        mesh: Mesh | None = None,
+        callbacks: Callbacks | None = None,
+    ):
         self.module = module = rewritten.module
+        self.callbacks = callbacks
         self.builder = Builder()
         self.arith = Arithmetic(self.builder)
         self.shardings = ShardingImporter(module, mesh)
@@ -80,7 +88,7 @@ class Importer:
 
     def operands(self, op: ir.Operation) -> list[Value]:
         """What the op's operands have become."""
-        return [self.values[operand] for operand in op.operands]
+        return [self.values[operand] for operand in without_tokens(op.operands)]
 
     def type(self, value: ir.Value | ir.Type) -> TensorType:
         """The Shoal type of a value; in combiners that of `scalars` or `spread`."""
@@ -88,7 +96,7 @@ class Importer:
         return self._scalars(type) if self._scalars and not type.shape else type
 
     def result_types(self, op: ir.Operation) -> list[TensorType]:
-        return [self.type(result) for result in op.results]
+        return [self.type(result) for result in without_tokens(op.results)]
 
     # Writing
 
@@ -126,7 +134,7 @@ class Importer:
 
     def inline(self, block: ir.Block, arguments: Sequence[Any]) -> list[Any]:
         """Imports a block's ops here, for these arguments; returns what it returns."""
-        self.values.update(zip(block.arguments, arguments, strict=True))
+        self.values.update(zip(without_tokens(block.arguments), arguments, strict=True))
         return self.import_block(block)
 
     def inline_at(
@@ -155,7 +163,8 @@ class Importer:
 
     def region(self, block: ir.Block) -> Region:
         """A region of a StableHLO op, ending in `shoal.yield`."""
-        region = self.builder.region([self.type(argument) for argument in block.arguments])
+        arguments = without_tokens(block.arguments)
+        region = self.builder.region([self.type(argument) for argument in arguments])
         with self.builder.block(region) as arguments:
             self.builder.op("shoal.yield", self.inline(block, arguments))
         return region
@@ -166,7 +175,7 @@ class Importer:
         *body, terminator = [op.operation for op in block.operations]
         self.import_ops(body)
         self.builder.location = outer
-        return [self.values[value] for value in terminator.operands]
+        return self.operands(terminator)
 
     def import_ops(self, ops: Sequence[ir.Operation]) -> None:
         """Imports ops of a block; regions that stand open among them with their first exit."""
@@ -198,8 +207,8 @@ class Importer:
         self._place = place_of(op.location) or self._call_places.get(name)
         block, types = op.regions[0].blocks[0], functions.type_of(op)
         try:
-            arguments = [self.type(type) for type in types.inputs]
-            results = [self.type(type) for type in types.results]
+            arguments = [self.type(type) for type in types.inputs if not is_token(type)]
+            results = [self.type(type) for type in types.results if not is_token(type)]
         except UnsupportedTypeError as error:
             self._import_for_problems(op, str(error))
             return
@@ -214,7 +223,9 @@ class Importer:
             results,
             argument_attributes=argument_attributes,
             result_attributes=result_attributes,
-            argument_locations=[self._spelled(argument.location) for argument in block.arguments],
+            argument_locations=[
+                self._spelled(argument.location) for argument in without_tokens(block.arguments)
+            ],
             private=name not in functions.entries(self.functions),
             location=self._spelled(op.location),
         ) as values:
@@ -234,7 +245,8 @@ class Importer:
         """Of a function whose types or attributes have no counterpart: the text is not used."""
         known, block = len(self._problems), op.regions[0].blocks[0]
         with self.builder.block(self.builder.region()):
-            self.inline(block, [self._placeholder(argument.type) for argument in block.arguments])
+            arguments = without_tokens(block.arguments)
+            self.inline(block, [self._placeholder(argument.type) for argument in arguments])
         if len(self._problems) == known or not functions.is_private(op):
             self._report(op, reason)
 
@@ -244,15 +256,16 @@ class Importer:
             self._call_places.setdefault(string(op, "callee"), self.builder.location)
         importer = find_importer(op)
         try:
-            for operand in op.operands:
+            for operand in without_tokens(op.operands):
                 _check_type(operand.type)
             if importer is None:
-                for result in op.results:
+                for result in without_tokens(op.results):
                     _check_type(result.type)
                 raise Unsupported("")
             results = importer(self, op)
             results = list(results) if isinstance(results, (list, tuple)) else [results]
-            self.values.update(zip(op.results, self._constrained(op, results), strict=True))
+            made = self._constrained(op, results)
+            self.values.update(zip(without_tokens(op.results), made, strict=True))
         except Unsupported as reason:
             if op.name != "func.call" or not isinstance(reason, UnsupportedTypeError):
                 self._report(op, str(reason))  # of types the function called is reported
@@ -265,7 +278,7 @@ class Importer:
 
     def _give_placeholders(self, op: ir.Operation) -> None:
         """What follows an op that is refused is imported for its own problems; the text is not used."""
-        for result in op.results:
+        for result in without_tokens(op.results):
             self.values[result] = self._placeholder(result.type)
 
     def _constrained(self, op: ir.Operation, results: list[Any]) -> list[Any]:
@@ -302,8 +315,13 @@ class Importer:
         return spelled(location, self._place, self._around)
 
 
-def _merged(own: list[dict], op: ir.Operation, others: Callable) -> list[dict]:
-    return [{**attributes, **others(op, i)} for i, attributes in enumerate(own)]
+def without_tokens(values: Any) -> list[Any]:
+    """Those of an op's operands or results, or of a block's arguments, that are values of Shoal's."""
+    return [value for value in values if not is_token(value.type)]
+
+
+def _merged(own: dict[int, dict], op: ir.Operation, others: Callable) -> list[dict]:
+    return [{**attributes, **others(op, place)} for place, attributes in own.items()]
 
 
 def _check_type(type: ir.Type) -> None:

@@ -4,26 +4,61 @@
 
 from __future__ import annotations
 
+import contextlib
+import threading
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jax._src import source_info_util
+from jax._src import debugging, dispatch, effects, source_info_util
 from jax._src.interpreters import mlir
 from jax._src.lax import lax
+
+from shoal.jax.callbacks import CALLBACKS_WITH_RESULTS, Callbacks
 
 # For CPUs JAX masks the operands of a ragged_dot once per group; the rule for
 # TPUs writes chlo.ragged_dot, of which only rows of groups are multiplied.
 _RULES = ((lax.ragged_dot_general_p, partial(lax._ragged_dot_general_lower, platform="tpu")),)
 
+# What JAX knows of its primitives is changed by one lowering at a time.
+_turn = threading.RLock()
+
 # Locations are those of the caller's lines, not of this package's.
 source_info_util.register_exclusion(str(Path(__file__).parent))
 
 
-def lower(traced: Any) -> Any:
+def lower(traced: Any, callbacks: Callbacks | None = None) -> Any:
     """What `jax.jit(function).trace(...)` gives, lowered for CPUs with its groups kept.
 
+    callbacks: gets those of the host.
     Returns JAX's Lowered, which `import_stablehlo` takes; XLA compiles another one.
     """
-    parameters = mlir.LoweringParameters(override_lowering_rules=_RULES)
-    return traced.lower(lowering_platforms=("cpu",), _private_parameters=parameters)
+    noted = callbacks.rules() if callbacks else ()
+    parameters = mlir.LoweringParameters(override_lowering_rules=(*_RULES, *noted))
+    with _as_host_calls(callbacks is not None):
+        return traced.lower(lowering_platforms=("cpu",), _private_parameters=parameters)
+
+
+@contextlib.contextmanager
+def _as_host_calls(applies: bool) -> Iterator[None]:
+    """All callbacks lower for abstract meshes and several devices meanwhile.
+
+    JAX asks for devices where a callback has results, since a device may be named that calls;
+    ours is the first of the mesh. It orders no prints of several devices; ours stand in order.
+    """
+    if not applies:
+        yield
+        return
+    asking = dispatch.prim_requires_devices_during_lowering
+    shardable = effects.shardable_ordered_effects._effect_types
+    with _turn:
+        removed = asking & CALLBACKS_WITH_RESULTS
+        added = {debugging.OrderedDebugEffect} - shardable
+        asking -= removed
+        shardable |= added
+        try:
+            yield
+        finally:
+            asking |= removed
+            shardable -= added

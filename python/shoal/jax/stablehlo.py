@@ -8,22 +8,26 @@ from typing import Any
 
 import shoal.jax.ops  # enters the importers of ops
 from shoal.jax import halves, registry
+from shoal.jax.callbacks import Callbacks
 from shoal.jax.importer import Importer
 from shoal.jax.parse import parse
 from shoal.mesh import Mesh
 
 
-def import_stablehlo(program: Any, *, mesh: Mesh | None = None) -> str:
+def import_stablehlo(
+    program: Any, *, mesh: Mesh | None = None, callbacks: Callbacks | None = None
+) -> str:
     """The Shoal program, as MLIR text, of a StableHLO program.
 
     program: what `shoal.jax.parse.parse` takes.
     mesh: the devices of a program that names none.
+    callbacks: what `lower` has noted of its callbacks; those that it calls get functions.
     Raises UnsupportedError, which lists all ops that cannot be imported with
     their types and JAX's source lines, and ShoalError for what is no program.
     """
     parsed = parse(program)
     with parsed.context:
-        return Importer(halves.without_complex(parsed), mesh).run()
+        return Importer(halves.without_complex(parsed), mesh, callbacks).run()
 
 
 def supported_ops() -> list[str]:

@@ -76,6 +76,11 @@ def tensor_type(type: ir.Type) -> TensorType:
     return TensorType(tuple(type.shape), element)
 
 
+def is_token(type: ir.Type) -> bool:
+    """Whether values of the type are none: the order of a program's ops says what tokens do."""
+    return str(type) == "!stablehlo.token"
+
+
 def tensors_in(type: ir.Type) -> list[ir.Type]:
     """The type, or those of all that is in a tuple, in their order."""
     if not isinstance(type, ir.TupleType):

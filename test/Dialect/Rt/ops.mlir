@@ -97,6 +97,10 @@ func.func @program(%x: memref<4x4xf32>, %y: memref<4x4xf32, strided<[8, 1], offs
     ins(%x : memref<4x4xf32>) outs(%y : memref<4x4xf32, strided<[8, 1], offset: 2>>)
   // CHECK: rt.launch 0 grid [1, 1, 1] block [1, 1, 1] shared 1024 touches [#rt.touch<write 64 from 0>] outs(
   rt.launch 0 grid [1, 1, 1] block [1, 1, 1] shared 1024 touches [#rt.touch<write 64 from 0>] outs(%z : memref<4x4xf32>)
+  // CHECK: rt.host_call "x = {0}" at "f.py:1:1" unsigned [0] ins(%arg0 : memref<4x4xf32>)
+  rt.host_call "x = {0}" at "f.py:1:1" unsigned [0] ins(%x : memref<4x4xf32>)
+  // CHECK: rt.host_call "f" number 3 at "f.py:1:1" ins(%arg0 : memref<4x4xf32>) outs(%arg2 : memref<4x4xf32>)
+  rt.host_call "f" number 3 at "f.py:1:1" ins(%x : memref<4x4xf32>) outs(%z : memref<4x4xf32>)
   // CHECK: rt.copy ins(%arg0 : memref<4x4xf32>) outs(%arg2 : memref<4x4xf32>)
   rt.copy ins(%x : memref<4x4xf32>) outs(%z : memref<4x4xf32>)
   // CHECK: rt.read_scalar %arg3 : memref<i1>

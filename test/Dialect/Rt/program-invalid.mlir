@@ -96,3 +96,21 @@ func.func @copies_its_elements(%x: memref<4xf32>, %y: memref<4xi32>) {
   rt.copy ins(%x : memref<4xf32>) outs(%y : memref<4xi32>)
   return
 }
+
+// -----
+
+// host_call (C1)
+func.func @host_call_number(%x: memref<4xf32>) {
+  // expected-error @below {{expected a number of at least 0 but got -1}}
+  rt.host_call "f" number -1 at "f.py:1:1" ins(%x : memref<4xf32>)
+  return
+}
+
+// -----
+
+// host_call (C1)
+func.func @print_with_outputs(%x: memref<4xf32>) {
+  // expected-error @below {{expected no outputs of what is printed but got 1}}
+  rt.host_call "x" at "f.py:1:1" outs(%x : memref<4xf32>)
+  return
+}

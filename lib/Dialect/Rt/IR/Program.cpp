@@ -16,16 +16,45 @@ LogicalResult CustomCallOp::verify() {
   return verifyCustomCall(*this, getTarget(), getConfig().value_or("")); // (C1)
 }
 
+static std::vector<calls::TensorShape> describe(ValueRange values) {
+  std::vector<calls::TensorShape> tensors;
+  for (Value value : values)
+    tensors.push_back({encodeType(value.getType()), encodeShape(value)});
+  return tensors;
+}
+
 std::vector<int64_t> CustomCallOp::getDescriptor(const ProgramMeshes &) {
-  auto describe = [](ValueRange values) {
-    std::vector<calls::TensorShape> tensors;
-    for (Value value : values)
-      tensors.push_back({encodeType(value.getType()), encodeShape(value)});
-    return tensors;
-  };
   return encode(calls::CustomCall{describe(getInputs()), describe(getOutputs()),
                                   getTarget().str(),
                                   getConfig().value_or("").str()});
+}
+
+//===----------------------------------------------------------------------===//
+// host_call
+//===----------------------------------------------------------------------===//
+
+LogicalResult HostCallOp::verify() {
+  std::optional<uint64_t> number = getNumber();
+  if (number && static_cast<int64_t>(*number) < 0) // (C1)
+    return emitOpError("expected a number of at least 0 but got ")
+           << static_cast<int64_t>(*number);
+  if (!number && !getOutputs().empty()) // (C1)
+    return emitOpError("expected no outputs of what is printed but got ")
+           << getOutputs().size();
+  return success();
+}
+
+std::vector<int64_t> HostCallOp::getDescriptor(const ProgramMeshes &) {
+  calls::HostCall call{describe(getInputs()),
+                       describe(getOutputs()),
+                       bool(getWhen()),
+                       {},
+                       getUnsignedInputs().value_or(ArrayRef<int64_t>()).vec(),
+                       getText().str(),
+                       getPlace().str()};
+  if (getNumber())
+    call.number = *getNumber();
+  return encode(call);
 }
 
 //===----------------------------------------------------------------------===//

@@ -120,8 +120,12 @@ static LogicalResult verifyOperand(RuntimeCallOpInterface call, Value operand,
 
 LogicalResult shoal::rt::verifyCall(Operation *op) {
   auto call = cast<RuntimeCallOpInterface>(op);
+  // A call that writes nothing tells by its operands.
+  auto destination = dyn_cast<DestinationStyleOpInterface>(op);
   bool onTensors =
-      llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>);
+      llvm::any_of(op->getResultTypes(), llvm::IsaPred<TensorType>) ||
+      (destination && destination.getNumDpsInits() == 0 &&
+       llvm::any_of(op->getOperandTypes(), llvm::IsaPred<TensorType>));
   for (Value operand : op->getOperands())
     if (failed(verifyOperand(call, operand, onTensors)))
       return failure();
@@ -137,6 +141,8 @@ void shoal::rt::listCallEffects(
     Operation *op,
     SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>
         &effects) {
+  if (cast<RuntimeCallOpInterface>(op).doesMoreThanWrite())
+    effects.emplace_back(MemoryEffects::Write::get());
   if (op->getNumResults() != 0)
     return;
   auto destination = cast<DestinationStyleOpInterface>(op);
@@ -144,6 +150,8 @@ void shoal::rt::listCallEffects(
   MutableOperandRange scratch =
       cast<RuntimeCallOpInterface>(op).getScratchMutable();
   for (OpOperand &operand : op->getOpOperands()) {
+    if (isa<TensorType>(operand.get().getType()))
+      continue;
     bool isOutput =
         destination.isDpsInit(&operand) || llvm::is_contained(scratch, operand);
     if (!isOutput || readsOutputs)

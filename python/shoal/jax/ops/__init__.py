@@ -10,6 +10,7 @@ from shoal.jax.ops import (
     custom_call,
     elementwise,
     fourier,
+    host_call,
     indexing,
     manual,
     ordering,

@@ -40,6 +40,10 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
     InterfaceMethod<"That memory, a memref of bytes, where it has been added.",
       "::mlir::MutableOperandRange", "getScratchMutable", (ins), "",
       "return ::mlir::MutableOperandRange($_op, $_op->getNumOperands(), 0);">,
+    InterfaceMethod<[{
+        Whether more comes of the call than what it writes: it is made as often
+        as the program says, in its order.
+      }], "bool", "doesMoreThanWrite", (ins), "", "return false;">,
     InterfaceMethod<"Whether the call also reads what it writes.",
       "bool", "readsOutputs", (ins), "", "return false;">,
     InterfaceMethod<[{

@@ -35,6 +35,36 @@ def Rt_CustomCallOp : Rt_CallOp<"custom_call", "getOutputsMutable()", [AttrSized
   }];
 }
 
+def Rt_HostCallOp : Rt_CallOp<"host_call", "getOutputsMutable()", [AttrSizedOperandSegments]> {
+  let summary = "Prints, or calls a function of the process that runs the program";
+  let description = [{
+    See `shoal.print` and `shoal.host_call`. With a `number` it is a call of that
+    function, whose name is the text, else the text is the format of what is
+    printed; where `when` is given and false nothing happens but that outputs get
+    what a sum does not change. `place` is the user's line.
+    ```mlir
+    func.func @print(%x: memref<4xf32>, %when: memref<i1>) {
+      rt.host_call "x = {0}" at "model.py:3:5" ins(%x : memref<4xf32>) when(%when : memref<i1>)
+      return
+    }
+    ```
+    Constraints:
+    * (C1) a number is not negative; without one there are no outputs.
+  }];
+  let arguments = (ins Variadic<AnyShaped>:$inputs, Optional<AnyShaped>:$when,
+                       Variadic<AnyShaped>:$outputs, OptionalAttr<I64Attr>:$number, StrAttr:$text,
+                       OptionalAttr<DenseI64ArrayAttr>:$unsigned_inputs, StrAttr:$place);
+  let assemblyFormat = [{
+    $text (`number` $number^)? `at` $place (`unsigned` $unsigned_inputs^)?
+    (`ins` `(` $inputs^ `:` type($inputs) `)`)? (`when` `(` $when^ `:` type($when) `)`)?
+    (`outs` `(` $outputs^ `:` type($outputs) `)`)? attr-dict (`->` type($results)^)?
+  }];
+  let declarations = [{
+    bool isVariadic() { return true; }
+    bool doesMoreThanWrite() { return true; }
+  }];
+}
+
 def Rt_TouchAttr : Rt_Attr<"Touch", "touch"> {
   let summary = "What a kernel touches of a buffer";
   let description = [{
