@@ -12,6 +12,7 @@ import shoal.jax
 from shoal.errors import ShoalError, UnsupportedError
 from shoal.jax import registry
 from shoal.jax.annotations import walk
+from shoal.jax.halves import rules
 
 MATRIX = jnp.ones((4, 4))
 
@@ -237,3 +238,17 @@ def test_supported_ops():
     assert ops == sorted(set(ops))
     assert {"stablehlo.add", "chlo.erf", "func.call", "stablehlo.while"} <= set(ops)
     assert "stablehlo.infeed" not in ops and not any("shoal" in op for op in ops)
+
+
+def test_rules_of_complex_numbers_that_fail(monkeypatch):
+    """As importers that were not written for a form: the line, and the exception as the cause."""
+
+    def fails(rewriter, op):
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setitem(rules._rules, "stablehlo.imag", fails)
+    with pytest.raises(UnsupportedError) as caught:
+        shoal.jax.import_stablehlo(jax.jit(lambda x: jnp.fft.fft(x).imag).lower(MATRIX))
+    assert "form that is not known (ZeroDivisionError: by zero)" in str(caught.value)
+    assert "test_jax_import_errors.py" in str(caught.value)
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)

@@ -404,9 +404,15 @@ def _is_by_halves(op: ir.Operation) -> bool:
     return all(
         _is_terminator(inner)
         or inner.name == "stablehlo.constant"
-        or OfComplex.EACH in of_complex(inner)
+        or OfComplex.EACH in of_complex(inner) and not _joins_halves(inner)
         for inner in others
     )
+
+
+def _joins_halves(op: ir.Operation) -> bool:
+    """Whether a conversion makes complex numbers of real ones, or these of those."""
+    values = (*op.operands, *op.results)
+    return find_rule(op) is not None and not all(is_complex(value.type) for value in values)
 
 
 def _spread(op: ir.Operation) -> dict[str, ir.Attribute]:
