@@ -86,6 +86,12 @@ def test_a_step_that_fails_ends_the_job(tmp_path):
     assert 'custom_call "fail_on_zero"' in ended.stderr and "42" in ended.stderr
 
 
+def test_a_host_that_fails_in_a_loop_that_waits_for_it():
+    ended = run_ranks("a_host_that_fails_in_a_loop")
+    assert ended.code != 0 and "ended after" not in ended.stderr
+    assert '"answer": ValueError: no answer' in ended.stderr
+
+
 @needs_emulation
 def test_sessions_of_programs_for_cuda(tmp_path):
     """On the emulated device; host arrays are copied there and back."""

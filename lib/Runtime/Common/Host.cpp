@@ -16,7 +16,7 @@
 namespace shoal::rt {
 
 /// A loop that waits for an answer of a host that has failed would not end.
-static constexpr int64_t kMaxCallsAfterFailure = int64_t(1) << 16;
+static constexpr int64_t kMaxCallsAfterFailure = 4096;
 
 Host &Host::get() {
   static Host host;

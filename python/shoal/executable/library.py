@@ -48,7 +48,7 @@ class Library:
         for key in ("name", "devices", "inputs", "outputs"):
             if own.get(key) != description[key]:
                 raise ValueError(f"other {key}")
-        for name in ("open", "block", "agree", "run", "close", "mpi", "set_host"):
+        for name in ("open", "block", "agree", "run", "close", "mpi"):
             getattr(self._handle, f"shoal_session_{name}")
         self._handle.shoal_session_mpi.restype = ctypes.c_char_p
         self._handle.shoal_session_close.restype = None

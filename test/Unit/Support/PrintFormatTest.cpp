@@ -58,7 +58,7 @@ TEST(PrintFormat, Arrays) {
   EXPECT_EQ(array({1, 2.5f, -3}, {3}), "[ 1.   2.5 -3. ]");
   EXPECT_EQ(array({0.1f, NAN, -INFINITY, 2}, {2, 2}),
             "[[ 0.1  nan]\n [-inf  2. ]]");
-  EXPECT_EQ(array({1e-7f, 1234.5f}, {2}), "[1.0000000e-07 1.2345000e+03]");
+  EXPECT_EQ(array({1e-7f, 1234.5f}, {2}), "[1.0000e-07 1.2345e+03]");
   EXPECT_EQ(array({}, {0, 3}), "[]");
   EXPECT_EQ(array({1, 2}, {1, 2, 1}), "[[[1.]\n  [2.]]]");
   EXPECT_EQ(print<int32_t>("{0}", ElementType::I32, {1, -20, 300}, {3}),
