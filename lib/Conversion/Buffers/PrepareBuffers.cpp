@@ -67,14 +67,46 @@ static int64_t bytesOf(Value value) {
   return type && type.hasStaticShape() ? shoal::sizeInBytes(type) : 0;
 }
 
-/// Moves an op with one use to where it is used: until then its buffer would
-/// hold no more than a constant.
+/// Moves an op, with the empty tensors that are its alone, to where it is used
+/// first: until then its buffer would hold no more than a constant, or what
+/// arguments hold, too.
 static void moveToUse(Operation *op) {
-  if (!op->hasOneUse())
+  Operation *first = nullptr;
+  for (Operation *user : op->getUsers()) {
+    Operation *around = op->getBlock()->findAncestorOpInBlock(*user);
+    if (!around)
+      return;
+    if (!first || around->isBeforeInBlock(first))
+      first = around;
+  }
+  if (!first)
     return;
-  Operation *user = op->getBlock()->findAncestorOpInBlock(**op->user_begin());
-  if (user)
-    op->moveBefore(user);
+  op->moveBefore(first);
+  for (Value operand : op->getOperands())
+    if (auto empty = operand.getDefiningOp<tensor::EmptyOp>();
+        empty && empty->hasOneUse() && empty->getBlock() == op->getBlock())
+      empty->moveBefore(op);
+}
+
+static bool isDonated(BlockArgument argument);
+
+/// Whether the op computes something of the function's arguments alone, which
+/// are there all the time, and need not come at the same time on all devices.
+static bool readsArgumentsAlone(Operation *op) {
+  auto call = dyn_cast<shoal::rt::RuntimeCallOpInterface>(op);
+  if (!isa<DestinationStyleOpInterface>(op) || !isMemoryEffectFree(op) ||
+      isa<shoal::rt::CustomCallOp>(op) ||
+      (call && call.getCollectiveNumber()) || op->getNumResults() == 0 ||
+      !isa<func::FuncOp>(op->getParentOp()))
+    return false;
+  llvm::SetVector<Value> values(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), values);
+  return llvm::all_of(values, [](Value value) {
+    auto argument = dyn_cast<BlockArgument>(value);
+    return argument ? !isDonated(argument)
+                    : matchPattern(value, m_Constant()) ||
+                          value.getDefiningOp<tensor::EmptyOp>();
+  });
 }
 
 /// An op that makes little of something large moves to where its operands are
@@ -241,6 +273,13 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     fills.clear();
     func.walk([&](linalg::FillOp op) { fills.push_back(op); });
     for (Operation *op : fills)
+      moveToUse(op);
+    SmallVector<Operation *> early;
+    func.walk([&](Operation *op) {
+      if (readsArgumentsAlone(op))
+        early.push_back(op);
+    });
+    for (Operation *op : early)
       moveToUse(op);
     func.walk([&](linalg::GenericOp op) { generics.push_back(op); });
     for (linalg::GenericOp op : generics)

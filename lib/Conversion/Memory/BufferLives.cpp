@@ -173,23 +173,48 @@ static int64_t placeResults(SmallVector<Buffer *> &results) {
   return end;
 }
 
-MemorySize shoal::placeBuffers(MutableArrayRef<Buffer> buffers) {
-  SmallVector<Buffer *> placed, order;
-  for (Buffer &buffer : buffers)
-    (buffer.isResult() ? placed : order).push_back(&buffer);
+/// Places those of `order` one after another, behind what has a place.
+static MemorySize placeInOrder(ArrayRef<Buffer *> order,
+                               SmallVector<Buffer *> placed,
+                               int64_t resultBytes) {
   Buffer border;
-  border.offset = placeResults(placed);
-  // Ties in program order, which is their order in memory.
-  llvm::sort(order, [](Buffer *a, Buffer *b) {
-    return std::tuple(-a->bytes, a) < std::tuple(-b->bytes, b);
-  });
-  MemorySize size{border.offset};
+  border.offset = resultBytes;
+  MemorySize size{resultBytes};
   for (Buffer *buffer : order) {
     buffer->offset = findOffset(*buffer, placed, border);
     size.arena = std::max(size.arena, buffer->end() - size.results);
     placed.push_back(buffer);
   }
   return size;
+}
+
+MemorySize shoal::placeBuffers(MutableArrayRef<Buffer> buffers) {
+  SmallVector<Buffer *> results, order;
+  for (Buffer &buffer : buffers)
+    (buffer.isResult() ? results : order).push_back(&buffer);
+  int64_t resultBytes = placeResults(results);
+  // The largest first. Ties in program order, which is their order in memory.
+  auto bySize = [](Buffer *a, Buffer *b) {
+    return std::tuple(-a->bytes, a) < std::tuple(-b->bytes, b);
+  };
+  // Or what fills most of the plan: bytes times steps.
+  auto byArea = [](Buffer *a, Buffer *b) {
+    auto area = [](Buffer *buffer) {
+      return static_cast<double>(buffer->bytes) *
+             static_cast<double>(buffer->last - buffer->first + 1);
+    };
+    return std::tuple(-area(a), a) < std::tuple(-area(b), b);
+  };
+  llvm::sort(order, bySize);
+  MemorySize size = placeInOrder(order, results, resultBytes);
+  if (size.arena == 0 || size.total() == countLiveBytes(buffers))
+    return size;
+  llvm::sort(order, byArea);
+  MemorySize other = placeInOrder(order, results, resultBytes);
+  if (other.arena < size.arena)
+    return other;
+  llvm::sort(order, bySize);
+  return placeInOrder(order, results, resultBytes);
 }
 
 int64_t shoal::countLiveBytes(ArrayRef<Buffer> buffers) {

@@ -76,8 +76,8 @@ void keepUntilWaits(llvm::MutableArrayRef<Buffer> buffers,
 /// collectives run in the background: a sixteenth of all that the device holds.
 int64_t spareForBackground(mlir::func::FuncOp func, const MemorySize &size);
 
-/// Gives every buffer its offset. Results are one behind the other; no buffer
-/// is half in their memory and half in the arena.
+/// Gives every buffer its offset, by the better of two orders. Results are one
+/// behind the other; no buffer is half in their memory and half in the arena.
 MemorySize placeBuffers(llvm::MutableArrayRef<Buffer> buffers);
 
 /// The largest sum of the buffers that are live at one time.

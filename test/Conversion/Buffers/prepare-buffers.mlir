@@ -101,7 +101,8 @@ func.func @a_fill_stands_where_it_is_used(%x: tensor<7xf32>) -> tensor<7xf32> {
   %empty = tensor.empty() : tensor<7xf32>
   %fill = linalg.fill ins(%zero : f32) outs(%empty : tensor<7xf32>) -> tensor<7xf32>
   %0 = tensor.empty() : tensor<7xf32>
-  %y = linalg.exp ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  %w = linalg.abs ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  %y = linalg.exp ins(%w : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
   %1 = tensor.empty() : tensor<7xf32>
   %2 = linalg.add ins(%y, %fill : tensor<7xf32>, tensor<7xf32>) outs(%1 : tensor<7xf32>) -> tensor<7xf32>
   return %2 : tensor<7xf32>
@@ -129,4 +130,21 @@ func.func @what_makes_little_stands_behind_its_operands(%x: tensor<64xf32>) -> (
     linalg.yield %in : f32
   } -> tensor<4xf32>
   return %z, %few : tensor<64xf32>, tensor<4xf32>
+}
+
+// -----
+
+// What follows from arguments, which stay, is computed where it is used first.
+// CHECK-LABEL: @what_is_made_of_arguments
+// CHECK: linalg.abs
+// CHECK: linalg.negf
+// CHECK: linalg.exp
+// CHECK-NEXT: linalg.add
+func.func @what_is_made_of_arguments(%x: tensor<7xf32>) -> tensor<7xf32> {
+  %0 = tensor.empty() : tensor<7xf32>
+  %early = linalg.exp ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  %w = linalg.abs ins(%x : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  %y = linalg.negf ins(%w : tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  %2 = linalg.add ins(%y, %early : tensor<7xf32>, tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
+  return %2 : tensor<7xf32>
 }

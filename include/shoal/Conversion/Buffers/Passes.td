@@ -14,8 +14,9 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
     One `tensor.empty` or `linalg.fill` that several ops write into would make
     bufferization copy it. Each of its uses gets its own, and constants that are
     one value everywhere become fills rather than arrays in the object file.
-    A fill moves to its use, and an op that makes an eighth or less of what it
-    reads to where that is there: neither holds memory for longer than it must.
+    A fill moves to its use, and what is computed of arguments alone to its first; an
+    op that makes an eighth or less of what it reads moves to where that is there.
+    None then holds memory for longer than it must.
     An op that reads a value element by element and is its only reader writes
     its result over it, as does the last reader of a donated argument for the
     result that goes there. Arguments are marked read-only, but for those that
@@ -33,10 +34,10 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
     ```mlir
     func.func @f(%x: tensor<8xf32> {bufferization.writable = false}) -> (tensor<8xf32>, tensor<8xf32>) {
       %0 = tensor.empty() : tensor<8xf32>
-      %1 = tensor.empty() : tensor<8xf32>
-      %2 = linalg.exp ins(%x : tensor<8xf32>) outs(%1 : tensor<8xf32>) -> tensor<8xf32>
-      %3 = linalg.abs ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
-      return %2, %3 : tensor<8xf32>, tensor<8xf32>
+      %1 = linalg.exp ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %2 = tensor.empty() : tensor<8xf32>
+      %3 = linalg.abs ins(%x : tensor<8xf32>) outs(%2 : tensor<8xf32>) -> tensor<8xf32>
+      return %1, %3 : tensor<8xf32>, tensor<8xf32>
     }
     ```
   }];

@@ -152,8 +152,9 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
   let description = [{
     Every static `memref.alloc` of a public function's entry block becomes a
     view of an i8 arena, a new last argument. Buffers that are live at the same
-    time do not overlap; they are placed largest first, each in the smallest
-    gap that holds it, at multiples of 64 bytes. The function must have a single
+    time do not overlap; they are placed largest first, or those first that are large
+    for long if less memory is needed then, each in the smallest gap that holds it,
+    at multiples of 64 bytes. The function must have a single
     block and allocate nothing in nested regions.
 
     Results (`shoal.result`) of at least 1024 bytes lie one behind the other in
