@@ -291,7 +291,7 @@ TEST(Assignment, ADimensionMovesAsOne) {
     y = b.einsum("CD,CD->CD", {y, b.argument({64, 64})});
   b.result(y, closed({{}, {0}}));
   AssignmentOptions options;
-  options.dimensions = false;
+  options.secondStart = options.thirdStart = options.dimensions = false;
   EXPECT_EQ(assignChecked(b.problem, options).cost.bytes(), 64 * 64 / 4 * 3);
   options.dimensions = true;
   EXPECT_EQ(assignChecked(b.problem, options).cost.bytes(), 64 * 4 / 4 * 3);
