@@ -18,16 +18,12 @@ using namespace shoal::assignment;
   return llvm::format("%.0f", plan.totalCost());
 }
 
-/// Moves groups of ops, and dimensions, then what that allows others.
+/// Moves groups of ops, then what that allows others.
 static void improveGroups(Plan &plan) {
   const AssignmentOptions &options = plan.getTables().options;
   auto groups = findElementwiseGroups(plan.getTables().problem);
-  auto dimensions = findDimensionGroups(plan.getTables().problem);
   for (unsigned round = 0; round < options.maxChainRounds; ++round) {
-    double gain = options.groups ? moveGroups(plan, groups) : 0;
-    if (options.dimensions)
-      gain += moveDimensions(plan, dimensions);
-    if (gain < kMinGain)
+    if (moveGroups(plan, groups) < kMinGain)
       return;
     if (options.chains)
       moveChains(plan, options.slack);
@@ -46,8 +42,23 @@ static void improve(Plan &plan) {
     moveChains(plan, options.slack);
     LDBG() << "  chains:  " << costOf(plan);
   }
-  if (options.groups || options.dimensions)
+  if (options.groups)
     improveGroups(plan);
+}
+
+/// Moves dimensions, too, each time that nothing else gains: they take many ops
+/// at a time.
+static void improveAll(Plan &plan) {
+  improve(plan);
+  const AssignmentOptions &options = plan.getTables().options;
+  if (!options.dimensions)
+    return;
+  auto dimensions = findDimensionGroups(plan.getTables().problem);
+  for (unsigned round = 0; round < options.maxChainRounds; ++round) {
+    if (moveDimensions(plan, dimensions) < kMinGain)
+      return;
+    improve(plan);
+  }
 }
 
 /// Takes the other plan where it is cheaper.
@@ -155,15 +166,17 @@ static Assignment describe(const Plan &plan, Hints hints) {
   return assignment;
 }
 
-/// The better of two starts: what the hints suggest, and nothing split.
-static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints) {
+/// The better of two starts: what the hints suggest, and nothing split, each
+/// brought further by `improvement`.
+static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints,
+                                llvm::function_ref<void(Plan &)> improvement) {
   LDBG() << "greedy, from the hints";
   Plan plan(tables, chooseGreedily(tables, hints));
-  improve(plan);
+  improvement(plan);
   if (tables.options.secondStart) {
     LDBG() << "from nothing split";
     Plan other(tables, std::vector<ChoiceIndex>(tables.problem.ops.size(), 0));
-    improve(other);
+    improvement(other);
     keepCheaper(plan, std::move(other), "the second start");
   }
   if (tables.options.chains)
@@ -194,7 +207,7 @@ static Assignment search(const AssignmentProblem &given,
   Hints hints = propagateInOrder(given);
   AssignmentProblem problem = withoutHints(given);
   CostTables tables(problem, options, preferredAxisOrder(problem), &hints);
-  Plan plan = searchFromTwoStarts(tables, hints);
+  Plan plan = searchFromTwoStarts(tables, hints, improveAll);
   if (options.thirdStart) {
     // Where arithmetic counts more, no work is done twice. From there the
     // search gets to plans that it would not find from those that trade
@@ -202,11 +215,11 @@ static Assignment search(const AssignmentProblem &given,
     LDBG() << "where arithmetic counts tenfold";
     tables.setFlopsPerByte(options.flopsPerByte / 10);
     std::vector<ChoiceIndex> start =
-        choicesOf(searchFromTwoStarts(tables, hints));
+        choicesOf(searchFromTwoStarts(tables, hints, improve));
     tables.setFlopsPerByte(options.flopsPerByte);
     LDBG() << "from there";
     Plan third(tables, start);
-    improve(third);
+    improveAll(third);
     keepCheaper(plan, std::move(third), "the third start");
   }
   settleResults(plan);

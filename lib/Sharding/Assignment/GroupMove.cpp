@@ -32,10 +32,14 @@ void GroupMove::move(unsigned op, ChoiceIndex index) {
 /// stay partial.
 void GroupMove::descend() {
   constexpr unsigned kSweeps = 2;
-  for (unsigned sweep = 0; sweep < kSweeps; ++sweep)
+  for (unsigned sweep = 0; sweep < kSweeps; ++sweep) {
+    size_t before = undo.size();
     for (unsigned op : group)
       if (std::optional<ChoiceIndex> next = findBestChange(plan, op))
         move(op, *next);
+    if (undo.size() == before)
+      return;
+  }
 }
 
 double
