@@ -107,3 +107,11 @@ func.func @program(%x: memref<4x4xf32>, %y: memref<4x4xf32, strided<[8, 1], offs
   %0 = rt.read_scalar %c : memref<i1>
   return
 }
+
+// Halves are of one shape; one may be a view.
+// CHECK-LABEL: @transform
+func.func @transform(%x: memref<9xf64>, %y: memref<9xf64, strided<[1]>>) {
+  // CHECK: rt.fft dim 0 ins(%{{.*}}, %{{.*}} : memref<9xf64>, memref<9xf64, strided<[1]>>)
+  rt.fft dim 0 ins(%x, %y : memref<9xf64>, memref<9xf64, strided<[1]>>) outs(%x, %y : memref<9xf64>, memref<9xf64, strided<[1]>>)
+  return
+}
