@@ -53,10 +53,10 @@ def test_named_shardings():
 
 def test_donated_arguments_save_memory():
     def step(x, g):
-        return x - 0.5 * g, g.sum()
+        return x - 0.5 * g
 
     arguments, shardings = (array(64, 64), array(64, 64, seed=1)), (ROWS, ROWS)
-    options = {"in_shardings": shardings, "out_shardings": (ROWS, None)}
+    options = {"in_shardings": shardings, "out_shardings": ROWS}
     kept = check(step, *arguments, **options).stats["peak_bytes_per_device"]
     donated = check(step, *arguments, donate_argnums=0, **options).stats["peak_bytes_per_device"]
     assert kept - donated == 32 * 64 * 4  # one shard
