@@ -21,8 +21,8 @@ static LogicalResult verifyHalves(FftOp op, StringRef what, ValueRange values) {
            << what << " but got " << values.size();
   ShapedType first = typeOf(values[0]), last = typeOf(values.back());
   Type element = first.getElementType();
-  bool areAlike = first.getShape() == last.getShape() &&
-                  element == last.getElementType();
+  bool areAlike =
+      first.getShape() == last.getShape() && element == last.getElementType();
   if (!areAlike || (!element.isF32() && !element.isF64()))
     return op.emitOpError("expected ")
            << what << " of one type, of f32 or f64, but got " << first
