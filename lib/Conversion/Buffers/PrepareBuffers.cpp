@@ -3,6 +3,7 @@
 
 // The pass --shoal-prepare-buffers.
 
+#include "../Utils/HeldValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -14,10 +15,8 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "mlir/Transforms/WalkPatternRewriteDriver.h"
 #include "shoal/Conversion/Buffers/Passes.h"
-#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
-#include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -62,11 +61,6 @@ static void cloneForEachUse(Operation *op) {
   }
 }
 
-static int64_t bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? shoal::sizeInBytes(type) : 0;
-}
-
 /// Moves an op, with the empty tensors that are its alone, to where it is used
 /// first: until then its buffer would hold no more than a constant, or what
 /// arguments hold, too.
@@ -88,8 +82,6 @@ static void moveToUse(Operation *op) {
       empty->moveBefore(op);
 }
 
-static bool isDonated(BlockArgument argument);
-
 /// Whether the op computes something of the function's arguments alone, which
 /// are there all the time, and need not come at the same time on all devices.
 static bool readsArgumentsAlone(Operation *op) {
@@ -103,7 +95,7 @@ static bool readsArgumentsAlone(Operation *op) {
   getUsedValuesDefinedAbove(op->getRegions(), values);
   return llvm::all_of(values, [](Value value) {
     auto argument = dyn_cast<BlockArgument>(value);
-    return argument ? !isDonated(argument)
+    return argument ? !shoal::isDonated(argument)
                     : matchPattern(value, m_Constant()) ||
                           value.getDefiningOp<tensor::EmptyOp>();
   });
@@ -114,7 +106,7 @@ static bool readsArgumentsAlone(Operation *op) {
 static void moveToOperands(linalg::GenericOp op) {
   int64_t made = 0, largest = 0;
   for (Value result : op->getResults())
-    made += bytesOf(result);
+    made += shoal::bytesOf(result);
   llvm::SetVector<Value> values(op.getInputs().begin(), op.getInputs().end());
   getUsedValuesDefinedAbove(op->getRegions(), values);
   Operation *last = nullptr;
@@ -122,7 +114,7 @@ static void moveToOperands(linalg::GenericOp op) {
     Operation *maker = value.getDefiningOp();
     if (!maker || maker->getBlock() != op->getBlock())
       continue;
-    largest = std::max(largest, bytesOf(value));
+    largest = std::max(largest, shoal::bytesOf(value));
     if (!last || last->isBeforeInBlock(maker))
       last = maker;
   }
@@ -251,11 +243,6 @@ static void reuseInput(linalg::GenericOp op) {
   }
 }
 
-static bool isDonated(BlockArgument argument) {
-  auto func = cast<func::FuncOp>(argument.getOwner()->getParentOp());
-  return bool(func.getArgAttr(argument.getArgNumber(), shoal::kDonatedAttr));
-}
-
 namespace {
 
 struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
@@ -289,9 +276,10 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     removeUnusedInputs(func);
     for (BlockArgument argument : func.getArguments())
       if (isa<TensorType>(argument.getType()))
-        func.setArgAttr(argument.getArgNumber(),
-                        bufferization::BufferizationDialect::kWritableAttrName,
-                        BoolAttr::get(&getContext(), isDonated(argument)));
+        func.setArgAttr(
+            argument.getArgNumber(),
+            bufferization::BufferizationDialect::kWritableAttrName,
+            BoolAttr::get(&getContext(), shoal::isDonated(argument)));
   }
 };
 

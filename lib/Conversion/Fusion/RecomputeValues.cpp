@@ -3,14 +3,13 @@
 
 // The pass --shoal-recompute-values.
 
+#include "../Utils/HeldValues.h"
 #include "ScalarCost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Fusion/Passes.h"
-#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/CostModel/SourcePlace.h"
-#include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
@@ -42,11 +41,6 @@ static bool isReshape(Operation *op) {
   return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
 }
 
-static int64_t bytesOf(Value value) {
-  auto type = dyn_cast<RankedTensorType>(value.getType());
-  return type && type.hasStaticShape() ? sizeInBytes(type) : 0;
-}
-
 namespace {
 
 /// When the values of a block are held, by the places of its ops.
@@ -75,15 +69,10 @@ private:
 
 } // namespace
 
-static bool isDonated(Value argument) {
-  auto func = dyn_cast<func::FuncOp>(argument.getParentBlock()->getParentOp());
-  return func && func.getArgAttr(cast<BlockArgument>(argument).getArgNumber(),
-                                 kDonatedAttr);
-}
-
 int64_t LiveValues::lastUse(Value value) const {
   Operation *maker = value.getDefiningOp();
-  if (maker ? maker->hasTrait<OpTrait::ConstantLike>() : !isDonated(value))
+  if (maker ? maker->hasTrait<OpTrait::ConstantLike>()
+            : !isDonated(cast<BlockArgument>(value)))
     return INT64_MAX;
   int64_t last = maker ? placeOf(maker) : 0;
   for (Operation *user : value.getUsers())

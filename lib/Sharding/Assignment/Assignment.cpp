@@ -48,13 +48,10 @@ static void improve(Plan &plan) {
 
 /// Moves dimensions, too, each time that nothing else gains: they take many ops
 /// at a time.
-static void improveAll(Plan &plan) {
+static void improveAll(Plan &plan, llvm::ArrayRef<DimensionGroup> dimensions) {
   improve(plan);
-  const AssignmentOptions &options = plan.getTables().options;
-  if (!options.dimensions)
-    return;
-  auto dimensions = findDimensionGroups(plan.getTables().problem);
-  for (unsigned round = 0; round < options.maxChainRounds; ++round) {
+  unsigned rounds = plan.getTables().options.maxChainRounds;
+  for (unsigned round = 0; round < rounds; ++round) {
     if (moveDimensions(plan, dimensions) < kMinGain)
       return;
     improve(plan);
@@ -207,7 +204,11 @@ static Assignment search(const AssignmentProblem &given,
   Hints hints = propagateInOrder(given);
   AssignmentProblem problem = withoutHints(given);
   CostTables tables(problem, options, preferredAxisOrder(problem), &hints);
-  Plan plan = searchFromTwoStarts(tables, hints, improveAll);
+  std::vector<DimensionGroup> dimensions;
+  if (options.dimensions)
+    dimensions = findDimensionGroups(problem);
+  auto improveWhole = [&](Plan &plan) { improveAll(plan, dimensions); };
+  Plan plan = searchFromTwoStarts(tables, hints, improveWhole);
   if (options.thirdStart) {
     // Where arithmetic counts more, no work is done twice. From there the
     // search gets to plans that it would not find from those that trade
@@ -219,7 +220,7 @@ static Assignment search(const AssignmentProblem &given,
     tables.setFlopsPerByte(options.flopsPerByte);
     LDBG() << "from there";
     Plan third(tables, start);
-    improveAll(third);
+    improveWhole(third);
     keepCheaper(plan, std::move(third), "the third start");
   }
   settleResults(plan);

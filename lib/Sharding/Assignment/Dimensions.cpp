@@ -133,13 +133,14 @@ static std::optional<unsigned> findLinearSet(const AssignmentProblem::Op &op,
 /// of these needs the sum.
 void GroupBuilder::follow(unsigned op) {
   for (unsigned value : problem.ops[op].results) {
-    llvm::ArrayRef<unsigned> users = usersOf[value];
-    if (!llvm::all_of(users, [&](unsigned user) {
-          return findLinearSet(problem.ops[user], value).has_value();
-        }))
+    llvm::SmallVector<std::pair<unsigned, unsigned>> sets; // by user
+    for (unsigned user : usersOf[value])
+      if (auto set = findLinearSet(problem.ops[user], value))
+        sets.emplace_back(user, *set);
+    if (sets.size() < usersOf[value].size())
       continue;
-    for (unsigned user : users)
-      pass(user, *findLinearSet(problem.ops[user], value));
+    for (auto [user, set] : sets)
+      pass(user, set);
   }
 }
 
