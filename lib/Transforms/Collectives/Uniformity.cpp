@@ -134,6 +134,22 @@ AxisSet Uniformity::varyingAxes(Value value) const {
   return it == axesOf.end() ? none() : it->second;
 }
 
+bool Uniformity::isSharedIn(const AxisSet &group, Value value) const {
+  AxisSet same = all();
+  same.reset(varyingAxes(value));
+  for (size_t order = 0; order < orders.size(); ++order) {
+    AxisSet axes = none();
+    axes.set(order * mesh.axes.size(), (order + 1) * mesh.axes.size());
+    // Of another order than the group's any two devices may be in the group.
+    AxisSet spanned = axes;
+    if (spanned.anyCommon(group))
+      spanned &= group;
+    if (spanned.anyCommon(same))
+      return true;
+  }
+  return false;
+}
+
 AxisSet Uniformity::joinOf(ValueRange values) const {
   AxisSet axes = none();
   for (Value value : values)

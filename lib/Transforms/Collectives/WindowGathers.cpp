@@ -102,11 +102,10 @@ static bool hasChoices(Operation *op) {
 
 /// Whether devices of the group are to have the same result, and would not.
 static std::optional<Obstacle> findEqualityOf(const BlockedEinsum &einsum,
-                                              AxisSet group,
+                                              const AxisSet &group,
                                               const Uniformity &uniformity) {
   EinsumOp op = einsum.getOp();
-  group.reset(uniformity.varyingAxes(op.getResult()));
-  if (group.none())
+  if (!uniformity.isSharedIn(group, op.getResult()))
     return std::nullopt;
   Type element = tensorTypeOf(op.getResult()).getElementType();
   if (!einsum.isSplit() && isa<FloatType>(element))

@@ -117,3 +117,17 @@ func.func @maximum(%x: tensor<64x8xf32>, %w: tensor<8x8xf32>) -> tensor<16x8xf32
   %1 = spmd.reduce_scatter max @mesh [{"x"}, {}] %0 : tensor<64x8xf32> -> tensor<16x8xf32>
   return %1 : tensor<16x8xf32>
 }
+
+// -----
+
+// Over the other order of the devices everything differs, and yet devices that
+// agree on "y" are to have the same result.
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+shoal.mesh @other = <["x" = 2, "y" = 2], device_ids = [3, 1, 2, 0]>
+func.func @another_order(%x: tensor<16x64xf32> {shoal.sharding = #shoal.sharding<@other, [{}, {"x", "y"}]>}, %w: tensor<256x8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{}, {"y"}]>}) -> tensor<16x8xf32> attributes {shoal.spmd} {
+  // expected-remark @below {{no loop instead of 16384 bytes: devices that are to have the same result would add up blocks in different orders}}
+  %0 = spmd.all_gather @other [{}, {"x", "y"}] %x : tensor<16x64xf32> -> tensor<16x256xf32>
+  // expected-note @below {{this is in the way}}
+  %1 = shoal.einsum "BK,KN->BN" %0, %w : (tensor<16x256xf32>, tensor<256x8xf32>) -> tensor<16x8xf32>
+  return %1 : tensor<16x8xf32>
+}

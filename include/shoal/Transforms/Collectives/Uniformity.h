@@ -64,6 +64,11 @@ public:
   /// nothing for an op that moves no data.
   std::optional<AxisSet> groupOf(mlir::Operation *op) const;
 
+  /// Whether two devices of a group of these axes may have to hold the same
+  /// `value`: such as agree, in any order of the devices, on what it varies
+  /// over there.
+  bool isSharedIn(const AxisSet &group, mlir::Value value) const;
+
   /// The operands of `op`, and of the terminators of its regions, that choose
   /// which region runs next: those that are not forwarded, where there is more
   /// than one way to go.
