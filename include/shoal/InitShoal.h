@@ -18,6 +18,10 @@
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <cstdlib>
 
 namespace shoal {
 
@@ -37,6 +41,16 @@ inline void registerShoalPasses() {
   registerShoalPartitionPasses();
   registerShoalCollectivesPasses();
   registerShoalPipelines();
+}
+
+/// What LLVM gives up on, as a parser of MLIR's that makes a list of four
+/// billion entries for a type's elements, ends the tool with one line.
+inline void reportFatalErrors() {
+  llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
+    llvm::errs() << "error: LLVM gives up: "
+                 << reason << '\n';
+    std::_Exit(1);
+  });
 }
 
 } // namespace shoal

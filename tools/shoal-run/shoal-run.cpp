@@ -37,6 +37,7 @@ static OwningOpRef<ModuleOp> parse(StringRef path, llvm::SourceMgr &sources,
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+  shoal::reportFatalErrors();
   Options options = parseOptions(argc, argv);
   DialectRegistry registry;
   shoal::registerShoalDialects(registry);

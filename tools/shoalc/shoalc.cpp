@@ -6,6 +6,7 @@
 #include "Options.h"
 
 #include "mlir/IR/MLIRContext.h"
+#include "shoal/InitShoal.h"
 #include "shoal/Transforms/Debug/DebugOptions.h"
 #include "llvm/Support/InitLLVM.h"
 
@@ -13,6 +14,7 @@
 
 int main(int argc, char **argv) {
   llvm::InitLLVM initialize(argc, argv);
+  shoal::reportFatalErrors();
   // An output that outgrows `ulimit -f` is an error of writing, not a crash.
   std::signal(SIGXFSZ, SIG_IGN);
   shoal::registerDebugOptions();
