@@ -47,8 +47,7 @@ inline void registerShoalPasses() {
 /// billion entries for a type's elements, ends the tool with one line.
 inline void reportFatalErrors() {
   llvm::install_fatal_error_handler([](void *, const char *reason, bool) {
-    llvm::errs() << "error: LLVM gives up: "
-                 << reason << '\n';
+    llvm::errs() << "error: LLVM gives up: " << reason << '\n';
     std::_Exit(1);
   });
 }
