@@ -247,43 +247,43 @@ def SplitProducts : Pass<"shoal-split-products", "::mlir::func::FuncOp"> {
     twice. For targets where calls are cheap.
 
     ```mlir
-    func.func @f(%x: tensor<4x16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<4x14x16xf32> {
-      %0 = tensor.empty() : tensor<4x14x3x8xf32>
+    func.func @f(%x: tensor<16x16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<16x14x16xf32> {
+      %0 = tensor.empty() : tensor<16x14x3x8xf32>
       %1 = linalg.generic {indexing_maps = [affine_map<(b, r, k, i) -> (b, r + k, i)>, affine_map<(b, r, k, i) -> (b, r, k, i)>],
                            iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-          ins(%x : tensor<4x16x8xf32>) outs(%0 : tensor<4x14x3x8xf32>) {
+          ins(%x : tensor<16x16x8xf32>) outs(%0 : tensor<16x14x3x8xf32>) {
       ^bb0(%in: f32, %out: f32):
         linalg.yield %in : f32
-      } -> tensor<4x14x3x8xf32>
-      %2 = tensor.empty() : tensor<4x14x16xf32>
-      %3 = rt.einsum "brki,kio->bro" ins(%1, %w : tensor<4x14x3x8xf32>, tensor<3x8x16xf32>)
-             outs(%2 : tensor<4x14x16xf32>) -> tensor<4x14x16xf32>
-      return %3 : tensor<4x14x16xf32>
+      } -> tensor<16x14x3x8xf32>
+      %2 = tensor.empty() : tensor<16x14x16xf32>
+      %3 = rt.einsum "brki,kio->bro" ins(%1, %w : tensor<16x14x3x8xf32>, tensor<3x8x16xf32>)
+             outs(%2 : tensor<16x14x16xf32>) -> tensor<16x14x16xf32>
+      return %3 : tensor<16x14x16xf32>
     }
     ```
     becomes
     ```mlir
-    func.func @f(%x: tensor<4x16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<4x14x16xf32> {
+    func.func @f(%x: tensor<16x16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<16x14x16xf32> {
+      %0 = tensor.empty() : tensor<16x14x16xf32>
       %c0 = arith.constant 0 : index
-      %c1 = arith.constant 1 : index
-      %c4 = arith.constant 4 : index
-      %0 = tensor.empty() : tensor<4x14x16xf32>
-      %1 = scf.for %b = %c0 to %c4 step %c1 iter_args(%result = %0) -> (tensor<4x14x16xf32>) {
-        %2 = tensor.extract_slice %x[%b, 0, 0] [1, 16, 8] [1, 1, 1] : tensor<4x16x8xf32> to tensor<1x16x8xf32>
-        %3 = tensor.empty() : tensor<1x14x3x8xf32>
+      %c16 = arith.constant 16 : index
+      %c2 = arith.constant 2 : index
+      %1 = scf.for %b = %c0 to %c16 step %c2 iter_args(%result = %0) -> (tensor<16x14x16xf32>) {
+        %2 = tensor.extract_slice %x[%b, 0, 0] [2, 16, 8] [1, 1, 1] : tensor<16x16x8xf32> to tensor<2x16x8xf32>
+        %3 = tensor.empty() : tensor<2x14x3x8xf32>
         %4 = linalg.generic {indexing_maps = [affine_map<(b, r, k, i) -> (b, r + k, i)>, affine_map<(b, r, k, i) -> (b, r, k, i)>],
                              iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
-            ins(%2 : tensor<1x16x8xf32>) outs(%3 : tensor<1x14x3x8xf32>) {
+            ins(%2 : tensor<2x16x8xf32>) outs(%3 : tensor<2x14x3x8xf32>) {
         ^bb0(%in: f32, %out: f32):
           linalg.yield %in : f32
-        } -> tensor<1x14x3x8xf32>
-        %5 = tensor.extract_slice %result[%b, 0, 0] [1, 14, 16] [1, 1, 1] : tensor<4x14x16xf32> to tensor<1x14x16xf32>
-        %6 = rt.einsum "brki,kio->bro" ins(%4, %w : tensor<1x14x3x8xf32>, tensor<3x8x16xf32>)
-               outs(%5 : tensor<1x14x16xf32>) -> tensor<1x14x16xf32>
-        %7 = tensor.insert_slice %6 into %result[%b, 0, 0] [1, 14, 16] [1, 1, 1] : tensor<1x14x16xf32> into tensor<4x14x16xf32>
-        scf.yield %7 : tensor<4x14x16xf32>
+        } -> tensor<2x14x3x8xf32>
+        %5 = tensor.extract_slice %result[%b, 0, 0] [2, 14, 16] [1, 1, 1] : tensor<16x14x16xf32> to tensor<2x14x16xf32>
+        %6 = rt.einsum "brki,kio->bro" ins(%4, %w : tensor<2x14x3x8xf32>, tensor<3x8x16xf32>)
+               outs(%5 : tensor<2x14x16xf32>) -> tensor<2x14x16xf32>
+        %7 = tensor.insert_slice %6 into %result[%b, 0, 0] [2, 14, 16] [1, 1, 1] : tensor<2x14x16xf32> into tensor<16x14x16xf32>
+        scf.yield %7 : tensor<16x14x16xf32>
       }
-      return %1 : tensor<4x14x16xf32>
+      return %1 : tensor<16x14x16xf32>
     }
     ```
   }];

@@ -95,8 +95,9 @@ int64_t shoal::rt::countBytes(ValueRange values) {
 
 /// Whether the elements lie one behind the other, wherever they begin.
 static bool isDense(Value buffer) {
-  return memref::isStaticShapeAndContiguousRowMajor(
-      cast<MemRefType>(buffer.getType()));
+  auto type = cast<MemRefType>(buffer.getType());
+  return type.getLayout().isIdentity() ||
+         memref::isStaticShapeAndContiguousRowMajor(type);
 }
 
 /// (R1)
