@@ -7,6 +7,7 @@
 // RUN: %mpirun -n 2 %t/program --random-inputs=1 --output-dir %t/compiled --check-memory
 // RUN: shoal-run %s --entry=convolutions --devices=2 --random-inputs=1 --output-dir %t/interpreted
 // RUN: %python -c "import numpy as np; [np.testing.assert_allclose(np.load(f'%t/compiled/result{i}.npy'), np.load(f'%t/interpreted/result{i}.npy'), rtol=1e-5, atol=1e-5) for i in range(5)]"
+// RUN: shoalc %s --entry=one --emit=summary | FileCheck %s
 
 shoal.mesh @mesh = <["d" = 2]>
 
@@ -25,4 +26,14 @@ func.func @convolutions(%x: tensor<8x9x8x4xf32> {shoal.sharding = #shoal.shardin
   %4 = shoal.convolution "b01f,01io->b01f" %x, %k low = [1, 1] high = [1, 1] base_dilation = [2, 1] window_dilation = [1, 1]
      : tensor<8x9x8x4xf32>, tensor<3x3x4x6xf32> -> tensor<8x17x8x6xf32>
   return %0, %1, %2, %3, %4 : tensor<8x9x8x6xf32>, tensor<8x4x8x6xf32>, tensor<3x3x4x6xf32>, tensor<8x9x8x8xf32>, tensor<8x17x8x6xf32>
+}
+
+// A padded image and the patches of two rows, 1600 + 2304 bytes, are the arena.
+// All patches would take 73,728.
+// CHECK: arena 3,904;
+func.func @one(%x: tensor<16x8x8x4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"d"}, {}, {}, {}]>}, %k: tensor<3x3x4x8xf32>)
+    -> tensor<16x8x8x8xf32> {
+  %0 = shoal.convolution "b01f,01io->b01f" %x, %k low = [1, 1] high = [1, 1]
+     : tensor<16x8x8x4xf32>, tensor<3x3x4x8xf32> -> tensor<16x8x8x8xf32>
+  return %0 : tensor<16x8x8x8xf32>
 }

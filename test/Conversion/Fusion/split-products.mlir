@@ -1,5 +1,4 @@
 // RUN: shoal-opt %s --shoal-to-linalg --canonicalize --cse --shoal-split-products --canonicalize --cse --split-input-file | FileCheck %s
-// RUN: shoalc %s --entry=padded_rows --emit=summary | FileCheck %s --check-prefix=MEMORY
 
 // One image's rows do not fit, either: two loops. An image is padded in the
 // outer one, and each part of the result is written where it belongs.
@@ -15,8 +14,6 @@
 // CHECK: %[[PATCHES:.+]] = linalg.generic {{.*}} outs(%{{.+}} : tensor<1x2x8x3x3x4xf32>)
 // CHECK: %[[OUT:.+]] = tensor.extract_slice %[[ROWS]][0, %[[R]], 0, 0] [1, 2, 8, 8]
 // CHECK: rt.einsum "brsxyi,xyio->brso" ins(%[[PATCHES]], %[[K]] {{.*}} outs(%[[OUT]]
-// The image and the patches of two rows, 1600 + 2304 bytes, are the arena.
-// MEMORY: arena 3,904;
 func.func @padded_rows(%x: tensor<8x8x8x4xf32>, %k: tensor<3x3x4x8xf32>) -> tensor<8x8x8x8xf32> {
   %0 = shoal.convolution "b01f,01io->b01f" %x, %k low = [1, 1] high = [1, 1] : tensor<8x8x8x4xf32>, tensor<3x3x4x8xf32> -> tensor<8x8x8x8xf32>
   return %0 : tensor<8x8x8x8xf32>
@@ -26,7 +23,6 @@ func.func @padded_rows(%x: tensor<8x8x8x4xf32>, %k: tensor<3x3x4x8xf32>) -> tens
 
 // Windows two apart that are read backwards: the rows of a part begin at twice
 // its own first one.
-// CHECK: affine_map<(d0, d1, d2, d3) -> (d0, d1 * 2 - d2 + 2, d3)>
 // CHECK-LABEL: @strided_and_reversed
 // CHECK: scf.for %[[R:.+]] = %c0 to %c32 step %[[STEP:.+]] iter_args
 // CHECK: %[[FIRST:.+]] = arith.muli %[[R]], %c2
@@ -42,7 +38,7 @@ func.func @strided_and_reversed(%x: tensor<1x65x4xf32>, %k: tensor<3x4x4xf32>) -
 // The second letter of the result is the kernel's: to split the third one would
 // leave parts of the result apart.
 // CHECK-LABEL: @features_before_rows
-// CHECK: scf.for
+// CHECK: scf.for %{{.+}} = %c0 to %c4 step %c1
 // CHECK: rt.einsum "brix,oix->bor" ins({{.+}} : tensor<1x16x4x3xf32>
 // CHECK-NOT: scf.for
 func.func @features_before_rows(%x: tensor<4x4x18xf32>, %k: tensor<4x4x3xf32>) -> tensor<4x4x16xf32> {
