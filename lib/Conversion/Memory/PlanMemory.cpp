@@ -100,6 +100,7 @@ static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
   if (size.results != 0)
     results = addMemory(func, size.results);
   BlockArgument arena = addMemory(func, size.arena);
+  noteOffsets(func, buffers); // as long as all of them are there
   for (const Buffer &buffer : buffers) {
     if (buffer.isResult()) {
       replaceResult(func, buffer, results);
@@ -113,7 +114,6 @@ static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
     alloc->replaceAllUsesWith(ValueRange(view));
     alloc->erase();
   }
-  noteOffsets(func, buffers);
 }
 
 /// An unused argument of no elements becomes a memref<0x...>: the lowering to
