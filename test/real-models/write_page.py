@@ -20,8 +20,7 @@ REASONS = {
     ("bytes", f"optax_{name}_step_2d"): _LOSS for name in ("accumulated", "lion", "sgd_with_momentum")
 } | {
     ("bytes", "transformers_bert_step_2d"): "in 4 collectives; a plan with 34 sends 96346, but each takes the time of 4000 bytes",
-    ("peak", "linen_cnn_forward"): "a convolution's patches are held at once",
-    ("peak", "equinox_gru_forward"): "weights are gathered before the loop, in one message that is packed and unpacked;"
+    ("peak", "equinox_gru_forward"): "weights are gathered before the loop;"
     " XLA sends four times as much in the loop and never holds them whole",
 }
 

@@ -168,10 +168,10 @@ private:
   static unsigned addOutParams(func::FuncOp func, func::ReturnOp op) {
     unsigned first = func.getNumArguments();
     unsigned count = op.getNumOperands();
-    (void)func.insertArguments(
-        SmallVector<unsigned>(count, first),
-        llvm::to_vector(op.getOperandTypes()),
-        SmallVector<DictionaryAttr>(count), SmallVector<Location>(count, op.getLoc()));
+    (void)func.insertArguments(SmallVector<unsigned>(count, first),
+                               llvm::to_vector(op.getOperandTypes()),
+                               SmallVector<DictionaryAttr>(count),
+                               SmallVector<Location>(count, op.getLoc()));
     return first;
   }
 

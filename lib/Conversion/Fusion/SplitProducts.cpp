@@ -141,8 +141,8 @@ static rt::EinsumOp splitLetter(MovedOperand operand, char letter,
         Value part = makePart(body, operand.value(), {dim, begin, rows});
         auto [offsets, sizes, strides] = describePart(
             body, carried[0], {dimIn(terms.spec.result), begin, rows});
-        Value output = tensor::ExtractSliceOp::create(
-            body, loc, carried[0], offsets, sizes, strides);
+        Value output = tensor::ExtractSliceOp::create(body, loc, carried[0],
+                                                      offsets, sizes, strides);
         IRMapping mapping;
         mapping.map(op.getOutput(), output);
         mapping.map(operand.value(), part);

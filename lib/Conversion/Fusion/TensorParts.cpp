@@ -29,8 +29,7 @@ static Value makeEmpty(OpBuilder &builder, Location loc,
 bool shoal::movesElements(linalg::GenericOp op) {
   return op.getNumResults() == 1 && op.hasPureTensorSemantics() &&
          op.getNumParallelLoops() == op.getNumLoops() &&
-         op.getBody()->getOperations().size() == 1 &&
-         !op.hasDynamicShape() &&
+         op.getBody()->getOperations().size() == 1 && !op.hasDynamicShape() &&
          op.getIndexingMapMatchingResult(op->getResult(0)).isPermutation();
 }
 
@@ -49,8 +48,7 @@ static Value slice(OpBuilder &builder, Value tensor, const TensorPart &part) {
   SmallVector<OpFoldResult> offsets = attrs(zeros);
   offsets[part.dim] = part.begin;
   return tensor::ExtractSliceOp::create(builder, tensor.getLoc(), tensor,
-                                        offsets,
-                                        attrs(partShape(tensor, part)),
+                                        offsets, attrs(partShape(tensor, part)),
                                         attrs(ones));
 }
 
@@ -138,9 +136,9 @@ public:
     for (OpOperand *input : op.getDpsInputOperands())
       if (!readPart(*input))
         return nullptr;
-    Value empty = makeEmpty(builder, op.getLoc(),
-                            partShape(op->getResult(0), part),
-                            op->getResult(0));
+    Value empty =
+        makeEmpty(builder, op.getLoc(), partShape(op->getResult(0), part),
+                  op->getResult(0));
     maps.push_back(op.getIndexingMapMatchingResult(op->getResult(0)));
     auto made = linalg::GenericOp::create(
         builder, op.getLoc(), TypeRange(empty.getType()), inputs, empty, maps,
@@ -162,13 +160,14 @@ private:
       }
     Value tensor = input.get();
     if (split) {
-      std::optional<Rows> rows = Rows::of(map.getResult(*split), op.getNumLoops());
+      std::optional<Rows> rows =
+          Rows::of(map.getResult(*split), op.getNumLoops());
       if (!rows || rows->factors[loop] < 0)
         return false;
       int64_t first = rows->first(sizes);
-      tensor = makePart(builder, tensor,
-                        {*split, rowAt(rows->factors[loop], first),
-                         rows->count(sizes)});
+      tensor = makePart(
+          builder, tensor,
+          {*split, rowAt(rows->factors[loop], first), rows->count(sizes)});
       SmallVector<AffineExpr> exprs(map.getResults());
       exprs[*split] = exprs[*split] - first;
       map = AffineMap::get(map.getNumDims(), 0, exprs, map.getContext());

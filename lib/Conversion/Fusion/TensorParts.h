@@ -10,7 +10,8 @@
 
 namespace shoal {
 
-/// The `size` rows of dimension `dim` that begin with the row `begin`, an index.
+/// The `size` rows of dimension `dim` that begin with the row `begin`, an
+/// index.
 struct TensorPart {
   unsigned dim = 0;
   mlir::Value begin;
@@ -21,9 +22,9 @@ struct TensorPart {
 /// of which it makes once: copies, windows, broadcasts, transposes.
 bool movesElements(mlir::linalg::GenericOp op);
 
-/// A part of `tensor`, of which one dimension is split. What only moves elements
-/// or pads others, for this reader alone, is done for the part alone where the
-/// rows that it reads are known; other tensors are sliced.
+/// A part of `tensor`, of which one dimension is split. What only moves
+/// elements or pads others, for this reader alone, is done for the part alone
+/// where the rows that it reads are known; other tensors are sliced.
 mlir::Value makePart(mlir::OpBuilder &builder, mlir::Value tensor,
                      const TensorPart &part);
 

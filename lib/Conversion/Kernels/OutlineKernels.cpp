@@ -132,7 +132,8 @@ static void outline(Operation *unit, StringRef name) {
   auto isInside = [](Value value) {
     return isConstant(value) || findInnerView(value);
   };
-  SmallVector<Value> inputs = llvm::filter_to_vector(used, std::not_fn(isInside));
+  SmallVector<Value> inputs =
+      llvm::filter_to_vector(used, std::not_fn(isInside));
   OpBuilder builder(unit);
   auto type = builder.getFunctionType(ValueRange(inputs).getTypes(), {});
   builder.setInsertionPointToEnd(module.getBody());

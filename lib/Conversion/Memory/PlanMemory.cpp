@@ -85,7 +85,8 @@ static void noteOffsets(func::FuncOp func, ArrayRef<Buffer> buffers) {
   llvm::DenseMap<unsigned, int64_t> offsets;
   for (const Buffer &buffer : buffers)
     if (buffer.isResult())
-      offsets[cast<BlockArgument>(buffer.memory).getArgNumber()] = buffer.offset;
+      offsets[cast<BlockArgument>(buffer.memory).getArgNumber()] =
+          buffer.offset;
   Builder builder(func.getContext());
   changeArgAttrs(func, [&](unsigned number, NamedAttrList &attrs) {
     attrs.erase(kResultAttr);

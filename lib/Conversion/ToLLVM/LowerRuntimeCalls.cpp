@@ -40,8 +40,8 @@ static Value getFirst(OpBuilder &builder, Location loc, Value buffer) {
   auto type = cast<MemRefType>(buffer.getType());
   if (type.getLayout().isIdentity())
     return base;
-  Value offset =
-      memref::ExtractStridedMetadataOp::create(builder, loc, buffer).getOffset();
+  Value offset = memref::ExtractStridedMetadataOp::create(builder, loc, buffer)
+                     .getOffset();
   Value width = arith::ConstantIndexOp::create(
       builder, loc, sizeInBytes(MemRefType::get({}, type.getElementType())));
   Value bytes = arith::MulIOp::create(builder, loc, offset, width);

@@ -14,9 +14,10 @@ namespace shoal {
 
 /// Bytes of the values of a block that are held while each of its ops runs, in
 /// the order the ops have now. A value is held from the op that makes it to the
-/// last that reads it, with what regions in between hold; arguments and constants
-/// are there all the time and do not count. An estimate: an elementwise op or one
-/// with regions puts its results where operands end, other ops do not.
+/// last that reads it, with what regions in between hold; arguments and
+/// constants are there all the time and do not count. An estimate: an
+/// elementwise op or one with regions puts its results where operands end,
+/// other ops do not.
 class HeldBytes {
 public:
   explicit HeldBytes(mlir::Block &block);
