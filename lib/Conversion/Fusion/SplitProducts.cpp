@@ -103,21 +103,6 @@ static int64_t chooseRows(int64_t size, int64_t bytes, int64_t limit) {
   return 1;
 }
 
-/// A slice of `whole` along dimension `dim`, as offsets, sizes and strides.
-static std::array<SmallVector<OpFoldResult>, 3>
-describePart(OpBuilder &builder, Value whole, const TensorPart &part) {
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(whole.getType()).getShape();
-  std::array<SmallVector<OpFoldResult>, 3> slice;
-  for (auto [dim, size] : llvm::enumerate(shape)) {
-    bool isSplit = dim == part.dim;
-    slice[0].push_back(isSplit ? OpFoldResult(part.begin)
-                               : builder.getIndexAttr(0));
-    slice[1].push_back(builder.getIndexAttr(isSplit ? part.size : size));
-    slice[2].push_back(builder.getIndexAttr(1));
-  }
-  return slice;
-}
-
 /// Computes `rows` rows of a letter of the result in each step of a loop, which
 /// only this operand has. The product of one step.
 static rt::EinsumOp splitLetter(MovedOperand operand, char letter,
@@ -184,6 +169,8 @@ static void split(rt::EinsumOp op) {
     int64_t size = terms.sizes[terms.numberOf(letter)];
     if (size == 1)
       continue;
+    if (!movesPart(operand->value(), llvm::find(own, letter) - own.begin()))
+      break;
     int64_t rows = chooseRows(size, bytes, limit);
     rt::EinsumOp step = splitLetter(*operand, letter, rows);
     eraseWithOperands(operand->op);

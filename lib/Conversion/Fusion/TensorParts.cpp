@@ -37,19 +37,23 @@ bool shoal::movesElements(linalg::GenericOp op) {
 // Slices
 //===----------------------------------------------------------------------===//
 
+std::array<SmallVector<OpFoldResult>, 3>
+shoal::describePart(OpBuilder &builder, Value whole, const TensorPart &part) {
+  std::array<SmallVector<OpFoldResult>, 3> slice;
+  for (auto [dim, size] : llvm::enumerate(typeOf(whole).getShape())) {
+    bool isSplit = dim == part.dim;
+    slice[0].push_back(isSplit ? OpFoldResult(part.begin)
+                               : builder.getIndexAttr(0));
+    slice[1].push_back(builder.getIndexAttr(isSplit ? part.size : size));
+    slice[2].push_back(builder.getIndexAttr(1));
+  }
+  return slice;
+}
+
 static Value slice(OpBuilder &builder, Value tensor, const TensorPart &part) {
-  auto attrs = [&](ArrayRef<int64_t> values) {
-    return llvm::map_to_vector(values, [&](int64_t value) -> OpFoldResult {
-      return builder.getIndexAttr(value);
-    });
-  };
-  SmallVector<int64_t> zeros(typeOf(tensor).getRank(), 0);
-  SmallVector<int64_t> ones(typeOf(tensor).getRank(), 1);
-  SmallVector<OpFoldResult> offsets = attrs(zeros);
-  offsets[part.dim] = part.begin;
+  auto [offsets, sizes, strides] = describePart(builder, tensor, part);
   return tensor::ExtractSliceOp::create(builder, tensor.getLoc(), tensor,
-                                        offsets, attrs(partShape(tensor, part)),
-                                        attrs(ones));
+                                        offsets, sizes, strides);
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,24 +125,64 @@ struct Rows {
   }
 };
 
+/// What the loop that is split does to an operand: the one dimension whose rows
+/// follow it, and these.
+struct SplitRead {
+  unsigned dim;
+  Rows rows;
+};
+
+} // namespace
+
+/// The loop of the op that makes the rows of a dimension of its result.
+static unsigned loopOf(linalg::GenericOp op, unsigned dim) {
+  return op.getIndexingMapMatchingResult(op->getResult(0)).getDimPosition(dim);
+}
+
+static bool follows(AffineMap map, unsigned loop) {
+  return llvm::any_of(map.getResults(), [&](AffineExpr expr) {
+    return expr.isFunctionOfDim(loop);
+  });
+}
+
+/// Nothing where the rows that a part reads are no range of one dimension.
+static std::optional<SplitRead> findSplitRead(AffineMap map, unsigned loop) {
+  std::optional<SplitRead> read;
+  for (auto [dim, expr] : llvm::enumerate(map.getResults())) {
+    if (!expr.isFunctionOfDim(loop))
+      continue;
+    std::optional<Rows> rows = Rows::of(expr, map.getNumDims());
+    if (read || !rows || rows->factors[loop] < 0)
+      return std::nullopt;
+    read = SplitRead{static_cast<unsigned>(dim), *rows};
+  }
+  return read;
+}
+
+static bool canSplit(linalg::GenericOp op, unsigned loop) {
+  return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand *input) {
+    AffineMap map = op.getMatchingIndexingMap(input);
+    return !follows(map, loop) || findSplitRead(map, loop);
+  });
+}
+
+namespace {
+
 /// An op that moves elements, of whose loops one is split.
 class MovedPart {
 public:
   MovedPart(OpBuilder &builder, linalg::GenericOp op, const TensorPart &part)
-      : builder(builder), op(op), part(part), sizes(op.getStaticLoopRanges()) {
-    loop = op.getIndexingMapMatchingResult(op->getResult(0))
-               .getDimPosition(part.dim);
+      : builder(builder), op(op), part(part), sizes(op.getStaticLoopRanges()),
+        loop(loopOf(op, part.dim)) {
     sizes[loop] = part.size;
   }
 
-  /// Null where the rows that the part reads are no range.
   Value make() {
     for (OpOperand *input : op.getDpsInputOperands())
-      if (!readPart(*input))
-        return nullptr;
+      readPart(*input);
+    Value result = op->getResult(0);
     Value empty =
-        makeEmpty(builder, op.getLoc(), partShape(op->getResult(0), part),
-                  op->getResult(0));
+        makeEmpty(builder, op.getLoc(), partShape(result, part), result);
     maps.push_back(op.getIndexingMapMatchingResult(op->getResult(0)));
     auto made = linalg::GenericOp::create(
         builder, op.getLoc(), TypeRange(empty.getType()), inputs, empty, maps,
@@ -149,32 +193,20 @@ public:
   }
 
 private:
-  bool readPart(OpOperand &input) {
+  void readPart(OpOperand &input) {
     AffineMap map = op.getMatchingIndexingMap(&input);
-    std::optional<unsigned> split;
-    for (unsigned d = 0; d < map.getNumResults(); ++d)
-      if (map.getResult(d).isFunctionOfDim(loop)) {
-        if (split)
-          return false;
-        split = d;
-      }
     Value tensor = input.get();
-    if (split) {
-      std::optional<Rows> rows =
-          Rows::of(map.getResult(*split), op.getNumLoops());
-      if (!rows || rows->factors[loop] < 0)
-        return false;
-      int64_t first = rows->first(sizes);
-      tensor = makePart(
-          builder, tensor,
-          {*split, rowAt(rows->factors[loop], first), rows->count(sizes)});
+    if (std::optional<SplitRead> read = findSplitRead(map, loop)) {
+      int64_t first = read->rows.first(sizes);
+      tensor = makePart(builder, tensor,
+                        {read->dim, rowAt(read->rows.factors[loop], first),
+                         read->rows.count(sizes)});
       SmallVector<AffineExpr> exprs(map.getResults());
-      exprs[*split] = exprs[*split] - first;
+      exprs[read->dim] = exprs[read->dim] - first;
       map = AffineMap::get(map.getNumDims(), 0, exprs, map.getContext());
     }
     inputs.push_back(tensor);
     maps.push_back(map);
-    return true;
   }
 
   /// begin * factor + first.
@@ -202,12 +234,18 @@ private:
 
 } // namespace
 
+bool shoal::movesPart(Value tensor, unsigned dim) {
+  auto op = tensor.getDefiningOp<linalg::GenericOp>();
+  return op && op->hasOneUse() && movesElements(op) &&
+         canSplit(op, loopOf(op, dim));
+}
+
 Value shoal::makePart(OpBuilder &builder, Value tensor,
                       const TensorPart &part) {
   Value made;
-  if (auto op = tensor.getDefiningOp<linalg::GenericOp>();
-      op && op->hasOneUse() && movesElements(op))
-    made = MovedPart(builder, op, part).make();
+  if (movesPart(tensor, part.dim))
+    made = MovedPart(builder, tensor.getDefiningOp<linalg::GenericOp>(), part)
+               .make();
   else if (auto insert = tensor.getDefiningOp<tensor::InsertSliceOp>())
     made = insertPart(builder, insert, part);
   return made ? made : slice(builder, tensor, part);

@@ -65,3 +65,24 @@ func.func @others_read_it(%x: tensor<4x16x8xf32>, %w: tensor<3x8x16xf32>) -> (te
          outs(%2 : tensor<4x14x16xf32>) -> tensor<4x14x16xf32>
   return %3, %1 : tensor<4x14x16xf32>, tensor<4x14x3x8xf32>
 }
+
+// -----
+
+// Rows that are no sum of loops: no part of the operand would do for a part of
+// the patches.
+// CHECK-LABEL: @rows_twice
+// CHECK-NOT: scf.for
+#twice = affine_map<(r, k, i) -> (r floordiv 2 + k, i)>
+#each = affine_map<(r, k, i) -> (r, k, i)>
+func.func @rows_twice(%x: tensor<16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<28x16xf32> {
+  %0 = tensor.empty() : tensor<28x3x8xf32>
+  %1 = linalg.generic {indexing_maps = [#twice, #each], iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%x : tensor<16x8xf32>) outs(%0 : tensor<28x3x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<28x3x8xf32>
+  %2 = tensor.empty() : tensor<28x16xf32>
+  %3 = rt.einsum "rki,kio->ro" ins(%1, %w : tensor<28x3x8xf32>, tensor<3x8x16xf32>)
+         outs(%2 : tensor<28x16xf32>) -> tensor<28x16xf32>
+  return %3 : tensor<28x16xf32>
+}
