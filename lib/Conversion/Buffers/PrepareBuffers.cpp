@@ -3,6 +3,7 @@
 
 // The pass --shoal-prepare-buffers.
 
+#include "../Utils/ArgumentAttrs.h"
 #include "../Utils/HeldValues.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
@@ -274,12 +275,13 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     func.walk([](linalg::CopyOp op) { updateInPlace(op); });
     func.walk([](linalg::GenericOp op) { reuseInput(op); });
     removeUnusedInputs(func);
-    for (BlockArgument argument : func.getArguments())
-      if (isa<TensorType>(argument.getType()))
-        func.setArgAttr(
-            argument.getArgNumber(),
-            bufferization::BufferizationDialect::kWritableAttrName,
-            BoolAttr::get(&getContext(), shoal::isDonated(argument)));
+    shoal::changeArgAttrs(func, [&](unsigned number, NamedAttrList &attrs) {
+      if (!isa<TensorType>(func.getArgumentTypes()[number]))
+        return;
+      bool isDonated = attrs.get(shoal::kDonatedAttr) != nullptr;
+      attrs.set(bufferization::BufferizationDialect::kWritableAttrName,
+                BoolAttr::get(&getContext(), isDonated));
+    });
   }
 };
 

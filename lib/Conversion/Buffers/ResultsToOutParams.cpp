@@ -3,6 +3,7 @@
 
 // The pass --shoal-results-to-out-params.
 
+#include "../Utils/ArgumentAttrs.h"
 #include "BufferRange.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Buffers/Passes.h"
@@ -124,15 +125,14 @@ struct ResultsToOutParams
     if (func.isExternal() || !func.getBody().hasOneBlock())
       return;
     auto op = cast<func::ReturnOp>(func.front().getTerminator());
-    SmallVector<int64_t> donors = takeDonors(func);
-    for (unsigned i = 0, end = op.getNumOperands(); i < end; ++i) {
-      Type type = op.getOperand(i).getType();
+    for (Type type : op.getOperandTypes())
       if (!isa<MemRefType>(type)) {
         op.emitOpError("expected buffers but got ") << type;
         return signalPassFailure();
       }
-      unsigned number = func.getNumArguments();
-      (void)func.insertArgument(number, type, DictionaryAttr(), op.getLoc());
+    SmallVector<int64_t> donors = takeDonors(func);
+    unsigned first = addOutParams(func, op);
+    for (unsigned i = 0, end = op.getNumOperands(); i < end; ++i) {
       if (donors[i] >= 0 &&
           makeInDonor(func.getArgument(donors[i]), op.getOperand(i))) {
         LDBG() << "result " << i << " is in argument " << donors[i];
@@ -140,9 +140,9 @@ struct ResultsToOutParams
         continue;
       }
       donors[i] = -1;
-      func.setArgAttr(number, shoal::kResultAttr, UnitAttr::get(&getContext()));
-      makeIn(func.getArgument(number), op.getOperand(i), op);
+      makeIn(func.getArgument(first + i), op.getOperand(i), op);
     }
+    markResults(func, first, donors);
     if (llvm::any_of(donors, [](int64_t donor) { return donor >= 0; }))
       func->setAttr(shoal::kDonorsAttr,
                     DenseI64ArrayAttr::get(&getContext(), donors));
@@ -158,9 +158,31 @@ private:
     if (auto attr = dyn_cast_if_present<DenseI64ArrayAttr>(
             func->removeAttr(shoal::kDonorsAttr)))
       donors = llvm::to_vector(attr.asArrayRef());
-    for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      func.removeArgAttr(i, shoal::kDonatedAttr);
+    shoal::changeArgAttrs(func, [](unsigned, NamedAttrList &attrs) {
+      attrs.erase(shoal::kDonatedAttr);
+    });
     return donors;
+  }
+
+  /// An argument for each result, behind the others. The number of the first.
+  static unsigned addOutParams(func::FuncOp func, func::ReturnOp op) {
+    unsigned first = func.getNumArguments();
+    unsigned count = op.getNumOperands();
+    (void)func.insertArguments(SmallVector<unsigned>(count, first),
+                               llvm::to_vector(op.getOperandTypes()),
+                               SmallVector<DictionaryAttr>(count),
+                               SmallVector<Location>(count, op.getLoc()));
+    return first;
+  }
+
+  /// Says of the arguments behind the `first` ones which a result is made in.
+  static void markResults(func::FuncOp func, unsigned first,
+                          ArrayRef<int64_t> donors) {
+    auto isResult = UnitAttr::get(func.getContext());
+    shoal::changeArgAttrs(func, [&](unsigned number, NamedAttrList &attrs) {
+      if (number >= first && donors[number - first] < 0)
+        attrs.set(shoal::kResultAttr, isResult);
+    });
   }
 };
 

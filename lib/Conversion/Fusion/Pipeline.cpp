@@ -23,6 +23,12 @@ void shoal::buildFusionPipeline(OpPassManager &pm, MachineKind machine) {
   // What follows the sums joins them.
   func.addPass(createFuseElementwise());
   addCleanup(func);
+  // What only moves elements for a product has joined. A device runs all of a
+  // product in one launch.
+  if (!machineOf(machine).isDevice) {
+    func.addPass(createSplitProducts());
+    addCleanup(func);
+  }
   // What is stored is known by now. What is computed again joins its readers.
   func.addPass(createRecomputeValues());
   func.addPass(createFuseElementwise());

@@ -98,15 +98,42 @@ static void markNoalias(func::FuncOp kernel, ArrayRef<Value> inputs,
   }
 }
 
+/// The view behind the value that the function makes itself: its arguments are
+/// addresses, so that what begins at a place that only the run knows is none.
+static memref::SubViewOp findInnerView(Value value) {
+  auto view = value.getDefiningOp<memref::SubViewOp>();
+  if (!view)
+    return {};
+  auto [strides, offset] = view.getType().getStridesAndOffset();
+  return ShapedType::isDynamic(offset) ? view : memref::SubViewOp();
+}
+
+/// `values`, and before each view that the function makes what it is made of.
+static llvm::SetVector<Value> addSources(const llvm::SetVector<Value> &values) {
+  llvm::SetVector<Value> all;
+  auto add = [&](auto &&self, Value value) -> void {
+    if (memref::SubViewOp view = findInnerView(value))
+      for (Value operand : view->getOperands())
+        self(self, operand);
+    all.insert(value);
+  };
+  for (Value value : values)
+    add(add, value);
+  return all;
+}
+
 /// A function of the unit, and a call of it in the unit's place.
 static void outline(Operation *unit, StringRef name) {
   LDBG() << name << ": " << unit->getName() << " at "
          << sourcePlace(unit->getLoc());
   ++numKernels;
   auto module = unit->getParentOfType<ModuleOp>();
-  llvm::SetVector<Value> used = findUsed(unit);
-  SmallVector<Value> inputs = llvm::filter_to_vector(
-      used, [](Value value) { return !isConstant(value); });
+  llvm::SetVector<Value> used = addSources(findUsed(unit));
+  auto isInside = [](Value value) {
+    return isConstant(value) || findInnerView(value);
+  };
+  SmallVector<Value> inputs =
+      llvm::filter_to_vector(used, std::not_fn(isInside));
   OpBuilder builder(unit);
   auto type = builder.getFunctionType(ValueRange(inputs).getTypes(), {});
   builder.setInsertionPointToEnd(module.getBody());
@@ -118,7 +145,7 @@ static void outline(Operation *unit, StringRef name) {
   IRMapping mapping;
   mapping.map(inputs, body->getArguments());
   for (Value value : used)
-    if (isConstant(value))
+    if (isInside(value))
       builder.clone(*value.getDefiningOp(), mapping);
   if (auto group = dyn_cast<rt::KernelOp>(unit))
     for (Operation &op : group.getBody().front())

@@ -56,22 +56,33 @@ struct AddScratch : shoal::impl::AddScratchBase<AddScratch> {
     func::FuncOp func = getOperation();
     if (func.isExternal() || !func.isPublic())
       return;
+    bool isDevice = machineOf(machine).isDevice;
     rt::ProgramMeshes meshes(func->getParentOfType<ModuleOp>());
     for (Operation &op : func.front()) {
       Sharers collectives, others;
       op.walk([&](rt::RuntimeCallOpInterface call) {
-        int64_t bytes =
-            call.getScratchBytes(meshes, machineOf(machine).isDevice);
+        int64_t bytes = call.getScratchBytes(meshes, isDevice);
         if (bytes == 0 || !call.getScratchMutable().empty())
           return;
         LDBG() << call->getName() << " at " << sourcePlace(call.getLoc())
                << " needs " << bytes << " bytes";
         ++numCalls;
-        (call.getCollectiveNumber() ? collectives : others).add(call, bytes);
+        if (isDevice)
+          (call.getCollectiveNumber() ? collectives : others).add(call, bytes);
+        else
+          allocateFor(call, bytes);
       });
       collectives.allocate(&op);
       others.allocate(&op);
     }
+  }
+
+private:
+  /// Nothing runs beside a call of the host: its scratch ends with it.
+  static void allocateFor(rt::RuntimeCallOpInterface call, int64_t bytes) {
+    Sharers alone;
+    alone.add(call, bytes);
+    alone.allocate(call);
   }
 };
 

@@ -3,6 +3,7 @@
 
 // The pass --shoal-plan-memory.
 
+#include "../Utils/ArgumentAttrs.h"
 #include "BufferLives.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -71,15 +72,27 @@ static Value createView(OpBuilder &builder, const Buffer &buffer,
 }
 
 /// The argument of a result that lies in the results' memory is not used any
-/// more, and says where.
+/// more.
 static void replaceResult(func::FuncOp func, const Buffer &result,
                           BlockArgument results) {
-  auto argument = cast<BlockArgument>(result.memory);
   OpBuilder builder = OpBuilder::atBlockBegin(&func.front());
-  argument.replaceAllUsesWith(
-      createView(builder, result, results, result.offset));
-  func.setArgAttr(argument.getArgNumber(), kResultOffsetAttr,
-                  builder.getI64IntegerAttr(result.offset));
+  cast<BlockArgument>(result.memory)
+      .replaceAllUsesWith(createView(builder, result, results, result.offset));
+}
+
+/// The arguments of such results say where they lie.
+static void noteOffsets(func::FuncOp func, ArrayRef<Buffer> buffers) {
+  llvm::DenseMap<unsigned, int64_t> offsets;
+  for (const Buffer &buffer : buffers)
+    if (buffer.isResult())
+      offsets[cast<BlockArgument>(buffer.memory).getArgNumber()] =
+          buffer.offset;
+  Builder builder(func.getContext());
+  changeArgAttrs(func, [&](unsigned number, NamedAttrList &attrs) {
+    attrs.erase(kResultAttr);
+    if (auto offset = offsets.find(number); offset != offsets.end())
+      attrs.set(kResultOffsetAttr, builder.getI64IntegerAttr(offset->second));
+  });
 }
 
 static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
@@ -88,6 +101,7 @@ static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
   if (size.results != 0)
     results = addMemory(func, size.results);
   BlockArgument arena = addMemory(func, size.arena);
+  noteOffsets(func, buffers); // as long as all of them are there
   for (const Buffer &buffer : buffers) {
     if (buffer.isResult()) {
       replaceResult(func, buffer, results);
@@ -101,8 +115,6 @@ static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
     alloc->replaceAllUsesWith(ValueRange(view));
     alloc->erase();
   }
-  for (unsigned i = 0; i < func.getNumArguments(); ++i)
-    func.removeArgAttr(i, kResultAttr);
 }
 
 /// An unused argument of no elements becomes a memref<0x...>: the lowering to

@@ -116,17 +116,19 @@ static void dropDescription(ModuleOp module) {
     return attr.getName().strref().starts_with("shoal.") &&
            attr.getName() != kDonatedAttr;
   };
-  auto keep = [&](DictionaryAttr attrs) {
-    SmallVector<NamedAttribute> kept;
-    if (attrs)
-      llvm::copy_if(attrs, std::back_inserter(kept), std::not_fn(isOurs));
-    return DictionaryAttr::get(module.getContext(), kept);
+  auto keep = [&](ArrayAttr all) {
+    SmallVector<DictionaryAttr> kept;
+    for (auto attrs : all.getAsRange<DictionaryAttr>())
+      kept.push_back(DictionaryAttr::get(
+          module.getContext(),
+          llvm::filter_to_vector(attrs.getValue(), std::not_fn(isOurs))));
+    return kept;
   };
   for (auto func : module.getOps<func::FuncOp>()) {
-    for (unsigned i = 0; i < func.getNumArguments(); ++i)
-      func.setArgAttrs(i, keep(func.getArgAttrDict(i)));
-    for (unsigned i = 0; i < func.getNumResults(); ++i)
-      func.setResultAttrs(i, keep(func.getResultAttrDict(i)));
+    if (ArrayAttr attrs = func.getArgAttrsAttr())
+      func.setAllArgAttrs(keep(attrs));
+    if (ArrayAttr attrs = func.getResAttrsAttr())
+      func.setAllResultAttrs(keep(attrs));
   }
 }
 

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/ToLLVM/Passes.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
@@ -29,10 +30,30 @@ static PassCounter numCalls(DEBUG_TYPE, "Calls of the runtime");
 static PassCounter numFunctions(DEBUG_TYPE, "Functions of it that are called");
 static PassCounter numWords(DEBUG_TYPE, "Words of descriptors");
 
+static Value getAddress(OpBuilder &builder, Location loc, Value buffer) {
+  return memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
+}
+
 /// The address of a dense memref's first element.
-static Value getPointer(OpBuilder &builder, Location loc, Value buffer) {
-  Value index =
-      memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
+static Value getFirst(OpBuilder &builder, Location loc, Value buffer) {
+  Value base = getAddress(builder, loc, buffer);
+  auto type = cast<MemRefType>(buffer.getType());
+  if (type.getLayout().isIdentity())
+    return base;
+  Value offset = memref::ExtractStridedMetadataOp::create(builder, loc, buffer)
+                     .getOffset();
+  Value width = arith::ConstantIndexOp::create(
+      builder, loc, sizeInBytes(MemRefType::get({}, type.getElementType())));
+  Value bytes = arith::MulIOp::create(builder, loc, offset, width);
+  return arith::AddIOp::create(builder, loc, base, bytes);
+}
+
+/// What the function gets of a buffer.
+static Value getPointer(OpBuilder &builder, rt::RuntimeCallOpInterface call,
+                        Value buffer) {
+  Location loc = call.getLoc();
+  Value index = call.takesAnyMemref() ? getAddress(builder, loc, buffer)
+                                      : getFirst(builder, loc, buffer);
   Value integer =
       arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
   return LLVM::IntToPtrOp::create(
@@ -85,7 +106,7 @@ public:
     }
     size_t named = arguments.size();
     for (Value buffer : call->getOperands())
-      arguments.push_back(getPointer(builder, loc, buffer));
+      arguments.push_back(getPointer(builder, call, buffer));
     if (call.takesScratch() && call.getScratchMutable().empty())
       arguments.push_back(LLVM::ZeroOp::create(builder, loc, pointer));
     LLVM::LLVMFuncOp callee =

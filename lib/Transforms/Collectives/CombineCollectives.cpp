@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "HeldBytes.h"
 #include "Packing.h"
 #include "SpmdFunctions.h"
 #include "mlir/Interfaces/CallInterfaces.h"
@@ -61,6 +62,7 @@ public:
 
 private:
   unsigned depthOf(Operation *op) const;
+  size_t countFitting(ArrayRef<Operation *> ops) const;
   void combine(ArrayRef<Operation *> ops);
   void combineUpToLimit(Ops &ops);
   void moveUsersBehind(ArrayRef<Operation *> ops, Operation *last);
@@ -169,17 +171,32 @@ void BlockCombiner::combine(ArrayRef<Operation *> ops) {
     op->erase();
 }
 
+/// How many of `ops`, from the first on, may be one message. Of gathers the
+/// message is held beside their results, which were made where they are used:
+/// that must not be where most is held.
+size_t BlockCombiner::countFitting(ArrayRef<Operation *> ops) const {
+  bool areGathers = isa<spmd::AllGatherOp>(ops[0]);
+  std::optional<HeldBytes> held;
+  if (areGathers)
+    held.emplace(block);
+  llvm::DenseSet<Operation *> parts;
+  int64_t bytes = 0;
+  for (auto [count, op] : llvm::enumerate(ops)) {
+    bytes += bytesOf(op);
+    parts.insert(op);
+    if (bytes > maxBytes ||
+        (areGathers && 2 * bytes + held->at(op, parts) > held->most()))
+      return count;
+  }
+  return ops.size();
+}
+
 void BlockCombiner::combineUpToLimit(Ops &ops) {
   // Earlier combinations may have moved them.
   llvm::sort(ops,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
   for (ArrayRef<Operation *> left = ops; !left.empty();) {
-    size_t count = 0;
-    for (int64_t bytes = 0; count < left.size(); ++count) {
-      bytes += bytesOf(left[count]);
-      if (bytes > maxBytes)
-        break;
-    }
+    size_t count = std::max<size_t>(countFitting(left), 1);
     if (count > 1)
       combine(left.take_front(count));
     left = left.drop_front(count);

@@ -233,6 +233,64 @@ def FuseGathers : Pass<"shoal-fuse-gathers", "::mlir::func::FuncOp"> {
                            "::mlir::tensor::TensorDialect"];
 }
 
+def SplitProducts : Pass<"shoal-split-products", "::mlir::func::FuncOp"> {
+  let summary = "Make large operands of products in parts";
+  let description = [{
+    An operand of an `rt.einsum` that holds no more than elements of other tensors,
+    moved and repeated, such as the patches of a convolution, is not made at once
+    where it takes, with what is padded for it, more than an eighth of what the
+    product holds anyway: the tensors that it is made of, the other operand and the
+    result. A loop computes some rows of the result in each step from a part of the
+    operand, so many that the part takes no more. Of the result's dimensions the
+    first ones are split, as far as this operand alone has them and by numbers
+    that divide their sizes: parts of the result are dense, and nothing is computed
+    twice. For targets where calls are cheap.
+
+    ```mlir
+    func.func @f(%x: tensor<16x16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<16x14x16xf32> {
+      %0 = tensor.empty() : tensor<16x14x3x8xf32>
+      %1 = linalg.generic {indexing_maps = [affine_map<(b, r, k, i) -> (b, r + k, i)>, affine_map<(b, r, k, i) -> (b, r, k, i)>],
+                           iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+          ins(%x : tensor<16x16x8xf32>) outs(%0 : tensor<16x14x3x8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      } -> tensor<16x14x3x8xf32>
+      %2 = tensor.empty() : tensor<16x14x16xf32>
+      %3 = rt.einsum "brki,kio->bro" ins(%1, %w : tensor<16x14x3x8xf32>, tensor<3x8x16xf32>)
+             outs(%2 : tensor<16x14x16xf32>) -> tensor<16x14x16xf32>
+      return %3 : tensor<16x14x16xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: tensor<16x16x8xf32>, %w: tensor<3x8x16xf32>) -> tensor<16x14x16xf32> {
+      %0 = tensor.empty() : tensor<16x14x16xf32>
+      %c0 = arith.constant 0 : index
+      %c16 = arith.constant 16 : index
+      %c2 = arith.constant 2 : index
+      %1 = scf.for %b = %c0 to %c16 step %c2 iter_args(%result = %0) -> (tensor<16x14x16xf32>) {
+        %2 = tensor.extract_slice %x[%b, 0, 0] [2, 16, 8] [1, 1, 1] : tensor<16x16x8xf32> to tensor<2x16x8xf32>
+        %3 = tensor.empty() : tensor<2x14x3x8xf32>
+        %4 = linalg.generic {indexing_maps = [affine_map<(b, r, k, i) -> (b, r + k, i)>, affine_map<(b, r, k, i) -> (b, r, k, i)>],
+                             iterator_types = ["parallel", "parallel", "parallel", "parallel"]}
+            ins(%2 : tensor<2x16x8xf32>) outs(%3 : tensor<2x14x3x8xf32>) {
+        ^bb0(%in: f32, %out: f32):
+          linalg.yield %in : f32
+        } -> tensor<2x14x3x8xf32>
+        %5 = tensor.extract_slice %result[%b, 0, 0] [2, 14, 16] [1, 1, 1] : tensor<16x14x16xf32> to tensor<2x14x16xf32>
+        %6 = rt.einsum "brki,kio->bro" ins(%4, %w : tensor<2x14x3x8xf32>, tensor<3x8x16xf32>)
+               outs(%5 : tensor<2x14x16xf32>) -> tensor<2x14x16xf32>
+        %7 = tensor.insert_slice %6 into %result[%b, 0, 0] [2, 14, 16] [1, 1, 1] : tensor<2x14x16xf32> into tensor<16x14x16xf32>
+        scf.yield %7 : tensor<16x14x16xf32>
+      }
+      return %1 : tensor<16x14x16xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::tensor::TensorDialect"];
+}
+
 def UnrollReductions : Pass<"shoal-unroll-reductions", "::mlir::func::FuncOp"> {
   let summary = "Make short reductions elementwise";
   let description = [{

@@ -81,10 +81,10 @@ def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
     `--shoal-plan-memory` then places it, and what the plan says is all that a
     step holds.
 
-    Calls in regions share: of an op of the entry block with regions, all
-    collectives have one buffer, all others another, each as large as the
-    largest of them needs, so that none is made in each trip of a loop and
-    collectives in the background wait for no other work.
+    On a host it is there while the call runs. On a device, where collectives run
+    in the background, calls in regions share: of an op of the entry block with
+    regions, all collectives have one buffer, all others another, each as large as
+    the largest of them needs, so that collectives wait for no other work.
 
     ```mlir
     func.func @main(%x: memref<1024xf32>, %i: memref<1024xi32>, %y: memref<1024xf32>, %j: memref<1024xi32>) {

@@ -201,6 +201,10 @@ def CombineCollectives : Pass<"shoal-combine-collectives", "::mlir::ModuleOp"> {
     collectives before them on the longest way are taken together, which makes
     the outcome a function of the program and rules out cycles.
 
+    Gathers bring together what is much larger than what each device has, and the
+    message is held beside all that is unpacked from it, before it is needed. As
+    many are combined as do not make their place the one where most is held.
+
     A message varies between devices wherever one of its parts does. A result
     that a choice between regions with collectives depends on is therefore
     combined only with those that vary over the same mesh axes (see

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Dialect/Rt/IR/RuntimeCalls.h"
+#include "mlir/Dialect/MemRef/Utils/MemRefUtils.h"
 #include "mlir/Dialect/Utils/StructuredOpsUtils.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
@@ -92,8 +93,11 @@ int64_t shoal::rt::countBytes(ValueRange values) {
 // Laws and effects
 //===----------------------------------------------------------------------===//
 
+/// Whether the elements lie one behind the other, wherever they begin.
 static bool isDense(Value buffer) {
-  return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
+  auto type = cast<MemRefType>(buffer.getType());
+  return type.getLayout().isIdentity() ||
+         memref::isStaticShapeAndContiguousRowMajor(type);
 }
 
 /// (R1)

@@ -32,8 +32,8 @@ def Rt_Dialect : Dialect {
 
     Constraints of every call:
     * (R1) operands are all tensors or all memrefs, of static shape and less than
-      2^56 elements; but for those of `rt.launch`, memrefs are dense, without
-      strides or offset, and elements of a type that the runtime has
+      2^56 elements; but for those of `rt.launch`, memrefs are dense,
+      wherever they begin, and elements of a type that the runtime has
       (shoal/Support/ElementType.h);
     * (R2) on tensors there is a result of its type per output, on memrefs none;
     * (R3) the meshes that it names are declared and have each axis named;

@@ -1,0 +1,200 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-split-products.
+
+#include "../Utils/HeldValues.h"
+#include "TensorParts.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/IRMapping.h"
+#include "shoal/Conversion/Fusion/Passes.h"
+#include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-split-products"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_SPLITPRODUCTS
+#include "shoal/Conversion/Fusion/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+static PassCounter numSplit(DEBUG_TYPE, "Products computed in parts");
+static PassCounter numBytes(DEBUG_TYPE, "Bytes of operands not held");
+
+/// A part of an operand is at most such a part of what is held for the product
+/// anyway: what the operand is made of, the other one, the result.
+static constexpr int64_t kHeldPerPart = 8;
+
+/// Bytes that the tensor and what it is moved from take until it is there,
+/// beyond those of what it is all made of.
+static int64_t countMovedBytes(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (auto generic = dyn_cast_or_null<linalg::GenericOp>(op);
+      generic && op->hasOneUse() && movesElements(generic)) {
+    int64_t bytes = bytesOf(tensor);
+    for (Value input : generic.getInputs())
+      bytes += countMovedBytes(input);
+    return bytes;
+  }
+  if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op);
+      insert && op->hasOneUse())
+    return bytesOf(tensor) + countMovedBytes(insert.getSource());
+  return 0;
+}
+
+/// Bytes of what the moved tensor is made of.
+static int64_t countSourceBytes(Value tensor) {
+  Operation *op = tensor.getDefiningOp();
+  if (countMovedBytes(tensor) == 0)
+    return bytesOf(tensor);
+  if (auto insert = dyn_cast<tensor::InsertSliceOp>(op))
+    return countSourceBytes(insert.getSource());
+  int64_t bytes = 0;
+  for (Value input : cast<linalg::GenericOp>(op).getInputs())
+    bytes += countSourceBytes(input);
+  return bytes;
+}
+
+namespace {
+
+/// A product of which one operand is moved elements.
+struct MovedOperand {
+  rt::EinsumOp op;
+  unsigned number;
+
+  Value value() { return op->getOperand(number); }
+  /// What is held while the product is computed, but for the moved elements.
+  int64_t heldBytes() {
+    return countSourceBytes(value()) + bytesOf(op->getOperand(1 - number)) +
+           bytesOf(op.getOutput());
+  }
+};
+
+} // namespace
+
+/// The operand that takes more than its part, if one does.
+static std::optional<MovedOperand> findLarge(rt::EinsumOp op) {
+  if (op.getBias() || op.getActivation() || !op.getScales().empty() ||
+      op.getPlan() || op->getNumResults() != 1)
+    return std::nullopt;
+  for (unsigned number : {0, 1}) {
+    MovedOperand operand{op, number};
+    if (countMovedBytes(operand.value()) * kHeldPerPart > operand.heldBytes())
+      return operand;
+  }
+  return std::nullopt;
+}
+
+/// Rows of a dimension of `size` that are computed at once so that of `bytes`,
+/// which all of them take, no more than `limit` are needed; 1 if all are more.
+static int64_t chooseRows(int64_t size, int64_t bytes, int64_t limit) {
+  for (int64_t parts = 1; parts < size; ++parts)
+    if (size % parts == 0 && bytes <= limit * parts)
+      return size / parts;
+  return 1;
+}
+
+/// Computes `rows` rows of a letter of the result in each step of a loop, which
+/// only this operand has. The product of one step.
+static rt::EinsumOp splitLetter(MovedOperand operand, char letter,
+                                int64_t rows) {
+  rt::EinsumOp op = operand.op;
+  rt::ProductTerms terms = op.getTerms();
+  auto dimIn = [&](ArrayRef<char> term) {
+    return static_cast<unsigned>(llvm::find(term, letter) - term.begin());
+  };
+  unsigned dim = dimIn(terms.spec.inputs[operand.number]);
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  auto index = [&](int64_t value) {
+    return arith::ConstantIndexOp::create(builder, loc, value);
+  };
+  rt::EinsumOp step;
+  auto loop = scf::ForOp::create(
+      builder, loc, index(0), index(terms.sizes[terms.numberOf(letter)]),
+      index(rows), op.getOutput(),
+      [&](OpBuilder &body, Location, Value begin, ValueRange carried) {
+        Value part = makePart(body, operand.value(), {dim, begin, rows});
+        auto [offsets, sizes, strides] = describePart(
+            body, carried[0], {dimIn(terms.spec.result), begin, rows});
+        Value output = tensor::ExtractSliceOp::create(body, loc, carried[0],
+                                                      offsets, sizes, strides);
+        IRMapping mapping;
+        mapping.map(op.getOutput(), output);
+        mapping.map(operand.value(), part);
+        step = cast<rt::EinsumOp>(body.clone(*op, mapping));
+        step->getResult(0).setType(output.getType());
+        Value next = tensor::InsertSliceOp::create(
+            body, loc, step->getResult(0), carried[0], offsets, sizes, strides);
+        scf::YieldOp::create(body, loc, next);
+      });
+  op->getResult(0).replaceAllUsesWith(loop.getResult(0));
+  return step;
+}
+
+/// Erases `op` and what it alone used.
+static void eraseWithOperands(Operation *op) {
+  SmallVector<Value> operands(op->getOperands());
+  op->erase();
+  for (Value operand : operands)
+    if (Operation *maker = operand.getDefiningOp();
+        maker && isMemoryEffectFree(maker) && maker->use_empty())
+      eraseWithOperands(maker);
+}
+
+/// Splits the letters of the result from the first on, until parts are small: a
+/// part of the result is then dense.
+static void split(rt::EinsumOp op) {
+  std::optional<MovedOperand> operand = findLarge(op);
+  if (!operand)
+    return;
+  int64_t whole = countMovedBytes(operand->value()), bytes = whole;
+  int64_t limit = operand->heldBytes() / kHeldPerPart;
+  rt::ProductTerms terms = op.getTerms();
+  ArrayRef<char> own = terms.spec.inputs[operand->number];
+  ArrayRef<char> other = terms.spec.inputs[1 - operand->number];
+  for (char letter : terms.spec.result) {
+    if (bytes <= limit || llvm::count(own, letter) != 1 ||
+        llvm::is_contained(other, letter))
+      break;
+    int64_t size = terms.sizes[terms.numberOf(letter)];
+    if (size == 1)
+      continue;
+    if (!movesPart(operand->value(), llvm::find(own, letter) - own.begin()))
+      break;
+    int64_t rows = chooseRows(size, bytes, limit);
+    rt::EinsumOp step = splitLetter(*operand, letter, rows);
+    eraseWithOperands(operand->op);
+    operand->op = step;
+    bytes = countMovedBytes(operand->value());
+    LDBG() << "the product at " << sourcePlace(step.getLoc()) << " computes "
+           << rows << " of " << size << " rows at a time: its operand takes "
+           << bytes << " bytes";
+  }
+  if (bytes == whole)
+    return;
+  ++numSplit;
+  numBytes += whole - bytes;
+}
+
+namespace {
+
+struct SplitProducts : shoal::impl::SplitProductsBase<SplitProducts> {
+  void runOnOperation() override {
+    SmallVector<rt::EinsumOp> products;
+    getOperation().walk([&](rt::EinsumOp op) { products.push_back(op); });
+    for (rt::EinsumOp op : products)
+      split(op);
+  }
+};
+
+} // namespace
