@@ -76,6 +76,9 @@ for option in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"):
 if config.build_type != "Release":
     config.available_features.add("asserts")
 
+# Tests compile: only those of the cache itself turn it on, each in its folder.
+config.environment["SHOAL_CACHE"] = "off"
+
 # One BLAS thread a rank: the ranks already fill the cores.
 if config.mpiexec and os.path.exists(config.mpiexec):
     config.available_features.add("mpi")

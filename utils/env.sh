@@ -23,6 +23,9 @@ export OMPI_MCA_btl_vader_single_copy_mechanism=none
 # One BLAS thread a rank: the ranks are the parallelism.
 export OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
 
+# What tests, checks and benchmarks compile is compiled.
+export SHOAL_CACHE="${SHOAL_CACHE:-off}"
+
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 shoal_step() { printf '\n==> %s\n' "$*"; }

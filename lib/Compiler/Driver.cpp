@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Compiler/Driver.h"
+#include "CompileCache.h"
 #include "Outputs.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -10,49 +11,14 @@
 #include "shoal/Compiler/Report.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Report/Report.h"
-#include "shoal/Target/OutputFile.h"
 #include "shoal/Transforms/Import/Nesting.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace shoal;
 
 void shoal::registerCompiler(DialectRegistry &registry) {
   registerShoalDialects(registry);
-}
-
-using Contents = llvm::function_ref<void(llvm::raw_ostream &)>;
-
-static LogicalResult writeInPlace(Location loc, StringRef path,
-                                  StringRef shownPath, Contents contents) {
-  std::string message;
-  auto file = openOutputFile(path, &message);
-  if (!file)
-    return emitError(loc) << message;
-  contents(file->os());
-  file->os().flush();
-  if (file->os().has_error()) {
-    std::error_code error = file->os().error();
-    file->os().clear_error();
-    return emitError(loc) << "cannot write " << shownPath << ": "
-                          << error.message();
-  }
-  file->keep();
-  return success();
-}
-
-/// Writes `contents(os)` to a file, which is there once it is whole, or to "-",
-/// stdout.
-static LogicalResult writeFile(MLIRContext &context, StringRef path,
-                               Contents contents) {
-  Location loc = UnknownLoc::get(&context);
-  if (path.empty() || path == "-")
-    return writeInPlace(loc, "-", "stdout", contents);
-  TemporaryFile file(path);
-  if (failed(writeInPlace(loc, file.path, path, contents)))
-    return failure();
-  return file.moveToOutput(loc);
 }
 
 /// Makes `entry` the one public function.
@@ -69,12 +35,12 @@ static LogicalResult selectEntry(ModuleOp module, StringRef entry) {
 }
 
 static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
-                                     const LoweredProgram &program,
-                                     const StageSeconds &seconds) {
+                                     const Compiled &compiled) {
   if (path.empty())
     return success();
   return writeFile(context, path, [&](llvm::raw_ostream &os) {
-    os << llvm::formatv("{0:2}\n", toStatistics(program, seconds));
+    os << llvm::formatv("{0:2}\n",
+                        llvm::cantFail(llvm::json::parse(compiled.statistics)));
   });
 }
 
@@ -137,6 +103,10 @@ static FailureOr<LoweredProgram> build(ModuleOp module,
   return program;
 }
 
+static StringRef nameOf(Target target) {
+  return target == Target::CUDA ? "cuda" : "cpu";
+}
+
 static bool makesPage(const DriverOptions &options) {
   return options.emit == Emit::Report || options.report;
 }
@@ -151,10 +121,10 @@ static LogicalResult writeTexts(MLIRContext &context,
                      [&](llvm::raw_ostream &os) { printSummary(program, os); });
   if (!makesPage(options))
     return success();
-  StringRef target = options.target == Target::CUDA ? "cuda" : "cpu";
   std::string page;
   llvm::raw_string_ostream os(page);
-  writePage(makeReport(program, target, std::move(listing)), os);
+  writePage(makeReport(program, nameOf(options.target), std::move(listing)),
+            os);
   if (options.emit == Emit::Report &&
       failed(writeFile(context, options.outputPath,
                        [&](llvm::raw_ostream &file) { file << page; })))
@@ -164,9 +134,14 @@ static LogicalResult writeTexts(MLIRContext &context,
   return success();
 }
 
-FailureOr<LoweredProgram> shoal::emit(ModuleOp module,
-                                      const DriverOptions &options,
-                                      StageSeconds &seconds) {
+static std::string print(const llvm::json::Value &value) {
+  return llvm::formatv("{0}", value);
+}
+
+/// Lowers a per-device program and writes what the options ask for, but for its
+/// statistics.
+static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
+                                StageSeconds &seconds) {
   MLIRContext &context = *module.getContext();
   llvm::json::Object listing;
   auto list = [&](ModuleOp prepared) { listing = listProgram(prepared); };
@@ -174,10 +149,81 @@ FailureOr<LoweredProgram> shoal::emit(ModuleOp module,
       build(module, options, seconds,
             makesPage(options) ? OnPrepared(list) : OnPrepared());
   if (failed(program) ||
-      failed(writeTexts(context, options, *program, std::move(listing))) ||
-      failed(writeStatistics(context, options.statsPath, *program, seconds)))
+      failed(writeTexts(context, options, *program, std::move(listing))))
     return failure();
-  return program;
+  return Compiled{print(toMetadata(program->description, nameOf(options.target),
+                                   program->arenaBytes)),
+                  print(toStatistics(*program, seconds))};
+}
+
+OwningOpRef<ModuleOp>
+shoal::parse(const std::shared_ptr<llvm::SourceMgr> &sources,
+             MLIRContext &context, StageSeconds &seconds) {
+  const llvm::MemoryBuffer &text =
+      *sources->getMemoryBuffer(sources->getMainFileID());
+  if (failed(verifyNesting(text, &context)))
+    return nullptr;
+  return timed(seconds, "parse",
+               [&] { return parseSourceFile<ModuleOp>(sources, &context); });
+}
+
+/// The files that the options ask for, from the program's text.
+static FailureOr<Compiled>
+compileText(MLIRContext &context,
+            const std::shared_ptr<llvm::SourceMgr> &sources,
+            const DriverOptions &options, StageSeconds &seconds) {
+  OwningOpRef<ModuleOp> module = parse(sources, context, seconds);
+  if (!module || failed(partition(*module, options, seconds)))
+    return failure();
+  if (options.emit == Emit::Spmd) {
+    if (failed(
+            writeFile(context, options.outputPath,
+                      [&](llvm::raw_ostream &os) { os << *module << '\n'; })))
+      return failure();
+    if (options.statsPath.empty())
+      return Compiled();
+  }
+  return emit(*module, options, seconds);
+}
+
+/// What the cache has, with the time that this took.
+static FailureOr<std::optional<Compiled>> load(const CompileCache &cache,
+                                               StageSeconds &seconds) {
+  if (!cache.isOn())
+    return std::optional<Compiled>();
+  FailureOr<std::optional<Compiled>> found =
+      timed(seconds, "cache", [&] { return cache.load(); });
+  if (failed(found) || !*found)
+    return found;
+  llvm::json::Value statistics =
+      llvm::cantFail(llvm::json::parse((*found)->statistics));
+  (*statistics.getAsObject())["compile_seconds"] = toStatistics(seconds);
+  (*found)->statistics = print(statistics);
+  return found;
+}
+
+FailureOr<Compiled>
+shoal::compile(MLIRContext &context,
+               const std::shared_ptr<llvm::SourceMgr> &sources,
+               const DriverOptions &options, StageSeconds &seconds) {
+  CompileCache cache(context, options,
+                     *sources->getMemoryBuffer(sources->getMainFileID()));
+  FailureOr<std::optional<Compiled>> found = load(cache, seconds);
+  if (failed(found))
+    return failure();
+  FailureOr<Compiled> compiled = failure();
+  if (*found) {
+    compiled = std::move(**found);
+  } else {
+    DiagnosticRecorder recorder(&context);
+    compiled = compileText(context, sources, options, seconds);
+    if (succeeded(compiled))
+      cache.store(*compiled, recorder.getMessages());
+  }
+  if (failed(compiled) ||
+      failed(writeStatistics(context, options.statsPath, *compiled)))
+    return failure();
+  return compiled;
 }
 
 LogicalResult shoal::compile(MLIRContext &context,
@@ -193,30 +239,16 @@ LogicalResult shoal::compile(MLIRContext &context,
   ScopedDiagnosticHandler unlocated(&context, [](Diagnostic &diagnostic) {
     if (!isa<UnknownLoc>(diagnostic.getLocation()))
       return failure();
-    llvm::errs() << "shoalc: error: " << diagnostic << '\n';
+    StringRef kind = diagnostic.getSeverity() == DiagnosticSeverity::Warning
+                         ? "warning"
+                         : "error";
+    llvm::errs() << "shoalc: " << kind << ": " << diagnostic << '\n';
     for (Diagnostic &note : diagnostic.getNotes())
       llvm::errs() << "shoalc: note: " << note << '\n';
     return success();
   });
-
-  const llvm::MemoryBuffer &text =
-      *sources->getMemoryBuffer(sources->getMainFileID());
-  if (failed(verifyOutputs(options, UnknownLoc::get(&context))) ||
-      failed(verifyNesting(text, &context)))
+  if (failed(verifyOutputs(options, UnknownLoc::get(&context))))
     return failure();
   StageSeconds seconds;
-  OwningOpRef<ModuleOp> module = timed(seconds, "parse", [&] {
-    return parseSourceFile<ModuleOp>(sources, &context);
-  });
-  if (!module || failed(partition(*module, options, seconds)))
-    return failure();
-  if (options.emit == Emit::Spmd) {
-    if (failed(
-            writeFile(context, options.outputPath,
-                      [&](llvm::raw_ostream &os) { os << *module << '\n'; })))
-      return failure();
-    if (options.statsPath.empty())
-      return success();
-  }
-  return emit(*module, options, seconds);
+  return compile(context, sources, options, seconds);
 }

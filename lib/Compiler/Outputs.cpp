@@ -3,8 +3,11 @@
 
 #include "Outputs.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/Support/FileUtilities.h"
+#include "shoal/Target/OutputFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/ToolOutputFile.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -42,7 +45,8 @@ LogicalResult shoal::verifyOutputs(const DriverOptions &options, Location loc) {
     if (failed(verifyFolder(output, loc)))
       return failure();
   if (StringRef temps = options.files.saveTempsDirectory; !temps.empty())
-    for (StringRef name : {"program.mlir", "program.ll", "program.o"})
+    for (StringRef name :
+         {"program.mlir", "program.ll", "program.o", "kernels.ll", "kernels.o"})
       outputs.push_back(inFolder(temps, name));
   llvm::erase_if(outputs, [](StringRef path) {
     return path.empty() || path == "-"; // not a file
@@ -59,4 +63,39 @@ LogicalResult shoal::verifyOutputs(const DriverOptions &options, Location loc) {
                               << ": it is another output, " << other;
   }
   return success();
+}
+
+static LogicalResult writeInPlace(Location loc, StringRef path,
+                                  StringRef shownPath, Contents contents) {
+  std::string message;
+  auto file = openOutputFile(path, &message);
+  if (!file)
+    return emitError(loc) << message;
+  contents(file->os());
+  file->os().flush();
+  if (file->os().has_error()) {
+    std::error_code error = file->os().error();
+    file->os().clear_error();
+    return emitError(loc) << "cannot write " << shownPath << ": "
+                          << error.message();
+  }
+  file->keep();
+  return success();
+}
+
+LogicalResult shoal::writeFile(MLIRContext &context, StringRef path,
+                               Contents contents, bool isProgram) {
+  Location loc = UnknownLoc::get(&context);
+  if (path.empty() || path == "-")
+    return writeInPlace(loc, "-", "stdout", contents);
+  TemporaryFile file(path);
+  if (failed(writeInPlace(loc, file.path, path, contents)))
+    return failure();
+  auto mode = static_cast<llvm::sys::fs::perms>(llvm::sys::fs::all_all &
+                                                ~llvm::sys::fs::getUmask());
+  if (isProgram)
+    if (std::error_code error = llvm::sys::fs::setPermissions(file.path, mode))
+      return emitError(loc)
+             << "cannot write " << path << ": " << error.message();
+  return file.moveToOutput(loc);
 }

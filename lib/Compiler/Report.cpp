@@ -15,10 +15,17 @@ static double getEinsumRatio(const ProgramDescription &program) {
          program.globalEinsumFlops;
 }
 
+llvm::json::Object shoal::toStatistics(const StageSeconds &seconds) {
+  llvm::json::Object stages;
+  for (const auto &[stage, time] : seconds)
+    stages[stage] = stages.getNumber(stage).value_or(0) + time;
+  return stages;
+}
+
 llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
                                       const StageSeconds &seconds) {
   const ProgramDescription &description = program.description;
-  llvm::json::Object counts, bytes, stages;
+  llvm::json::Object counts, bytes;
   llvm::json::Array list;
   auto add = [](llvm::json::Object &object, llvm::StringRef key, int64_t more) {
     object[key] = object.getInteger(key).value_or(0) + more;
@@ -33,8 +40,6 @@ llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
                                       {"loc", collective.location},
                                       {"reason", collective.reason}});
   }
-  for (const auto &[stage, time] : seconds)
-    stages[stage] = stages.getNumber(stage).value_or(0) + time;
   llvm::json::Value ratio = nullptr;
   if (description.globalEinsumFlops != 0)
     ratio = getEinsumRatio(description);
@@ -45,7 +50,7 @@ llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
                             {"arena_bytes_per_device", program.arenaBytes},
                             {"flops_per_device", description.arithmetic.flops},
                             {"einsum_flops_ratio", std::move(ratio)},
-                            {"compile_seconds", std::move(stages)},
+                            {"compile_seconds", toStatistics(seconds)},
                             {"collective_list", std::move(list)}};
 }
 

@@ -3,10 +3,6 @@
 
 #include "Compile.h"
 #include "mlir/IR/AsmState.h"
-#include "mlir/Parser/Parser.h"
-#include "shoal/Compiler/Report.h"
-#include "shoal/Transforms/Import/Nesting.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -30,14 +26,13 @@ public:
   /// Null after an error.
   OwningOpRef<ModuleOp> parse(const std::string &text,
                               const std::string &source) {
-    auto buffer = llvm::MemoryBuffer::getMemBufferCopy(text, source);
-    if (failed(verifyNesting(*buffer, &context)))
-      return nullptr;
-    llvm::SourceMgr sources;
-    sources.AddNewSourceBuffer(std::move(buffer), llvm::SMLoc());
-    return timed(seconds, "parse", [&] {
-      return parseSourceFile<ModuleOp>(sources, ParserConfig(&context));
-    });
+    return shoal::parse(makeSources(text, source), context, seconds);
+  }
+
+  FailureOr<Compiled> compile(const std::string &text,
+                              const std::string &source,
+                              const DriverOptions &options) {
+    return shoal::compile(context, makeSources(text, source), options, seconds);
   }
 
   /// What was said so far, with no result.
@@ -58,6 +53,14 @@ public:
   StageSeconds seconds;
 
 private:
+  static std::shared_ptr<llvm::SourceMgr>
+  makeSources(const std::string &text, const std::string &source) {
+    auto sources = std::make_shared<llvm::SourceMgr>();
+    sources->AddNewSourceBuffer(
+        llvm::MemoryBuffer::getMemBufferCopy(text, source), llvm::SMLoc());
+    return sources;
+  }
+
   static DialectRegistry makeRegistry() {
     DialectRegistry registry;
     registerCompiler(registry);
@@ -109,18 +112,11 @@ Outcome compileText(const std::string &text, const std::string &source,
   options.files.sharedPath = shared;
   Outcome outcome;
   options.report = withReport ? &outcome.report : nullptr;
-  OwningOpRef<ModuleOp> module = compilation.parse(text, source);
-  if (!module || failed(partition(*module, options, compilation.seconds)))
+  FailureOr<Compiled> compiled = compilation.compile(text, source, options);
+  if (failed(compiled))
     return compilation.fail();
-  FailureOr<LoweredProgram> program =
-      emit(*module, options, compilation.seconds);
-  if (failed(program))
-    return compilation.fail();
-  StringRef target = options.target == Target::CUDA ? "cuda" : "cpu";
-  outcome.description = llvm::formatv(
-      "{0}", toMetadata(program->description, target, program->arenaBytes));
-  outcome.statistics =
-      llvm::formatv("{0}", toStatistics(*program, compilation.seconds));
+  outcome.description = std::move(compiled->description);
+  outcome.statistics = std::move(compiled->statistics);
   return compilation.finish(std::move(outcome));
 }
 

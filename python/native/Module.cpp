@@ -5,6 +5,7 @@
 
 #include "Compile.h"
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Compiler/Cache.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -105,7 +106,9 @@ static void bindOptions(nb::module_ &m) {
   nb::class_<DriverOptions> options(m, "Options", "shoalc's flags.");
   options.def(nb::init<>())
       .def_rw("target", &DriverOptions::target)
-      .def_rw("entry", &DriverOptions::entry);
+      .def_rw("entry", &DriverOptions::entry)
+      .def_rw("cache_directory", &DriverOptions::cacheDirectory,
+              "The folder of programs compiled before; \"\" for none.");
   bindPartitionOptions(m, options);
   bindNested<files, &TargetOptions::runtimeDirectory>(options,
                                                       "runtime_directory");
@@ -127,6 +130,20 @@ static nb::object bindCompiled(nb::module_ &m) {
       });
 }
 
+static void bindCache(nb::module_ &m) {
+  m.def("find_cache_directory", &findCacheDirectory,
+        "SHOAL_CACHE, or the user's folder; \"\" where it is off.");
+  m.def(
+      "clear_cache",
+      [](const std::string &folder) {
+        llvm::Expected<int64_t> count = clearCache(folder);
+        if (!count)
+          throw nb::value_error(llvm::toString(count.takeError()).c_str());
+        return *count;
+      },
+      "folder"_a, "Removes all programs; how many there were. ValueError.");
+}
+
 NB_MODULE(_native, m) {
   m.doc() = "The compiler in this process. Texts are MLIR; errors are raised "
             "as shoal.CompileError.";
@@ -135,6 +152,7 @@ NB_MODULE(_native, m) {
   m.attr("__version__") = SHOAL_VERSION;
   bindOptions(m);
   bindCompiled(m);
+  bindCache(m);
   m.def(
       "format",
       [](const std::string &text, const std::string &source, bool locations,

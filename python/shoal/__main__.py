@@ -57,16 +57,32 @@ def version() -> str:
     return native().__version__
 
 
+def clear_cache() -> str:
+    """Removes the programs that were compiled before."""
+    from shoal.executable.native import native
+
+    folder = native().find_cache_directory()
+    if not folder:
+        return "the cache is off"
+    try:
+        return f"removed {native().clear_cache(folder)} files of {folder}"
+    except ValueError as error:
+        raise ShoalError(str(error)) from None
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m shoal", description=__doc__)
     parser.add_argument("--version", action="store_true", help="print the version alone")
-    wants_version = parser.parse_args().version
+    parser.add_argument(
+        "--clear-cache", action="store_true", help="remove the programs compiled before, no more"
+    )
+    arguments = parser.parse_args()
     try:
-        print(f"shoal {version()}")
+        print(clear_cache() if arguments.clear_cache else f"shoal {version()}")
     except ShoalError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    if wants_version:
+    if arguments.version or arguments.clear_cache:
         return 0
     is_well = True
     for what, check in CHECKS.items():

@@ -40,7 +40,7 @@
 // MISSING: --custom-calls: cannot load {{.*}}missing.so
 // RUN: not shoalc %t/rule.mlir -o %t/unlinked 2>&1 | FileCheck %s --check-prefix=UNLINKED
 // UNLINKED: error: linking failed
-// UNLINKED: undefined reference to `weighted_product'
+// UNLINKED: undefined {{(reference to `|symbol: )}}weighted_product
 // RUN: not shoalc %t/rule.mlir -o %t/unlinked --link %t/missing.o 2>&1 | FileCheck %s --check-prefix=NO-FILE
 // NO-FILE: error: --link: there is no file {{.*}}missing.o
 // RUN: not shoalc %t/clash.mlir -o %t/clash 2>&1 | FileCheck %s --check-prefix=CLASH

@@ -5,7 +5,7 @@
 // RUN: shoalc %s --emit=spmd -o %t/spmd.mlir && shoalc %t/spmd.mlir --emit=summary | FileCheck %s --check-prefix=REPORT
 // RUN: shoalc %s -o %t/f --stats %t/stats.json --save-temps %t/temps
 // RUN: FileCheck %s --check-prefix=STATS < %t/stats.json
-// RUN: ls %t/f %t/temps/program.mlir %t/temps/program.ll %t/temps/program.o
+// RUN: ls %t/f %t/temps/program.mlir %t/temps/program.ll %t/temps/program.o %t/temps/kernels.ll %t/temps/kernels.o
 // RUN: shoalc %s --emit=shared -o %t/f.so
 // The bytes are read, not loaded: the library of a sanitizer build wants its runtime in the process from the beginning.
 // RUN: %python -c "import json, re; print(json.loads(re.search(rb'\{\"arena_bytes\"[^\0]*', open('%t/f.so', 'rb').read())[0])['inputs'])" | FileCheck %s --check-prefix=METADATA
@@ -26,7 +26,7 @@
 // STATS-DAG: "devices": 4
 // STATS-DAG: "peak_bytes_per_device": {{[0-9]+}}
 // STATS-DAG: "flops_per_device": {{[0-9]+}}
-// STATS-DAG: "optimize": {{[0-9]}}
+// STATS-DAG: "codegen": {{[0-9]}}
 // STATS-DAG: "reason": "the sum is partial"
 
 // METADATA: 'dims': {{\[\[}}{'axis': 0, 'pre': 1, 'size': 4}], []]

@@ -7,6 +7,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "shoal/Compiler/Cache.h"
 #include "shoal/Transforms/Options/PartitionFlags.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -74,6 +75,10 @@ struct CommandLine {
   cl::opt<std::string> saveTemps{
       "save-temps", cl::value_desc("folder"), cl::cat(category),
       cl::desc("Leave what is made on the way there")};
+  cl::opt<bool> cache{
+      "cache", cl::cat(category),
+      cl::desc("Keep what is compiled, and take what was compiled before, in "
+               "the folder that SHOAL_CACHE names (default: ~/.cache/shoal)")};
 };
 
 } // namespace
@@ -105,6 +110,15 @@ static void hideOptions() {
     if (name.starts_with("mlir-") &&
         option->getOptionHiddenFlag() == cl::ReallyHidden)
       option->setHiddenFlag(cl::Hidden);
+}
+
+/// Whether MLIR or LLVM is asked for something that a cache does not know.
+static bool looksInside() {
+  return any_of(cl::getRegisteredOptions(), [](const auto &entry) {
+    const cl::Option &option = *entry.second;
+    return option.getNumOccurrences() > 0 &&
+           !is_contained(option.Categories, &category);
+  });
 }
 
 /// The folder lib beside the folder of this executable.
@@ -141,5 +155,7 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   if (!line.cudaArch.empty())
     options.cuda.archs = line.cudaArch;
   options.cuda.tf32 = line.tf32;
+  if (line.cache && !looksInside())
+    options.cacheDirectory = findCacheDirectory();
   return options;
 }

@@ -9,6 +9,7 @@
 #include "shoal/Target/CPU/CPUTarget.h"
 #include "shoal/Target/CUDA/CUDATarget.h"
 #include "shoal/Transforms/Pipelines.h"
+#include "llvm/Support/SourceMgr.h"
 
 namespace shoal {
 
@@ -26,6 +27,9 @@ struct DriverOptions {
   PartitionOptions partition;
   /// Where to leave the page of Emit::Report, whatever is emitted; may be null.
   std::string *report = nullptr;
+  /// The folder of programs compiled before, see shoal/Compiler/Cache.h; empty
+  /// for none.
+  std::string cacheDirectory;
 };
 
 /// Adds what programs consist of; compile adds what their lowerings do.
@@ -36,11 +40,24 @@ mlir::LogicalResult partition(mlir::ModuleOp module,
                               const DriverOptions &options,
                               StageSeconds &seconds);
 
-/// Lowers a per-device program and writes what the options ask for. Without an
-/// output path Emit::Executable and Emit::Shared write nothing.
-mlir::FailureOr<LoweredProgram> emit(mlir::ModuleOp module,
-                                     const DriverOptions &options,
-                                     StageSeconds &seconds);
+/// What is told of a compiled program, in JSON.
+struct Compiled {
+  /// The metadata of shoal/Runtime/ABI.h, and the object of `--stats`.
+  std::string description, statistics;
+};
+
+/// Null after an error.
+mlir::OwningOpRef<mlir::ModuleOp>
+parse(const std::shared_ptr<llvm::SourceMgr> &sources,
+      mlir::MLIRContext &context, StageSeconds &seconds);
+
+/// Compiles the main file of `sources` and writes what the options ask for, or
+/// takes it from the cache. Without an output path Emit::Executable and
+/// Emit::Shared write nothing. Errors go to the context's diagnostics.
+mlir::FailureOr<Compiled>
+compile(mlir::MLIRContext &context,
+        const std::shared_ptr<llvm::SourceMgr> &sources,
+        const DriverOptions &options, StageSeconds &seconds);
 
 /// Compiles the file `inputPath`. Errors go to the context's diagnostics.
 mlir::LogicalResult compile(mlir::MLIRContext &context,

@@ -17,6 +17,9 @@ namespace shoal {
 llvm::json::Value toStatistics(const LoweredProgram &program,
                                const StageSeconds &seconds);
 
+/// Its member compile_seconds.
+llvm::json::Object toStatistics(const StageSeconds &seconds);
+
 /// The same for a reader: signature, collectives with bytes and reasons,
 /// arithmetic, memory.
 void printSummary(const LoweredProgram &program, llvm::raw_ostream &os);

@@ -43,8 +43,8 @@ struct TargetOptions {
   std::string sharedPath;
   /// The folder of the runtime libraries.
   std::string runtimeDirectory;
-  /// Where to leave program.mlir (LLVM's dialect), program.ll (optimised) and
-  /// program.o; empty for nowhere.
+  /// Where to leave program.mlir (LLVM's dialect), program.ll and program.o
+  /// (its calls), kernels.ll (optimised) and kernels.o; empty for nowhere.
   std::string saveTempsDirectory;
   /// Objects, archives and shared libraries with the functions that custom_call
   /// names.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "../Utils/Cleanup.h"
+#include "mlir/Dialect/Func/Transforms/Passes.h"
 #include "mlir/Dialect/Linalg/Passes.h"
 #include "mlir/Dialect/MemRef/Transforms/Passes.h"
 #include "shoal/Conversion/Kernels/Passes.h"
@@ -13,6 +14,9 @@ void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
   // A function for each op: its buffers are arguments, which LLVM can be told
   // are no aliases.
   pm.addPass(createOutlineKernels());
+  // Layers are alike, and so are their kernels: all that comes below, and LLVM
+  // most of all, sees each once.
+  pm.addPass(func::createDuplicateFunctionEliminationPass());
   OpPassManager &func = pm.nest<func::FuncOp>();
   func.addPass(createTileTransposes());
   func.addPass(createConvertLinalgToLoopsPass());

@@ -17,7 +17,8 @@ namespace {
 /// One chain: a forced change on one axis and the moves that follow it.
 class Chain {
 public:
-  Chain(Plan &plan, Frontier &frontier) : plan(plan), frontier(frontier) {}
+  Chain(Plan &plan, Frontier &frontier)
+      : plan(plan), frontier(frontier), trial(plan) {}
   /// Returns the gain of the prefix that was kept, 0 where none was.
   double run(const Candidate &first, double slack);
 
@@ -28,15 +29,14 @@ private:
 
   Plan &plan;
   Frontier &frontier;
-  std::vector<std::pair<unsigned, ChoiceIndex>> undo;
+  Trial trial;
   double change = 0;
 };
 
 } // namespace
 
 void Chain::move(const Candidate &candidate) {
-  undo.emplace_back(candidate.op, plan.choiceOf(candidate.op));
-  plan.move(candidate.op, candidate.index);
+  trial.move(candidate.op, candidate.index);
   change += candidate.change;
   frontier.expand(candidate.op);
 }
@@ -55,8 +55,8 @@ double Chain::run(const Candidate &first, double slack) {
   move(first);
   while (true) {
     if (change < best)
-      best = change, keep = undo.size();
-    if (undo.size() >= plan.getTables().options.maxMovesPerChain ||
+      best = change, keep = trial.size();
+    if (trial.size() >= plan.getTables().options.maxMovesPerChain ||
         change > mostLost)
       break;
     std::optional<Candidate> next = frontier.findNext();
@@ -67,9 +67,8 @@ double Chain::run(const Candidate &first, double slack) {
   if (keep > 0)
     LDBG(2) << "chain from op " << first.op << " gains "
             << llvm::format("%.0f", -best) << " by its "
-            << "first " << keep << " of " << undo.size() << " moves";
-  for (; undo.size() > keep; undo.pop_back())
-    plan.move(undo.back().first, undo.back().second);
+            << "first " << keep << " of " << trial.size() << " moves";
+  trial.takeBack(keep);
   return keep > 0 ? -best : 0;
 }
 
@@ -88,16 +87,24 @@ static bool isSeed(Plan &plan, unsigned op) {
 }
 
 /// The gain of the chain that begins with one label of `op`; 0 where the op's
-/// rule does not allow it.
+/// rule does not allow it, and where it gained nothing before and all that it
+/// came across is as it was.
 static double tryLabel(Plan &plan, Frontier &frontier, unsigned op, AxisId axis,
                        unsigned label, double slack) {
   ChoiceIndex index =
       plan.getTables().classOf(op).withLabel(plan.choiceOf(op), axis, label);
+  TryId id{TryId::Chain, op, axis, int(label)};
+  if (const FailedTry *last = plan.lastFailure(id))
+    if (last->slack == slack && plan.isUnchanged(last->ops, last->at))
+      return 0;
   std::optional<double> change = plan.costChange(op, index);
   if (!change)
     return 0;
   frontier.begin(axis);
-  return Chain(plan, frontier).run({op, index, *change}, slack);
+  double gain = Chain(plan, frontier).run({op, index, *change}, slack);
+  if (gain == 0)
+    plan.noteFailure(id, {plan.now(), slack, frontier.opsSeen()});
+  return gain;
 }
 
 static double runRound(Plan &plan, Frontier &frontier, double slack) {

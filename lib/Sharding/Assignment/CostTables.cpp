@@ -308,10 +308,29 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
                                                   std::move(orders), hinted));
     opClasses.push_back(it->second);
   }
+  findKinds();
+}
+
+void CostTables::findKinds() {
+  llvm::StringMap<unsigned> ids;
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    llvm::SmallVector<unsigned, 4> distinct;
+    std::string key;
+    addToKey(opClasses[id], key);
+    for (unsigned value :
+         llvm::concat<const unsigned>(op.operands, op.results)) {
+      auto *found = llvm::find(distinct, value);
+      addToKey(uint32_t(found - distinct.begin()), key);
+      if (found == distinct.end())
+        distinct.push_back(value);
+    }
+    kinds.push_back(ids.try_emplace(key, ids.size()).first->second);
+  }
 }
 
 void CostTables::setFlopsPerByte(double value) {
   flopsPerByte = value;
+  ++priceChanges;
   for (auto &opClass : classes)
     for (auto &entry : opClass->choices)
       if (Choice *choice = entry.second.get())

@@ -121,11 +121,15 @@ public:
   OpClass &classOf(unsigned op) { return *classes[opClasses[op]]; }
   /// Values of one class have equal types; their reshards cost the same.
   unsigned valueClassOf(unsigned value) const { return valueClasses[value]; }
+  /// Ops of one kind have equal choices, and the same of their values are one.
+  unsigned kindOf(unsigned op) const { return kinds[op]; }
   /// The choice; null where the rule does not allow it.
   const Choice *choice(unsigned op, ChoiceIndex index);
 
   /// Changes what arithmetic costs, of plans made before too.
   void setFlopsPerByte(double value);
+  /// How often that was done: what was computed before is of other prices.
+  unsigned numPriceChanges() const { return priceChanges; }
 
   LayoutId intern(const Layout &layout);
   const Layout &layout(LayoutId id) const { return layouts[id]; }
@@ -143,13 +147,15 @@ private:
   void price(const OpClass &opClass, const OpShardings &shardings,
              Choice &choice) const;
   void addValueType(unsigned value, std::string &key) const;
+  void findKinds();
 
   bool emptyShards;
   double flopsPerByte;
   /// By device order.
   std::vector<Mesh> meshes;
   std::vector<std::unique_ptr<OpClass>> classes;
-  std::vector<unsigned> opClasses, valueClasses;
+  std::vector<unsigned> opClasses, kinds, valueClasses;
+  unsigned priceChanges = 0;
   std::deque<Layout> layouts;
   std::vector<llvm::SmallVector<int, 4>> locations;
   llvm::StringMap<LayoutId> layoutIds;

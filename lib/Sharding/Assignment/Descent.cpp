@@ -6,24 +6,6 @@
 using namespace shoal;
 using namespace shoal::assignment;
 
-std::optional<ChoiceIndex> assignment::findBestChange(Plan &plan, unsigned op) {
-  const OpClass &opClass = plan.getTables().classOf(op);
-  std::optional<ChoiceIndex> best;
-  double bestChange = -kMinGain;
-  ChoiceIndex current = plan.choiceOf(op);
-  for (AxisId axis = 0; axis < plan.getTables().problem.mesh.axes.size();
-       ++axis)
-    for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
-      ChoiceIndex next = opClass.withLabel(current, axis, label);
-      if (next == current)
-        continue;
-      std::optional<double> change = plan.costChange(op, next);
-      if (change && *change < bestChange)
-        best = next, bestChange = *change;
-    }
-  return best;
-}
-
 void assignment::descend(Plan &plan, unsigned maxSweeps) {
   unsigned numOps = plan.getTables().problem.ops.size();
   // An op whose values no one touched since it was last looked at gains
@@ -36,7 +18,7 @@ void assignment::descend(Plan &plan, unsigned maxSweeps) {
       if (isSettled[op] || plan.getTables().classOf(op).isFixed())
         continue;
       isSettled[op] = true;
-      std::optional<ChoiceIndex> next = findBestChange(plan, op);
+      std::optional<ChoiceIndex> next = plan.findBestChange(op);
       if (!next)
         continue;
       plan.move(op, *next);

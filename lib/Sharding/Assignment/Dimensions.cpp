@@ -224,15 +224,17 @@ static std::optional<ChoiceIndex> findChoiceOf(Plan &plan, unsigned op,
 double assignment::moveDimensions(Plan &plan,
                                   llvm::ArrayRef<DimensionGroup> groups) {
   double gain = 0;
-  for (const DimensionGroup &group : groups) {
+  for (auto [number, group] : llvm::enumerate(groups)) {
     GroupMove moves(plan, group.ops);
     if (!moves.couldGain())
       continue;
     for (AxisId axis = 0; axis < plan.getTables().problem.mesh.axes.size();
          ++axis)
-      gain += moves.run([&](size_t place) {
-        return findChoiceOf(plan, group.ops[place], axis, group.labels[place]);
-      });
+      gain += moves.run({TryId::Dimension, unsigned(number), axis},
+                        [&, &own = group](size_t place) {
+                          return findChoiceOf(plan, own.ops[place], axis,
+                                              own.labels[place]);
+                        });
   }
   LDBG() << "  dimensions gain " << llvm::format("%.0f", gain);
   return gain;

@@ -19,18 +19,7 @@ static unsigned numberOf(const Plan &plan, unsigned op, unsigned value) {
 
 Frontier::Frontier(Plan &plan)
     : plan(plan), neighbours(plan.getTables().problem.ops.size()),
-      lastAsked(plan.getTables().problem.values.size()) {
-  llvm::StringMap<unsigned> ids;
-  for (auto [id, op] : llvm::enumerate(plan.getTables().problem.ops)) {
-    std::string key;
-    addToKey(&plan.getTables().classOf(id), key);
-    for (unsigned value : op.operands)
-      addToKey(numberOf(plan, id, value), key);
-    for (unsigned value : op.results)
-      addToKey(numberOf(plan, id, value), key);
-    kinds.push_back(ids.try_emplace(key, ids.size()).first->second);
-  }
-}
+      lastAsked(plan.getTables().problem.values.size()) {}
 
 //===----------------------------------------------------------------------===//
 // Which ops are asked
@@ -58,6 +47,7 @@ void Frontier::begin(AxisId newAxis) {
   axis = newAxis;
   ++chain;
   open.clear();
+  seen.clear();
   queue.clear();
 }
 
@@ -70,6 +60,7 @@ Frontier::Neighbour &Frontier::touch(unsigned op) {
   neighbour.wishes.clear();
   neighbour.place = open.size();
   open.push_back({op, kNone});
+  seen.push_back(op);
   return neighbour;
 }
 
@@ -151,7 +142,7 @@ void Frontier::ask(unsigned op, unsigned value, int location) {
 //   (B2) has no new wish, and no value of it changed     stands
 //        since its move was found
 //   (B3) is in all that counts like one looked at        is looked up
-//        before: kind, axis, choice, states, wishes
+//        before: situation, axis, wishes
 //   (B4) else                                            the cheapest of those
 //                                                        that grant a wish
 
@@ -191,13 +182,10 @@ Frontier::Move Frontier::findBest(unsigned op,
 }
 
 /// All that the best move of an op depends on.
-WordKey Frontier::keyOf(unsigned op) const {
+WordKey Frontier::keyOf(unsigned op) {
   WordKey key;
-  key.add(kinds[op]);
+  key.add(plan.situationOf(op));
   key.add(axis);
-  key.addLong(plan.choiceOf(op));
-  for (unsigned value : plan.valuesOf(op))
-    key.add(plan.stateOf(value));
   for (const Wish &wish : neighbours[op].wishes) {
     key.add(wish.value);
     key.add(wish.location);

@@ -39,6 +39,9 @@ public:
   /// first op. Nothing where no op has one.
   std::optional<Candidate> findNext();
 
+  /// The ops that were moved or asked since begin.
+  const std::vector<unsigned> &opsSeen() const { return seen; }
+
 private:
   /// Where the axis shall be on one of the op's values, by its number there.
   struct Wish {
@@ -86,7 +89,7 @@ private:
   bool grants(unsigned op, const Choice &choice,
               llvm::ArrayRef<Wish> wishes) const;
   Move findBest(unsigned op, llvm::ArrayRef<Wish> wishes) const;
-  WordKey keyOf(unsigned op) const;
+  WordKey keyOf(unsigned op);
   void update(unsigned op);
 
   Plan &plan;
@@ -95,10 +98,9 @@ private:
   std::vector<Neighbour> neighbours;
   std::vector<Asked> lastAsked;
   std::vector<Open> open;
+  std::vector<unsigned> seen;
   /// Open ops whose best move may be another one by now.
   std::vector<unsigned> queue;
-  /// Ops of one kind have equal choices, and the same of their values are one.
-  std::vector<unsigned> kinds;
   llvm::StringMap<Move> bestMoves;
 };
 

@@ -24,8 +24,7 @@ void GroupMove::move(unsigned op, ChoiceIndex index) {
   if (index == plan.choiceOf(op))
     return;
   change += *plan.costChange(op, index);
-  undo.emplace_back(op, plan.choiceOf(op));
-  plan.move(op, index);
+  trial.move(op, index);
 }
 
 /// What is better off otherwise than the group goes back: sums of partial sums
@@ -33,23 +32,27 @@ void GroupMove::move(unsigned op, ChoiceIndex index) {
 void GroupMove::descend() {
   constexpr unsigned kSweeps = 2;
   for (unsigned sweep = 0; sweep < kSweeps; ++sweep) {
-    size_t before = undo.size();
+    size_t before = trial.size();
     for (unsigned op : group)
-      if (std::optional<ChoiceIndex> next = findBestChange(plan, op))
+      if (std::optional<ChoiceIndex> next = plan.findBestChange(op))
         move(op, *next);
-    if (undo.size() == before)
+    if (trial.size() == before)
       return;
   }
 }
 
 double
-GroupMove::run(llvm::function_ref<std::optional<ChoiceIndex>(size_t)> want) {
-  undo.clear();
+GroupMove::run(const TryId &id,
+               llvm::function_ref<std::optional<ChoiceIndex>(size_t)> want) {
+  if (const FailedTry *last = plan.lastFailure(id))
+    if (plan.isUnchanged(group, last->at))
+      return 0;
+  trial.begin();
   change = 0;
   for (auto [place, op] : llvm::enumerate(group))
     if (std::optional<ChoiceIndex> index = want(place))
       move(op, *index);
-  if (undo.empty())
+  if (trial.size() == 0)
     return 0;
   [[maybe_unused]] double before = change;
   descend();
@@ -57,7 +60,7 @@ GroupMove::run(llvm::function_ref<std::optional<ChoiceIndex>(size_t)> want) {
           << llvm::format("%.0f, %.0f behind the descent", before, change);
   if (change < -kMinGain)
     return -change;
-  for (; !undo.empty(); undo.pop_back())
-    plan.move(undo.back().first, undo.back().second);
+  trial.takeBack();
+  plan.noteFailure(id, {plan.now(), /*slack=*/0, /*ops=*/{}});
   return 0;
 }

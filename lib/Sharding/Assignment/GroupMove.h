@@ -15,12 +15,15 @@ namespace shoal::assignment {
 class GroupMove {
 public:
   GroupMove(Plan &plan, llvm::ArrayRef<unsigned> group)
-      : plan(plan), group(group) {}
+      : plan(plan), group(group), trial(plan) {}
   /// Whether one of the group's values is sent; else no move gains.
   bool couldGain() const;
   /// Returns the gain of the wanted choices, by place in the group; 0, and
-  /// nothing is changed, where they gain nothing.
-  double run(llvm::function_ref<std::optional<ChoiceIndex>(size_t)> want);
+  /// nothing is changed, where they gain nothing. What `want` says may depend
+  /// on the situations of the group's ops alone: `id` is not tried again while
+  /// these are as they were when it gained nothing.
+  double run(const TryId &id,
+             llvm::function_ref<std::optional<ChoiceIndex>(size_t)> want);
 
 private:
   void move(unsigned op, ChoiceIndex index);
@@ -28,7 +31,7 @@ private:
 
   Plan &plan;
   llvm::ArrayRef<unsigned> group;
-  std::vector<std::pair<unsigned, ChoiceIndex>> undo;
+  Trial trial;
   double change = 0;
 };
 

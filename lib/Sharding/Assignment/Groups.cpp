@@ -105,16 +105,18 @@ double assignment::moveGroups(Plan &plan,
                               llvm::ArrayRef<std::vector<unsigned>> groups) {
   const AssignmentProblem &problem = plan.getTables().problem;
   double gain = 0;
-  for (const std::vector<unsigned> &group : groups) {
+  for (auto [number, group] : llvm::enumerate(groups)) {
     GroupMove moves(plan, group);
     if (!moves.couldGain())
       continue;
     int rank = problem.values[problem.ops[group[0]].results[0]].shape.size();
     for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis)
       for (int location = Partial; location < rank; ++location)
-        gain += moves.run([&](size_t place) {
-          return findChoiceAt(plan, group[place], axis, location);
-        });
+        gain +=
+            moves.run({TryId::Elementwise, unsigned(number), axis, location},
+                      [&, &ops = group](size_t place) {
+                        return findChoiceAt(plan, ops[place], axis, location);
+                      });
   }
   LDBG() << "  groups gain " << llvm::format("%.0f", gain);
   return gain;

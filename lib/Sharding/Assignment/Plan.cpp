@@ -83,7 +83,7 @@ VersionTree assignment::findVersionTree(CostTables &tables, unsigned value,
 Plan::Plan(CostTables &tables, std::vector<ChoiceIndex> start)
     : tables(&tables), choices(std::move(start)),
       values(tables.problem.values.size()), touched(tables.problem.ops.size()),
-      neighbours(values.size()) {
+      neighbours(values.size()), situations(touched.size()) {
   for (auto [id, op] : llvm::enumerate(tables.problem.ops)) {
     const Choice *choice = tables.choice(id, choices[id]);
     assert(choice && "a plan starts from allowed choices");
@@ -194,7 +194,54 @@ void Plan::apply(unsigned op, const Choice &from, const Choice &to) {
     values[value].made = layout;
 }
 
+//===----------------------------------------------------------------------===//
+// Changes of one op
+//===----------------------------------------------------------------------===//
+
+SituationId Plan::situationOf(unsigned op) {
+  OpSituation &own = situations[op];
+  auto isUnchanged = [&](unsigned value) {
+    return values[value].changedAt <= own.foundAt;
+  };
+  if (own.isKnown && own.choice == choices[op] &&
+      llvm::all_of(touched[op], isUnchanged))
+    return own.id;
+  WordKey key;
+  key.add(tables->kindOf(op));
+  key.addLong(choices[op]);
+  for (unsigned value : touched[op])
+    key.add(values[value].state);
+  auto [it, isNew] = situationIds.try_emplace(key.text(), situationIds.size());
+  own = {true, choices[op], numMoves, it->second};
+  return own.id;
+}
+
+Plan::Memory &Plan::recall() {
+  if (memory.priceChanges != tables->numPriceChanges()) {
+    memory = Memory();
+    memory.priceChanges = tables->numPriceChanges();
+  }
+  return memory;
+}
+
 std::optional<double> Plan::costChange(unsigned op, ChoiceIndex index) {
+  auto [it, isNew] =
+      recall().changes.try_emplace({situationOf(op), index}, std::nullopt);
+  if (isNew)
+    it->second = computeChange(op, index);
+  return it->second;
+}
+
+std::optional<ChoiceIndex> Plan::findBestChange(unsigned op) {
+  SituationId situation = situationOf(op);
+  if (auto known = recall().best.find(situation); known != memory.best.end())
+    return known->second;
+  std::optional<ChoiceIndex> best = computeBestChange(op);
+  memory.best[situation] = best;
+  return best;
+}
+
+std::optional<double> Plan::computeChange(unsigned op, ChoiceIndex index) {
   const Choice *next = tables->choice(op, index);
   if (!next)
     return std::nullopt;
@@ -206,6 +253,23 @@ std::optional<double> Plan::costChange(unsigned op, ChoiceIndex index) {
   return change;
 }
 
+std::optional<ChoiceIndex> Plan::computeBestChange(unsigned op) {
+  const OpClass &opClass = tables->classOf(op);
+  std::optional<ChoiceIndex> best;
+  double bestChange = -kMinGain;
+  ChoiceIndex now = choices[op];
+  for (AxisId axis = 0; axis < tables->problem.mesh.axes.size(); ++axis)
+    for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
+      ChoiceIndex next = opClass.withLabel(now, axis, label);
+      if (next == now)
+        continue;
+      std::optional<double> change = costChange(op, next);
+      if (change && *change < bestChange)
+        best = next, bestChange = *change;
+    }
+  return best;
+}
+
 void Plan::move(unsigned op, ChoiceIndex index) {
   const Choice *next = tables->choice(op, index);
   assert(next && "a move goes to an allowed choice");
@@ -213,6 +277,47 @@ void Plan::move(unsigned op, ChoiceIndex index) {
   choices[op] = index;
   current[op] = next;
   ++numMoves;
-  for (unsigned value : touched[op])
+  for (unsigned value : touched[op]) {
+    values[value].alteredAt = numMoves;
     updateState(value);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// What is tried
+//===----------------------------------------------------------------------===//
+
+void Trial::move(unsigned op, ChoiceIndex index) {
+  Move &move = moves.emplace_back(op, plan.choiceOf(op));
+  for (unsigned value : plan.valuesOf(op))
+    move.alteredAt.push_back(plan.values[value].alteredAt);
+  plan.move(op, index);
+}
+
+void Trial::takeBack(size_t kept) {
+  for (; moves.size() > kept; moves.pop_back()) {
+    const Move &move = moves.back();
+    plan.move(move.op, move.before);
+    for (auto [value, at] :
+         llvm::zip_equal(plan.valuesOf(move.op), move.alteredAt))
+      plan.values[value].alteredAt = at;
+  }
+}
+
+const FailedTry *Plan::lastFailure(const TryId &id) {
+  auto &failures = recall().failures;
+  auto found = failures.find(id.asTuple());
+  return found == failures.end() ? nullptr : &found->second;
+}
+
+void Plan::noteFailure(const TryId &id, FailedTry failure) {
+  recall().failures[id.asTuple()] = std::move(failure);
+}
+
+bool Plan::isUnchanged(llvm::ArrayRef<unsigned> ops, uint64_t since) const {
+  return llvm::all_of(ops, [&](unsigned op) {
+    return llvm::all_of(touched[op], [&](unsigned value) {
+      return values[value].alteredAt <= since;
+    });
+  });
 }

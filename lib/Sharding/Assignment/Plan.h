@@ -31,6 +31,35 @@ VersionTree findVersionTree(CostTables &tables, unsigned value, LayoutId made,
 /// much as decides whether one op alone can change that it is needed.
 using StateId = unsigned;
 
+/// All that the price of a change of one op depends on: its kind, its choice
+/// and the states of its values. Layers are alike, so ops are in few
+/// situations.
+using SituationId = unsigned;
+
+/// Gains below this are rounding, not improvements.
+inline constexpr double kMinGain = 1e-6;
+
+/// What is tried of a plan: a chain from a label of an op, or a group of one
+/// kind with an axis in one place.
+struct TryId {
+  enum Kind : unsigned { Chain, Elementwise, Dimension } kind;
+  /// An op or the number of a group.
+  unsigned subject;
+  AxisId axis;
+  int detail = 0;
+  auto asTuple() const {
+    return std::tuple(unsigned(kind), subject, unsigned(axis), detail);
+  }
+};
+
+/// When something was tried that gained nothing. It does not gain either while
+/// no value of `ops`, all that were looked at, is made or needed otherwise.
+struct FailedTry {
+  uint64_t at = 0;
+  double slack = 0;
+  std::vector<unsigned> ops;
+};
+
 /// A complete assignment. Every move keeps it complete and legal.
 class Plan {
 public:
@@ -48,10 +77,22 @@ public:
   /// By how much the total cost changes if `op` takes `index`; nothing where
   /// its rule does not allow that.
   std::optional<double> costChange(unsigned op, ChoiceIndex index);
+  /// The single change of one axis of the op that gains most; nothing where
+  /// none gains.
+  std::optional<ChoiceIndex> findBestChange(unsigned op);
   void move(unsigned op, ChoiceIndex index);
 
+  /// Null where it has not been tried at these prices.
+  const FailedTry *lastFailure(const TryId &id);
+  void noteFailure(const TryId &id, FailedTry failure);
+  /// Whether no op has moved since then that reads or makes a value of `ops`,
+  /// but for moves that were taken back.
+  bool isUnchanged(llvm::ArrayRef<unsigned> ops, uint64_t since) const;
+
   StateId stateOf(unsigned value) const { return values[value].state; }
-  /// Moves so far, and how many there were when the value's state changed last.
+  SituationId situationOf(unsigned op);
+  /// Moves so far, those taken back twice, and how many there were when the
+  /// value's state changed last.
   uint64_t now() const { return numMoves; }
   uint64_t changedAt(unsigned value) const { return values[value].changedAt; }
 
@@ -67,6 +108,7 @@ public:
                                    size_t limit) const;
 
 private:
+  friend class Trial;
   struct ValueState {
     LayoutId made = 0;
     /// Layouts that users need, ascending, and how many operands do.
@@ -75,9 +117,33 @@ private:
     unsigned mostCounted = 1;
     StateId state = 0;
     uint64_t changedAt = 0;
+    /// The last move, of those not taken back, of an op that has the value.
+    uint64_t alteredAt = 0;
     double cost = 0;
   };
 
+  /// An op's situation, while `choice` is its choice and no value of it has
+  /// changed.
+  struct OpSituation {
+    bool isKnown = false;
+    ChoiceIndex choice = 0;
+    uint64_t foundAt = 0;
+    SituationId id = 0;
+  };
+  /// What was computed of situations and tried, at the prices of
+  /// `priceChanges`.
+  struct Memory {
+    unsigned priceChanges = 0;
+    llvm::DenseMap<std::pair<SituationId, ChoiceIndex>, std::optional<double>>
+        changes;
+    llvm::DenseMap<SituationId, std::optional<ChoiceIndex>> best;
+    llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned, int>, FailedTry>
+        failures;
+  };
+
+  Memory &recall();
+  std::optional<double> computeChange(unsigned op, ChoiceIndex index);
+  std::optional<ChoiceIndex> computeBestChange(unsigned op);
   void apply(unsigned op, const Choice &from, const Choice &to);
   void addUse(unsigned value, LayoutId layout, int count);
   /// The layouts needed other than the made one.
@@ -94,6 +160,32 @@ private:
   llvm::StringMap<StateId> stateIds;
   /// By state.
   std::vector<double> stateCosts;
+  std::vector<OpSituation> situations;
+  llvm::StringMap<SituationId> situationIds;
+  Memory memory;
+};
+
+/// Moves that are kept together, or taken back as if they had not been.
+class Trial {
+public:
+  explicit Trial(Plan &plan) : plan(plan) {}
+  size_t size() const { return moves.size(); }
+  /// Keeps all so far: another trial begins.
+  void begin() { moves.clear(); }
+  void move(unsigned op, ChoiceIndex index);
+  /// All but the first `kept`.
+  void takeBack(size_t kept = 0);
+
+private:
+  struct Move {
+    unsigned op;
+    ChoiceIndex before;
+    /// Of the op's values.
+    llvm::SmallVector<uint64_t, 4> alteredAt;
+  };
+
+  Plan &plan;
+  std::vector<Move> moves;
 };
 
 } // namespace shoal::assignment

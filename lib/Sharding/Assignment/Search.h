@@ -10,18 +10,11 @@
 
 namespace shoal::assignment {
 
-/// Gains below this are rounding, not improvements.
-inline constexpr double kMinGain = 1e-6;
-
 /// A choice per op in program order: the least cost of the op itself, of
 /// bringing its operands from any version that exists by then, and of bringing
 /// its results to the hint. A sum that the op leaves partial costs half of its
 /// reduction: less than reducing now, more than having none.
 std::vector<ChoiceIndex> chooseGreedily(CostTables &tables, const Hints &hints);
-
-/// The single change of one axis of the op that gains most; nothing where none
-/// gains.
-std::optional<ChoiceIndex> findBestChange(Plan &plan, unsigned op);
 
 /// Coordinate descent: single changes of one axis of one op, each the best of
 /// its op, in sweeps forward and backward until none gains.

@@ -51,7 +51,7 @@ std::string shoal::findEmulationLibrary(StringRef runtimeDirectory) {
 
 FailureOr<std::string> shoal::buildEmulatedImage(ModuleOp module) {
   Location loc = module.getLoc();
-  auto machine = createHostMachine(loc);
+  auto machine = createHostMachine(loc, llvm::CodeGenOptLevel::Aggressive);
   FailureOr<std::string> driver = findDriver(loc);
   auto folder = TemporaryFolder::create(loc);
   if (failed(machine) || failed(driver) || failed(folder))
@@ -67,7 +67,9 @@ FailureOr<std::string> shoal::buildEmulatedImage(ModuleOp module) {
   std::string object = (*folder)->path("kernels.o");
   std::string library = (*folder)->path("kernels.so");
   // The emulator's functions are those of the process that loads the object.
-  if (failed(writeObject(*llvmModule, **machine, object, loc)) ||
+  llvm::SmallVector<char, 0> code;
+  if (failed(writeObject(*llvmModule, **machine, code, loc)) ||
+      failed(writeFile(object, StringRef(code.data(), code.size()), loc)) ||
       failed(runTool("linking the kernels",
                      {*driver, "-shared", object, "-lm", "-o", library}, loc)))
     return failure();

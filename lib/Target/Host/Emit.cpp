@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "Files.h"
 #include "Steps.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -26,50 +27,88 @@ static LogicalResult save(const TargetOptions &options, StringRef name,
   return success();
 }
 
+static LogicalResult saveParts(const TargetOptions &options,
+                               ArrayRef<ModulePart> parts, Location loc) {
+  if (options.saveTempsDirectory.empty())
+    return success();
+  constexpr StringLiteral names[] = {"program", "kernels"};
+  for (auto [name, part] : llvm::zip(names, parts))
+    if (failed(save(
+            options, (name + Twine(".ll")).str(),
+            [&](auto &os) { os << part.text; }, loc)) ||
+        failed(save(
+            options, (name + Twine(".o")).str(),
+            [&](auto &os) { os.write(part.object.data(), part.object.size()); },
+            loc)))
+      return failure();
+  return success();
+}
+
+namespace {
+/// The objects as files, until the program is linked.
+struct ObjectFiles {
+  LogicalResult write(ArrayRef<ModulePart> parts, StringRef besides,
+                      Location loc) {
+    for (const ModulePart &part : parts) {
+      files.push_back(std::make_unique<TemporaryFile>(besides, ".o"));
+      paths.push_back(files.back()->path);
+      if (failed(writeFile(paths.back(),
+                           StringRef(part.object.data(), part.object.size()),
+                           loc)))
+        return failure();
+    }
+    return success();
+  }
+
+  std::vector<std::unique_ptr<TemporaryFile>> files;
+  std::vector<std::string> paths;
+};
+} // namespace
+
+/// The module's parts, compiled.
+static FailureOr<std::vector<ModulePart>>
+compileModule(ModuleOp module, const TargetOptions &options,
+              StageSeconds &seconds, Location loc) {
+  bool savesParts = !options.saveTempsDirectory.empty();
+  auto machine = createHostMachine(loc, llvm::CodeGenOptLevel::Aggressive);
+  if (failed(machine))
+    return failure();
+  auto parts = timed(seconds, "translate", [&]() {
+    llvm::LLVMContext context;
+    auto llvmModule = translateToLLVM(module, context, **machine);
+    return llvmModule ? splitModule(*llvmModule, savesParts)
+                      : std::vector<ModulePart>();
+  });
+  if (parts.empty() || failed(timed(seconds, "codegen", [&] {
+        return compileParts(parts, savesParts, loc);
+      })))
+    return failure();
+  return parts;
+}
+
 LogicalResult shoal::emitForHost(ModuleOp module, StringRef outputPath,
                                  const RuntimeLibrary &runtime,
                                  const TargetOptions &options,
                                  StageSeconds &seconds) {
   auto loc = UnknownLoc::get(module.getContext());
-  auto machine = createHostMachine(loc);
-  if (failed(machine) ||
-      failed(
+  if (failed(
           save(options, "program.mlir", [&](auto &os) { os << module; }, loc)))
     return failure();
-
-  llvm::LLVMContext context;
-  auto llvmModule = timed(seconds, "translate", [&] {
-    return translateToLLVM(module, context, **machine);
+  auto parts = compileModule(module, options, seconds, loc);
+  if (failed(parts) || failed(saveParts(options, *parts, loc)))
+    return failure();
+  return timed(seconds, "link", [&]() -> LogicalResult {
+    ObjectFiles objects;
+    auto linkTo = [&](StringRef path, bool shared) {
+      return path.empty()
+                 ? success()
+                 : link(objects.paths, path, shared, runtime, options, loc);
+    };
+    return success(
+        succeeded(objects.write(
+            *parts, outputPath.empty() ? options.sharedPath : outputPath,
+            loc)) &&
+        succeeded(linkTo(outputPath, options.shared)) &&
+        succeeded(linkTo(options.sharedPath, true)));
   });
-  if (!llvmModule)
-    return failure();
-  timed(seconds, "optimize", [&] { optimize(*llvmModule, **machine); });
-  if (failed(save(
-          options, "program.ll", [&](auto &os) { os << *llvmModule; }, loc)))
-    return failure();
-
-  TemporaryFile object(outputPath.empty() ? options.sharedPath : outputPath,
-                       ".o");
-  auto linkTo = [&](StringRef path, bool shared) {
-    return path.empty()
-               ? success()
-               : link(object.path, path, shared, runtime, options, loc);
-  };
-  if (failed(timed(seconds, "codegen",
-                   [&] {
-                     return writeObject(*llvmModule, **machine, object.path,
-                                        loc);
-                   })) ||
-      failed(timed(seconds, "link", [&] {
-        return success(succeeded(linkTo(outputPath, options.shared)) &&
-                       succeeded(linkTo(options.sharedPath, true)));
-      })))
-    return failure();
-  if (!options.saveTempsDirectory.empty()) {
-    llvm::SmallString<128> copy(options.saveTempsDirectory);
-    llvm::sys::path::append(copy, "program.o");
-    [[maybe_unused]] std::error_code ignored =
-        llvm::sys::fs::copy_file(object.path, copy);
-  }
-  return success();
 }

@@ -28,45 +28,12 @@ static void loadPointers(OpBuilder &builder, Location loc, Value pointers,
   }
 }
 
-/// LLVM orders the accesses of a block in pairs: those of many results that are
-/// copies of arguments, a dozen instructions each, take it minutes.
-static constexpr size_t kMaxInlineCopies = 32;
-
-/// shoal_copy(to, from, bytes), which is not inlined.
-static LLVM::LLVMFuncOp addCopyFunction(ModuleOp module) {
-  Location loc = module.getLoc();
-  OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
-  Type pointer = LLVM::LLVMPointerType::get(module.getContext());
-  auto type =
-      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(module.getContext()),
-                                  {pointer, pointer, builder.getI64Type()});
-  auto function = LLVM::LLVMFuncOp::create(builder, loc, "shoal_copy", type);
-  Block *body = function.addEntryBlock(builder);
-  builder.setInsertionPointToEnd(body);
-  LLVM::MemcpyOp::create(builder, loc, body->getArgument(0),
-                         body->getArgument(1), body->getArgument(2),
-                         /*isVolatile=*/false);
-  LLVM::ReturnOp::create(builder, loc, ValueRange());
-  return function;
-}
-
-/// Where a block has many copies, they become calls.
-static void outlineCopies(LLVM::LLVMFuncOp main) {
-  LLVM::LLVMFuncOp function;
-  for (Block &block : main.getBody()) {
-    SmallVector<LLVM::MemcpyOp> copies(block.getOps<LLVM::MemcpyOp>());
-    if (copies.size() <= kMaxInlineCopies)
-      continue;
-    if (!function)
-      function = addCopyFunction(main->getParentOfType<ModuleOp>());
-    for (LLVM::MemcpyOp copy : copies) {
-      OpBuilder builder(copy);
-      LLVM::CallOp::create(
-          builder, copy.getLoc(), function,
-          ValueRange{copy.getDst(), copy.getSrc(), copy.getLen()});
-      copy.erase();
-    }
-  }
+/// What runs once a step, one call after the other, is as fast as it gets: LLVM
+/// spends no time on it, of which it would take more than in proportion to its
+/// length.
+static void leaveAsIs(LLVM::LLVMFuncOp function) {
+  function.setNoInline(true);
+  function.setOptimizeNone(true);
 }
 
 /// Shards, arena and the arrays of their addresses lie apart; inputs that do
@@ -102,7 +69,8 @@ static void addEntry(ModuleOp module, const LoweredProgram &program) {
   main.setLinkage(LLVM::Linkage::Internal);
   markApart(main);
   markApart(entry);
-  outlineCopies(main);
+  leaveAsIs(main);
+  leaveAsIs(entry);
   LLVM::CallOp::create(builder, loc, main, arguments);
   LLVM::ReturnOp::create(builder, loc, ValueRange());
 }

@@ -8,13 +8,14 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/TargetSelect.h"
-#include "llvm/Support/ToolOutputFile.h"
 #include "llvm/TargetParser/Host.h"
+#include "llvm/Transforms/Scalar/DCE.h"
+#include "llvm/Transforms/Scalar/InstSimplifyPass.h"
 
 using namespace mlir;
 
 FailureOr<std::unique_ptr<llvm::TargetMachine>>
-shoal::createHostMachine(Location loc) {
+shoal::createHostMachine(Location loc, llvm::CodeGenOptLevel level) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getProcessTriple());
@@ -31,7 +32,7 @@ shoal::createHostMachine(Location loc) {
   llvm::TargetOptions options;
   return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
       triple, llvm::sys::getHostCPUName(), features, options, llvm::Reloc::PIC_,
-      std::nullopt, llvm::CodeGenOptLevel::Aggressive));
+      std::nullopt, level));
 }
 
 std::unique_ptr<llvm::Module>
@@ -52,7 +53,10 @@ shoal::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
   return llvmModule;
 }
 
-void shoal::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+/// Runs the passes that `build(passBuilder)` returns.
+template <typename Build>
+static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
+                        Build build) {
   llvm::PipelineTuningOptions tuning;
   tuning.LoopVectorization = true;
   tuning.SLPVectorization = true;
@@ -68,28 +72,37 @@ void shoal::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   builder.registerFunctionAnalyses(functions);
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, components, modules);
-  builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3)
-      .run(module, modules);
+  build(builder).run(module, modules);
+}
+
+void shoal::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
+  runPipeline(module, machine, [](llvm::PassBuilder &builder) {
+    return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+  });
+}
+
+void shoal::simplify(llvm::Module &module, llvm::TargetMachine &machine) {
+  runPipeline(module, machine, [](llvm::PassBuilder &) {
+    // Descriptors of memrefs fold to the pointers in them.
+    llvm::FunctionPassManager functions;
+    functions.addPass(llvm::InstSimplifyPass());
+    functions.addPass(llvm::DCEPass());
+    llvm::ModulePassManager passes;
+    passes.addPass(
+        llvm::createModuleToFunctionPassAdaptor(std::move(functions)));
+    return passes;
+  });
 }
 
 LogicalResult shoal::writeObject(llvm::Module &module,
-                                 llvm::TargetMachine &machine, StringRef path,
+                                 llvm::TargetMachine &machine,
+                                 llvm::SmallVectorImpl<char> &object,
                                  Location loc) {
-  std::error_code error;
-  llvm::ToolOutputFile file(path, error, llvm::sys::fs::OF_None);
-  if (error)
-    return emitError(loc) << "cannot write " << path << ": " << error.message();
+  llvm::raw_svector_ostream os(object);
   llvm::legacy::PassManager passes;
-  if (machine.addPassesToEmitFile(passes, file.os(), nullptr,
+  if (machine.addPassesToEmitFile(passes, os, nullptr,
                                   llvm::CodeGenFileType::ObjectFile))
     return emitError(loc) << "cannot emit object files for this machine";
   passes.run(module);
-  file.os().flush();
-  if (file.os().has_error()) {
-    error = file.os().error();
-    file.os().clear_error();
-    return emitError(loc) << "cannot write " << path << ": " << error.message();
-  }
-  file.keep();
   return success();
 }

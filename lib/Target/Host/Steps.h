@@ -11,6 +11,7 @@
 #include "mlir/IR/DialectRegistry.h"
 #include "shoal/Target/OutputFile.h"
 #include "shoal/Target/Target.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Target/TargetMachine.h"
@@ -52,7 +53,7 @@ void addBytes(mlir::ModuleOp module, llvm::StringRef name,
 
 /// The host's CPU with all its features.
 mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>>
-createHostMachine(mlir::Location loc);
+createHostMachine(mlir::Location loc, llvm::CodeGenOptLevel level);
 
 /// Translates to LLVM IR for `machine`. All functions but the entry point are
 /// internal and stay apart: kernels keep their names in profiles.
@@ -60,12 +61,36 @@ std::unique_ptr<llvm::Module> translateToLLVM(mlir::ModuleOp module,
                                               llvm::LLVMContext &context,
                                               llvm::TargetMachine &machine);
 
+/// Some of a module's definitions, and what is made of them.
+struct ModulePart {
+  llvm::SmallString<0> bitcode;
+  llvm::CodeGenOptLevel level = llvm::CodeGenOptLevel::Aggressive;
+  /// The optimised module, on request, and the object file.
+  std::string text;
+  llvm::SmallVector<char, 0> object;
+};
+
+/// The program's calls, which are compiled quickly, in front of its kernels, on
+/// request in one part. Functions of `module` get names that are unique among
+/// objects.
+std::vector<ModulePart> splitModule(llvm::Module &module,
+                                    bool kernelsInOnePart);
+
+/// Optimises the parts and makes their objects, in as many threads as there are
+/// cores.
+mlir::LogicalResult compileParts(std::vector<ModulePart> &parts, bool keepsText,
+                                 mlir::Location loc);
+
 /// Runs LLVM's -O3.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
+/// Removes what folds away, in time linear in the module.
+void simplify(llvm::Module &module, llvm::TargetMachine &machine);
+
 mlir::LogicalResult writeObject(llvm::Module &module,
                                 llvm::TargetMachine &machine,
-                                llvm::StringRef path, mlir::Location loc);
+                                llvm::SmallVectorImpl<char> &object,
+                                mlir::Location loc);
 
 /// Runs the tool; what it says becomes a note of the error "`what` failed".
 mlir::LogicalResult runTool(llvm::StringRef what,
@@ -82,8 +107,9 @@ struct RuntimeLibrary {
 
 /// Links an executable, or with `shared` a library, and puts it in its place
 /// once it is whole.
-mlir::LogicalResult link(llvm::StringRef objectPath, llvm::StringRef outputPath,
-                         bool shared, const RuntimeLibrary &runtime,
+mlir::LogicalResult link(llvm::ArrayRef<std::string> objects,
+                         llvm::StringRef outputPath, bool shared,
+                         const RuntimeLibrary &runtime,
                          const TargetOptions &options, mlir::Location loc);
 
 /// From a module in LLVM's dialect to the files `outputPath`, if that is not

@@ -45,7 +45,11 @@ class CompileOptions:
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
     link: objects, archives and libraries with the functions of custom_call.
-    save_temps: a folder for what is made on the way.
+    save_temps: a folder for what is made on the way; nothing is taken from the
+      cache then.
+    cache: keep what is compiled, and take what was compiled before, in the folder
+      that the environment's SHOAL_CACHE names, "off" for none; by default shoal
+      in XDG_CACHE_HOME or ~/.cache.
     """
 
     target: str = "cpu"
@@ -64,6 +68,7 @@ class CompileOptions:
     tf32: bool = False
     link: Sequence[str | Path] = field(default=())
     save_temps: str | Path = ""
+    cache: bool = True
 
     def __post_init__(self) -> None:
         if self.target not in ("cpu", "cuda"):
@@ -87,6 +92,7 @@ class CompileOptions:
         options.link = [str(Path(path).absolute()) for path in self.link]
         options.save_temps = str(self.save_temps)
         options.runtime_directory = str(RUNTIME_DIRECTORY)
+        options.cache_directory = compiler.find_cache_directory() if self.cache else ""
         return options
 
 

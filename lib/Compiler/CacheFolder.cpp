@@ -1,0 +1,188 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "CacheFolder.h"
+#include "shoal/Compiler/Cache.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/Archive.h"
+#include "llvm/Object/ArchiveWriter.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/CachePruning.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include <cstdlib>
+#include <unistd.h>
+
+using namespace shoal;
+using llvm::StringRef;
+namespace fs = llvm::sys::fs;
+
+// The files that llvm::pruneCache counts have this prefix.
+static constexpr llvm::StringLiteral kPrefix = "llvmcache-";
+
+std::string shoal::findCacheDirectory() {
+  const char *named = std::getenv("SHOAL_CACHE");
+  if (named && *named)
+    return StringRef(named) == "off" ? "" : named;
+  llvm::SmallString<128> folder;
+  if (!llvm::sys::path::cache_directory(folder))
+    return "";
+  llvm::sys::path::append(folder, "shoal");
+  return folder.str().str();
+}
+
+static llvm::Error fail(StringRef path, const llvm::Twine &why) {
+  return llvm::createStringError(path + ": " + why);
+}
+
+llvm::Expected<int64_t> shoal::clearCache(StringRef folder) {
+  int64_t count = 0;
+  std::error_code error;
+  for (fs::directory_iterator file(folder, error), end; !error && file != end;
+       file.increment(error)) {
+    if (!llvm::sys::path::filename(file->path()).starts_with(kPrefix))
+      continue;
+    if (std::error_code removal = fs::remove(file->path()))
+      return fail(file->path(), removal.message());
+    ++count;
+  }
+  if (error && error != std::errc::no_such_file_or_directory)
+    return fail(folder, error.message());
+  return count;
+}
+
+llvm::Error shoal::prepareCacheFolder(StringRef folder) {
+  if (std::error_code error = fs::create_directories(
+          folder, /*IgnoreExisting=*/true, fs::owner_all))
+    return fail(folder, error.message());
+  fs::file_status status;
+  if (std::error_code error = fs::status(folder, status))
+    return fail(folder, error.message());
+  if (!fs::is_directory(status))
+    return fail(folder, "is no folder");
+  if (status.getUser() != geteuid())
+    return fail(folder, "belongs to another user");
+  if (status.permissions() & (fs::group_write | fs::others_write))
+    return fail(folder, "other users can write to it");
+  return llvm::Error::success();
+}
+
+std::string shoal::cacheEntryPath(StringRef folder, StringRef key) {
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, kPrefix + key);
+  return path.str().str();
+}
+
+//===----------------------------------------------------------------------===//
+// Entries: archives whose first member is a digest of the others
+//===----------------------------------------------------------------------===//
+
+static constexpr llvm::StringLiteral kDigest = "digest";
+
+static void addTo(llvm::BLAKE3 &hasher, StringRef name, StringRef contents) {
+  hasher.update((name + ":" + llvm::Twine(contents.size()) + ":").str());
+  hasher.update(contents);
+}
+
+static std::string finish(llvm::BLAKE3 &hasher) {
+  return llvm::toHex(hasher.final(), /*LowerCase=*/true);
+}
+
+static llvm::Error readMembers(CacheEntry &entry) {
+  auto archive = llvm::object::Archive::create(*entry.file);
+  if (!archive)
+    return archive.takeError();
+  llvm::BLAKE3 hasher;
+  StringRef digest;
+  llvm::Error error = llvm::Error::success();
+  for (const llvm::object::Archive::Child &child :
+       (*archive)->children(error)) {
+    llvm::Expected<StringRef> name = child.getName();
+    if (!name)
+      return llvm::joinErrors(std::move(error), name.takeError());
+    llvm::Expected<StringRef> contents = child.getBuffer();
+    if (!contents)
+      return llvm::joinErrors(std::move(error), contents.takeError());
+    if (*name == kDigest) {
+      digest = *contents;
+      continue;
+    }
+    addTo(hasher, *name, *contents);
+    entry.members[*name] = *contents;
+  }
+  if (error)
+    return error;
+  if (digest != finish(hasher))
+    return fail(entry.file->getBufferIdentifier(), "is damaged");
+  return llvm::Error::success();
+}
+
+std::optional<CacheEntry> shoal::readCacheEntry(StringRef path) {
+  auto opened = fs::openNativeFileForRead(path, fs::OF_UpdateAtime);
+  if (!opened) {
+    llvm::consumeError(opened.takeError());
+    return std::nullopt;
+  }
+  // Read, not mapped: another process may write or cut it.
+  auto file = llvm::MemoryBuffer::getOpenFile(*opened, path, /*FileSize=*/-1,
+                                              /*RequiresNullTerminator=*/false,
+                                              /*IsVolatile=*/true);
+  fs::closeFile(*opened);
+  if (!file)
+    return std::nullopt;
+  CacheEntry entry{{}, std::move(*file)};
+  if (llvm::Error error = readMembers(entry)) {
+    llvm::consumeError(std::move(error));
+    return std::nullopt;
+  }
+  return entry;
+}
+
+static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
+pack(llvm::ArrayRef<CacheMember> members) {
+  llvm::BLAKE3 hasher;
+  for (const CacheMember &member : members)
+    addTo(hasher, member.name, member.contents);
+  std::string digest = finish(hasher);
+  llvm::SmallVector<CacheMember> all{{kDigest, digest}};
+  llvm::append_range(all, members);
+  std::vector<llvm::NewArchiveMember> files;
+  for (const CacheMember &member : all)
+    files.emplace_back(llvm::MemoryBufferRef(member.contents, member.name));
+  return llvm::writeArchiveToBuffer(files, llvm::SymtabWritingMode::NoSymtab,
+                                    llvm::object::Archive::K_GNU,
+                                    /*Deterministic=*/true, /*Thin=*/false);
+}
+
+static std::error_code writeTo(int descriptor, StringRef contents) {
+  llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/false);
+  os << contents;
+  os.flush();
+  std::error_code error = os.error();
+  os.clear_error();
+  return error;
+}
+
+llvm::Error shoal::writeCacheEntry(StringRef path,
+                                   llvm::ArrayRef<CacheMember> members) {
+  auto contents = pack(members);
+  if (!contents)
+    return contents.takeError();
+  StringRef folder = llvm::sys::path::parent_path(path);
+  // With the prefix: one that a process left behind is pruned, too.
+  auto file = fs::TempFile::create(cacheEntryPath(folder, "new-%%%%%%%%%%%%"),
+                                   fs::owner_read | fs::owner_write);
+  if (!file)
+    return file.takeError();
+  if (std::error_code error = writeTo(file->FD, (*contents)->getBuffer()))
+    return llvm::joinErrors(fail(file->TmpName, error.message()),
+                            file->discard());
+  if (llvm::Error error = file->keep(path))
+    return error;
+  llvm::CachePruningPolicy policy;
+  policy.Interval = std::chrono::seconds(0); // the bound always holds
+  policy.Expiration = std::chrono::hours(0);
+  policy.MaxSizeBytes = kCacheBytes;
+  llvm::pruneCache(folder, policy);
+  return llvm::Error::success();
+}

@@ -1,0 +1,96 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A training step of a decoder in plain JAX, as deep as one likes; a program as those of
+test/conformance/catalogue.py."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+WIDTH, HEADS, VOCABULARY, BATCH, LENGTH = 256, 8, 512, 16, 64
+AXES = {"data": 4, "model": 2}
+# Columns of what widens and rows of what narrows are split.
+LAYER = {
+    "qkv": ((3, WIDTH, WIDTH), P(None, None, "model")),
+    "out": ((WIDTH, WIDTH), P("model", None)),
+    "up": ((WIDTH, 4 * WIDTH), P(None, "model")),
+    "down": ((4 * WIDTH, WIDTH), P("model", None)),
+    "norms": ((2, WIDTH), P()),
+}
+
+
+def _shape_of(parameters: dict[str, Any]) -> Any:
+    shapes = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, (shape, _) in parameters.items()}
+    return shapes, {name: spec for name, (_, spec) in parameters.items()}
+
+
+def _norm(x: jax.Array, scale: jax.Array) -> jax.Array:
+    mean = x.mean(-1, keepdims=True)
+    return (x - mean) * jax.lax.rsqrt(jnp.var(x, -1, keepdims=True) + 1e-6) * (1 + scale)
+
+
+def _layer(w: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+    b, t, d = x.shape
+    q, k, v = jnp.einsum("btd,kde->kbte", _norm(x, w["norms"][0]), w["qkv"]).reshape(
+        3, b, t, HEADS, d // HEADS
+    )
+    scores = jnp.einsum("bthe,bshe->bhts", q, k) / np.sqrt(d // HEADS)
+    scores = jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e9)
+    mixed = jnp.einsum("bhts,bshe->bthe", jax.nn.softmax(scores), v).reshape(b, t, d)
+    x = x + mixed @ w["out"]
+    return x + jax.nn.gelu(_norm(x, w["norms"][1]) @ w["up"]) @ w["down"]
+
+
+def _loss(weights: Any, tokens: jax.Array) -> jax.Array:
+    x = weights["embedding"]["table"][tokens]
+    for layer in weights["layers"]:
+        x = _layer(layer, x)
+    logits = jax.nn.log_softmax(x @ weights["embedding"]["table"].T)
+    return -jnp.take_along_axis(logits[:, :-1], tokens[:, 1:, None], -1).mean()
+
+
+def _step(weights: Any, first: Any, second: Any, tokens: jax.Array) -> Any:
+    """Adam."""
+    loss, gradients = jax.value_and_grad(_loss)(weights, tokens)
+    first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
+    second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, second, gradients)
+    weights = jax.tree.map(
+        lambda w, m, v: w - 1e-3 * m / (jnp.sqrt(v) + 1e-8), weights, first, second
+    )
+    return weights, first, second, loss
+
+
+@dataclasses.dataclass(frozen=True)
+class Transformer:
+    layers: int
+
+    def mesh(self) -> jax.sharding.Mesh:
+        types = (AxisType.Auto,) * len(AXES)
+        return jax.make_mesh(tuple(AXES.values()), tuple(AXES), axis_types=types)
+
+    def traced(self, mesh: jax.sharding.Mesh) -> jax.stages.Traced:
+        embedding = _shape_of({"table": ((VOCABULARY, WIDTH), P())})
+        layer = _shape_of(LAYER)
+        weights, specs = (
+            {"embedding": embedding[i], "layers": [layer[i]] * self.layers} for i in (0, 1)
+        )
+        sharded = jax.tree.map(
+            lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda s: isinstance(s, P)
+        )
+        shardings = (sharded, sharded, sharded, NamedSharding(mesh, P("data")))
+        outputs = (sharded, sharded, sharded, NamedSharding(mesh, P()))
+        tokens = jax.ShapeDtypeStruct((BATCH, LENGTH), np.int32)
+        # A function of its own: JAX keeps traces by function.
+        jitted = jax.jit(
+            lambda *arguments: _step(*arguments),
+            in_shardings=shardings,
+            out_shardings=outputs,
+            keep_unused=True,
+        )
+        return jitted.trace(weights, weights, weights, tokens)
