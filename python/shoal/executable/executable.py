@@ -79,6 +79,16 @@ class Executable:
         return self._signature.outputs
 
     @property
+    def signature(self) -> Signature:
+        """What it takes and gives, with the metadata of shoal/Runtime/ABI.h."""
+        return self._signature
+
+    @property
+    def folder(self) -> TemporaryFolder:
+        """What `program` and `library` lie in; they are there as long as this object."""
+        return self._folder
+
+    @property
     def program(self) -> Path:
         """The executable file, for `mpirun -n {devices}`; see its --help."""
         return self._folder.path / "program"
@@ -123,11 +133,11 @@ class Executable:
             warmup=check_count("warmup", warmup, 0),
             seed=seed,
             stats=check_stats(stats),
-            host=self._host(),
+            host=self.host(),
         )
         return self._result(outputs)
 
-    def _host(self) -> Host | None:
+    def host(self) -> Host | None:
         """Who answers a run's calls; RunError where a function is not there."""
         description = self._signature.description
         check_functions(description, self._host_functions)
@@ -164,7 +174,7 @@ class Executable:
         comm: of mpi4py, with as many ranks as the program has devices; its rank
         i is device i. By default COMM_WORLD. Raises RunError on every rank.
         """
-        host = self._host()
+        host = self.host()
         return Session(self.library, self._signature, comm, self.flatten, self._result, host)
 
     def spmd(self, *, locations: bool = False) -> str:

@@ -268,16 +268,12 @@ def _check_output(array: Any, tensor: Tensor) -> None:
 
 def _new(tensor: Tensor) -> np.ndarray:
     """Zeros of the local shape: padding has them, too."""
-    return _view(_zeros(_bytes(tensor)), tensor)
+    return _view(_zeros(tensor.local_bytes), tensor)
 
 
 def _view(memory: np.ndarray, tensor: Tensor) -> np.ndarray:
     """The first bytes as the tensor's shard."""
-    return memory[: _bytes(tensor)].view(tensor.dtype).reshape(tensor.local_shape)
-
-
-def _bytes(tensor: Tensor) -> int:
-    return int(np.prod(tensor.local_shape, dtype=np.int64)) * tensor.dtype.itemsize
+    return memory[: tensor.local_bytes].view(tensor.dtype).reshape(tensor.local_shape)
 
 
 def _zeros(size: int) -> np.ndarray:

@@ -1,0 +1,240 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Arrays that live on devices."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shoal.devices.memory import Block, Memory
+from shoal.devices.placement import Layout, Placement, Slices
+from shoal.errors import RunError
+
+
+class Home(ABC):
+    """What arrays need of the devices that they live on.
+
+    memory: that which this process reaches.
+    ranks: the devices whose parts are in it.
+    """
+
+    memory: Memory
+    ranks: range
+
+    @abstractmethod
+    def gather(self, array: Array) -> np.ndarray:
+        """The whole array; a view where there is one piece of memory that has it."""
+
+
+class Kind:
+    """A layout on some devices. There is one object for equal ones."""
+
+    __slots__ = ("__weakref__", "home", "layout")
+
+    def __init__(self, home: Home | None, layout: Layout | None):
+        self.home = home
+        self.layout = layout
+
+
+_DELETED = Kind(None, None)
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A device's part of an array: `data` cannot be written to."""
+
+    device: int
+    slices: Slices
+    data: np.ndarray
+
+
+class Array:
+    """An array whose parts live on devices.
+
+    Steps take and make them without copies; NumPy and others read them as they
+    read arrays. Nobody writes to one, but a step that is given its memory: it is
+    deleted from then on.
+    """
+
+    __slots__ = ("__weakref__", "_block", "_kind", "_place", "placement")
+
+    # NumPy's operators leave the work to this class, which has none.
+    __array_priority__ = 100
+
+    def __init__(self, placement: Placement, kind: Kind, block: Block, place: tuple[int, int]):
+        """place: where device 0's part begins, and how far apart the parts are, or 0."""
+        self.placement = placement
+        self._kind = kind
+        self._block: Block | None = block
+        self._place = place
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.placement.shape
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.placement.dtype
+
+    @property
+    def ndim(self) -> int:
+        return len(self.placement.shape)
+
+    @property
+    def size(self) -> int:
+        return int(np.prod(self.placement.shape, dtype=np.int64))
+
+    @property
+    def nbytes(self) -> int:
+        """Of the whole array."""
+        return self.size * self.dtype.itemsize
+
+    @property
+    def sharding(self) -> str:
+        """As the compiler prints it, "" where all devices have the whole."""
+        return self.placement.sharding
+
+    @property
+    def devices(self) -> Any:
+        """The `Devices` that it lives on."""
+        self._live()
+        return self._kind.home
+
+    @property
+    def is_deleted(self) -> bool:
+        return self._block is None
+
+    def delete(self) -> None:
+        """Gives its memory up, now or when views of it are gone."""
+        self._kind = _DELETED
+        self._block = None
+
+    @property
+    def has_views(self) -> bool:
+        return self._block is not None and self._block.has_views
+
+    def take(self) -> tuple[Block, tuple[int, int]]:
+        """Its memory, of which it has none from then on."""
+        block = self._live()
+        self.delete()
+        return block, self._place
+
+    def block_until_ready(self) -> Array:
+        """Steps are done when they return."""
+        self._live()
+        return self
+
+    def numpy(self) -> np.ndarray:
+        """The whole array, which cannot be written to.
+
+        No copy where one device has all of it, or where the parts lie behind each
+        other in memory. In a job (`Job`) that has parts on several ranks, this is
+        collective.
+        """
+        self._live()
+        assert self._kind.home is not None
+        return self._kind.home.gather(self)
+
+    @property
+    def shards(self) -> tuple[Shard, ...]:
+        """The parts in this process' memory: all of a pool's, this rank's of a job's."""
+        self._live()
+        assert self._kind.home is not None
+        return tuple(
+            Shard(rank, self.placement.slices[rank], self.part(rank))
+            for rank in self._kind.home.ranks
+        )
+
+    def part(self, rank: int) -> np.ndarray:
+        """The rows of a device that this process reaches: a view."""
+        layout = self.placement.layout
+        return self._view(rank, layout.local_shape)[layout.extents[rank]]
+
+    def _view(self, rank: int, shape: tuple[int, ...]) -> np.ndarray:
+        """From the begin of a device's part on, as an array of this shape."""
+        begin, stride = self._place
+        size = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        return self._live().view(begin + rank * stride, size).view(self.dtype).reshape(shape)
+
+    def stacked(self) -> np.ndarray | None:
+        """A view of the whole, where it lies so."""
+        layout = self.placement.layout
+        if layout.is_whole:
+            assert self._kind.home is not None
+            return self._view(self._kind.home.ranks[0], layout.shape)
+        if layout.is_stacked and self._place[1] == layout.local_bytes:
+            return self._view(0, layout.shape)
+        return None
+
+    def _live(self) -> Block:
+        if self._block is None:
+            raise RunError(
+                f"the array {self.placement} was deleted: a step was given its memory (donated), "
+                "or delete() was called"
+            )
+        return self._block
+
+    # As other libraries read arrays.
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return np.array(self.numpy(), dtype=dtype, copy=copy) if copy else (
+            np.asarray(self.numpy(), dtype=dtype)
+        )
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.numpy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)  # the host's memory
+
+    def item(self) -> Any:
+        return self.numpy().item()
+
+    def tolist(self) -> Any:
+        return self.numpy().tolist()
+
+    def __float__(self) -> float:
+        return float(self.numpy())
+
+    def __int__(self) -> int:
+        return int(self.numpy())
+
+    def __index__(self) -> int:
+        return self.numpy().__index__()
+
+    def __complex__(self) -> complex:
+        return complex(self.numpy())
+
+    def __bool__(self) -> bool:
+        return bool(self.numpy())
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of an array without dimensions")
+        return self.shape[0]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.numpy()[index]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.numpy())
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and not self.shape else format(str(self), spec)
+
+    def __reduce__(self) -> Any:
+        """An array of NumPy: devices stay where they are."""
+        return np.array, (self.numpy(),)
+
+    def __str__(self) -> str:
+        return str(self.placement) if self.is_deleted else str(self.numpy())
+
+    def __repr__(self) -> str:
+        if self.is_deleted:
+            return f"<Array {self.placement}, deleted>"
+        return f"<Array {self.placement} on {self.placement.count} devices>"
