@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,9 +59,12 @@ class Array:
     Steps take and make them without copies; NumPy and others read them as they
     read arrays. Nobody writes to one, but a step that is given its memory: it is
     deleted from then on.
+
+    key: what functions that are compiled when they are called tell it apart from
+      others by: its placement, unless a frontend has put more there.
     """
 
-    __slots__ = ("__weakref__", "_block", "_kind", "_place", "placement")
+    __slots__ = ("__weakref__", "_block", "_kind", "_place", "key", "placement")
 
     # NumPy's operators leave the work to this class, which has none.
     __array_priority__ = 100
@@ -69,6 +72,7 @@ class Array:
     def __init__(self, placement: Placement, kind: Kind, block: Block, place: tuple[int, int]):
         """place: where device 0's part begins, and how far apart the parts are, or 0."""
         self.placement = placement
+        self.key: Hashable = placement
         self._kind = kind
         self._block: Block | None = block
         self._place = place
@@ -93,11 +97,6 @@ class Array:
     def nbytes(self) -> int:
         """Of the whole array."""
         return self.size * self.dtype.itemsize
-
-    @property
-    def sharding(self) -> str:
-        """As the compiler prints it, "" where all devices have the whole."""
-        return self.placement.sharding
 
     @property
     def devices(self) -> Any:

@@ -1,0 +1,12 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions that are compiled when they are called: what `shoal.jit` and `shoal.jax.jit` share.
+
+    frontend    what a frontend says of its functions, their calls and their programs
+    jitted      the function itself: finds a call's program, or makes it
+"""
+
+from shoal.calls.frontend import Frontend, Source, Traced
+from shoal.calls.jitted import Jitted
+
+__all__ = ["Frontend", "Jitted", "Source", "Traced"]
