@@ -6,7 +6,7 @@
     jitted      the function itself: finds a call's program, or makes it
 """
 
-from shoal.calls.frontend import Frontend, Source, Traced
+from shoal.calls.frontend import Frontend, Source, Traced, check_options
 from shoal.calls.jitted import Jitted
 
-__all__ = ["Frontend", "Jitted", "Source", "Traced"]
+__all__ = ["Frontend", "Jitted", "Source", "Traced", "check_options"]

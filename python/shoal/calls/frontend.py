@@ -4,12 +4,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Protocol
 
 from shoal.devices import Array
-from shoal.executable import Executable
+from shoal.executable import CompileOptions, Executable
 from shoal.places import Place
 
 
@@ -61,7 +61,7 @@ class Traced(Protocol):
         """
 
 
-@dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True)
 class Source:
     """A program that is written, and what its calls do beside running it.
 
@@ -74,3 +74,12 @@ class Source:
     compile: Callable[[], Executable]
     result: Callable[[list[Array]], Any]
     kept: Sequence[int] | None = None
+
+
+def check_options(target: str, options: Mapping[str, Any]) -> None:
+    """TypeError for an option that neither jit nor the compiler has: where it is written."""
+    known = {field.name for field in dataclasses.fields(CompileOptions)}
+    for name in options:
+        if name not in known:
+            raise TypeError(f"jit() got an unexpected keyword argument {name!r}")
+    CompileOptions(target=target, **options)

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from shoal.calls import Jitted, Source
+from shoal.calls import Jitted, Source, check_options
 from shoal.devices import Array, Devices
 from shoal.errors import TraceError, TraceTypeError
-from shoal.executable import CompileOptions, compile_text
+from shoal.executable import compile_text
 from shoal.frontend import pytrees
 from shoal.frontend.calls import TracedCall
 from shoal.frontend.core import is_tracing
@@ -55,7 +55,7 @@ def jit(
     `shoal.Array`s; results are trees of these. Called in a function that is traced it is a part
     of that one. Raises TraceError, CompileError, InputError and RunError.
     """
-    CompileOptions(target=target, **options)  # an option that there is not is the line's
+    check_options(target, options)
 
     def decorate(function: Callable[..., Any]) -> Jitted:
         static = _Parameters.of(function, static_argnums, static_argnames, "static")

@@ -3,7 +3,7 @@
 """Makes `shoal.Array` an array for JAX, too: importing this module is enough.
 
 What JAX does with one, as `jnp.sum(loss)` or `jax.grad(f)(x)`, it does on its own device, with
-a copy. Functions of `shoal.jax.jit` take it where it lies.
+a copy; so are operators and methods JAX's. Functions of `shoal.jax.jit` take it where it lies.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax._src import core, dtypes
 from jax._src.interpreters import pxla
+from jax._src.lax import lax
 
 from shoal.devices import Array
 
@@ -47,9 +48,45 @@ dtypes.canonicalize_value_handlers[Array] = np.asarray
 pxla.shard_arg_handlers[Array] = _put
 
 
-def _to_jax(self: Array) -> jax.Array:
-    return jnp.asarray(np.asarray(self))
+def to_jax(array: Array) -> jax.Array:
+    """A copy on JAX's own device."""
+    copy = jnp.asarray(np.asarray(array))
+    return lax._convert_element_type(copy, weak_type=True) if is_weak(array) else copy
 
 
-# jnp.ones(3) + array
-Array.__jax_array__ = _to_jax
+def _forwarded(name: str) -> Any:
+    """The operator of JAX's arrays."""
+
+    def operator(self: Array, *operands: Any) -> Any:
+        return getattr(to_jax(self), name)(*operands)
+
+    operator.__name__ = name
+    return operator
+
+
+_BINARY = "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and or xor".split()
+_OPERATORS = [f"__{place}{name}__" for name in _BINARY for place in ("", "r")]
+_OPERATORS += [f"__{name}__" for name in "lt le eq ne gt ge neg pos abs invert round".split()]
+
+Array.__jax_array__ = to_jax
+for _name in _OPERATORS:
+    setattr(Array, _name, _forwarded(_name))
+# An array that is compared element by element is no key of a dict.
+Array.__hash__ = None
+
+
+def _member(self: Array, name: str) -> Any:
+    """A public one of JAX's arrays that this class has not: mean, astype, at, T, ..."""
+    if name.startswith("_") or name in _NOT_OURS:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    return getattr(to_jax(self), name)
+
+
+# Of JAX's own devices, where this array is not.
+_NOT_OURS = {
+    "addressable_data", "addressable_shards", "aval", "committed", "device", "format",
+    "global_shards", "is_fully_addressable", "is_fully_replicated", "on_device_size_in_bytes",
+    "sharding", "traceback", "unsafe_buffer_pointer", "weak_type",
+}  # fmt: skip
+
+Array.__getattr__ = _member

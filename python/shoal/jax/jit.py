@@ -23,10 +23,9 @@ from jax._src.lib import jax_jit
 from jax.sharding import NamedSharding
 
 import shoal.calls
-from shoal.calls import Jitted, Source
+from shoal.calls import Jitted, Source, check_options
 from shoal.devices import Array, Devices
-from shoal.executable import CompileOptions
-from shoal.jax.arrays import aval_of, make_weak
+from shoal.jax.arrays import aval_of, make_weak, to_jax
 from shoal.jax.compiler import Compiled
 from shoal.jax.meshes import mesh_around, mesh_is, named
 from shoal.jax.programs import write_program
@@ -89,6 +88,8 @@ def jit(
         "keep_unused": keep_unused,
     }
 
+    check_options(target, options)
+
     def decorate(function: Callable[..., Any]) -> JaxJitted:
         frontend = JaxFrontend(function, jit_options, mesh, target, options)
         return JaxJitted(function, frontend, devices)
@@ -107,8 +108,11 @@ class JaxFrontend:
         target: str,
         options: Mapping[str, Any],
     ):
-        CompileOptions(target=target, **options)  # an option that there is not is the line's
-        given = {name: value for name, value in jit_options.items() if value not in (None, False)}
+        given = {
+            name: value
+            for name, value in jit_options.items()
+            if value is not None and value is not False
+        }
         self._function = function
         self._shardings = {name: given.pop(name) for name in _SHARDINGS if name in given}
         self._given = given
@@ -141,7 +145,7 @@ class JaxFrontend:
         return (signature, config.trace_context(), keys), arrays
 
     def within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        args, kwargs = jax.tree.map(_to_jax, (args, kwargs))
+        args, kwargs = jax.tree.map(_for_jax, (args, kwargs))
         is_staged = isinstance(core.trace_ctx.trace, partial_eval.DynamicJaxprTrace)
         jitted = self._over(self._mesh or mesh_around()) if is_staged else self._jitted
         return jitted(*args, **kwargs)
@@ -273,8 +277,8 @@ def _zeros(array: Any) -> np.ndarray:
     return np.zeros(array.shape, bool)
 
 
-def _to_jax(array: Any) -> Any:
-    return array.__jax_array__() if isinstance(array, Array) else array
+def _for_jax(array: Any) -> Any:
+    return to_jax(array) if isinstance(array, Array) else array
 
 
 def _result_of(traced: Any) -> Callable[[list[Array]], Any]:

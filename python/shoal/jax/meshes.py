@@ -41,7 +41,10 @@ def named(mesh: Any, shardings: Any) -> Any:
         if not isinstance(sharding, PartitionSpec):
             return sharding
         if mesh is None:
-            raise TraceError(f"{sharding}: a PartitionSpec needs mesh=, or use a NamedSharding")
+            raise TraceError(
+                f"{sharding}: a PartitionSpec needs mesh=, or jax.set_mesh around the call;"
+                " a NamedSharding has its own"
+            )
         return NamedSharding(mesh, sharding)
 
     def is_leaf(leaf: Any) -> bool:

@@ -77,7 +77,8 @@ def write_program(
     if program.devices is None:
         raise TraceError(
             "no mesh: pass in_shardings of NamedSharding, or mesh=, for instance"
-            ' jax.sharding.AbstractMesh((8,), ("x",))'
+            ' jax.sharding.AbstractMesh((8,), ("x",)), or set one around the call by'
+            " jax.set_mesh or jax.sharding.use_abstract_mesh"
         )
     structure = JaxStructure(
         lowered.in_tree, lowered.out_tree, key_types(jax.tree.leaves(lowered.out_info)), kept
