@@ -65,11 +65,13 @@ class Traced(Protocol):
 class Source:
     """A program that is written, and what its calls do beside running it.
 
+    text: in MLIR.
     devices: how many it is for.
     result: the call's result of the program's.
     kept: which of the call's arrays the program reads, in its order; None: all.
     """
 
+    text: str
     devices: int
     compile: Callable[[], Executable]
     result: Callable[[list[Array]], Any]

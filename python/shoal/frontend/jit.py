@@ -247,7 +247,7 @@ class TracedFunction:
             structure=structure,
             **self._options,
         )
-        return Source(mesh.size if mesh else 1, compile, structure.unflatten)
+        return Source(program.text, mesh.size if mesh else 1, compile, structure.unflatten)
 
 
 def _with_static(function: Callable[..., Any], values: Sequence[Any]) -> Callable[..., Any]:

@@ -189,7 +189,7 @@ class JaxFrontend:
             )
         compile = functools.partial(program.compile, self._target, self._options)
         result = _result_of(traced)
-        return Source(program.devices, compile, result, program.kept)
+        return Source(program.text, program.devices, compile, result, program.kept)
 
 
 class JaxTraced:
