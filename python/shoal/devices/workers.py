@@ -120,7 +120,6 @@ class Workers:
         self._leftovers = _Leftovers(self._connections[0].process)
 
     def _share(self, memory: Memory) -> None:
-        assert memory.file is not None
         message = wire.pack(Message.MEMORY, [memory.size])
         for connection in self._connections:
             socket.send_fds(connection.socket, [message], [memory.file])
@@ -226,13 +225,13 @@ class Workers:
         self.kill()
         return RunError(_explain(self.stderr, connection, self._connections), self.stderr)
 
-    def close(self) -> None:
-        """Lets them end by themselves, those that do not by force."""
+    def close(self, seconds: float = launch.GRACE) -> None:
+        """Lets them end by themselves, and by force those that do not in so many seconds."""
         if self._is_ended or os.getpid() != self._owner:
             return
         with contextlib.suppress(OSError):
             self.post(wire.pack(Message.BYE))
-            self._wait(launch.GRACE)
+            self._wait(seconds)
         self.kill()
 
     def kill(self) -> None:
@@ -283,6 +282,8 @@ class _Connection:
         self.process = 0
         self.reply: Reply | None = None
         self._splitter = wire.Splitter()
+        self._writable = select.poll()
+        self._writable.register(connected, select.POLLOUT)
         connected.setblocking(False)
 
     def greet(self) -> bool:
@@ -300,13 +301,14 @@ class _Connection:
         return False
 
     def send(self, message: bytes) -> None:
-        """Waits while the worker has too much to read; BrokenPipeError where it has ended."""
+        """Waits while the worker has too much to read; BrokenPipeError where it does not read."""
         view = memoryview(message)
         while view:
             try:
                 view = view[self.socket.send(view, socket.MSG_NOSIGNAL) :]
             except BlockingIOError:
-                select.select([], [self.socket], [], _START)
+                if not self._writable.poll(1000 * _START):
+                    raise BrokenPipeError from None
             except ConnectionResetError:
                 raise BrokenPipeError from None
 
@@ -350,10 +352,12 @@ class _Output:
         self._pipes = {pipe.fileno(): pipe for pipe in (process.stdout, process.stderr)}
         self._stdout = process.stdout.fileno()
         self._tail = b""
-        self._poll = poll
+        self._polls = (poll, select.poll())
+        self._written = self._polls[1]
         for file in self._pipes:
             os.set_blocking(file, False)
-            poll.register(file, select.POLLIN)
+            for own in self._polls:
+                own.register(file, select.POLLIN)
 
     @property
     def tail(self) -> str:
@@ -369,8 +373,7 @@ class _Output:
         except BlockingIOError:
             return True
         if not content:
-            with contextlib.suppress(KeyError):
-                self._poll.unregister(file)
+            self._forget_file(file)
             return False
         if file == self._stdout:
             sys.stdout.write(content.decode(errors="replace"))
@@ -387,17 +390,20 @@ class _Output:
 
     def wait(self, seconds: float) -> None:
         """Until something is written, or so long."""
-        files = [file for file, pipe in self._pipes.items() if not pipe.closed]
-        ready, _, _ = select.select(files, [], [], seconds)
-        ended = [file for file in ready if not self.read(file)]
-        if ended:
+        ready = self._written.poll(1000 * seconds)
+        ended = [file for file, _ in ready if not self.read(file)]
+        if ended or not self._pipes:
             time.sleep(seconds)
 
     def close(self) -> None:
         for file, pipe in self._pipes.items():
-            with contextlib.suppress(KeyError, OSError):
-                self._poll.unregister(file)
+            self._forget_file(file)
             pipe.close()
+
+    def _forget_file(self, file: int) -> None:
+        for poll in self._polls:
+            with contextlib.suppress(KeyError):
+                poll.unregister(file)
 
 
 class _Patience:
@@ -484,9 +490,9 @@ def _signal_name(number: int) -> str:
 
 
 def end_all() -> None:
-    """Of this process."""
+    """Of this process, which ends."""
     for workers in list(_alive):
-        workers.close()
+        workers.close(_GRACE)
 
 
 def _abandon_all() -> None:
