@@ -4,8 +4,20 @@
 
 from shoal.devices.array import Array, Shard
 from shoal.devices.interface import Devices
+from shoal.devices.job import Job
 from shoal.devices.loaded import Loaded
 from shoal.devices.placement import Placement
-from shoal.devices.pool import Pool, devices_of, launch
+from shoal.devices.pool import Pool
+from shoal.devices.shared import devices_of, launch
 
-__all__ = ["Array", "Devices", "Loaded", "Placement", "Pool", "Shard", "devices_of", "launch"]
+__all__ = [
+    "Array",
+    "Devices",
+    "Job",
+    "Loaded",
+    "Placement",
+    "Pool",
+    "Shard",
+    "devices_of",
+    "launch",
+]

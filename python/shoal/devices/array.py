@@ -64,18 +64,22 @@ class Array:
       others by: its placement, unless a frontend has put more there.
     """
 
-    __slots__ = ("__weakref__", "_block", "_kind", "_place", "key", "placement")
+    __slots__ = ("__weakref__", "_block", "key", "kind", "place", "placement")
 
     # NumPy's operators leave the work to this class, which has none.
     __array_priority__ = 100
 
     def __init__(self, placement: Placement, kind: Kind, block: Block, place: tuple[int, int]):
-        """place: where device 0's part begins, and how far apart the parts are, or 0."""
+        """For devices. kind: the layout on these.
+
+        place: where the first part begins in their memory, and how far apart the
+          parts are; 0 where there is one for all.
+        """
         self.placement = placement
         self.key: Hashable = placement
-        self._kind = kind
+        self.kind = kind
         self._block: Block | None = block
-        self._place = place
+        self.place = place
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -102,7 +106,7 @@ class Array:
     def devices(self) -> Any:
         """The `Devices` that it lives on."""
         self._live()
-        return self._kind.home
+        return self.kind.home
 
     @property
     def is_deleted(self) -> bool:
@@ -110,7 +114,7 @@ class Array:
 
     def delete(self) -> None:
         """Gives its memory up, now or when views of it are gone."""
-        self._kind = _DELETED
+        self.kind = _DELETED
         self._block = None
 
     @property
@@ -121,7 +125,7 @@ class Array:
         """Its memory, of which it has none from then on."""
         block = self._live()
         self.delete()
-        return block, self._place
+        return block, self.place
 
     def block_until_ready(self) -> Array:
         """Steps are done when they return."""
@@ -136,38 +140,44 @@ class Array:
         collective.
         """
         self._live()
-        assert self._kind.home is not None
-        return self._kind.home.gather(self)
+        assert self.kind.home is not None
+        return self.kind.home.gather(self)
 
     @property
     def shards(self) -> tuple[Shard, ...]:
         """The parts in this process' memory: all of a pool's, this rank's of a job's."""
         self._live()
-        assert self._kind.home is not None
+        assert self.kind.home is not None
         return tuple(
             Shard(rank, self.placement.slices[rank], self.part(rank))
-            for rank in self._kind.home.ranks
+            for rank in self.kind.home.ranks
         )
 
     def part(self, rank: int) -> np.ndarray:
         """The rows of a device that this process reaches: a view."""
         layout = self.placement.layout
-        return self._view(rank, layout.local_shape)[layout.extents[rank]]
+        return self.view(rank, layout.local_shape)[layout.extents[rank]]
 
-    def _view(self, rank: int, shape: tuple[int, ...]) -> np.ndarray:
+    def view(self, rank: int, shape: tuple[int, ...]) -> np.ndarray:
         """From the begin of a device's part on, as an array of this shape."""
-        begin, stride = self._place
+        block, begin = self._live(), self.begin(rank)
         size = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
-        return self._live().view(begin + rank * stride, size).view(self.dtype).reshape(shape)
+        return block.view(begin, size).view(self.dtype).reshape(shape)
+
+    def begin(self, rank: int) -> int:
+        """Where a device's part begins in the memory that this process reaches."""
+        assert self.kind.home is not None
+        begin, stride = self.place
+        return begin + (rank - self.kind.home.ranks[0]) * stride
 
     def stacked(self) -> np.ndarray | None:
         """A view of the whole, where it lies so."""
         layout = self.placement.layout
         if layout.is_whole:
-            assert self._kind.home is not None
-            return self._view(self._kind.home.ranks[0], layout.shape)
-        if layout.is_stacked and self._place[1] == layout.local_bytes:
-            return self._view(0, layout.shape)
+            assert self.kind.home is not None
+            return self.view(self.kind.home.ranks[0], layout.shape)
+        if layout.is_stacked and self.place[1] == layout.local_bytes:
+            return self.view(0, layout.shape)
         return None
 
     def _live(self) -> Block:
@@ -231,7 +241,12 @@ class Array:
         return np.array, (self.numpy(),)
 
     def __str__(self) -> str:
-        return str(self.placement) if self.is_deleted else str(self.numpy())
+        """The numbers, where this process has them: a job's ranks may print at different times."""
+        home = self.kind.home
+        is_here = home is not None and (
+            self.placement.layout.is_whole or len(home.ranks) == self.placement.count
+        )
+        return str(self.numpy()) if is_here else repr(self)
 
     def __repr__(self) -> str:
         if self.is_deleted:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -103,11 +104,12 @@ class Loaded(ABC):
         """
         timeout = check_timeout(timeout)
         with self._devices.turn:
-            self._ready()
-            arrays = self._arrange(values, donate)
-            shared, own = self._allocate(self._shared_stride), self._allocate(self._own_stride)
+            with self._together():
+                self._ready()
+                arrays = self._arrange(values, donate)
+                shared, own = self._allocate(self._shared_stride), self._allocate(self._own_stride)
             places = [shared.begin, self._shared_stride, own.begin, self._own_stride]
-            places.extend(chain.from_iterable([array._place for array in arrays]))
+            places.extend(chain.from_iterable([array.place for array in arrays]))
             donors = {number: arrays[number].take() for number in self._donated}
             self.seconds = self._step(places, timeout)
             return self._wrap(shared, own, donors)
@@ -115,6 +117,10 @@ class Loaded(ABC):
     @abstractmethod
     def _ready(self) -> None:
         """Sees to it that a step can be run; RunError."""
+
+    def _together(self) -> AbstractContextManager[None]:
+        """Around what may be wrong before a step, where several processes have to agree on it."""
+        return _ALONE
 
     @abstractmethod
     def _step(self, places: list[int], timeout: float | None) -> float:
@@ -126,7 +132,7 @@ class Loaded(ABC):
         if len(arrays) != len(self._kinds):
             raise InputError(f"expected {len(self._kinds)} inputs but got {len(arrays)}")
         try:
-            fits = [array._kind for array in arrays] == self._kinds
+            fits = [array.kind for array in arrays] == self._kinds
         except AttributeError:
             fits = False
         if not fits:
@@ -177,6 +183,9 @@ class Loaded(ABC):
 
     def __repr__(self) -> str:
         return f"<Loaded {self.name} on {self._devices.count} devices>"
+
+
+_ALONE = nullcontext()
 
 
 def results_of(signature: Signature) -> Results:

@@ -77,19 +77,17 @@ class Memory:
     next: at most as many bytes as are in use, or 64 MiB if that is more; others go
     back to the system. A child of os.fork can read blocks, no more.
 
-    shared: whether other processes may map it, by `file`, an anonymous one of the
-    kernel's, which has no name and goes with the last process that has it.
+    file: by which other processes may map it, an anonymous one of the kernel's,
+    which has no name and goes with the last process that has it.
+    size: of the file, in bytes, few of which are there: those that were allocated.
     """
 
-    def __init__(self, *, shared: bool):
+    def __init__(self) -> None:
         self.size = _span()
-        self.file: int | None = None
-        if shared:
-            self.file = os.memfd_create("shoal-arrays", os.MFD_CLOEXEC)
-            weakref.finalize(self, os.close, self.file)
-            # Nothing of it is there before it is used.
-            os.ftruncate(self.file, self.size)
-        self._map = mmap.mmap(-1 if self.file is None else self.file, self.size)
+        self.file = os.memfd_create("shoal-arrays", os.MFD_CLOEXEC)
+        weakref.finalize(self, os.close, self.file)
+        os.ftruncate(self.file, self.size)
+        self._map = mmap.mmap(self.file, self.size)
         self.bytes = np.frombuffer(self._map, np.uint8)
         self.address = self.bytes.ctypes.data
         self._owner = os.getpid()
@@ -167,8 +165,7 @@ class Memory:
         first = max(round_up(free_begin, _PAGE), begin // _PAGE * _PAGE)
         last = min(free_end // _PAGE * _PAGE, round_up(begin + size, _PAGE))
         if first < last:
-            advice = mmap.MADV_DONTNEED if self.file is None else mmap.MADV_REMOVE
-            self._map.madvise(advice, first, last - first)
+            self._map.madvise(mmap.MADV_REMOVE, first, last - first)
 
     def _take(self, size: int) -> int:
         """Memory that is new, and promised: writing to it does not fail later."""
@@ -178,12 +175,11 @@ class Memory:
             begin = self._space.take(size) if self._fits(size) else None
         if begin is None:
             raise self._shortage(size)
-        if self.file is not None:
-            try:
-                os.posix_fallocate(self.file, begin, size)
-            except OSError:
-                self._give_back(begin, size)
-                raise self._shortage(size) from None
+        try:
+            os.posix_fallocate(self.file, begin, size)
+        except OSError:
+            self._give_back(begin, size)
+            raise self._shortage(size) from None
         return begin
 
     def _fits(self, size: int) -> bool:

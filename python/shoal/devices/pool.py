@@ -4,10 +4,8 @@
 
 from __future__ import annotations
 
-import atexit
 import os
 import struct
-import threading
 import weakref
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -22,9 +20,8 @@ from shoal.devices.memory import Memory
 from shoal.devices.placement import Slices
 from shoal.devices.store import assemble
 from shoal.devices.wire import Message
-from shoal.devices.workers import Reply, Workers, end_all
+from shoal.devices.workers import Reply, Workers
 from shoal.errors import RunError
-from shoal.executable.arguments import check_count
 from shoal.executable.executable import Executable
 from shoal.executable.host import Host
 
@@ -40,7 +37,7 @@ class Pool(Devices):
     """
 
     def __init__(self, count: int):
-        super().__init__(count, Memory(shared=True), range(count))
+        super().__init__(count, Memory(), range(count))
         self._owner = os.getpid()
         self._is_closed = False
         self._is_busy = False
@@ -213,35 +210,3 @@ def _failure(text: str, host: Host | None) -> BaseException:
     error = RunError(text)
     error.__cause__ = cause
     return error
-
-
-_pools: dict[int, Pool] = {}
-_turn = threading.Lock()
-
-
-def launch(count: int) -> Pool:
-    """Starts so many devices: processes of this machine, until `close` or the end of `with`.
-
-    RunError where they do not start.
-    """
-    return Pool(check_count("count", count, 1, 1 << 16))
-
-
-def devices_of(count: int) -> Devices:
-    """The devices that everything in this process shares, so many of them; started when asked for first."""
-    with _turn:
-        pool = _pools.get(count)
-        if pool is None or pool.is_closed:
-            pool = _pools[count] = launch(count)
-        return pool
-
-
-def _forget_pools() -> None:
-    global _turn
-    _turn = threading.Lock()
-    _pools.clear()
-
-
-# A child of os.fork has devices of its own.
-os.register_at_fork(after_in_child=_forget_pools)
-atexit.register(end_all)

@@ -64,7 +64,7 @@ class Store(Home):
                     f'input "{tensor.name}": the array {value.placement} was deleted: '
                     "a step was given its memory (donated), or delete() was called"
                 )
-            if value._kind is kind:
+            if value.kind is kind:
                 return value, False
             return self._copy_in(value.numpy(), placement, kind, tensor, writable), True
         return self._copy_in(value, placement, kind, tensor, writable), False
@@ -74,15 +74,21 @@ class Store(Home):
     ) -> Array:
         source = as_array(value, tensor)
         layout = placement.layout
-        if source.shape != layout.shape:
+        is_part = self._is_part(source.shape, layout)
+        if source.shape != layout.shape and not is_part:
             raise InputError(
                 f'input "{tensor.name}": expected shape {list(layout.shape)} '
                 f"but got {list(source.shape)}"
             )
         array = self.new(placement, kind, shares=layout.is_whole and not writable)
-        for rank in self.ranks if array._place[1] else self.ranks[:1]:
-            self._memory_of(array, rank)[layout.extents[rank]] = source[layout.slices[rank]]
+        for rank in self.ranks if array.place[1] else self.ranks[:1]:
+            rows = source if is_part else source[layout.slices[rank]]
+            self._memory_of(array, rank)[layout.extents[rank]] = rows
         return array
+
+    def _is_part(self, shape: tuple[int, ...], layout: Layout) -> bool:
+        """Whether a value of this shape has the rows of this process' device alone."""
+        return False
 
     def new(self, placement: Placement, kind: Kind, *, shares: bool) -> Array:
         """An array of anything. shares: all devices have the same memory."""
@@ -93,21 +99,20 @@ class Store(Home):
 
     def copy(self, array: Array) -> Array:
         """One of its own, to which a step may write."""
-        made = self.new(array.placement, array._kind, shares=False)
+        made = self.new(array.placement, array.kind, shares=False)
         for rank in self.ranks:
-            self._memory_of(made, rank)[...] = array._view(rank, array.placement.local_shape)
+            self._memory_of(made, rank)[...] = array.view(rank, array.placement.local_shape)
         return made
 
     def shares_memory(self, array: Array) -> bool:
         """Whether several devices have one piece of memory for it."""
-        return len(self.ranks) > 1 and array._place[1] == 0
+        return len(self.ranks) > 1 and array.place[1] == 0
 
     def _memory_of(self, array: Array, rank: int) -> np.ndarray:
         """A device's part, to write to."""
-        begin, stride = array._place
         layout = array.placement.layout
         return np.ndarray(
-            layout.local_shape, layout.dtype, self.memory.bytes, begin + rank * stride
+            layout.local_shape, layout.dtype, self.memory.bytes, array.begin(rank)
         )
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import secrets
 import select
+import shutil
 import signal
 import socket
 import subprocess
@@ -36,6 +37,9 @@ _GRACE = 1.0  # seconds that a step has to end after a Ctrl-C, or processes once
 _QUICK = 0.2  # seconds after which a call looks for a Ctrl-C by a process of its own
 _TAIL = 1 << 16  # bytes of stderr that are kept
 _RECEIVE = 1 << 18  # bytes that are received at once
+
+# Where one worker has ended mpirun waits a second before it kills the others.
+_ENVIRONMENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 
 # Ended when Python does, and not by children of os.fork.
 _alive: weakref.WeakSet[Workers] = weakref.WeakSet()
@@ -70,6 +74,7 @@ class Workers:
         self._poll = select.poll()
         self._owner = os.getpid()
         self._is_ended = False
+        self._leftovers: _Leftovers | None = None
         name = f"shoal-{secrets.token_hex(16)}"
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
             # An abstract name: there is no file that could be left.
@@ -102,6 +107,7 @@ class Workers:
                     if file == listener.fileno():
                         connection = _Connection(listener.accept()[0])
                         pending[connection.file] = connection
+                        self._connections.append(connection)
                         self._poll.register(connection.socket, select.POLLIN)
                     elif file in pending:
                         if pending[file].greet():
@@ -111,9 +117,9 @@ class Workers:
         self._poll.unregister(listener)
         self._connections = [ranks[rank] for rank in range(count)]
         self._by_file = {connection.file: connection for connection in self._connections}
+        self._leftovers = _Leftovers(self._connections[0].process)
 
     def _share(self, memory: Memory) -> None:
-        assert memory.file is not None
         message = wire.pack(Message.MEMORY, [memory.size])
         for connection in self._connections:
             socket.send_fds(connection.socket, [message], [memory.file])
@@ -132,14 +138,11 @@ class Workers:
         """Whether a call has a chance: none has ended so far."""
         if self._is_ended:
             return False
-        for file, event in self._poll.poll(0):
+        for file, _ in self._poll.poll(0):
+            # Workers say nothing without being asked.
             if file in self._by_file or not self._output.read(file):
-                # They say nothing without being asked.
-                return not (event and self._bury())
-        return True
-
-    def _bury(self) -> bool:
-        self.kill()
+                self.kill()
+                return False
         return True
 
     def post(self, message: bytes, ranks: Iterable[int] | None = None) -> None:
@@ -218,23 +221,17 @@ class Workers:
     def _end_of(self, connection: _Connection | None) -> RunError:
         """What to say of a worker that has ended; all others end with it."""
         # mpirun says how, as soon as it has ended the others.
-        end = time.monotonic() + _GRACE
-        while self._process.poll() is None and time.monotonic() < end:
-            self._output.wait(0.02)
-        self._output.read_all()
+        self._wait(_GRACE)
         self.kill()
-        return RunError(_explain(self.stderr, connection), self.stderr)
+        return RunError(_explain(self.stderr, connection, self._connections), self.stderr)
 
-    def close(self) -> None:
-        """Lets them end by themselves, those that do not by force."""
+    def close(self, seconds: float = launch.GRACE) -> None:
+        """Lets them end by themselves, and by force those that do not in so many seconds."""
         if self._is_ended or os.getpid() != self._owner:
             return
         with contextlib.suppress(OSError):
             self.post(wire.pack(Message.BYE))
-            end = time.monotonic() + launch.GRACE
-            while self._process.poll() is None and time.monotonic() < end:
-                self._output.wait(0.02)
-            self._output.read_all()
+            self._wait(seconds)
         self.kill()
 
     def kill(self) -> None:
@@ -245,15 +242,21 @@ class Workers:
         _alive.discard(self)
         # A worker ends when its connection does, mpirun when the workers have.
         self._disconnect()
-        if self._process.poll() is None:
+        if not self._by_file:
             self._process.terminate()
-        end = time.monotonic() + _GRACE
-        while self._process.poll() is None and time.monotonic() < end:
-            self._output.wait(0.01)
-        self._output.read_all()
+        self._wait(_GRACE)
         launch.kill_session(self._process.pid)
         self._process.wait()
         self._output.close()
+        if self._leftovers is not None:
+            self._leftovers.remove()
+
+    def _wait(self, seconds: float) -> None:
+        """Until mpirun has ended, or so long."""
+        end = time.monotonic() + seconds
+        while self._process.poll() is None and time.monotonic() < end:
+            self._output.wait(0.01)
+        self._output.read_all()
 
     def _disconnect(self) -> None:
         for connection in self._connections:
@@ -279,6 +282,8 @@ class _Connection:
         self.process = 0
         self.reply: Reply | None = None
         self._splitter = wire.Splitter()
+        self._writable = select.poll()
+        self._writable.register(connected, select.POLLOUT)
         connected.setblocking(False)
 
     def greet(self) -> bool:
@@ -296,13 +301,14 @@ class _Connection:
         return False
 
     def send(self, message: bytes) -> None:
-        """Waits while the worker has too much to read; BrokenPipeError where it has ended."""
+        """Waits while the worker has too much to read; BrokenPipeError where it does not read."""
         view = memoryview(message)
         while view:
             try:
                 view = view[self.socket.send(view, socket.MSG_NOSIGNAL) :]
             except BlockingIOError:
-                select.select([], [self.socket], [], _START)
+                if not self._writable.poll(1000 * _START):
+                    raise BrokenPipeError from None
             except ConnectionResetError:
                 raise BrokenPipeError from None
 
@@ -317,6 +323,27 @@ class _Connection:
         return self._splitter.split(content) if content else None
 
 
+class _Leftovers:
+    """Files of Open MPI that stay where mpirun is killed: it does not ask for names of ours."""
+
+    def __init__(self, worker: int):
+        self._folder, self._job = "", 0
+        with contextlib.suppress(OSError, ValueError):
+            variables = dict(
+                entry.split("=", 1)
+                for entry in Path(f"/proc/{worker}/environ").read_text().split("\0")
+                if "=" in entry
+            )
+            self._folder = variables.get("OMPI_MCA_orte_jobfam_session_dir", "")
+            self._job = int(variables.get("PMIX_NAMESPACE", "0"))
+
+    def remove(self) -> None:
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+        for segment in Path("/dev/shm").glob(f"vader_segment.*.{self._job:x}.*"):
+            segment.unlink(missing_ok=True)
+
+
 class _Output:
     """What mpirun and its processes write: stdout goes to sys.stdout, of stderr the end is kept."""
 
@@ -325,10 +352,12 @@ class _Output:
         self._pipes = {pipe.fileno(): pipe for pipe in (process.stdout, process.stderr)}
         self._stdout = process.stdout.fileno()
         self._tail = b""
-        self._poll = poll
+        self._polls = (poll, select.poll())
+        self._written = self._polls[1]
         for file in self._pipes:
             os.set_blocking(file, False)
-            poll.register(file, select.POLLIN)
+            for own in self._polls:
+                own.register(file, select.POLLIN)
 
     @property
     def tail(self) -> str:
@@ -344,8 +373,7 @@ class _Output:
         except BlockingIOError:
             return True
         if not content:
-            with contextlib.suppress(KeyError):
-                self._poll.unregister(file)
+            self._forget_file(file)
             return False
         if file == self._stdout:
             sys.stdout.write(content.decode(errors="replace"))
@@ -362,17 +390,20 @@ class _Output:
 
     def wait(self, seconds: float) -> None:
         """Until something is written, or so long."""
-        files = [file for file, pipe in self._pipes.items() if not pipe.closed]
-        ready, _, _ = select.select(files, [], [], seconds)
-        ended = [file for file in ready if not self.read(file)]
-        if ended:
+        ready = self._written.poll(1000 * seconds)
+        ended = [file for file, _ in ready if not self.read(file)]
+        if ended or not self._pipes:
             time.sleep(seconds)
 
     def close(self) -> None:
         for file, pipe in self._pipes.items():
-            with contextlib.suppress(KeyError, OSError):
-                self._poll.unregister(file)
+            self._forget_file(file)
             pipe.close()
+
+    def _forget_file(self, file: int) -> None:
+        for poll in self._polls:
+            with contextlib.suppress(KeyError):
+                poll.unregister(file)
 
 
 class _Patience:
@@ -424,23 +455,26 @@ def _start(count: int, name: str) -> subprocess.Popen[bytes]:
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
-        env=launch.environment(count),
+        env={**_ENVIRONMENT, **launch.environment(count)},
         # A Ctrl-C is this process' to handle.
         start_new_session=True,
     )
 
 
-_SIGNALLED = re.compile(r"process rank (\d+) with PID (\d+) on node \S+ exited on\s+signal (\d+)")
+_SIGNALLED = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on\s+signal (\d+)")
 
 
-def _explain(stderr: str, connection: _Connection | None) -> str:
+def _explain(
+    stderr: str, connection: _Connection | None, connections: list[_Connection]
+) -> str:
     """Why a worker has ended, by its own words, mpirun's, or those that are there."""
     lines = [line for line in stderr.splitlines() if line.strip()]
     for line in lines:
         if line.startswith("error: "):
             return line.removeprefix("error: ")
     if found := _SIGNALLED.search(stderr):
-        rank, process, number = map(int, found.groups())
+        rank, number = map(int, found.groups())
+        process = next((other.process for other in connections if other.rank == rank), 0)
         return f"device {rank} (process {process}) was ended by {_signal_name(number)}"
     if connection is not None:
         what = f"device {connection.rank} (process {connection.process}) has ended"
@@ -456,9 +490,9 @@ def _signal_name(number: int) -> str:
 
 
 def end_all() -> None:
-    """Of this process."""
+    """Of this process, which ends."""
     for workers in list(_alive):
-        workers.close()
+        workers.close(_GRACE)
 
 
 def _abandon_all() -> None:

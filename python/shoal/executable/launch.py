@@ -87,9 +87,14 @@ def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[str, s
                 raise KeyboardInterrupt
 
 
+def is_in_job() -> bool:
+    """Whether this process is one of an MPI job."""
+    return "OMPI_COMM_WORLD_SIZE" in os.environ or "PMIX_RANK" in os.environ
+
+
 def find_mpirun() -> str:
     """Its path; RunError where it is not there, or may not be started here."""
-    if "OMPI_COMM_WORLD_SIZE" in os.environ or "PMIX_RANK" in os.environ:
+    if is_in_job():
         raise RunError(
             "this process is one of an MPI job and cannot start another: "
             "use Executable.open(comm)"
