@@ -9,7 +9,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any, Protocol
 
 from shoal.devices import Array
-from shoal.executable import CompileOptions, Executable
+from shoal.executable import CallStructure
+from shoal.executable.host import HostFunction
 from shoal.places import Place
 
 
@@ -65,23 +66,16 @@ class Traced(Protocol):
 class Source:
     """A program that is written, and what its calls do beside running it.
 
-    text: in MLIR.
-    devices: how many it is for.
+    name: what messages call it. text: in MLIR. devices: how many it is for.
+    structure, host_functions: as of compile_text.
     result: the call's result of the program's.
     kept: which of the call's arrays the program reads, in its order; None: all.
     """
 
+    name: str
     text: str
     devices: int
-    compile: Callable[[], Executable]
+    structure: CallStructure
     result: Callable[[list[Array]], Any]
     kept: Sequence[int] | None = None
-
-
-def check_options(target: str, options: Mapping[str, Any]) -> None:
-    """TypeError for an option that neither jit nor the compiler has: where it is written."""
-    known = {field.name for field in dataclasses.fields(CompileOptions)}
-    for name in options:
-        if name not in known:
-            raise TypeError(f"jit() got an unexpected keyword argument {name!r}")
-    CompileOptions(target=target, **options)
+    host_functions: Mapping[int, HostFunction] | None = None

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
+from shoal.calls.compiling import compile_for
 from shoal.calls.frontend import Frontend, Source, Traced
 from shoal.devices import Array, Devices, Loaded, Placement, devices_of
 from shoal.errors import InputError
@@ -31,10 +32,16 @@ class Jitted:
     """
 
     def __init__(
-        self, function: Callable[..., Any], frontend: Frontend, devices: Devices | None = None
+        self,
+        function: Callable[..., Any],
+        frontend: Frontend,
+        options: Mapping[str, Any],
+        devices: Devices | None = None,
     ):
+        """options: fields of CompileOptions. devices: None for those of this process."""
         functools.update_wrapper(self, function)
         self._frontend = frontend
+        self._options = options
         self._devices = devices
         self._calls: dict[Hashable, _Call] = {}
         self._families: dict[Hashable, _Family] = {}
@@ -51,7 +58,7 @@ class Jitted:
                 family = self._family(key, arrays, args, kwargs)
                 if self._frontend.is_abstract(arrays):
                     return family.traced.shapes
-                program = family.program_for(arrays, self._devices)
+                program = self._program(family, arrays)
                 call = _Call(program, arrays, self._frontend.conversions(arrays))
                 self._calls[key] = call
         return call(arrays)
@@ -61,7 +68,7 @@ class Jitted:
         key, arrays = self._flat(args, kwargs)
         with self._turn:
             family = self._family(key, arrays, args, kwargs)
-            return family.program_for(arrays, self._devices).executable
+            return self._program(family, arrays).executable
 
     def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
         """What a call gives, in abstract arrays; compiles nothing."""
@@ -84,6 +91,29 @@ class Jitted:
         if flat is None:
             raise InputError("a function that is traced has no program of its own to ask for")
         return flat
+
+    def _program(self, family: _Family, arrays: Sequence[Any]) -> _Program:
+        """One that takes the arrays where they lie, or a new one."""
+        program = family.find(arrays)
+        if program is None:
+            source = family.write(arrays, None)
+            program = family.find_text(source.text)
+        if program is None:
+            if family.programs:
+                source = family.write(arrays, family.programs[0].outputs)
+            program = self._load(source)
+            family.programs.append(program)
+        return program
+
+    def _load(self, source: Source) -> _Program:
+        devices = self._devices
+        if devices is None:
+            devices = devices_of(source.devices)
+        elif devices.count != source.devices:
+            raise InputError(
+                f"devices: expected {source.devices}, as the program is for, but got {devices.count}"
+            )
+        return _Program(source, compile_for(devices, source, self._options), devices)
 
     def _family(
         self, key: Hashable, arrays: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -110,35 +140,27 @@ class _Family:
         self.traced = traced
         self.programs: list[_Program] = []
 
-    def program_for(self, arrays: Sequence[Any], devices: Devices | None) -> _Program:
-        """One that takes the arrays where they lie, or a new one."""
-        for program in self.programs:
-            if program.fits(arrays):
-                return program
-        outputs = self.programs[0].outputs if self.programs else None
-        source = self.traced.write([place_of(array) for array in arrays], outputs)
-        # Where the function says itself where arrays lie, they are moved there.
-        for program in self.programs:
-            if program.source.text == source.text:
-                return program
-        self.programs.append(_Program(source, devices))
-        return self.programs[-1]
+    def find(self, arrays: Sequence[Any]) -> _Program | None:
+        """A program that takes the arrays where they lie."""
+        return next((program for program in self.programs if program.fits(arrays)), None)
+
+    def find_text(self, text: str) -> _Program | None:
+        """Of functions that say themselves where arrays lie: these are moved."""
+        return next((program for program in self.programs if program.source.text == text), None)
+
+    def write(self, arrays: Sequence[Any], outputs: Sequence[Place] | None) -> Source:
+        """A program for arrays that lie as these. outputs: where its results lie."""
+        return self.traced.write([place_of(array) for array in arrays], outputs)
 
 
 class _Program:
     """A program on its devices."""
 
-    def __init__(self, source: Source, devices: Devices | None):
-        if devices is None:
-            devices = devices_of(source.devices)
-        elif devices.count != source.devices:
-            raise InputError(
-                f"devices: expected {source.devices}, as the program is for, but got {devices.count}"
-            )
+    def __init__(self, source: Source, executable: Executable, devices: Devices):
         self.source = source
-        self.executable = source.compile()
-        self.loaded: Loaded = devices.load(self.executable)
-        description = self.executable.signature.description
+        self.executable = executable
+        self.loaded: Loaded = devices.load(executable)
+        description = executable.signature.description
         self.outputs = places_of(description, "outputs")
         _places.update(zip(self.loaded.inputs, places_of(description, "inputs")))
         _places.update(zip(self.loaded.outputs, self.outputs))

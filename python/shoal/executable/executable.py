@@ -198,9 +198,10 @@ class Executable:
 
         A file that was there is replaced by a whole one, or left as it was.
         """
-        replace_file(path, self._to_bytes())
+        replace_file(path, self.to_bytes())
 
-    def _to_bytes(self) -> bytes:
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
         return saving.pack(
             saving.Contents(
                 self.text,
@@ -214,7 +215,7 @@ class Executable:
         )
 
     def __reduce__(self) -> Any:
-        return _from_bytes, (self._to_bytes(),)
+        return from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
@@ -222,7 +223,14 @@ class Executable:
         return f"<Executable {self.name} on {self.devices} devices: ({inputs}) -> ({outputs})>"
 
 
-def _from_bytes(content: bytes, name: str = "the file") -> Executable:
+def from_bytes(
+    content: bytes,
+    name: str = "the file",
+    *,
+    structure: CallStructure | None = None,
+    host_functions: Mapping[int, HostFunction] | None = None,
+) -> Executable:
+    """What `Executable.to_bytes` gave; with what files do not hold, from who has it."""
     made = saving.unpack(content, name)
     return Executable(
         made.text,
@@ -231,7 +239,8 @@ def _from_bytes(content: bytes, name: str = "the file") -> Executable:
         made.options,
         made.folder,
         source=made.source,
-        structure=made.structure,
+        structure=structure or made.structure,
+        host_functions=host_functions,
     )
 
 
@@ -241,4 +250,4 @@ def load(path: str | Path) -> Executable:
     A program that is loaded can run anything, as an executable file can: load
     what you trust. Raises ShoalError where the file is something else.
     """
-    return _from_bytes(Path(path).read_bytes(), str(path))
+    return from_bytes(Path(path).read_bytes(), str(path))

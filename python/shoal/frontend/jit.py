@@ -14,7 +14,6 @@ import numpy as np
 from shoal.calls import Jitted, Source, check_options
 from shoal.devices import Array, Devices
 from shoal.errors import TraceError, TraceTypeError
-from shoal.executable import compile_text
 from shoal.frontend import pytrees
 from shoal.frontend.calls import TracedCall
 from shoal.frontend.core import is_tracing
@@ -55,7 +54,8 @@ def jit(
     `shoal.Array`s; results are trees of these. Called in a function that is traced it is a part
     of that one. Raises TraceError, CompileError, InputError and RunError.
     """
-    check_options(target, options)
+    options["target"] = target
+    check_options(options)
 
     def decorate(function: Callable[..., Any]) -> Jitted:
         static = _Parameters.of(function, static_argnums, static_argnames, "static")
@@ -67,9 +67,8 @@ def jit(
             mesh=mesh,
             in_shardings=in_shardings,
             out_shardings=out_shardings,
-            options={"target": target, **options},
         )
-        return Jitted(function, frontend, devices)
+        return Jitted(function, frontend, options, devices)
 
     return decorate if function is None else decorate(function)
 
@@ -135,7 +134,6 @@ class TracingFrontend:
         mesh: Mesh | None,
         in_shardings: Any,
         out_shardings: Any,
-        options: Mapping[str, Any],
     ):
         self._function = function
         self._static = static
@@ -143,7 +141,6 @@ class TracingFrontend:
         self._mesh = mesh
         self._in_shardings = in_shardings
         self._out_shardings = out_shardings
-        self._options = options
 
     def flatten(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -210,7 +207,7 @@ class TracingFrontend:
             in_shardings=self._shardings_of_inputs(values, bool(kwargs)),
             out_shardings=self._out_shardings,
         )
-        return TracedFunction(trace, self._mesh, self._options)
+        return TracedFunction(trace, self._mesh)
 
     def _shardings_of_inputs(self, static: Sequence[Any], has_keywords: bool) -> Any:
         """With None where a call has None for a static argument."""
@@ -226,10 +223,9 @@ class TracingFrontend:
 class TracedFunction:
     """A function for arguments of some types. It is traced for each of its programs."""
 
-    def __init__(self, trace: Callable[..., Program], mesh: Mesh | None, options: Mapping[str, Any]):
+    def __init__(self, trace: Callable[..., Program], mesh: Mesh | None):
         self._trace = trace
         self._mesh = mesh
-        self._options = options
 
     @property
     def shapes(self) -> Any:
@@ -240,14 +236,13 @@ class TracedFunction:
         mesh = self._mesh or next((place.mesh for place in inputs if place is not None), None)
         program = self._trace(mesh=mesh, inputs=inputs, outputs=outputs or ())
         structure = TracedCall(program)
-        compile = functools.partial(
-            compile_text,
+        return Source(
+            f"<{program.name}>",
             program.text,
-            source=f"<{program.name}>",
-            structure=structure,
-            **self._options,
+            mesh.size if mesh else 1,
+            structure,
+            structure.unflatten,
         )
-        return Source(program.text, mesh.size if mesh else 1, compile, structure.unflatten)
 
 
 def _with_static(function: Callable[..., Any], values: Sequence[Any]) -> Callable[..., Any]:

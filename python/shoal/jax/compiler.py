@@ -22,7 +22,7 @@ from jax._src import source_info_util
 from jax.sharding import NamedSharding
 
 from shoal.errors import TraceError
-from shoal.executable import Executable, Session
+from shoal.executable import Executable, Session, compile_text
 from shoal.jax.meshes import mesh_is, named
 from shoal.jax.programs import write_program
 
@@ -126,7 +126,16 @@ def compile(
         traced = _jitted(function, jit_options).trace(*jax.tree.map(abstract, example))
         # Arguments that nothing reads stay: a call has them, too.
         program = write_program(traced, mesh)
-    return Compiled(program.compile(target, options))
+    return Compiled(
+        compile_text(
+            program.text,
+            target,
+            source=program.name,
+            structure=program.structure,
+            host_functions=program.callbacks.functions,
+            **options,
+        )
+    )
 
 
 def _jitted(function: Callable, jit_options: dict[str, Any]) -> Any:

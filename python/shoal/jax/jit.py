@@ -88,11 +88,12 @@ def jit(
         "keep_unused": keep_unused,
     }
 
-    check_options(target, options)
+    options["target"] = target
+    check_options(options)
 
     def decorate(function: Callable[..., Any]) -> JaxJitted:
-        frontend = JaxFrontend(function, jit_options, mesh, target, options)
-        return JaxJitted(function, frontend, devices)
+        frontend = JaxFrontend(function, jit_options, mesh)
+        return JaxJitted(function, frontend, options, devices)
 
     return decorate if fun is None else decorate(fun)
 
@@ -105,8 +106,6 @@ class JaxFrontend:
         function: Callable[..., Any],
         jit_options: Mapping[str, Any],
         mesh: Any,
-        target: str,
-        options: Mapping[str, Any],
     ):
         given = {
             name: value
@@ -118,8 +117,6 @@ class JaxFrontend:
         self._given = given
         self._keeps_unused = jit_options["keep_unused"]
         self._mesh = mesh
-        self._target = target
-        self._options = options
         # JAX's own, without shardings: it names static arguments, and says what is wrong.
         is_jitted = not given and not self._shardings and hasattr(function, "_jit_info")
         self._jitted = function if is_jitted else jax.jit(function, **given)
@@ -187,9 +184,15 @@ class JaxFrontend:
             program = write_program(
                 traced, mesh, keep_unused=self._keeps_unused, inputs=inputs, outputs=outputs or ()
             )
-        compile = functools.partial(program.compile, self._target, self._options)
-        result = _result_of(traced)
-        return Source(program.text, program.devices, compile, result, program.kept)
+        return Source(
+            program.name,
+            program.text,
+            program.devices,
+            program.structure,
+            _result_of(traced),
+            program.kept,
+            program.callbacks.functions,
+        )
 
 
 class JaxTraced:

@@ -4,14 +4,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
 from shoal.errors import TraceError
-from shoal.executable import Executable, compile_text
 from shoal.jax.callbacks import Callbacks
 from shoal.jax.lowering import lower
 from shoal.jax.meshes import plain_mesh
@@ -33,17 +32,6 @@ class JaxProgram:
     structure: JaxStructure
     callbacks: Callbacks
     kept: tuple[int, ...] | None
-
-    def compile(self, target: str, options: Mapping[str, Any]) -> Executable:
-        """Raises CompileError with the compiler's messages."""
-        return compile_text(
-            self.text,
-            target,
-            source=self.name,
-            structure=self.structure,
-            host_functions=self.callbacks.functions,
-            **options,
-        )
 
 
 def write_program(
