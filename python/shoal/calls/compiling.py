@@ -30,11 +30,11 @@ def compile_for(devices: Devices, source: Source, options: Mapping[str, Any]) ->
     Raises CompileError, in a job on every rank.
     """
     if not isinstance(devices, Job):
-        return _compile(source, options)
+        return _compile(source, options, links_program=False)
     made, sent = None, None
     if devices.rank == 0:
         try:
-            made = _compile(source, options)
+            made = _compile(source, options, links_program=True)
             sent = made.to_bytes()
         except ShoalError as error:
             sent = error
@@ -49,11 +49,12 @@ def compile_for(devices: Devices, source: Source, options: Mapping[str, Any]) ->
     )
 
 
-def _compile(source: Source, options: Mapping[str, Any]) -> Executable:
+def _compile(source: Source, options: Mapping[str, Any], *, links_program: bool) -> Executable:
     return compile_text(
         source.text,
         source=source.name,
         structure=source.structure,
         host_functions=source.host_functions,
+        links_program=links_program,
         **options,
     )

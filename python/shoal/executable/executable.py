@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -91,7 +92,20 @@ class Executable:
     @property
     def program(self) -> Path:
         """The executable file, for `mpirun -n {devices}`; see its --help."""
+        self._link()
+        return self._program_path
+
+    @property
+    def _program_path(self) -> Path:
         return self._folder.path / "program"
+
+    def _link(self) -> None:
+        """Makes the executable file, if only the library was asked for before."""
+        if self._program_path.exists():
+            return
+        made = self._program_path.with_name(f"program-{secrets.token_hex(4)}")
+        native().compile(self.text, self.options.to_native(), self.source, executable=str(made))
+        made.replace(self._program_path)
 
     @property
     def library(self) -> Path:
@@ -202,6 +216,7 @@ class Executable:
 
     def to_bytes(self) -> bytes:
         """What `save` writes."""
+        self._link()
         return saving.pack(
             saving.Contents(
                 self.text,
