@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -105,7 +105,7 @@ class Array:
     @property
     def devices(self) -> Any:
         """The `Devices` that it lives on."""
-        self._live()
+        self.live()
         return self.kind.home
 
     @property
@@ -119,17 +119,12 @@ class Array:
 
     @property
     def has_views(self) -> bool:
+        """Whether somebody sees its memory, or what lies beside it in one piece."""
         return self._block is not None and self._block.has_views
-
-    def take(self) -> tuple[Block, tuple[int, int]]:
-        """Its memory, of which it has none from then on."""
-        block = self._live()
-        self.delete()
-        return block, self.place
 
     def block_until_ready(self) -> Array:
         """Steps are done when they return."""
-        self._live()
+        self.live()
         return self
 
     def numpy(self) -> np.ndarray:
@@ -139,14 +134,14 @@ class Array:
         other in memory. In a job (`Job`) that has parts on several ranks, this is
         collective.
         """
-        self._live()
+        self.live()
         assert self.kind.home is not None
         return self.kind.home.gather(self)
 
     @property
     def shards(self) -> tuple[Shard, ...]:
         """The parts in this process' memory: all of a pool's, this rank's of a job's."""
-        self._live()
+        self.live()
         assert self.kind.home is not None
         return tuple(
             Shard(rank, self.placement.slices[rank], self.part(rank))
@@ -160,7 +155,7 @@ class Array:
 
     def view(self, rank: int, shape: tuple[int, ...]) -> np.ndarray:
         """From the begin of a device's part on, as an array of this shape."""
-        block, begin = self._live(), self.begin(rank)
+        block, begin = self.live(), self.begin(rank)
         size = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
         return block.view(begin, size).view(self.dtype).reshape(shape)
 
@@ -180,7 +175,8 @@ class Array:
             return self.view(0, layout.shape)
         return None
 
-    def _live(self) -> Block:
+    def live(self) -> Block:
+        """Its memory; RunError where it has none any more."""
         if self._block is None:
             raise RunError(
                 f"the array {self.placement} was deleted: a step was given its memory (donated), "
@@ -252,3 +248,11 @@ class Array:
         if self.is_deleted:
             return f"<Array {self.placement}, deleted>"
         return f"<Array {self.placement} on {self.placement.count} devices>"
+
+
+def give_up(arrays: Sequence[Array]) -> list[tuple[Block, tuple[int, int]]]:
+    """The memory of arrays, and their places in it; they are deleted."""
+    given = [(array.live(), array.place) for array in arrays]
+    for array in arrays:
+        array.delete()
+    return given

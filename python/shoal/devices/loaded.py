@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, nullcontext
 from itertools import chain
 from typing import Any, NamedTuple
 
-from shoal.devices.array import Array, Kind
+from shoal.devices.array import Array, Kind, give_up
 from shoal.devices.memory import Block, round_up
 from shoal.devices.placement import Placement, Slices
 from shoal.devices.store import Store
@@ -33,7 +33,10 @@ class Results(NamedTuple):
 
 
 class _Result(NamedTuple):
-    """A result: that of a donor, or at an offset of the shared piece or of the own one."""
+    """A result: that of a donor, or at an offset of the shared piece or of the own one.
+
+    donor: its number among the donated inputs.
+    """
 
     placement: Placement
     kind: Kind
@@ -80,7 +83,7 @@ class Loaded(ABC):
             _Result(
                 placement,
                 devices.kind_of(placement.layout),
-                entry.get("donor"),
+                self._donated.index(entry["donor"]) if "donor" in entry else None,
                 "offset" in entry,
                 entry.get("offset", offset),
             )
@@ -110,7 +113,7 @@ class Loaded(ABC):
                 shared, own = self._allocate(self._shared_stride), self._allocate(self._own_stride)
             places = [shared.begin, self._shared_stride, own.begin, self._own_stride]
             places.extend(chain.from_iterable([array.place for array in arrays]))
-            donors = {number: arrays[number].take() for number in self._donated}
+            donors = give_up([arrays[number] for number in self._donated])
             self.seconds = self._step(places, timeout)
             return self._wrap(shared, own, donors)
 
@@ -150,25 +153,28 @@ class Loaded(ABC):
 
     def _own(self, arrays: list[Array], donate: bool) -> None:
         """Copies what a step would write to and somebody else sees."""
-        is_seen_twice = len(set(map(id, arrays))) < len(arrays)
-        for number in self._donated:
-            array = arrays[number]
-            if (
-                not donate
-                or (is_seen_twice and sum(other is array for other in arrays) > 1)
-                or array.has_views
-                or self._devices.shares_memory(array)
-            ):
+        given = [arrays[number] for number in self._donated]
+        seen_twice = len(set(map(id, arrays))) < len(arrays)
+        if donate and not seen_twice and not any([self._is_seen(array) for array in given]):
+            return
+        for number, array in zip(self._donated, given):
+            is_twice = seen_twice and sum(other is array for other in arrays) > 1
+            if not donate or is_twice or self._is_seen(array):
                 arrays[number] = self._devices.copy(array)
                 self.copies += 1
-                if donate:
+        if donate:
+            for array in given:
+                if not any(other is array for other in arrays):
                     array.delete()
+
+    def _is_seen(self, array: Array) -> bool:
+        return array.has_views or self._devices.shares_memory(array)
 
     def _allocate(self, stride: int) -> Block:
         return self._devices.memory.allocate(stride * len(self._devices.ranks))
 
     def _wrap(
-        self, shared: Block, own: Block, donors: dict[int, tuple[Block, tuple[int, int]]]
+        self, shared: Block, own: Block, donors: Sequence[tuple[Block, tuple[int, int]]]
     ) -> list[Array]:
         results = []
         for placement, kind, donor, is_shared, offset in self._results:

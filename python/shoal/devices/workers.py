@@ -171,7 +171,8 @@ class Workers:
         except TimeoutError:
             self.kill()
             raise RunError(f"did not end in {timeout:g} s", self.stderr) from None
-        except BrokenPipeError:
+        except OSError:
+            # One has ended, or another thread has ended them all, as Python's end does.
             raise self._end_of(None) from None
         except BaseException:
             self.kill()

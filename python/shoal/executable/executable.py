@@ -172,10 +172,31 @@ class Executable:
         ]
 
     def flatten(self, inputs: Any) -> list[Any]:
-        """A call's inputs in the program's order; InputError."""
+        """A call's inputs in the program's order; InputError.
+
+        They nest as the structure says, if there is one and they can be read so; else
+        they are a dict by name, or as many as there are inputs.
+        """
         if self.structure is not None:
-            inputs = self.structure.flatten(inputs)
+            try:
+                inputs = self.structure.flatten(inputs)
+            except InputError:
+                if not self._is_flat(inputs):
+                    raise
         return arrange(inputs, self.inputs)
+
+    def _is_flat(self, inputs: Any) -> bool:
+        """Whether these look like arrays by name or in the program's order."""
+        if isinstance(inputs, Mapping):
+            names = {tensor.name for tensor in self.inputs}
+            return bool(inputs) and all(name in names for name in inputs)
+        return (
+            isinstance(inputs, (list, tuple))
+            and len(inputs) == len(self.inputs)
+            and not any(
+                value is None or isinstance(value, (list, tuple, Mapping)) for value in inputs
+            )
+        )
 
     def _result(self, outputs: Sequence[np.ndarray]) -> Any:
         if self.structure is not None:
