@@ -111,7 +111,10 @@ def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | 
     any_sharding = P()
     marked = optree.tree_unflatten(spec, [any_sharding if s is None else s for s in leaves])
     try:
-        spread = optree.broadcast_prefix(marked, tree, is_leaf=is_spec, namespace=NAMESPACE)
+        # None in the tree is no array, and has no sharding.
+        spread = optree.broadcast_prefix(
+            marked, tree, is_leaf=lambda node: node is not None and is_spec(node), namespace=NAMESPACE
+        )
     except ValueError as error:
         raise TraceError(f"{what}: {error}") from None
     return [None if leaf is any_sharding else leaf for leaf in spread]
