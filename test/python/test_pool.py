@@ -7,6 +7,7 @@ import gc
 import os
 import pickle
 import threading
+import time
 from pathlib import Path
 
 import ml_dtypes
@@ -314,6 +315,18 @@ def test_arrays_are_read_as_numpy_reads_them(pool, scaled):
         len(pool.put(np.float32(1), scalar(np.float32)))
 
 
+def test_operators_make_arrays_of_numpy(scaled):
+    x, w = x_and_w()
+    y, total = scaled.run([x, w])
+    for made in (y + y, 2 * y, y * np.float32(2), np.add(y, x * w), x * w + y):
+        assert type(made) is np.ndarray
+        np.testing.assert_array_equal(made, 2 * x * w)
+    assert (total > 0).tolist() == [True, False, True] and abs(total).max() == 184
+    assert np.sum(y) == (x * w).sum() and (y @ w == (x * w) @ w).all()
+    with pytest.raises(TypeError):
+        y += 1
+
+
 def scalar(dtype):
     return Placement((), (), np.dtype(dtype), "", [()] * COUNT)
 
@@ -429,6 +442,18 @@ def test_what_is_printed_comes_in_order(pool, capsys):
 
 
 # Nothing grows
+
+
+def seconds_of(process):
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def test_devices_that_wait_sleep(pool):
+    processes = [connection.process for connection in pool._workers._connections]
+    before = sum(map(seconds_of, processes))
+    time.sleep(0.5)
+    assert sum(map(seconds_of, processes)) - before <= 0.04
 
 
 def resources_of(process):

@@ -38,7 +38,6 @@ class Pool(Devices):
 
     def __init__(self, count: int):
         super().__init__(count, Memory(), range(count))
-        self._owner = os.getpid()
         self._is_closed = False
         self._is_busy = False
         self._next_number = 0
@@ -77,8 +76,6 @@ class Pool(Devices):
 
     def ready(self) -> Workers:
         """The processes, which wait for a call; RunError. Within a turn."""
-        if os.getpid() != self._owner:
-            raise RunError("these devices are those of the process that was forked")
         if self._is_closed:
             raise RunError("the devices are closed")
         if self._is_busy:

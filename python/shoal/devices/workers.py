@@ -13,6 +13,7 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -105,7 +106,11 @@ class Workers:
             while len(ranks) < count:
                 for file, _ in patience.poll(self._poll):
                     if file == listener.fileno():
-                        connection = _Connection(listener.accept()[0])
+                        connected = listener.accept()[0]
+                        if not _is_of_same_user(connected):
+                            connected.close()
+                            continue
+                        connection = _Connection(connected)
                         pending[connection.file] = connection
                         self._connections.append(connection)
                         self._poll.register(connection.socket, select.POLLIN)
@@ -271,6 +276,13 @@ class Workers:
         for connection in self._connections:
             connection.socket.close()
         self._output.close()
+
+
+def _is_of_same_user(connected: socket.socket) -> bool:
+    """Anybody on the machine may try the name."""
+    form = struct.Struct("3i")
+    peer = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, form.size)
+    return form.unpack(peer)[1] == os.getuid()
 
 
 class _Connection:
