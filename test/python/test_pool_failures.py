@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from conftest import PATHS
-from executable_cases import ENDLESS, identity
+from executable_cases import DOUBLED, ENDLESS, identity
 from shoal_testing import ROOT, run
 from test_session import FAIL_ON_ZERO, FAILING
 
@@ -131,9 +131,8 @@ def test_a_step_that_ends_the_job(pool, same, tmp_path):
 
 
 def test_donated_arrays_are_gone_after_a_failure(pool, same):
-    text = identity("f32", attribute=", shoal.donated").replace("-> (tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{\"d\"}]>, shoal.donated}", "-> (tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{\"d\"}]>}")
-    taking = pool.load(shoal.compile_text(text))
-    (given,) = taking.run([X])
+    taking = pool.load(shoal.compile_text(DOUBLED.replace('"d" = 4', '"d" = 2')))
+    (given,) = taking.run([np.ones((8, 3), np.float32)])
     pool.ready()
     stopped = processes_of(pool)[0]
     os.kill(stopped, signal.SIGSTOP)
