@@ -47,7 +47,9 @@ def show(name: str, seconds: Sequence[float]) -> None:
     print(f"{name:<44}" + "".join(f"{value:>10.0f}" for value in values))
 
 
-def measure(name: str, calls: int, step: Callable[[], object], loaded: shoal.devices.Loaded) -> None:
+def measure(
+    name: str, calls: int, step: Callable[[], object], loaded: shoal.devices.Loaded
+) -> None:
     over, steps = [], []
     for _ in range(calls):
         begin = time.perf_counter()
@@ -59,7 +61,9 @@ def measure(name: str, calls: int, step: Callable[[], object], loaded: shoal.dev
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
     parser.add_argument("--devices", type=int, default=4)
     parser.add_argument("--calls", type=int, default=1000)
     options = parser.parse_args()

@@ -122,7 +122,7 @@ def test_a_call_nests_as_it_says():
     with pytest.raises(shoal.InputError, match=r"inputs missing: w \(the program has x, w\)"):
         exe.flatten({"x": x})
     for other in ([x], {"x": x, "z": w}, {}, [x, None], x):
-        with pytest.raises(shoal.InputError, match="inputs: expected a tuple"):
+        with pytest.raises(shoal.InputError, match="^inputs"):
             exe.flatten(other)
 
 

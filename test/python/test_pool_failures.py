@@ -16,7 +16,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from conftest import PATHS
-from executable_cases import ENDLESS, identity
+from executable_cases import DOUBLED, ENDLESS, identity
 from shoal_testing import ROOT, run
 from test_session import FAIL_ON_ZERO, FAILING
 
@@ -131,9 +131,8 @@ def test_a_step_that_ends_the_job(pool, same, tmp_path):
 
 
 def test_donated_arrays_are_gone_after_a_failure(pool, same):
-    text = identity("f32", attribute=", shoal.donated").replace("-> (tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{\"d\"}]>, shoal.donated}", "-> (tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{\"d\"}]>}")
-    taking = pool.load(shoal.compile_text(text))
-    (given,) = taking.run([X])
+    taking = pool.load(shoal.compile_text(DOUBLED.replace('"d" = 4', '"d" = 2')))
+    (given,) = taking.run([np.ones((8, 3), np.float32)])
     pool.ready()
     stopped = processes_of(pool)[0]
     os.kill(stopped, signal.SIGSTOP)
@@ -182,36 +181,70 @@ def test_ctrl_c_waits_for_a_step_that_ends(pool, same):
     assert pool.starts == starts
 
 
+@pytest.mark.parametrize("rest", ["another call", "other work"])
+def test_ctrl_c_does_not_lose_what_a_step_was_given(pool, rest):
+    """Its result alone holds that: the interrupt comes when the caller has it."""
+    doubled = pool.load(shoal.compile_text(DOUBLED.replace('"d" = 4', '"d" = 2')))
+    (state,) = doubled.run([np.ones((8, 3), np.float32)])
+    stopped = processes_of(pool)[1]
+    os.kill(stopped, signal.SIGSTOP)
+    timers = [
+        after(0.1, lambda: os.kill(os.getpid(), signal.SIGINT)),
+        after(0.2, lambda: os.kill(stopped, signal.SIGCONT)),
+    ]
+    came = False
+    try:
+        (state,) = doubled.run([state])
+        came = True
+        if rest == "another call":
+            doubled.run([state])
+        time.sleep(5)
+    except KeyboardInterrupt:
+        assert came
+    for timer in timers:
+        timer.join()
+    np.testing.assert_array_equal(state, np.full((8, 3), 4))
+    np.testing.assert_array_equal(doubled.run([state])[0], np.full((8, 3), 8))
+
+
 SCRIPT = """
 import os, signal, sys, threading, time
 import numpy as np, shoal
-from executable_cases import ENDLESS, identity
 pool = shoal.launch(2)
-same = pool.load(shoal.compile_text(identity("f32")))
+programs = [shoal.load(path) for path in sys.argv[1:]]
+same = pool.load(programs[0])
 x = np.arange(4, dtype=np.float32)
 (y,) = same.run([x])
 workers = pool._workers
-print(*(connection.process for connection in workers._connections), workers._process.pid, flush=True)
+print(*(worker.process for worker in workers._connections), workers._process.pid, flush=True)
 def endless():
-    pool.load(shoal.compile_text(ENDLESS)).run([np.ones(2, np.float32)])
+    pool.load(programs[1]).run([np.ones(2, np.float32)])
 """
 
 
-def started(code, **options):
-    """A process that has a pool, and the pool's processes."""
-    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
-        process = subprocess.Popen(
-            [sys.executable, "-c", SCRIPT + code],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            **options,
-        )
-    return process, [int(word) for word in process.stdout.readline().split()]
+@pytest.fixture(scope="module")
+def started(executables, tmp_path_factory):
+    """Starts a process that has a pool; returns it and the pool's processes."""
+    folder = tmp_path_factory.mktemp("programs")
+    for name, executable in executables.items():
+        executable.save(folder / name)
+
+    def start(code, **options):
+        with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+            process = subprocess.Popen(
+                [sys.executable, "-c", SCRIPT + code, *(folder / name for name in executables)],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                text=True,
+                **options,
+            )
+        return process, [int(word) for word in process.stdout.readline().split()]
+
+    return start
 
 
 @pytest.mark.parametrize("code", ["time.sleep(60)", "print('go', flush=True); endless()"])
-def test_all_ends_with_the_process_that_is_killed(code):
+def test_all_ends_with_the_process_that_is_killed(started, code):
     before = leftovers()
     process, workers = started(code)
     if "endless" in code:
@@ -233,7 +266,7 @@ def test_all_ends_with_the_process_that_is_killed(code):
         "del pool, same, y; import gc; gc.collect(); raise ValueError",
     ],
 )
-def test_all_ends_with_python(code):
+def test_all_ends_with_python(started, code):
     process, workers = started(code)
     _, stderr = process.communicate(timeout=60)
     wait_for_end(workers)
@@ -243,17 +276,18 @@ def test_all_ends_with_python(code):
     assert set(raised) <= {"ValueError"} if "endless" not in code else {"shoal.errors.RunError"}
 
 
-def test_a_child_has_neither_the_processes_nor_their_end():
+def test_a_child_has_neither_the_processes_nor_their_end(started):
     code = """
 child = os.fork()
 if child == 0:
     try:
+        pool.turn = None  # which a thread had that the child lacks
         same.run([x])
     except shoal.RunError as error:
         print(error)
     pool.close()
     own = shoal.devices.devices_of(2)
-    print(own.load(shoal.compile_text(identity("f32"))).run([x])[0].tolist(), flush=True)
+    print(own.load(programs[0]).run([x])[0].tolist(), flush=True)
     sys.exit()
 os.waitpid(child, 0)
 print(same.run([y])[0].tolist(), pool.starts, flush=True)
@@ -274,10 +308,10 @@ os.kill(os.getpid(), signal.SIGKILL)
     process.wait()
 
 
-def test_ctrl_c_in_another_thread():
+def test_ctrl_c_in_another_thread(started):
     """The terminal signals the whole group; the main thread waits for the other."""
     code = """
-program, done = pool.load(shoal.compile_text(ENDLESS)), threading.Event()
+program, done = pool.load(programs[1]), threading.Event()
 def work():
     try:
         print("go", flush=True)

@@ -65,6 +65,7 @@ static void fillNeutral(const TensorShape &tensor, void *data) {
 static std::vector<shoal_tensor>
 describe(const std::vector<TensorShape> &shapes, void *const *buffers) {
   std::vector<shoal_tensor> tensors;
+  tensors.reserve(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i)
     tensors.push_back({static_cast<int64_t>(shapes[i].type),
                        static_cast<int64_t>(shapes[i].shape.size()),

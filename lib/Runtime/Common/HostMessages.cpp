@@ -66,8 +66,8 @@ static std::vector<int64_t> headerOf(const shoal_host_call &request) {
 }
 
 size_t requestBytes(const shoal_host_call &request) {
-  size_t bytes = headerOf(request).size() * sizeof(int64_t) +
-                 std::strlen(request.text);
+  size_t bytes =
+      headerOf(request).size() * sizeof(int64_t) + std::strlen(request.text);
   for (int64_t i = 0; i < request.num_operands; ++i)
     bytes += bytesOf(request.operands[i]);
   return bytes;
@@ -84,7 +84,7 @@ bool sendRequest(int socket, const shoal_host_call &request) {
 }
 
 support::Status receiveAnswer(int socket, const shoal_host_call &request) {
-  const support::Error gone{"the process that started the program is gone"};
+  support::Error gone{"the process that started the program is gone"};
   int64_t answer[2];
   if (!receiveAll(socket, answer, sizeof(answer)))
     return gone;

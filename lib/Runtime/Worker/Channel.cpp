@@ -56,8 +56,8 @@ Status Channel::connect(std::string_view name) {
     return Error{"the parent's name is too long"};
   // An abstract name begins with a zero, and has no file.
   std::memcpy(address.sun_path + 1, name.data(), name.size());
-  auto length = static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 +
-                                       name.size());
+  auto length =
+      static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
   socket = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (socket < 0 ||
       ::connect(socket, reinterpret_cast<sockaddr *>(&address), length) != 0)
@@ -110,9 +110,8 @@ void Channel::sendHeader(Message message, size_t bytes) {
 }
 
 void Channel::send(Message message, const std::vector<int64_t> &words) {
-  send(message,
-       std::string_view(reinterpret_cast<const char *>(words.data()),
-                        words.size() * sizeof(int64_t)));
+  send(message, std::string_view(reinterpret_cast<const char *>(words.data()),
+                                 words.size() * sizeof(int64_t)));
 }
 
 void Channel::send(Message message, std::string_view text) {

@@ -2,7 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a worker and the process that started it, its parent, tell each other:
-// python/shoal/devices/wire.py has the same, and test_pool_wire.py compares them.
+// python/shoal/devices/wire.py has the same, and test_pool_wire.py compares
+// them.
 //
 // One stream each way on a Unix-domain socket. A message is a Header and a body
 // of `bytes` bytes: words of 64 bits in the machine's byte order, behind them

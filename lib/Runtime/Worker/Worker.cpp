@@ -17,7 +17,6 @@
 
 namespace shoal::rt::worker {
 
-using support::Error;
 using support::Status;
 
 namespace {
@@ -97,8 +96,8 @@ void Worker::answer(const Status &status, const std::vector<int64_t> &words) {
 }
 
 LoadedProgram &Worker::programOf(const Received &request) {
-  auto found = request.numWords() ? programs.find(request.word(0))
-                                  : programs.end();
+  auto found =
+      request.numWords() ? programs.find(request.word(0)) : programs.end();
   if (found == programs.end())
     breakOff("an unknown program");
   return *found->second;

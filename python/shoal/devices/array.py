@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from shoal.devices.memory import Block, Memory
 from shoal.devices.placement import Layout, Placement, Slices
@@ -53,7 +54,7 @@ class Shard:
     data: np.ndarray
 
 
-class Array:
+class Array(NDArrayOperatorsMixin):
     """An array whose parts live on devices.
 
     Steps take and make them without copies; NumPy and others read them as they
@@ -65,9 +66,6 @@ class Array:
     """
 
     __slots__ = ("__weakref__", "_block", "key", "kind", "place", "placement")
-
-    # NumPy's operators leave the work to this class, which has none.
-    __array_priority__ = 100
 
     def __init__(self, placement: Placement, kind: Kind, block: Block, place: tuple[int, int]):
         """For devices. kind: the layout on these.
@@ -191,6 +189,12 @@ class Array:
             np.asarray(self.numpy(), dtype=dtype)
         )
 
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        if any(isinstance(array, Array) for array in options.get("out", ())):
+            return NotImplemented  # nobody writes to one
+        arrays = [array.numpy() if isinstance(array, Array) else array for array in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
     def __dlpack__(self, **options: Any) -> Any:
         return self.numpy().__dlpack__(**options)
 
@@ -248,6 +252,11 @@ class Array:
         if self.is_deleted:
             return f"<Array {self.placement}, deleted>"
         return f"<Array {self.placement} on {self.placement.count} devices>"
+
+
+# `total += loss` makes another array.
+for _name in ("add", "sub", "mul", "truediv"):
+    setattr(Array, f"__i{_name}__", getattr(NDArrayOperatorsMixin, f"__{_name}__"))
 
 
 def give_up(arrays: Sequence[Array]) -> list[tuple[Block, tuple[int, int]]]:

@@ -27,6 +27,7 @@ class Devices(Store):
         """The program on these devices, where it stays as long as either object does."""
         if not isinstance(executable, Executable):
             raise InputError(f"expected an Executable but got {type(executable).__name__}")
+        self.check_owner()
         with self.turn:
             loaded = self._loaded.get(executable)
             if loaded is None:

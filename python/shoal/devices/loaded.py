@@ -106,6 +106,8 @@ class Loaded(ABC):
         Raises InputError before anything has happened, and RunError.
         """
         timeout = check_timeout(timeout)
+        # First: a thread that the child of a fork does not have may have had the turn.
+        self._devices.check_owner()
         with self._devices.turn:
             with self._together():
                 self._ready()

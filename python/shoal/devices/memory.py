@@ -28,10 +28,10 @@ def round_up(size: int, unit: int = LINE) -> int:
 class Block:
     """A piece of memory, which is free again when this object and all views of it are gone."""
 
-    __slots__ = ("__weakref__", "_bytes", "_memory", "begin", "size")
+    __slots__ = ("__weakref__", "_bytes", "begin", "memory", "size")
 
     def __init__(self, memory: Memory, begin: int, size: int):
-        self._memory = memory
+        self.memory = memory
         self.begin = begin
         self.size = size
         self._bytes: weakref.ref[np.ndarray] | None = None
@@ -50,7 +50,7 @@ class Block:
         return whole[begin - self.begin : begin - self.begin + size]
 
     def __del__(self) -> None:
-        self._memory.free(self.begin, self.size)
+        self.memory.free(self.begin, self.size)
 
 
 class _Bytes:
@@ -61,12 +61,12 @@ class _Bytes:
 
     @property
     def __array_interface__(self) -> dict[str, object]:
-        address = self._block._memory.address + self._block.begin  # pylint: disable=protected-access
+        block = self._block
         return {
             "version": 3,
             "typestr": "|u1",
-            "shape": (self._block.size,),
-            "data": (address, True),
+            "shape": (block.size,),
+            "data": (block.memory.address + block.begin, True),
         }
 
 

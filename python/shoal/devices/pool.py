@@ -15,6 +15,7 @@ import numpy as np
 from shoal.devices import wire
 from shoal.devices.array import Array
 from shoal.devices.interface import Devices
+from shoal.devices.interrupts import LateInterrupt
 from shoal.devices.loaded import Loaded, results_of
 from shoal.devices.memory import Memory
 from shoal.devices.placement import Slices
@@ -38,9 +39,9 @@ class Pool(Devices):
 
     def __init__(self, count: int):
         super().__init__(count, Memory(), range(count))
-        self._owner = os.getpid()
         self._is_closed = False
         self._is_busy = False
+        self._interrupt = LateInterrupt()
         self._next_number = 0
         # Programs that are gone, and when they were loaded: workers are told with
         # the next call.
@@ -77,12 +78,11 @@ class Pool(Devices):
 
     def ready(self) -> Workers:
         """The processes, which wait for a call; RunError. Within a turn."""
-        if os.getpid() != self._owner:
-            raise RunError("these devices are those of the process that was forked")
         if self._is_closed:
             raise RunError("the devices are closed")
         if self._is_busy:
             raise RunError("a function that a program calls cannot use the program's devices")
+        self._interrupt.raise_if_late()
         if not self._workers.is_alive:
             self._start()
         while self._gone:
@@ -92,12 +92,24 @@ class Pool(Devices):
         return self._workers
 
     def call(
-        self, message: bytes, host: Host | None = None, timeout: float | None = None
+        self,
+        message: bytes,
+        host: Host | None = None,
+        timeout: float | None = None,
+        *,
+        takes_arrays: bool = False,
     ) -> list[Reply]:
-        """What each worker answers. Within a turn, after `ready`."""
+        """What each worker answers. Within a turn, after `ready`.
+
+        takes_arrays: a Ctrl-C comes when the caller has the answers, which alone hold
+          what was in the arrays.
+        """
+        on_interrupt = self._interrupt.come_late if takes_arrays else None
         self._is_busy = True
         try:
-            return self._workers.call(message, host=host, timeout=timeout)
+            return self._workers.call(
+                message, host=host, timeout=timeout, on_interrupt=on_interrupt
+            )
         finally:
             self._is_busy = False
 
@@ -192,7 +204,8 @@ class _PoolProgram(Loaded):
         host = self._program.host
         if host is not None:
             host.error = None
-        replies = self._pool.call(self._format.pack(*self._head, *places), host, timeout)
+        message = self._format.pack(*self._head, *places)
+        replies = self._pool.call(message, host, timeout, takes_arrays=bool(self._donated))
         for reply in replies:
             if reply.has_failed:
                 raise _failure(reply.text, host)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import weakref
 from typing import Any
@@ -29,7 +30,13 @@ class Store(Home):
         self.memory = memory
         self.ranks = ranks
         self.turn = threading.RLock()
+        self._owner = os.getpid()
         self._kinds: weakref.WeakValueDictionary[Layout, Kind] = weakref.WeakValueDictionary()
+
+    def check_owner(self) -> None:
+        """RunError in a child of os.fork: the devices are its parent's."""
+        if os.getpid() != self._owner:
+            raise RunError("these devices are those of the process that was forked")
 
     def put(self, value: Any, placement: Placement) -> Array:
         """The value on these devices; itself if it is there already.

@@ -13,12 +13,13 @@ import select
 import shutil
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,7 +106,11 @@ class Workers:
             while len(ranks) < count:
                 for file, _ in patience.poll(self._poll):
                     if file == listener.fileno():
-                        connection = _Connection(listener.accept()[0])
+                        connected = listener.accept()[0]
+                        if not _is_of_same_user(connected):
+                            connected.close()
+                            continue
+                        connection = _Connection(connected)
                         pending[connection.file] = connection
                         self._connections.append(connection)
                         self._poll.register(connection.socket, select.POLLIN)
@@ -152,12 +157,19 @@ class Workers:
             connection.send(message)
 
     def call(
-        self, message: bytes, *, host: Host | None = None, timeout: float | None = None
+        self,
+        message: bytes,
+        *,
+        host: Host | None = None,
+        timeout: float | None = None,
+        on_interrupt: Callable[[], None] | None = None,
     ) -> list[Reply]:
         """Asks all and returns what each answers.
 
         RunError where one has ended, or does not answer in `timeout` seconds: then
         all are ended. KeyboardInterrupt, where they are if they do not answer soon.
+
+        on_interrupt: called on a Ctrl-C instead, where they answer soon.
         """
         self._output.forget()
         sent = False
@@ -166,8 +178,13 @@ class Workers:
             sent = True
             return self._replies(host, timeout)
         except KeyboardInterrupt:
-            self._interrupt(host, sent)
-            raise
+            replies = self._settle(host) if sent else None
+            if replies is None:
+                self.kill()
+            if replies is None or on_interrupt is None:
+                raise
+            on_interrupt()
+            return replies
         except TimeoutError:
             self.kill()
             raise RunError(f"did not end in {timeout:g} s", self.stderr) from None
@@ -207,15 +224,11 @@ class Workers:
             else:
                 connection.reply = Reply(kind, body)
 
-    def _interrupt(self, host: Host | None, sent: bool) -> None:
-        """After a Ctrl-C: they wait for the next call in a moment, or end."""
-        try:
-            if sent:
-                self._replies(host, _GRACE)
-            else:
-                self.kill()
-        except BaseException:  # pylint: disable=broad-exception-caught
-            self.kill()
+    def _settle(self, host: Host | None) -> list[Reply] | None:
+        """What they answer in the moment that a step has after a Ctrl-C."""
+        with contextlib.suppress(BaseException):  # another Ctrl-C, among others
+            return self._replies(host, _GRACE)
+        return None
 
     # Ends
 
@@ -271,6 +284,13 @@ class Workers:
         for connection in self._connections:
             connection.socket.close()
         self._output.close()
+
+
+def _is_of_same_user(connected: socket.socket) -> bool:
+    """Anybody on the machine may try the name."""
+    form = struct.Struct("3i")
+    peer = connected.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, form.size)
+    return form.unpack(peer)[1] == os.getuid()
 
 
 class _Connection:

@@ -65,14 +65,14 @@ def _forwarded(name: str) -> Any:
 
 
 _BINARY = "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and or xor".split()
-_OPERATORS = [f"__{place}{name}__" for name in _BINARY for place in ("", "r")]
-_OPERATORS += [f"__{name}__" for name in "lt le eq ne gt ge neg pos abs invert round".split()]
+_OPERATORS = [f"{place}{name}" for name in _BINARY for place in ("", "r")]
+_OPERATORS += "lt le eq ne gt ge neg pos abs invert round".split()
 
 Array.__jax_array__ = to_jax
 for _name in _OPERATORS:
-    setattr(Array, _name, _forwarded(_name))
-# An array that is compared element by element is no key of a dict.
-Array.__hash__ = None
+    setattr(Array, f"__{_name}__", _forwarded(f"__{_name}__"))
+for _name in _BINARY:  # `total += loss` makes another array
+    setattr(Array, f"__i{_name}__", getattr(Array, f"__{_name}__"))
 
 
 def _member(self: Array, name: str) -> Any:
