@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from conftest import PATHS
-from executable_cases import DONATED, UNEVEN
+from executable_cases import DONATED, UNEVEN, identity
 from shoal_testing import ROOT, run
 
 import shoal
@@ -80,7 +80,7 @@ def test_blocks_of_the_same_size_are_used_again():
 
 
 def test_what_is_too_much_goes_back_to_the_system(monkeypatch):
-    monkeypatch.setattr(memory, "_KEPT", 4 * MIB)
+    monkeypatch.setattr(memory, "_always_kept", lambda: 4 * MIB)
     own = Memory()
     blocks = [own.allocate(MIB) for _ in range(16)]
     assert resident(own) == 16 * MIB
@@ -95,7 +95,7 @@ def test_what_is_too_much_goes_back_to_the_system(monkeypatch):
 
 def test_memory_that_is_used_in_every_step_is_kept(monkeypatch):
     """Results of a step while those of the one before are still there."""
-    monkeypatch.setattr(memory, "_KEPT", 0)
+    monkeypatch.setattr(memory, "_always_kept", lambda: 0)
     own = Memory()
     state, begins = own.allocate(8 * MIB), set()
     for _ in range(10):
@@ -107,6 +107,32 @@ def test_memory_that_is_used_in_every_step_is_kept(monkeypatch):
 def test_more_memory_than_there_is():
     with pytest.raises(shoal.RunError, match="not enough memory: .* bytes for arrays on devices"):
         Memory().allocate(1 << 50)
+
+
+def test_processes_with_limits(tmp_path):
+    """The file is smaller where the address space or files are."""
+    code = """
+import resource, sys
+limit = getattr(resource, sys.argv[1])
+resource.setrlimit(limit, (int(sys.argv[2]), int(sys.argv[2])))
+import numpy as np, shoal
+exe = shoal.load(sys.argv[3])
+with shoal.launch(1) as devices:
+    loaded = devices.load(exe)
+    print(loaded.run([np.arange(2, dtype=np.float32)])[0].tolist())
+    try:
+        shape, dtype = (3 << 30,), np.dtype(np.int8)
+        whole = shoal.devices.Placement(shape, shape, dtype, "", [(slice(0, *shape),)])
+        devices.put(np.broadcast_to(np.int8(1), shape), whole)
+    except shoal.RunError as error:
+        print(error)
+"""
+    path = tmp_path / "same"
+    shoal.compile_text(identity("f32", 1)).save(path)
+    for limit, size in (("RLIMIT_AS", 4 << 30), ("RLIMIT_FSIZE", 64 << 20)):
+        with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+            ended = run(sys.executable, "-c", code, limit, size, path).expect_success()
+        assert ended.stdout.startswith("[0.0, 1.0]\nnot enough memory: ")
 
 
 def test_views_hold_their_block():

@@ -293,6 +293,39 @@ def test_arrays_that_move_are_counted(pool, scaled, executables):
     expect_scaled(scaled.run([elsewhere, w]), (x, w))
 
 
+def grid(shape, cuts, order=range(COUNT)):
+    """A placement that cuts each dimension into so many parts; devices may be in another order."""
+    local = tuple(-(-size // cut) for size, cut in zip(shape, cuts))
+    blocks = [
+        tuple(
+            slice(min(index * rows, size), min((index + 1) * rows, size))
+            for index, rows, size in zip(indices, local, shape)
+        )
+        for indices in np.ndindex(*cuts)
+    ]
+    slices = [blocks[device % len(blocks)] for device in order]
+    return Placement(shape, local, np.dtype(np.int32), str((cuts, *order)), slices)
+
+
+def test_arrays_move_between_all_placements(pool):
+    x = np.arange(35, dtype=np.int32).reshape(5, 7)
+    cuts = ((1, 1), (4, 1), (1, 4), (2, 2), (2, 1), (1, 2))
+    places = [grid(x.shape, cut) for cut in cuts] + [grid(x.shape, (2, 2), (3, 1, 0, 2))]
+    for source in places:
+        array = pool.put(x, source)
+        for target in places:
+            moved = pool.put(array, target)
+            assert (moved is array) == (source is target)
+            np.testing.assert_array_equal(moved, x)
+            for shard in moved.shards:
+                np.testing.assert_array_equal(shard.data, x[target.slices[shard.device]])
+    with pytest.raises(shoal.InputError, match=r"expected shape \[7, 5\] but got \[5, 7\]"):
+        pool.put(array, grid((7, 5), (1, 1)))
+    scalars = pool.put(np.int32(7), scalar(np.int32))
+    spread = Placement((), (), np.dtype(np.int32), "other", [()] * COUNT)
+    assert int(pool.put(scalars, spread)) == 7
+
+
 # Arrays
 
 

@@ -17,8 +17,8 @@ from shoal.devices.addresses import AddressSpace
 from shoal.errors import RunError
 
 LINE = 64  # bytes; where arrays begin
-_KEPT = 64 << 20  # bytes of free memory that are always kept
 _PAGE = mmap.PAGESIZE
+_LEAST = 1 << 20  # bytes; less is no memory for arrays
 
 
 def round_up(size: int, unit: int = LINE) -> int:
@@ -74,8 +74,8 @@ class Memory:
     """A stretch of memory from which blocks are taken.
 
     Blocks that are free again are kept, for those of the same size that come
-    next: at most as many bytes as are in use, or 64 MiB if that is more; others go
-    back to the system. A child of os.fork can read blocks, no more.
+    next: at most as many bytes as are in use, or a 32nd of the machine's memory if
+    that is more; others go back to the system. A child of os.fork can read blocks, no more.
 
     file: by which other processes may map it, an anonymous one of the kernel's,
     which has no name and goes with the last process that has it.
@@ -83,11 +83,11 @@ class Memory:
     """
 
     def __init__(self) -> None:
-        self.size = _span()
+        """RunError where the process has no addresses left."""
         self.file = os.memfd_create("shoal-arrays", os.MFD_CLOEXEC)
         weakref.finalize(self, os.close, self.file)
-        os.ftruncate(self.file, self.size)
-        self._map = mmap.mmap(self.file, self.size)
+        self._map = _map_whole(self.file)
+        self.size = len(self._map)
         self.bytes = np.frombuffer(self._map, np.uint8)
         self.address = self.bytes.ctypes.data
         self._owner = os.getpid()
@@ -134,7 +134,7 @@ class Memory:
             self.kept += size
             self._kept[begin] = size
             self._kept_by_size.setdefault(size, {})[begin] = None
-        self._trim(max(_KEPT, self.in_use))
+        self._trim(max(_always_kept(), self.in_use))
 
     def _reuse(self, size: int) -> int | None:
         begins = self._kept_by_size.get(size)
@@ -196,11 +196,25 @@ def _physical_memory() -> int:
     return os.sysconf("SC_PHYS_PAGES") * _PAGE
 
 
-def _span() -> int:
-    """Addresses for twice the memory: free ranges may lie in between."""
-    span = 2 * _physical_memory()
+def _always_kept() -> int:
+    return _physical_memory() // 32
+
+
+def _map_whole(file: int) -> mmap.mmap:
+    """Maps the file, of twice the machine's memory or of what the process may have.
+
+    Free ranges may lie between others. A worker has programs and libraries beside it.
+    """
+    size = 2 * _physical_memory()
     for limit in (resource.RLIMIT_AS, resource.RLIMIT_FSIZE):
         soft, _ = resource.getrlimit(limit)
         if soft != resource.RLIM_INFINITY:
-            span = min(span, soft // 4)
-    return max(span // _PAGE, 1) * _PAGE
+            size = min(size, soft // 4)
+    size = size // _PAGE * _PAGE
+    while size >= _LEAST:
+        os.ftruncate(file, size)
+        try:
+            return mmap.mmap(file, size)
+        except OSError:  # other things have the addresses
+            size = size // 2 // _PAGE * _PAGE
+    raise RunError("not enough memory: a process has no addresses for arrays on devices")

@@ -14,6 +14,22 @@ import numpy as np
 Slices = tuple[slice, ...]
 
 
+def common_rows(first: Slices, second: Slices) -> Slices | None:
+    """The place of what two parts of an array have both; None where that is nothing."""
+    common = tuple(
+        slice(max(one.start, other.start), min(one.stop, other.stop))
+        for one, other in zip(first, second)
+    )
+    return None if any(dim.start >= dim.stop for dim in common) else common
+
+
+def within(rows: Slices, part: Slices) -> Slices:
+    """Rows of an array as those of a part of it that has them."""
+    return tuple(
+        slice(dim.start - base.start, dim.stop - base.start) for dim, base in zip(rows, part)
+    )
+
+
 class Layout:
     """Which rows of an array are on which device, and how they lie there.
 

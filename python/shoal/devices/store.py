@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.devices.array import Array, Home, Kind
 from shoal.devices.memory import Memory, round_up
-from shoal.devices.placement import Layout, Placement
+from shoal.devices.placement import Layout, Placement, common_rows, within
 from shoal.errors import InputError, RunError
 from shoal.executable.signature import Tensor, as_array
 
@@ -73,6 +73,10 @@ class Store(Home):
                 )
             if value.kind is kind:
                 return value, False
+            if value.shape == placement.shape and value.dtype == placement.dtype and (
+                len(value.kind.home.ranks) == value.placement.count
+            ):
+                return self._move_in(value, placement, kind, writable), True
             return self._copy_in(value.numpy(), placement, kind, tensor, writable), True
         return self._copy_in(value, placement, kind, tensor, writable), False
 
@@ -91,6 +95,19 @@ class Store(Home):
         for rank in self.ranks if array.place[1] else self.ranks[:1]:
             rows = source if is_part else source[layout.slices[rank]]
             self._memory_of(array, rank)[layout.extents[rank]] = rows
+        return array
+
+    def _move_in(self, source: Array, placement: Placement, kind: Kind, writable: bool) -> Array:
+        """From parts that this process reaches to parts: the whole is made nowhere."""
+        layout, given = placement.layout, source.placement.layout
+        array = self.new(placement, kind, shares=layout.is_whole and not writable)
+        for rank in self.ranks if array.place[1] else self.ranks[:1]:
+            part, place = self._memory_of(array, rank), layout.slices[rank]
+            for other in given.speakers:
+                rows = common_rows(place, given.slices[other])
+                if rows is not None:
+                    theirs = source.part(other)[within(rows, given.slices[other])]
+                    part[within(rows, place)] = theirs
         return array
 
     def _is_part(self, shape: tuple[int, ...], layout: Layout) -> bool:

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from enum import IntEnum
 
 VERSION = 1
@@ -43,18 +43,19 @@ class Splitter:
     """Cuts the bytes that come from a worker into messages."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._rest = bytearray()
+        # How many bytes the next message has, its header's at least.
+        self._needed = _HEADER.size
 
-    def split(self, received: bytes) -> Iterable[tuple[int, bytes]]:
+    def split(self, received: bytes) -> list[tuple[int, bytes]]:
         """The messages that are whole by now, each with its body."""
-        content = self._rest + received if self._rest else received
-        begin, messages = 0, []
-        while len(content) - begin >= _HEADER.size:
-            message, size = _HEADER.unpack_from(content, begin)
-            end = begin + _HEADER.size + size
-            if end > len(content):
-                break
-            messages.append((message, content[begin + _HEADER.size : end]))
-            begin = end
-        self._rest = content[begin:]
+        self._rest += received
+        messages = []
+        while len(self._rest) >= self._needed:
+            kind, size = _HEADER.unpack_from(self._rest)
+            self._needed = _HEADER.size + size
+            if len(self._rest) >= self._needed:
+                messages.append((kind, bytes(self._rest[_HEADER.size : self._needed])))
+                del self._rest[: self._needed]
+                self._needed = _HEADER.size
         return messages
