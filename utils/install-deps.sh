@@ -23,6 +23,8 @@ readonly PACKAGES=(
 )
 readonly PYTHON_PACKAGES=(
   "numpy>=1.24,<3" "pytest>=7,<9" "selenium>=4,<5"
+  # What runs the tutorial's notebook.
+  "nbclient>=0.10,<1" "ipykernel>=6,<8"
   # The package `shoal`: what builds it, what it needs, and what it imports from.
   "scikit-build-core>=1,<2" "nanobind>=3,<4" "optree>=0.17,<1" "mpi4py>=4,<5" "jax==0.10.2"
 )
@@ -69,7 +71,7 @@ create_venv() {
 }
 
 install_python() {
-  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, scikit_build_core, nanobind, optree, mpi4py, jax' 2>/dev/null && return
+  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, nbclient, ipykernel, scikit_build_core, nanobind, optree, mpi4py, jax' 2>/dev/null && return
   shoal_step "creating .venv with ${PYTHON_PACKAGES[*]}"
   create_venv
   "$SHOAL_PYTHON" -m pip install -q --disable-pip-version-check "${PYTHON_PACKAGES[@]}" ||

@@ -3,6 +3,7 @@
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
 from shoal import frontend, moe, random
+from shoal.devices import Array, Devices, launch
 from shoal.errors import (
     CompileError,
     CompileWarning,
@@ -28,6 +29,7 @@ from shoal.frontend.elementwise import *
 from shoal.frontend.fourier import *
 from shoal.frontend.host_call import *
 from shoal.frontend.indexing import *
+from shoal.frontend.jit import jit
 from shoal.frontend.manual import *
 from shoal.frontend.nn import *
 from shoal.frontend.ordering import *
@@ -40,9 +42,9 @@ from shoal.frontend.windows import *
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 __all__ = [
-    "Axis", "CompileError", "CompileOptions", "CompileWarning", "Diagnostic", "Dim", "Executable",
-    "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError",
-    "TraceTypeError", "UnsupportedError", "Value", "bfloat16", "compile", "compile_text", "load",
-    "moe", "promote_types", "random",
+    "Array", "Axis", "CompileError", "CompileOptions", "CompileWarning", "Devices", "Diagnostic",
+    "Dim", "Executable", "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError",
+    "Tensor", "TraceError", "TraceTypeError", "UnsupportedError", "Value", "bfloat16", "compile",
+    "compile_text", "jit", "launch", "load", "moe", "promote_types", "random",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

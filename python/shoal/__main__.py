@@ -37,6 +37,20 @@ def compile_and_run() -> str:
     return "right"
 
 
+def run_on_devices() -> str:
+    import numpy as np
+
+    import shoal
+
+    with shoal.launch(1) as devices:
+        (result,) = devices.load(shoal.compile_text(PROGRAM)).run(
+            [np.ones(4, np.float32)], timeout=60
+        )
+    if result.tolist() != [2.0] * 4:
+        raise ShoalError(f"expected 2.0 four times but got {result}")
+    return "right"
+
+
 def find_mpi4py() -> str:
     from mpi4py import MPI
 
@@ -47,6 +61,7 @@ CHECKS: dict[str, Callable[[], str]] = {
     "mpirun": lambda: find("mpirun", "openmpi-bin"),
     "mpicxx": lambda: find("mpicxx", "libopenmpi-dev"),
     "a program, compiled and run": compile_and_run,
+    "the same on a device that stays": run_on_devices,
     "mpi4py (for Executable.open)": find_mpi4py,
 }
 

@@ -51,6 +51,9 @@ class CompileError(ShoalError):
         self.diagnostics = tuple(diagnostics)
         super().__init__("\n".join(map(str, self.diagnostics)))
 
+    def __reduce__(self) -> tuple[type[CompileError], tuple[tuple[Diagnostic, ...]]]:
+        return CompileError, (self.diagnostics,)
+
 
 class UnsupportedError(ShoalError):
     """An op of an imported program that Shoal has no counterpart of."""

@@ -49,6 +49,19 @@ func.func @uneven(
 DONATED = SCALED.replace('{shoal.name = "x",', '{shoal.donated, shoal.name = "x",')
 
 
+# Twice x, in x's memory.
+DOUBLED = """
+shoal.mesh @mesh = <["d" = 4]>
+func.func @doubled(
+    %x: tensor<8x3xf32> {shoal.donated, shoal.name = "x",
+                         shoal.sharding = #shoal.sharding<@mesh, [{"d"}, {}]>})
+    -> (tensor<8x3xf32> {shoal.name = "y", shoal.sharding = #shoal.sharding<@mesh, [{"d"}, {}]>}) {
+  %y = arith.addf %x, %x : tensor<8x3xf32>
+  return %y : tensor<8x3xf32>
+}
+"""
+
+
 # The host's function 0 on all of x, which is split.
 CALLING = """
 shoal.mesh @mesh = <["d" = 4]>

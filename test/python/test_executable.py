@@ -115,6 +115,15 @@ def test_a_call_nests_as_it_says():
         exe.run(({"a": inputs["w"]}, None))
     with pytest.raises(shoal.InputError, match=r"inputs\[1\]: expected None but got int"):
         exe.run(({"a": inputs["w"], "b": inputs["x"]}, 3))
+    # By order or name, as without a structure.
+    x, w = inputs.values()
+    for flat in ([x, w], (x, w), {"w": w, "x": x}):
+        assert all(one is other for one, other in zip(exe.flatten(flat), (x, w), strict=True))
+    with pytest.raises(shoal.InputError, match=r"inputs missing: w \(the program has x, w\)"):
+        exe.flatten({"x": x})
+    for other in ([x], {"x": x, "z": w}, {}, [x, None], x):
+        with pytest.raises(shoal.InputError, match="^inputs"):
+            exe.flatten(other)
 
 
 TYPES = {

@@ -16,7 +16,7 @@ from jax._src.op_shardings import op_sharding_to_numpy_indices
 from jaxlib.mlir import ir
 
 from shoal.errors import UnsupportedError
-from shoal.jax.devices import stride_of
+from shoal.digits import stride_of
 from shoal.jax.manual import Frame, has_move, shifts_of
 from shoal.jax.refusals import Unsupported
 from shoal.jax.shardings import ShardingImporter

@@ -65,6 +65,19 @@ SHOAL_EXPORT int shoal_session_run(shoal_session *session, void *const *inputs,
                                    void *const *outputs, char *error,
                                    size_t size);
 
+/* Collective: one step in the caller's memory, which the program may use as its
+ * own. Of donated inputs ("donated" in the metadata) anything is left; an
+ * output with a donor is made in that input's memory, one with an offset at
+ * `shared` + offset, and their pointers in `outputs` are not used. `shared` has
+ * shared_bytes on a boundary of 64 bytes, and is not used where that is 0.
+ * Donated inputs and shared overlap nothing else that is passed. In a program
+ * for CPUs nothing of a shard's size is copied; one for CUDA copies to the
+ * device and back. */
+SHOAL_EXPORT int shoal_session_run_in_place(shoal_session *session,
+                                            void *const *inputs,
+                                            void *const *outputs, void *shared,
+                                            char *error, size_t size);
+
 /* A call of the host in the middle of a step, of shoal.host_call or
  * shoal.print. */
 typedef struct shoal_host_call {

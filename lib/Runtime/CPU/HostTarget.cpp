@@ -107,12 +107,6 @@ static std::vector<void *> pointers(const std::vector<GuardedBuffer> &buffers) {
   return pointers;
 }
 
-/// Such a program writes over inputs, which a caller's arrays must not suffer.
-static bool donates(const Program &program) {
-  return std::any_of(program.inputs.begin(), program.inputs.end(),
-                     [](const Tensor &input) { return input.donated; });
-}
-
 /// Those that have no memory of their own.
 void HostTarget::placeOutputs(const Program &program) {
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -126,11 +120,10 @@ void HostTarget::placeOutputs(const Program &program) {
 
 Status HostTarget::prepare(World &world, const Program &program,
                            const Options &options) {
-  bool hasShards = options.callerHasShards && !donates(program);
   if (options.checkMemory)
     checked = &program;
   Scratch::setGuarded(options.checkMemory);
-  if (Status failed = allocateAll(world, program, hasShards))
+  if (Status failed = allocateAll(world, program, options.callerHasShards))
     return failed;
   inputPointers = pointers(inputs);
   outputPointers = pointers(outputs);
@@ -222,25 +215,51 @@ static char *findShared(const Program &program, void *const *inputs,
   return shared;
 }
 
-Status HostTarget::stepOn(const Program &program, void *const *inputs,
-                          void *const *outputs) {
-  if (donates(program))
-    return Target::stepOn(program, inputs, outputs);
-  char *given = findShared(program, inputs, outputs);
-  if (given || program.sharedBytes == 0) {
-    shoal_program_entry(inputs, outputs, arena.get(), given);
-    return std::nullopt;
+/// The arrays are the caller's: a step writes over copies of donated ones.
+void HostTarget::copyDonated(const Program &program, void *const *given) {
+  inputs.resize(program.inputs.size());
+  inputPointers.assign(given, given + program.inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor &input = program.inputs[i];
+    if (!input.donated)
+      continue;
+    if (!inputs[i])
+      inputs[i] = {input.localBytes(), /*hasZones=*/false};
+    // Other ranks are in the step by now.
+    if (!inputs[i])
+      fatal("not enough memory: a copy of the donated input \"" + input.name +
+            "\" needs " + formatBytes(static_cast<double>(input.localBytes())));
+    std::memcpy(inputs[i].get(), given[i], input.localBytes());
+    inputPointers[i] = inputs[i].get();
   }
-  // Other ranks are in the step by now.
-  if (!shared && !allocateShared(program))
-    fatal("not enough memory: outputs that are copied to the caller's arrays "
-          "need " +
-          formatBytes(static_cast<double>(program.sharedBytes)));
-  shoal_program_entry(inputs, outputs, arena.get(), shared.get());
-  for (size_t i = 0; i < program.outputs.size(); ++i)
-    if (std::optional<size_t> offset = program.outputs[i].offset)
-      std::memcpy(outputs[i], shared.get() + *offset,
-                  program.outputs[i].localBytes());
+}
+
+Status HostTarget::stepOn(const Program &program, void *const *given,
+                          void *const *made) {
+  copyDonated(program, given);
+  char *piece = findShared(program, given, made);
+  bool isApart = !piece && program.sharedBytes != 0;
+  if (isApart) {
+    if (!shared && !allocateShared(program))
+      fatal("not enough memory: outputs that are copied to the caller's arrays "
+            "need " +
+            formatBytes(static_cast<double>(program.sharedBytes)));
+    piece = shared.get();
+  }
+  shoal_program_entry(inputPointers.data(), made, arena.get(), piece);
+  for (size_t i = 0; i < program.outputs.size(); ++i) {
+    const Tensor &output = program.outputs[i];
+    if (output.donor)
+      std::memcpy(made[i], inputPointers[*output.donor], output.localBytes());
+    else if (output.offset && isApart)
+      std::memcpy(made[i], piece + *output.offset, output.localBytes());
+  }
+  return std::nullopt;
+}
+
+Status HostTarget::stepInPlace(const Program &, void *const *given,
+                               void *const *made, char *piece) {
+  shoal_program_entry(given, made, arena.get(), piece);
   return std::nullopt;
 }
 

@@ -25,6 +25,8 @@ public:
   size_t deviceBytes() const override;
   Status stepOn(const Program &program, void *const *inputs,
                 void *const *outputs) override;
+  Status stepInPlace(const Program &program, void *const *inputs,
+                     void *const *outputs, char *shared) override;
   void release() override;
 
 private:
@@ -34,6 +36,7 @@ private:
   bool allocateShards(const std::vector<Tensor> &tensors,
                       std::vector<GuardedBuffer> &shards) const;
   bool allocateShared(const Program &program);
+  void copyDonated(const Program &program, void *const *given);
   void placeOutputs(const Program &program);
   void checkMemory(const Program &program) const;
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Host.h"
+#include "HostMessages.h"
 #include "Memory.h"
 #include "Numeric.h"
 #include "shoal/Support/PrintFormat.h"
@@ -64,6 +65,7 @@ static void fillNeutral(const TensorShape &tensor, void *data) {
 static std::vector<shoal_tensor>
 describe(const std::vector<TensorShape> &shapes, void *const *buffers) {
   std::vector<shoal_tensor> tensors;
+  tensors.reserve(shapes.size());
   for (size_t i = 0; i < shapes.size(); ++i)
     tensors.push_back({static_cast<int64_t>(shapes[i].type),
                        static_cast<int64_t>(shapes[i].shape.size()),
@@ -145,63 +147,6 @@ Status Host::sendToFunction(const shoal_host_call &request) const {
 // Another process
 //===----------------------------------------------------------------------===//
 
-// A request is its number of words, the words, the text and the operands'
-// bytes; the words are the function, the text's length, the numbers of operands
-// and of results, and of each of these its type, its rank and its shape. An
-// answer is a status, a length, and the results' bytes or an error.
-
-static bool sendAll(int socket, const void *data, size_t bytes) {
-  const char *next = static_cast<const char *>(data);
-  while (bytes > 0) {
-    ssize_t sent = ::send(socket, next, bytes, MSG_NOSIGNAL);
-    if (sent < 0 && errno == EINTR)
-      continue;
-    if (sent <= 0)
-      return false;
-    next += sent;
-    bytes -= sent;
-  }
-  return true;
-}
-
-static bool receiveAll(int socket, void *data, size_t bytes) {
-  char *next = static_cast<char *>(data);
-  while (bytes > 0) {
-    ssize_t received = ::recv(socket, next, bytes, 0);
-    if (received < 0 && errno == EINTR)
-      continue;
-    if (received <= 0)
-      return false;
-    next += received;
-    bytes -= received;
-  }
-  return true;
-}
-
-static size_t bytesOf(const shoal_tensor &tensor) {
-  return support::numElements(
-             {tensor.shape, static_cast<size_t>(tensor.rank)}) *
-         support::elementSize(static_cast<ElementType>(tensor.type));
-}
-
-static std::vector<int64_t> headerOf(const shoal_host_call &request) {
-  std::vector<int64_t> words{0, request.number,
-                             static_cast<int64_t>(std::strlen(request.text)),
-                             request.num_operands, request.num_results};
-  auto add = [&](const shoal_tensor *tensors, int64_t count) {
-    for (int64_t i = 0; i < count; ++i) {
-      words.push_back(tensors[i].type);
-      words.push_back(tensors[i].rank);
-      words.insert(words.end(), tensors[i].shape,
-                   tensors[i].shape + tensors[i].rank);
-    }
-  };
-  add(request.operands, request.num_operands);
-  add(request.results, request.num_results);
-  words[0] = static_cast<int64_t>(words.size()) - 1;
-  return words;
-}
-
 Status Host::connect() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -218,35 +163,13 @@ Status Host::connect() {
   return std::nullopt;
 }
 
-static bool sendRequest(int socket, const shoal_host_call &request) {
-  std::vector<int64_t> words = headerOf(request);
-  bool isSent = sendAll(socket, words.data(), words.size() * sizeof(int64_t)) &&
-                sendAll(socket, request.text, std::strlen(request.text));
-  for (int64_t i = 0; i < request.num_operands && isSent; ++i)
-    isSent =
-        sendAll(socket, request.operands[i].data, bytesOf(request.operands[i]));
-  return isSent;
-}
-
 Status Host::sendToSocket(const shoal_host_call &request) {
   if (socket < 0)
     if (Status failed = connect())
       return failed;
-  const Error gone{"the process that started the program is gone"};
-  int64_t answer[2];
-  if (!sendRequest(socket, request) ||
-      !receiveAll(socket, answer, sizeof(answer)))
-    return gone;
-  if (answer[0] != 0) {
-    std::string message(answer[1], '\0');
-    return receiveAll(socket, message.data(), message.size()) ? Error{message}
-                                                              : gone;
-  }
-  for (int64_t i = 0; i < request.num_results; ++i)
-    if (!receiveAll(socket, request.results[i].data,
-                    bytesOf(request.results[i])))
-      return gone;
-  return std::nullopt;
+  if (!sendRequest(socket, request))
+    return Error{"the process that started the program is gone"};
+  return receiveAnswer(socket, request);
 }
 
 } // namespace shoal::rt

@@ -121,12 +121,12 @@ void shoal_session_set_host(shoal_session *, shoal_host_function function,
 
 /// A rank whose host has failed goes on to the end of the step, where all hear
 /// of it: others may have waited for it.
-static Status runStep(shoal_session &session, void *const *inputs,
-                      void *const *outputs) {
+template <typename Step>
+static Status runStep(shoal_session &session, Step &&step) {
   Host &host = Host::get();
   if (Status failed = host.check(session.program))
     return failed;
-  Status failed = session.target->stepOn(session.program, inputs, outputs);
+  Status failed = step(*session.target, session.program);
   if (failed || session.program.hostCalls.empty())
     return failed;
   return session.world.agree(host.takeFailure());
@@ -134,7 +134,20 @@ static Status runStep(shoal_session &session, void *const *inputs,
 
 int shoal_session_run(shoal_session *session, void *const *inputs,
                       void *const *outputs, char *error, size_t size) {
-  return report(runStep(*session, inputs, outputs), error, size);
+  auto step = [&](Target &target, const Program &program) {
+    return target.stepOn(program, inputs, outputs);
+  };
+  return report(runStep(*session, step), error, size);
+}
+
+int shoal_session_run_in_place(shoal_session *session, void *const *inputs,
+                               void *const *outputs, void *shared, char *error,
+                               size_t size) {
+  auto step = [&](Target &target, const Program &program) {
+    return target.stepInPlace(program, inputs, outputs,
+                              static_cast<char *>(shared));
+  };
+  return report(runStep(*session, step), error, size);
 }
 
 void shoal_session_close(shoal_session *session) {

@@ -26,4 +26,19 @@ Status Target::stepOn(const Program &program, void *const *inputs,
   return std::nullopt;
 }
 
+/// What a step writes comes from the device's memory, after all inputs went
+/// there: it may take their place.
+Status Target::stepInPlace(const Program &program, void *const *inputs,
+                           void *const *outputs, char *shared) {
+  std::vector<void *> results(outputs, outputs + program.outputs.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor &output = program.outputs[i];
+    if (output.donor)
+      results[i] = inputs[*output.donor];
+    else if (output.offset)
+      results[i] = shared + *output.offset;
+  }
+  return Target::stepOn(program, inputs, results.data());
+}
+
 } // namespace shoal::rt

@@ -59,6 +59,12 @@ public:
   virtual Status stepOn(const Program &program, void *const *inputs,
                         void *const *outputs);
 
+  /// The same in memory that the program may use as its own: donated inputs are
+  /// written over, outputs with a donor lie there, those with an offset in
+  /// `shared`.
+  virtual Status stepInPlace(const Program &program, void *const *inputs,
+                             void *const *outputs, char *shared);
+
   /// Gives up what it shares with other ranks. Collective.
   virtual void release() {}
 };

@@ -208,11 +208,12 @@ void Applier::writeShardings() {
       writer.add(value, made.sharding, made.deviceOrder);
     }
     const ProblemOp &origin = extracted.ops[op];
-    if (!origin.isResult)
+    if (origin.operands.empty() ||
+        !isa<func::ReturnOp>(origin.operands[0]->getOwner()))
       continue;
     const auto &versions = assignment.values[graphOp.operands[0]];
     function.setResultAttr(
-        origin.index, kShardingAttr,
+        origin.operands[0]->getOperandNumber(), kShardingAttr,
         attrOf(versions[assignment.uses[op][0]], graphOp.operands[0]));
   }
   writer.writeResults();

@@ -60,6 +60,11 @@ static std::string withLocation(const std::string &text, Location location) {
   return where.empty() ? text : text + " at " + where;
 }
 
+static std::string describeOwnResult(func::FuncOp program, unsigned index) {
+  return describeResult(program, index) + writtenResult(program, index) +
+         " of @" + program.getSymName().str();
+}
+
 std::string ExtractedProblem::describe(unsigned op) const {
   const ProblemOp &origin = ops[op];
   func::FuncOp program = function;
@@ -69,9 +74,7 @@ std::string ExtractedProblem::describe(unsigned op) const {
                         values[problem.ops[op].results[0]].getLoc());
   }
   if (origin.isResult)
-    return describeResult(program, origin.index) +
-           writtenResult(program, origin.index) + " of @" +
-           program.getSymName().str();
+    return describeOwnResult(program, origin.index);
   std::string text = describeOp(origin.op);
   if (const auto &boundary = problem.ops[op].boundary)
     return withLocation(
@@ -84,6 +87,8 @@ std::string ExtractedProblem::describeUse(unsigned op, unsigned operand) const {
   if (ops[op].isResult || problem.ops[op].boundary)
     return describe(op);
   OpOperand *use = ops[op].operands[operand];
+  if (ops[op].isArgument()) // what is returned in its memory
+    return describeOwnResult(function, use->getOperandNumber());
   Operation *user = use->getOwner();
   return "operand " + std::to_string(use->getOperandNumber()) + " of " +
          withLocation(describeOp(user) + writtenSharding(user), user->getLoc());

@@ -3,6 +3,7 @@
 
 #include "Extract.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -51,6 +52,7 @@ private:
   LogicalResult addBoundary(const Boundary &boundary, const AxisList &manual,
                             const AxisList &inner);
   LogicalResult addResult(func::ReturnOp op, OpOperand &operand);
+  LogicalResult addReturnTo(unsigned argument, OpOperand &operand);
   FailureOr<unsigned> addValue(Value value,
                                function_ref<InFlightDiagnostic()> emitError);
   LogicalResult constrain(Op &op, ShardingAttr attr,
@@ -165,6 +167,25 @@ LogicalResult Extractor::addResult(func::ReturnOp returnOp,
   }
   add(std::move(op), {returnOp, index, true, {&operand}});
   return success();
+}
+
+/// A result made in the memory of a donated argument lies as that does: as what
+/// a loop carries, it is where the argument comes from.
+LogicalResult Extractor::addReturnTo(unsigned argument, OpOperand &operand) {
+  unsigned index = operand.getOperandNumber();
+  unsigned id = ids.at(operand.get());
+  Op &op = result.problem.ops[argument]; // arguments come first
+  op.rule = FactorRuleBuilder::elementwise(result.problem.values[id].shape,
+                                           /*numOperands=*/1);
+  op.operands.push_back(id);
+  result.ops[argument].operands.push_back(&operand);
+  auto attr =
+      result.function.getResultAttrOfType<ShardingAttr>(index, kShardingAttr);
+  if (!attr || op.constraint)
+    return success();
+  return constrain(op, attr, [&]() {
+    return result.function.emitError() << "result " << index << ": ";
+  });
 }
 
 /// The class of propagation that the relation of an op's dimensions shows.
@@ -397,9 +418,14 @@ FailureOr<ExtractedProblem> Extractor::run() {
   if (failed(addBlock(block)))
     return failure();
   auto returnOp = cast<func::ReturnOp>(block.getTerminator());
-  for (OpOperand &operand : returnOp->getOpOperands())
-    if (failed(addResult(returnOp, operand)))
+  SmallVector<int64_t> donors = findLikelyDonors(result.function);
+  for (auto [operand, donor] :
+       llvm::zip_equal(returnOp->getOpOperands(), donors)) {
+    bool isOwn = donor >= 0 && operand.get() == block.getArgument(donor);
+    if (failed(donor >= 0 && !isOwn ? addReturnTo(donor, operand)
+                                    : addResult(returnOp, operand)))
       return failure();
+  }
   assert(result.ops.size() == result.problem.ops.size() &&
          result.values.size() == result.problem.values.size() &&
          "the program's ops and values stand beside the problem's");

@@ -28,6 +28,7 @@ def compile_text(
     source: str = "<program>",
     structure: CallStructure | None = None,
     host_functions: Mapping[int, HostFunction] | None = None,
+    links_program: bool = True,
     **options: Any,
 ) -> Executable:
     """Compiles a program in Shoal MLIR.
@@ -37,6 +38,8 @@ def compile_text(
     structure: how the arrays of a call nest; without one `run` takes them by
     order or name and returns a dict by name.
     host_functions: what `shoal.host_call` calls, by number.
+    links_program: whether the executable file is made now, beside the library, or
+    when it is asked for: for small programs linking takes most of the time.
 
     Raises CompileError with the compiler's messages; warns CompileWarning. A
     compilation of more than a second shows its stage where stderr is a terminal.
@@ -50,7 +53,7 @@ def compile_text(
             text,
             chosen.to_native(),
             source,
-            executable=str(program),
+            executable=str(program) if links_program else "",
             shared=str(library),
             on_stage=progress,
         )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,9 +80,32 @@ class Executable:
         return self._signature.outputs
 
     @property
+    def signature(self) -> Signature:
+        """What it takes and gives, with the metadata of shoal/Runtime/ABI.h."""
+        return self._signature
+
+    @property
+    def folder(self) -> TemporaryFolder:
+        """What `program` and `library` lie in; they are there as long as this object."""
+        return self._folder
+
+    @property
     def program(self) -> Path:
         """The executable file, for `mpirun -n {devices}`; see its --help."""
+        self._link()
+        return self._program_path
+
+    @property
+    def _program_path(self) -> Path:
         return self._folder.path / "program"
+
+    def _link(self) -> None:
+        """Makes the executable file, if only the library was asked for before."""
+        if self._program_path.exists():
+            return
+        made = self._program_path.with_name(f"program-{secrets.token_hex(4)}")
+        native().compile(self.text, self.options.to_native(), self.source, executable=str(made))
+        made.replace(self._program_path)
 
     @property
     def library(self) -> Path:
@@ -123,11 +147,11 @@ class Executable:
             warmup=check_count("warmup", warmup, 0),
             seed=seed,
             stats=check_stats(stats),
-            host=self._host(),
+            host=self.host(),
         )
         return self._result(outputs)
 
-    def _host(self) -> Host | None:
+    def host(self) -> Host | None:
         """Who answers a run's calls; RunError where a function is not there."""
         description = self._signature.description
         check_functions(description, self._host_functions)
@@ -148,10 +172,31 @@ class Executable:
         ]
 
     def flatten(self, inputs: Any) -> list[Any]:
-        """A call's inputs in the program's order; InputError."""
+        """A call's inputs in the program's order; InputError.
+
+        They nest as the structure says, if there is one and they can be read so; else
+        they are a dict by name, or as many as there are inputs.
+        """
         if self.structure is not None:
-            inputs = self.structure.flatten(inputs)
+            try:
+                inputs = self.structure.flatten(inputs)
+            except InputError:
+                if not self._is_flat(inputs):
+                    raise
         return arrange(inputs, self.inputs)
+
+    def _is_flat(self, inputs: Any) -> bool:
+        """Whether these look like arrays by name or in the program's order."""
+        if isinstance(inputs, Mapping):
+            names = {tensor.name for tensor in self.inputs}
+            return bool(inputs) and all(name in names for name in inputs)
+        return (
+            isinstance(inputs, (list, tuple))
+            and len(inputs) == len(self.inputs)
+            and not any(
+                value is None or isinstance(value, (list, tuple, Mapping)) for value in inputs
+            )
+        )
 
     def _result(self, outputs: Sequence[np.ndarray]) -> Any:
         if self.structure is not None:
@@ -164,7 +209,7 @@ class Executable:
         comm: of mpi4py, with as many ranks as the program has devices; its rank
         i is device i. By default COMM_WORLD. Raises RunError on every rank.
         """
-        host = self._host()
+        host = self.host()
         return Session(self.library, self._signature, comm, self.flatten, self._result, host)
 
     def spmd(self, *, locations: bool = False) -> str:
@@ -188,9 +233,11 @@ class Executable:
 
         A file that was there is replaced by a whole one, or left as it was.
         """
-        replace_file(path, self._to_bytes())
+        replace_file(path, self.to_bytes())
 
-    def _to_bytes(self) -> bytes:
+    def to_bytes(self) -> bytes:
+        """What `save` writes."""
+        self._link()
         return saving.pack(
             saving.Contents(
                 self.text,
@@ -204,7 +251,7 @@ class Executable:
         )
 
     def __reduce__(self) -> Any:
-        return _from_bytes, (self._to_bytes(),)
+        return from_bytes, (self.to_bytes(),)
 
     def __repr__(self) -> str:
         inputs = ", ".join(map(str, self.inputs))
@@ -212,7 +259,14 @@ class Executable:
         return f"<Executable {self.name} on {self.devices} devices: ({inputs}) -> ({outputs})>"
 
 
-def _from_bytes(content: bytes, name: str = "the file") -> Executable:
+def from_bytes(
+    content: bytes,
+    name: str = "the file",
+    *,
+    structure: CallStructure | None = None,
+    host_functions: Mapping[int, HostFunction] | None = None,
+) -> Executable:
+    """What `Executable.to_bytes` gave; with what files do not hold, from who has it."""
     made = saving.unpack(content, name)
     return Executable(
         made.text,
@@ -221,7 +275,8 @@ def _from_bytes(content: bytes, name: str = "the file") -> Executable:
         made.options,
         made.folder,
         source=made.source,
-        structure=made.structure,
+        structure=structure or made.structure,
+        host_functions=host_functions,
     )
 
 
@@ -231,4 +286,4 @@ def load(path: str | Path) -> Executable:
     A program that is loaded can run anything, as an executable file can: load
     what you trust. Raises ShoalError where the file is something else.
     """
-    return _from_bytes(Path(path).read_bytes(), str(path))
+    return from_bytes(Path(path).read_bytes(), str(path))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import io
 import math
 import socket
 import struct
@@ -217,6 +218,14 @@ def _converse(host: Host, connection: socket.socket) -> None:
         while head := stream.read(8):
             words = struct.unpack(f"{struct.unpack('q', head)[0]}q", _rest(stream, head))
             connection.sendall(_answered(host, words, stream))
+
+
+def answer_request(host: Host, request: bytes) -> bytes:
+    """The answer to a call that came as a whole."""
+    stream = io.BytesIO(request)
+    head = stream.read(8)
+    words = struct.unpack(f"{struct.unpack('q', head)[0]}q", _rest(stream, head))
+    return _answered(host, words, stream)
 
 
 def _rest(stream: Any, head: bytes) -> bytes:

@@ -87,8 +87,14 @@ def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[str, s
                 raise KeyboardInterrupt
 
 
-def _launcher() -> list[str]:
-    if "OMPI_COMM_WORLD_SIZE" in os.environ or "PMIX_RANK" in os.environ:
+def is_in_job() -> bool:
+    """Whether this process is one of an MPI job."""
+    return "OMPI_COMM_WORLD_SIZE" in os.environ or "PMIX_RANK" in os.environ
+
+
+def find_mpirun() -> str:
+    """Its path; RunError where it is not there, or may not be started here."""
+    if is_in_job():
         raise RunError(
             "this process is one of an MPI job and cannot start another: "
             "use Executable.open(comm)"
@@ -96,6 +102,11 @@ def _launcher() -> list[str]:
     path = shutil.which("mpirun")
     if path is None:
         raise RunError("cannot find mpirun: install openmpi-bin")
+    return path
+
+
+def _launcher() -> list[str]:
+    path = find_mpirun()
     # Should this process be killed, mpirun hears of it and ends its processes.
     setpriv = shutil.which("setpriv")
     return [setpriv, "--pdeathsig", "TERM", path] if setpriv else [path]
@@ -119,16 +130,17 @@ def end(process: subprocess.Popen[str]) -> str:
     except subprocess.TimeoutExpired:
         pass
     finally:
-        for member in _session_members(process.pid):
-            _kill(member)
+        kill_session(process.pid)
     return process.communicate()[1]
 
 
-def _kill(pid: int) -> None:
-    try:
-        os.kill(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
+def kill_session(session: int) -> None:
+    """All processes of a session, which those have that were started with a new one."""
+    for member in _session_members(session):
+        try:
+            os.kill(member, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
 
 def _session_members(session: int) -> list[int]:

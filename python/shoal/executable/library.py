@@ -9,7 +9,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ class Library:
         for key in ("name", "devices", "inputs", "outputs"):
             if own.get(key) != description[key]:
                 raise ValueError(f"other {key}")
-        for name in ("open", "block", "agree", "run", "close", "mpi"):
+        for name in ("open", "block", "agree", "run", "run_in_place", "close", "mpi"):
             getattr(self._handle, f"shoal_session_{name}")
         self._handle.shoal_session_mpi.restype = ctypes.c_char_p
         self._handle.shoal_session_close.restype = None
@@ -117,6 +117,19 @@ class Library:
         error = ctypes.create_string_buffer(_ERROR_BYTES)
         if self._handle.shoal_session_run(
             self._session, inputs, outputs, error, ctypes.c_size_t(_ERROR_BYTES)
+        ):
+            raise RunError(_text(error))
+
+    def run_in_place(self, inputs: Sequence[int], outputs: Sequence[int], shared: int) -> None:
+        """The same at addresses, in memory that the program may use as its own."""
+        error = ctypes.create_string_buffer(_ERROR_BYTES)
+        if self._handle.shoal_session_run_in_place(
+            self._session,
+            (ctypes.c_void_p * len(inputs))(*inputs),
+            (ctypes.c_void_p * len(outputs))(*outputs),
+            ctypes.c_void_p(shared),
+            error,
+            ctypes.c_size_t(_ERROR_BYTES),
         ):
             raise RunError(_text(error))
 

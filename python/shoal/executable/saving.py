@@ -41,6 +41,8 @@ class Contents(NamedTuple):
 
 def pack(contents: Contents) -> bytes:
     structure = contents.structure
+    if structure is not None and not structure.is_portable:
+        structure = None
     metadata = {
         "format": FORMAT,
         "description": contents.signature.description,

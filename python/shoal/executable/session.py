@@ -78,7 +78,7 @@ class Session:
         self._shared_bytes: int = signature.description.get("shared_bytes", 0)
         self._result = result
         self._turn = threading.RLock()
-        self._library = _load(library, signature, comm)
+        self._library = load_library(library, signature, comm)
         self._library.open(comm.py2f())
         self._host = host
         if host is not None:
@@ -179,10 +179,10 @@ class Session:
             for tensor in tensors
         ]
 
-    def _agreeing(self) -> _Agreement:
+    def _agreeing(self) -> Agreement:
         if self._library.is_closed:
             raise RunError("the session is closed")
-        return _Agreement(self._library, self.rank)
+        return Agreement(self._library, self.rank)
 
     def close(self) -> None:
         """Gives the arena and the communicators up; collective. Once more is nothing."""
@@ -204,7 +204,7 @@ class Session:
             self.close()
 
 
-class _Agreement:
+class Agreement:
     """All ranks leave the block, or all raise."""
 
     def __init__(self, library: Library, rank: int):
@@ -228,7 +228,7 @@ class _Agreement:
             raise InputError(agreed) from error
 
 
-def _load(path: Path, signature: Signature, comm: MPI.Comm) -> Library:
+def load_library(path: Path, signature: Signature, comm: MPI.Comm) -> Library:
     """The library, on every rank or on none."""
     library, problem = None, None
     try:
@@ -268,16 +268,12 @@ def _check_output(array: Any, tensor: Tensor) -> None:
 
 def _new(tensor: Tensor) -> np.ndarray:
     """Zeros of the local shape: padding has them, too."""
-    return _view(_zeros(_bytes(tensor)), tensor)
+    return _view(_zeros(tensor.local_bytes), tensor)
 
 
 def _view(memory: np.ndarray, tensor: Tensor) -> np.ndarray:
     """The first bytes as the tensor's shard."""
-    return memory[: _bytes(tensor)].view(tensor.dtype).reshape(tensor.local_shape)
-
-
-def _bytes(tensor: Tensor) -> int:
-    return int(np.prod(tensor.local_shape, dtype=np.int64)) * tensor.dtype.itemsize
+    return memory[: tensor.local_bytes].view(tensor.dtype).reshape(tensor.local_shape)
 
 
 def _zeros(size: int) -> np.ndarray:

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -35,6 +36,10 @@ class Tensor:
     dtype: np.dtype
     sharding: str
     offset: int | None = None
+
+    @property
+    def local_bytes(self) -> int:
+        return math.prod(self.local_shape) * self.dtype.itemsize
 
     def __str__(self) -> str:
         sharding = f" {self.sharding}" if self.sharding else ""

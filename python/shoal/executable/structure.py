@@ -66,7 +66,12 @@ class CallStructure:
 
     Frontends with containers of their own derive from it: `flatten` and
     `unflatten` then know those, and the trees say what a file will hold.
+
+    is_portable: False where the program does not read all arrays of a call: files
+    have its arrays by name then.
     """
+
+    is_portable = True
 
     def __init__(self, inputs: Tree, outputs: Tree):
         self.inputs = inputs

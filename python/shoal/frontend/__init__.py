@@ -11,7 +11,7 @@ imports those above it:
     annotations, elementwise, ... custom_call       the families, with what some share:
                                                     bits, pytrees, creation, index_expressions, ...
     numpy_protocol, operators                       what is attached to values
-    tracing, compiling                              whole functions
+    tracing, calls, compiling, jit                  whole functions
 """
 
 from shoal.frontend import (

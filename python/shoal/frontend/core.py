@@ -50,6 +50,11 @@ def current(what: str) -> Trace:
     return trace
 
 
+def is_tracing() -> bool:
+    """Whether this thread traces a function."""
+    return getattr(_active, "trace", None) is not None
+
+
 @contextlib.contextmanager
 def activate(trace: Trace) -> Iterator[None]:
     """Ops go to this trace meanwhile. One trace at a time in a thread."""

@@ -45,16 +45,18 @@ def place(path: Sequence[Any]) -> str:
 
 
 def argument_names(
-    function: Callable[..., Any], args: Sequence[Any] | Mapping[str, Any]
+    function: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any]
 ) -> list[str]:
-    """What each leaf of `args` is called: x, params.wi, or args.0 of a variadic one."""
-    if isinstance(args, Mapping):
-        _bind(function, (), args)
-        return _names(args, "argument")
-    bound = _bind(function, args, {})
+    """What each leaf of the arguments is called: x, params.wi, or args.0 of a variadic one."""
+    bound = _bind(function, args, kwargs)
+    if not args:
+        return _names(kwargs, "argument")
     if bound is None:
-        return _names(OrderedDict((f"arg{i}", arg) for i, arg in enumerate(args)), "argument")
-    return _names(OrderedDict(bound.arguments), "argument")
+        positional = {f"arg{i}": arg for i, arg in enumerate(args)}
+    else:
+        positional = bound.signature.bind_partial(*args).arguments
+    # In the order of the leaves: of a dict by its keys.
+    return _names(OrderedDict([*positional.items(), *sorted(kwargs.items())]), "argument")
 
 
 def result_names(result: Any) -> list[str]:
@@ -109,7 +111,10 @@ def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | 
     any_sharding = P()
     marked = optree.tree_unflatten(spec, [any_sharding if s is None else s for s in leaves])
     try:
-        spread = optree.broadcast_prefix(marked, tree, is_leaf=is_spec, namespace=NAMESPACE)
+        # None in the tree is no array, and has no sharding.
+        spread = optree.broadcast_prefix(
+            marked, tree, is_leaf=lambda node: node is not None and is_spec(node), namespace=NAMESPACE
+        )
     except ValueError as error:
         raise TraceError(f"{what}: {error}") from None
     return [None if leaf is any_sharding else leaf for leaf in spread]

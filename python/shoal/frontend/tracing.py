@@ -9,7 +9,7 @@ import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Union
 
 import optree
 
@@ -36,8 +36,20 @@ from shoal.frontend.pytrees import (
 )
 from shoal.frontend.value import Scope, Value
 from shoal.mesh import Mesh, Sharding
+from shoal.places import Place
 
 __all__ = ["Program", "TensorSpec", "trace", "trace_program"]
+
+
+class CallArguments(NamedTuple):
+    """A call's positional and keyword arguments, where it has both."""
+
+    args: tuple[Any, ...]
+    kwargs: Mapping[str, Any]
+
+
+# What `trace` takes for a function's arguments.
+Arguments = Union[Sequence[Any], Mapping[str, Any], CallArguments]
 
 
 class TensorSpec:
@@ -122,18 +134,34 @@ def trace(
 
 def trace_program(
     function: Callable[..., Any],
-    args: Sequence[Any] | Mapping[str, Any],
+    args: Arguments,
     mesh: Mesh | None = None,
     *,
     in_shardings: Any = None,
     out_shardings: Any = None,
     name: str | None = None,
+    donated: Sequence[bool] = (),
+    inputs: Sequence[Place | None] = (),
+    outputs: Sequence[Place | None] = (),
 ) -> Program:
-    """As `trace`, with what is needed to call the program."""
+    """As `trace`, with what is needed to call the program.
+
+    donated: of each array of the arguments, whether the program may write over it; () of none.
+    inputs, outputs: where arrays and results lie that no sharding is given for.
+    """
+    ports = _Ports(donated, inputs, outputs)
     try:
-        return _trace(function, args, mesh, in_shardings, out_shardings, name)
+        return _trace(function, args, mesh, in_shardings, out_shardings, name, ports)
     except TraceError as error:
         raise error.with_traceback(_users_frames(error.__traceback__)) from None
+
+
+class _Ports(NamedTuple):
+    """What is known of arguments and results beside their specifications: one each, or ()."""
+
+    donated: Sequence[bool]
+    inputs: Sequence[Place | None]
+    outputs: Sequence[Place | None]
 
 
 def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
@@ -151,11 +179,12 @@ def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType 
 
 def _trace(
     function: Callable[..., Any],
-    args: Sequence[Any] | Mapping[str, Any],
+    args: Arguments,
     mesh: Mesh | None,
     in_shardings: Any,
     out_shardings: Any,
     name: str | None,
+    ports: _Ports,
 ) -> Program:
     if mesh is not None and not isinstance(mesh, Mesh):
         raise TraceTypeError(f"mesh: expected a shoal.Mesh, got {mesh!r}")
@@ -171,27 +200,29 @@ def _trace(
         builder.function(
             re.sub(r"\W", "_", title),
             [tensor_type(spec.shape, spec.dtype) for spec in inputs.values()],
-            argument_attributes=_attributes(inputs, mesh, "argument"),
+            argument_attributes=_attributes(
+                inputs, mesh, "argument", ports.inputs, ports.donated
+            ),
         ) as arguments,
     ):
         tracing.scopes.append(Scope(title))
         result = _call(function, args, in_tree, arguments, inputs)
         values, outputs, out_tree = _outputs(result, out_shardings)
         builder.results = [value.ir.type for value in values]
-        builder.result_attributes = _attributes(outputs, mesh, "result")
+        builder.result_attributes = _attributes(outputs, mesh, "result", ports.outputs)
         builder.op("func.return", [value.ir for value in values])
     return Program(title, builder.module(), mesh, inputs, outputs, in_tree, out_tree)
 
 
 def _inputs(
-    function: Callable[..., Any], args: Sequence[Any] | Mapping[str, Any], shardings: Any
+    function: Callable[..., Any], args: Arguments, shardings: Any
 ) -> tuple[dict[str, TensorSpec], optree.PyTreeSpec]:
     """The specification of each argument by its name."""
     if not isinstance(args, (tuple, list, Mapping)):
         raise TraceTypeError(
             f"args: expected a tuple of the function's arguments, got {type(args).__name__}"
         )
-    names = argument_names(function, args)
+    names = argument_names(function, *_split(args))
     leaves, in_tree = flatten(args)
     inputs = {}
     for name, leaf, sharding in zip(
@@ -202,9 +233,17 @@ def _inputs(
     return inputs, in_tree
 
 
+def _split(args: Arguments) -> CallArguments:
+    if isinstance(args, CallArguments):
+        return args
+    if isinstance(args, Mapping):
+        return CallArguments((), args)
+    return CallArguments(tuple(args), {})
+
+
 def _call(
     function: Callable[..., Any],
-    args: Sequence[Any] | Mapping[str, Any],
+    args: Arguments,
     in_tree: optree.PyTreeSpec,
     arguments: Sequence[ir.Value],
     inputs: Mapping[str, TensorSpec],
@@ -214,6 +253,8 @@ def _call(
         Value(argument, spec.dtype, scope) for argument, spec in zip(arguments, inputs.values())
     ]
     traced = unflatten(in_tree, values)
+    if isinstance(args, CallArguments):
+        return function(*traced.args, **traced.kwargs)
     return function(**traced) if isinstance(args, Mapping) else function(*traced)
 
 
@@ -235,16 +276,26 @@ def _outputs(
 
 
 def _attributes(
-    specs: Mapping[str, TensorSpec], mesh: Mesh | None, kind: str
+    specs: Mapping[str, TensorSpec],
+    mesh: Mesh | None,
+    kind: str,
+    places: Sequence[Place | None],
+    donated: Sequence[bool] = (),
 ) -> list[dict[str, str | None]]:
-    """What the runtime calls them, whether they are unsigned, their shardings."""
+    """What the runtime calls them, whether they are unsigned or donated, their shardings."""
     result: list[dict[str, str | None]] = []
-    for name, spec in specs.items():
+    for number, (name, spec) in enumerate(specs.items()):
         result.append({"shoal.name": ir.quoted(name)})
         if dtypes.is_unsigned(spec.dtype):
             result[-1]["shoal.unsigned"] = None
+        if donated and donated[number]:
+            result[-1]["shoal.donated"] = None
+        sharding = None
         if spec.sharding is not None:
             sharding = as_sharding(spec.sharding, spec.shape, mesh, f'{kind} "{name}"')
+        elif mesh is not None and places and (place := places[number]) is not None:
+            sharding = place.over([mesh])
+        if sharding is not None:
             result[-1]["shoal.sharding"] = sharding.attribute()
     return result
 

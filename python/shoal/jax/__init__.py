@@ -7,6 +7,7 @@
 """
 
 from shoal.jax.compiler import Compiled, compile
+from shoal.jax.jit import jit
 from shoal.jax.stablehlo import import_stablehlo, supported_ops
 
-__all__ = ["Compiled", "compile", "import_stablehlo", "supported_ops"]
+__all__ = ["Compiled", "compile", "import_stablehlo", "jit", "supported_ops"]

@@ -27,6 +27,7 @@ from shoal.jax.registry import find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
 from shoal.jax.types import ScalarType, UnsupportedTypeError, is_token, tensor_type, tensors_in
 from shoal.mesh import Mesh
+from shoal.places import Place
 
 
 class Importer:
@@ -43,12 +44,16 @@ class Importer:
         rewritten: Rewritten,
         mesh: Mesh | None = None,
         callbacks: Callbacks | None = None,
+        inputs: Sequence[Place | None] = (),
+        outputs: Sequence[Place | None] = (),
     ):
         self.module = module = rewritten.module
         self.callbacks = callbacks
         self.builder = Builder()
         self.arith = Arithmetic(self.builder)
         self.shardings = ShardingImporter(module, mesh)
+        # Where the entry's arguments and results lie, if the module does not say it.
+        self._inputs, self._outputs = inputs, outputs
         self.values: dict[ir.Value, Any] = {}
         self.functions = {
             string(op.operation, "sym_name"): op.operation
@@ -235,10 +240,11 @@ class Importer:
 
     def _boundary(self, op: ir.Operation) -> tuple[list[dict], list[dict]]:
         """What a function's arguments and results are called, and their shardings."""
+        inputs, outputs = ((), ()) if functions.is_private(op) else (self._inputs, self._outputs)
         shardings = self.shardings
         return (
-            _merged(functions.argument_attributes(op), op, shardings.argument_attributes),
-            _merged(functions.result_attributes(op), op, shardings.result_attributes),
+            _merged(functions.argument_attributes(op), op, shardings.argument_attributes, inputs),
+            _merged(functions.result_attributes(op), op, shardings.result_attributes, outputs),
         )
 
     def _import_for_problems(self, op: ir.Operation, reason: str) -> None:
@@ -320,8 +326,14 @@ def without_tokens(values: Any) -> list[Any]:
     return [value for value in values if not is_token(value.type)]
 
 
-def _merged(own: dict[int, dict], op: ir.Operation, others: Callable) -> list[dict]:
-    return [{**attributes, **others(op, place)} for place, attributes in own.items()]
+def _merged(
+    own: dict[int, dict], op: ir.Operation, others: Callable, defaults: Sequence[Place | None]
+) -> list[dict]:
+    """defaults: one for each, or none at all."""
+    return [
+        {**attributes, **others(op, number, default)}
+        for (number, attributes), default in zip(own.items(), defaults or [None] * len(own))
+    ]
 
 
 def _check_type(type: ir.Type) -> None:

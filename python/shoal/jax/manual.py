@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shoal.jax.devices import Digit, axes_of, digits_of, stride_of
+from shoal.digits import Digit, axes_of, digits_of, stride_of
 from shoal.mesh import Axis, Mesh
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from jaxlib.mlir import ir
 from jaxlib.mlir.dialects import sdy
 
+from shoal.digits import Digit, aligned, axes_of, common_sizes, digits_of, order_by_axes
 from shoal.ir import Builder
 from shoal.jax import gspmd, shardy
 from shoal.jax.annotations import (
@@ -29,11 +30,11 @@ from shoal.jax.annotations import (
 )
 from shoal.jax.attributes import dictionaries, required, text_in
 from shoal.jax.functions import COMPLEX
-from shoal.jax.devices import Digit, aligned, axes_of, common_sizes, digits_of, order_by_axes
 from shoal.jax.manual import Frame
 from shoal.jax.refusals import Unsupported, refused_at
 from shoal.jax.types import tensors_in
 from shoal.mesh import Axis, Dim, Mesh, Sharding
+from shoal.places import Place
 
 
 class ShardingImporter:
@@ -73,13 +74,17 @@ class ShardingImporter:
         for name, mesh in self.meshes.items():
             builder.mesh(name, mesh.attribute())
 
-    def argument_attributes(self, function: ir.Operation, index: int) -> dict[str, str]:
-        """`shoal.sharding` of an argument, or nothing."""
-        return self._boundary_attributes(function, "arg_attrs", index)
+    def argument_attributes(
+        self, function: ir.Operation, index: int, default: Place | None = None
+    ) -> dict[str, str]:
+        """`shoal.sharding` of an argument, or nothing. default: where it lies if none is said."""
+        return self._boundary_attributes(function, "arg_attrs", index, default)
 
-    def result_attributes(self, function: ir.Operation, index: int) -> dict[str, str]:
-        """`shoal.sharding` of a result, or nothing."""
-        return self._boundary_attributes(function, "res_attrs", index)
+    def result_attributes(
+        self, function: ir.Operation, index: int, default: Place | None = None
+    ) -> dict[str, str]:
+        """`shoal.sharding` of a result, or nothing. default: where it lies if none is said."""
+        return self._boundary_attributes(function, "res_attrs", index, default)
 
     def constraints(self, op: ir.Operation) -> list[str | None]:
         """What an op's attributes say of each tensor in its results: hard annotations.
@@ -154,17 +159,21 @@ class ShardingImporter:
         """The mesh that an `#sdy.sharding` names."""
         return self._mesh_named_by(sdy.TensorShardingAttr(attribute))
 
-    def _boundary_attributes(self, function, key: str, index: int) -> dict[str, str]:
+    def _boundary_attributes(
+        self, function: ir.Operation, key: str, index: int, default: Place | None
+    ) -> dict[str, str]:
         found = dictionaries(function, key)
-        if not found:
-            return {}
-        attributes = found[index]
+        attributes = found[index] if found else {}
         kind = "inputs" if key == "arg_attrs" else "results"
         type = getattr(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value), kind)
         what = f"{'argument' if key == 'arg_attrs' else 'result'} {index}"
         is_complex, rank = COMPLEX in attributes, ir.RankedTensorType(type[index]).rank
         rank -= is_complex
         sharding = self._of_attributes(attributes, [rank], what)[0]
+        if sharding is None or self.is_open(sharding):
+            placed = default and default.over(self.meshes.values())
+            if placed is not None:
+                return {"shoal.sharding": placed.attribute()}
         if is_complex:
             sharding = _with_halves(sharding or self.everywhere(rank, [True] * rank))
         if sharding is None or self.is_open(sharding):

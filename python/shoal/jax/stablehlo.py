@@ -4,14 +4,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import shoal.jax.ops  # enters the importers of ops
 from shoal.jax import halves, registry
 from shoal.jax.callbacks import Callbacks
 from shoal.jax.importer import Importer
 from shoal.jax.parse import parse
+from shoal.places import Place
 from shoal.mesh import Mesh
+
+
+class ImportedProgram(NamedTuple):
+    """Shoal MLIR. devices: of its mesh; None where it has none."""
+
+    text: str
+    devices: int | None
 
 
 def import_stablehlo(
@@ -25,9 +34,28 @@ def import_stablehlo(
     Raises UnsupportedError, which lists all ops that cannot be imported with
     their types and JAX's source lines, and ShoalError for what is no program.
     """
+    return import_program(program, mesh=mesh, callbacks=callbacks).text
+
+
+def import_program(
+    program: Any,
+    *,
+    mesh: Mesh | None = None,
+    callbacks: Callbacks | None = None,
+    inputs: Sequence[Place | None] = (),
+    outputs: Sequence[Place | None] = (),
+) -> ImportedProgram:
+    """As import_stablehlo.
+
+    inputs, outputs: where the entry's arguments and results lie, if the program does not say
+    it; () where none is known.
+    """
     parsed = parse(program)
     with parsed.context:
-        return Importer(halves.without_complex(parsed), mesh, callbacks).run()
+        importer = Importer(halves.without_complex(parsed), mesh, callbacks, inputs, outputs)
+        text = importer.run()
+        first = importer.shardings.first
+        return ImportedProgram(text, first and first.size)
 
 
 def supported_ops() -> list[str]:

@@ -11,7 +11,7 @@ from jaxlib.mlir import ir
 
 from shoal.ir import TensorType, Value, i64s
 from shoal.jax.attributes import find, integer
-from shoal.jax.devices import Digit, stride_of
+from shoal.digits import Digit, stride_of
 from shoal.jax.importer import Importer
 from shoal.jax.manual import Frame, Shift, has_move, shifts_of
 from shoal.jax.ops.manual import axes_attribute

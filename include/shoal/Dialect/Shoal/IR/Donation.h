@@ -21,6 +21,11 @@ inline constexpr llvm::StringLiteral kDonorsAttr = "shoal.donors";
 /// same types and the same sharding. An argument suits one result.
 llvm::SmallVector<int64_t> findDonors(mlir::FunctionOpInterface function);
 
+/// The same of a global program, whose shardings are not chosen: annotations do
+/// not contradict each other. Where these get the same sharding, the result is
+/// made in the donor, and a loop that hands it on moves nothing.
+llvm::SmallVector<int64_t> findLikelyDonors(mlir::FunctionOpInterface function);
+
 } // namespace shoal
 
 #endif // SHOAL_DIALECT_SHOAL_IR_DONATION_H

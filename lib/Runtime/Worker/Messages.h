@@ -1,0 +1,65 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a worker and the process that started it, its parent, tell each other:
+// python/shoal/devices/wire.py has the same, and test_pool_wire.py compares
+// them.
+//
+// One stream each way on a Unix-domain socket. A message is a Header and a body
+// of `bytes` bytes: words of 64 bits in the machine's byte order, behind them
+// text without an end or other bytes. A worker answers Load, Open, Memory and
+// Run by one Done or Failed each, the others by nothing; within a Run it may
+// send HostCalls, each of which has one Answer.
+//
+// A place is two words, an offset and a stride: on rank r it begins at
+// offset + r * stride of the memory that parent and workers share.
+
+#ifndef SHOAL_LIB_RUNTIME_WORKER_MESSAGES_H
+#define SHOAL_LIB_RUNTIME_WORKER_MESSAGES_H
+
+#include <cstdint>
+
+namespace shoal::rt::worker {
+
+/// Goes up whenever anything on this page changes.
+constexpr int64_t kVersion = 1;
+
+enum class Message : int64_t {
+  // From the worker: {kVersion, rank, ranks, process}.
+  Hello = 1,
+  // {bytes}, with the memory's file.
+  Memory = 2,
+  // {program, whether to unload it at the end, number of inputs, of outputs,
+  // the dimensions of each input and output in the metadata, of each output its
+  // offset in Run's second place or -1}, the path of a shared library. Loads
+  // it in this process alone.
+  Load = 3,
+  // {program}: all workers together make a session. Done has the offsets and
+  // the extents of this rank's block of each input, then of each output.
+  Open = 4,
+  // {program, the place of the outputs' shared memory, the place of outputs
+  // that have neither an offset there nor a donor, the place of each input}: a
+  // step in place, see shoal_session_run_in_place. Done has the nanoseconds
+  // that it took.
+  Run = 5,
+  // {program}: all workers together.
+  Unload = 6,
+  // {}: the end.
+  Bye = 7,
+  // From the worker.
+  Done = 8,
+  // Text that says why.
+  Failed = 9,
+  // From the worker; both are those of Common/HostMessages.h.
+  HostCall = 10,
+  Answer = 11,
+};
+
+struct Header {
+  int64_t message;
+  int64_t bytes;
+};
+
+} // namespace shoal::rt::worker
+
+#endif // SHOAL_LIB_RUNTIME_WORKER_MESSAGES_H

@@ -1,0 +1,223 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A function that runs on devices that stay, compiled when it is called."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import types
+import weakref
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import Any
+
+from shoal.calls.compiling import compile_for
+from shoal.calls.frontend import Frontend, Source, Traced
+from shoal.devices import Array, Devices, Loaded, Placement, devices_of
+from shoal.errors import InputError
+from shoal.executable import Executable
+from shoal.places import Place, places_of
+
+
+class Jitted:
+    """A function whose calls run on many devices.
+
+    A call gives what the function gives, with `shoal.Array`s, which stay on the devices: the
+    next call takes them where they lie. A program is compiled for each combination of static
+    values, of the arguments' trees and types, and of the places of `shoal.Array`s among them;
+    arrays of the host fit any place. Results lie where the first program of their types has
+    put them, so that a loop `state = step(state, batch)` compiles at most twice.
+
+    Threads may call it; the devices run one step after the other.
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        frontend: Frontend,
+        options: Mapping[str, Any],
+        devices: Devices | None = None,
+    ):
+        """options: fields of CompileOptions. devices: None for those of this process."""
+        functools.update_wrapper(self, function)
+        self._frontend = frontend
+        self._options = options
+        self._devices = devices
+        self._calls: dict[Hashable, _Call] = {}
+        self._families: dict[Hashable, _Family] = {}
+        self._turn = threading.RLock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        flat = self._frontend.flatten(args, kwargs)
+        if flat is None:
+            return self._frontend.within(args, kwargs)
+        key, arrays = flat
+        call = self._calls.get(key)
+        if call is None:
+            with self._turn:
+                family = self._family(key, arrays, args, kwargs)
+                if self._frontend.is_abstract(arrays):
+                    return family.traced.shapes
+                program = self._program(family, arrays)
+                call = _Call(program, arrays, self._frontend.conversions(arrays))
+                self._calls[key] = call
+        return call(arrays)
+
+    def executable_for(self, *args: Any, **kwargs: Any) -> Executable:
+        """The program of a call with these arguments, or abstract ones; compiles, does not run."""
+        key, arrays = self._flat(args, kwargs)
+        with self._turn:
+            family = self._family(key, arrays, args, kwargs)
+            return self._program(family, arrays).executable
+
+    def eval_shape(self, *args: Any, **kwargs: Any) -> Any:
+        """What a call gives, in abstract arrays; compiles nothing."""
+        key, arrays = self._flat(args, kwargs)
+        with self._turn:
+            return self._family(key, arrays, args, kwargs).traced.shapes
+
+    def clear_cache(self) -> None:
+        """Forgets all programs; arrays stay."""
+        with self._turn:
+            self._calls.clear()
+            self._families.clear()
+
+    def cache_size(self) -> int:
+        """How many programs there are."""
+        return sum(len(family.programs) for family in self._families.values())
+
+    def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, Sequence[Any]]:
+        flat = self._frontend.flatten(args, kwargs)
+        if flat is None:
+            raise InputError("a function that is traced has no program of its own to ask for")
+        return flat
+
+    def _program(self, family: _Family, arrays: Sequence[Any]) -> _Program:
+        """One that takes the arrays where they lie, or a new one."""
+        program = family.find(arrays)
+        if program is None:
+            source = family.write(arrays, None)
+            program = family.find_text(source.text)
+        if program is None:
+            if family.programs:
+                source = family.write(arrays, family.programs[0].outputs)
+            program = self._load(source)
+            family.programs.append(program)
+        return program
+
+    def _load(self, source: Source) -> _Program:
+        devices = self._devices
+        if devices is None:
+            devices = devices_of(source.devices)
+        elif devices.count != source.devices:
+            raise InputError(
+                f"devices: expected {source.devices}, as the program is for, but got {devices.count}"
+            )
+        return _Program(source, compile_for(devices, source, self._options), devices)
+
+    def _family(
+        self, key: Hashable, arrays: Sequence[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> _Family:
+        types = self._frontend.types(key, arrays)
+        family = self._families.get(types)
+        if family is None:
+            family = _Family(self._frontend.trace(args, kwargs))
+            self._families[types] = family
+        return family
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def __repr__(self) -> str:
+        name = getattr(self, "__qualname__", repr(self.__wrapped__))
+        return f"<{type(self).__module__}.{type(self).__name__} {name}>"
+
+
+class _Family:
+    """The programs for calls of the same types, by where arguments lie."""
+
+    def __init__(self, traced: Traced):
+        self.traced = traced
+        self.programs: list[_Program] = []
+
+    def find(self, arrays: Sequence[Any]) -> _Program | None:
+        """A program that takes the arrays where they lie."""
+        return next((program for program in self.programs if program.fits(arrays)), None)
+
+    def find_text(self, text: str) -> _Program | None:
+        """Of functions that say themselves where arrays lie: these are moved."""
+        return next((program for program in self.programs if program.source.text == text), None)
+
+    def write(self, arrays: Sequence[Any], outputs: Sequence[Place] | None) -> Source:
+        """A program for arrays that lie as these. outputs: where its results lie."""
+        return self.traced.write([place_of(array) for array in arrays], outputs)
+
+
+class _Program:
+    """A program on its devices."""
+
+    def __init__(self, source: Source, executable: Executable, devices: Devices):
+        self.source = source
+        self.executable = executable
+        self.loaded: Loaded = devices.load(executable)
+        description = executable.signature.description
+        self.outputs = places_of(description, "outputs")
+        _places.update(zip(self.loaded.inputs, places_of(description, "inputs")))
+        _places.update(zip(self.loaded.outputs, self.outputs))
+
+    def inputs_of(self, arrays: Sequence[Any]) -> list[Any]:
+        kept = self.source.kept
+        return list(arrays) if kept is None else [arrays[i] for i in kept]
+
+    def fits(self, arrays: Sequence[Any]) -> bool:
+        """Whether no array would be moved."""
+        return all(
+            value.placement.layout is place.layout
+            for value, place in zip(self.inputs_of(arrays), self.loaded.inputs)
+            if isinstance(value, Array)
+        )
+
+
+class _Call:
+    """What calls of a key do."""
+
+    def __init__(
+        self,
+        program: _Program,
+        arrays: Sequence[Any],
+        conversions: Mapping[int, Callable[[Any], Any]],
+    ):
+        kept = program.source.kept
+        inputs = range(len(arrays)) if kept is None else kept
+        self._kept = kept
+        self._conversions = [
+            (number, conversions[array])
+            for number, array in enumerate(inputs)
+            if array in conversions
+        ]
+        # What is given away without lying on the devices: JAX's arrays.
+        self._deleted = [
+            array
+            for array, tensor in zip(inputs, program.executable.signature.description["inputs"])
+            if tensor.get("donated") and array in conversions and hasattr(arrays[array], "delete")
+        ]
+        self._run = program.loaded.run
+        self._result = program.source.result
+
+    def __call__(self, arrays: Sequence[Any]) -> Any:
+        values = list(arrays) if self._kept is None else [arrays[i] for i in self._kept]
+        for number, convert in self._conversions:
+            values[number] = convert(values[number])
+        results = self._run(values)
+        for array in self._deleted:
+            arrays[array].delete()
+        return self._result(results)
+
+
+# What programs have said of the places of their results.
+_places: weakref.WeakKeyDictionary[Placement, Place] = weakref.WeakKeyDictionary()
+
+
+def place_of(array: Any) -> Place | None:
+    """Where an array lies; None: nowhere in particular."""
+    return _places.get(array.placement) if isinstance(array, Array) else None

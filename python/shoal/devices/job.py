@@ -1,0 +1,159 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Devices that are the ranks of an MPI job, of which this process is one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from shoal.devices.array import Array
+from shoal.devices.interface import Devices
+from shoal.devices.loaded import Loaded, results_of
+from shoal.devices.memory import LINE, Memory
+from shoal.devices.placement import Layout, Slices
+from shoal.devices.store import assemble
+from shoal.errors import InputError, RunError
+from shoal.executable.executable import Executable
+from shoal.executable.session import Agreement, load_library
+from shoal.executable.signature import Tensor
+
+if TYPE_CHECKING:
+    from mpi4py import MPI
+
+
+class Job(Devices):
+    """The ranks of a communicator of mpi4py: rank i is device i.
+
+    Every rank makes the same calls in the same order: load, run, close, and
+    `numpy` of arrays that have parts on several ranks. What is wrong before a step
+    on one rank is an exception on all of them. An array has this rank's part in
+    its memory; `put` and `run` take the whole on every rank, or this rank's rows.
+
+    Programs stay loaded until `close`: ranks do not find garbage at the same time.
+    """
+
+    def __init__(self, comm: MPI.Comm | None = None):
+        """comm: by default COMM_WORLD."""
+        from mpi4py import MPI
+
+        self.comm = MPI.COMM_WORLD if comm is None else comm
+        self.rank: int = self.comm.Get_rank()
+        super().__init__(
+            self.comm.Get_size(), Memory(), range(self.rank, self.rank + 1)
+        )
+        self._programs: list[_JobProgram] = []
+
+    def _load(self, executable: Executable) -> Loaded:
+        program = _JobProgram(self, executable)
+        self._programs.append(program)
+        return program
+
+    def gather(self, array: Array) -> np.ndarray:
+        stacked = array.stacked()
+        if stacked is not None:
+            return stacked
+        layout = array.placement.layout
+        parts = self._gather_parts(array)
+        return assemble(
+            layout, {rank: parts[rank][layout.extents[rank]] for rank in layout.speakers}
+        )
+
+    def _gather_parts(self, array: Array) -> np.ndarray:
+        """Of each rank, what it has memory for."""
+        from mpi4py import MPI
+
+        layout = array.placement.layout
+        # MPI counts by int: in lines, of which the last may have a rest without meaning.
+        lines = -(-layout.local_bytes // LINE)
+        begin, _ = array.place
+        mine = self.memory.bytes[begin : begin + lines * LINE]
+        gathered = np.empty((self.count, lines * LINE), np.uint8)
+        line = MPI.BYTE.Create_contiguous(LINE).Commit()
+        try:
+            self.comm.Allgather([mine, lines, line], [gathered, lines, line])
+        finally:
+            line.Free()
+        parts = np.ascontiguousarray(gathered[:, : layout.local_bytes]).view(layout.dtype)
+        return parts.reshape(self.count, *layout.local_shape)
+
+    def _is_part(self, shape: tuple[int, ...], layout: Layout) -> bool:
+        rows = tuple(part.stop for part in layout.extents[self.rank])
+        return shape != layout.shape and shape == rows
+
+    def close(self) -> None:
+        """Unloads the programs; collective. Arrays can still be read."""
+        with self.turn:
+            while self._programs:
+                self._programs.pop(0).close()
+            self._loaded.clear()
+
+    def __repr__(self) -> str:
+        return f"<Job of {self.count} devices, rank {self.rank}>"
+
+
+class _JobProgram(Loaded):
+    def __init__(self, job: Job, executable: Executable):
+        self._job = job
+        signature, self._host = executable.signature, executable.host()
+        self._library = load_library(executable.library, signature, job.comm)
+        self._library.open(job.comm.py2f())
+        if self._host is not None:
+            self._library.set_host(self._host)
+        self._own_offsets = results_of(signature).own_offsets
+        super().__init__(
+            job,
+            signature,
+            self._slices(signature.inputs, is_output=False),
+            self._slices(signature.outputs, is_output=True),
+        )
+
+    def _slices(self, tensors: Sequence[Tensor], *, is_output: bool) -> list[list[Slices]]:
+        """Of each tensor, of each rank."""
+        mine = [
+            [
+                (part.start, part.stop)
+                for part in self._library.block(is_output, number, len(tensor.shape))
+            ]
+            for number, tensor in enumerate(tensors)
+        ]
+        ranks = self._job.comm.allgather(mine)
+        return [
+            [tuple(slice(*bounds) for bounds in rank[number]) for rank in ranks]
+            for number in range(len(tensors))
+        ]
+
+    def close(self) -> None:
+        self._library.close()
+
+    def run(
+        self, values: Sequence[Any], *, donate: bool = True, timeout: float | None = None
+    ) -> list[Array]:
+        if timeout is not None:
+            raise InputError("timeout: a step of a job ends with the job alone")
+        return super().run(values, donate=donate)
+
+    def _ready(self) -> None:
+        """The communicator is the session's own: there is nothing to start."""
+
+    def _together(self) -> AbstractContextManager[None]:
+        if self._library.is_closed:
+            raise RunError("the devices are closed")
+        return Agreement(self._library, self._job.rank)
+
+    def _step(self, places: list[int], timeout: float | None) -> float:
+        if self._host is not None:
+            self._host.error = None
+        base = self._job.memory.address
+        shared, own, *inputs = (base + begin for begin in places[::2])
+        outputs = [0 if offset < 0 else own + offset for offset in self._own_offsets]
+        begin = time.perf_counter()
+        try:
+            self._library.run_in_place(inputs, outputs, shared)
+        except RunError as error:
+            raise error from (self._host and self._host.error)
+        return time.perf_counter() - begin

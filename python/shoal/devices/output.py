@@ -1,0 +1,117 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the processes of a pool write."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+
+from shoal.devices.connection import Connection
+from shoal.errors import RunError
+
+_TAIL = 1 << 16  # bytes of stderr that are kept
+
+
+class Output:
+    """What mpirun and its processes write: stdout goes to sys.stdout, of stderr the end is kept."""
+
+    def __init__(self, process: subprocess.Popen[bytes], poll: select.poll):
+        assert process.stdout is not None and process.stderr is not None
+        self._pipes = {pipe.fileno(): pipe for pipe in (process.stdout, process.stderr)}
+        self._stdout = process.stdout.fileno()
+        self._tail = b""
+        self._polls = (poll, select.poll())
+        self._written = self._polls[1]
+        for file in self._pipes:
+            os.set_blocking(file, False)
+            for own in self._polls:
+                own.register(file, select.POLLIN)
+
+    @property
+    def tail(self) -> str:
+        return self._tail.decode(errors="replace")
+
+    def forget(self) -> None:
+        self._tail = b""
+
+    def read(self, file: int) -> bool:
+        """Reads what is there; False at the end."""
+        try:
+            content = os.read(file, _TAIL)
+        except BlockingIOError:
+            return True
+        if not content:
+            self._forget_file(file)
+            return False
+        if file == self._stdout:
+            _show(content.decode(errors="replace"))
+        else:
+            self._tail = (self._tail + content)[-_TAIL:]
+        return True
+
+    def read_all(self) -> None:
+        for file in self._pipes:
+            while True:
+                before = len(self._tail)
+                if not self.read(file) or len(self._tail) == before:
+                    break
+
+    def wait(self, seconds: float) -> None:
+        """Until something is written, or so long."""
+        ready = self._written.poll(1000 * seconds)
+        ended = [file for file, _ in ready if not self.read(file)]
+        if ended or not self._pipes:
+            time.sleep(seconds)
+
+    def close(self) -> None:
+        for file, pipe in self._pipes.items():
+            self._forget_file(file)
+            pipe.close()
+
+    def _forget_file(self, file: int) -> None:
+        for poll in self._polls:
+            with contextlib.suppress(KeyError):
+                poll.unregister(file)
+
+
+def _show(text: str) -> None:
+    try:
+        sys.stdout.write(text)
+    except OSError as error:  # not one of the processes'
+        raise RunError(f"cannot show what a program prints: {error}") from error
+
+
+_SIGNALLED = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on\s+signal (\d+)")
+
+
+def explain(
+    stderr: str, connection: Connection | None, connections: Sequence[Connection]
+) -> str:
+    """Why a worker has ended, by its own words, mpirun's, or those that are there."""
+    lines = [line for line in stderr.splitlines() if line.strip()]
+    for line in lines:
+        if line.startswith("error: "):
+            return line.removeprefix("error: ")
+    if found := _SIGNALLED.search(stderr):
+        rank, number = map(int, found.groups())
+        process = next((other.process for other in connections if other.rank == rank), 0)
+        return f"device {rank} (process {process}) was ended by {_signal_name(number)}"
+    if connection is not None:
+        what = f"device {connection.rank} (process {connection.process}) has ended"
+    else:
+        what = "mpirun has ended"
+    return "\n".join([what, *lines[-10:]])
+
+
+def _signal_name(number: int) -> str:
+    with contextlib.suppress(ValueError):
+        return f"signal {number} ({signal.Signals(number).name})"
+    return f"signal {number}"

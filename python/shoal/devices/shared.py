@@ -1,0 +1,67 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The devices that everything in this process shares."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+
+from shoal.devices.interface import Devices
+from shoal.devices.job import Job
+from shoal.devices.pool import Pool
+from shoal.devices.workers import end_all
+from shoal.errors import RunError
+from shoal.executable.arguments import check_count
+from shoal.executable.launch import is_in_job
+
+_turn = threading.Lock()
+_pools: dict[int, Pool] = {}
+_jobs: list[Job] = []
+
+
+def launch(count: int) -> Pool:
+    """Starts so many devices: processes of this machine, until `close` or the end of `with`.
+
+    RunError where they do not start, as in a process of an MPI job.
+    """
+    return Pool(check_count("count", count, 1, 1 << 16))
+
+
+def devices_of(count: int) -> Devices:
+    """So many devices, the same at each call.
+
+    In a process of an MPI job they are the job's ranks, and RunError is raised
+    where those are not so many. In another one they are a pool, which starts with
+    the first call, or if it was closed, and ends with this process.
+    """
+    with _turn:
+        if is_in_job():
+            return _job(count)
+        pool = _pools.get(count)
+        if pool is None or pool.is_closed:
+            pool = _pools[count] = launch(count)
+        return pool
+
+
+def _job(count: int) -> Job:
+    if not _jobs:
+        _jobs.append(Job())
+    (job,) = _jobs
+    if job.count != count:
+        raise RunError(
+            f"this process is one of an MPI job of {job.count}: there are no {count} devices"
+        )
+    return job
+
+
+def _forget() -> None:
+    global _turn  # pylint: disable=global-statement
+    _turn = threading.Lock()
+    _pools.clear()
+
+
+# A child of os.fork starts devices of its own.
+os.register_at_fork(after_in_child=_forget)
+atexit.register(end_all)

@@ -1,0 +1,149 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Putting arrays on devices."""
+
+from __future__ import annotations
+
+import os
+import threading
+import weakref
+from typing import Any
+
+import numpy as np
+
+from shoal.devices.array import Array, Home, Kind
+from shoal.devices.memory import Memory, round_up
+from shoal.devices.placement import Layout, Placement, common_rows, within
+from shoal.errors import InputError, RunError
+from shoal.executable.signature import Tensor, as_array
+
+
+class Store(Home):
+    """The arrays of some devices.
+
+    count: how many devices there are.
+    turn: what steps take one after the other, whichever threads they are of.
+    """
+
+    def __init__(self, count: int, memory: Memory, ranks: range):
+        self.count = count
+        self.memory = memory
+        self.ranks = ranks
+        self.turn = threading.RLock()
+        self._owner = os.getpid()
+        self._kinds: weakref.WeakValueDictionary[Layout, Kind] = weakref.WeakValueDictionary()
+
+    def check_owner(self) -> None:
+        """RunError in a child of os.fork: the devices are its parent's."""
+        if os.getpid() != self._owner:
+            raise RunError("these devices are those of the process that was forked")
+
+    def put(self, value: Any, placement: Placement) -> Array:
+        """The value on these devices; itself if it is there already.
+
+        InputError where it has another shape or type. Numbers of Python do for
+        scalars.
+        """
+        tensor = Tensor(
+            "value", placement.shape, placement.local_shape, placement.dtype, placement.sharding
+        )
+        return self.bring(value, placement, tensor, writable=False)[0]
+
+    def kind_of(self, layout: Layout) -> Kind:
+        if layout.count != self.count:
+            raise InputError(f"a placement on {layout.count} devices, but there are {self.count}")
+        kind = self._kinds.get(layout)
+        return self._kinds.setdefault(layout, Kind(self, layout)) if kind is None else kind
+
+    def bring(
+        self, value: Any, placement: Placement, tensor: Tensor, *, writable: bool
+    ) -> tuple[Array, bool]:
+        """The value where a program reads it, and whether an array had to move for that.
+
+        tensor: what messages speak of.
+        writable: whether a step may write to it: parts that are alike do not share
+        memory then.
+        """
+        kind = self.kind_of(placement.layout)
+        if isinstance(value, Array):
+            if value.is_deleted:
+                raise RunError(
+                    f'input "{tensor.name}": the array {value.placement} was deleted: '
+                    "a step was given its memory (donated), or delete() was called"
+                )
+            if value.kind is kind:
+                return value, False
+            if value.shape == placement.shape and value.dtype == placement.dtype and (
+                len(value.kind.home.ranks) == value.placement.count
+            ):
+                return self._move_in(value, placement, kind, writable), True
+            return self._copy_in(value.numpy(), placement, kind, tensor, writable), True
+        return self._copy_in(value, placement, kind, tensor, writable), False
+
+    def _copy_in(
+        self, value: Any, placement: Placement, kind: Kind, tensor: Tensor, writable: bool
+    ) -> Array:
+        source = as_array(value, tensor)
+        layout = placement.layout
+        is_part = self._is_part(source.shape, layout)
+        if source.shape != layout.shape and not is_part:
+            raise InputError(
+                f'input "{tensor.name}": expected shape {list(layout.shape)} '
+                f"but got {list(source.shape)}"
+            )
+        array = self.new(placement, kind, shares=layout.is_whole and not writable)
+        for rank in self.ranks if array.place[1] else self.ranks[:1]:
+            rows = source if is_part else source[layout.slices[rank]]
+            self._memory_of(array, rank)[layout.extents[rank]] = rows
+        return array
+
+    def _move_in(self, source: Array, placement: Placement, kind: Kind, writable: bool) -> Array:
+        """From parts that this process reaches to parts: the whole is made nowhere."""
+        layout, given = placement.layout, source.placement.layout
+        array = self.new(placement, kind, shares=layout.is_whole and not writable)
+        for rank in self.ranks if array.place[1] else self.ranks[:1]:
+            part, place = self._memory_of(array, rank), layout.slices[rank]
+            for other in given.speakers:
+                rows = common_rows(place, given.slices[other])
+                if rows is not None:
+                    theirs = source.part(other)[within(rows, given.slices[other])]
+                    part[within(rows, place)] = theirs
+        return array
+
+    def _is_part(self, shape: tuple[int, ...], layout: Layout) -> bool:
+        """Whether a value of this shape has the rows of this process' device alone."""
+        return False
+
+    def new(self, placement: Placement, kind: Kind, *, shares: bool) -> Array:
+        """An array of anything. shares: all devices have the same memory."""
+        parts = 1 if shares else len(self.ranks)
+        stride = round_up(placement.layout.local_bytes)
+        block = self.memory.allocate(parts * stride)
+        return Array(placement, kind, block, (block.begin, stride if parts > 1 else 0))
+
+    def copy(self, array: Array) -> Array:
+        """One of its own, to which a step may write."""
+        made = self.new(array.placement, array.kind, shares=False)
+        for rank in self.ranks:
+            self._memory_of(made, rank)[...] = array.view(rank, array.placement.local_shape)
+        return made
+
+    def shares_memory(self, array: Array) -> bool:
+        """Whether several devices have one piece of memory for it."""
+        return len(self.ranks) > 1 and array.place[1] == 0
+
+    def _memory_of(self, array: Array, rank: int) -> np.ndarray:
+        """A device's part, to write to."""
+        layout = array.placement.layout
+        return np.ndarray(
+            layout.local_shape, layout.dtype, self.memory.bytes, array.begin(rank)
+        )
+
+
+def assemble(layout: Layout, parts: dict[int, np.ndarray]) -> np.ndarray:
+    """The whole array, of the parts of `layout.speakers`."""
+    whole = np.empty(layout.shape, layout.dtype)
+    for rank, part in parts.items():
+        whole[layout.slices[rank]] = part
+    whole.flags.writeable = False
+    return whole

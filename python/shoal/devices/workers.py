@@ -1,0 +1,299 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The processes of a pool: started, asked, waited for, ended."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import select
+import socket
+import subprocess
+import time
+import weakref
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from shoal.devices import wire
+from shoal.devices.connection import Connection, Reply, is_of_same_user
+from shoal.devices.interrupts import Patience
+from shoal.devices.leftovers import Leftovers
+from shoal.devices.memory import Memory
+from shoal.devices.output import Output, explain
+from shoal.devices.wire import Message
+from shoal.errors import RunError
+from shoal.executable import launch
+from shoal.executable.host import Host, answer_request
+
+WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
+
+_START = 60.0  # seconds that processes have to start
+_GRACE = 1.0  # seconds that a step has to end after a Ctrl-C, or processes once they may
+
+# Where one worker has ended mpirun waits a second before it kills the others.
+_ENVIRONMENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
+
+# Ended when Python does, and not by children of os.fork.
+_alive: weakref.WeakSet[Workers] = weakref.WeakSet()
+
+
+class Workers:
+    """Processes that mpirun has started, one for each device. One call at a time.
+
+    They end when they are told to, when one of them does, and when this process
+    does, however that comes.
+    """
+
+    def __init__(self, count: int, memory: Memory):
+        """RunError where they do not start."""
+        self._connections: list[Connection] = []
+        self._by_file: dict[int, Connection] = {}
+        self._poll = select.poll()
+        self._owner = os.getpid()
+        self._is_ended = False
+        self._leftovers: Leftovers | None = None
+        name = f"shoal-{secrets.token_hex(16)}"
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+            # An abstract name: there is no file that could be left.
+            listener.bind(f"\0{name}")
+            listener.listen(count)
+            listener.setblocking(False)
+            self._process = _start(count, name)
+            self._output = Output(self._process, self._poll)
+            _alive.add(self)
+            try:
+                self._accept(listener, count)
+                self._share(memory)
+            except TimeoutError:
+                self.kill()
+                raise RunError(f"processes did not start in {_START:g} s", self.stderr) from None
+            except BaseException:
+                self.kill()
+                raise
+
+    # Starting
+
+    def _accept(self, listener: socket.socket, count: int) -> None:
+        """Waits until all have said what rank they are."""
+        pending: dict[int, Connection] = {}
+        ranks: dict[int, Connection] = {}
+        self._poll.register(listener, select.POLLIN)
+        with Patience(_START) as patience:
+            while len(ranks) < count:
+                for file, _ in patience.poll(self._poll):
+                    if file == listener.fileno():
+                        connected = listener.accept()[0]
+                        if not is_of_same_user(connected):
+                            connected.close()
+                            continue
+                        connection = Connection(connected)
+                        pending[connection.file] = connection
+                        self._connections.append(connection)
+                        self._poll.register(connection.socket, select.POLLIN)
+                    elif file in pending:
+                        self._greet(pending[file], ranks)
+                    elif not self._output.read(file):
+                        raise self._end_of(None)
+        self._poll.unregister(listener)
+        self._connections = [ranks[rank] for rank in range(count)]
+        self._by_file = {connection.file: connection for connection in self._connections}
+        self._leftovers = Leftovers(self._connections[0].process)
+
+    def _greet(self, connection: Connection, ranks: dict[int, Connection]) -> None:
+        """Adds a worker that has said who it is."""
+        messages = connection.receive()
+        if messages is None:
+            raise self._end_of(None)
+        for message in messages:
+            connection.greet(*message)
+            ranks[connection.rank] = connection
+
+    def _share(self, memory: Memory) -> None:
+        message = wire.pack(Message.MEMORY, [memory.size])
+        for connection in self._connections:
+            socket.send_fds(connection.socket, [message], [memory.file])
+        for reply in self._replies(None, _START):
+            if reply.has_failed:
+                raise RunError(reply.text)
+
+    # Calls
+
+    @property
+    def stderr(self) -> str:
+        return self._output.tail
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether a call has a chance: none has ended so far."""
+        if self._is_ended:
+            return False
+        for file, _ in self._poll.poll(0):
+            # Workers say nothing without being asked.
+            if file in self._by_file or not self._output.read(file):
+                self.kill()
+                return False
+        return True
+
+    def post(self, message: bytes, ranks: Iterable[int] | None = None) -> None:
+        """For messages that are not answered; to all, or to these."""
+        chosen = self._connections
+        for connection in chosen if ranks is None else [chosen[rank] for rank in ranks]:
+            connection.send(message)
+
+    def call(
+        self,
+        message: bytes,
+        *,
+        host: Host | None = None,
+        timeout: float | None = None,
+        on_interrupt: Callable[[], None] | None = None,
+    ) -> list[Reply]:
+        """Asks all and returns what each answers.
+
+        RunError where one has ended, or does not answer in `timeout` seconds: then
+        all are ended. KeyboardInterrupt, where they are if they do not answer soon.
+
+        on_interrupt: called on a Ctrl-C instead, where they answer soon.
+        """
+        self._output.forget()
+        sent = False
+        try:
+            self.post(message)
+            sent = True
+            return self._replies(host, timeout)
+        except KeyboardInterrupt:
+            replies = self._settle(host) if sent else None
+            if replies is None:
+                self.kill()
+            if replies is None or on_interrupt is None:
+                raise
+            on_interrupt()
+            return replies
+        except TimeoutError:
+            self.kill()
+            raise RunError(f"did not end in {timeout:g} s", self.stderr) from None
+        except OSError:
+            # One has ended, or another thread has ended them all, as Python's end does.
+            raise self._end_of(None) from None
+        except BaseException:
+            self.kill()
+            raise
+
+    def _replies(self, host: Host | None, timeout: float | None) -> list[Reply]:
+        """One of each worker; answers what the program asks meanwhile."""
+        with Patience(timeout) as patience:
+            while any(connection.reply is None for connection in self._connections):
+                for file, _ in patience.poll(self._poll):
+                    connection = self._by_file.get(file)
+                    if connection is None:
+                        if not self._output.read(file):
+                            raise self._end_of(None)
+                    else:
+                        self._receive(connection, host)
+        self._output.read_all()
+        replies = []
+        for connection in self._connections:
+            assert connection.reply is not None
+            replies.append(connection.reply)
+            connection.reply = None
+        return replies
+
+    def _receive(self, connection: Connection, host: Host | None) -> None:
+        messages = connection.receive()
+        if messages is None:
+            raise self._end_of(connection)
+        for kind, body in messages:
+            if kind == Message.HOST_CALL and host is not None:
+                connection.send(wire.pack(Message.ANSWER, tail=answer_request(host, body)))
+            else:
+                connection.reply = Reply(kind, body)
+
+    def _settle(self, host: Host | None) -> list[Reply] | None:
+        """What they answer in the moment that a step has after a Ctrl-C."""
+        with contextlib.suppress(BaseException):  # another Ctrl-C, among others
+            return self._replies(host, _GRACE)
+        return None
+
+    # Ends
+
+    def _end_of(self, connection: Connection | None) -> RunError:
+        """What to say of a worker that has ended; all others end with it."""
+        # mpirun says how, as soon as it has ended the others.
+        self._wait(_GRACE)
+        self.kill()
+        return RunError(explain(self.stderr, connection, self._connections), self.stderr)
+
+    def close(self, seconds: float = launch.GRACE) -> None:
+        """Lets them end by themselves, and by force those that do not in so many seconds."""
+        if self._is_ended or os.getpid() != self._owner:
+            return
+        with contextlib.suppress(OSError):
+            self.post(wire.pack(Message.BYE))
+            self._wait(seconds)
+        self.kill()
+
+    def kill(self) -> None:
+        """Ends them now; once more is nothing."""
+        if self._is_ended or os.getpid() != self._owner:
+            return
+        self._is_ended = True
+        _alive.discard(self)
+        # A worker ends when its connection does, mpirun when the workers have.
+        self._disconnect()
+        if not self._by_file:
+            self._process.terminate()
+        self._wait(_GRACE)
+        launch.kill_session(self._process.pid)
+        self._process.wait()
+        self._output.close()
+        if self._leftovers is not None and self._process.returncode < 0:
+            self._leftovers.remove()
+
+    def _wait(self, seconds: float) -> None:
+        """Until mpirun has ended, or so long."""
+        end = time.monotonic() + seconds
+        while self._process.poll() is None and time.monotonic() < end:
+            self._output.wait(0.01)
+        self._output.read_all()
+
+    def _disconnect(self) -> None:
+        for connection in self._connections:
+            with contextlib.suppress(KeyError, OSError):
+                self._poll.unregister(connection.socket)
+            connection.socket.close()
+
+    def abandon(self) -> None:
+        """In a child of os.fork: they are its parent's, and end with that alone."""
+        self._is_ended = True
+        for connection in self._connections:
+            connection.socket.close()
+        self._output.close()
+
+
+def _start(count: int, name: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(
+        [launch.find_mpirun(), "-n", str(count), str(WORKER), f"--parent={name}"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        env={**_ENVIRONMENT, **launch.environment(count)},
+        # A Ctrl-C is this process' to handle.
+        start_new_session=True,
+    )
+
+
+def end_all() -> None:
+    """Of this process, which ends."""
+    for workers in list(_alive):
+        workers.close(_GRACE)
+
+
+def _abandon_all() -> None:
+    for workers in list(_alive):
+        workers.abandon()
+    _alive.clear()
+
+
+os.register_at_fork(after_in_child=_abandon_all)

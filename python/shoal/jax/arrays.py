@@ -1,0 +1,92 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Makes `shoal.Array` an array for JAX, too: importing this module is enough.
+
+What JAX does with one, as `jnp.sum(loss)` or `jax.grad(f)(x)`, it does on its own device, with
+a copy; so are operators and methods JAX's. Functions of `shoal.jax.jit` take it where it lies.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax._src import core, dtypes
+from jax._src.interpreters import pxla
+from jax._src.lax import lax
+
+from shoal.devices import Array
+
+# The key of an array whose type is weak, as of 2.0 * 3: its placement's and this.
+WEAK = "weak"
+
+
+def is_weak(array: Array) -> bool:
+    """Whether its type gives way to that of another operand."""
+    return array.key is not array.placement
+
+
+def make_weak(array: Array) -> None:
+    array.key = (array.placement, WEAK)
+
+
+def aval_of(array: Array) -> core.ShapedArray:
+    """Its type in JAX."""
+    dtype = dtypes.canonicalize_dtype(array.dtype)
+    return core.ShapedArray(array.shape, dtype, weak_type=is_weak(array))
+
+
+def _put(arrays: Sequence[Array], *rest: Any) -> Any:
+    return pxla.shard_arg_handlers[np.ndarray]([np.asarray(array) for array in arrays], *rest)
+
+
+core.pytype_aval_mappings[Array] = aval_of
+dtypes.canonicalize_value_handlers[Array] = np.asarray
+pxla.shard_arg_handlers[Array] = _put
+
+
+def to_jax(array: Array) -> jax.Array:
+    """A copy on JAX's own device."""
+    copy = jnp.asarray(np.asarray(array))
+    return lax._convert_element_type(copy, weak_type=True) if is_weak(array) else copy
+
+
+def _forwarded(name: str) -> Any:
+    """The operator of JAX's arrays."""
+
+    def operator(self: Array, *operands: Any) -> Any:
+        return getattr(to_jax(self), name)(*operands)
+
+    operator.__name__ = name
+    return operator
+
+
+_BINARY = "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and or xor".split()
+_OPERATORS = [f"{place}{name}" for name in _BINARY for place in ("", "r")]
+_OPERATORS += "lt le eq ne gt ge neg pos abs invert round".split()
+
+Array.__jax_array__ = to_jax
+for _name in _OPERATORS:
+    setattr(Array, f"__{_name}__", _forwarded(f"__{_name}__"))
+for _name in _BINARY:  # `total += loss` makes another array
+    setattr(Array, f"__i{_name}__", getattr(Array, f"__{_name}__"))
+
+
+def _member(self: Array, name: str) -> Any:
+    """A public one of JAX's arrays that this class has not: mean, astype, at, T, ..."""
+    if name.startswith("_") or name in _NOT_OURS:
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    return getattr(to_jax(self), name)
+
+
+# Of JAX's own devices, where this array is not.
+_NOT_OURS = {
+    "addressable_data", "addressable_shards", "aval", "committed", "device", "format",
+    "global_shards", "is_fully_addressable", "is_fully_replicated", "on_device_size_in_bytes",
+    "sharding", "traceback", "unsafe_buffer_pointer", "weak_type",
+}  # fmt: skip
+
+Array.__getattr__ = _member

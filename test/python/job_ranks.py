@@ -1,0 +1,81 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What every rank of test_devices.py does: `job_ranks.py DONATED UNEVEN`, saved programs."""
+
+import sys
+
+import numpy as np
+from executable_cases import scaled_inputs, scaled_outputs
+from mpi4py import MPI
+
+import shoal
+from shoal.devices import Job, devices_of
+
+COMM = MPI.COMM_WORLD
+
+
+def raises(kind, call):
+    try:
+        call()
+    except kind as error:
+        messages = COMM.allgather(str(error))
+        assert len(set(messages)) == 1, messages
+        return messages[0]
+    raise AssertionError(f"rank {COMM.rank}: no {kind.__name__}")
+
+
+def steps(job, path):
+    loaded = job.load(shoal.load(path))
+    x, w = scaled_inputs().values()
+    state, place = x, loaded.inputs[0].slices[COMM.rank]
+    for number in range(3):
+        expected = scaled_outputs(x * w**number, w)
+        # A rank gives the whole, or its rows.
+        given = x[place] if number == 0 and COMM.rank % 2 else state
+        state, total = loaded.run([given, w])
+        np.testing.assert_array_equal(state, expected["y"])
+        np.testing.assert_array_equal(total, expected["sum"])
+    assert (loaded.moves, loaded.copies) == (0, 0)
+    (shard,) = state.shards
+    assert shard.device == COMM.rank and shard.slices == place
+    np.testing.assert_array_equal(shard.data, expected["y"][place])
+    assert "on 4 devices" in str(state) and str(total) == str(expected["sum"])
+    return loaded, state
+
+
+def errors(job, loaded, state):
+    x, w = scaled_inputs().values()
+    wrong = [x, w.astype(float)] if COMM.rank == 2 else [x, w]
+    message = raises(shoal.InputError, lambda: loaded.run(wrong))
+    assert message == 'rank 2: input "w": expected float32 but got float64', message
+    loaded.run([state, w])
+    assert state.is_deleted
+    message = raises(shoal.InputError, lambda: loaded.run([state, w]))
+    assert "rank 0" in message and "was deleted" in message
+    assert "ends with the job" in raises(shoal.InputError, lambda: loaded.run([x, w], timeout=1))
+    assert "no 2 devices" in raises(shoal.RunError, lambda: devices_of(2))
+    assert "is one of an MPI job" in raises(shoal.RunError, lambda: shoal.launch(2))
+
+
+def uneven_rows(job, path):
+    loaded = job.load(shoal.load(path))
+    x = np.arange(10, dtype=np.float32).reshape(5, 2)
+    y, total = loaded.run([x])
+    np.testing.assert_array_equal(y, 2 * x)
+    np.testing.assert_array_equal(total, 2 * x.sum(0))
+    assert y.shards[0].data.shape == ((2, 2), (2, 2), (1, 2), (0, 2))[COMM.rank]
+    return loaded, x
+
+
+def main():
+    job = devices_of(4)
+    assert isinstance(job, Job) and devices_of(4) is job
+    loaded, state = steps(job, sys.argv[1])
+    errors(job, loaded, state)
+    other, x = uneven_rows(job, sys.argv[2])
+    job.close()
+    assert "closed" in raises(shoal.RunError, lambda: other.run([x]))
+    print("passed", flush=True)
+
+
+main()

@@ -1,0 +1,21 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One device of a pool: `shoal.launch` starts some under one mpirun.
+
+#include "../../lib/Runtime/Worker/Worker.h"
+
+#include <cstdio>
+#include <cstring>
+
+int main(int argc, char **argv) {
+  if (argc == 2 && std::strncmp(argv[1], "--parent=", 9) == 0)
+    return shoal::rt::worker::serve(argv[1] + 9);
+  std::fputs("Usage: shoal-worker --parent=NAME\n\n"
+             "One device of a pool, see docs/Devices.md. A process of Python "
+             "that calls\nshoal.launch starts it under mpirun and listens at "
+             "the name.\n",
+             argc == 2 && std::strcmp(argv[1], "--help") == 0 ? stdout
+                                                              : stderr);
+  return argc == 2 && std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
+}
