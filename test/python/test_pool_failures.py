@@ -23,7 +23,7 @@ from test_session import FAIL_ON_ZERO, FAILING
 import shoal
 
 X = np.arange(4, dtype=np.float32)
-SOON = 2.5  # seconds; of which the machine may take some where it is busy
+SOON = 5.0  # seconds: two on a machine that has nothing else to do
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def test_a_time_out(pool, same, endless):
     with pytest.raises(shoal.RunError, match=r"did not end in 0\.2 s"):
         endless.run([np.ones(2, np.float32)], timeout=0.2)
     assert time.monotonic() - begin < SOON
-    wait_for_end(old, 0.1)
+    wait_for_end(old, 1)
     expect_it_works(same)
     with pytest.raises(shoal.InputError, match="timeout: expected more than 0 s"):
         same.run([X], timeout=0)
