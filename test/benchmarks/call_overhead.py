@@ -6,8 +6,9 @@
 Usage: call_overhead.py [--devices=4] [--calls=1000]
 
 Prints, in microseconds, percentiles over so many calls: of a program with one
-array that stays, of one with a new batch of 1 MB each time, and of one with 300
-inputs and 200 results; of the last also what this process' part takes.
+array that stays, of one that sums over the devices, of one with a new batch of
+1 MB each time, and of one with 300 inputs and 200 results; of the last also what
+this process' part takes.
 """
 
 import argparse
@@ -38,6 +39,18 @@ func.func @step({", ".join(arguments)}) -> ({results}) {{
   %one = arith.constant dense<1.0> : {type}
 {body}
   return {names} : {", ".join([type] * outputs)}
+}}
+"""
+
+
+def sum_program(devices: int) -> str:
+    """The devices wait for each other."""
+    return f"""
+shoal.mesh @mesh = <["d" = {devices}]>
+func.func @sum(%x: tensor<{devices}x64xf32>
+    {{shoal.sharding = #shoal.sharding<@mesh, [{{"d"}}, {{}}]>}}) -> tensor<64xf32> {{
+  %y = shoal.reduce sum %x dims = [0] : tensor<{devices}x64xf32> -> tensor<64xf32>
+  return %y : tensor<64xf32>
 }}
 """
 
@@ -76,6 +89,10 @@ def main() -> None:
             state[:] = one.run(state)
 
         measure("an array that stays", options.calls, stay, one)
+
+        total = pool.load(shoal.compile_text(sum_program(options.devices)))
+        spread = pool.put(np.ones((options.devices, 64), np.float32), total.inputs[0])
+        measure("a sum over the devices", options.calls, lambda: total.run([spread]), total)
 
         rows = 1 << 18
         fed = pool.load(shoal.compile_text(program(options.devices, 2, 1, rows)))

@@ -9,7 +9,7 @@ from executable_cases import scaled_inputs, scaled_outputs
 from mpi4py import MPI
 
 import shoal
-from shoal.devices import Job, devices_of
+from shoal.devices import Job, Placement, devices_of
 
 COMM = MPI.COMM_WORLD
 
@@ -48,6 +48,12 @@ def errors(job, loaded, state):
     wrong = [x, w.astype(float)] if COMM.rank == 2 else [x, w]
     message = raises(shoal.InputError, lambda: loaded.run(wrong))
     assert message == 'rank 2: input "w": expected float32 but got float64', message
+    # The other ranks do not wait for this one to bring an array together.
+    columns = [(slice(0, 8), slice(min(i, 3), min(i + 1, 3))) for i in range(4)]
+    moved = job.put(x, Placement((8, 3), (8, 1), x.dtype, "columns", columns))
+    assert "rank 2" in raises(shoal.InputError, lambda: loaded.run([moved, wrong[1]]))
+    np.testing.assert_array_equal(loaded.run([moved, w])[0], x * w)
+    assert loaded.moves == 1
     loaded.run([state, w])
     assert state.is_deleted
     message = raises(shoal.InputError, lambda: loaded.run([state, w]))

@@ -17,7 +17,7 @@ import numpy as np
 
 import shoal
 
-SOON = 3.0  # seconds, of which a new start takes a part
+SOON = 5.0  # seconds, of which a new start takes a part
 
 
 def processes_of(pool):

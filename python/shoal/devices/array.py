@@ -20,10 +20,12 @@ from shoal.errors import RunError
 class Home(ABC):
     """What arrays need of the devices that they live on.
 
+    count: how many devices there are.
     memory: that which this process reaches.
     ranks: the devices whose parts are in it.
     """
 
+    count: int
     memory: Memory
     ranks: range
 

@@ -145,6 +145,15 @@ class _JobProgram(Loaded):
             raise RunError("the devices are closed")
         return Agreement(self._library, self._job.rank)
 
+    def _checked(self, values: Sequence[Any]) -> list[Any]:
+        """All that may be wrong with them: arrays that move are gathered by all ranks, or none."""
+        return [
+            self._job.check(value, placement, tensor)
+            for value, placement, tensor in zip(
+                super()._checked(values), self.inputs, self._tensors
+            )
+        ]
+
     def _step(self, places: list[int], timeout: float | None) -> float:
         if self._host is not None:
             self._host.error = None

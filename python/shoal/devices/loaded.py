@@ -111,6 +111,8 @@ class Loaded(ABC):
         with self._devices.turn:
             with self._together():
                 self._ready()
+                values = self._checked(values)
+            with self._together():
                 arrays = self._arrange(values, donate)
                 shared, own = self._allocate(self._shared_stride), self._allocate(self._own_stride)
             places = [shared.begin, self._shared_stride, own.begin, self._own_stride]
@@ -131,11 +133,15 @@ class Loaded(ABC):
     def _step(self, places: list[int], timeout: float | None) -> float:
         """Runs it with places as of lib/Runtime/Worker/Messages.h; the seconds that it took."""
 
-    def _arrange(self, values: Sequence[Any], donate: bool) -> list[Array]:
+    def _checked(self, values: Sequence[Any]) -> list[Any]:
+        """The values, of which there are enough; InputError."""
+        checked = list(values)
+        if len(checked) != len(self._kinds):
+            raise InputError(f"expected {len(self._kinds)} inputs but got {len(checked)}")
+        return checked
+
+    def _arrange(self, arrays: list[Any], donate: bool) -> list[Array]:
         """The values where the program reads them, and may write to those it is given."""
-        arrays = list(values)
-        if len(arrays) != len(self._kinds):
-            raise InputError(f"expected {len(self._kinds)} inputs but got {len(arrays)}")
         try:
             fits = [array.kind for array in arrays] == self._kinds
         except AttributeError:

@@ -18,16 +18,20 @@ from shoal.devices.connection import Connection
 from shoal.errors import RunError
 
 _TAIL = 1 << 16  # bytes of stderr that are kept
+_MUCH = 1000  # pieces
 
 
 class Output:
-    """What mpirun and its processes write: stdout goes to sys.stdout, of stderr the end is kept."""
+    """What mpirun and its processes write: stdout goes to sys.stdout, of stderr the end is kept.
+
+    error: the first line of stderr in a call that says "error: ", without that; or "".
+    """
 
     def __init__(self, process: subprocess.Popen[bytes], poll: select.poll):
         assert process.stdout is not None and process.stderr is not None
         self._pipes = {pipe.fileno(): pipe for pipe in (process.stdout, process.stderr)}
         self._stdout = process.stdout.fileno()
-        self._tail = b""
+        self.forget()
         self._polls = (poll, select.poll())
         self._written = self._polls[1]
         for file in self._pipes:
@@ -40,7 +44,9 @@ class Output:
         return self._tail.decode(errors="replace")
 
     def forget(self) -> None:
-        self._tail = b""
+        """In front of a call."""
+        self.error = ""
+        self._tail = self._line = b""
 
     def read(self, file: int) -> bool:
         """Reads what is there; False at the end."""
@@ -55,14 +61,24 @@ class Output:
             _show(content.decode(errors="replace"))
         else:
             self._tail = (self._tail + content)[-_TAIL:]
+            if not self.error:
+                self._look_for_error(content)
         return True
 
+    def _look_for_error(self, content: bytes) -> None:
+        """One process may have said why all end, and others much more since."""
+        *lines, self._line = (self._line + content).split(b"\n")
+        self._line = self._line[:_TAIL]
+        for line in lines:
+            if line.startswith(b"error: "):
+                self.error = line.removeprefix(b"error: ").decode(errors="replace")
+                return
+
     def read_all(self) -> None:
-        for file in self._pipes:
-            while True:
-                before = len(self._tail)
-                if not self.read(file) or len(self._tail) == before:
-                    break
+        """What is there by now; of one who writes without an end, much of it."""
+        for _ in range(_MUCH):
+            if not any([self.read(file) for file, _ in self._written.poll(0)]):
+                return
 
     def wait(self, seconds: float) -> None:
         """Until something is written, or so long."""
@@ -93,14 +109,12 @@ _SIGNALLED = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on\
 
 
 def explain(
-    stderr: str, connection: Connection | None, connections: Sequence[Connection]
+    output: Output, connection: Connection | None, connections: Sequence[Connection]
 ) -> str:
     """Why a worker has ended, by its own words, mpirun's, or those that are there."""
-    lines = [line for line in stderr.splitlines() if line.strip()]
-    for line in lines:
-        if line.startswith("error: "):
-            return line.removeprefix("error: ")
-    if found := _SIGNALLED.search(stderr):
+    if output.error:
+        return output.error
+    if found := _SIGNALLED.search(output.tail):
         rank, number = map(int, found.groups())
         process = next((other.process for other in connections if other.rank == rank), 0)
         return f"device {rank} (process {process}) was ended by {_signal_name(number)}"
@@ -108,6 +122,7 @@ def explain(
         what = f"device {connection.rank} (process {connection.process}) has ended"
     else:
         what = "mpirun has ended"
+    lines = [line for line in output.tail.splitlines() if line.strip()]
     return "\n".join([what, *lines[-10:]])
 
 

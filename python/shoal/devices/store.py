@@ -65,32 +65,44 @@ class Store(Home):
         memory then.
         """
         kind = self.kind_of(placement.layout)
+        source = self.check(value, placement, tensor)
+        if not isinstance(source, Array):
+            return self._copy_in(source, placement, kind, writable), False
+        if source.kind is kind:
+            return source, False
+        home = source.kind.home
+        if home is not None and len(home.ranks) == home.count:
+            return self._move_in(source, placement, kind, writable), True
+        return self._copy_in(source.numpy(), placement, kind, writable), True
+
+    def check(self, value: Any, placement: Placement, tensor: Tensor) -> Array | np.ndarray:
+        """The value as an array of its own kind; InputError, RunError where it does not fit."""
         if isinstance(value, Array):
             if value.is_deleted:
                 raise RunError(
                     f'input "{tensor.name}": the array {value.placement} was deleted: '
                     "a step was given its memory (donated), or delete() was called"
                 )
-            if value.kind is kind:
-                return value, False
-            if value.shape == placement.shape and value.dtype == placement.dtype and (
-                len(value.kind.home.ranks) == value.placement.count
-            ):
-                return self._move_in(value, placement, kind, writable), True
-            return self._copy_in(value.numpy(), placement, kind, tensor, writable), True
-        return self._copy_in(value, placement, kind, tensor, writable), False
+            if value.dtype != placement.dtype:
+                raise InputError(
+                    f'input "{tensor.name}": expected {placement.dtype} but got {value.dtype}'
+                )
+            is_part = False
+        else:
+            value = as_array(value, tensor)
+            is_part = self._is_part(value.shape, placement.layout)
+        if value.shape != placement.shape and not is_part:
+            raise InputError(
+                f'input "{tensor.name}": expected shape {list(placement.shape)} '
+                f"but got {list(value.shape)}"
+            )
+        return value
 
     def _copy_in(
-        self, value: Any, placement: Placement, kind: Kind, tensor: Tensor, writable: bool
+        self, source: np.ndarray, placement: Placement, kind: Kind, writable: bool
     ) -> Array:
-        source = as_array(value, tensor)
         layout = placement.layout
-        is_part = self._is_part(source.shape, layout)
-        if source.shape != layout.shape and not is_part:
-            raise InputError(
-                f'input "{tensor.name}": expected shape {list(layout.shape)} '
-                f"but got {list(source.shape)}"
-            )
+        is_part = source.shape != layout.shape
         array = self.new(placement, kind, shares=layout.is_whole and not writable)
         for rank in self.ranks if array.place[1] else self.ranks[:1]:
             rows = source if is_part else source[layout.slices[rank]]

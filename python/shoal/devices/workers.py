@@ -222,7 +222,7 @@ class Workers:
         # mpirun says how, as soon as it has ended the others.
         self._wait(_GRACE)
         self.kill()
-        return RunError(explain(self.stderr, connection, self._connections), self.stderr)
+        return RunError(explain(self._output, connection, self._connections), self.stderr)
 
     def close(self, seconds: float = launch.GRACE) -> None:
         """Lets them end by themselves, and by force those that do not in so many seconds."""
