@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """shoal.jax.jit over steps: programs, places, keys, meshes around calls, and in an MPI job."""
 
+import gc
 import importlib.util
 import os
 import sys
+import weakref
 from unittest import mock
 
 import numpy as np
@@ -70,6 +72,16 @@ def test_training(donated, count):
     assert int(state["step"]) == 5 and state["step"].__jax_array__().weak_type
     assert (ours.cache_size(), ours.moves) == (count, 0)
     assert ours.compiled(state, key, X, Y).devices == 4
+
+
+def test_calls_keep_no_arrays():
+    f = shoal.jax.jit(lambda x, y: x * y, mesh=AbstractMesh((1,), ("x",)))
+    arrays = [shoal.jax.jit(lambda x: x + 1, mesh=AbstractMesh((1,), ("x",)))(X), jnp.ones((32, 8))]
+    f(*arrays)
+    kept = [weakref.ref(array) for array in arrays]
+    arrays.clear()
+    gc.collect()
+    assert [array() for array in kept] == [None, None]
 
 
 def test_meshes_around_calls():

@@ -3,8 +3,10 @@
 """shoal.jit: which programs calls get, where arrays lie between them, static and donated ones."""
 
 import collections
+import gc
 import importlib.util
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -191,6 +193,16 @@ def test_threads_compile_once():
     assert len(results) == 4 and f.cache_size() == 1
     for result in results:
         np.testing.assert_allclose(result, W - 1)
+
+
+def test_calls_keep_no_arrays():
+    f = shoal.jit(lambda x, y: x * y, donate_argnums=0)
+    array = shoal.jit(lambda x: x + 1)(W)
+    f(W, array)
+    kept = weakref.ref(array)
+    del array
+    gc.collect()
+    assert kept() is None
 
 
 @pytest.mark.parametrize(
