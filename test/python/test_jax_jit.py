@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """shoal.jax.jit over steps: programs, places, keys, meshes around calls, and in an MPI job."""
 
+import gc
 import importlib.util
 import os
 import sys
+import weakref
 from unittest import mock
 
 import numpy as np
@@ -52,10 +54,6 @@ def step(state, key, x, y):
     return {"params": params, "velocity": velocity, "step": state["step"] + 1}, key, loss
 
 
-def programs(function):
-    return [program for family in function._families.values() for program in family.programs]
-
-
 @pytest.mark.parametrize("donated, count", [((), 2), ((0,), 1)])
 def test_training(donated, count):
     rows = NamedSharding(MESH, P("data"))
@@ -72,9 +70,18 @@ def test_training(donated, count):
     jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5), state, expected)
     assert jnp.array_equal(jax.random.key_data(key), jax.random.key_data(expected_key))
     assert int(state["step"]) == 5 and state["step"].__jax_array__().weak_type
-    assert ours.cache_size() == len(programs(ours)) == count
-    assert [program.loaded.moves for program in programs(ours)] == [0] * count
+    assert (ours.cache_size(), ours.moves) == (count, 0)
     assert ours.compiled(state, key, X, Y).devices == 4
+
+
+def test_calls_keep_no_arrays():
+    f = shoal.jax.jit(lambda x, y: x * y, mesh=AbstractMesh((1,), ("x",)))
+    arrays = [shoal.jax.jit(lambda x: x + 1, mesh=AbstractMesh((1,), ("x",)))(X), jnp.ones((32, 8))]
+    f(*arrays)
+    kept = [weakref.ref(array) for array in arrays]
+    arrays.clear()
+    gc.collect()
+    assert [array() for array in kept] == [None, None]
 
 
 def test_meshes_around_calls():

@@ -86,6 +86,18 @@ class Jitted:
         """How many programs there are."""
         return sum(len(family.programs) for family in self._families.values())
 
+    @property
+    def moves(self) -> int:
+        """How many arrays calls have moved so far, which lay where the program does not read them.
+
+        More with each step of a loop: its results are not where its arguments are asked for.
+        """
+        return sum(
+            program.loaded.moves
+            for family in self._families.values()
+            for program in family.programs
+        )
+
     def _flat(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Hashable, Sequence[Any]]:
         flat = self._frontend.flatten(args, kwargs)
         if flat is None:

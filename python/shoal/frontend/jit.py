@@ -194,6 +194,11 @@ class TracingFrontend:
         if self._static:
             args, kwargs, values = self._without_static(args, kwargs)
             function = _with_static(function, values)
+        # The function's programs are written from types: no array is kept.
+        names = iter(pytrees.argument_names(function, args, kwargs))
+        args, kwargs = pytrees.map_leaves(
+            lambda leaf: TensorSpec.of(leaf, f'argument "{next(names)}"'), (args, kwargs)
+        )
         donated = [
             *(i in self._donated.numbers for i, arg in enumerate(args) for _ in _leaves(arg)),
             *(name in self._donated.names for name in sorted(kwargs) for _ in _leaves(kwargs[name])),

@@ -29,6 +29,11 @@ def unflatten(spec: optree.PyTreeSpec, leaves: Sequence[Any]) -> Any:
     return optree.tree_unflatten(spec, leaves)
 
 
+def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
+    """The same tree, with what the function makes of each leaf, in their order."""
+    return optree.tree_map(function, tree, namespace=NAMESPACE)
+
+
 def describe(spec: optree.PyTreeSpec) -> str:
     """As Python writes it, with * for each array: (*, {'wi': *})."""
     return re.sub(r"^PyTreeSpec\((.*?)(, namespace='\w*')?\)$", r"\1", str(spec))
