@@ -28,8 +28,8 @@ describePart(mlir::OpBuilder &builder, mlir::Value whole,
 /// of which it makes once: copies, windows, broadcasts, transposes.
 bool movesElements(mlir::linalg::GenericOp op);
 
-/// Whether makePart moves no more than the part's elements to a part of `tensor`,
-/// of which dimension `dim` is split.
+/// Whether makePart moves no more than the part's elements to a part of
+/// `tensor`, of which dimension `dim` is split.
 bool movesPart(mlir::Value tensor, unsigned dim);
 
 /// A part of `tensor`, of which one dimension is split. What only moves
