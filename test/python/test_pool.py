@@ -254,6 +254,17 @@ func.func @f(%x: tensor<8xf32> {{shoal.donated, {sharding}}}, %y: tensor<8xf32> 
     a, b = loaded.run([given, given])
     np.testing.assert_array_equal(a, 2 * x)
     np.testing.assert_array_equal(b, 2 * x * x)
+    assert given.is_deleted
+
+
+def test_a_donated_array_that_moves_is_gone_as_well(pool, executables):
+    loaded = pool.load(executables[DOUBLED])
+    x = x_and_w()[0]
+    whole = Placement((8, 3), (8, 3), x.dtype, "", [(slice(0, 8), slice(0, 3))] * COUNT)
+    for donate in (False, True):
+        given = pool.put(x, whole)
+        np.testing.assert_array_equal(loaded.run([given], donate=donate)[0], 2 * x)
+        assert given.is_deleted == donate
 
 
 def test_devices_do_not_share_what_is_written_to(pool):
@@ -358,7 +369,7 @@ def test_operators_make_arrays_of_numpy(scaled):
     assert (total > 0).tolist() == [True, False, True] and abs(total).max() == 184
     assert np.sum(y) == (x * w).sum() and (y @ w == (x * w) @ w).all()
     with pytest.raises(TypeError):
-        y += 1
+        np.add(x, x, out=y)
 
 
 def scalar(dtype):

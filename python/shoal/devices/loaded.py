@@ -118,6 +118,8 @@ class Loaded(ABC):
             places = [shared.begin, self._shared_stride, own.begin, self._own_stride]
             places.extend(chain.from_iterable([array.place for array in arrays]))
             donors = give_up([arrays[number] for number in self._donated])
+            if donate and arrays is not values:
+                self._delete_given(values)
             self.seconds = self._step(places, timeout)
             return self._wrap(shared, own, donors)
 
@@ -148,9 +150,7 @@ class Loaded(ABC):
             fits = False
         if not fits:
             arrays = [self._bring(number, array) for number, array in enumerate(arrays)]
-        if self._donated:
-            self._own(arrays, donate)
-        return arrays
+        return self._own(arrays, donate) if self._donated else arrays
 
     def _bring(self, number: int, value: Any) -> Array:
         array, moved = self._devices.bring(
@@ -159,21 +159,25 @@ class Loaded(ABC):
         self.moves += moved
         return array
 
-    def _own(self, arrays: list[Array], donate: bool) -> None:
+    def _own(self, arrays: list[Array], donate: bool) -> list[Array]:
         """Copies what a step would write to and somebody else sees."""
         given = [arrays[number] for number in self._donated]
         seen_twice = len(set(map(id, arrays))) < len(arrays)
         if donate and not seen_twice and not any([self._is_seen(array) for array in given]):
-            return
+            return arrays
+        own = list(arrays)
         for number, array in zip(self._donated, given):
             is_twice = seen_twice and sum(other is array for other in arrays) > 1
             if not donate or is_twice or self._is_seen(array):
-                arrays[number] = self._devices.copy(array)
+                own[number] = self._devices.copy(array)
                 self.copies += 1
-        if donate:
-            for array in given:
-                if not any(other is array for other in arrays):
-                    array.delete()
+        return own
+
+    def _delete_given(self, values: Sequence[Any]) -> None:
+        """Those that were moved or copied are as gone as the others."""
+        for number in self._donated:
+            if isinstance(values[number], Array):
+                values[number].delete()
 
     def _is_seen(self, array: Array) -> bool:
         return array.has_views or self._devices.shares_memory(array)

@@ -88,7 +88,7 @@ class Pool(Devices):
         while self._gone:
             number, start = self._gone.popleft()
             if start == self.starts:
-                self._workers.post(wire.pack(Message.UNLOAD, [number]))
+                self._workers.tell(wire.pack(Message.UNLOAD, [number]))
         return self._workers
 
     def call(
@@ -123,7 +123,7 @@ class Pool(Devices):
             failed = next((reply for reply in opened if reply.has_failed), None)
         if failed is not None:
             ranks = [rank for rank, reply in enumerate(loaded) if not reply.has_failed]
-            workers.post(wire.pack(Message.UNLOAD, [program.number]), ranks)
+            workers.tell(wire.pack(Message.UNLOAD, [program.number]), ranks)
             raise RunError(failed.text, workers.stderr)
         return [reply.body for reply in opened]
 

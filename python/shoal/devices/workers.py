@@ -135,11 +135,12 @@ class Workers:
                 return False
         return True
 
-    def post(self, message: bytes, ranks: Iterable[int] | None = None) -> None:
-        """For messages that are not answered; to all, or to these."""
+    def tell(self, message: bytes, ranks: Iterable[int] | None = None) -> None:
+        """Sends what is not answered, to all or to these. That one has ended the next call finds."""
         chosen = self._connections
-        for connection in chosen if ranks is None else [chosen[rank] for rank in ranks]:
-            connection.send(message)
+        with contextlib.suppress(OSError):
+            for connection in chosen if ranks is None else [chosen[rank] for rank in ranks]:
+                connection.send(message)
 
     def call(
         self,
@@ -159,7 +160,8 @@ class Workers:
         self._output.forget()
         sent = False
         try:
-            self.post(message)
+            for connection in self._connections:
+                connection.send(message)
             sent = True
             return self._replies(host, timeout)
         except KeyboardInterrupt:
@@ -228,9 +230,8 @@ class Workers:
         """Lets them end by themselves, and by force those that do not in so many seconds."""
         if self._is_ended or os.getpid() != self._owner:
             return
-        with contextlib.suppress(OSError):
-            self.post(wire.pack(Message.BYE))
-            self._wait(seconds)
+        self.tell(wire.pack(Message.BYE))
+        self._wait(seconds)
         self.kill()
 
     def kill(self) -> None:
