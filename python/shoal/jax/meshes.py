@@ -16,7 +16,7 @@ from shoal.mesh import Mesh
 
 
 def mesh_around() -> Any:
-    """That of jax.set_mesh, jax.sharding.use_mesh or use_abstract_mesh, or `with mesh:`; else None."""
+    """That of jax.set_mesh, jax.sharding.use_abstract_mesh or `with mesh:`; else None."""
     for mesh in (
         jax_mesh.get_concrete_mesh(),
         jax_mesh.get_abstract_mesh(),
