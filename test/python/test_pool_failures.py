@@ -143,7 +143,7 @@ def test_a_step_that_ends_the_job(pool, same, tmp_path, capsys):
     assert set(capsys.readouterr().out.split()) == {"called"}
     assert len(pool._workers.stderr) <= 1 << 16
     with pytest.raises(shoal.RunError, match='custom_call "fail_on_zero".*42') as raised:
-        failing.run([X])
+        failing.run([0 * X])
     assert "MPI_ABORT" in raised.value.stderr
     expect_it_works(same)
 
