@@ -138,13 +138,15 @@ def test_a_step_that_ends_the_job(pool, same, tmp_path, capsys):
     failing = pool.load(shoal.compile_text(text, link=tmp_path / "fail.o"))
     for _ in range(3):
         failing.run([X + 1])
-    time.sleep(0.1)
-    expect_it_works(same)
-    assert set(capsys.readouterr().out.split()) == {"called"}
+    end, shown = time.monotonic() + SOON, ""
+    while shown.count("called") < 6 and time.monotonic() < end:
+        expect_it_works(same)
+        shown += capsys.readouterr().out
+    assert shown.split() == ["called"] * 6
     assert len(pool._workers.stderr) <= 1 << 16
     with pytest.raises(shoal.RunError, match='custom_call "fail_on_zero".*42') as raised:
-        failing.run([X])
-    assert "MPI_ABORT" in raised.value.stderr
+        failing.run([0 * X])
+    assert raised.value.stderr
     expect_it_works(same)
 
 

@@ -24,7 +24,7 @@ _MUCH = 1000  # pieces
 class Output:
     """What mpirun and its processes write: stdout goes to sys.stdout, of stderr the end is kept.
 
-    error: the first line of stderr in a call that says "error: ", without that; or "".
+    error: what follows the first "error: " on stderr in a call, to the end of the line.
     """
 
     def __init__(self, process: subprocess.Popen[bytes], poll: select.poll):
@@ -70,8 +70,11 @@ class Output:
         *lines, self._line = (self._line + content).split(b"\n")
         self._line = self._line[:_TAIL]
         for line in lines:
-            if line.startswith(b"error: "):
-                self.error = line.removeprefix(b"error: ").decode(errors="replace")
+            # mpirun cuts what processes write into pieces: half a line of another
+            # one may be in front.
+            _, mark, text = line.partition(b"error: ")
+            if mark:
+                self.error = text.decode(errors="replace")
                 return
 
     def read_all(self) -> None:

@@ -29,6 +29,7 @@ from shoal.executable.host import Host, answer_request
 WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
 
 _START = 60.0  # seconds that processes have to start
+_TO_EXPLAIN = 2.0  # seconds that mpirun has to say what has happened
 _GRACE = 1.0  # seconds that a step has to end after a Ctrl-C, or processes once they may
 
 # Where one worker has ended mpirun waits a second before it kills the others.
@@ -222,7 +223,7 @@ class Workers:
     def _end_of(self, connection: Connection | None) -> RunError:
         """What to say of a worker that has ended; all others end with it."""
         # mpirun says how, as soon as it has ended the others.
-        self._wait(_GRACE)
+        self._wait(_TO_EXPLAIN)
         self.kill()
         return RunError(explain(self._output, connection, self._connections), self.stderr)
 
