@@ -103,6 +103,11 @@ class Array(NDArrayOperatorsMixin):
         return self.size * self.dtype.itemsize
 
     @property
+    def sharding(self) -> str:
+        """As the compiler prints it, "" where all devices have the whole."""
+        return self.placement.sharding
+
+    @property
     def devices(self) -> Any:
         """The `Devices` that it lives on."""
         self.live()

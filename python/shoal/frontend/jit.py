@@ -151,7 +151,7 @@ class TracingFrontend:
         if self._static:
             args, kwargs, values = self._without_static(args, kwargs)
         arrays, tree = pytrees.flatten((args, kwargs))
-        keys = tuple([a.key if type(a) is Array else _key_of(a) for a in arrays])
+        keys = tuple([a.key if isinstance(a, Array) else _key_of(a) for a in arrays])
         return (tree, values, keys), arrays
 
     def _without_static(

@@ -6,8 +6,9 @@
     text = shoal.jax.import_stablehlo(jax.jit(f).lower(*args).compiler_ir("stablehlo"))
 """
 
+from shoal.jax.arrays import JaxArray
 from shoal.jax.compiler import Compiled, compile
 from shoal.jax.jit import jit
 from shoal.jax.stablehlo import import_stablehlo, supported_ops
 
-__all__ = ["Compiled", "compile", "import_stablehlo", "jit", "supported_ops"]
+__all__ = ["Compiled", "JaxArray", "compile", "import_stablehlo", "jit", "supported_ops"]

@@ -3,7 +3,7 @@
 """Makes `shoal.Array` an array for JAX, too: importing this module is enough.
 
 What JAX does with one, as `jnp.sum(loss)` or `jax.grad(f)(x)`, it does on its own device, with
-a copy; so are operators and methods JAX's. Functions of `shoal.jax.jit` take it where it lies.
+a copy. Functions of `shoal.jax.jit` take it where it lies, and give `JaxArray`s.
 """
 
 from __future__ import annotations
@@ -43,11 +43,6 @@ def _put(arrays: Sequence[Array], *rest: Any) -> Any:
     return pxla.shard_arg_handlers[np.ndarray]([np.asarray(array) for array in arrays], *rest)
 
 
-core.pytype_aval_mappings[Array] = aval_of
-dtypes.canonicalize_value_handlers[Array] = np.asarray
-pxla.shard_arg_handlers[Array] = _put
-
-
 def to_jax(array: Array) -> jax.Array:
     """A copy on JAX's own device."""
     copy = jnp.asarray(np.asarray(array))
@@ -68,25 +63,43 @@ _BINARY = "add sub mul truediv floordiv mod divmod pow matmul lshift rshift and 
 _OPERATORS = [f"{place}{name}" for name in _BINARY for place in ("", "r")]
 _OPERATORS += "lt le eq ne gt ge neg pos abs invert round".split()
 
-Array.__jax_array__ = to_jax
-for _name in _OPERATORS:
-    setattr(Array, f"__{_name}__", _forwarded(f"__{_name}__"))
-for _name in _BINARY:  # `total += loss` makes another array
-    setattr(Array, f"__i{_name}__", getattr(Array, f"__{_name}__"))
-
-
-def _member(self: Array, name: str) -> Any:
-    """A public one of JAX's arrays that this class has not: mean, astype, at, T, ..."""
-    if name.startswith("_") or name in _NOT_OURS:
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-    return getattr(to_jax(self), name)
-
-
-# Of JAX's own devices, where this array is not.
+# Of JAX's own devices, where our arrays are not.
 _NOT_OURS = {
     "addressable_data", "addressable_shards", "aval", "committed", "device", "format",
     "global_shards", "is_fully_addressable", "is_fully_replicated", "on_device_size_in_bytes",
-    "sharding", "traceback", "unsafe_buffer_pointer", "weak_type",
+    "traceback", "unsafe_buffer_pointer", "weak_type",
 }  # fmt: skip
 
-Array.__getattr__ = _member
+
+class JaxArray(Array):
+    """An array on devices whose operators and methods are those of JAX's arrays.
+
+    Steps make `Array`s; `shoal.jax.jit` makes its results these by their `__class__`.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # as what is compared element by element
+
+    for _name in _OPERATORS:
+        locals()[f"__{_name}__"] = _forwarded(f"__{_name}__")
+    for _name in _BINARY:  # `total += loss` makes another array
+        locals()[f"__i{_name}__"] = locals()[f"__{_name}__"]
+    del _name
+
+    @property
+    def sharding(self) -> Any:
+        """None: JAX would take it for one over its own devices. `placement` has ours."""
+        return None
+
+    def __getattr__(self, name: str) -> Any:
+        """A public member that Array has not: mean, astype, at, T, ..."""
+        if name.startswith("_") or name in _NOT_OURS:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+        return getattr(to_jax(self), name)
+
+
+Array.__jax_array__ = to_jax
+for _kind in (Array, JaxArray):
+    core.pytype_aval_mappings[_kind] = aval_of
+    dtypes.canonicalize_value_handlers[_kind] = np.asarray
+    pxla.shard_arg_handlers[_kind] = _put

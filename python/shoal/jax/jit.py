@@ -25,7 +25,7 @@ from jax.sharding import NamedSharding
 import shoal.calls
 from shoal.calls import Jitted, Source, check_options
 from shoal.devices import Array, Devices
-from shoal.jax.arrays import aval_of, make_weak, to_jax
+from shoal.jax.arrays import JaxArray, aval_of, make_weak, to_jax
 from shoal.jax.compiler import Compiled
 from shoal.jax.meshes import mesh_around, mesh_is, named
 from shoal.jax.programs import write_program
@@ -138,7 +138,7 @@ class JaxFrontend:
             self._static_argnames,
             tree_util.tracing_registry,
         )
-        keys = tuple([a.key if type(a) is Array else _key_of(a) for a in arrays])
+        keys = tuple([a.key if isinstance(a, Array) else _key_of(a) for a in arrays])
         return (signature, config.trace_context(), keys), arrays
 
     def within(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -293,6 +293,8 @@ def _result_of(traced: Any) -> Callable[[list[Array]], Any]:
     unflatten = traced.out_tree.unflatten
 
     def result(arrays: list[Any]) -> Any:
+        for array in arrays:
+            array.__class__ = JaxArray
         for number in weak:
             make_weak(arrays[number])
         for number, key in keys:
@@ -301,4 +303,4 @@ def _result_of(traced: Any) -> Callable[[list[Array]], Any]:
             arrays[number] = np.zeros(avals[number].shape, dtypes.float0)
         return unflatten(arrays)
 
-    return result if weak or keys or empty else unflatten
+    return result
