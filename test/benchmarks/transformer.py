@@ -13,8 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
 
-WIDTH, HEADS, VOCABULARY, BATCH, LENGTH = 256, 8, 512, 16, 64
-AXES = {"data": 4, "model": 2}
+WIDTH, HEADS, VOCABULARY = 256, 8, 512
 # Columns of what widens and rows of what narrows are split.
 LAYER = {
     "qkv": ((3, WIDTH, WIDTH), P(None, None, "model")),
@@ -68,11 +67,17 @@ def _step(weights: Any, first: Any, second: Any, tokens: jax.Array) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Transformer:
+    """data, model: sizes of the mesh' axes."""
+
     layers: int
+    data: int = 4
+    model: int = 2
+    batch: int = 16
+    length: int = 64
 
     def mesh(self) -> jax.sharding.Mesh:
-        types = (AxisType.Auto,) * len(AXES)
-        return jax.make_mesh(tuple(AXES.values()), tuple(AXES), axis_types=types)
+        types = (AxisType.Auto,) * 2
+        return jax.make_mesh((self.data, self.model), ("data", "model"), axis_types=types)
 
     def traced(self, mesh: jax.sharding.Mesh) -> jax.stages.Traced:
         embedding = _shape_of({"table": ((VOCABULARY, WIDTH), P())})
@@ -85,7 +90,7 @@ class Transformer:
         )
         shardings = (sharded, sharded, sharded, NamedSharding(mesh, P("data")))
         outputs = (sharded, sharded, sharded, NamedSharding(mesh, P()))
-        tokens = jax.ShapeDtypeStruct((BATCH, LENGTH), np.int32)
+        tokens = jax.ShapeDtypeStruct((self.batch, self.length), np.int32)
         # A function of its own: JAX keeps traces by function.
         jitted = jax.jit(
             lambda *arguments: _step(*arguments),
