@@ -103,6 +103,10 @@ static llvm::Error readMembers(CacheEntry &entry) {
     llvm::Expected<StringRef> contents = child.getBuffer();
     if (!contents)
       return llvm::joinErrors(std::move(error), contents.takeError());
+    // The reader believes what the header of a member says of its size.
+    if (contents->end() > entry.file->getBufferEnd())
+      return llvm::joinErrors(
+          std::move(error), fail(entry.file->getBufferIdentifier(), "is cut"));
     if (*name == kDigest) {
       digest = *contents;
       continue;

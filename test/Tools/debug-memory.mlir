@@ -48,7 +48,7 @@ func.func @time_for_work(%x: memref<4096xf32>, %sum: memref<4096xf32>, %y: memre
 // ORDER-NEXT: 3 of 4 ops elsewhere: an arena of 524288 bytes, of {{.*}} allowed: rejected
 // ORDER: 0 of 4 ops elsewhere: an arena of 262144 bytes, of {{[0-9]+}} allowed{{$}}
 // PLAN: [shoal-plan-memory {{.*}}] what collectives read stays until waits
-// PLAN: @no_memory: 2 buffers in an arena of 262144 bytes, 262144 live at a time
+// PLAN: @no_memory: 2 buffers in results of 0 bytes and an arena of 262144, 262144 live at a time
 // PLAN: bytes [0, 262144), memref<16x4096xf32>, from rt.all_gather at {{.*}}:[[# @LINE + 5]]:3 to linalg.reduce at
 // PLAN: bytes [0, 262144), memref<65536xf32>, from linalg.exp at
 func.func @no_memory(%x: memref<1x4096xf32>, %z: memref<65536xf32>, %y: memref<4096xf32>, %w: memref<f32>) {
