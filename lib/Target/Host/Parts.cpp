@@ -6,9 +6,8 @@
 //        the definition                            its part
 //   (P1) a function that is not to be optimised    the first, which is compiled
 //        or is exported; any variable              quickly
-//   (P2) another function, a kernel                of the others the one that
-//   is
-//                                                  smallest so far
+//   (P2) another function, a kernel                the smallest so far of the
+//                                                  others
 //
 // Parts depend on the module alone, not on the number of threads: so do
 // objects. What parts share is hidden, under names that no other object has.

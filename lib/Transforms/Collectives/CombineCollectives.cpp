@@ -62,7 +62,8 @@ public:
 
 private:
   unsigned depthOf(Operation *op) const;
-  size_t countFitting(ArrayRef<Operation *> ops) const;
+  size_t countFitting(ArrayRef<Operation *> ops,
+                      std::optional<HeldBytes> &held) const;
   void combine(ArrayRef<Operation *> ops);
   void combineUpToLimit(Ops &ops);
   void moveUsersBehind(ArrayRef<Operation *> ops, Operation *last);
@@ -173,11 +174,12 @@ void BlockCombiner::combine(ArrayRef<Operation *> ops) {
 
 /// How many of `ops`, from the first on, may be one message. Of gathers the
 /// message is held beside their results, which were made where they are used:
-/// that must not be where most is held.
-size_t BlockCombiner::countFitting(ArrayRef<Operation *> ops) const {
+/// that must not be where most is held. `held` is of the block as it is, or
+/// nothing where that is not known.
+size_t BlockCombiner::countFitting(ArrayRef<Operation *> ops,
+                                   std::optional<HeldBytes> &held) const {
   bool areGathers = isa<spmd::AllGatherOp>(ops[0]);
-  std::optional<HeldBytes> held;
-  if (areGathers)
+  if (areGathers && !held)
     held.emplace(block);
   llvm::DenseSet<Operation *> parts;
   int64_t bytes = 0;
@@ -195,10 +197,13 @@ void BlockCombiner::combineUpToLimit(Ops &ops) {
   // Earlier combinations may have moved them.
   llvm::sort(ops,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  std::optional<HeldBytes> held;
   for (ArrayRef<Operation *> left = ops; !left.empty();) {
-    size_t count = std::max<size_t>(countFitting(left), 1);
-    if (count > 1)
+    size_t count = std::max<size_t>(countFitting(left, held), 1);
+    if (count > 1) {
       combine(left.take_front(count));
+      held.reset();
+    }
     left = left.drop_front(count);
   }
 }
