@@ -79,12 +79,13 @@ std::string shoal::cacheEntryPath(StringRef folder, StringRef key) {
 
 static constexpr llvm::StringLiteral kDigest = "digest";
 
-static void addTo(llvm::BLAKE3 &hasher, StringRef name, StringRef contents) {
-  hasher.update((name + ":" + llvm::Twine(contents.size()) + ":").str());
-  hasher.update(contents);
-}
-
-static std::string finish(llvm::BLAKE3 &hasher) {
+std::string shoal::digestOf(llvm::ArrayRef<StringRef> parts) {
+  llvm::BLAKE3 hasher;
+  for (StringRef part : parts) {
+    // Lengths too: parts are not to run into each other.
+    hasher.update(std::to_string(part.size()) + ":");
+    hasher.update(part);
+  }
   return llvm::toHex(hasher.final(), /*LowerCase=*/true);
 }
 
@@ -92,7 +93,7 @@ static llvm::Error readMembers(CacheEntry &entry) {
   auto archive = llvm::object::Archive::create(*entry.file);
   if (!archive)
     return archive.takeError();
-  llvm::BLAKE3 hasher;
+  llvm::SmallVector<StringRef> parts;
   StringRef digest;
   llvm::Error error = llvm::Error::success();
   for (const llvm::object::Archive::Child &child :
@@ -111,12 +112,12 @@ static llvm::Error readMembers(CacheEntry &entry) {
       digest = *contents;
       continue;
     }
-    addTo(hasher, *name, *contents);
+    parts.append({*name, *contents});
     entry.members[*name] = *contents;
   }
   if (error)
     return error;
-  if (digest != finish(hasher))
+  if (digest != digestOf(parts))
     return fail(entry.file->getBufferIdentifier(), "is damaged");
   return llvm::Error::success();
 }
@@ -144,10 +145,10 @@ std::optional<CacheEntry> shoal::readCacheEntry(StringRef path) {
 
 static llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>>
 pack(llvm::ArrayRef<CacheMember> members) {
-  llvm::BLAKE3 hasher;
+  llvm::SmallVector<StringRef> parts;
   for (const CacheMember &member : members)
-    addTo(hasher, member.name, member.contents);
-  std::string digest = finish(hasher);
+    parts.append({member.name, member.contents});
+  std::string digest = digestOf(parts);
   llvm::SmallVector<CacheMember> all{{kDigest, digest}};
   llvm::append_range(all, members);
   std::vector<llvm::NewArchiveMember> files;

@@ -14,6 +14,9 @@
 
 namespace shoal {
 
+/// Of all the parts, in hexadecimal.
+std::string digestOf(llvm::ArrayRef<llvm::StringRef> parts);
+
 /// Makes the folder where it is not there, for this user alone; an error where
 /// others could write to it, or it belongs to another user.
 llvm::Error prepareCacheFolder(llvm::StringRef folder);

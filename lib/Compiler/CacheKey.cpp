@@ -2,8 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CacheKey.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/BLAKE3.h"
+#include "CacheFolder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -17,16 +16,6 @@
 
 using namespace mlir;
 using namespace shoal;
-
-static std::string digest(llvm::ArrayRef<StringRef> parts) {
-  llvm::BLAKE3 hasher;
-  for (StringRef part : parts) {
-    // Lengths too: parts are not to run into each other.
-    hasher.update(std::to_string(part.size()) + ":");
-    hasher.update(part);
-  }
-  return llvm::toHex(hasher.final(), /*LowerCase=*/true);
-}
 
 //===----------------------------------------------------------------------===//
 // Files
@@ -77,7 +66,7 @@ static llvm::json::Value digestFiles(llvm::ArrayRef<std::string> paths) {
     auto contents = llvm::MemoryBuffer::getFile(
         path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
     files.push_back(llvm::json::Array{
-        path.str(), contents ? digest((*contents)->getBuffer()) : ""});
+        path.str(), contents ? digestOf((*contents)->getBuffer()) : ""});
   }
   return files;
 }
@@ -163,5 +152,5 @@ std::string shoal::makeCacheKey(llvm::MemoryBufferRef program,
       {"processor", describeProcessor()},
       {"environment", describeEnvironment()}};
   std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(facts)));
-  return digest({text, program.getBufferIdentifier(), program.getBuffer()});
+  return digestOf({text, program.getBufferIdentifier(), program.getBuffer()});
 }
