@@ -132,8 +132,8 @@ std::optional<CacheEntry> shoal::readCacheEntry(StringRef path) {
   auto file = llvm::MemoryBuffer::getOpenFile(*opened, path, /*FileSize=*/-1,
                                               /*RequiresNullTerminator=*/false,
                                               /*IsVolatile=*/true);
-  fs::closeFile(*opened);
-  if (!file)
+  std::error_code unclosed = fs::closeFile(*opened);
+  if (!file || unclosed)
     return std::nullopt;
   CacheEntry entry{{}, std::move(*file)};
   if (llvm::Error error = readMembers(entry)) {

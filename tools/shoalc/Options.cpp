@@ -144,9 +144,13 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
         << "expected the file to write: -o FILE\n";
     return std::nullopt;
   }
-  DriverOptions options{line.input, line.output, line.stats,
-                        line.entry, line.emit,   line.target,
-                        {},         {},          {}};
+  DriverOptions options;
+  options.inputPath = line.input;
+  options.outputPath = line.output;
+  options.statsPath = line.stats;
+  options.entry = line.entry;
+  options.emit = line.emit;
+  options.target = line.target;
   options.partition = line.partition.get();
   options.files.shared = line.emit == Emit::Shared;
   options.files.runtimeDirectory = findRuntimeDirectory(argv[0]);
