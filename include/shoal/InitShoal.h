@@ -13,6 +13,7 @@
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Dialect/Shoal/FactorRules/FactorRules.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Transforms/Autodiff/Passes.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Partition/Passes.h"
@@ -32,10 +33,12 @@ inline void registerShoalDialects(mlir::DialectRegistry &registry) {
                   mlir::tensor::TensorDialect>();
   mlir::func::registerInlinerExtension(registry);
   registerFactorRuleModels(registry);
+  registerDerivativeRules(registry);
   registerLocalizeModels(registry);
 }
 
 inline void registerShoalPasses() {
+  registerAutodiffPasses();
   registerImportPasses();
   registerShoalPropagationPasses();
   registerShoalPartitionPasses();

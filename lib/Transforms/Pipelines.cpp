@@ -4,6 +4,7 @@
 #include "shoal/Transforms/Pipelines.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Transforms/Passes.h"
+#include "shoal/Transforms/Autodiff/Passes.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Partition/Passes.h"
@@ -18,6 +19,8 @@ void shoal::buildImportPipeline(OpPassManager &pm) {
   // Shardings are chosen for one function: calls are the user's structure, not
   // a boundary of layouts.
   pm.addPass(createVerifyCalls());
+  // Gradients are ordinary ops to all that follows.
+  pm.addPass(createDifferentiate());
   pm.addPass(createInlinerPass());
   pm.addPass(createSymbolDCEPass());
   pm.addPass(createUnifyMeshes());

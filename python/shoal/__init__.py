@@ -17,6 +17,7 @@ from shoal.errors import (
 )
 from shoal.executable import CompileOptions, Executable, Session, Tensor, compile_text, load
 from shoal.frontend.annotations import *
+from shoal.frontend.autodiff import *
 from shoal.frontend.broadcasting import promote_types
 from shoal.frontend.collectives import *
 from shoal.frontend.compiling import compile

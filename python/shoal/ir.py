@@ -199,6 +199,48 @@ class Builder:
             list(argument_locations),
         )
 
+    def private_function(
+        self,
+        name: str,
+        region: Region,
+        results: Sequence[TensorType],
+        location: Location | str | None = None,
+    ) -> None:
+        """A function of a region that was written, which ends in `func.return`.
+
+        It stands in the module, also if another function is being written. The
+        region's arguments are the function's; its values' names are its own.
+        """
+        self._private(name, region.arguments, results, region, location)
+
+    def declaration(
+        self,
+        name: str,
+        arguments: Sequence[Value],
+        results: Sequence[TensorType],
+        discardable: Mapping[str, str | None],
+        location: Location | str | None = None,
+    ) -> None:
+        """A private function without a body, which a pass makes of what it says of itself."""
+        self._private(name, arguments, results, Region(), location, discardable)
+
+    def _private(self, name, arguments, results, region, location, discardable=None) -> None:
+        types = ", ".join(str(argument.type) for argument in arguments)
+        header = {
+            "sym_name": quoted(name),
+            "function_type": f"({types}) -> ({', '.join(map(str, results))})",
+            "sym_visibility": '"private"',
+        }
+        tail = f" {dictionary(discardable)}" if discardable else ""
+        outer = self._lines, self._depth
+        self._lines, self._depth = self._top, 1
+        self._write_op(
+            f'"func.func"() <{dictionary(header)}>',
+            [region],
+            f"{tail} : () -> (){self._at(location)}",
+        )
+        self._lines, self._depth = outer
+
     def mesh(self, name: str, attribute: str) -> None:
         """`shoal.mesh @name = attribute`, at the module's level."""
         self.op("shoal.mesh", attributes={"sym_name": quoted(name), "mesh": attribute})

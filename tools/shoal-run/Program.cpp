@@ -7,6 +7,7 @@
 #include "mlir/Pass/PassManager.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Reference/Interpreter.h"
+#include "shoal/Transforms/Autodiff/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
 
@@ -57,6 +58,7 @@ static FailureOr<Program> transform(func::FuncOp entry,
 
 FailureOr<Program> Program::readGlobal(func::FuncOp entry) {
   return transform(entry, [](OpPassManager &passes) {
+    passes.addPass(createDifferentiate());
     passes.addPass(createFormManualRegions());
     passes.addPass(createDecomposeComposites());
   });

@@ -6,6 +6,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
+#include "shoal/Transforms/Import/Decompose.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -40,21 +41,25 @@ private:
 
 struct DecomposeComposites
     : shoal::impl::DecomposeCompositesBase<DecomposeComposites> {
-  void runOnOperation() override {
-    SmallVector<CompositeOpInterface> worklist;
-    getOperation()->walk(
-        [&](CompositeOpInterface op) { worklist.push_back(op); });
-    NewComposites listener(worklist);
-    OpBuilder builder(&getContext(), &listener);
-    while (!worklist.empty()) {
-      CompositeOpInterface op = worklist.pop_back_val();
-      LDBG() << "writes out " << op->getName() << " at " << op->getLoc();
-      ++numDecomposed;
-      builder.setInsertionPoint(op);
-      op->replaceAllUsesWith(op.decompose(builder));
-      op->erase();
-    }
-  }
+  void runOnOperation() override { decomposeComposites(getOperation()); }
 };
 
 } // namespace
+
+void shoal::decomposeComposites(Operation *root,
+                                function_ref<bool(Operation *)> keeps) {
+  SmallVector<CompositeOpInterface> worklist;
+  root->walk([&](CompositeOpInterface op) { worklist.push_back(op); });
+  NewComposites listener(worklist);
+  OpBuilder builder(root->getContext(), &listener);
+  while (!worklist.empty()) {
+    CompositeOpInterface op = worklist.pop_back_val();
+    if (keeps(op))
+      continue;
+    LDBG() << "writes out " << op->getName() << " at " << op->getLoc();
+    ++numDecomposed;
+    builder.setInsertionPoint(op);
+    op->replaceAllUsesWith(op.decompose(builder));
+    op->erase();
+  }
+}

@@ -10,12 +10,14 @@ imports those above it:
     constants, conversion, broadcasting             operands brought to one shape and type
     annotations, elementwise, ... custom_call       the families, with what some share:
                                                     bits, pytrees, creation, index_expressions, ...
+    subfunctions, autodiff                          functions within the program, gradients
     numpy_protocol, operators                       what is attached to values
     tracing, calls, compiling, jit                  whole functions
 """
 
 from shoal.frontend import (
     annotations,
+    autodiff,
     collectives,
     contraction,
     control_flow,
@@ -38,7 +40,7 @@ from shoal.frontend import (
 
 # What `shoal` exports: the families, and what makes values and programs.
 EXPORTED = (
-    annotations, collectives, contraction, control_flow, creation, custom_call, elementwise,
+    annotations, autodiff, collectives, contraction, control_flow, creation, custom_call, elementwise,
     fourier, host_call, indexing, manual, nn, ordering, reduction, reshape, structure, tracing,
     windows,
 )  # fmt: skip

@@ -125,7 +125,10 @@ def is_value(operand: Any) -> TypeGuard[Value]:
 
 
 def check_visible(value: Value, trace: Trace) -> None:
-    """TraceError for a value of another trace or of a region that is not around the next op."""
+    """TraceError for a value of another trace or of a region that is not around the next op.
+
+    Functions between the value and the op note that they use it.
+    """
     if not value.scope.is_open:
         raise TraceError(
             f"a value of {value.scope.name} is used after its end; return it from there instead"
@@ -136,6 +139,8 @@ def check_visible(value: Value, trace: Trace) -> None:
     for scope in inner:
         if scope.is_isolated:
             raise TraceError(f"a value from outside of {scope.name}; pass it as an operand instead")
+        if scope.captured is not None:
+            scope.captured[value.ir.name] = value
 
 
 @contextlib.contextmanager
@@ -143,14 +148,17 @@ def region(
     name: str,
     arguments: Sequence[Type],
     is_isolated: bool = False,
+    captured: dict[str, Value] | None = None,
 ) -> Iterator[tuple[ir.Region, list[Value]]]:
     """Ops go into a new region meanwhile: yields it and its arguments.
+
+    captured: where the region becomes a function: what it uses from around it is put there.
 
     A region that is given to no op is lost, with all that was written in it.
     """
     trace = current(name)
     result = trace.builder.region([tensor_type(*argument) for argument in arguments])
-    scope = Scope(name, is_isolated)
+    scope = Scope(name, is_isolated, captured=captured)
     trace.scopes.append(scope)
     try:
         with trace.builder.block(result):

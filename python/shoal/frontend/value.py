@@ -18,11 +18,16 @@ from shoal.errors import TraceTypeError
 
 @dataclass
 class Scope:
-    """A region that is being traced; its values live as long as it is open."""
+    """A region that is being traced; its values live as long as it is open.
+
+    captured: of a function of its own, the values from around it that it uses, by their
+      names in the program; None of a region.
+    """
 
     name: str
     is_isolated: bool = False
     is_open: bool = True
+    captured: dict[str, Value] | None = None
 
 
 class Value:

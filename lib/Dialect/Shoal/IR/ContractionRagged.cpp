@@ -4,8 +4,8 @@
 // ragged_einsum and ragged_dot.
 
 #include "EinsumTerms.h"
-#include "TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
+#include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
 
 using namespace mlir;
 using namespace shoal;

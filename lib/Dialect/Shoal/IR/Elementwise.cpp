@@ -3,8 +3,8 @@
 
 // clamp and bitcast_convert.
 
-#include "TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/ElementwiseOps.h"
+#include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
 
 using namespace mlir;
 using namespace shoal;

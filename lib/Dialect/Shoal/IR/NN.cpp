@@ -3,8 +3,8 @@
 
 // Activations, softmax, normalisation and one_hot.
 
-#include "TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/NNOps.h"
+#include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 

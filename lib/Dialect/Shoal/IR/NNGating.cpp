@@ -4,12 +4,12 @@
 // GShard's gating (Algorithm 1, for any k) as a composite. Everything but the
 // auxiliary loss stays inside a group, so that G can be split freely.
 
-#include "TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/NNOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 #include "shoal/Dialect/Shoal/IR/RandomOps.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
+#include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
 #include <cmath>
 #include <limits>
 

@@ -3,11 +3,11 @@
 
 // sort, top_k, argmax and argmin.
 
-#include "TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
+#include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
 
 using namespace mlir;
 using namespace shoal;

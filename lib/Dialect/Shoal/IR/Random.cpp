@@ -4,8 +4,8 @@
 // Counter-based random numbers as a composite: threefry-2x32 (Salmon et al.,
 // SC'11) on i32 tensors.
 
-#include "TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/RandomOps.h"
+#include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 

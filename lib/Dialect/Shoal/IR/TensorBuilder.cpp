@@ -1,11 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "TensorBuilder.h"
+#include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -28,6 +29,11 @@ Value TensorBuilder::splat(Type type, int64_t value) {
 
 static bool isFloat(Value x) {
   return isa<FloatType>(getElementTypeOrSelf(x.getType()));
+}
+
+Value TensorBuilder::zeros(Type type) {
+  return isa<FloatType>(getElementTypeOrSelf(type)) ? splat(type, 0.0)
+                                                    : splat(type, int64_t(0));
 }
 
 Value TensorBuilder::add(Value lhs, Value rhs) {
@@ -55,9 +61,21 @@ Value TensorBuilder::shift(Value x, double addend) {
 }
 
 Value TensorBuilder::keepWhere(Value mask, Value x) {
-  Value zero =
-      isFloat(x) ? splat(x.getType(), 0.0) : splat(x.getType(), int64_t(0));
-  return arith::SelectOp::create(*this, mask, x, zero);
+  return select(mask, x, zeros(x.getType()));
+}
+
+Value TensorBuilder::select(Value mask, Value x, Value y) {
+  return arith::SelectOp::create(*this, mask, x, y);
+}
+
+Value TensorBuilder::compare(arith::CmpIPredicate predicate, Value lhs,
+                             Value rhs) {
+  return arith::CmpIOp::create(*this, predicate, lhs, rhs);
+}
+
+Value TensorBuilder::compare(arith::CmpFPredicate predicate, Value lhs,
+                             Value rhs) {
+  return arith::CmpFOp::create(*this, predicate, lhs, rhs);
 }
 
 Value TensorBuilder::broadcast(Value x, ArrayRef<int64_t> shape,
@@ -82,16 +100,55 @@ Value TensorBuilder::iota(ArrayRef<int64_t> shape, Type element, int64_t dim) {
   return IotaOp::create(*this, RankedTensorType::get(shape, element), dim);
 }
 
+Value TensorBuilder::transpose(Value x, ArrayRef<int64_t> permutation) {
+  RankedTensorType type = tensorTypeOf(x);
+  SmallVector<int64_t> shape;
+  for (int64_t dim : permutation)
+    shape.push_back(type.getDimSize(dim));
+  return TransposeOp::create(*this, type.clone(shape), x, permutation);
+}
+
+Value TensorBuilder::reverse(Value x, ArrayRef<int64_t> dims) {
+  return ReverseOp::create(*this, x.getType(), x, dims);
+}
+
+Value TensorBuilder::slice(Value x, ArrayRef<int64_t> starts,
+                           ArrayRef<int64_t> limits,
+                           ArrayRef<int64_t> strides) {
+  SmallVector<int64_t> shape;
+  for (auto [start, limit, stride] : llvm::zip_equal(starts, limits, strides))
+    shape.push_back(llvm::divideCeil(limit - start, stride));
+  return SliceOp::create(*this, tensorTypeOf(x).clone(shape), x, starts, limits,
+                         strides);
+}
+
+Value TensorBuilder::pad(Value x, ArrayRef<int64_t> low, ArrayRef<int64_t> high,
+                         ArrayRef<int64_t> interior) {
+  RankedTensorType type = tensorTypeOf(x);
+  SmallVector<int64_t> shape;
+  for (auto [d, size] : llvm::enumerate(type.getShape()))
+    shape.push_back(low[d] + size + high[d] +
+                    interior[d] * std::max<int64_t>(size - 1, 0));
+  Value zero = zeros(type.clone(ArrayRef<int64_t>()));
+  return PadOp::create(*this, type.clone(shape), x, zero, low, high, interior);
+}
+
+Value TensorBuilder::concatenate(ValueRange parts, int64_t dim) {
+  RankedTensorType type = tensorTypeOf(parts[0]);
+  SmallVector<int64_t> shape(type.getShape());
+  shape[dim] = 0;
+  for (Value part : parts)
+    shape[dim] += tensorTypeOf(part).getDimSize(dim);
+  return ConcatenateOp::create(*this, type.clone(shape), parts, dim);
+}
+
 Value TensorBuilder::sliceDim(Value x, int64_t dim, int64_t begin,
                               int64_t end) {
-  ArrayRef<int64_t> shape = tensorTypeOf(x).getShape();
-  SmallVector<int64_t> starts(shape.size(), 0), strides(shape.size(), 1);
-  SmallVector<int64_t> limits(shape), sizes(shape);
+  SmallVector<int64_t> limits(tensorTypeOf(x).getShape());
+  SmallVector<int64_t> starts(limits.size(), 0), strides(limits.size(), 1);
   starts[dim] = begin;
   limits[dim] = end;
-  sizes[dim] = end - begin;
-  return SliceOp::create(*this, tensorTypeOf(x).clone(sizes), x, starts, limits,
-                         strides);
+  return slice(x, starts, limits, strides);
 }
 
 Value TensorBuilder::oneHotMask(Value indices, ArrayRef<int64_t> shape,

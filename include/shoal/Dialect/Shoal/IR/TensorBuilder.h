@@ -1,10 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Short spellings of the ops that composites decompose to.
+// Short spellings of the ops that composites decompose to and that gradients
+// consist of.
 
-#ifndef SHOAL_LIB_DIALECT_SHOAL_IR_TENSORBUILDER_H
-#define SHOAL_LIB_DIALECT_SHOAL_IR_TENSORBUILDER_H
+#ifndef SHOAL_DIALECT_SHOAL_IR_TENSORBUILDER_H
+#define SHOAL_DIALECT_SHOAL_IR_TENSORBUILDER_H
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -13,9 +14,13 @@
 
 namespace shoal {
 
-/// Builds ops on tensors in front of one op, at its location.
+/// Builds ops on tensors; result types follow from the operands.
 class TensorBuilder : public mlir::ImplicitLocOpBuilder {
 public:
+  /// Where `builder` inserts.
+  TensorBuilder(mlir::Location loc, mlir::OpBuilder &builder)
+      : ImplicitLocOpBuilder(loc, builder) {}
+  /// In front of one op, at its location.
   TensorBuilder(mlir::OpBuilder &builder, mlir::Operation *before)
       : ImplicitLocOpBuilder(before->getLoc(), builder) {
     setInsertionPoint(before);
@@ -25,6 +30,8 @@ public:
   /// elements (for integers: truncated to their width).
   mlir::Value splat(mlir::Type type, double value);
   mlir::Value splat(mlir::Type type, int64_t value);
+  /// Zeros, of a type of numbers.
+  mlir::Value zeros(mlir::Type type);
 
   mlir::Value add(mlir::Value lhs, mlir::Value rhs);
   mlir::Value sub(mlir::Value lhs, mlir::Value rhs);
@@ -35,6 +42,12 @@ public:
   mlir::Value shift(mlir::Value x, double addend);
   /// `mask ? x : 0`.
   mlir::Value keepWhere(mlir::Value mask, mlir::Value x);
+  mlir::Value select(mlir::Value mask, mlir::Value x, mlir::Value y);
+  /// Of integers of one type, signed.
+  mlir::Value compare(mlir::arith::CmpIPredicate predicate, mlir::Value lhs,
+                      mlir::Value rhs);
+  mlir::Value compare(mlir::arith::CmpFPredicate predicate, mlir::Value lhs,
+                      mlir::Value rhs);
 
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<int64_t> dims);
@@ -43,6 +56,16 @@ public:
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                    int64_t dim);
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> permutation);
+  mlir::Value reverse(mlir::Value x, llvm::ArrayRef<int64_t> dims);
+  mlir::Value slice(mlir::Value x, llvm::ArrayRef<int64_t> starts,
+                    llvm::ArrayRef<int64_t> limits,
+                    llvm::ArrayRef<int64_t> strides);
+  /// Zeros around and between the elements; see shoal.pad.
+  mlir::Value pad(mlir::Value x, llvm::ArrayRef<int64_t> low,
+                  llvm::ArrayRef<int64_t> high,
+                  llvm::ArrayRef<int64_t> interior);
+  mlir::Value concatenate(mlir::ValueRange parts, int64_t dim);
   /// Rows `begin` up to `end` of dimension `dim`.
   mlir::Value sliceDim(mlir::Value x, int64_t dim, int64_t begin, int64_t end);
   /// The i1 tensor of `shape`, `indices`' shape with one dimension inserted at
@@ -60,4 +83,4 @@ public:
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_DIALECT_SHOAL_IR_TENSORBUILDER_H
+#endif // SHOAL_DIALECT_SHOAL_IR_TENSORBUILDER_H

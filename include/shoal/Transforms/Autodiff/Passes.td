@@ -1,0 +1,74 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SHOAL_TRANSFORMS_AUTODIFF_PASSES_TD
+#define SHOAL_TRANSFORMS_AUTODIFF_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def Differentiate : Pass<"shoal-differentiate", "::mlir::ModuleOp"> {
+  let summary = "Writes the bodies of derivatives";
+  let description = [{
+    Reverse-mode differentiation of whole programs, before anything knows of
+    devices. A derivative is a function without a body that says by the
+    attribute `shoal.derivative` what it is: `of` a function, with respect to
+    its arguments `wrt`, of its results `outputs`, and by `mode` what it takes
+    and returns:
+
+    * `value-and-grad`: takes the function's arguments, returns its results and
+      then a gradient for each of `wrt`, of the sum of the outputs, which are
+      scalars;
+    * `grad`: the gradients alone;
+    * `vjp`: takes a cotangent for each of the outputs as well, behind the
+      arguments, and returns the results and the cotangents of `wrt`.
+
+    The pass gives it the function's body, with all calls inlined, and behind
+    it the backward pass: from the last op to the first each adds to its
+    operands' cotangents by its rule (`DifferentiableOpInterface`). What rules
+    read of the forward pass are ordinary uses. Derivatives may call
+    derivatives: second order is the derivative of a derivative.
+
+    With `function` a derivative of it is declared first, called `name`; its
+    gradients lie as the arguments do and are called `grad.` and the argument's
+    name.
+
+    ```mlir
+    func.func @loss(%w: tensor<4x3xf32>, %x: tensor<5x4xf32>) -> tensor<f32> {
+      %h = shoal.einsum "BM,MH->BH" %x, %w : (tensor<5x4xf32>, tensor<4x3xf32>) -> tensor<5x3xf32>
+      %l = shoal.reduce sum %h dims = [0, 1] : tensor<5x3xf32> -> tensor<f32>
+      return %l : tensor<f32>
+    }
+    func.func private @loss_grad(tensor<4x3xf32>, tensor<5x4xf32>) -> (tensor<f32>, tensor<4x3xf32>)
+      attributes {shoal.derivative = {of = @loss, wrt = array<i64: 0>, outputs = array<i64: 0>, mode = "value-and-grad"}}
+    ```
+    becomes
+    ```mlir
+    ...
+    func.func private @loss_grad(%w: tensor<4x3xf32>, %x: tensor<5x4xf32>) -> (tensor<f32>, tensor<4x3xf32>) {
+      %h = shoal.einsum "BM,MH->BH" %x, %w : (tensor<5x4xf32>, tensor<4x3xf32>) -> tensor<5x3xf32>
+      %l = shoal.reduce sum %h dims = [0, 1] : tensor<5x3xf32> -> tensor<f32>
+      %one = arith.constant dense<1.0> : tensor<f32>
+      %g = shoal.broadcast_in_dim %one dims = [] : tensor<f32> -> tensor<5x3xf32>
+      %gw = shoal.einsum "BH,BM->MH" %g, %x : (tensor<5x3xf32>, tensor<5x4xf32>) -> tensor<4x3xf32>
+      return %l, %gw : tensor<f32>, tensor<4x3xf32>
+    }
+    ```
+  }];
+  let options = [
+    Option<"function", "function", "std::string", /*default=*/"",
+           "The function to declare a derivative of">,
+    ListOption<"wrt", "wrt", "int64_t",
+               "Its arguments to differentiate by; all of floats by default">,
+    ListOption<"outputs", "outputs", "int64_t",
+               "Its results to differentiate; the first one by default">,
+    Option<"mode", "mode", "std::string", /*default=*/"\"value-and-grad\"",
+           "value-and-grad, grad or vjp">,
+    Option<"name", "name", "std::string", /*default=*/"",
+           "The derivative's name; that of the function with _grad or _vjp by default">
+  ];
+  let dependentDialects = [
+    "::shoal::ShoalDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
+  ];
+}
+
+#endif // SHOAL_TRANSFORMS_AUTODIFF_PASSES_TD

@@ -1,0 +1,69 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What an op's `buildVjp` has at hand.
+
+#ifndef SHOAL_TRANSFORMS_AUTODIFF_VJP_H
+#define SHOAL_TRANSFORMS_AUTODIFF_VJP_H
+
+#include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
+#include "shoal/Interfaces/DifferentiableInterface.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/DenseSet.h"
+
+namespace shoal {
+
+/// The cotangents of values that have any: of x the gradient of the sum of the
+/// outputs, each weighted by its own cotangent, by x.
+class Cotangents {
+public:
+  /// Null for zero, which is never made.
+  mlir::Value of(mlir::Value value) const { return sums.lookup(value); }
+  /// Adds `addend`, of the value's type.
+  void add(TensorBuilder &b, mlir::Value value, mlir::Value addend);
+
+private:
+  llvm::DenseMap<mlir::Value, mlir::Value> sums;
+};
+
+/// The vector-Jacobian product of one op. Every op built carries the op's
+/// location, fused with the word "gradient".
+class Vjp {
+public:
+  Vjp(mlir::Operation *op, mlir::OpBuilder &builder, Cotangents &cotangents,
+      const llvm::DenseSet<mlir::Value> &active);
+
+  mlir::Operation *op;
+  TensorBuilder b;
+
+  /// That of a result; null for zero.
+  mlir::Value cotangent(unsigned result = 0) const {
+    return cotangents.of(op->getResult(result));
+  }
+  /// The same, with zero written out.
+  mlir::Value cotangentOrZero(unsigned result);
+
+  /// Whether a gradient is to be passed on to the operand.
+  bool wants(unsigned operand) const {
+    return active.contains(op->getOperand(operand));
+  }
+  /// Adds to the operand's cotangent; `addend` has the operand's type. A null
+  /// one adds nothing.
+  void add(unsigned operand, mlir::Value addend);
+
+  /// An error at the op, with notes at the argument and the output that it
+  /// connects.
+  mlir::InFlightDiagnostic refuse(const llvm::Twine &why);
+
+private:
+  Cotangents &cotangents;
+  const llvm::DenseSet<mlir::Value> &active;
+};
+
+/// Notes at an argument that `op` depends on and at the end of the function.
+void noteConnection(mlir::InFlightDiagnostic &error, mlir::Operation *op,
+                    const llvm::DenseSet<mlir::Value> &active);
+
+} // namespace shoal
+
+#endif // SHOAL_TRANSFORMS_AUTODIFF_VJP_H

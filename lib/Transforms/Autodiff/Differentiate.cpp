@@ -1,0 +1,84 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Transforms/Autodiff/Differentiate.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "shoal/Transforms/Autodiff/Vjp.h"
+#include "llvm/ADT/SetVector.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-differentiate"
+
+using namespace mlir;
+using namespace shoal;
+
+static bool isDifferentiable(Value value) {
+  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
+}
+
+/// Why nothing passes through the op: its rule says so, or its results are no
+/// floats.
+static bool endsPaths(Operation &op) {
+  if (llvm::none_of(op.getResults(), isDifferentiable))
+    return true;
+  auto rule = dyn_cast<DifferentiableOpInterface>(op);
+  return rule && !rule.getNoGradientReason().empty();
+}
+
+static bool reads(Operation &op, const llvm::DenseSet<Value> &values) {
+  auto contains = [&](Value value) { return values.contains(value); };
+  if (llvm::any_of(op.getOperands(), contains))
+    return true;
+  llvm::SetVector<Value> captured;
+  getUsedValuesDefinedAbove(op.getRegions(), captured);
+  return llvm::any_of(captured, contains);
+}
+
+/// The floats that depend on `wrt` by ops that have gradients.
+static llvm::DenseSet<Value> findActive(Block &block, ValueRange wrt) {
+  llvm::DenseSet<Value> active;
+  for (Value value : wrt)
+    if (isDifferentiable(value))
+      active.insert(value);
+  for (Operation &op : block.without_terminator())
+    if (!endsPaths(op) && reads(op, active))
+      for (Value result : op.getResults())
+        if (isDifferentiable(result))
+          active.insert(result);
+  return active;
+}
+
+FailureOr<SmallVector<Value>>
+shoal::buildGradients(Block &block, ValueRange wrt, ArrayRef<Seed> seeds) {
+  llvm::DenseSet<Value> active = findActive(block, wrt);
+  Operation *end = block.getTerminator();
+  auto forward =
+      llvm::to_vector(llvm::make_pointer_range(block.without_terminator()));
+  OpBuilder builder(end);
+  Cotangents cotangents;
+  TensorBuilder seeding(end->getLoc(), builder);
+  for (const Seed &seed : seeds)
+    cotangents.add(seeding, seed.value, seed.cotangent);
+
+  for (Operation *op : llvm::reverse(forward)) {
+    bool counts = llvm::any_of(op->getResults(), [&](Value result) {
+      return active.contains(result) && cotangents.of(result);
+    });
+    if (!counts)
+      continue;
+    Vjp vjp(op, builder, cotangents, active);
+    auto rule = dyn_cast<DifferentiableOpInterface>(op);
+    if (!rule)
+      return vjp.refuse("has no derivative rule");
+    LDBG() << "passes through " << op->getName() << " at " << op->getLoc();
+    if (failed(rule.buildVjp(vjp)))
+      return failure();
+  }
+
+  SmallVector<Value> gradients;
+  for (Value value : wrt) {
+    Value gradient = active.contains(value) ? cotangents.of(value) : Value();
+    gradients.push_back(gradient ? gradient : seeding.zeros(value.getType()));
+  }
+  return gradients;
+}

@@ -1,0 +1,45 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Composites whose derivative is not that of what they are written out to: a
+// convention, or a closed form that reads less. The others are written out.
+
+#include "Rules.h"
+#include "shoal/Dialect/Shoal/IR/NNOps.h"
+
+using namespace mlir;
+using namespace shoal;
+
+namespace {
+
+/// y (g - sum(g y)): of the forward pass it reads the result alone.
+struct Softmax : DifferentiableOpInterface::ExternalModel<Softmax, SoftmaxOp> {
+  LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
+    auto op = cast<SoftmaxOp>(operation);
+    TensorBuilder &b = vjp.b;
+    int64_t axis = op.getAxis();
+    Value y = b.widen(op.getResult()), g = b.widen(vjp.cotangent());
+    ArrayRef<int64_t> shape = tensorTypeOf(y).getShape();
+    SmallVector<int64_t> others;
+    for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
+      if (dim != axis)
+        others.push_back(dim);
+    Value mean = b.reduce(ReduceKind::Sum, b.mul(g, y), axis);
+    Value gradient = b.mul(y, b.sub(g, b.broadcast(mean, shape, others)));
+    vjp.add(0, b.convert(gradient, op.getType().getElementType()));
+    return success();
+  }
+};
+
+} // namespace
+
+void shoal::registerNNDerivativeRules(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
+    SoftmaxOp::attachInterface<Softmax>(*context);
+    // 0 at 0, as of jax.nn.relu; maximumf has halves there.
+    elementwise<ReluOp>(context, [](Expr g, Expr, Expr y) {
+      return (y > 0).choose(g, g.number(0));
+    });
+    noGradient<OneHotOp>(context, [] { return "it depends on places alone"; });
+  });
+}

@@ -1,0 +1,57 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Transforms/Autodiff/Vjp.h"
+
+using namespace mlir;
+using namespace shoal;
+
+void Cotangents::add(TensorBuilder &b, Value value, Value addend) {
+  assert(value.getType() == addend.getType() &&
+         "a cotangent has its value's type");
+  Value &sum = sums[value];
+  sum = sum ? b.add(sum, addend) : addend;
+}
+
+Vjp::Vjp(Operation *op, OpBuilder &builder, Cotangents &cotangents,
+         const llvm::DenseSet<Value> &active)
+    : op(op), b(FusedLoc::get(op->getContext(), op->getLoc(),
+                              builder.getStringAttr("gradient")),
+                builder),
+      cotangents(cotangents), active(active) {}
+
+Value Vjp::cotangentOrZero(unsigned result) {
+  Value g = cotangent(result);
+  return g ? g : b.zeros(op->getResult(result).getType());
+}
+
+void Vjp::add(unsigned operand, Value addend) {
+  if (addend && wants(operand))
+    cotangents.add(b, op->getOperand(operand), addend);
+}
+
+InFlightDiagnostic Vjp::refuse(const Twine &why) {
+  InFlightDiagnostic error = op->emitOpError(why);
+  noteConnection(error, op, active);
+  return error;
+}
+
+void shoal::noteConnection(InFlightDiagnostic &error, Operation *op,
+                           const llvm::DenseSet<Value> &active) {
+  Value value;
+  Operation *maker = op;
+  while (maker) {
+    auto it = llvm::find_if(maker->getOperands(),
+                                   [&](Value v) { return active.contains(v); });
+    if (it == maker->getOperands().end())
+      break;
+    value = *it;
+    maker = value.getDefiningOp();
+  }
+  if (auto argument = dyn_cast_if_present<BlockArgument>(value))
+    error.attachNote(argument.getLoc())
+        << "the gradient is taken with respect to argument "
+        << argument.getArgNumber();
+  error.attachNote(op->getBlock()->getTerminator()->getLoc())
+      << "of an output that depends on it";
+}

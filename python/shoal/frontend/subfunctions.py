@@ -1,0 +1,95 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Functions within a program: a Python function traced apart, which passes can take as a whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import optree
+
+from shoal import ir
+from shoal.frontend import pytrees
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import Type, current, emit, region, tensor_type, user_location
+from shoal.frontend.value import Value
+
+
+@dataclass(frozen=True)
+class Subfunction:
+    """A private function of the program.
+
+    parameters: the types of what it was traced with.
+    captured: the values of the program around it that it uses, its further arguments.
+    results: the types of what it returns, `tree` their structure.
+    """
+
+    symbol: str
+    parameters: Sequence[Type]
+    captured: Sequence[Value]
+    results: Sequence[Type]
+    tree: optree.PyTreeSpec
+
+    def call(self, arguments: Sequence[Value]) -> list[Value]:
+        """The results, of values of the parameters' types."""
+        operands = [*arguments, *self.captured]
+        return emit("func.call", operands, self.results, _callee(self.symbol))
+
+    def derivative(
+        self, mode: str, outputs: Sequence[int], arguments: Sequence[Value]
+    ) -> list[Value]:
+        """What a derivative with respect to all parameters returns, by the mode.
+
+        mode: of `--shoal-differentiate`; `arguments` are followed by a cotangent of each
+          output for "vjp".
+        """
+        builder = current(mode).builder
+        wrt = range(len(self.parameters))
+        symbol = _fresh(f"{self.symbol}.{mode}")
+        cotangents = arguments[len(self.parameters) :]
+        results = list(self.results) if mode != "grad" else []
+        results += self.parameters
+        operands = [*arguments[: len(self.parameters)], *self.captured, *cotangents]
+        described = {
+            "of": f"@{ir.quoted(self.symbol)}",
+            "wrt": ir.i64s(wrt),
+            "outputs": ir.i64s(outputs),
+            "mode": ir.quoted(mode),
+        }
+        builder.declaration(
+            symbol,
+            [operand.ir for operand in operands],
+            [tensor_type(*result) for result in results],
+            {"shoal.derivative": ir.dictionary(described)},
+            user_location(),
+        )
+        return emit("func.call", operands, results, _callee(symbol))
+
+
+def subfunction(function: Callable[..., Any], name: str, parameters: Sequence[Type]) -> Subfunction:
+    """Traces a function of values of these types, which returns a tree of values."""
+    captured: dict[str, Value] = {}
+    symbol = _fresh(name)
+    with region(name, parameters, captured=captured) as (body, arguments):
+        leaves, tree = pytrees.flatten(function(*arguments))
+        values = [as_value(leaf, what=f"the result of {name}") for leaf in leaves]
+        emit("func.return", values, [])
+    # Names are a function's own: what is captured keeps that which it has around it.
+    body.arguments.extend(value.ir for value in captured.values())
+    results = [(value.shape, value.dtype) for value in values]
+    current(name).builder.private_function(
+        symbol, body, [tensor_type(*result) for result in results], user_location()
+    )
+    return Subfunction(symbol, parameters, list(captured.values()), results, tree)
+
+
+def _fresh(name: str) -> str:
+    number = current(name).builder.fresh().removeprefix("%")
+    return re.sub(r"[^\w.\-]", "_", f"{name}.{number}")
+
+
+def _callee(symbol: str) -> Mapping[str, str]:
+    return {"callee": f"@{ir.quoted(symbol)}"}

@@ -1,0 +1,107 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Gradients of the frontend's functions, against JAX's."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import shoal
+from frontend_testing import assert_same, evaluate
+
+RNG = np.random.default_rng(5)
+X = RNG.standard_normal((3, 4)).astype(np.float32)
+POSITIVE = np.abs(X) + 0.5
+SMALL = np.clip(X * 0.3, -0.9, 0.9)
+TIES = np.float32([[1, 2, 2, -1], [0, 0, 0, 0], [3, 1, -2, 3]])
+
+# Functions of one array, of either module.
+UNARY = {
+    "exp": (lambda m, x: m.exp(x), X),
+    "log": (lambda m, x: m.log(x), POSITIVE),
+    "sqrt": (lambda m, x: m.sqrt(x), POSITIVE),
+    "sin": (lambda m, x: m.sin(x), X),
+    "cos": (lambda m, x: m.cos(x), X),
+    "tan": (lambda m, x: m.tan(x), SMALL),
+    "tanh": (lambda m, x: m.tanh(x), X),
+    "sinh": (lambda m, x: m.sinh(x), X),
+    "cosh": (lambda m, x: m.cosh(x), X),
+    "arcsin": (lambda m, x: m.arcsin(x), SMALL),
+    "arccos": (lambda m, x: m.arccos(x), SMALL),
+    "arctan": (lambda m, x: m.arctan(x), X),
+    "arctanh": (lambda m, x: m.arctanh(x), SMALL),
+    "log1p": (lambda m, x: m.log1p(x), POSITIVE),
+    "expm1": (lambda m, x: m.expm1(x), X),
+    "abs": (lambda m, x: m.abs(x), X),
+    "floor": (lambda m, x: m.floor(x) * x, X),
+    "square": (lambda m, x: m.square(x), X),
+    "power": (lambda m, x: x**3 + x**2.5, POSITIVE),
+    "reciprocal": (lambda m, x: 1 / x, POSITIVE),
+    "maximum": (lambda m, x: m.maximum(x, x[:, ::-1]) * x, TIES),
+    "minimum": (lambda m, x: m.minimum(x, x[:, ::-1]) * x, TIES),
+    "where": (lambda m, x: m.where(x > 0, x * x, -x), X),
+    "clip": (lambda m, x: m.clip(x, -0.5, 0.7) * x, X),
+    "sum": (lambda m, x: m.sum(x, 0) * m.sum(x), X),
+    "mean": (lambda m, x: m.mean(x, 1, keepdims=True) * x, X),
+    "max": (lambda m, x: m.max(x, 1) * m.max(x), TIES),
+    "min": (lambda m, x: m.min(x, 0), TIES),
+    "prod": (lambda m, x: m.prod(x, 1), TIES),
+    "prod_all": (lambda m, x: m.prod(x * 0.9 + 1), X),
+    "cumsum": (lambda m, x: m.cumsum(x, 1) ** 2, X),
+    "cumprod": (lambda m, x: m.cumprod(x, 1), TIES),
+    "transpose": (lambda m, x: m.transpose(x, (1, 0)) * m.arange(3.0), X),
+    "reshape": (lambda m, x: m.reshape(x, (6, 2)) ** 2, X),
+    "slice": (lambda m, x: x[::2, 1:4:2] * x[1:, :2], X),
+    "pad": (lambda m, x: m.pad(x, ((1, 0), (2, 1))) ** 2, X),
+    "flip": (lambda m, x: m.flip(x, 1) * x, X),
+    "roll": (lambda m, x: m.roll(x, 1, 0) * x, X),
+    "concatenate": (lambda m, x: m.concatenate([x, x * 2, x[:1]], 0) ** 2, X),
+    "broadcast": (lambda m, x: m.broadcast_to(x[:, None, :1], (3, 2, 4)) ** 2, X),
+    "sort": (lambda m, x: m.sort(x, 1) * m.arange(4.0), X),
+    "take_rows": (lambda m, x: x[np.int32([2, 0, 2])] ** 2, X),
+    "take_along": (lambda m, x: m.take_along_axis(x, np.int32([[1], [3], [0]]), 1) ** 2, X),
+    "at_add": (lambda m, x: x.at[np.int32([1, 1])].add(x[:2] * 2) ** 2, X),
+    "at_set": (lambda m, x: x.at[np.int32([1, 0])].set(x[1:] * 2) ** 2, X),
+    "at_max": (lambda m, x: x.at[np.int32([1, 1])].max(x[:2]) ** 2, X),
+    "einsum_diagonal": (lambda m, x: m.einsum("ii->i", x[:, :3]) ** 2, X),
+    "einsum_alone": (lambda m, x: m.einsum("ij,kj->k", x, x), X),
+    "matmul": (lambda m, x: x @ x.T, X),
+    "constant": (lambda m, x: x * 0 + 2, X),
+}
+
+
+def weights(shape):
+    return np.cos(np.arange(int(np.prod(shape)), dtype=np.float32)).reshape(shape)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """All gradients, of one program."""
+
+    def gradients(*arrays):
+        def of(case, x):
+            def total(x):
+                y = case(shoal, x)
+                return shoal.sum(y * weights(y.shape))
+
+            return shoal.grad(total)(x)
+
+        return {
+            name: of(case, x) for (name, (case, _)), x in zip(UNARY.items(), arrays, strict=True)
+        }
+
+    arrays = [x for _, x in UNARY.values()]
+    return evaluate(tmp_path_factory.mktemp("unary"), gradients, *arrays)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_gradients_are_those_of_jax(made, name):
+    case, x = UNARY[name]
+
+    def total(x):
+        y = case(jnp, x)
+        return jnp.sum(y * weights(y.shape))
+
+    expected = np.asarray(jax.grad(total)(jnp.asarray(x)))
+    assert_same(name, made[name], expected, np.float32, 2e-5)
