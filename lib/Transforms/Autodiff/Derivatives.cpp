@@ -53,10 +53,11 @@ LogicalResult shoal::verify(const Derivative &derivative, Operation *place) {
     auto type = cast<RankedTensorType>(of.getResultTypes()[i]);
     if (type.getRank() != 0) {
       InFlightDiagnostic error =
-          emitError(place->getLoc()) << "outputs: result " << i << " of @"
-                               << of.getName() << " is " << type
-                               << ": a gradient is that of a scalar, and mode "
-                                  "vjp takes a cotangent";
+          emitError(place->getLoc())
+          << "outputs: result " << i << " of @" << of.getName() << " is "
+          << type
+          << ": a gradient is that of a scalar, and mode "
+             "vjp takes a cotangent";
       error.attachNote(of.getLoc()) << "the function is here";
       return error;
     }

@@ -34,8 +34,7 @@ static bool reads(Operation &op, const llvm::DenseSet<Value> &values) {
   return llvm::any_of(captured, contains);
 }
 
-/// The floats that depend on `wrt` by ops that have gradients.
-static llvm::DenseSet<Value> findActive(Block &block, ValueRange wrt) {
+llvm::DenseSet<Value> shoal::findActive(Block &block, ValueRange wrt) {
   llvm::DenseSet<Value> active;
   for (Value value : wrt)
     if (isDifferentiable(value))
@@ -60,13 +59,15 @@ shoal::buildGradients(Block &block, ValueRange wrt, ArrayRef<Seed> seeds) {
   for (const Seed &seed : seeds)
     cotangents.add(seeding, seed.value, seed.cotangent);
 
+  // Ops that others have taken the place of.
+  SmallVector<Operation *> retired;
   for (Operation *op : llvm::reverse(forward)) {
     bool counts = llvm::any_of(op->getResults(), [&](Value result) {
       return active.contains(result) && cotangents.of(result);
     });
     if (!counts)
       continue;
-    Vjp vjp(op, builder, cotangents, active);
+    Vjp vjp(op, builder, cotangents, active, retired);
     auto rule = dyn_cast<DifferentiableOpInterface>(op);
     if (!rule)
       return vjp.refuse("has no derivative rule");
@@ -74,6 +75,9 @@ shoal::buildGradients(Block &block, ValueRange wrt, ArrayRef<Seed> seeds) {
     if (failed(rule.buildVjp(vjp)))
       return failure();
   }
+
+  for (Operation *op : retired)
+    op->erase();
 
   SmallVector<Value> gradients;
   for (Value value : wrt) {

@@ -121,7 +121,8 @@ static LogicalResult appendGradients(func::FuncOp function,
 LogicalResult DerivativeWriter::write(func::FuncOp declaration) {
   if (open.contains(declaration))
     return emitError(declaration.getLoc())
-           << '@' << declaration.getName() << " is a derivative of a function that calls it";
+           << '@' << declaration.getName()
+           << " is a derivative of a function that calls it";
   FailureOr<Derivative> derivative = Derivative::read(declaration, symbols);
   if (failed(derivative))
     return failure();
@@ -212,7 +213,8 @@ LogicalResult Differentiate::declare(ModuleOp module) {
   if (title.empty())
     title = function + (*parsed == DerivativeMode::Vjp ? "_vjp" : "_grad");
   if (symbols.lookup(title))
-    return emitError(module.getLoc()) << "name: there is a @" << title << " already";
+    return emitError(module.getLoc())
+           << "name: there is a @" << title << " already";
   OpBuilder builder(module.getContext());
   auto made =
       func::FuncOp::create(builder, of.getLoc(), title, derivative.getType());

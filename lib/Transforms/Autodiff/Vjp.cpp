@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Transforms/Autodiff/Vjp.h"
+#include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -13,21 +14,45 @@ void Cotangents::add(TensorBuilder &b, Value value, Value addend) {
   sum = sum ? b.add(sum, addend) : addend;
 }
 
+void Cotangents::addAt(TensorBuilder &b, Value value, ValueRange starts,
+                       Value addend) {
+  Value &sum = sums[value];
+  Type type = value.getType();
+  Value there = addend;
+  if (sum)
+    there = b.add(DynamicSliceOp::create(b, addend.getType(), sum, starts,
+                                         tensorTypeOf(addend).getShape()),
+                  addend);
+  sum = DynamicUpdateSliceOp::create(b, type, sum ? sum : b.zeros(type), there,
+                                     starts);
+}
+
 Vjp::Vjp(Operation *op, OpBuilder &builder, Cotangents &cotangents,
-         const llvm::DenseSet<Value> &active)
+         const llvm::DenseSet<Value> &active,
+         SmallVectorImpl<Operation *> &retired)
     : op(op), b(FusedLoc::get(op->getContext(), op->getLoc(),
                               builder.getStringAttr("gradient")),
                 builder),
-      cotangents(cotangents), active(active) {}
+      cotangents(cotangents), active(active), retired(retired) {}
 
 Value Vjp::cotangentOrZero(unsigned result) {
   Value g = cotangent(result);
   return g ? g : b.zeros(op->getResult(result).getType());
 }
 
-void Vjp::add(unsigned operand, Value addend) {
+void Vjp::add(Value value, Value addend) {
+  if (addend && wants(value))
+    cotangents.add(b, value, addend);
+}
+
+void Vjp::addAt(unsigned operand, ValueRange starts, Value addend) {
   if (addend && wants(operand))
-    cotangents.add(b, op->getOperand(operand), addend);
+    cotangents.addAt(b, op->getOperand(operand), starts, addend);
+}
+
+void Vjp::replaceForward(ValueRange results) {
+  op->replaceAllUsesWith(results);
+  retired.push_back(op);
 }
 
 InFlightDiagnostic Vjp::refuse(const Twine &why) {
@@ -42,7 +67,7 @@ void shoal::noteConnection(InFlightDiagnostic &error, Operation *op,
   Operation *maker = op;
   while (maker) {
     auto it = llvm::find_if(maker->getOperands(),
-                                   [&](Value v) { return active.contains(v); });
+                            [&](Value v) { return active.contains(v); });
     if (it == maker->getOperands().end())
       break;
     value = *it;

@@ -8,6 +8,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace shoal {
 
@@ -16,11 +17,17 @@ struct Seed {
   mlir::Value value, cotangent;
 };
 
+/// The floats of `block` that depend on `wrt` by ops that have gradients, and
+/// those of `wrt` themselves.
+llvm::DenseSet<mlir::Value> findActive(mlir::Block &block,
+                                       mlir::ValueRange wrt);
+
 /// Builds the backward pass of `block`, in front of its terminator: the ops
 /// between `wrt` and the seeds' values are visited from the last to the first,
 /// and each adds to its operands' cotangents by its rule
 /// (DifferentiableOpInterface). What the rules read of the forward pass are
-/// ordinary uses.
+/// ordinary uses. Values of `wrt` may stand around the block; a seed of such a
+/// one is what its gradient is added to.
 ///
 /// Returns a gradient for each of `wrt`, zeros for what no seed depends on; or
 /// reports the op that has no rule, or refuses.

@@ -21,6 +21,10 @@ public:
   mlir::Value of(mlir::Value value) const { return sums.lookup(value); }
   /// Adds `addend`, of the value's type.
   void add(TensorBuilder &b, mlir::Value value, mlir::Value addend);
+  /// Adds `addend` to the box of its shape that begins at `starts`, clamped as
+  /// those of shoal.dynamic_slice: in time of the box where there is a sum.
+  void addAt(TensorBuilder &b, mlir::Value value, mlir::ValueRange starts,
+             mlir::Value addend);
 
 private:
   llvm::DenseMap<mlir::Value, mlir::Value> sums;
@@ -31,7 +35,8 @@ private:
 class Vjp {
 public:
   Vjp(mlir::Operation *op, mlir::OpBuilder &builder, Cotangents &cotangents,
-      const llvm::DenseSet<mlir::Value> &active);
+      const llvm::DenseSet<mlir::Value> &active,
+      llvm::SmallVectorImpl<mlir::Operation *> &retired);
 
   mlir::Operation *op;
   TensorBuilder b;
@@ -44,12 +49,21 @@ public:
   mlir::Value cotangentOrZero(unsigned result);
 
   /// Whether a gradient is to be passed on to the operand.
-  bool wants(unsigned operand) const {
-    return active.contains(op->getOperand(operand));
-  }
+  bool wants(unsigned operand) const { return wants(op->getOperand(operand)); }
+  /// The same of a value that a region of the op uses.
+  bool wants(mlir::Value value) const { return active.contains(value); }
   /// Adds to the operand's cotangent; `addend` has the operand's type. A null
   /// one adds nothing.
-  void add(unsigned operand, mlir::Value addend);
+  void add(unsigned operand, mlir::Value addend) {
+    add(op->getOperand(operand), addend);
+  }
+  void add(mlir::Value value, mlir::Value addend);
+  /// As Cotangents::addAt.
+  void addAt(unsigned operand, mlir::ValueRange starts, mlir::Value addend);
+
+  /// Puts `results`, of an op in front of this one, in the place of its
+  /// results. The op goes when the backward pass is complete.
+  void replaceForward(mlir::ValueRange results);
 
   /// An error at the op, with notes at the argument and the output that it
   /// connects.
@@ -58,6 +72,7 @@ public:
 private:
   Cotangents &cotangents;
   const llvm::DenseSet<mlir::Value> &active;
+  llvm::SmallVectorImpl<mlir::Operation *> &retired;
 };
 
 /// Notes at an argument that `op` depends on and at the end of the function.

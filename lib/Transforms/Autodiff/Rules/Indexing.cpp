@@ -17,9 +17,7 @@ struct DynamicSlice
     : DifferentiableOpInterface::ExternalModel<DynamicSlice, DynamicSliceOp> {
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     auto op = cast<DynamicSliceOp>(operation);
-    Type type = op.getInput().getType();
-    vjp.add(0, DynamicUpdateSliceOp::create(vjp.b, type, vjp.b.zeros(type),
-                                            vjp.cotangent(), op.getStarts()));
+    vjp.addAt(0, op.getStarts(), vjp.cotangent());
     return success();
   }
 };
