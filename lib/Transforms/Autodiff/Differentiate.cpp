@@ -16,7 +16,13 @@ static bool isDifferentiable(Value value) {
   return isa<FloatType>(getElementTypeOrSelf(value.getType()));
 }
 
-/// Why nothing passes through the op: its rule says so, or its results are no
+/// Whether there is no element that a gradient could come from.
+static bool isEmpty(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.getNumElements() == 0;
+}
+
+/// Whether nothing passes through the op: its rule says so, or its results are no
 /// floats.
 static bool endsPaths(Operation &op) {
   if (llvm::none_of(op.getResults(), isDifferentiable))
@@ -63,7 +69,8 @@ shoal::buildGradients(Block &block, ValueRange wrt, ArrayRef<Seed> seeds) {
   SmallVector<Operation *> retired;
   for (Operation *op : llvm::reverse(forward)) {
     bool counts = llvm::any_of(op->getResults(), [&](Value result) {
-      return active.contains(result) && cotangents.of(result);
+      return active.contains(result) && cotangents.of(result) &&
+             !isEmpty(result);
     });
     if (!counts)
       continue;

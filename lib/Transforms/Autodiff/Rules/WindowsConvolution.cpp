@@ -43,10 +43,6 @@ struct Convolution
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     auto op = cast<ConvolutionOp>(operation);
     TensorBuilder &b = vjp.b;
-    // Without a result there is nothing that a gradient could come from, and no
-    // kernel has no rows.
-    if (op.getType().getNumElements() == 0)
-      return success();
     Type element = tensorTypeOf(op.getInput()).getElementType();
     Value g = b.convert(vjp.cotangent(), element);
     if (vjp.wants(0))
