@@ -9,6 +9,7 @@ import pytest
 
 import shoal
 from frontend_testing import assert_same, evaluate
+from shoal_testing import BIN, run
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((3, 4)).astype(np.float32)
@@ -193,3 +194,153 @@ def test_second_order(tmp_path, name):
     actual = evaluate(tmp_path, shoal.grad(product(shoal, shoal.grad, total)), x)
     expected = jax.grad(product(jnp, jax.grad, lambda x: total_of(theirs(x), jnp)))(jnp.asarray(x))
     assert_same(name, actual, np.asarray(expected), np.float32, 1e-4)
+
+
+def test_arguments_and_aux(tmp_path):
+    params = {"w": X, "b": X[0]}
+
+    def loss(params, x, scale=1.0):
+        y = shoal.tanh(x @ params["w"] + params["b"]) * scale
+        return shoal.sum(y * y), {"y": y}
+
+    def step(params, x):
+        (value, aux), (by_params, by_x) = shoal.value_and_grad(loss, (0, 1), has_aux=True)(
+            params, x, scale=2.0
+        )
+        by_last = shoal.grad(lambda a, b: shoal.sum(a * b), argnums=-1)(x, x)
+        only, _ = shoal.grad(loss, has_aux=True)(params, x)
+        return value, aux, by_params, by_x, by_last, only
+
+    def theirs(params, x):
+        y = jnp.tanh(x @ params["w"] + params["b"]) * 2.0
+        return jnp.sum(y * y), {"y": y}
+
+    x = X[:, :3]
+    value, aux, by_params, by_x, by_last, only = evaluate(tmp_path, step, params, x)
+    (expected, expected_aux), (p, q) = jax.value_and_grad(theirs, (0, 1), has_aux=True)(params, x)
+    assert_same("value", value, expected, np.float32)
+    assert_same("aux", aux["y"], expected_aux["y"], np.float32)
+    for name in params:
+        assert_same(name, by_params[name], p[name], np.float32)
+    assert_same("x", by_x, q, np.float32)
+    assert_same("last", by_last, x, np.float32)
+    single = jax.grad(lambda p, x: theirs(p, x)[0] / 4)(params, x)
+    for name in params:
+        assert_same(name, only[name], single[name], np.float32)
+
+
+def test_vjp_and_jvp(tmp_path):
+    tangent = np.cos(X)
+
+    def function(m, x):
+        return m.sin(x) * m.sum(x), m.exp(x[0])
+
+    def run(x):
+        out, pull = shoal.vjp(lambda x: function(shoal, x), x)
+        _, pushed = shoal.jvp(lambda x: function(shoal, x), (x,), (tangent,))
+        counts, back, aux = shoal.vjp(lambda x: (x * x, shoal.floor(x)), x, has_aux=True)
+        mixed, through = shoal.vjp(lambda x: {"i": shoal.argmax(x, 1), "y": x * x}, x)
+        by_mixed = through({"i": shoal.zeros((3,), "int32"), "y": tangent})
+        return out, pull((tangent, tangent[1])), pushed, counts, back(tangent), aux, by_mixed
+
+    out, pulled, pushed, counts, back, aux, by_mixed = evaluate(tmp_path, run, X)
+    expected, pull = jax.vjp(lambda x: function(jnp, x), X)
+    _, push = jax.jvp(lambda x: function(jnp, x), (X,), (tangent,))
+    for ours, theirs in zip(out, expected, strict=True):
+        assert_same("out", ours, theirs, np.float32)
+    assert_same("pulled", pulled[0], pull((tangent, tangent[1]))[0], np.float32)
+    for ours, theirs in zip(pushed, push, strict=True):
+        assert_same("pushed", ours, theirs, np.float32)
+    assert_same("counts", counts, X * X, np.float32)
+    assert_same("back", back[0], 2 * X * tangent, np.float32)
+    assert_same("aux", aux, np.floor(X), np.float32)
+    assert_same("mixed", by_mixed[0], 2 * X * tangent, np.float32)
+
+
+def test_what_stops_is_constant(tmp_path):
+    def run(x):
+        y = x * 2
+        inner = shoal.grad(lambda z: shoal.sum(z * y))  # y is a value from around it
+        return shoal.grad(lambda x: shoal.sum(shoal.stop_gradient({"a": x})["a"] * x))(x), inner(x)
+
+    stopped, captured = evaluate(tmp_path, run, X)
+    assert_same("stopped", stopped, X, np.float32)
+    assert_same("captured", captured, 2 * X, np.float32)
+
+
+def test_gradients_through_captured_values(tmp_path):
+    """The derivative of a function that takes a derivative by another value."""
+
+    def ours(x):
+        def outer(w):
+            return shoal.sum(shoal.grad(lambda x: shoal.sum(shoal.sin(x * w)))(x))
+
+        return shoal.grad(outer)(x * 0.5)
+
+    def theirs(x):
+        def outer(w):
+            return jnp.sum(jax.grad(lambda x: jnp.sum(jnp.sin(x * w)))(x))
+
+        return jax.grad(outer)(x * 0.5)
+
+    assert_same("captured", evaluate(tmp_path, ours, X), theirs(X), np.float32)
+
+
+MESSAGES = {
+    "grad: the output is Value(float32[4]); expected a scalar of floats": lambda x: shoal.grad(
+        lambda x: shoal.sum(x, 0)
+    )(x),
+    "grad: the output is (": lambda x: shoal.grad(lambda x: (shoal.sum(x), x))(x),
+    "grad: expected the function to return (value, aux)": lambda x: shoal.grad(
+        shoal.sum, has_aux=True
+    )(x),
+    'grad: argument[0]["i"] is Value(int32[': lambda x: shoal.grad(lambda t: shoal.sum(t["x"]))(
+        {"i": x.astype("int32"), "x": x}
+    ),
+    "grad: argument 1 of sum, which is called with 1": lambda x: shoal.grad(shoal.sum, 1)(x),
+    "grad: argnums is empty": lambda x: shoal.grad(shoal.sum, ())(x),
+    "vjp: the cotangents have the structure": lambda x: shoal.vjp(shoal.sin, x)[1]((x, x)),
+    "vjp: a cotangent is Value(float32[4])": lambda x: shoal.vjp(shoal.sin, x)[1](x[0]),
+    "jvp: expected the function to return floats alone": lambda x: shoal.jvp(
+        lambda x: shoal.argmax(x, 0), (x,), (x,)
+    ),
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_errors(message):
+    with pytest.raises(shoal.TraceError) as error:
+        shoal.trace(MESSAGES[message], (X,))
+    assert message.replace('["i"]', "['i']") in str(error.value)
+
+
+def test_the_layer_of_gshard(tmp_path):
+    """All-to-alls forth and back, forward and backward, and nothing but them of that size."""
+    sizes = {"G": 8, "S": 16, "M": 8, "H": 16, "E": 8}
+    rng = np.random.default_rng(0)
+
+    def array(letters):
+        return rng.standard_normal([sizes[letter] for letter in letters]).astype(np.float32) * 0.5
+
+    params = {"wg": array("ME"), "wi": array("EMH"), "wo": array("EHM")}
+
+    def loss(params, x):
+        weights = (params["wg"], params["wi"], params["wo"])
+        out = shoal.moe.moe_layer(x, *weights, k=2, capacity=8)
+        return shoal.mean(shoal.square(out.y)) + 0.01 * out.aux
+
+    def step(params, x):
+        return shoal.value_and_grad(loss, (0, 1))(params, x)
+
+    mesh = shoal.Mesh(d=8)
+    x = array("GSM")
+    one = evaluate(tmp_path, step, params, x)
+    many = evaluate(tmp_path, step, params, x, mesh=mesh, devices=8)
+    for ours, theirs in zip(jax.tree.leaves(many), jax.tree.leaves(one), strict=True):
+        assert_same("on devices", ours, theirs, np.float32, 1e-5)
+    text = shoal.trace(step, (params, x), mesh)
+    program = tmp_path / "layer.mlir"
+    program.write_text(text)
+    flags = ["--shoal-partition=flops-per-byte=1000", "--shoal-print-collectives", "-o", "/dev/null"]
+    listing = run(BIN / "shoal-opt", program, *flags).expect_success()
+    assert (listing.stdout + listing.stderr).count("  all_to_all ") == 4, listing.stdout

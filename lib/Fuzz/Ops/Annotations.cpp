@@ -19,6 +19,16 @@ static bool makeAnnotation(ProgramBuilder &p) {
   return true;
 }
 
+static bool makeStopGradient(ProgramBuilder &p) {
+  auto a = p.pick([](const Known &) { return true; });
+  if (!a)
+    return false;
+  p.add(StopGradientOp::create(p.builder, p.loc, a->type(), a->value),
+        a->range);
+  return true;
+}
+
 void shoal::fuzz::addAnnotationsGenerators(Generators &generators) {
+  generators.add("stop_gradient", makeStopGradient, 5);
   generators.add("annotation", makeAnnotation, 25);
 }

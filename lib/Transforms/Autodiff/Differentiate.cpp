@@ -22,8 +22,8 @@ static bool isEmpty(Value value) {
   return type && type.getNumElements() == 0;
 }
 
-/// Whether nothing passes through the op: its rule says so, or its results are no
-/// floats.
+/// Whether nothing passes through the op: its rule says so, or its results are
+/// no floats.
 static bool endsPaths(Operation &op) {
   if (llvm::none_of(op.getResults(), isDifferentiable))
     return true;

@@ -18,12 +18,12 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, pytrees
 from shoal.frontend.checks import as_int, check
 from shoal.frontend.constants import as_value
-from shoal.frontend.core import Type
+from shoal.frontend.core import Type, emit_one
 from shoal.frontend.creation import zeros
 from shoal.frontend.subfunctions import subfunction
 from shoal.frontend.value import Value
 
-__all__ = ["grad", "jvp", "value_and_grad", "vjp"]
+__all__ = ["grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]
 
 Tree = Any
 
@@ -131,6 +131,18 @@ def jvp(
     start = pytrees.unflatten(tree, [zeros(leaf.shape, leaf.dtype) for leaf in leaves])
     _, push = vjp(pull, start)
     return out, push(tuple(tangents))[0]
+
+
+def stop_gradient(tree: Tree) -> Tree:
+    """The values of a tree, which count as constants to `grad` and its like."""
+    leaves, spec = pytrees.flatten(tree)
+    return pytrees.unflatten(spec, [_stop(as_value(leaf)) for leaf in leaves])
+
+
+def _stop(value: Value) -> Value:
+    if not dtypes.is_float(value.dtype):
+        return value
+    return emit_one("shoal.stop_gradient", [value], value.shape, value.dtype)
 
 
 def _argument_numbers(argnums: int | Sequence[int]) -> tuple[int, ...]:

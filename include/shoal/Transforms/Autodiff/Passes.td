@@ -43,7 +43,11 @@ def Differentiate : Pass<"shoal-differentiate", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    ...
+    func.func @loss(%w: tensor<4x3xf32>, %x: tensor<5x4xf32>) -> tensor<f32> {
+      %h = shoal.einsum "BM,MH->BH" %x, %w : (tensor<5x4xf32>, tensor<4x3xf32>) -> tensor<5x3xf32>
+      %l = shoal.reduce sum %h dims = [0, 1] : tensor<5x3xf32> -> tensor<f32>
+      return %l : tensor<f32>
+    }
     func.func private @loss_grad(%w: tensor<4x3xf32>, %x: tensor<5x4xf32>) -> (tensor<f32>, tensor<4x3xf32>) {
       %h = shoal.einsum "BM,MH->BH" %x, %w : (tensor<5x4xf32>, tensor<4x3xf32>) -> tensor<5x3xf32>
       %l = shoal.reduce sum %h dims = [0, 1] : tensor<5x3xf32> -> tensor<f32>

@@ -155,3 +155,11 @@ LogicalResult ReshardOp::verify() {
 OpFoldResult ReshardOp::fold(FoldAdaptor) {
   return getSource() == getTarget() ? getInput() : OpFoldResult();
 }
+
+//===----------------------------------------------------------------------===//
+// stop_gradient
+//===----------------------------------------------------------------------===//
+
+SmallVector<Value> StopGradientOp::decompose(OpBuilder &) {
+  return {getInput()};
+}

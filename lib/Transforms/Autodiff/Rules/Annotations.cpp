@@ -42,5 +42,11 @@ void shoal::registerAnnotationsDerivativeRules(DialectRegistry &registry) {
     SplitOp::attachInterface<Annotation<SplitOp>>(*context);
     ShardOp::attachInterface<Annotation<ShardOp>>(*context);
     ShardingConstraintOp::attachInterface<ShardingConstraint>(*context);
+    noGradient<StopGradientOp>(context, [] { return "it says so"; });
+    refuse<ReshardOp>(context, [] {
+      return "is of a program that has been assigned to devices: gradients "
+             "come "
+             "before";
+    });
   });
 }

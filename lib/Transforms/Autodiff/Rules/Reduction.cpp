@@ -150,21 +150,16 @@ private:
   }
 };
 
-struct ReduceRegion
-    : DifferentiableOpInterface::ExternalModel<ReduceRegion, ReduceRegionOp> {
-  LogicalResult buildVjp(Operation *, Vjp &vjp) const {
-    return vjp.refuse("has a combiner of its own, of which there is no "
-                      "derivative: write it by shoal.reduce or give the "
-                      "function a derivative of its own");
-  }
-};
-
 } // namespace
 
 void shoal::registerReductionDerivativeRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ReduceOp::attachInterface<Reduce>(*context);
     CumulativeOp::attachInterface<Cumulative>(*context);
-    ReduceRegionOp::attachInterface<ReduceRegion>(*context);
+    refuse<ReduceRegionOp>(context, [] {
+      return "has a combiner of its own, of which no derivative is known: "
+             "write "
+             "it by shoal.reduce, or stop the gradient in front of it";
+    });
   });
 }

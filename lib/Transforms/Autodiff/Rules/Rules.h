@@ -74,6 +74,22 @@ void noGradient(mlir::MLIRContext *context, Reason) {
   (Ops::template attachInterface<NoGradientRule<Ops, Reason>>(*context), ...);
 }
 
+/// The model of an op whose gradient is refused, by a text as of
+/// NoGradientRule.
+template <typename Op, typename Reason>
+struct RefusalRule
+    : DifferentiableOpInterface::ExternalModel<RefusalRule<Op, Reason>, Op> {
+  llvm::LogicalResult buildVjp(mlir::Operation *, Vjp &vjp) const {
+    return vjp.refuse(Reason()());
+  }
+};
+
+/// `refuse<ManualComputationOp>(context, [] { return "..."; })`.
+template <typename... Ops, typename Reason>
+void refuse(mlir::MLIRContext *context, Reason) {
+  (Ops::template attachInterface<RefusalRule<Ops, Reason>>(*context), ...);
+}
+
 } // namespace shoal
 
 #endif // SHOAL_LIB_TRANSFORMS_AUTODIFF_RULES_RULES_H

@@ -102,6 +102,21 @@ def Shoal_ShardingConstraintOp : Shoal_AnnotationOp<"sharding_constraint"> {
   let hasVerifier = 1;
 }
 
+def Shoal_StopGradientOp : Shoal_AnnotationOp<"stop_gradient",
+    [DeclareOpInterfaceMethods<CompositeOpInterface>]> {
+  let summary = "Annotation: no gradient passes through";
+  let description = [{
+    The identity on values, of which the gradient is zero: what
+    `--shoal-differentiate` finds behind it counts as constant. Nothing later
+    knows of it.
+    ```mlir
+    %y = shoal.stop_gradient %x : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins Shoal_Tensor:$input);
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+}
+
 def Shoal_ReshardOp : Shoal_Op<"reshard", [Pure, SameOperandsAndResultType]> {
   let summary = "Changes the sharding of a value";
   let description = [{
