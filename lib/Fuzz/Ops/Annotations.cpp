@@ -5,6 +5,7 @@
 // users.
 
 #include "Generators.h"
+#include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 
 using namespace mlir;
 using namespace shoal;
