@@ -23,6 +23,8 @@ readonly PACKAGES=(
 )
 readonly PYTHON_PACKAGES=(
   "numpy>=1.24,<3" "pytest>=7,<9" "selenium>=4,<5"
+  # What optimisers are compared with.
+  "optax>=0.2.8,<0.3"
   # What runs the tutorial's notebook.
   "nbclient>=0.10,<1" "ipykernel>=6,<8"
   # The package `shoal`: what builds it, what it needs, and what it imports from.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
-from shoal import frontend, moe, random
+from shoal import frontend, moe, optim, random
 from shoal.devices import Array, Devices, launch
 from shoal.errors import (
     CompileError,
@@ -46,6 +46,6 @@ __all__ = [
     "Array", "Axis", "CompileError", "CompileOptions", "CompileWarning", "Devices", "Diagnostic",
     "Dim", "Executable", "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError",
     "Tensor", "TraceError", "TraceTypeError", "UnsupportedError", "Value", "bfloat16", "compile",
-    "compile_text", "jit", "launch", "load", "moe", "promote_types", "random",
+    "compile_text", "jit", "launch", "load", "moe", "optim", "promote_types", "random",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

@@ -1,0 +1,15 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Optimisers: pure functions of trees of gradients, parameters and state. See docs/Optimizers.md.
+
+In layers, each of which imports those above it:
+
+    trees          what is done leaf by leaf
+    schedules      learning rates by the number of the step
+    transforms     parts of optimisers, and their chain
+    optimizers     sgd, adam, adamw, lion, adafactor
+"""
+
+from shoal.optim.optimizers import *
+from shoal.optim.schedules import *
+from shoal.optim.transforms import *

@@ -1,0 +1,67 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What optimisers do leaf by leaf."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from shoal.errors import TraceError
+from shoal.frontend import creation, pytrees
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import is_value
+from shoal.frontend.reduction import sum
+
+Tree = Any
+
+
+def zip_leaves(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
+    """A tree of what the function makes of the leaves at each place of trees of one structure."""
+    leaves, spec = pytrees.flatten(tree)
+    columns = [leaves]
+    for other in others:
+        column, actual = pytrees.flatten(other)
+        if actual != spec:
+            raise TraceError(
+                f"optim: a tree has the structure {pytrees.describe(actual)}, "
+                f"the gradients have {pytrees.describe(spec)}"
+            )
+        columns.append(column)
+    return pytrees.unflatten(spec, [function(*row) for row in zip(*columns)])
+
+
+def unzip(tree: Tree, count: int) -> tuple[Tree, ...]:
+    """Of a tree whose leaves are lists of `count` values that many trees."""
+    return tuple(zip_leaves(lambda parts, i=i: parts.values[i], tree) for i in range(count))
+
+
+class Parts:
+    """Several results for one leaf: a leaf itself."""
+
+    def __init__(self, *values: Any):
+        self.values = values
+
+
+def zeros_like(tree: Tree) -> Tree:
+    """Zeros like each leaf: values of a program being traced, or else NumPy's."""
+    return pytrees.map_leaves(_zeros, tree)
+
+
+def _zeros(leaf: Any) -> Any:
+    if is_value(leaf):
+        return creation.zeros(leaf.shape, leaf.dtype)
+    array = np.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
+    return np.zeros(array.shape, array.dtype)
+
+
+def count() -> Any:
+    """The number of steps so far, at the beginning."""
+    return np.zeros((), np.int32)
+
+
+def square_sum(leaf: Any) -> Any:
+    value = as_value(leaf).astype("float32")
+    return sum(value * value)
