@@ -11,7 +11,7 @@
 #include "shoal/Compiler/Report.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Report/Report.h"
-#include "shoal/Transforms/Import/Nesting.h"
+#include "shoal/Transforms/Import/TextLimits.h"
 #include "llvm/Support/SourceMgr.h"
 
 using namespace mlir;
@@ -161,7 +161,7 @@ shoal::parse(const std::shared_ptr<llvm::SourceMgr> &sources,
              MLIRContext &context, StageSeconds &seconds) {
   const llvm::MemoryBuffer &text =
       *sources->getMemoryBuffer(sources->getMainFileID());
-  if (failed(verifyNesting(text, &context)))
+  if (failed(verifyText(text, &context)))
     return nullptr;
   return timed(seconds, "parse",
                [&] { return parseSourceFile<ModuleOp>(sources, &context); });

@@ -104,7 +104,7 @@ void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
   printTensors("output", description.outputs, description.inputs, os);
   printCollectives(description.collectives, os);
   os << llvm::formatv("arithmetic: {0:N} operations on a device, {1:N} of them "
-                      "in einsums",
+                      "in products",
                       int64_t(description.arithmetic.flops),
                       int64_t(description.arithmetic.einsumFlops));
   if (description.globalEinsumFlops != 0)

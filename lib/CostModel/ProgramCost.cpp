@@ -60,12 +60,19 @@ SmallVector<CollectiveCost> shoal::listCollectives(Operation *root) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
+/// Whether it multiplies values with values: einsums of several operands,
+/// convolutions, ragged products. What is only summed is linear in one set.
+static bool isProduct(const FactorRule &rule) {
+  return rule.linearIn.size() > 1;
+}
+
 ArithmeticCost shoal::countArithmetic(Operation *root) {
   ArithmeticCost cost;
   root->walk([&](FactorRuleOpInterface op) {
-    double flops = op.getFactorRule().flops * countRuns(op);
+    FactorRule rule = op.getFactorRule();
+    double flops = rule.flops * countRuns(op);
     cost.flops += flops;
-    if (isa<EinsumOp>(op.getOperation()))
+    if (isProduct(rule))
       cost.einsumFlops += flops;
   });
   return cost;

@@ -97,7 +97,7 @@ class Program:
         seed = zlib.crc32(self.name.encode())
         return [argument.array(seed + i) for i, argument in enumerate(self.arguments)]
 
-    def traced(self, mesh: jax.sharding.Mesh) -> jax.stages.Traced:
+    def traced(self, mesh: jax.sharding.Mesh, **jit_options) -> jax.stages.Traced:
         """With its shardings."""
         _set_mesh(mesh)
         shardings = tuple(NamedSharding(mesh, argument.spec) for argument in self.arguments)
@@ -109,7 +109,7 @@ class Program:
                 is_leaf=lambda leaf: isinstance(leaf, PartitionSpec),
             )
         jitted = jax.jit(
-            self._fresh(), in_shardings=shardings, keep_unused=True, **keywords
+            self._fresh(), in_shardings=shardings, keep_unused=True, **keywords, **jit_options
         )
         return jitted.trace(*self._shapes())
 

@@ -112,11 +112,11 @@ def _examine(program, folder: Path, flags, outcome: Outcome, xla: bool, mpi: boo
     expected = _results(whole, program)
     traced = program.traced(program.mesh())
     if xla:
-        _measure_xla(traced.lower().compile(), whole, outcome)
+        measure_xla(traced.lower().compile(), whole, outcome)
     source = folder / "program.mlir"
     source.write_text(import_stablehlo(lower(traced)))
     inputs = _save_inputs(program, folder)
-    _measure(source, flags, folder / "stats.json", outcome)
+    measure(source, flags, folder / "stats.json", outcome)
     results = folder / "interpreted"
     _run(
         "shoal-run",
@@ -135,21 +135,22 @@ def _results(whole, program) -> list[np.ndarray]:
     return [np.asarray(leaf) for leaf in jax.tree.leaves(whole(*program.arrays()))]
 
 
-def _measure_xla(partitioned, whole, outcome: Outcome) -> None:
-    """What XLA's program for all devices sends, multiplies and holds."""
+def measure_xla(partitioned, whole, outcome: Outcome) -> None:
+    """What XLA's program for all devices sends, holds and, where `whole` is given, multiplies."""
     from xla_bytes import bytes_sent
     from xla_flops import product_flops
 
     text = partitioned.as_text()
     outcome.xla = bytes_sent(text, DEVICES)
-    if flops := product_flops(whole.as_text()):
+    if whole and (flops := product_flops(whole.as_text())):
         outcome.flops_ratio_xla = product_flops(text) * DEVICES / flops
     memory = partitioned.memory_analysis()
     held = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
     outcome.peak_xla = held - memory.alias_size_in_bytes
 
 
-def _measure(source: Path, flags, stats: Path, outcome: Outcome) -> None:
+def measure(source: Path, flags, stats: Path, outcome: Outcome) -> None:
+    """The same of Shoal's, without running it."""
     _run(
         "shoalc",
         *(BIN / "shoalc", source, *flags, "--emit=spmd", "-o", os.devnull, "--stats", stats),

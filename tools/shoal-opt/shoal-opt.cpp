@@ -13,7 +13,7 @@
 #include "shoal/Target/Emulation/Emulation.h"
 #include "shoal/Target/Emulation/Passes.h"
 #include "shoal/Transforms/Debug/DebugOptions.h"
-#include "shoal/Transforms/Import/Nesting.h"
+#include "shoal/Transforms/Import/TextLimits.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
@@ -35,7 +35,7 @@ static LogicalResult optimize(StringRef inputPath, StringRef outputPath,
     MLIRContext context;
     llvm::SourceMgr sources;
     SourceMgrDiagnosticHandler handler(sources, &context);
-    if (failed(shoal::verifyNesting(*input, &context)))
+    if (failed(shoal::verifyText(*input, &context)))
       return failure();
   }
   if (failed(MlirOptMain(output->os(), std::move(input), registry,

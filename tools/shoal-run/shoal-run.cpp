@@ -12,7 +12,7 @@
 #include "mlir/Support/FileUtilities.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Reference/Models.h"
-#include "shoal/Transforms/Import/Nesting.h"
+#include "shoal/Transforms/Import/TextLimits.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/SourceMgr.h"
 
@@ -30,7 +30,7 @@ static OwningOpRef<ModuleOp> parse(StringRef path, llvm::SourceMgr &sources,
   }
   llvm::MemoryBufferRef text = *file;
   sources.AddNewSourceBuffer(std::move(file), llvm::SMLoc());
-  if (failed(shoal::verifyNesting(text, &context)))
+  if (failed(shoal::verifyText(text, &context)))
     return nullptr;
   return parseSourceFile<ModuleOp>(sources, &context);
 }

@@ -45,7 +45,8 @@ llvm::SmallVector<CollectiveCost> listCollectives(mlir::Operation *root);
 struct ArithmeticCost {
   /// By the ops' factor rules, on the shapes as they stand.
   double flops = 0;
-  /// The part of it in einsums.
+  /// The part of it in products: einsums of several operands, convolutions,
+  /// ragged ones.
   double einsumFlops = 0;
 };
 ArithmeticCost countArithmetic(mlir::Operation *root);

@@ -33,5 +33,9 @@ void shoal::buildFusionPipeline(OpPassManager &pm, MachineKind machine) {
   func.addPass(createRecomputeValues());
   func.addPass(createFuseElementwise());
   addCleanup(func);
+  // Nothing is fused any more: what ops read and store stays, but for this.
+  func.addPass(createReadResults());
+  // All ops are there that make large values: their order can be chosen.
+  func.addPass(createOrderOps());
   pm.addPass(createVerifyFusion());
 }

@@ -3,7 +3,7 @@
 
 // The pass --shoal-recompute-values.
 
-#include "../Utils/HeldValues.h"
+#include "LiveValues.h"
 #include "ScalarCost.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -36,72 +36,6 @@ static constexpr unsigned kMaxPeaks = 16;
 
 /// A value is worth it that is at least such a part of all that is held.
 static constexpr int64_t kLeastPart = 64;
-
-static bool isReshape(Operation *op) {
-  return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
-}
-
-namespace {
-
-/// When the values of a block are held, by the places of its ops.
-class LiveValues {
-public:
-  explicit LiveValues(Block &block) : block(block) {
-    for (Operation &op : block)
-      places[&op] = static_cast<int64_t>(places.size());
-  }
-
-  /// Of the op, or of that of the block which it is in.
-  int64_t placeOf(Operation *op) const {
-    return places.lookup(block.findAncestorOpInBlock(*op));
-  }
-
-  /// Where the value is used last; beyond all places where it is there anyway.
-  int64_t lastUse(Value value) const;
-
-  /// Where most is held, and how much.
-  std::pair<int64_t, int64_t> findPeak() const;
-
-private:
-  Block &block;
-  llvm::DenseMap<Operation *, int64_t> places;
-};
-
-} // namespace
-
-int64_t LiveValues::lastUse(Value value) const {
-  Operation *maker = value.getDefiningOp();
-  if (maker ? maker->hasTrait<OpTrait::ConstantLike>()
-            : !isDonated(cast<BlockArgument>(value)))
-    return INT64_MAX;
-  int64_t last = maker ? placeOf(maker) : 0;
-  for (Operation *user : value.getUsers())
-    last = std::max(last, isReshape(user) ? lastUse(user->getResult(0))
-                                          : placeOf(user));
-  return last;
-}
-
-std::pair<int64_t, int64_t> LiveValues::findPeak() const {
-  SmallVector<int64_t> changes(places.size() + 1, 0);
-  for (Operation &op : block) {
-    if (isReshape(&op) || isa<tensor::EmptyOp>(op) ||
-        op.hasTrait<OpTrait::ConstantLike>())
-      continue;
-    for (Value result : op.getResults()) {
-      changes[placeOf(&op)] += bytesOf(result);
-      changes[lastUse(result) + 1] -= bytesOf(result);
-    }
-  }
-  int64_t held = 0, peak = 0, most = 0;
-  for (auto [place, change] : llvm::enumerate(changes)) {
-    held += change;
-    if (held > most) {
-      most = held;
-      peak = static_cast<int64_t>(place);
-    }
-  }
-  return {peak, most};
-}
 
 //===----------------------------------------------------------------------===//
 // A value computed again

@@ -61,6 +61,101 @@ def FuseElementwise : Pass<"shoal-fuse-elementwise", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::linalg::LinalgDialect"];
 }
 
+def OrderOps : Pass<"shoal-order-ops", "::mlir::func::FuncOp"> {
+  let summary = "Run ops later that make more than they let go";
+  let description = [{
+    An op that only computes goes to where its result is read first, if the result
+    is larger than all operands together that would be held longer for it. Less is
+    then held at each place in between, and nowhere more. Of the two gradients of a
+    product that of the weights comes first, as the last to read the activation, and the
+    other one lies where that was.
+
+    Results smaller than a 64th of what the block holds at most stay. Collectives,
+    calls of the user's functions and loops do not move, and no op moves behind the
+    last one that reads a donated argument or what a loop carries: that one may write over it.
+
+    ```mlir
+    func.func @f(%h: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<f32>, tensor<8x8xf32>) {
+      %0 = tensor.empty() : tensor<8x8xf32>
+      %1 = tensor.empty() : tensor<f32>
+      %a = linalg.exp ins(%h : tensor<8x8xf32>) outs(%0 : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %g = linalg.abs ins(%w : tensor<8x8xf32>) outs(%0 : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %s = linalg.reduce {arith.addf} ins(%a : tensor<8x8xf32>) outs(%1 : tensor<f32>) dimensions = [0, 1]
+      return %s, %g : tensor<f32>, tensor<8x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%h: tensor<8x8xf32>, %w: tensor<8x8xf32>) -> (tensor<f32>, tensor<8x8xf32>) {
+      %0 = tensor.empty() : tensor<8x8xf32>
+      %1 = tensor.empty() : tensor<f32>
+      %a = linalg.exp ins(%h : tensor<8x8xf32>) outs(%0 : tensor<8x8xf32>) -> tensor<8x8xf32>
+      %s = linalg.reduce {arith.addf} ins(%a : tensor<8x8xf32>) outs(%1 : tensor<f32>) dimensions = [0, 1]
+      %g = linalg.abs ins(%w : tensor<8x8xf32>) outs(%0 : tensor<8x8xf32>) -> tensor<8x8xf32>
+      return %s, %g : tensor<f32>, tensor<8x8xf32>
+    }
+    ```
+  }];
+}
+
+def ReadResults : Pass<"shoal-read-results", "::mlir::func::FuncOp"> {
+  let summary = "Read what is stored instead of what it was computed from";
+  let description = [{
+    Where a `linalg.generic` stores one operation of a value, element by element, and all
+    who read the value behind it do that operation again, they read what is stored, and
+    the value need not be held for them. A comparison with the constant
+    of a maximum or minimum may read that as well: `x > c` is `max(x, c) > c`. So
+    a relu's gradient asks the result where it was positive, and
+    the operand ends at the relu.
+
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%a: tensor<8xf32>, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %zero = arith.constant 0.0 : f32
+      %0 = tensor.empty() : tensor<8xf32>
+      %x = linalg.exp ins(%a : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %max = arith.maximumf %in, %zero : f32
+        linalg.yield %max : f32
+      } -> tensor<8xf32>
+      %dx = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+          ins(%x, %g : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+      ^bb0(%in: f32, %in_g: f32, %out: f32):
+        %mask = arith.cmpf ogt, %in, %zero : f32
+        %select = arith.select %mask, %in_g, %zero : f32
+        linalg.yield %select : f32
+      } -> tensor<8xf32>
+      return %y, %dx : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    #id = affine_map<(i) -> (i)>
+    func.func @f(%a: tensor<8xf32>, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
+      %zero = arith.constant 0.0 : f32
+      %0 = tensor.empty() : tensor<8xf32>
+      %x = linalg.exp ins(%a : tensor<8xf32>) outs(%0 : tensor<8xf32>) -> tensor<8xf32>
+      %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+          ins(%x : tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %max = arith.maximumf %in, %zero : f32
+        linalg.yield %max : f32
+      } -> tensor<8xf32>
+      %dx = linalg.generic {indexing_maps = [#id, #id, #id], iterator_types = ["parallel"]}
+          ins(%y, %g : tensor<8xf32>, tensor<8xf32>) outs(%0 : tensor<8xf32>) {
+      ^bb0(%in: f32, %in_g: f32, %out: f32):
+        %mask = arith.cmpf ogt, %in, %zero : f32
+        %select = arith.select %mask, %in_g, %zero : f32
+        linalg.yield %select : f32
+      } -> tensor<8xf32>
+      return %y, %dx : tensor<8xf32>, tensor<8xf32>
+    }
+    ```
+  }];
+}
+
 def RecomputeValues : Pass<"shoal-recompute-values", "::mlir::func::FuncOp"> {
   let summary = "Compute values again instead of holding them where most is held";
   let description = [{

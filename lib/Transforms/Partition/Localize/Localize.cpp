@@ -4,7 +4,7 @@
 #include "StepEmitter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/IRMapping.h"
-#include "shoal/Dialect/Shoal/IR/ContractionOps.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
@@ -283,14 +283,10 @@ private:
   SmallVector<Type> localArgumentTypes, localResultTypes;
 };
 
-/// What the einsums of the global program compute, so that statistics can say
+/// What the products of the global program compute, so that statistics can say
 /// how much of it devices compute twice.
 void recordGlobalFlops(func::FuncOp function) {
-  double flops = 0;
-  function.walk([&](EinsumOp op) {
-    flops +=
-        cast<FactorRuleOpInterface>(*op).getFactorRule().flops * countRuns(op);
-  });
+  double flops = countArithmetic(function).einsumFlops;
   function->setAttr(kGlobalEinsumFlopsAttr,
                     Builder(function.getContext()).getF64FloatAttr(flops));
 }

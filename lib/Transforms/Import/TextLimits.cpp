@@ -1,0 +1,153 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Transforms/Import/TextLimits.h"
+#include "mlir/Bytecode/BytecodeReader.h"
+#include "mlir/IR/Diagnostics.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+using namespace shoal;
+
+//===----------------------------------------------------------------------===//
+// Brackets
+//===----------------------------------------------------------------------===//
+
+/// The place behind the string that begins at `place`; the lexer of MLIR knows
+/// none of several lines.
+static size_t skipString(StringRef text, size_t place) {
+  for (++place; place < text.size(); ++place)
+    if (text[place] == '\\')
+      ++place;
+    else if (text[place] == '"' || text[place] == '\n')
+      return place + 1;
+  return text.size();
+}
+
+/// The place behind what has no brackets though it may look so: strings,
+/// comments, arrows. The same place where there is none of these.
+static size_t skipOthers(StringRef text, size_t place) {
+  if (text[place] == '"')
+    return skipString(text, place);
+  StringRef rest = text.drop_front(place);
+  if (rest.starts_with("//"))
+    return std::min(text.find('\n', place), text.size());
+  return rest.starts_with("->") ? place + 2 : place;
+}
+
+/// Closes the innermost bracket of the kind, and what was left open in it: "<"
+/// is also a comparison. Nothing where there is no such bracket.
+static void close(SmallVectorImpl<char> &open, char bracket) {
+  if (bracket == '<' && !open.empty() && open.back() != '<')
+    return; // ">" is a comparison, too
+  auto found = llvm::find(llvm::reverse(open), bracket);
+  if (found != open.rend())
+    open.truncate(open.size() - 1 - (found - open.rbegin()));
+}
+
+/// The place of the first bracket too many; npos where there is none.
+static size_t findTooDeep(StringRef text) {
+  SmallVector<char, 64> open;
+  for (size_t place = 0; place < text.size();) {
+    if (size_t next = skipOthers(text, place); next != place) {
+      place = next;
+      continue;
+    }
+    constexpr StringRef opening = "([{<", closing = ")]}>";
+    if (opening.contains(text[place]))
+      open.push_back(text[place]);
+    else if (size_t kind = closing.find(text[place]); kind != StringRef::npos)
+      close(open, opening[kind]);
+    if (open.size() > kMaxNesting)
+      return place;
+    ++place;
+  }
+  return StringRef::npos;
+}
+
+//===----------------------------------------------------------------------===//
+// Numbers of values
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+/// How many values a text speaks of as `%name#number`, at least.
+class NumberedValues {
+public:
+  /// Of the number behind the name.
+  void add(StringRef name, StringRef number) {
+    uint64_t value = 0;
+    if (number.getAsInteger(10, value))
+      return; // the parser says that it is too long
+    uint64_t &most = values[name];
+    count += std::max(most, value) - most;
+    most = std::max(most, value);
+  }
+  uint64_t size() const { return count; }
+
+private:
+  llvm::StringMap<uint64_t> values;
+  uint64_t count = 0;
+};
+
+} // namespace
+
+static StringRef takeName(StringRef text) {
+  return text.take_while(
+      [](char c) { return llvm::isAlnum(c) || StringRef("_$.-").contains(c); });
+}
+
+/// The place of the first number by which a text speaks of more values than it
+/// has characters; npos where there is none.
+static size_t findTooManyValues(StringRef text) {
+  NumberedValues values;
+  StringRef name; // of the value that was read last, if nothing followed yet
+  for (size_t place = 0; place < text.size();) {
+    StringRef rest = text.drop_front(place);
+    if (size_t next = skipOthers(text, place); next != place) {
+      if (!rest.starts_with("//"))
+        name = {};
+      place = next;
+    } else if (rest[0] == '%') {
+      name = takeName(rest.drop_front());
+      place += 1 + name.size();
+    } else if (rest[0] == '#' && !name.empty()) {
+      StringRef number = rest.drop_front().take_while(llvm::isDigit);
+      values.add(std::exchange(name, {}), number);
+      if (values.size() > text.size())
+        return place;
+      place += 1 + number.size();
+    } else {
+      if (!llvm::isSpace(rest[0]))
+        name = {};
+      ++place;
+    }
+  }
+  return StringRef::npos;
+}
+
+/// An error at a place of the text.
+static InFlightDiagnostic emitErrorAt(llvm::MemoryBufferRef text, size_t place,
+                                      MLIRContext *context) {
+  StringRef before = text.getBuffer().take_front(place);
+  return emitError(FileLineColLoc::get(context, text.getBufferIdentifier(),
+                                       before.count('\n') + 1,
+                                       place - (before.rfind('\n') + 1) + 1));
+}
+
+LogicalResult shoal::verifyText(llvm::MemoryBufferRef text,
+                                MLIRContext *context) {
+  if (isBytecode(text))
+    return success();
+  if (size_t place = findTooDeep(text.getBuffer()); place != StringRef::npos)
+    return emitErrorAt(text, place, context)
+           << "nests deeper than " << kMaxNesting << " brackets";
+  if (size_t place = findTooManyValues(text.getBuffer());
+      place != StringRef::npos)
+    return emitErrorAt(text, place, context)
+           << "value numbers up to here ask for more values than the text has "
+              "characters, "
+           << text.getBufferSize();
+  return success();
+}

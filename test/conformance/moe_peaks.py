@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a device holds of MoE layers and their training steps at most, beside XLA.
+
+    test/conformance/moe_peaks.py --filter step
+
+GShard's layer in JAX (256 tokens a group, 128 wide, 512 hidden) over 8 devices: each mesh,
+each amount of annotations (as in test/benchmarks/assignment_table.py), forward, gradients and
+a step of Adam whose state is donated. Nothing is run. The exit code is 1 where a program
+holds more than XLA's, or the median is above 0.7 of it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import re
+import statistics
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))
+
+import examine  # noqa: E402
+
+examine.prepare()
+sys.path[1:1] = [str(examine.BIN.parent / "python"), str(examine.ROOT / "python")]
+
+import jax  # noqa: E402
+import jax.numpy as jnp  # noqa: E402
+from catalogue import Argument, P, Program, at  # noqa: E402
+from programs.moe import top_2_gating  # noqa: E402
+
+TOKENS, MODEL, HIDDEN = 256, 128, 512
+GROUPS = examine.DEVICES
+MESHES = {
+    "ep8": {"ep": 8},
+    "dp2 ep4": {"dp": 2, "ep": 4},
+    "ep4 tp2": {"ep": 4, "tp": 2},
+    "dp2 ep2 tp2": {"dp": 2, "ep": 2, "tp": 2},
+}
+VARIANTS = ("full", "mid", "min", "none")
+MEDIAN_BAR = 0.7
+
+
+@dataclasses.dataclass(frozen=True)
+class Layer:
+    """The layer on a mesh: groups over dp and ep, experts over ep, hidden units over tp."""
+
+    axes: dict[str, int]
+    variant: str
+
+    @property
+    def experts(self) -> int:
+        return 2 * self.axes["ep"]
+
+    def used(self, *names: str) -> tuple[str, ...] | None:
+        return tuple(name for name in names if name in self.axes) or None
+
+    def constrain(self, x, variants: str, *spec):
+        return at(x, *spec) if self.variant in variants.split() else x
+
+    def arguments(self) -> list[Argument]:
+        def float32(spec: P, *shape: int) -> Argument:
+            return Argument(shape, jnp.dtype("float32"), spec, "")
+
+        experts, hidden = self.used("ep"), self.used("tp")
+        return [
+            float32(P(self.used("dp", "ep")), GROUPS, TOKENS, MODEL),
+            float32(P(), MODEL, self.experts),
+            float32(P(experts, None, hidden), self.experts, MODEL, HIDDEN),
+            float32(P(experts, hidden), self.experts, HIDDEN, MODEL),
+        ]
+
+    def forward(self, x, wg, wi, wo):
+        groups, experts, data = self.used("dp", "ep"), self.used("ep"), self.used("dp")
+        gates = self.constrain(jax.nn.softmax(x @ wg), "full", groups)
+        combine = top_2_gating(gates, 2 * TOKENS // self.experts)
+        combine = self.constrain(combine, "full mid", groups)
+        dispatch = self.constrain((combine > 0).astype(x.dtype), "full mid", groups)
+        inputs = jnp.einsum("gsec,gsm->egcm", dispatch, x)
+        inputs = self.constrain(inputs, "full mid min", experts, data)
+        hidden = jax.nn.relu(jnp.einsum("egcm,emh->egch", inputs, wi))
+        hidden = self.constrain(hidden, "full", experts, data, None, self.used("tp"))
+        outputs = jnp.einsum("egch,ehm->gecm", hidden, wo)
+        outputs = self.constrain(outputs, "full", data, experts)
+        outputs = self.constrain(outputs, "full", groups)
+        return at(jnp.einsum("gsec,gecm->gsm", combine, outputs), groups)
+
+    def gradients(self, x, *weights):
+        def loss(weights):
+            return jnp.mean((self.forward(x, *weights) - x) ** 2)
+
+        return jax.value_and_grad(loss)(weights)
+
+    def step(self, x, *state):
+        """Adam without its bias correction; state: weights, means and variances."""
+        weights, means, variances = state[:3], state[3:6], state[6:]
+        loss, gradients = self.gradients(x, *weights)
+        means = [0.9 * m + 0.1 * g for m, g in zip(means, gradients)]
+        variances = [0.99 * v + 0.01 * g * g for v, g in zip(variances, gradients)]
+        weights = [w - 1e-3 * m / (jnp.sqrt(v) + 1e-8) for w, m, v in zip(weights, means, variances)]
+        return loss, *weights, *means, *variances
+
+
+def programs() -> Iterator[Program]:
+    for mesh, axes in MESHES.items():
+        for variant in VARIANTS:
+            layer = Layer(axes, variant)
+            x, *weights = layer.arguments()
+            specs = tuple(weight.spec for weight in weights)
+            yield _program(f"{mesh} {variant} forward", layer, layer.forward, [x, *weights], x.spec)
+            yield _program(f"{mesh} {variant} gradients", layer, layer.gradients, [x, *weights], (P(), specs))
+            yield _program(f"{mesh} {variant} step", layer, layer.step, [x, *weights * 3], (P(), *specs * 3))
+
+
+def _program(name: str, layer: Layer, function: Callable, arguments: list[Argument], out) -> Program:
+    return Program(name, "moe", function, layer.axes, tuple(arguments), out)
+
+
+def measure(program: Program, folder: Path) -> tuple[int, int]:
+    """Bytes of a device: Shoal's and XLA's. What a step is given but tokens is donated."""
+    from shoal.jax import import_stablehlo
+    from shoal.jax.lowering import lower
+
+    donated = tuple(range(1, len(program.arguments))) if program.name.endswith("step") else ()
+    traced = program.traced(program.mesh(), donate_argnums=donated)
+    outcome = examine.Outcome(program.name, program.family, examine.DEVICES)
+    examine.measure_xla(traced.lower().compile(), None, outcome)
+    source = folder / "program.mlir"
+    source.write_text(import_stablehlo(lower(traced)))
+    examine.measure(source, (), folder / "stats.json", outcome)
+    return outcome.peak, outcome.peak_xla
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--filter", default="", help="a regular expression on MESH VARIANT KIND")
+    wanted = parser.parse_args().filter
+    print(f"{'program':32} {'Shoal':>10} {'XLA':>10}  ratio")
+    ratios = []
+    with tempfile.TemporaryDirectory() as folder:
+        for program in programs():
+            if not re.search(wanted, program.name):
+                continue
+            ours, xla = measure(program, Path(folder))
+            ratios.append(ours / xla)
+            print(f"{program.name:32} {ours:10} {xla:10}  {ratios[-1]:.2f}", flush=True)
+    print(f"median {statistics.median(ratios):.2f}, largest {max(ratios):.2f} of {len(ratios)}")
+    return 0 if statistics.median(ratios) <= MEDIAN_BAR and max(ratios) <= 1 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
