@@ -41,8 +41,7 @@ Generators::without(ArrayRef<std::string> unwanted) const {
   return filtered(unwanted, /*areWanted=*/false);
 }
 
-std::optional<Generators>
-Generators::only(ArrayRef<std::string> wanted) const {
+std::optional<Generators> Generators::only(ArrayRef<std::string> wanted) const {
   return filtered(wanted, /*areWanted=*/true);
 }
 

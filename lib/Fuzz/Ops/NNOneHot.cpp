@@ -104,8 +104,8 @@ static bool makeOneHotEinsum(ProgramBuilder &p) {
     if (!other)
       continue;
     bool isFirst = !p.choices.chance(30);
-    isUsed |= addProduct(p, hots, isFirst ? *mask : *other,
-                         isFirst ? *other : *mask);
+    isUsed |=
+        addProduct(p, hots, isFirst ? *mask : *other, isFirst ? *other : *mask);
   }
   // Now and then others see it, or the program returns it.
   if (p.choices.chance(15))

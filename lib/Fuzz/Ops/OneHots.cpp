@@ -26,9 +26,9 @@ OneHots::OneHots(ProgramBuilder &p)
 //===----------------------------------------------------------------------===//
 
 RankedTensorType OneHots::type(StringRef letters, Type element) {
-  return p.tensor(llvm::map_to_vector(
-                      letters, [&](char letter) { return sizeOf(letter); }),
-                  element);
+  return p.tensor(
+      llvm::map_to_vector(letters, [&](char letter) { return sizeOf(letter); }),
+      element);
 }
 
 char OneHots::fresh(int64_t size) {
@@ -60,20 +60,19 @@ Lettered OneHots::spread(const Lettered &value, StringRef letters) {
   auto dims = llvm::map_to_vector(value.letters, [&](char letter) {
     return static_cast<int64_t>(letters.find(letter));
   });
-  Value spread = BroadcastInDimOp::create(
-      p.builder, p.loc, type(letters, value.known.element()), value.known.value,
-      dims);
+  Value spread = BroadcastInDimOp::create(p.builder, p.loc,
+                                          type(letters, value.known.element()),
+                                          value.known.value, dims);
   return {{spread, value.known.range}, letters.str()};
 }
 
 Lettered OneHots::compare(StringRef name, int64_t predicate, const Lettered &a,
                           const Lettered &b) {
-  Value result =
-      p.op(name, {a.known.value, b.known.value},
-           type(a.letters, p.builder.getI1Type()),
-           p.builder.getNamedAttr("predicate",
-                                  p.builder.getI64IntegerAttr(predicate)))
-          ->getResult(0);
+  Value result = p.op(name, {a.known.value, b.known.value},
+                      type(a.letters, p.builder.getI1Type()),
+                      p.builder.getNamedAttr(
+                          "predicate", p.builder.getI64IntegerAttr(predicate)))
+                     ->getResult(0);
   return {{result, {1, 0, 0}}, a.letters};
 }
 
@@ -110,15 +109,12 @@ Lettered OneHots::placesOfTopK(char over) {
   starts.back() = p.choices.below(k);
   limits.push_back(starts.back() + 1);
   shape.push_back(k);
-  auto top =
-      TopKOp::create(p.builder, p.loc, p.tensor(shape, element),
-                     p.tensor(shape, index), keys.value, /*k=*/k);
+  auto top = TopKOp::create(p.builder, p.loc, p.tensor(shape, element),
+                            p.tensor(shape, index), keys.value, /*k=*/k);
   shape.back() = 1;
-  Value column =
-      SliceOp::create(p.builder, p.loc, p.tensor(shape, index),
-                      top.getIndices(), starts, limits, strides);
-  Value flat =
-      ReshapeOp::create(p.builder, p.loc, type(tokens, index), column);
+  Value column = SliceOp::create(p.builder, p.loc, p.tensor(shape, index),
+                                 top.getIndices(), starts, limits, strides);
+  Value flat = ReshapeOp::create(p.builder, p.loc, type(tokens, index), column);
   return {{flat, {double(sizeOf(over)), 0, 0}}, tokens};
 }
 
@@ -131,8 +127,8 @@ Lettered OneHots::placesByCount(const Lettered &bits) {
       p.builder, p.loc, ones.known.type(), ReduceKind::Sum, ones.known.value,
       bits.letters.find('s'), /*exclusive=*/p.choices.chance(50),
       /*reverse=*/false);
-  Lettered own = made("arith.muli", {count, ones.known.value}, bits.letters,
-                      index, range);
+  Lettered own =
+      made("arith.muli", {count, ones.known.value}, bits.letters, index, range);
   int64_t dim = bits.letters.size() - 1;
   Value place = ReduceOp::create(p.builder, p.loc, type(tokens, index),
                                  ReduceKind::Sum, own.known.value, dim);
@@ -170,11 +166,12 @@ Lettered OneHots::hot(const Lettered &place, char over) {
     return {{value, {1, 0, 0}}, letters};
   }
   case 2: {
-    Lettered one = splat(letters, element, 1), zero = splat(letters, element, 0);
-    return made("arith.select",
-                {bits(place, over).known.value, one.known.value,
-                 zero.known.value},
-                letters, element, {1, 0, 0});
+    Lettered one = splat(letters, element, 1),
+             zero = splat(letters, element, 0);
+    return made(
+        "arith.select",
+        {bits(place, over).known.value, one.known.value, zero.known.value},
+        letters, element, {1, 0, 0});
   }
   case 3:
     return hotByFloats(place, over);
@@ -211,10 +208,8 @@ Lettered OneHots::hotByEyeRows(const Lettered &place, char over) {
   eye = made("arith.uitofp", eye.known.value, square, element, {1, 0, 0});
   auto rank = static_cast<int64_t>(place.letters.size());
   NamedAttribute attributes[] = {
-      list(p, "offset_dims", rank),
-      list(p, "collapsed_slice_dims", 0),
-      list(p, "start_index_map", 0),
-      list(p, "slice_sizes", {1, sizeOf(over)}),
+      list(p, "offset_dims", rank), list(p, "collapsed_slice_dims", 0),
+      list(p, "start_index_map", 0), list(p, "slice_sizes", {1, sizeOf(over)}),
       p.builder.getNamedAttr("index_vector_dim",
                              p.builder.getI64IntegerAttr(rank))};
   std::string letters = place.letters + over;
@@ -239,11 +234,10 @@ Lettered OneHots::hotByScatter(const Lettered &place, char over) {
                              p.builder.getI64IntegerAttr(rank))};
   Lettered zeros = splat(letters, element, 0);
   Lettered ones = splat(place.letters, element, 1);
-  Value put =
-      p.op("shoal.scatter",
-           {zeros.known.value, place.known.value, ones.known.value},
-           type(letters, element), attributes)
-          ->getResult(0);
+  Value put = p.op("shoal.scatter",
+                   {zeros.known.value, place.known.value, ones.known.value},
+                   type(letters, element), attributes)
+                  ->getResult(0);
   return {{put, {1, 0, 0}}, letters};
 }
 
@@ -261,7 +255,8 @@ Lettered OneHots::choice() {
   case 1:
     return product(hot(expert, 'e'), hot(places('c'), 'c'));
   case 2:
-    return product(hot(expert, 'e'), hot(placesByCount(bits(expert, 'e')), 'c'));
+    return product(hot(expert, 'e'),
+                   hot(placesByCount(bits(expert, 'e')), 'c'));
   default:
     return hot(placesWhereChosen(bits(expert, 'e')), 'c');
   }
@@ -274,10 +269,9 @@ Lettered OneHots::product(const Lettered &a, const Lettered &b) {
       letters += letter;
   Bounds range = fuzz::product(a.known.range, b.known.range, element);
   if (p.choices.chance(50)) {
-    Value value = EinsumOp::create(
-        p.builder, p.loc, type(letters, element),
-        a.letters + "," + b.letters + "->" + letters,
-        ValueRange{a.known.value, b.known.value});
+    Value value = EinsumOp::create(p.builder, p.loc, type(letters, element),
+                                   a.letters + "," + b.letters + "->" + letters,
+                                   ValueRange{a.known.value, b.known.value});
     return {{value, range}, letters};
   }
   return made("arith.mulf",
@@ -304,8 +298,8 @@ Lettered OneHots::compared(const Lettered &mask) {
   if (!mask.known.range.isExact())
     return mask;
   int64_t predicate = p.choices.chance(50) ? /*une*/ 13 : /*ogt*/ 2;
-  Lettered bits = compare("arith.cmpf", predicate, mask,
-                          splat(mask.letters, element, 0));
+  Lettered bits =
+      compare("arith.cmpf", predicate, mask, splat(mask.letters, element, 0));
   return made("arith.uitofp", bits.known.value, mask.letters, element,
               {1, 0, 0});
 }
