@@ -18,6 +18,7 @@
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "shoal/Transforms/Sparse/Passes.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -33,12 +34,14 @@ inline void registerShoalDialects(mlir::DialectRegistry &registry) {
   mlir::func::registerInlinerExtension(registry);
   registerFactorRuleModels(registry);
   registerLocalizeModels(registry);
+  registerElementModels(registry);
 }
 
 inline void registerShoalPasses() {
   registerImportPasses();
   registerShoalPropagationPasses();
   registerShoalPartitionPasses();
+  registerShoalSparsePasses();
   registerShoalCollectivesPasses();
   registerShoalPipelines();
 }
