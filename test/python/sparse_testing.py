@@ -16,12 +16,8 @@ from shoal.jax.locations import legal_name
 from shoal.jax.lowering import lower
 from shoal_testing import BIN, load_json, load_results, run, save_inputs, shoal_run, shoalc
 
-PASS = "shoal-sparsify-einsums"
 # However small the gain, as programs of tests are small.
-_SPARSIFY = f"--{PASS}=min-gain=1"
-_LOCALIZE = ("import", "assign", "verify-assignment", "plan-reshards", "localize")
-_BEFORE = (*(f"--shoal-{stage}" for stage in _LOCALIZE), "--canonicalize", "--cse")
-_BEHIND = ("--canonicalize", "--cse", "--shoal-optimize-collectives")
+_SPARSE, _DENSE = "one-hot-gain=0", "dense-one-hots"
 
 
 @dataclass
@@ -40,8 +36,8 @@ class Program:
     def partitioned(self, sparse):
         """The path of the program of one device, its one-hot einsums sparse or as they were."""
         path = self.path.with_suffix(".sparse.mlir" if sparse else ".dense.mlir")
-        stages = (*_BEFORE, *((_SPARSIFY,) if sparse else ()), *_BEHIND)
-        run(BIN / "shoal-opt", self.path, *stages, "-o", path).expect_success()
+        pipeline = f"--shoal-partition={_SPARSE if sparse else _DENSE}"
+        run(BIN / "shoal-opt", self.path, pipeline, "-o", path).expect_success()
         return path
 
     def evaluate_partitioned(self, sparse):
@@ -92,12 +88,17 @@ def shapes_in(text):
 
 
 def masks_in(path, sizes):
-    """Shapes of tensors with S, E and C together, each a dimension or merged with another.
+    """Shapes of tensors with S, E and C together, each a dimension or merged with others.
 
-    With a slot more, too: some routers count places from 1.
+    C is to be the one size with some prime factor, as 5 in 10. Where places count from 1,
+    slots are one more.
     """
-    wholes = {sizes.S * sizes.E * slots for slots in (sizes.C, sizes.C + 1)}
-    return sorted(s for s in shapes_in(path.read_text()) if wholes & set(_products(s)))
+
+    def is_mask(shape):
+        counted_from_1 = {sizes.S, sizes.E, sizes.C + 1} <= set(shape)
+        return counted_from_1 or sizes.S * sizes.E * sizes.C in _products(shape)
+
+    return sorted(filter(is_mask, shapes_in(path.read_text())))
 
 
 def _products(shape):

@@ -19,7 +19,7 @@ from shoal_testing import mpirun, relative_difference, shoalc
 from sparse_testing import import_program, masks_in
 
 MESH = AbstractMesh((4,), ("d",))
-SIZES = Sizes(G=4, S=24, E=8, C=6, M=12, H=8)
+SIZES = Sizes(G=4, S=24, E=8, C=6, M=20, H=12)
 GSHARD = Layout(MESH, x=P("d"), masks=P("d"), rows=P("d"), outputs=P("d"))
 LAYOUTS = {
     "groups_and_experts": GSHARD,
@@ -83,7 +83,7 @@ def test_uneven(tmp_path, layout, router):
 @pytest.mark.parametrize("router", ROUTERS)
 def test_routers_over_groups_and_experts(tmp_path, router):
     """No device makes a mask, not even of its own groups."""
-    sizes = replace(SIZES, S=44, C=5, M=9, H=20)
+    sizes = replace(SIZES, S=44, C=5, M=24)
     program = imported(tmp_path, router, GSHARD, sizes, gradients=True)
     check(program)
     assert masks_in(program.partitioned(sparse=False), sizes)

@@ -76,7 +76,7 @@ def test_forms_of_masks(tmp_path, form, name):
 
 @pytest.mark.parametrize("name", ROUTERS)
 def test_ties_and_many_that_find_no_room(tmp_path, name):
-    sizes = Sizes(C=5)
+    sizes = Sizes(C=7)
     random = np.random.default_rng(1)
     tied = {
         "x": random.integers(-1, 2, sizes.shape("GSM")).astype(np.float32),
