@@ -144,7 +144,7 @@ Term Emitter::expand(Term element) {
   double sparse = places * sizeOf(definition->bound);
   for (Term factor : definition->operands)
     sparse += sizeOf(factor->free);
-  return dense >= 16 * sparse ? definition : nullptr;
+  return dense >= forms.getMinGain() / 2 * sparse ? definition : nullptr;
 }
 
 Tensor Emitter::emitElement(Term term) {
