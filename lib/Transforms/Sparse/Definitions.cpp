@@ -252,8 +252,10 @@ Term Terms::definition(Value tensor) { return define(tensor).term; }
 
 Term Terms::definition(Value tensor, TermRange index) {
   Term term = define(tensor).term;
-  if (!term)
-    return nullptr;
+  return term ? at(term, tensor, index) : nullptr;
+}
+
+Term Terms::at(Term term, Value tensor, TermRange index) {
   Substitution substitution;
   for (auto [from, to] : llvm::zip_equal(indicesOf(tensor), index))
     if (from != to)

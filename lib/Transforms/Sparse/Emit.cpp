@@ -130,7 +130,12 @@ Term Emitter::expand(Term element) {
     return nullptr;
   if (forms.lookup(tensor))
     return forms.element(tensor, element->operands);
-  Term definition = terms.definition(tensor, element->operands);
+  Term original = terms.definition(tensor);
+  if (const Rewrite *rewrite = forms.lookupRewrite(tensor))
+    if (rewrite->term)
+      original = rewrite->term;
+  Term definition =
+      original ? terms.at(original, tensor, element->operands) : nullptr;
   if (!definition)
     return nullptr;
   double places = sizeOf(element->free);
@@ -139,12 +144,13 @@ Term Emitter::expand(Term element) {
   if (definition->kind != TermKind::Sum)
     return places <= double(tensorType(tensor).getNumElements()) ? definition
                                                                  : nullptr;
-  Term original = terms.definition(tensor);
   double dense = sizeOf(original->free) * sizeOf(original->bound);
   double sparse = places * sizeOf(definition->bound);
   for (Term factor : definition->operands)
     sparse += sizeOf(factor->free);
-  return dense >= 16 * sparse ? definition : nullptr;
+  // Products run at the speed of a library, reductions at that of memory.
+  double needed = definition->operands.size() > 1 ? 16 : 1;
+  return dense >= needed * sparse ? definition : nullptr;
 }
 
 Tensor Emitter::emitElement(Term term) {

@@ -125,6 +125,9 @@ public:
   /// The definition at an index.
   Term definition(mlir::Value tensor, TermRange index);
 
+  /// A term over the tensor's indices at another index.
+  Term at(Term term, mlir::Value tensor, TermRange index);
+
   mlir::MLIRContext *getContext() const { return builder.getContext(); }
 
 private:

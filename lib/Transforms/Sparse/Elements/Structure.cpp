@@ -94,6 +94,27 @@ struct Iota : ElementOpInterface::ExternalModel<Iota, IotaOp> {
 
 /// Places move by what is added in front. Those that were out of range stay so.
 struct Pad : ElementOpInterface::ExternalModel<Pad, PadOp> {
+  Term getElement(Operation *op, Terms &terms, unsigned,
+                  TermRange index) const {
+    auto pad = cast<PadOp>(op);
+    TermList at;
+    Term isInside = terms.boolean(true);
+    for (auto [dim, size] :
+         llvm::enumerate(tensorType(pad.getInput()).getShape())) {
+      if (pad.getInterior()[dim] != 0)
+        return nullptr;
+      at.push_back(index[dim]);
+      if (!pad.touches(dim))
+        continue;
+      at.back() =
+          terms.subtract(index[dim], terms.integer(pad.getLow()[dim]));
+      isInside =
+          terms.conjunction(isInside, terms.isInRange(at.back(), size));
+    }
+    return terms.select(isInside, terms.element(pad.getInput(), at),
+                        terms.element(pad.getValue(), {}));
+  }
+
   Outcome getForm(Operation *op, Forms &forms) const {
     auto pad = cast<PadOp>(op);
     const Form *form = forms.lookup(pad.getInput());
