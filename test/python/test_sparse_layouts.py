@@ -83,7 +83,7 @@ def test_uneven(tmp_path, layout, router):
 @pytest.mark.parametrize("router", ROUTERS)
 def test_routers_over_groups_and_experts(tmp_path, router):
     """No device makes a mask, not even of its own groups."""
-    sizes = replace(SIZES, S=44, C=5, M=24)
+    sizes = replace(SIZES, S=44, E=16, C=5, M=24)
     program = imported(tmp_path, router, GSHARD, sizes, gradients=True)
     check(program)
     assert masks_in(program.partitioned(sparse=False), sizes)
