@@ -299,7 +299,7 @@ Outcome Contractor::run() {
   // Masks alone are computed from their places, at no price, unless these are
   // many: then each is written by itself.
   bool isMoved = placesMove(denseSummed());
-  if (!denseOperands.empty() || isMoved) {
+  if (!c.summed.empty() && (!denseOperands.empty() || isMoved)) {
     double needed = forms.getMinGain() * (hasLongRuns() ? 1 : 10);
     if (dense < needed * sparse)
       return llvm::formatv("gain {0:F0} < {1:F0}", dense / sparse, needed).str();

@@ -149,7 +149,9 @@ Term Emitter::expand(Term element) {
   for (Term factor : definition->operands)
     sparse += sizeOf(factor->free);
   // Products run at the speed of a library, reductions at that of memory.
-  double needed = definition->operands.size() > 1 ? 16 : 1;
+  double needed = definition->operands.size() > 1
+                      ? std::clamp(forms.getMinGain() / 2, 2., 16.)
+                      : 1;
   return dense >= needed * sparse ? definition : nullptr;
 }
 

@@ -123,6 +123,29 @@ Form Forms::group(const Form &form) {
   return result;
 }
 
+/// (L3) Places of more than one list count in the first.
+Outcome Forms::unite(ArrayRef<const Form *> lists) {
+  Form places;
+  places.dims = lists.front()->dims;
+  places.background = lists.front()->background;
+  for (const Form *form : lists) {
+    ArrayRef<Exception> all = form->exceptions;
+    SmallVector<Exception, 2> earlier = places.exceptions;
+    for (Exception exception : all) {
+      for (const Exception &other : earlier) {
+        Term same = meet(terms, exception, other);
+        restrictTo(terms, exception,
+                   terms.select(same, terms.boolean(false),
+                                terms.boolean(true)));
+      }
+      places.exceptions.push_back(std::move(exception));
+      if (places.exceptions.size() > kMaxExceptions)
+        return "more than 64 exceptions";
+    }
+  }
+  return places;
+}
+
 /// (L5) A pair that disagrees in a dimension that both forms have loses its
 /// place, and not only its value: places say which exception an element is.
 Outcome Forms::conjoin(const Form &first, const Form &second,

@@ -78,6 +78,8 @@ public:
   Outcome contract(const Contraction &contraction);
   /// L8.
   Form group(const Form &form);
+  /// L3: the places of all forms, which have the same dimensions, each once.
+  Outcome unite(llvm::ArrayRef<const Form *> lists);
   /// L5: the values are the pairs', combined by `combine`.
   Outcome conjoin(const Form &a, const Form &b,
                   llvm::function_ref<Term(Term, Term)> combine);

@@ -222,28 +222,12 @@ Outcome Pointwise::unite() {
   Term background = combine(backgrounds);
   if (!background->isNumber())
     return "a tensor is added to the background";
-  Form places;
-  places.dims = first->dims;
-  for (const Form *form : operands) {
-    if (!form || (form != first && areAligned(*first, *form)))
-      continue;
-    SmallVector<Exception, 2> earlier = places.exceptions;
-    for (Exception exception : form->exceptions) {
-      for (const Exception &other : earlier) {
-        Term same = terms.boolean(true);
-        for (auto [place, at] :
-             llvm::zip_equal(exception.places, other.places))
-          same = terms.conjunction(same, terms.equal(place, at));
-        restrictTo(terms, exception,
-                   terms.select(same, terms.boolean(false),
-                                terms.boolean(true)));
-      }
-      places.exceptions.push_back(std::move(exception));
-      if (places.exceptions.size() > kMaxExceptions)
-        return "more than 64 exceptions";
-    }
-  }
-  return fill(places, background->number);
+  SmallVector<const Form *, 3> lists;
+  for (const Form *form : operands)
+    if (form && (form == first || !areAligned(*first, *form)))
+      lists.push_back(form);
+  Outcome places = forms.unite(lists);
+  return places.form ? fill(*places.form, background->number) : places;
 }
 
 Outcome Forms::pointwise(Operation *op) { return Pointwise(op, *this).run(); }
