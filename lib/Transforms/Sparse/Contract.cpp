@@ -4,6 +4,7 @@
 // Sums of products over forms: L9 and L10.
 
 #include "Forms.h"
+#include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -32,6 +33,8 @@ private:
   TermList factorsAt(const Exception &exception);
   void unroll();
   double cost(bool isSparse) const;
+  void noteLoss();
+  void noteForm(double dense, double sparse, bool isScattered);
   bool hasLongRuns() const;
   bool isSummed(Term letter) const {
     return llvm::is_contained(c.summed, letter);
@@ -291,9 +294,41 @@ bool Contractor::hasLongRuns() const {
   });
 }
 
+/// Of the operand that lost its form.
+void Contractor::noteLoss() {
+  for (auto [i, operand] : llvm::enumerate(c.operands)) {
+    std::string text;
+    if (const Loss *loss = forms.lookupLoss(operand))
+      text = llvm::formatv("{0} at {1}: {2}", loss->op->getName(),
+                           sourcePlace(loss->op->getLoc()), loss->reason);
+    else if (forms.lookup(operand))
+      text = "its background is not zero, or it is read along a diagonal";
+    else
+      continue;
+    forms.note(c.result, {false, llvm::formatv("operand {0} has no form: {1}",
+                                               i, text)});
+    return;
+  }
+}
+
+void Contractor::noteForm(double dense, double sparse, bool isScattered) {
+  std::string dims;
+  for (Term dim : form.dims)
+    dims += (dims.empty() ? "" : " x ") + std::to_string(dim->size);
+  forms.note(c.result,
+             {true, llvm::formatv(
+                        "exceptions: {0}, in dimensions of {1}; {2} of {3:N} "
+                        "elements for {4:N} multiply-adds",
+                        form.exceptions.size(), dims,
+                        isScattered ? "scatter" : "gather", int64_t(sparse),
+                        int64_t(dense))});
+}
+
 Outcome Contractor::run() {
-  if (!multiplyForms())
+  if (!multiplyForms()) {
+    noteLoss();
     return {};
+  }
   double dense = cost(false), sparse = cost(true);
   unroll();
   // Masks alone are computed from their places, at no price, unless these are
@@ -301,9 +336,16 @@ Outcome Contractor::run() {
   bool isMoved = placesMove(denseSummed());
   if (!c.summed.empty() && (!denseOperands.empty() || isMoved)) {
     double needed = forms.getMinGain() * (hasLongRuns() ? 1 : 10);
-    if (dense < needed * sparse)
-      return llvm::formatv("gain {0:F0} < {1:F0}", dense / sparse, needed).str();
+    if (dense < needed * sparse) {
+      std::string reason =
+          llvm::formatv("gain {0:F1} < {1:F0}", dense / sparse, needed);
+      forms.note(c.result, {false, reason});
+      return reason;
+    }
   }
+  // A product without a sum is a mask of masks.
+  if (!c.summed.empty())
+    noteForm(dense, sparse, isMoved);
   if (keptDims().empty())
     return addUp();
   return isMoved ? makeRows() : makeForm();

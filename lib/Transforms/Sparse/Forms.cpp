@@ -163,6 +163,7 @@ Outcome Forms::conjoin(const Form &first, const Form &second,
       result.dims.push_back(dim);
   llvm::sort(result.dims, [](Term x, Term y) { return x->id < y->id; });
   result.isDistinct = a->isDistinct && b->isDistinct;
+  result.background = first.background;
   for (const Exception &outer : a->exceptions) {
     Substitution at;
     for (auto [dim, place] : llvm::zip_equal(a->dims, outer.places))
@@ -236,9 +237,16 @@ Outcome Forms::transfer(Operation *op) {
   return isElementwiseOnTensors(op) ? pointwise(op) : Outcome();
 }
 
+/// A tensor that has elements.
+static bool hasElements(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && tensor.getNumElements() > 0;
+}
+
 void Forms::analyze(Operation *op) {
   if (op->getNumResults() == 0 ||
-      !isa<RankedTensorType>(op->getResult(0).getType()))
+      !llvm::all_of(op->getResultTypes(), hasElements) ||
+      !llvm::all_of(op->getOperandTypes(), hasElements))
     return;
   // Definitions are made in the order of the program, none within another.
   for (Value result : op->getResults())

@@ -49,6 +49,12 @@ struct Loss {
   std::string reason;
 };
 
+/// How a contraction is computed, and why.
+struct Note {
+  bool isSparse;
+  std::string text;
+};
+
 class Forms {
 public:
   Forms(Terms &terms, double minGain) : terms(terms), minGain(minGain) {}
@@ -88,12 +94,11 @@ public:
   }
   double getMinGain() const { return minGain; }
   /// Says of a contraction what was decided.
-  void note(mlir::Value tensor, std::string text) {
-    notes[tensor] = std::move(text);
-  }
-  llvm::StringRef lookupNote(mlir::Value tensor) const {
+  void note(mlir::Value tensor, Note text) { notes[tensor] = std::move(text); }
+  /// Null where no operand has or had a form.
+  const Note *lookupNote(mlir::Value tensor) const {
     auto known = notes.find(tensor);
-    return known == notes.end() ? llvm::StringRef() : known->second;
+    return known == notes.end() ? nullptr : &known->second;
   }
 
   Terms &terms;
@@ -106,7 +111,7 @@ private:
   llvm::DenseMap<mlir::Value, Form> forms;
   llvm::DenseMap<mlir::Value, Rewrite> rewrites;
   llvm::DenseMap<mlir::Value, Loss> losses;
-  llvm::DenseMap<mlir::Value, std::string> notes;
+  llvm::DenseMap<mlir::Value, Note> notes;
 };
 
 /// More exceptions than that cost as much as what they replace.

@@ -4,6 +4,7 @@
 #include "shoal/Transforms/Sparse/Passes.h"
 #include "Demand.h"
 #include "Emit.h"
+#include "Explain.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/ADT/STLExtras.h"
@@ -83,9 +84,13 @@ struct SparsifyEinsums : shoal::impl::SparsifyEinsumsBase<SparsifyEinsums> {
     sparse::Forms forms(terms, minGain);
     function.walk<WalkOrder::PreOrder>(
         [&](Operation *op) { forms.analyze(op); });
+    sparse::Demand demand(function, forms);
+    sparse::Explanation explanation(function, forms, demand);
+    explanation.attach();
+    if (explain)
+      explanation.remark();
     if (!forms.hasRewrites())
       return;
-    sparse::Demand demand(function, forms);
     sparse::Emitter emitter(forms, demand.getWhole());
     Rewriter rewriter(demand, emitter);
     for (Block &block : function.getBody())
