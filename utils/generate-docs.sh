@@ -58,6 +58,7 @@ trap 'rm -f "$printer"' EXIT
   passes Import Transforms/Import
   passes Propagation Transforms/Propagation
   passes Partition Transforms/Partition
+  passes Sparse Transforms/Sparse
   passes Collectives Transforms/Collectives
   for phase in ShoalToLinalg Fusion Buffers Device Memory Kernels Scalars ToLLVM; do
     passes "Conversion: $phase" "Conversion/$phase"

@@ -19,6 +19,7 @@
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "shoal/Transforms/Sparse/Passes.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -35,6 +36,7 @@ inline void registerShoalDialects(mlir::DialectRegistry &registry) {
   registerFactorRuleModels(registry);
   registerDerivativeRules(registry);
   registerLocalizeModels(registry);
+  registerElementModels(registry);
 }
 
 inline void registerShoalPasses() {
@@ -42,6 +44,7 @@ inline void registerShoalPasses() {
   registerImportPasses();
   registerShoalPropagationPasses();
   registerShoalPartitionPasses();
+  registerShoalSparsePasses();
   registerShoalCollectivesPasses();
   registerShoalPipelines();
 }

@@ -103,6 +103,11 @@ void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
   printTensors("input", description.inputs, description.inputs, os);
   printTensors("output", description.outputs, description.inputs, os);
   printCollectives(description.collectives, os);
+  if (!description.oneHots.empty()) {
+    os << "one-hot einsums:\n";
+    for (const std::string &line : description.oneHots)
+      os << "  " << line << '\n';
+  }
   os << llvm::formatv("arithmetic: {0:N} operations on a device, {1:N} of them "
                       "in products",
                       int64_t(description.arithmetic.flops),

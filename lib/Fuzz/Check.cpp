@@ -8,10 +8,12 @@
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
+#include "mlir/Transforms/Passes.h"
 #include "shoal/Dialect/Shoal/IR/FourierOps.h"
 #include "shoal/Transforms/Collectives/Passes.h"
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
+#include "shoal/Transforms/Sparse/Passes.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -93,6 +95,9 @@ private:
   LogicalResult check();
   LogicalResult checkPartitioned(ModuleOp module, ArrayRef<Tensor> expected,
                                  StringRef suffix);
+  LogicalResult checkRewritten(ModuleOp partitioned, ArrayRef<Tensor> expected,
+                               StringRef suffix,
+                               function_ref<void(OpPassManager &)> build);
   LogicalResult runPasses(ModuleOp module,
                           function_ref<void(OpPassManager &)> build);
   FailureOr<Tensors> runGlobal();
@@ -177,6 +182,24 @@ LogicalResult Checker::checkPartitioned(ModuleOp module,
   return compare(expected, *executed);
 }
 
+/// Rewrites a copy of a per-device program and runs it, if that changes it.
+LogicalResult
+Checker::checkRewritten(ModuleOp partitioned, ArrayRef<Tensor> expected,
+                        StringRef suffix,
+                        function_ref<void(OpPassManager &)> build) {
+  OwningOpRef<ModuleOp> rewritten = partitioned.clone();
+  if (failed(runPasses(*rewritten, [&](OpPassManager &passes) {
+        build(passes);
+        passes.addPass(createVerifyCollectives());
+      })))
+    return failure();
+  // Mostly there is nothing to rewrite.
+  if (OperationEquivalence::isEquivalentTo(
+          *rewritten, partitioned, OperationEquivalence::IgnoreLocations))
+    return success();
+  return checkPartitioned(*rewritten, expected, suffix);
+}
+
 LogicalResult Checker::check() {
   census.addDrawn(*program.module);
   enter("verify");
@@ -193,22 +216,24 @@ LogicalResult Checker::check() {
         buildPartitionPipeline(passes);
       })))
     return failure();
-  OwningOpRef<ModuleOp> windowed = program.module->clone();
-  OwningOpRef<ModuleOp> unchanged = program.module->clone();
+  OwningOpRef<ModuleOp> partitioned = program.module->clone();
   if (failed(checkPartitioned(*program.module, *expected, "")))
     return failure();
-
   // The same with windowed einsums wherever that is possible.
-  if (failed(runPasses(*windowed, [](OpPassManager &passes) {
-        passes.addPass(createWindowEinsums({/*bytes=*/1, /*overlap=*/true}));
-        passes.addPass(createVerifyCollectives());
-      })))
+  if (failed(checkRewritten(*partitioned, *expected, " windowed",
+                            [](OpPassManager &passes) {
+                              passes.addPass(createWindowEinsums(
+                                  {/*bytes=*/1, /*overlap=*/true}));
+                            })))
     return failure();
-  // Mostly there is none.
-  if (OperationEquivalence::isEquivalentTo(
-          *windowed, *unchanged, OperationEquivalence::IgnoreLocations))
-    return success();
-  return checkPartitioned(*windowed, *expected, " windowed");
+  // And with one-hot einsums at sparse cost however little that saves.
+  return checkRewritten(
+      *partitioned, *expected, " sparse", [](OpPassManager &passes) {
+        passes.addNestedPass<func::FuncOp>(
+            createSparsifyEinsums({/*minGain=*/0, /*explain=*/false}));
+        passes.addPass(createCanonicalizerPass());
+        passes.addPass(createCSEPass());
+      });
 }
 
 std::optional<Finding> shoal::fuzz::checkProgram(Program &program,

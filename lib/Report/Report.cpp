@@ -98,6 +98,7 @@ llvm::json::Object shoal::makeReport(const LoweredProgram &program,
       llvm::json::Object{{"device", description.arithmetic.flops},
                          {"einsum", description.arithmetic.einsumFlops},
                          {"global_einsum", description.globalEinsumFlops}};
+  report["one_hots"] = llvm::json::Array(description.oneHots);
   report["products"] = describeProducts(description.products);
   report["memory"] = describeMemory(program);
   return report;

@@ -8,6 +8,7 @@
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/HostCallOps.h"
 #include "shoal/Sharding/Mesh.h"
+#include "shoal/Transforms/Sparse/Passes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -196,6 +197,9 @@ FailureOr<ProgramDescription> shoal::describeProgram(ModuleOp module) {
   program.collectives = listCollectives(module);
   describeHostCalls(func, program);
   program.arithmetic = countArithmetic(func);
+  if (auto lines = func->getAttrOfType<ArrayAttr>(kOneHotsAttr))
+    for (auto line : lines.getAsRange<StringAttr>())
+      program.oneHots.push_back(line.str());
   program.globalEinsumFlops = readGlobalFlops(module, func);
   return program;
 }

@@ -9,6 +9,7 @@
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "shoal/Transforms/Sparse/Passes.h"
 #include <functional>
 #include <memory>
 
@@ -80,6 +81,10 @@ void shoal::buildPartitionPipeline(OpPassManager &pm,
   // Device indices, iotas and masks of several ops are often equal.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // Masks go before anything is made of the einsums that read them.
+  if (!options.denseOneHots)
+    pm.addNestedPass<func::FuncOp>(
+        createSparsifyEinsums({options.oneHotGain, /*explain=*/false}));
   // What each reshard could not know of the others.
   buildCollectivesPipeline(pm, options);
 }

@@ -70,6 +70,8 @@ def test_fields_reach_the_compiler():
         "allow_replicated": ["a", "b"],
         "windowed_einsum_bytes": 3,
         "windowed_einsum_overlap": True,
+        "dense_one_hots": True,
+        "one_hot_gain": 3.5,
         "flops_per_byte": 4.5,
         "repeat_margin": 5.5,
         "warn_repeated_work": 6.5,

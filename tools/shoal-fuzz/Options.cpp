@@ -55,6 +55,9 @@ cl::list<std::string>
     without("without", cl::value_desc("name,..."), cl::CommaSeparated,
             cl::cat(category),
             cl::desc("Leave out these generators of programs"));
+cl::list<std::string> only("only", cl::value_desc("name,..."),
+                           cl::CommaSeparated, cl::cat(category),
+                           cl::desc("Draw from these generators alone"));
 cl::list<std::string>
     mutate("mutate", cl::value_desc("path"), cl::cat(category),
            cl::desc("Instead of --seeds: change the programs of these files "
@@ -82,6 +85,23 @@ bool parseSeeds(FuzzOptions &options) {
          options.firstSeed <= options.lastSeed;
 }
 
+bool chooseGenerators(FuzzOptions &options) {
+  using Names = std::vector<std::string>;
+  std::optional<Generators> chosen = Generators::all();
+  if (!only.empty())
+    chosen = chosen->only(Names(only.begin(), only.end()));
+  if (chosen)
+    chosen = chosen->without(Names(without.begin(), without.end()));
+  if (!chosen || chosen->empty()) {
+    llvm::WithColor::error(llvm::errs(), "shoal-fuzz")
+        << "--only, --without: there is a name that no generator has, or no "
+           "generator is left\n";
+    return false;
+  }
+  options.generators = *chosen;
+  return true;
+}
+
 } // namespace
 
 std::optional<ToolOptions> shoal::fuzz::parseOptions(int argc, char **argv) {
@@ -96,14 +116,8 @@ std::optional<ToolOptions> shoal::fuzz::parseOptions(int argc, char **argv) {
         << "--seeds=" << seeds << ": expected A..B with A <= B\n";
     return std::nullopt;
   }
-  auto generators = Generators::all().without(
-      std::vector<std::string>(without.begin(), without.end()));
-  if (!generators) {
-    llvm::WithColor::error(llvm::errs(), "shoal-fuzz")
-        << "--without: there is a name that no generator has\n";
+  if (!chooseGenerators(options))
     return std::nullopt;
-  }
-  options.generators = *generators;
   options.executeEvery = execute;
   options.shrink = shrink;
   options.outputDirectory = outputDir;

@@ -39,9 +39,9 @@ using StageObserver = llvm::function_ref<void(llvm::StringRef)>;
 
 /// Verifies the program, prints and parses it, partitions it with the verifier
 /// and a round trip through text after every pass, runs the global and the
-/// partitioned program, without and with windowed einsums, in the interpreter
-/// and compares the results within the ranges' errors; where asked for, the
-/// executables' too. Nothing where all holds. Changes the program's module,
+/// partitioned program, also with windowed einsums and with one-hot einsums at
+/// sparse cost, in the interpreter and compares the results within the ranges'
+/// errors; where asked for, the executables' too. Nothing where all holds. Changes the program's module,
 /// and counts its ops.
 std::optional<Finding> checkProgram(Program &program,
                                     const CheckOptions &options,

@@ -23,12 +23,15 @@ constexpr unsigned kMaxRegionDepth = 2;
 class Generators {
 public:
   void add(llvm::StringRef name, Generator generator, unsigned weight = 10);
+  bool empty() const { return entries.empty(); }
   /// All families.
   static const Generators &all();
 
   Program makeProgram(mlir::MLIRContext &context, Choices &choices) const;
   /// All but those named; nothing where one has a name that none has.
   std::optional<Generators> without(llvm::ArrayRef<std::string> unwanted) const;
+  /// Those named; nothing where one has a name that none has.
+  std::optional<Generators> only(llvm::ArrayRef<std::string> wanted) const;
 
 private:
   struct Entry {
@@ -37,6 +40,8 @@ private:
     unsigned weight;
   };
   const Entry &draw(Choices &choices) const;
+  std::optional<Generators> filtered(llvm::ArrayRef<std::string> names,
+                                     bool areWanted) const;
 
   llvm::SmallVector<Entry> entries;
   unsigned totalWeight = 0;

@@ -67,6 +67,8 @@ struct ProgramDescription {
   /// In program order. Known once the program has been lowered.
   std::vector<ProductCall> products;
   std::vector<HostCallDescription> hostCalls;
+  /// How einsums with one-hot operands are computed, and why, a line each.
+  std::vector<std::string> oneHots;
   ArithmeticCost arithmetic;
   /// Einsum flops of the global program; 0 where the module does not say.
   double globalEinsumFlops = 0;

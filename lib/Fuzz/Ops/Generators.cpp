@@ -21,19 +21,28 @@ const Generators &Generators::all() {
   return instance;
 }
 
-std::optional<Generators>
-Generators::without(ArrayRef<std::string> unwanted) const {
+std::optional<Generators> Generators::filtered(ArrayRef<std::string> names,
+                                               bool areWanted) const {
   Generators kept;
   size_t found = 0;
   for (const Entry &entry : entries) {
-    if (llvm::is_contained(unwanted, entry.name))
-      ++found;
-    else
+    bool isNamed = llvm::is_contained(names, entry.name);
+    found += isNamed;
+    if (isNamed == areWanted)
       kept.add(entry.name, entry.generator, entry.weight);
   }
-  if (found != unwanted.size())
+  if (found != names.size())
     return std::nullopt;
   return kept;
+}
+
+std::optional<Generators>
+Generators::without(ArrayRef<std::string> unwanted) const {
+  return filtered(unwanted, /*areWanted=*/false);
+}
+
+std::optional<Generators> Generators::only(ArrayRef<std::string> wanted) const {
+  return filtered(wanted, /*areWanted=*/true);
 }
 
 const Generators::Entry &Generators::draw(Choices &choices) const {

@@ -32,6 +32,9 @@ class CompileOptions:
       loops; 0 for no loops (default: 0).
     windowed_einsum_overlap: such loops of einsums also where they hold no less,
       for targets that send in the background.
+    dense_one_hots: einsums with one-hot operands stay products, zeros and all.
+    one_hot_gain: multiply-adds that an einsum with one-hot operands must have for
+      each element that is moved instead, to be rewritten so (default: 32).
     flops_per_byte: operations that take a device as long as sending one byte, by
       which shardings are chosen; 0 for the target's, with its latency of a
       collective (default: 0).
@@ -60,6 +63,8 @@ class CompileOptions:
     allow_replicated: Sequence[str] = ()
     windowed_einsum_bytes: int = 0
     windowed_einsum_overlap: bool = False
+    dense_one_hots: bool = False
+    one_hot_gain: float | None = None
     flops_per_byte: float = 0
     repeat_margin: float | None = None
     warn_repeated_work: float | None = None

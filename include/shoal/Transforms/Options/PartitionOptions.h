@@ -24,6 +24,10 @@ struct PartitionOptions {
   std::vector<std::string> allowReplicated;
   int64_t windowedEinsumBytes = 0;
   bool windowedEinsumOverlap = false;
+  bool denseOneHots = false;
+  /// A multiply-add in a product takes about 1/40 of the time that one element
+  /// takes to be moved by an index, on a CPU core.
+  double oneHotGain = 32;
   double flopsPerByte = 0;
   /// What tiny programs save by repeating their work, so that all that sends
   /// is their inputs, is less.

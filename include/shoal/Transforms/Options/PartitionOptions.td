@@ -44,6 +44,13 @@ def WindowedEinsumOverlap : PartitionOption<"windowedEinsumOverlap", "bool",
     "Such loops of einsums also where they hold no less, for targets that send "
     "in the background">;
 
+def DenseOneHots : PartitionOption<"denseOneHots", "bool",
+    "dense-one-hots", "",
+    "Einsums with one-hot operands stay products, zeros and all">;
+def OneHotGain : PartitionOption<"oneHotGain", "double",
+    "one-hot-gain", "times",
+    "Multiply-adds that an einsum with one-hot operands must have for each "
+    "element that is moved instead, to be rewritten so">;
 def FlopsPerByte : PartitionOption<"flopsPerByte", "double",
     "flops-per-byte", "R",
     "Operations that take a device as long as sending one byte, by which "

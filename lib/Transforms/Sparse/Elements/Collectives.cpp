@@ -1,0 +1,47 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "../Forms.h"
+#include "Models.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::sparse;
+
+namespace {
+
+/// Rows past the operand's end are nobody's.
+struct AllSlice
+    : ElementOpInterface::ExternalModel<AllSlice, spmd::AllSliceOp> {
+  std::optional<TermList> mapIndex(Operation *op, Terms &terms,
+                                   TermRange index) const {
+    auto slice = cast<spmd::AllSliceOp>(op);
+    TermList map(index);
+    Builder builder(terms.getContext());
+    for (auto [dim, axes] : llvm::enumerate(slice.getAxes())) {
+      int64_t block = tensorType(slice.getResult()).getDimSize(dim);
+      if (block == tensorType(slice.getInput()).getDimSize(dim))
+        continue;
+      Term place = terms.op<spmd::AxisIndexOp>(
+          builder.getI32Type(), {},
+          builder.getDictionaryAttr(
+              {builder.getNamedAttr("axes", axes),
+               builder.getNamedAttr("mesh", slice.getMeshAttr())}));
+      map[dim] = terms.add(index[dim],
+                           terms.op<arith::MulIOp>(
+                               place->type, {place, terms.integer(block)}));
+    }
+    return map;
+  }
+};
+
+} // namespace
+
+void shoal::registerCollectivesElementModels(DialectRegistry &registry) {
+  registry.addExtension(+[](MLIRContext *context, spmd::SpmdDialect *) {
+    spmd::AllSliceOp::attachInterface<AllSlice>(*context);
+  });
+}

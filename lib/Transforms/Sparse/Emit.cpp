@@ -1,0 +1,307 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Emit.h"
+#include "shoal/Dialect/Shoal/IR/Algebra.h"
+#include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "llvm/ADT/STLExtras.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::sparse;
+
+static double sizeOf(TermRange dims) {
+  double size = 1;
+  for (Term dim : dims)
+    size *= double(dim->size);
+  return size;
+}
+
+/// An index of the whole dimension, and not of a part of it.
+static bool isPlain(Term place, int64_t size) {
+  return place->isIndex() && place->size == size;
+}
+
+Value Emitter::readTensor(Value tensor) {
+  read.insert(tensor);
+  Value by = replaced.lookup(tensor);
+  return by ? by : tensor;
+}
+
+Tensor Emitter::emit(Term term) {
+  for (const auto &known : llvm::reverse(memo))
+    if (auto found = known.find(term); found != known.end())
+      return found->second;
+  Tensor tensor;
+  switch (term->kind) {
+  case TermKind::Index:
+    tensor = writer.iota(term);
+    break;
+  case TermKind::Number:
+    return {writer.splat(term->number, {}), {}, term->number};
+  case TermKind::Element:
+    tensor = emitElement(term);
+    break;
+  case TermKind::Op:
+    tensor = emitOp(term);
+    break;
+  case TermKind::Sum:
+    tensor = emitSum(term);
+    break;
+  }
+  return memo.back()[term] = tensor;
+}
+
+/// The operand of most dimensions says their order.
+Tensor Emitter::emitOp(Term term) {
+  SmallVector<Tensor> operands;
+  for (Term operand : term->operands)
+    operands.push_back(emit(operand));
+  TermList dims;
+  for (const Tensor &operand : operands)
+    if (operand.dims.size() > dims.size())
+      dims = operand.dims;
+  for (const Tensor &operand : operands)
+    addDims(dims, operand.dims);
+  for (Tensor &operand : operands)
+    operand = writer.spread(operand, dims);
+  return writer.elementwise(term, operands, dims);
+}
+
+//===----------------------------------------------------------------------===//
+// Sums
+//===----------------------------------------------------------------------===//
+
+Tensor Emitter::emitSum(Term term) {
+  TermList factors = term->operands;
+  // Einsums have two operands: the small ones are multiplied first.
+  while (factors.size() > 2) {
+    llvm::stable_sort(factors, [](Term a, Term b) {
+      return sizeOf(a->free) < sizeOf(b->free);
+    });
+    Type wide = getAccumulator(ReduceKind::Sum, term->type);
+    Term small = terms.product({factors[0], factors[1]}, wide);
+    factors.erase(factors.begin(), factors.begin() + 2);
+    factors.push_back(small);
+  }
+  if (factors.size() == 1) {
+    Tensor tensor = emit(factors[0]);
+    return writer.sum(tensor, term->bound, term->type);
+  }
+  if (factors[0]->type != factors[1]->type)
+    for (Term &factor : factors)
+      factor = terms.convert(factor, term->type);
+  auto isKeptBy = [&](Term factor, Term other) {
+    return llvm::any_of(factor->free, [&](Term index) {
+      return !llvm::is_contained(term->bound, index) && !other->dependsOn(index);
+    });
+  };
+  // Products of single rows are no matrix products.
+  if (!isKeptBy(factors[0], factors[1]) && !isKeptBy(factors[1], factors[0])) {
+    Type wide = getAccumulator(ReduceKind::Sum, term->type);
+    Term product = terms.product(factors, wide);
+    Term sum = terms.sum(term->bound, {product}, wide);
+    return emit(terms.convert(sum, term->type));
+  }
+  TermList order = wanted;
+  Tensor first = emit(factors[0]), second = emit(factors[1]);
+  TermList dims, kept;
+  addDims(dims, first.dims);
+  addDims(dims, second.dims);
+  for (Term dim : dims)
+    if (!llvm::is_contained(term->bound, dim))
+      kept.push_back(dim);
+  if (order.size() == kept.size() && llvm::all_of(order, [&](Term dim) {
+        return llvm::is_contained(kept, dim);
+      }))
+    kept = order;
+  return writer.einsum({first, second}, kept, term->type);
+}
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// What the element is made of, if making it at its places takes less than to
+/// have the tensor; else null.
+Term Emitter::expand(Term element) {
+  Value tensor = element->value;
+  if (whole.contains(tensor) || read.contains(tensor))
+    return nullptr;
+  if (forms.lookup(tensor))
+    return forms.element(tensor, element->operands);
+  Term original = terms.definition(tensor);
+  if (const Rewrite *rewrite = forms.lookupRewrite(tensor))
+    if (rewrite->term)
+      original = rewrite->term;
+  Term definition =
+      original ? terms.at(original, tensor, element->operands) : nullptr;
+  if (!definition)
+    return nullptr;
+  double places = sizeOf(element->free);
+  if (definition->kind == TermKind::Element)
+    return definition;
+  if (definition->kind != TermKind::Sum)
+    return places <= double(tensorType(tensor).getNumElements()) ? definition
+                                                                 : nullptr;
+  double dense = sizeOf(original->free) * sizeOf(original->bound);
+  double sparse = places * sizeOf(definition->bound);
+  for (Term factor : definition->operands)
+    sparse += sizeOf(factor->free);
+  // Products run at the speed of a library, reductions at that of memory.
+  double needed = definition->operands.size() > 1
+                      ? std::clamp(forms.getMinGain() / 2, 2., 16.)
+                      : 1;
+  return dense >= needed * sparse ? definition : nullptr;
+}
+
+Tensor Emitter::emitElement(Term term) {
+  ArrayRef<int64_t> shape = tensorType(term->value).getShape();
+  bool isWhole = true;
+  for (auto [i, place] : llvm::enumerate(term->operands))
+    isWhole &= isPlain(place, shape[i]) &&
+               !llvm::is_contained(ArrayRef(term->operands).take_front(i), place);
+  if (isWhole)
+    return {readTensor(term->value), term->operands, {}};
+  // Each expansion may ask for others.
+  constexpr unsigned kMaxExpansions = 200;
+  if (numExpansions < kMaxExpansions) {
+    if (Term expanded = expand(term)) {
+      ++numExpansions;
+      Tensor tensor = emit(expanded);
+      --numExpansions;
+      return tensor;
+    }
+  }
+  return gather(term);
+}
+
+Value Emitter::emitPlaces(TermRange places, TermList &dims) {
+  SmallVector<Tensor> tensors;
+  for (Term place : places)
+    tensors.push_back(emit(place));
+  for (const Tensor &tensor : tensors)
+    if (dims.empty() || tensor.dims.size() > dims.size()) {
+      TermList more = dims;
+      dims = tensor.dims;
+      addDims(dims, more);
+    }
+  for (const Tensor &tensor : tensors)
+    addDims(dims, tensor.dims);
+  SmallVector<Value> arrays;
+  for (const Tensor &tensor : tensors)
+    arrays.push_back(writer.spread(tensor, dims).value);
+  return writer.stack(arrays);
+}
+
+/// The tensor's dimensions are read in its own order: none is transposed.
+Tensor Emitter::gather(Term term) {
+  Value tensor = readTensor(term->value);
+  SmallVector<std::optional<int64_t>> rows;
+  TermList places, left;
+  SmallVector<int64_t> shape, placeDims;
+  for (auto [place, size] :
+       llvm::zip_equal(term->operands, tensorType(term->value).getShape())) {
+    rows.emplace_back();
+    if (place->isNumber()) {
+      rows.back() = cast<IntegerAttr>(place->number).getInt();
+      continue;
+    }
+    if (!isPlain(place, size) || llvm::is_contained(left, place)) {
+      placeDims.push_back(int64_t(left.size()));
+      places.push_back(place);
+    }
+    left.push_back(place);
+    shape.push_back(size);
+  }
+  tensor = writer.takeRows(tensor, rows);
+  if (places.empty())
+    return {tensor, left, {}};
+  TermList dims;
+  Value indices = emitPlaces(places, dims);
+  int64_t numDims = int64_t(dims.size());
+  SmallVector<int64_t> sizes(shape), batching, indexBatching, offsets;
+  for (auto [dim, place] : llvm::enumerate(left)) {
+    if (llvm::is_contained(placeDims, int64_t(dim))) {
+      sizes[dim] = 1;
+      continue;
+    }
+    const Term *found = llvm::find(ArrayRef(dims).take_front(numDims), place);
+    if (found != dims.begin() + numDims) {
+      sizes[dim] = 1;
+      batching.push_back(int64_t(dim));
+      indexBatching.push_back(found - dims.begin());
+    } else {
+      offsets.push_back(int64_t(dims.size()));
+      dims.push_back(place);
+    }
+  }
+  if (writer.isDry())
+    return {{}, dims, {}};
+  auto type = RankedTensorType::get(sizesOf(dims), term->type);
+  Value rowsRead = GatherOp::create(
+      writer.get(), writer.getLoc(), type, tensor, indices, offsets, placeDims,
+      batching, indexBatching, placeDims, numDims, sizes);
+  return {rowsRead, dims, {}};
+}
+
+//===----------------------------------------------------------------------===//
+// Tensors
+//===----------------------------------------------------------------------===//
+
+/// `result` with the row added at its places.
+Value Emitter::addRow(const Form &rows, const Exception &row, Value result,
+                      TermRange index) {
+  TermList dims;
+  emitPlaces(row.places, dims);
+  Tensor value = emit(row.value);
+  // Rows are told apart by what is summed, whether or not places depend on it.
+  for (Term dim : value.dims)
+    if (!llvm::is_contained(index, dim))
+      addDims(dims, dim);
+  Value indices = emitPlaces(row.places, dims);
+  int64_t numDims = int64_t(dims.size());
+  SmallVector<int64_t> inserted, batching, indexBatching, windows;
+  for (Term dim : index) {
+    const Term *found = llvm::find(ArrayRef(dims).take_front(numDims), dim);
+    if (llvm::is_contained(rows.dims, dim)) {
+      inserted.push_back(dim->id);
+    } else if (found != dims.begin() + numDims) {
+      batching.push_back(dim->id);
+      indexBatching.push_back(found - dims.begin());
+    } else {
+      windows.push_back(int64_t(dims.size()));
+      dims.push_back(dim);
+    }
+  }
+  Value updates = writer.spread(value, dims).value;
+  if (writer.isDry())
+    return {};
+  auto sum = ReduceKindAttr::get(terms.getContext(), ReduceKind::Sum);
+  return ScatterOp::create(writer.get(), writer.getLoc(), result.getType(), sum,
+                           result, indices, updates, windows, inserted,
+                           batching, indexBatching, inserted, numDims);
+}
+
+Value Emitter::emitRows(const Form &rows, Value result) {
+  TermList index = terms.indicesOf(result);
+  Type type = tensorType(result).getElementType();
+  Type wide = rows.exceptions.empty() ? type : rows.exceptions[0].value->type;
+  Value sum = writer.splat(terms.zero(wide)->number,
+                           tensorType(result).getShape());
+  for (const Exception &row : rows.exceptions)
+    sum = addRow(rows, row, sum, index);
+  return writer.convert(sum, type);
+}
+
+Value Emitter::emitTensor(Value tensor) {
+  const Rewrite *rewrite = forms.lookupRewrite(tensor);
+  if (rewrite && rewrite->rows)
+    return emitRows(*rewrite->rows, tensor);
+  Term term = rewrite ? rewrite->term : forms.sample(*forms.lookup(tensor), Substitution());
+  wanted = terms.indicesOf(tensor);
+  Tensor emitted = emit(term);
+  Value value = writer.spread(emitted, wanted).value;
+  wanted.clear();
+  return value;
+}
