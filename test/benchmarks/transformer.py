@@ -79,6 +79,17 @@ class Transformer:
         types = (AxisType.Auto,) * 2
         return jax.make_mesh((self.data, self.model), ("data", "model"), axis_types=types)
 
+    def arrays(self) -> list[np.ndarray]:
+        """Small weights and states that are squares, tokens of the vocabulary."""
+        numbers = np.random.default_rng(0)
+
+        def draw(shape: Any) -> np.ndarray:
+            if shape.dtype == np.int32:
+                return numbers.integers(0, VOCABULARY, shape.shape, np.int32)
+            return (0.02 * np.abs(numbers.standard_normal(shape.shape))).astype(np.float32)
+
+        return [draw(shape) for shape in jax.tree.leaves(self.traced(self.mesh()).in_avals)]
+
     def traced(self, mesh: jax.sharding.Mesh) -> jax.stages.Traced:
         embedding = _shape_of({"table": ((VOCABULARY, WIDTH), P())})
         layer = _shape_of(LAYER)

@@ -79,13 +79,24 @@ class Given(Argument):
 
 
 class RealProgram:
-    """What the conformance run asks of a program; built when it first asks."""
+    """What the conformance run asks of a program; built when it first asks.
+
+    axes: the mesh, where it is not the kind's.
+    """
 
     gspmd = x64 = False
 
-    def __init__(self, name: str, family: str, kind: str, build: Callable[[], Network], split: dict):
+    def __init__(
+        self,
+        name: str,
+        family: str,
+        kind: str,
+        build: Callable[[], Network],
+        split: dict[str, P],
+        axes: dict[str, int] | None = None,
+    ):
         self.name, self.family, self._kind, self._build = name, family, kind, build
-        self.axes, self.tolerance = MESHES[kind], TOLERANCES[kind]
+        self.axes, self.tolerance = axes or MESHES[kind], TOLERANCES[kind]
         self._split = split if "model" in self.axes else {}
 
     def __getattr__(self, attribute: str) -> Any:

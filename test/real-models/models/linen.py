@@ -36,21 +36,31 @@ def mlp():
 
 
 class Block(nn.Module):
+    heads: int
+
     @nn.compact
     def __call__(self, x):
+        width = x.shape[-1]
         mask = nn.make_causal_mask(jnp.ones(x.shape[:2]))
-        x = x + nn.MultiHeadDotProductAttention(4, name="attention")(nn.LayerNorm()(x), mask=mask)
-        h = nn.gelu(nn.Dense(128, name="up")(nn.LayerNorm()(x)))
-        return x + nn.Dense(x.shape[-1], name="down")(h)
+        attention = nn.MultiHeadDotProductAttention(self.heads, name="attention")
+        x = x + attention(nn.LayerNorm()(x), mask=mask)
+        h = nn.gelu(nn.Dense(4 * width, name="up")(nn.LayerNorm()(x)))
+        return x + nn.Dense(width, name="down")(h)
 
 
 class Decoder(nn.Module):
+    layers: int = 2
+    width: int = 32
+    heads: int = 4
+    vocabulary: int = 64
+
     @nn.compact
     def __call__(self, tokens):
-        embed = nn.Embed(64, 32)
-        x = embed(tokens) + self.param("position", nn.initializers.normal(), (16, 32))
-        for _ in range(2):
-            x = Block()(x)
+        embed = nn.Embed(self.vocabulary, self.width)
+        places = (tokens.shape[1], self.width)
+        x = embed(tokens) + self.param("position", nn.initializers.normal(), places)
+        for _ in range(self.layers):
+            x = Block(self.heads)(x)
         return embed.attend(nn.LayerNorm()(x))
 
 

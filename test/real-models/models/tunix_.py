@@ -19,14 +19,14 @@ SPLIT = {
 }
 
 
-def _decoder(make, batch=16, length=16):
+def decoder(make, vocabulary=64, batch=16, length=16):
     def call(model, tokens):
         positions = jnp.broadcast_to(jnp.arange(length), tokens.shape)
         mask = jnp.broadcast_to(jnp.tril(jnp.ones((length, length), bool)), (*tokens.shape, length))
         return model(tokens, positions, None, mask)[0].astype(jnp.float32)
 
     apply, parameters = functional(make, call)
-    return Network(apply, parameters, (integers(64, batch, length),), loss=next_token_loss)
+    return Network(apply, parameters, (integers(vocabulary, batch, length),), loss=next_token_loss)
 
 
 SIZES = {
@@ -42,7 +42,7 @@ SIZES = {
 @network(SPLIT, kinds=("step_2d",))
 def qwen3_dense():
     config = qwen3.ModelConfig(**SIZES, vocab_size=64, rope_theta=10_000, norm_eps=1e-6)
-    return _decoder(lambda rngs: qwen3.Qwen3(config, rngs=rngs))
+    return decoder(lambda rngs: qwen3.Qwen3(config, rngs=rngs))
 
 
 @network(SPLIT)
@@ -50,13 +50,13 @@ def qwen3_moe():
     config = qwen3.ModelConfig(
         **SIZES, vocab_size=64, rope_theta=10_000, norm_eps=1e-6, num_experts=4, num_experts_per_tok=2
     )
-    return _decoder(lambda rngs: qwen3.Qwen3(config, rngs=rngs))
+    return decoder(lambda rngs: qwen3.Qwen3(config, rngs=rngs))
 
 
 @network(SPLIT, kinds=("forward",))
 def llama():
     config = llama3.ModelConfig(**SIZES, vocab_size=64, rope_theta=10_000, norm_eps=1e-6)
-    return _decoder(lambda rngs: llama3.Llama3(config, rngs=rngs))
+    return decoder(lambda rngs: llama3.Llama3(config, rngs=rngs))
 
 
 @network(SPLIT, kinds=("step",))
@@ -64,7 +64,7 @@ def gemma():
     config = gemma3.ModelConfig(
         **SIZES, num_embed=64, sliding_window_size=8, param_dtype=jnp.float32
     )
-    return _decoder(lambda rngs: gemma3.Gemma3(config, rngs=rngs))
+    return decoder(lambda rngs: gemma3.Gemma3(config, rngs=rngs))
 
 
 @network({"gating_einsum|linear": P("model")}, kinds=("forward", "step_2d"))
