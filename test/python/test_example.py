@@ -43,3 +43,12 @@ def test_a_jax_transformer_trains_as_in_jax(tmp_path, shoal_in_processes):
     assert len(ours) == 100
     np.testing.assert_allclose(ours, expected, rtol=1e-8)
     assert np.mean(ours[-10:]) < 0.75 * ours[0]
+
+
+def test_a_transformer_trains_by_its_own_gradients(tmp_path, shoal_in_processes):
+    script, curve = ROOT / "examples/moe_training/train.py", tmp_path / "losses.json"
+    command = [sys.executable, script, "--steps", "40", "--losses", curve]
+    assert "step   39  loss" in run(*command, timeout=300).expect_success().stdout
+    losses = load_json(curve)
+    assert len(losses) == 40
+    assert np.mean(losses[-5:]) < 0.8 * losses[0]

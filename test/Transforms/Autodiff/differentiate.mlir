@@ -78,6 +78,20 @@ func.func private @loop_grad(tensor<4xf32>) -> tensor<4xf32>
 
 // -----
 
+// Weights kept in f32 and used in bf16: their gradient is not rounded in between.
+// CHECK-LABEL: func.func private @mixed_vjp
+// CHECK: shoal.einsum "BH,BM->MH" %{{.*}} : (tensor<5x3xbf16>, tensor<5x4xbf16>) -> tensor<4x3xf32>
+// CHECK-NOT: arith.extf
+func.func private @mixed(%x: tensor<5x4xbf16>, %w: tensor<4x3xf32>) -> tensor<5x3xbf16> {
+  %v = arith.truncf %w : tensor<4x3xf32> to tensor<4x3xbf16>
+  %y = shoal.einsum "BM,MH->BH" %x, %v : (tensor<5x4xbf16>, tensor<4x3xbf16>) -> tensor<5x3xbf16>
+  return %y : tensor<5x3xbf16>
+}
+func.func private @mixed_vjp(tensor<5x4xbf16>, tensor<4x3xf32>, tensor<5x3xbf16>) -> (tensor<5x3xbf16>, tensor<4x3xf32>)
+  attributes {shoal.derivative = {of = @mixed, wrt = array<i64: 1>, outputs = array<i64: 0>, mode = "vjp"}}
+
+// -----
+
 // A derivative of a derivative: 6 x.
 // CHECK-LABEL: func.func private @second
 // CHECK-NOT: call
