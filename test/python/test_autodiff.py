@@ -314,6 +314,13 @@ def test_errors(message):
     assert message.replace('["i"]', "['i']") in str(error.value)
 
 
+def test_gradients_are_of_programs():
+    with pytest.raises(shoal.TraceError, match="grad: only inside of a function that shoal.jit"):
+        shoal.grad(shoal.sum)(X)
+    with pytest.raises(shoal.TraceError, match="vjp: only inside of a function"):
+        shoal.vjp(shoal.sum, X)
+
+
 def test_the_layer_of_gshard(tmp_path):
     """All-to-alls forth and back, forward and backward, and nothing but them of that size."""
     sizes = {"G": 8, "S": 16, "M": 8, "H": 16, "E": 8}

@@ -18,7 +18,7 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, pytrees
 from shoal.frontend.checks import as_int, check
 from shoal.frontend.constants import as_value
-from shoal.frontend.core import Type, emit_one
+from shoal.frontend.core import Type, current, emit_one
 from shoal.frontend.creation import zeros
 from shoal.frontend.subfunctions import subfunction
 from shoal.frontend.value import Value
@@ -59,6 +59,7 @@ def value_and_grad(
 
     @functools.wraps(function)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        current("grad")
         check(
             all(-len(args) <= number < len(args) for number in numbers),
             f"grad: argument {max(numbers, key=abs)} of {name}, which is called with {len(args)}",
@@ -93,6 +94,7 @@ def vjp(
     the primals. With `has_aux` the function returns a pair, of whose second part there are no
     cotangents; it is the third result.
     """
+    current("vjp")
     values, tree = _differentiable(primals, "vjp: argument")
     name = _name_of(function)
 

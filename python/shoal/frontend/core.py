@@ -45,7 +45,7 @@ def current(what: str) -> Trace:
     trace = getattr(_active, "trace", None)
     if trace is None:
         raise TraceError(
-            f"{what}: only inside of a function that shoal.trace or shoal.compile traces"
+            f"{what}: only inside of a function that shoal.jit, shoal.compile or shoal.trace traces"
         )
     return trace
 
