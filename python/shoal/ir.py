@@ -205,13 +205,14 @@ class Builder:
         region: Region,
         results: Sequence[TensorType],
         location: Location | str | None = None,
+        discardable: Mapping[str, str | None] | None = None,
     ) -> None:
         """A function of a region that was written, which ends in `func.return`.
 
         It stands in the module, also if another function is being written. The
         region's arguments are the function's; its values' names are its own.
         """
-        self._private(name, region.arguments, results, region, location)
+        self._private(name, region.arguments, results, region, location, discardable)
 
     def declaration(
         self,

@@ -314,6 +314,70 @@ def test_errors(message):
     assert message.replace('["i"]', "['i']") in str(error.value)
 
 
+def clipped(m, decorate):
+    """The identity with a gradient of at most 1, times the number of the first argument."""
+
+    @decorate
+    def identity(factor, x, count):
+        return {"y": x * 1.0, "n": count}
+
+    def forward(factor, x, count):
+        return identity(factor, x, count), (x,)
+
+    def backward(factor, residuals, cotangents):
+        (x,) = residuals
+        return m.clip(cotangents["y"], -1, 1) * factor * m.cos(x), None
+
+    identity.defvjp(forward, backward)
+    return identity
+
+
+def test_derivatives_of_a_users_own(tmp_path):
+    def ours(x):
+        identity = clipped(shoal, lambda f: shoal.custom_vjp(f, nondiff_argnums=(0,)))
+
+        def loss(x):
+            out = identity(3.0, x, np.int32(2))
+            return shoal.sum(out["y"] ** 3) + identity(1.0, x, np.int32(0))["y"][0, 0]
+
+        first = shoal.grad(loss)
+        return loss(x), first(x), shoal.grad(lambda x: shoal.sum(first(x) * x))(x)
+
+    def theirs(x):
+        identity = clipped(jnp, lambda f: jax.custom_vjp(f, nondiff_argnums=(0,)))
+
+        def loss(x):
+            return jnp.sum(identity(3.0, x, 2.0)["y"] ** 3) + identity(1.0, x, 0.0)["y"][0, 0]
+
+        first = jax.grad(loss)
+        return loss(x), first(x), jax.grad(lambda x: jnp.sum(first(x) * x))(x)
+
+    for actual, expected in zip(evaluate(tmp_path, ours, X), theirs(jnp.asarray(X)), strict=True):
+        assert_same("own", actual, np.asarray(expected), np.float32, 1e-5)
+
+
+def test_errors_of_a_users_own():
+    def with_rules(forward, backward):
+        own = shoal.custom_vjp(lambda x: x)
+        own.defvjp(forward, backward)
+        return lambda x: shoal.grad(lambda x: shoal.sum(own(x)))(x)
+
+    cases = {
+        "has no derivative yet": lambda x: shoal.custom_vjp(lambda x: x)(x),
+        "to return (result, residuals), got": with_rules(lambda x: x, lambda r, g: (g,)),
+        "to return a tuple of 1 cotangents": with_rules(lambda x: (x, ()), lambda r, g: g),
+        "is Value(float32[4]), of an argument": with_rules(lambda x: (x, ()), lambda r, g: (g[0],)),
+        "from around it; pass it as an argument": lambda x: with_rules(
+            lambda y: (y * x, ()), lambda r, g: (g,)
+        )(x),
+        "its forward": with_rules(lambda x: (x[0], ()), lambda r, g: (g,)),
+    }
+    for message, function in cases.items():
+        with pytest.raises(shoal.TraceError) as error:
+            shoal.trace(function, (X,))
+        assert message in str(error.value)
+
+
 def test_gradients_are_of_programs():
     with pytest.raises(shoal.TraceError, match="grad: only inside of a function that shoal.jit"):
         shoal.grad(shoal.sum)(X)

@@ -65,14 +65,16 @@ LogicalResult DerivativeWriter::writeCallees(func::FuncOp function) {
 }
 
 /// Calls are inlined for the assignment of shardings in any case. Here a value
-/// that an inner function makes is at hand for the backward pass.
+/// that an inner function makes is at hand for the backward pass. Functions
+/// with a derivative of their own are called.
 void DerivativeWriter::inlineCalls(func::FuncOp function) {
   SmallVector<func::CallOp> calls;
   function.walk([&](func::CallOp call) { calls.push_back(call); });
   while (!calls.empty()) {
     func::CallOp call = calls.pop_back_val();
     auto callee = symbols.lookup<func::FuncOp>(call.getCallee());
-    if (!callee || callee.isDeclaration() || !callee.getBody().hasOneBlock())
+    if (!callee || callee.isDeclaration() || !callee.getBody().hasOneBlock() ||
+        callee->hasAttr(kVjpForwardAttr))
       continue;
     IRMapping mapping;
     mapping.map(callee.getArguments(), call.getOperands());

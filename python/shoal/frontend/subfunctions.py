@@ -33,6 +33,10 @@ class Subfunction:
     results: Sequence[Type]
     tree: optree.PyTreeSpec
 
+    def reference(self) -> str:
+        """Its symbol, as an attribute."""
+        return f"@{ir.quoted(self.symbol)}"
+
     def call(self, arguments: Sequence[Value]) -> list[Value]:
         """The results, of values of the parameters' types."""
         operands = [*arguments, *self.captured]
@@ -54,7 +58,7 @@ class Subfunction:
         results += self.parameters
         operands = [*arguments[: len(self.parameters)], *self.captured, *cotangents]
         described = {
-            "of": f"@{ir.quoted(self.symbol)}",
+            "of": self.reference(),
             "wrt": ir.i64s(wrt),
             "outputs": ir.i64s(outputs),
             "mode": ir.quoted(mode),
@@ -69,7 +73,12 @@ class Subfunction:
         return emit("func.call", operands, results, _callee(symbol))
 
 
-def subfunction(function: Callable[..., Any], name: str, parameters: Sequence[Type]) -> Subfunction:
+def subfunction(
+    function: Callable[..., Any],
+    name: str,
+    parameters: Sequence[Type],
+    attributes: Mapping[str, str | None] | None = None,
+) -> Subfunction:
     """Traces a function of values of these types, which returns a tree of values."""
     captured: dict[str, Value] = {}
     symbol = _fresh(name)
@@ -81,7 +90,11 @@ def subfunction(function: Callable[..., Any], name: str, parameters: Sequence[Ty
     body.arguments.extend(value.ir for value in captured.values())
     results = [(value.shape, value.dtype) for value in values]
     current(name).builder.private_function(
-        symbol, body, [tensor_type(*result) for result in results], user_location()
+        symbol,
+        body,
+        [tensor_type(*result) for result in results],
+        user_location(),
+        attributes,
     )
     return Subfunction(symbol, parameters, list(captured.values()), results, tree)
 

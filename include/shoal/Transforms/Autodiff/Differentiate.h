@@ -12,6 +12,13 @@
 
 namespace shoal {
 
+/// On a function with a derivative of its own: the names of a function that
+/// returns its results and then residuals, and of one that makes cotangents of
+/// its arguments, those of floats, of residuals and of cotangents of its
+/// results, those of floats.
+inline constexpr llvm::StringLiteral kVjpForwardAttr = "shoal.vjp_forward";
+inline constexpr llvm::StringLiteral kVjpBackwardAttr = "shoal.vjp_backward";
+
 /// A value of the block, and its cotangent.
 struct Seed {
   mlir::Value value, cotangent;

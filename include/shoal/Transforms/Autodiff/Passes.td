@@ -28,6 +28,11 @@ def Differentiate : Pass<"shoal-differentiate", "::mlir::ModuleOp"> {
     read of the forward pass are ordinary uses. Derivatives may call
     derivatives: second order is the derivative of a derivative.
 
+    A function may bring a derivative of its own: by `shoal.vjp_forward` it names
+    a function that returns its results and then residuals, by
+    `shoal.vjp_backward` one that makes the cotangents of its arguments of floats
+    of the residuals and of the cotangents of its results of floats.
+
     With `function` a derivative of it is declared first, called `name`; its
     gradients lie as the arguments do and are called `grad.` and the argument's
     name.
