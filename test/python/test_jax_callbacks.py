@@ -313,3 +313,16 @@ def test_many_results_of_many_runs():
     for factor, exe in zip((2, 3), programs):
         for _ in range(2):
             assert np.array_equal(exe.run(X), X * factor)
+
+
+@pytest.mark.parametrize("call", [io_callback, jax.pure_callback])
+def test_a_device_that_is_to_call_is_refused(call):
+    """The first one of the mesh calls; JAX's own rule knows no devices of abstract meshes."""
+    device = jax.sharding.SingleDeviceSharding(jax.devices()[0])
+
+    def calls(x):
+        return call(lambda v: v, jax.ShapeDtypeStruct(x.shape, x.dtype), x, sharding=device)
+
+    text = r"^\S*test_jax_callbacks.py:\d+:\d+.*: callback <lambda> with sharding= is not supported"
+    with pytest.raises(shoal.UnsupportedError, match=text):
+        compiled(calls)

@@ -167,7 +167,9 @@ static void readInstead(const StoredResult &result, OpOperand &use) {
 static void readResult(OpOperand &use) {
   linalg::GenericOp maker = readerOf(use);
   std::optional<StoredResult> result;
-  if (!maker || !(result = findResult(use)))
+  if (maker)
+    result = findResult(use);
+  if (!result)
     return;
   SmallVector<OpOperand *> later;
   for (OpOperand &other : use.get().getUses()) {

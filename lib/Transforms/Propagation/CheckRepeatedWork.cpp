@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CheckRepeatedWork.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
+#include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -66,13 +68,49 @@ static std::string describe(const ExtractedProblem &extracted,
                        times(repeat.copies));
 }
 
+/// The axes over which the op is repeated, as far as annotations reach none of
+/// its operands by them.
+static AxisList unannotatedAxes(const AssignmentProblem &problem, unsigned op,
+                                const Assignment &assignment) {
+  AxisList axes;
+  for (AxisId axis = 0; axis < problem.mesh.axes.size(); ++axis) {
+    bool splits = llvm::is_contained(problem.ops[op].manualAxes, axis) ||
+                  llvm::any_of(assignment.ops[op].axes, [&](const auto &list) {
+                    return llvm::is_contained(list, axis);
+                  });
+    bool isHinted = llvm::any_of(problem.ops[op].operands, [&](unsigned value) {
+      return assignment.hints.at(value, axis).state == AxisHint::Split;
+    });
+    if (!splits && !isHinted && problem.mesh.axes[axis].size > 1)
+      axes.push_back(axis);
+  }
+  return axes;
+}
+
+/// Says that nobody asked for the work to be split, where that is so: an
+/// annotation would be the way to.
+static void noteUnannotated(const ExtractedProblem &extracted, unsigned op,
+                            const Assignment &assignment,
+                            InFlightDiagnostic &diagnostic) {
+  AxisList axes = unannotatedAxes(extracted.problem, op, assignment);
+  if (axes.empty())
+    return;
+  Operation *worst = extracted.ops[op].op;
+  diagnostic.attachNote(worst->getLoc())
+      << "no annotation splits an operand of it over "
+      << toString(
+             toAxesAttr(axes, extracted.problem.mesh, worst->getContext()));
+}
+
 static InFlightDiagnostic emit(const ExtractedProblem &extracted,
+                               const Assignment &assignment,
                                ArrayRef<Repeat> repeats, bool isError) {
   constexpr size_t kMostNotes = 2;
   Operation *worst = extracted.ops[repeats[0].op].op;
   InFlightDiagnostic diagnostic =
       isError ? worst->emitError() : worst->emitWarning();
   diagnostic << describe(extracted, repeats[0]);
+  noteUnannotated(extracted, repeats[0].op, assignment, diagnostic);
   for (const Repeat &next : repeats.drop_front().take_front(kMostNotes))
     diagnostic.attachNote(extracted.ops[next.op].op->getLoc())
         << describe(extracted, next);
@@ -97,7 +135,8 @@ LogicalResult shoal::checkRepeatedWork(const ExtractedProblem &extracted,
       repeated / extracted.problem.mesh.numDevices() >= limits.leastFlops;
   if (repeats.empty() || !(isTooMuch || isWorthIt))
     return success();
-  InFlightDiagnostic diagnostic = emit(extracted, repeats, isTooMuch);
+  InFlightDiagnostic diagnostic =
+      emit(extracted, assignment, repeats, isTooMuch);
   diagnostic << ", the program " << times(ratio) << " x; ";
   if (isTooMuch)
     return diagnostic << "--max-repeated-work=" << times(limits.most)

@@ -18,8 +18,11 @@ from typing import Any
 import numpy as np
 from jax._src import callback as jax_callback
 from jax._src import debugging, effects
+from jaxlib.mlir import ir
 
+from shoal.errors import UnsupportedError
 from shoal.executable.host import HostFunction
+from shoal.jax.locations import readable, spelled
 
 # What PrintFormat.h has of a scalar's form.
 _SPEC = re.compile(r"(?:.?[<>=^])?[+\- ]?0?\d{0,3}(?P<precision>\.\d{1,3})?(?P<type>[dboxXeEfFgG%]?)")
@@ -74,6 +77,7 @@ class Callbacks:
         """The rule, which adds functions to the module; those are what `describe` says."""
 
         def lowering(ctx: Any, *operands: Any, **parameters: Any) -> Any:
+            _refuse_device(parameters)
             known = ctx.module_context.host_callbacks
             first = len(known)
             lowered = rule(ctx, *operands, **parameters)
@@ -85,6 +89,16 @@ class Callbacks:
             return lowered
 
         return lowering
+
+
+def _refuse_device(parameters: Mapping[str, Any]) -> None:
+    """A callback may not name the device that calls; JAX's rule would look for it in the mesh."""
+    if parameters.get("sharding") is not None:
+        name = _name(parameters["callback"].callback_func)
+        raise UnsupportedError(
+            f"{readable(spelled(ir.Location.current, None))}: callback {name} with sharding="
+            " is not supported: the first device of the mesh calls, with whole values; leave it out"
+        )
 
 
 def _without_token(function: Callable) -> Callable:

@@ -34,3 +34,12 @@ func.func @manual(%x: tensor<64x512xf32> {shoal.sharding = #rows}, %w: tensor<51
   } : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
   return %y : tensor<64x512xf32>
 }
+
+// Where nobody asked for a split the note says so, and of which axis.
+func.func @nobody_asked(%x: tensor<64x512xf32> {shoal.sharding = #whole}, %w: tensor<512x512xf32> {shoal.sharding = #whole})
+    -> (tensor<64x512xf32> {shoal.sharding = #whole}) {
+  // expected-warning @below {{shoal.einsum "BM,MH->BH" is computed 4 x an even split, the program 4 x;}}
+  // expected-note @below {{no annotation splits an operand of it over {"data"}}}
+  %y = shoal.einsum "BM,MH->BH" %x, %w : (tensor<64x512xf32>, tensor<512x512xf32>) -> tensor<64x512xf32>
+  return %y : tensor<64x512xf32>
+}
