@@ -1,0 +1,131 @@
+// GShard's dispatch and combine, and what is near them: the places of the masks
+// are gathered and scattered, and nobody makes a mask.
+//
+// RUN: shoal-opt %s -split-input-file --shoal-sparsify-einsums=min-gain=1 | FileCheck %s --implicit-check-not=96x16x10
+// RUN: shoal-opt %s -split-input-file --shoal-sparsify-einsums=min-gain=1 --shoal-verify-collectives | FileCheck %s
+
+// CHECK-LABEL: @combine_gathers_rows(
+// CHECK-SAME: %[[E:.*]]: tensor<96xi32>, %[[C:.*]]: tensor<96xi32>, %[[W:.*]]: tensor<96xf32>, %[[X:.*]]: tensor<16x10x12xf32>)
+// CHECK: %[[PLACES:.*]] = shoal.concatenate {{.*}} -> tensor<96x2xi32>
+// CHECK: %[[ROWS:.*]] = shoal.gather %[[X]], %[[PLACES]] {{.*}} slice_sizes = [1, 1, 12]
+// CHECK: %[[WEIGHTED:.*]] = arith.mulf {{.*}}%[[ROWS]]
+// Behind the product: the row of a place out of range may be NaN.
+// CHECK: %[[Y:.*]] = arith.select {{.*}}, %[[WEIGHTED]], %{{.*}}
+// CHECK: return %[[Y]]
+func.func @combine_gathers_rows(%e: tensor<96xi32>, %c: tensor<96xi32>, %w: tensor<96xf32>, %x: tensor<16x10x12xf32>) -> tensor<96x12xf32> {
+  %zero = arith.constant dense<0.0> : tensor<96x16xf32>
+  %ei = shoal.iota dim = 1 : tensor<96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x16xi32>
+  %wb = shoal.broadcast_in_dim %w dims = [0] : tensor<96xf32> -> tensor<96x16xf32>
+  %we = arith.select %em, %wb, %zero : tensor<96x16xi1>, tensor<96x16xf32>
+  %ci = shoal.iota dim = 1 : tensor<96x10xi32>
+  %cb = shoal.broadcast_in_dim %c dims = [0] : tensor<96xi32> -> tensor<96x10xi32>
+  %cm = arith.cmpi eq, %cb, %ci : tensor<96x10xi32>
+  %ch = arith.uitofp %cm : tensor<96x10xi1> to tensor<96x10xf32>
+  %m = shoal.einsum "SE,SC->SEC" %we, %ch : (tensor<96x16xf32>, tensor<96x10xf32>) -> tensor<96x16x10xf32>
+  %y = shoal.einsum "SEC,ECM->SM" %m, %x : (tensor<96x16x10xf32>, tensor<16x10x12xf32>) -> tensor<96x12xf32>
+  return %y : tensor<96x12xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @dispatch_scatters_rows(
+// CHECK-SAME: %{{.*}}: tensor<96xi32>, %{{.*}}: tensor<96xi32>, %[[X:.*]]: tensor<96x12xf32>)
+// CHECK: shoal.scatter sum %{{.*}}, %{{.*}}, %[[X]] update_window_dims = [1] inserted_window_dims = [0, 1]
+// CHECK-NOT: shoal.einsum
+func.func @dispatch_scatters_rows(%e: tensor<96xi32>, %c: tensor<96xi32>, %x: tensor<96x12xf32>) -> tensor<16x10x12xf32> {
+  %ei = shoal.iota dim = 1 : tensor<96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x16xi32>
+  %eh = arith.uitofp %em : tensor<96x16xi1> to tensor<96x16xf32>
+  %ci = shoal.iota dim = 1 : tensor<96x10xi32>
+  %cb = shoal.broadcast_in_dim %c dims = [0] : tensor<96xi32> -> tensor<96x10xi32>
+  %cm = arith.cmpi eq, %cb, %ci : tensor<96x10xi32>
+  %ch = arith.uitofp %cm : tensor<96x10xi1> to tensor<96x10xf32>
+  %m = shoal.einsum "SE,SC->SEC" %eh, %ch : (tensor<96x16xf32>, tensor<96x10xf32>) -> tensor<96x16x10xf32>
+  %y = shoal.einsum "SEC,SM->ECM" %m, %x : (tensor<96x16x10xf32>, tensor<96x12xf32>) -> tensor<16x10x12xf32>
+  return %y : tensor<16x10x12xf32>
+}
+
+// -----
+
+// What is read at places alone is a product of rows: no tensor of all of them.
+// CHECK-LABEL: @an_einsum_read_at_places_is_sampled(
+// CHECK-SAME: %[[P:.*]]: tensor<96xi32>, %[[X:.*]]: tensor<96x12xf32>, %[[Y:.*]]: tensor<1000x12xf32>)
+// CHECK-NOT: 96x1000
+// CHECK: %[[ROWS:.*]] = shoal.gather %[[Y]], %[[P]]
+// CHECK: %[[PRODUCT:.*]] = arith.mulf %[[X]], %[[ROWS]] : tensor<96x12xf32>
+// CHECK: shoal.reduce sum %[[PRODUCT]] dims = [1]
+// CHECK-NOT: 96x1000
+// CHECK: return
+func.func @an_einsum_read_at_places_is_sampled(%p: tensor<96xi32>, %x: tensor<96x12xf32>, %y: tensor<1000x12xf32>) -> tensor<96xf32> {
+  %zero = arith.constant dense<0.0> : tensor<96x1000xf32>
+  %i = shoal.iota dim = 1 : tensor<96x1000xi32>
+  %b = shoal.broadcast_in_dim %p dims = [0] : tensor<96xi32> -> tensor<96x1000xi32>
+  %m = arith.cmpi eq, %i, %b : tensor<96x1000xi32>
+  %logits = shoal.einsum "SM,EM->SE" %x, %y : (tensor<96x12xf32>, tensor<1000x12xf32>) -> tensor<96x1000xf32>
+  %own = arith.select %m, %logits, %zero : tensor<96x1000xi1>, tensor<96x1000xf32>
+  %r = shoal.reduce sum %own dims = [1] : tensor<96x1000xf32> -> tensor<96xf32>
+  return %r : tensor<96xf32>
+}
+
+// -----
+
+// (L2) Places that are themselves places of a form: one exception in both.
+// CHECK-LABEL: @nested_places(
+// CHECK: shoal.gather %{{.*}} slice_sizes = [1, 1, 12]
+// CHECK-NOT: shoal.einsum
+func.func @nested_places(%e: tensor<96xi32>, %c: tensor<96xi32>, %x: tensor<16x10x12xf32>) -> tensor<96x12xf32> {
+  %none = arith.constant dense<-1> : tensor<96x16xi32>
+  %ei = shoal.iota dim = 1 : tensor<96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x16xi32>
+  %cb = shoal.broadcast_in_dim %c dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %places = arith.select %em, %cb, %none : tensor<96x16xi1>, tensor<96x16xi32>
+  %pb = shoal.broadcast_in_dim %places dims = [0, 1] : tensor<96x16xi32> -> tensor<96x16x10xi32>
+  %ci = shoal.iota dim = 2 : tensor<96x16x10xi32>
+  %m = arith.cmpi eq, %pb, %ci : tensor<96x16x10xi32>
+  %mask = arith.uitofp %m : tensor<96x16x10xi1> to tensor<96x16x10xf32>
+  %y = shoal.einsum "SEC,ECM->SM" %mask, %x : (tensor<96x16x10xf32>, tensor<16x10x12xf32>) -> tensor<96x12xf32>
+  return %y : tensor<96x12xf32>
+}
+
+// -----
+
+// (L11) Places move with slices, pads, reshapes and shards.
+// CHECK-LABEL: @merged_dimensions(
+// CHECK: shoal.gather %{{.*}} slice_sizes = [1, 12]
+// CHECK-NOT: shoal.einsum
+func.func @merged_dimensions(%e: tensor<96xi32>, %c: tensor<96xi32>, %x: tensor<160x12xf32>) -> tensor<96x12xf32> {
+  %ei = shoal.iota dim = 1 : tensor<96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x16xi32>
+  %eh = arith.uitofp %em : tensor<96x16xi1> to tensor<96x16xf32>
+  %ci = shoal.iota dim = 1 : tensor<96x10xi32>
+  %cb = shoal.broadcast_in_dim %c dims = [0] : tensor<96xi32> -> tensor<96x10xi32>
+  %cm = arith.cmpi eq, %cb, %ci : tensor<96x10xi32>
+  %ch = arith.uitofp %cm : tensor<96x10xi1> to tensor<96x10xf32>
+  %m = shoal.einsum "SE,SC->SEC" %eh, %ch : (tensor<96x16xf32>, tensor<96x10xf32>) -> tensor<96x16x10xf32>
+  %f = shoal.reshape %m : tensor<96x16x10xf32> -> tensor<96x160xf32>
+  %y = shoal.einsum "SC,CM->SM" %f, %x : (tensor<96x160xf32>, tensor<160x12xf32>) -> tensor<96x12xf32>
+  return %y : tensor<96x12xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @shards_of_a_mask(
+// CHECK: %[[I:.*]] = spmd.axis_index @mesh {"x"} : tensor<i32>
+// CHECK: arith.subi
+// CHECK: shoal.gather %{{.*}} slice_sizes = [1, 12]
+// CHECK-NOT: spmd.all_slice
+shoal.mesh @mesh = <["x" = 4]>
+func.func @shards_of_a_mask(%e: tensor<96xi32>, %x: tensor<40x12xf32>) -> tensor<96x12xf32> attributes {shoal.spmd} {
+  %ei = shoal.iota dim = 1 : tensor<96x160xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x160xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x160xi32>
+  %eh = arith.uitofp %em : tensor<96x160xi1> to tensor<96x160xf32>
+  %s = spmd.all_slice @mesh [{}, {"x"}] %eh : tensor<96x160xf32> -> tensor<96x40xf32>
+  %y = shoal.einsum "SE,EM->SM" %s, %x : (tensor<96x40xf32>, tensor<40x12xf32>) -> tensor<96x12xf32>
+  return %y : tensor<96x12xf32>
+}
