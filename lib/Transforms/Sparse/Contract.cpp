@@ -80,8 +80,8 @@ private:
 /// makes no sums shorter.
 std::optional<Form> Contractor::operandForm(unsigned i) {
   const Form *own = forms.lookup(c.operands[i]);
-  if (!own || terms.number(own->background) != terms.zero(
-                  tensorType(c.operands[i]).getElementType()))
+  if (!own || terms.number(own->background) !=
+                  terms.zero(tensorType(c.operands[i]).getElementType()))
     return std::nullopt;
   Substitution letters;
   for (auto [index, letter] :
@@ -164,8 +164,7 @@ void Contractor::unroll() {
     SmallVector<Exception, 2> all;
     // In the order of the exceptions within each element.
     for (int64_t i = 0; i < letter->size; ++i) {
-      Form here =
-          substitute(terms, form, {{letter, terms.integer(i)}});
+      Form here = substitute(terms, form, {{letter, terms.integer(i)}});
       for (auto [exception, before] :
            llvm::zip_equal(here.exceptions, form.exceptions)) {
         exception.places.push_back(terms.integer(i));
@@ -183,8 +182,8 @@ Contractor::Addend Contractor::takeOut(const Exception &exception) {
   addend.isThere = terms.boolean(true);
   for (auto [dim, place] : llvm::zip_equal(form.dims, exception.places)) {
     if (isSummed(dim))
-      addend.isThere = terms.conjunction(addend.isThere,
-                                         terms.isInRange(place, dim->size));
+      addend.isThere =
+          terms.conjunction(addend.isThere, terms.isInRange(place, dim->size));
     else
       addend.places.push_back(place);
   }
@@ -220,8 +219,7 @@ Outcome Contractor::addUp() {
 Outcome Contractor::makeForm() {
   Form result;
   result.dims = keptDims();
-  result.background = cast<TypedAttr>(
-      terms.zero(type)->number);
+  result.background = cast<TypedAttr>(terms.zero(type)->number);
   TermList over = denseSummed();
   for (const Exception &exception : form.exceptions) {
     Addend addend = takeOut(exception);
@@ -306,8 +304,8 @@ void Contractor::noteLoss() {
       text = "its background is not zero, or it is read along a diagonal";
     else
       continue;
-    forms.note(c.result, {false, llvm::formatv("operand {0} has no form: {1}",
-                                               i, text)});
+    forms.note(c.result,
+               {false, llvm::formatv("operand {0} has no form: {1}", i, text)});
     return;
   }
 }
@@ -344,9 +342,9 @@ Outcome Contractor::run() {
   // many: then each is written by itself.
   bool isMoved = placesMove(denseSummed());
   if (!c.summed.empty() && (!denseOperands.empty() || isMoved)) {
-    double needed = forms.getMinGain() * (readsOnce(dense)  ? 0.125
-                                          : hasLongRuns() ? 1
-                                                          : 10);
+    double needed = forms.getMinGain() * (readsOnce(dense) ? 0.125
+                                          : hasLongRuns()  ? 1
+                                                           : 10);
     if (dense < needed * sparse) {
       std::string reason =
           llvm::formatv("gain {0:F1} < {1:F1}", dense / sparse, needed);

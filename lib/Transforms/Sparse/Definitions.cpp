@@ -37,11 +37,12 @@ Operation *Terms::instantiate(const TermNode &node,
 
 /// Null where the op does not become simpler.
 Term Terms::fold(const TermNode &node) {
-  bool hasNumber = llvm::any_of(node.operands,
-                                [](Term term) { return term->isNumber(); });
+  bool hasNumber =
+      llvm::any_of(node.operands, [](Term term) { return term->isNumber(); });
   bool repeats = false;
   for (auto [i, operand] : llvm::enumerate(node.operands))
-    repeats |= llvm::is_contained(ArrayRef(node.operands).take_front(i), operand);
+    repeats |=
+        llvm::is_contained(ArrayRef(node.operands).take_front(i), operand);
   if (!hasNumber && !repeats)
     return nullptr;
   SmallVector<Value> values;

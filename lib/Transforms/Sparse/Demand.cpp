@@ -13,9 +13,7 @@ using namespace shoal::sparse;
 /// Comparisons with more places cost more than a product of masks.
 static constexpr size_t kMaxCompared = 8;
 
-bool Demand::isRewritten(Operation *op) const {
-  return rewritten.contains(op);
-}
+bool Demand::isRewritten(Operation *op) const { return rewritten.contains(op); }
 
 void Demand::findRewritten(func::FuncOp function) {
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {

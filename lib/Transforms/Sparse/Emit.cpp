@@ -97,7 +97,8 @@ Tensor Emitter::emitSum(Term term) {
       factor = terms.convert(factor, term->type);
   auto isKeptBy = [&](Term factor, Term other) {
     return llvm::any_of(factor->free, [&](Term index) {
-      return !llvm::is_contained(term->bound, index) && !other->dependsOn(index);
+      return !llvm::is_contained(term->bound, index) &&
+             !other->dependsOn(index);
     });
   };
   // Products of single rows are no matrix products.
@@ -168,8 +169,9 @@ Tensor Emitter::emitElement(Term term) {
   ArrayRef<int64_t> shape = tensorType(term->value).getShape();
   bool isWhole = true;
   for (auto [i, place] : llvm::enumerate(term->operands))
-    isWhole &= isPlain(place, shape[i]) &&
-               !llvm::is_contained(ArrayRef(term->operands).take_front(i), place);
+    isWhole &=
+        isPlain(place, shape[i]) &&
+        !llvm::is_contained(ArrayRef(term->operands).take_front(i), place);
   if (isWhole)
     return {readTensor(term->value), term->operands, {}};
   // Each expansion may ask for others.
@@ -248,9 +250,9 @@ Tensor Emitter::gather(Term term) {
   if (writer.isDry())
     return {{}, dims, {}};
   auto type = RankedTensorType::get(sizesOf(dims), term->type);
-  Value rowsRead = GatherOp::create(
-      writer.get(), writer.getLoc(), type, tensor, indices, offsets, placeDims,
-      batching, indexBatching, placeDims, numDims, sizes);
+  Value rowsRead = GatherOp::create(writer.get(), writer.getLoc(), type, tensor,
+                                    indices, offsets, placeDims, batching,
+                                    indexBatching, placeDims, numDims, sizes);
   return {rowsRead, dims, {}};
 }
 
@@ -296,8 +298,8 @@ Value Emitter::emitRows(const Form &rows, Value result) {
   TermList index = terms.indicesOf(result);
   Type type = tensorType(result).getElementType();
   Type wide = rows.exceptions.empty() ? type : rows.exceptions[0].value->type;
-  Value sum = writer.splat(terms.zero(wide)->number,
-                           tensorType(result).getShape());
+  Value sum =
+      writer.splat(terms.zero(wide)->number, tensorType(result).getShape());
   for (const Exception &row : rows.exceptions)
     sum = addRow(rows, row, sum, index);
   return writer.convert(sum, type);
@@ -307,7 +309,8 @@ Value Emitter::emitTensor(Value tensor) {
   const Rewrite *rewrite = forms.lookupRewrite(tensor);
   if (rewrite && rewrite->rows)
     return emitRows(*rewrite->rows, tensor);
-  Term term = rewrite ? rewrite->term : forms.sample(*forms.lookup(tensor), Substitution());
+  Term term = rewrite ? rewrite->term
+                      : forms.sample(*forms.lookup(tensor), Substitution());
   wanted = terms.indicesOf(tensor);
   Tensor emitted = emit(term);
   Value value = writer.spread(emitted, wanted).value;

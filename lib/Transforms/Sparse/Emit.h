@@ -43,8 +43,8 @@ private:
   Tensor emitSum(Term term);
   Tensor gather(Term term);
   mlir::Value emitRows(const Form &rows, mlir::Value result);
-  mlir::Value addRow(const Form &rows, const Exception &row,
-                     mlir::Value zeros, TermRange index);
+  mlir::Value addRow(const Form &rows, const Exception &row, mlir::Value zeros,
+                     TermRange index);
   /// The places over `dims`, one array of indices; `dims` grows by those
   /// that places depend on.
   mlir::Value emitPlaces(TermRange places, TermList &dims);

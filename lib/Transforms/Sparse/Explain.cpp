@@ -80,15 +80,13 @@ void Explanation::attach() {
   SmallVector<std::string> texts;
   for (const Line &line : lines)
     texts.push_back(llvm::formatv("{0}: {1} at {2}: {3}", line.verdict,
-                                  line.subject,
-                                  sourcePlace(line.op->getLoc()),
+                                  line.subject, sourcePlace(line.op->getLoc()),
                                   line.reason));
   Builder builder(function.getContext());
-  function->setAttr(kOneHotsAttr,
-                    builder.getStrArrayAttr(llvm::map_to_vector(
-                        texts, [](const std::string &text) {
-                          return StringRef(text);
-                        })));
+  function->setAttr(kOneHotsAttr, builder.getStrArrayAttr(llvm::map_to_vector(
+                                      texts, [](const std::string &text) {
+                                        return StringRef(text);
+                                      })));
 }
 
 void Explanation::remark() {

@@ -62,8 +62,8 @@ Term Forms::sample(const Form &form, const Substitution &indices) {
     Term condition = terms.boolean(true);
     for (auto [dim, place] : llvm::zip_equal(here.dims, exception.places)) {
       Term index = indices.lookup(dim);
-      condition = terms.conjunction(condition,
-                                    terms.equal(place, index ? index : dim));
+      condition =
+          terms.conjunction(condition, terms.equal(place, index ? index : dim));
     }
     return condition;
   };
@@ -111,13 +111,13 @@ Form Forms::group(const Form &form) {
         continue;
       Term same = meet(terms, form.exceptions[t], other);
       if (u < t)
-        restrictTo(terms, exception,
-                   terms.select(same, terms.boolean(false),
-                                terms.boolean(true)));
+        restrictTo(
+            terms, exception,
+            terms.select(same, terms.boolean(false), terms.boolean(true)));
       else
         exception.value = terms.plus(
-            exception.value, terms.select(same, other.value,
-                                          terms.number(form.background)));
+            exception.value,
+            terms.select(same, other.value, terms.number(form.background)));
     }
   }
   return result;
@@ -134,9 +134,9 @@ Outcome Forms::unite(ArrayRef<const Form *> lists) {
     for (Exception exception : all) {
       for (const Exception &other : earlier) {
         Term same = meet(terms, exception, other);
-        restrictTo(terms, exception,
-                   terms.select(same, terms.boolean(false),
-                                terms.boolean(true)));
+        restrictTo(
+            terms, exception,
+            terms.select(same, terms.boolean(false), terms.boolean(true)));
       }
       places.exceptions.push_back(std::move(exception));
       if (places.exceptions.size() > kMaxExceptions)

@@ -82,11 +82,10 @@ private:
   Form fill(const Form &places, TypedAttr background);
   bool areAligned(const Form &a, const Form &b) const {
     return a.exceptions.size() == b.exceptions.size() &&
-           llvm::all_of(llvm::zip_equal(a.exceptions, b.exceptions),
-                        [](auto pair) {
-                          return std::get<0>(pair).places ==
-                                 std::get<1>(pair).places;
-                        });
+           llvm::all_of(
+               llvm::zip_equal(a.exceptions, b.exceptions), [](auto pair) {
+                 return std::get<0>(pair).places == std::get<1>(pair).places;
+               });
   }
 
   Operation *op;
@@ -126,12 +125,10 @@ std::optional<Outcome> Pointwise::addLists() {
       values[i] = exception.value;
       Exception added{exception.places, combine(values)};
       for (const Exception &other : result.exceptions)
-        result.isDistinct &=
-            llvm::any_of(llvm::zip_equal(added.places, other.places),
-                         [&](auto pair) {
-                           return terms.areNeverEqual(std::get<0>(pair),
-                                                      std::get<1>(pair));
-                         });
+        result.isDistinct &= llvm::any_of(
+            llvm::zip_equal(added.places, other.places), [&](auto pair) {
+              return terms.areNeverEqual(std::get<0>(pair), std::get<1>(pair));
+            });
       result.exceptions.push_back(std::move(added));
     }
   for (const Form *form : operands)
@@ -146,10 +143,9 @@ SmallVector<unsigned> Pointwise::findAnnihilators(Term &background) {
       continue;
     TermList values;
     for (auto [j, other] : llvm::enumerate(operands))
-      values.push_back(j == i ? terms.number(form->background)
-                       : other
-                           ? terms.opaqueElement(op->getOperand(j), index)
-                           : denseOperand(j, Substitution()));
+      values.push_back(j == i  ? terms.number(form->background)
+                       : other ? terms.opaqueElement(op->getOperand(j), index)
+                               : denseOperand(j, Substitution()));
     Term value = combine(values);
     if (!value->isNumber() || (background && background != value))
       continue;
@@ -253,13 +249,15 @@ Outcome Forms::equality(Operation *op, bool isNegated) {
       if (const Form *form = lookup(op->getOperand(1 - which))) {
         Form nested = form->isDistinct ? *form : group(*form);
         Term at = terms.solve(own, dim, terms.number(nested.background));
-        bool isOut = at && terms.isInRange(at, dim->size) == terms.boolean(false);
+        bool isOut =
+            at && terms.isInRange(at, dim->size) == terms.boolean(false);
         if (isOut && !llvm::is_contained(nested.dims, dim)) {
           Form deeper;
           deeper.dims = nested.dims;
-          auto position = llvm::find_if(deeper.dims, [&](Term d) {
-            return d->id > dim->id;
-          }) - deeper.dims.begin();
+          auto position =
+              llvm::find_if(deeper.dims,
+                            [&](Term d) { return d->id > dim->id; }) -
+              deeper.dims.begin();
           deeper.dims.insert(deeper.dims.begin() + position, dim);
           deeper.background = background;
           for (Exception &exception : nested.exceptions) {

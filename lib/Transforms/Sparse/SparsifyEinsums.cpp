@@ -1,12 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "shoal/Transforms/Sparse/Passes.h"
 #include "Demand.h"
 #include "Emit.h"
 #include "Explain.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
+#include "shoal/Transforms/Sparse/Passes.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
 

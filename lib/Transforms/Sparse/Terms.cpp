@@ -124,8 +124,8 @@ static bool isNumberOf(Term term, double value) {
 Term Terms::convert(Term value, Type type) {
   if (value->type == type)
     return value;
-  bool widens = value->type.getIntOrFloatBitWidth() <
-                type.getIntOrFloatBitWidth();
+  bool widens =
+      value->type.getIntOrFloatBitWidth() < type.getIntOrFloatBitWidth();
   if (isa<FloatType>(type))
     return widens ? op<arith::ExtFOp>(type, {value})
                   : op<arith::TruncFOp>(type, {value});
@@ -177,10 +177,10 @@ Term Terms::sum(TermRange bound, TermRange factors, Type type) {
       count *= double(index->size);
   }
   if (count != 1)
-    before.push_back(number(
-        isa<FloatType>(type)
-            ? TypedAttr(FloatAttr::get(type, count))
-            : TypedAttr(IntegerAttr::get(type, int64_t(count)))));
+    before.push_back(
+        number(isa<FloatType>(type)
+                   ? TypedAttr(FloatAttr::get(type, count))
+                   : TypedAttr(IntegerAttr::get(type, int64_t(count)))));
   if (!over.empty()) {
     TermNode node{TermKind::Sum, type};
     node.bound = over;
@@ -206,9 +206,9 @@ Term Terms::plus(Term a, Term b) {
 
 Term Terms::compare(arith::CmpIPredicate predicate, Term a, Term b) {
   auto attribute = arith::CmpIPredicateAttr::get(getContext(), predicate);
-  return op<arith::CmpIOp>(builder.getI1Type(), {a, b},
-                           builder.getDictionaryAttr(builder.getNamedAttr(
-                               "predicate", attribute)));
+  return op<arith::CmpIOp>(
+      builder.getI1Type(), {a, b},
+      builder.getDictionaryAttr(builder.getNamedAttr("predicate", attribute)));
 }
 
 Term Terms::equal(Term a, Term b) {
@@ -241,7 +241,8 @@ Term Terms::isInRange(Term place, int64_t size) {
 bool Terms::areNeverEqual(Term a, Term b) {
   auto rangeA = range(a), rangeB = range(b);
   if (rangeA && rangeB &&
-      (rangeA->smax().slt(rangeB->smin()) || rangeB->smax().slt(rangeA->smin())))
+      (rangeA->smax().slt(rangeB->smin()) ||
+       rangeB->smax().slt(rangeA->smin())))
     return true;
   if (!a->isElement() || !b->isElement() || a->value != b->value)
     return false;
@@ -270,9 +271,8 @@ Term Terms::substitute(Term term, const Substitution &substitution,
                        Substitution &done) {
   if (Term known = substitution.lookup(term))
     return known;
-  if (llvm::none_of(term->free, [&](Term index) {
-        return substitution.contains(index);
-      }))
+  if (llvm::none_of(term->free,
+                    [&](Term index) { return substitution.contains(index); }))
     return term;
   if (Term known = done.lookup(term))
     return known;

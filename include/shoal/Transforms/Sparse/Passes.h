@@ -20,8 +20,8 @@ namespace shoal {
 #define GEN_PASS_REGISTRATION
 #include "shoal/Transforms/Sparse/Passes.h.inc"
 
-/// On a per-device function: how einsums with one-hot operands are computed, and
-/// why, a string each; absent where there are none.
+/// On a per-device function: how einsums with one-hot operands are computed,
+/// and why, a string each; absent where there are none.
 inline constexpr llvm::StringLiteral kOneHotsAttr = "shoal.one_hots";
 
 /// Models of ElementOpInterface for the ops of all families. An op without one

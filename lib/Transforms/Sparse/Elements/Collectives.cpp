@@ -30,9 +30,9 @@ struct AllSlice
           builder.getDictionaryAttr(
               {builder.getNamedAttr("axes", axes),
                builder.getNamedAttr("mesh", slice.getMeshAttr())}));
-      map[dim] = terms.add(index[dim],
-                           terms.op<arith::MulIOp>(
-                               place->type, {place, terms.integer(block)}));
+      map[dim] = terms.add(
+          index[dim],
+          terms.op<arith::MulIOp>(place->type, {place, terms.integer(block)}));
     }
     return map;
   }

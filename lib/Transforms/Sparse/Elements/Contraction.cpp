@@ -43,14 +43,13 @@ struct Einsum : ElementOpInterface::ExternalModel<Einsum, EinsumOp> {
     TermList factors;
     for (auto [operand, letters] : llvm::zip_equal(c.operands, c.letters))
       factors.push_back(terms.element(operand, letters));
-    return terms.sum(c.summed, factors,
-                     tensorType(c.result).getElementType());
+    return terms.sum(c.summed, factors, tensorType(c.result).getElementType());
   }
 
   Outcome getForm(Operation *op, Forms &forms) const {
-    return forms.contract(toContraction(
-        cast<EinsumOp>(op), forms.terms,
-        forms.terms.indicesOf(op->getResult(0))));
+    return forms.contract(
+        toContraction(cast<EinsumOp>(op), forms.terms,
+                      forms.terms.indicesOf(op->getResult(0))));
   }
 };
 

@@ -21,9 +21,8 @@ struct Gather : ElementOpInterface::ExternalModel<Gather, GatherOp> {
 /// Where a window that starts at `place` begins.
 Term clampStart(Terms &terms, Term place, int64_t last) {
   auto known = terms.range(place);
-  bool isInside =
-      known && !known->smin().isNegative() &&
-      known->smax().sle(APInt(known->smax().getBitWidth(), last));
+  bool isInside = known && !known->smin().isNegative() &&
+                  known->smax().sle(APInt(known->smax().getBitWidth(), last));
   if (!isInside) {
     place = terms.op<arith::MaxSIOp>(place->type,
                                      {place, terms.integer(0, place->type)});
@@ -54,12 +53,11 @@ std::optional<TermList> Gather::mapIndex(Operation *op, Terms &terms,
     auto batch = llvm::find(gather.getOperandBatchingDims(), dim);
     if (batch != gather.getOperandBatchingDims().end()) {
       int64_t from = gather.getStartIndicesBatchingDims()
-          [batch - gather.getOperandBatchingDims().begin()];
+                         [batch - gather.getOperandBatchingDims().begin()];
       map.push_back(line[from - (from > gather.getIndexVectorDim())]);
       continue;
     }
-    bool isCollapsed =
-        llvm::is_contained(gather.getCollapsedSliceDims(), dim);
+    bool isCollapsed = llvm::is_contained(gather.getCollapsedSliceDims(), dim);
     Term offset = isCollapsed ? terms.integer(0) : index[*window++];
     auto entry = llvm::find(gather.getStartIndexMap(), dim);
     if (entry == gather.getStartIndexMap().end()) {

@@ -115,8 +115,8 @@ Outcome reduceForms(ReduceOp op, Forms &forms) {
       dim = index[dim->id];
     llvm::sort(lists.back().dims, [](Term a, Term b) { return a->id < b->id; });
   }
-  Outcome places = forms.unite(llvm::map_to_vector(
-      lists, [](const Form &list) { return &list; }));
+  Outcome places = forms.unite(
+      llvm::map_to_vector(lists, [](const Form &list) { return &list; }));
   if (!places.form)
     return places;
   for (Exception &exception : places.form->exceptions) {
@@ -153,9 +153,8 @@ struct Reduce : ElementOpInterface::ExternalModel<Reduce, ReduceOp> {
       return {};
     if (reduce.getKind() != ReduceKind::Sum)
       return reduceForms(reduce, forms);
-    return forms.contract(
-        toContraction(reduce, forms.terms,
-                      forms.terms.indicesOf(op->getResult(0))));
+    return forms.contract(toContraction(
+        reduce, forms.terms, forms.terms.indicesOf(op->getResult(0))));
   }
 };
 

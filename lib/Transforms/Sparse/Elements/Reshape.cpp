@@ -39,9 +39,9 @@ SmallVector<Group> groupDims(ArrayRef<int64_t> from, ArrayRef<int64_t> to) {
     if (j < to.size())
       takeTo();
     while (rows != others && (i < from.size() || j < to.size()))
-      rows < others && i < from.size() ? takeFrom()
-      : j < to.size()                  ? takeTo()
-                                       : takeFrom();
+      rows < others &&i < from.size() ? takeFrom()
+      : j < to.size()                 ? takeTo()
+                                      : takeFrom();
     // Rows of one that follow belong to the group before them.
     while (i < from.size() && from[i] == 1)
       takeFrom();
@@ -70,11 +70,11 @@ Term join(Terms &terms, ArrayRef<int64_t> dims, ArrayRef<int64_t> shape,
   Term joined = nullptr;
   for (int64_t dim : dims) {
     Term own = place(dim);
-    joined = joined ? terms.add(terms.op<arith::MulIOp>(
-                                    own->type,
-                                    {joined, terms.integer(shape[dim])}),
-                                own)
-                    : own;
+    joined =
+        joined ? terms.add(terms.op<arith::MulIOp>(
+                               own->type, {joined, terms.integer(shape[dim])}),
+                           own)
+               : own;
   }
   return joined;
 }
@@ -106,8 +106,8 @@ struct Reshape : ElementOpInterface::ExternalModel<Reshape, ReshapeOp> {
       SmallVector<int64_t, 2> source = withoutUnits(group.from, from);
       Term joined = join(terms, withoutUnits(group.to, to), to,
                          [&](int64_t dim) { return index[dim]; });
-      for (auto [one, other] : llvm::zip(unitsOf(group.from, from),
-                                         unitsOf(group.to, to)))
+      for (auto [one, other] :
+           llvm::zip(unitsOf(group.from, from), unitsOf(group.to, to)))
         map[one] = index[other];
       if (joined)
         split(terms, joined, source, from,
@@ -130,8 +130,7 @@ struct PlacesOfGroup {
     return llvm::any_of(form.dims, [&](Term d) { return d->id == dim; });
   }
   Term placeOf(const Exception &exception, int64_t dim) const {
-    auto found =
-        llvm::find_if(form.dims, [&](Term d) { return d->id == dim; });
+    auto found = llvm::find_if(form.dims, [&](Term d) { return d->id == dim; });
     return exception.places[found - form.dims.begin()];
   }
 };

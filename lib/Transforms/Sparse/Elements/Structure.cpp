@@ -23,9 +23,8 @@ struct Broadcast
     auto broadcast = cast<BroadcastInDimOp>(op);
     TermList map;
     RankedTensorType result = tensorType(broadcast.getResult());
-    for (auto [dim, size] :
-         llvm::zip_equal(broadcast.getDims(),
-                         tensorType(broadcast.getInput()).getShape()))
+    for (auto [dim, size] : llvm::zip_equal(
+             broadcast.getDims(), tensorType(broadcast.getInput()).getShape()))
       map.push_back(size == result.getDimSize(dim) ? index[dim]
                                                    : terms.integer(0));
     return map;
@@ -57,9 +56,10 @@ struct Slice : ElementOpInterface::ExternalModel<Slice, SliceOp> {
         map.push_back(terms.integer(start));
         continue;
       }
-      Term step = stride == 1 ? at
-                              : terms.op<arith::MulIOp>(
-                                    at->type, {at, terms.integer(stride)});
+      Term step =
+          stride == 1
+              ? at
+              : terms.op<arith::MulIOp>(at->type, {at, terms.integer(stride)});
       map.push_back(start == 0 ? step : terms.add(step, terms.integer(start)));
     }
     return map;
@@ -106,10 +106,8 @@ struct Pad : ElementOpInterface::ExternalModel<Pad, PadOp> {
       at.push_back(index[dim]);
       if (!pad.touches(dim))
         continue;
-      at.back() =
-          terms.subtract(index[dim], terms.integer(pad.getLow()[dim]));
-      isInside =
-          terms.conjunction(isInside, terms.isInRange(at.back(), size));
+      at.back() = terms.subtract(index[dim], terms.integer(pad.getLow()[dim]));
+      isInside = terms.conjunction(isInside, terms.isInRange(at.back(), size));
     }
     return terms.select(isInside, terms.element(pad.getInput(), at),
                         terms.element(pad.getValue(), {}));
@@ -133,8 +131,7 @@ struct Pad : ElementOpInterface::ExternalModel<Pad, PadOp> {
         continue;
       if (pad.getInterior()[dim] != 0)
         return "padding between elements";
-      moved[index] =
-          terms.subtract(to[dim], terms.integer(pad.getLow()[dim]));
+      moved[index] = terms.subtract(to[dim], terms.integer(pad.getLow()[dim]));
       auto place = llvm::find(form->dims, index);
       if (place == form->dims.end())
         return "padding of a dimension without places";
