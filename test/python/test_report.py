@@ -197,7 +197,7 @@ def test_search_and_filters(browser, pages):
     browser.open(pages("moe_layer")[0])
     browser.press("/", "all_to_all")
     assert count(browser, "#ops tbody tr") == 2
-    assert texts(browser, "#filter-count") == ["2 of 82 ops"]
+    assert texts(browser, "#filter-count") == ["2 of 85 ops"]
     browser.press(Keys.ESCAPE)
     assert count(browser, "#ops tbody tr") == 82
     browser.run("byId('collectives-only').click()")

@@ -36,6 +36,7 @@ private:
   void noteLoss();
   void noteForm(double dense, double sparse, bool isScattered);
   bool hasLongRuns() const;
+  bool readsOnce(double dense) const;
   bool isSummed(Term letter) const {
     return llvm::is_contained(c.summed, letter);
   }
@@ -322,6 +323,14 @@ void Contractor::noteForm(double dense, double sparse, bool isScattered) {
                         int64_t(dense))});
 }
 
+/// Whether a dense operand has an element for each multiply-add: no library
+/// makes that faster than memory is.
+bool Contractor::readsOnce(double dense) const {
+  return llvm::any_of(denseOperands, [&](unsigned i) {
+    return double(tensorType(c.operands[i]).getNumElements()) == dense;
+  });
+}
+
 Outcome Contractor::run() {
   if (!multiplyForms()) {
     noteLoss();
@@ -333,10 +342,12 @@ Outcome Contractor::run() {
   // many: then each is written by itself.
   bool isMoved = placesMove(denseSummed());
   if (!c.summed.empty() && (!denseOperands.empty() || isMoved)) {
-    double needed = forms.getMinGain() * (hasLongRuns() ? 1 : 10);
+    double needed = forms.getMinGain() * (readsOnce(dense) ? 0.125
+                                          : hasLongRuns()  ? 1
+                                                           : 10);
     if (dense < needed * sparse) {
       std::string reason =
-          llvm::formatv("gain {0:F1} < {1:F0}", dense / sparse, needed);
+          llvm::formatv("gain {0:F1} < {1:F1}", dense / sparse, needed);
       forms.note(c.result, {false, reason});
       return reason;
     }

@@ -85,7 +85,11 @@ Tensor Emitter::emitSum(Term term) {
     factors.push_back(small);
   }
   if (factors.size() == 1) {
+    // An index that turns out to change nothing is summed over all the same.
     Tensor tensor = emit(factors[0]);
+    TermList dims = tensor.dims;
+    addDims(dims, term->bound);
+    tensor = writer.spread(tensor, dims);
     return writer.sum(tensor, term->bound, term->type);
   }
   if (factors[0]->type != factors[1]->type)
@@ -109,6 +113,11 @@ Tensor Emitter::emitSum(Term term) {
   TermList dims, kept;
   addDims(dims, first.dims);
   addDims(dims, second.dims);
+  TermList missing = first.dims;
+  for (Term index : term->bound)
+    if (!llvm::is_contained(dims, index))
+      missing.push_back(index);
+  first = writer.spread(first, missing);
   for (Term dim : dims)
     if (!llvm::is_contained(term->bound, dim))
       kept.push_back(dim);

@@ -125,7 +125,8 @@ Tensor OpWriter::einsum(ArrayRef<Tensor> factors, TermRange dims, Type type) {
   };
   SmallVector<Value> values;
   for (const Tensor &factor : factors) {
-    if (!spec.empty())
+    // A scalar has no letters.
+    if (!values.empty())
       spec += ',';
     for (Term dim : factor.dims)
       spec += letter(dim);

@@ -19,7 +19,7 @@ func.func @too_small(%t: tensor<8xi32>, %x: tensor<16x64xf32>) -> tensor<8x64xf3
   %b = shoal.broadcast_in_dim %t dims = [0] : tensor<8xi32> -> tensor<8x16xi32>
   %m = arith.cmpi eq, %b, %i : tensor<8x16xi32>
   %h = arith.uitofp %m : tensor<8x16xi1> to tensor<8x16xf32>
-  // expected-remark @+1 {{dense: einsum "TV,VM->TM": gain 16.0 < 32}}
+  // expected-remark @+1 {{dense: einsum "TV,VM->TM": gain 16.0 < 32.0}}
   %y = shoal.einsum "TV,VM->TM" %h, %x : (tensor<8x16xf32>, tensor<16x64xf32>) -> tensor<8x64xf32>
   return %y : tensor<8x64xf32>
 }
