@@ -25,6 +25,7 @@ from shoal.frontend.contraction import *
 from shoal.frontend.control_flow import *
 from shoal.frontend.creation import *
 from shoal.frontend.custom_call import *
+from shoal.frontend.custom_derivatives import *
 from shoal.frontend.dtypes import bfloat16
 from shoal.frontend.elementwise import *
 from shoal.frontend.fourier import *

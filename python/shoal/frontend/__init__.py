@@ -10,7 +10,7 @@ imports those above it:
     constants, conversion, broadcasting             operands brought to one shape and type
     annotations, elementwise, ... custom_call       the families, with what some share:
                                                     bits, pytrees, creation, index_expressions, ...
-    subfunctions, autodiff                          functions within the program, gradients
+    subfunctions, autodiff, custom_derivatives      functions within the program, gradients
     numpy_protocol, operators                       what is attached to values
     tracing, calls, compiling, jit                  whole functions
 """
@@ -23,6 +23,7 @@ from shoal.frontend import (
     control_flow,
     creation,
     custom_call,
+    custom_derivatives,
     elementwise,
     fourier,
     host_call,
@@ -40,7 +41,7 @@ from shoal.frontend import (
 
 # What `shoal` exports: the families, and what makes values and programs.
 EXPORTED = (
-    annotations, autodiff, collectives, contraction, control_flow, creation, custom_call, elementwise,
-    fourier, host_call, indexing, manual, nn, ordering, reduction, reshape, structure, tracing,
-    windows,
+    annotations, autodiff, collectives, contraction, control_flow, creation, custom_call,
+    custom_derivatives, elementwise, fourier, host_call, indexing, manual, nn, ordering, reduction,
+    reshape, structure, tracing, windows,
 )  # fmt: skip

@@ -33,10 +33,6 @@ class Subfunction:
     results: Sequence[Type]
     tree: optree.PyTreeSpec
 
-    def reference(self) -> str:
-        """Its symbol, as an attribute."""
-        return f"@{ir.quoted(self.symbol)}"
-
     def call(self, arguments: Sequence[Value]) -> list[Value]:
         """The results, of values of the parameters' types."""
         operands = [*arguments, *self.captured]
@@ -52,13 +48,13 @@ class Subfunction:
         """
         builder = current(mode).builder
         wrt = range(len(self.parameters))
-        symbol = _fresh(f"{self.symbol}.{mode}")
+        symbol = fresh_symbol(f"{self.symbol}.{mode}")
         cotangents = arguments[len(self.parameters) :]
         results = list(self.results) if mode != "grad" else []
         results += self.parameters
         operands = [*arguments[: len(self.parameters)], *self.captured, *cotangents]
         described = {
-            "of": self.reference(),
+            "of": reference_to(self.symbol),
             "wrt": ir.i64s(wrt),
             "outputs": ir.i64s(outputs),
             "mode": ir.quoted(mode),
@@ -78,17 +74,21 @@ def subfunction(
     name: str,
     parameters: Sequence[Type],
     attributes: Mapping[str, str | None] | None = None,
+    symbol: str | None = None,
 ) -> Subfunction:
-    """Traces a function of values of these types, which returns a tree of values."""
+    """Traces a function of values of these types, which returns a tree of values.
+
+    symbol: of `fresh_symbol`, where others had to name the function before.
+    """
     captured: dict[str, Value] = {}
-    symbol = _fresh(name)
+    symbol = symbol or fresh_symbol(name)
     with region(name, parameters, captured=captured) as (body, arguments):
         leaves, tree = pytrees.flatten(function(*arguments))
         values = [as_value(leaf, what=f"the result of {name}") for leaf in leaves]
         emit("func.return", values, [])
     # Names are a function's own: what is captured keeps that which it has around it.
     body.arguments.extend(value.ir for value in captured.values())
-    results = [(value.shape, value.dtype) for value in values]
+    results = [type_of(value) for value in values]
     current(name).builder.private_function(
         symbol,
         body,
@@ -99,10 +99,25 @@ def subfunction(
     return Subfunction(symbol, parameters, list(captured.values()), results, tree)
 
 
-def _fresh(name: str) -> str:
+def fresh_symbol(name: str) -> str:
+    """A name that no other function of the program has."""
     number = current(name).builder.fresh().removeprefix("%")
     return re.sub(r"[^\w.\-]", "_", f"{name}.{number}")
 
 
+def name_of(function: Callable[..., Any]) -> str:
+    """What messages and symbols call a user's function."""
+    return getattr(function, "__name__", "function")
+
+
+def type_of(value: Value) -> Type:
+    return value.shape, value.dtype
+
+
+def reference_to(symbol: str) -> str:
+    """The attribute that names a function."""
+    return f"@{ir.quoted(symbol)}"
+
+
 def _callee(symbol: str) -> Mapping[str, str]:
-    return {"callee": f"@{ir.quoted(symbol)}"}
+    return {"callee": reference_to(symbol)}
