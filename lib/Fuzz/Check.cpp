@@ -220,11 +220,11 @@ LogicalResult Checker::check() {
   if (failed(checkPartitioned(*program.module, *expected, "")))
     return failure();
   // The same with windowed einsums wherever that is possible.
-  if (failed(checkRewritten(*partitioned, *expected, " windowed",
-                            [](OpPassManager &passes) {
-                              passes.addPass(createWindowEinsums(
-                                  {/*bytes=*/1, /*overlap=*/true}));
-                            })))
+  if (failed(checkRewritten(
+          *partitioned, *expected, " windowed", [](OpPassManager &passes) {
+            passes.addPass(
+                createWindowEinsums({/*bytes=*/1, /*overlap=*/true}));
+          })))
     return failure();
   // And with one-hot einsums at sparse cost however little that saves.
   return checkRewritten(

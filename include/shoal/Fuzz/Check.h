@@ -41,8 +41,8 @@ using StageObserver = llvm::function_ref<void(llvm::StringRef)>;
 /// and a round trip through text after every pass, runs the global and the
 /// partitioned program, also with windowed einsums and with one-hot einsums at
 /// sparse cost, in the interpreter and compares the results within the ranges'
-/// errors; where asked for, the executables' too. Nothing where all holds. Changes the program's module,
-/// and counts its ops.
+/// errors; where asked for, the executables' too. Nothing where all holds.
+/// Changes the program's module, and counts its ops.
 std::optional<Finding> checkProgram(Program &program,
                                     const CheckOptions &options,
                                     StageObserver observe, Census &census);
