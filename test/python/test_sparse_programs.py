@@ -2,14 +2,20 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One-hot operands beside MoE layers, and what users ask for: defaults, both ways to run."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 jax = pytest.importorskip("jax")
 
-from one_hot_programs import cache_by_choice, cache_by_products, cross_entropy, embedding
-from shoal_testing import relative_difference
-from sparse_testing import import_program, shapes_in
+import shoal
+from one_hot_programs import (
+    Sizes, cache_by_choice, cache_by_products, cross_entropy, embedding, layer_arrays,
+)  # fmt: skip
+from shoal.frontend.tracing import trace_program
+from shoal_testing import load_results, mpirun, relative_difference, save_inputs, shoalc
+from sparse_testing import import_program, masks_in, shapes_in
 
 RANDOM = np.random.default_rng(0)
 VOCABULARY, TOKENS, MODEL = 37, 19, 8
@@ -55,3 +61,43 @@ def test_row_of_a_cache(tmp_path, update):
 
     at = np.array([0, 11, 5, 12, -1], np.int32)
     check(import_program(tmp_path, program, floats(5, 12, MODEL), floats(5, MODEL), at), 0)
+
+
+#
+# Shoal's own gating, by the options that users have
+#
+
+SIZES = Sizes()
+
+
+def own_layer(folder, k=2, mesh=None):
+    """The traced program, in a file, and the flags of its inputs."""
+    arrays = [np.asarray(a) for name, a in layer_arrays(SIZES).items() if name != "target"]
+    layer = partial(shoal.moe.moe_layer, k=k, capacity=SIZES.C)
+    program = trace_program(layer, arrays, mesh)
+    source = folder / "program.mlir"
+    source.write_text(program.text)
+    return source, program, save_inputs(folder, dict(zip(program.inputs, arrays)))
+
+
+@pytest.mark.parametrize("k, flags", [(2, ()), (8, ("--one-hot-gain=0",))])
+def test_masks_go_where_that_saves_enough_or_is_asked_for(tmp_path, k, flags):
+    source, _, _ = own_layer(tmp_path, k)
+    path = tmp_path / "spmd.mlir"
+    shoalc(source, path, "--emit=spmd", *flags).expect_success()
+    assert not masks_in(path, SIZES)
+    shoalc(source, path, "--emit=spmd", "--dense-one-hots").expect_success()
+    assert masks_in(path, SIZES)
+
+
+def test_executables_with_and_without_masks(tmp_path):
+    source, program, inputs = own_layer(tmp_path, mesh=shoal.Mesh(d=2))
+    results = []
+    for flags in ((), ("--dense-one-hots",)):
+        folder = tmp_path / f"out{len(results)}"
+        shoalc(source, tmp_path / "layer", *flags).expect_success()
+        mpirun(2, tmp_path / "layer", *inputs, "--output-dir", folder).expect_success()
+        results.append(load_results(folder, program.outputs))
+    sparse, dense = results
+    for name, value in dense.items():
+        assert relative_difference(sparse[name], value) <= 1e-6, name

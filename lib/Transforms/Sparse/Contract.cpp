@@ -361,5 +361,6 @@ Outcome Contractor::run() {
 }
 
 Outcome Forms::contract(const Contraction &contraction) {
+  contractions.insert(contraction.result);
   return Contractor(contraction, *this).run();
 }

@@ -27,11 +27,8 @@ void Demand::findRewritten(func::FuncOp function) {
     const Form *form = forms.lookup(result);
     if (!form || form->exceptions.size() > kMaxCompared)
       return;
-    auto model = dyn_cast<ElementOpInterface>(op);
-    bool isCheap =
-        isElementwiseOnTensors(op) ||
-        (model && model.mapIndex(forms.terms, forms.terms.indicesOf(result)));
-    if (!isCheap || llvm::any_of(op->getOperands(), [&](Value operand) {
+    if (forms.isContraction(result) ||
+        llvm::any_of(op->getOperands(), [&](Value operand) {
           Operation *maker = operand.getDefiningOp();
           return maker && rewritten.contains(maker);
         }))

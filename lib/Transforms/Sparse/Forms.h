@@ -20,6 +20,7 @@
 #define SHOAL_LIB_TRANSFORMS_SPARSE_FORMS_H
 
 #include "Terms.h"
+#include "llvm/ADT/DenseSet.h"
 
 namespace shoal::sparse {
 
@@ -92,6 +93,10 @@ public:
   void addRewrite(mlir::Value tensor, Rewrite rewrite) {
     rewrites[tensor] = std::move(rewrite);
   }
+  /// Whether the form is that of a sum of products.
+  bool isContraction(mlir::Value tensor) const {
+    return contractions.contains(tensor);
+  }
   double getMinGain() const { return minGain; }
   /// Says of a contraction what was decided.
   void note(mlir::Value tensor, Note text) { notes[tensor] = std::move(text); }
@@ -112,6 +117,7 @@ private:
   llvm::DenseMap<mlir::Value, Rewrite> rewrites;
   llvm::DenseMap<mlir::Value, Loss> losses;
   llvm::DenseMap<mlir::Value, Note> notes;
+  llvm::DenseSet<mlir::Value> contractions;
 };
 
 /// More exceptions than that cost as much as what they replace.

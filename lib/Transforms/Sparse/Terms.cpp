@@ -86,9 +86,17 @@ Term Terms::opaqueElement(Value tensor, TermRange index) {
 }
 
 Term Terms::element(Value tensor, TermRange index) {
-  const Definition &known = define(tensor);
-  return known.isAlias ? definition(tensor, index)
-                       : opaqueElement(tensor, index);
+  bool isAlias = define(tensor).isAlias;
+  if (isAlias)
+    return definition(tensor, index);
+  // One of several operands, which only a number can tell.
+  bool isRow = llvm::any_of(index, [](Term at) { return at->isNumber(); });
+  auto model = tensor.getDefiningOp<ElementOpInterface>();
+  if (isRow && model && !define(tensor).term)
+    if (Term row = model.getElement(
+            *this, cast<OpResult>(tensor).getResultNumber(), index))
+      return row;
+  return opaqueElement(tensor, index);
 }
 
 Term Terms::op(OperationName name, DictionaryAttr attributes, Type type,

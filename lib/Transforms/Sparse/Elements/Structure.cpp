@@ -92,6 +92,28 @@ struct Iota : ElementOpInterface::ExternalModel<Iota, IotaOp> {
   }
 };
 
+/// Which operand an element is of is known of rows alone.
+struct Concatenate
+    : ElementOpInterface::ExternalModel<Concatenate, ConcatenateOp> {
+  Term getElement(Operation *op, Terms &terms, unsigned,
+                  TermRange index) const {
+    auto concatenate = cast<ConcatenateOp>(op);
+    int64_t dim = concatenate.getDim();
+    if (!index[dim]->isNumber())
+      return nullptr;
+    int64_t row = cast<IntegerAttr>(index[dim]->number).getInt();
+    TermList at(index);
+    for (Value input : concatenate.getInputs()) {
+      int64_t size = tensorType(input).getDimSize(dim);
+      at[dim] = terms.integer(row);
+      if (row >= 0 && row < size)
+        return terms.element(input, at);
+      row -= size;
+    }
+    return nullptr;
+  }
+};
+
 /// Places move by what is added in front. Those that were out of range stay so.
 struct Pad : ElementOpInterface::ExternalModel<Pad, PadOp> {
   Term getElement(Operation *op, Terms &terms, unsigned,
@@ -153,6 +175,7 @@ struct Pad : ElementOpInterface::ExternalModel<Pad, PadOp> {
 
 void shoal::registerStructureElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
+    ConcatenateOp::attachInterface<Concatenate>(*context);
     BroadcastInDimOp::attachInterface<Broadcast>(*context);
     TransposeOp::attachInterface<Transpose>(*context);
     SliceOp::attachInterface<Slice>(*context);
