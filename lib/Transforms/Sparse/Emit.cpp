@@ -74,6 +74,12 @@ Tensor Emitter::emitOp(Term term) {
 
 Tensor Emitter::emitSum(Term term) {
   TermList factors = term->operands;
+  // Rounded once, behind the sum.
+  for (Term factor : factors)
+    if (factor->type.getIntOrFloatBitWidth() >
+        term->type.getIntOrFloatBitWidth())
+      return emit(terms.convert(terms.sum(term->bound, factors, factor->type),
+                                term->type));
   // Einsums have two operands: the small ones are multiplied first.
   while (factors.size() > 2) {
     auto takeSmallest = [&] {
