@@ -199,7 +199,7 @@ def test_search_and_filters(browser, pages):
     assert count(browser, "#ops tbody tr") == 2
     assert texts(browser, "#filter-count") == ["2 of 85 ops"]
     browser.press(Keys.ESCAPE)
-    assert count(browser, "#ops tbody tr") == 82
+    assert count(browser, "#ops tbody tr") == 85
     browser.run("byId('collectives-only').click()")
     assert count(browser, "#ops tbody tr") == 3
     # A link to what is hidden shows it.

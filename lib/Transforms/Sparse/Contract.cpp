@@ -3,8 +3,7 @@
 
 // Sums of products over forms: L9 and L10.
 
-#include "Forms.h"
-#include "shoal/CostModel/SourcePlace.h"
+#include "Contractor.h"
 #include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -13,68 +12,9 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
-namespace {
-
 /// As many elements of a summed dimension are written out one by one, where
 /// places depend on it: the choices of a token.
 constexpr int64_t kMaxUnrolled = 16;
-
-class Contractor {
-public:
-  Contractor(const Contraction &c, Forms &forms)
-      : c(c), forms(forms), terms(forms.terms),
-        type(tensorType(c.result).getElementType()) {}
-
-  Outcome run();
-
-private:
-  std::optional<Form> operandForm(unsigned i);
-  bool multiplyForms();
-  TermList factorsAt(const Exception &exception);
-  void unroll();
-  double cost(bool isSparse) const;
-  void noteLoss();
-  void noteForm(double dense, double sparse, bool isScattered);
-  bool hasLongRuns() const;
-  bool readsOnce(double dense) const;
-  bool isSummed(Term letter) const {
-    return llvm::is_contained(c.summed, letter);
-  }
-  bool isPlace(Term letter) const {
-    return llvm::is_contained(form.dims, letter);
-  }
-  /// Summed letters without places.
-  TermList denseSummed() const {
-    return llvm::to_vector<4>(llvm::make_filter_range(
-        c.summed, [&](Term letter) { return !isPlace(letter); }));
-  }
-
-  /// An exception of the product, without the dimensions that are summed.
-  struct Addend {
-    TermList places;
-    Term isThere;
-    TermList factors;
-  };
-  Addend takeOut(const Exception &exception);
-  Outcome addUp();
-  Outcome makeForm();
-  Outcome makeRows();
-  bool placesMove(TermRange letters) const;
-  TermList keptDims() const {
-    return llvm::to_vector<4>(llvm::make_filter_range(
-        form.dims, [&](Term letter) { return !isSummed(letter); }));
-  }
-
-  const Contraction &c;
-  Forms &forms;
-  Terms &terms;
-  Type type;
-  /// The product of the operands that have one, over letters.
-  Form form;
-  SmallVector<unsigned, 2> denseOperands;
-};
-
-} // namespace
 
 /// By letters. A background other than zero, or a letter that occurs twice,
 /// makes no sums shorter.
@@ -266,69 +206,6 @@ Outcome Contractor::makeRows() {
   }
   forms.addRewrite(c.result, {nullptr, std::move(rows)});
   return {};
-}
-
-/// Multiply-adds, or elements moved.
-double Contractor::cost(bool isSparse) const {
-  double product = isSparse ? double(form.exceptions.size()) : 1;
-  SmallVector<Term> seen;
-  for (const TermList &letters : c.letters)
-    for (Term letter : letters) {
-      if (llvm::is_contained(seen, letter) || (isSparse && isPlace(letter)))
-        continue;
-      seen.push_back(letter);
-      product *= double(letter->size);
-    }
-  return product;
-}
-
-/// Whether what is read and written lies together in runs of a cache line.
-bool Contractor::hasLongRuns() const {
-  auto isLong = [&](Value tensor, Term last) {
-    return !isPlace(last) &&
-           last->size * tensorType(tensor).getElementTypeBitWidth() >= 64 * 8;
-  };
-  return llvm::all_of(denseOperands, [&](unsigned i) {
-    return c.letters[i].empty() || isLong(c.operands[i], c.letters[i].back());
-  });
-}
-
-/// Of the operand that lost its form.
-void Contractor::noteLoss() {
-  for (auto [i, operand] : llvm::enumerate(c.operands)) {
-    std::string text;
-    if (const Loss *loss = forms.lookupLoss(operand))
-      text = llvm::formatv("{0} at {1}: {2}", loss->op->getName(),
-                           sourcePlace(loss->op->getLoc()), loss->reason);
-    else if (forms.lookup(operand))
-      text = "its background is not zero, or it is read along a diagonal";
-    else
-      continue;
-    forms.note(c.result,
-               {false, llvm::formatv("operand {0} has no form: {1}", i, text)});
-    return;
-  }
-}
-
-void Contractor::noteForm(double dense, double sparse, bool isScattered) {
-  std::string dims;
-  for (Term dim : form.dims)
-    dims += (dims.empty() ? "" : " x ") + std::to_string(dim->size);
-  forms.note(c.result,
-             {true, llvm::formatv(
-                        "exceptions: {0}, in dimensions of {1}; {2} of {3:N} "
-                        "elements for {4:N} multiply-adds",
-                        form.exceptions.size(), dims,
-                        isScattered ? "scatter" : "gather", int64_t(sparse),
-                        int64_t(dense))});
-}
-
-/// Whether a dense operand has an element for each multiply-add: no library
-/// makes that faster than memory is.
-bool Contractor::readsOnce(double dense) const {
-  return llvm::any_of(denseOperands, [&](unsigned i) {
-    return double(tensorType(c.operands[i]).getNumElements()) == dense;
-  });
 }
 
 Outcome Contractor::run() {

@@ -74,14 +74,25 @@ Tensor Emitter::emitOp(Term term) {
 
 Tensor Emitter::emitSum(Term term) {
   TermList factors = term->operands;
+  // Rounded once, behind the sum.
+  for (Term factor : factors)
+    if (factor->type.getIntOrFloatBitWidth() >
+        term->type.getIntOrFloatBitWidth())
+      return emit(terms.convert(terms.sum(term->bound, factors, factor->type),
+                                term->type));
   // Einsums have two operands: the small ones are multiplied first.
   while (factors.size() > 2) {
-    llvm::stable_sort(factors, [](Term a, Term b) {
-      return sizeOf(a->free) < sizeOf(b->free);
-    });
+    auto takeSmallest = [&] {
+      auto *smallest = llvm::min_element(factors, [](Term a, Term b) {
+        return sizeOf(a->free) < sizeOf(b->free);
+      });
+      Term taken = *smallest;
+      factors.erase(smallest);
+      return taken;
+    };
     Type wide = getAccumulator(ReduceKind::Sum, term->type);
-    Term small = terms.product({factors[0], factors[1]}, wide);
-    factors.erase(factors.begin(), factors.begin() + 2);
+    Term first = takeSmallest(), second = takeSmallest();
+    Term small = terms.product({first, second}, wide);
     factors.push_back(small);
   }
   if (factors.size() == 1) {
@@ -254,66 +265,4 @@ Tensor Emitter::gather(Term term) {
                                     indices, offsets, placeDims, batching,
                                     indexBatching, placeDims, numDims, sizes);
   return {rowsRead, dims, {}};
-}
-
-//===----------------------------------------------------------------------===//
-// Tensors
-//===----------------------------------------------------------------------===//
-
-/// `result` with the row added at its places.
-Value Emitter::addRow(const Form &rows, const Exception &row, Value result,
-                      TermRange index) {
-  TermList dims;
-  emitPlaces(row.places, dims);
-  Tensor value = emit(row.value);
-  // Rows are told apart by what is summed, whether or not places depend on it.
-  for (Term dim : value.dims)
-    if (!llvm::is_contained(index, dim))
-      addDims(dims, dim);
-  Value indices = emitPlaces(row.places, dims);
-  int64_t numDims = int64_t(dims.size());
-  SmallVector<int64_t> inserted, batching, indexBatching, windows;
-  for (Term dim : index) {
-    const Term *found = llvm::find(ArrayRef(dims).take_front(numDims), dim);
-    if (llvm::is_contained(rows.dims, dim)) {
-      inserted.push_back(dim->id);
-    } else if (found != dims.begin() + numDims) {
-      batching.push_back(dim->id);
-      indexBatching.push_back(found - dims.begin());
-    } else {
-      windows.push_back(int64_t(dims.size()));
-      dims.push_back(dim);
-    }
-  }
-  Value updates = writer.spread(value, dims).value;
-  if (writer.isDry())
-    return {};
-  auto sum = ReduceKindAttr::get(terms.getContext(), ReduceKind::Sum);
-  return ScatterOp::create(writer.get(), writer.getLoc(), result.getType(), sum,
-                           result, indices, updates, windows, inserted,
-                           batching, indexBatching, inserted, numDims);
-}
-
-Value Emitter::emitRows(const Form &rows, Value result) {
-  TermList index = terms.indicesOf(result);
-  Type type = tensorType(result).getElementType();
-  Type wide = rows.exceptions.empty() ? type : rows.exceptions[0].value->type;
-  Value sum =
-      writer.splat(terms.zero(wide)->number, tensorType(result).getShape());
-  for (const Exception &row : rows.exceptions)
-    sum = addRow(rows, row, sum, index);
-  return writer.convert(sum, type);
-}
-
-Value Emitter::emitTensor(Value tensor) {
-  const Rewrite *rewrite = forms.lookupRewrite(tensor);
-  if (rewrite && rewrite->rows)
-    return emitRows(*rewrite->rows, tensor);
-  Term term = rewrite ? rewrite->term
-                      : forms.sample(*forms.lookup(tensor), Substitution());
-  wanted = terms.indicesOf(tensor);
-  Tensor emitted = emit(term);
-  Value value = writer.spread(emitted, wanted).value;
-  wanted.clear();
-  return value;
 }

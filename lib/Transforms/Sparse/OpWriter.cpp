@@ -30,7 +30,7 @@ Value OpWriter::splat(TypedAttr number, ArrayRef<int64_t> shape) {
                                    DenseElementsAttr::get(type, number));
 }
 
-Tensor OpWriter::spread(Tensor tensor, TermRange dims) {
+Tensor OpWriter::spread(const Tensor &tensor, TermRange dims) {
   if (tensor.number)
     return {splat(tensor.number, sizesOf(dims)), TermList(dims), tensor.number};
   if (isDry() || ArrayRef(tensor.dims) == dims)
@@ -93,7 +93,7 @@ Value OpWriter::takeRows(Value tensor, ArrayRef<std::optional<int64_t>> rows) {
   return ReshapeOp::create(*builder, *loc, type.clone(left), slice);
 }
 
-Tensor OpWriter::sum(Tensor tensor, TermRange bound, Type type) {
+Tensor OpWriter::sum(const Tensor &tensor, TermRange bound, Type type) {
   TermList left;
   SmallVector<int64_t> dims;
   for (auto [i, dim] : llvm::enumerate(tensor.dims)) {

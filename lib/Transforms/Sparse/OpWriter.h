@@ -28,7 +28,7 @@ public:
   bool isDry() const { return !builder; }
 
   /// With dimensions in this order, among which are all of the tensor's.
-  Tensor spread(Tensor tensor, TermRange dims);
+  Tensor spread(const Tensor &tensor, TermRange dims);
   Tensor iota(Term index);
   mlir::Value splat(mlir::TypedAttr number, llvm::ArrayRef<int64_t> shape);
   /// An op on scalars applied to tensors of the same dimensions.
@@ -36,7 +36,7 @@ public:
   /// The rows `places` of the dimensions that have one; these go.
   mlir::Value takeRows(mlir::Value tensor,
                        llvm::ArrayRef<std::optional<int64_t>> rows);
-  Tensor sum(Tensor tensor, TermRange bound, mlir::Type type);
+  Tensor sum(const Tensor &tensor, TermRange bound, mlir::Type type);
   Tensor einsum(llvm::ArrayRef<Tensor> factors, TermRange dims,
                 mlir::Type type);
   /// Arrays of one shape as the entries of a last dimension.

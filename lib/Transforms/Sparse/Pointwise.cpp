@@ -152,11 +152,11 @@ SmallVector<unsigned> Pointwise::findAnnihilators(Term &background) {
     background = value;
     found.push_back(i);
   }
-  llvm::stable_sort(found, [&](unsigned a, unsigned b) {
+  llvm::sort(found, [&](unsigned a, unsigned b) {
     return std::tuple(-int(operands[a]->dims.size()),
-                      operands[a]->exceptions.size()) <
-           std::tuple(-int(operands[b]->dims.size()),
-                      operands[b]->exceptions.size());
+                      operands[a]->exceptions.size(),
+                      a) < std::tuple(-int(operands[b]->dims.size()),
+                                      operands[b]->exceptions.size(), b);
   });
   return found;
 }
@@ -227,56 +227,3 @@ Outcome Pointwise::unite() {
 }
 
 Outcome Forms::pointwise(Operation *op) { return Pointwise(op, *this).run(); }
-
-//===----------------------------------------------------------------------===//
-// Equality
-//===----------------------------------------------------------------------===//
-
-Outcome Forms::equality(Operation *op, bool isNegated) {
-  Value result = op->getResult(0);
-  TermList index = terms.indicesOf(result);
-  SmallVector<Term, 2> sides = {terms.element(op->getOperand(0), index),
-                                terms.element(op->getOperand(1), index)};
-  Type truth = terms.boolean(true)->type;
-  auto background = cast<TypedAttr>(IntegerAttr::get(truth, isNegated));
-  Term value = terms.boolean(!isNegated);
-  for (Term dim : llvm::reverse(index)) {
-    for (unsigned which : {0u, 1u}) {
-      Term own = sides[which], other = sides[1 - which];
-      if (!own->isClosed || !own->dependsOn(dim) || other->dependsOn(dim))
-        continue;
-      // (L2) Places that are places of a form.
-      if (const Form *form = lookup(op->getOperand(1 - which))) {
-        Form nested = form->isDistinct ? *form : group(*form);
-        Term at = terms.solve(own, dim, terms.number(nested.background));
-        bool isOut =
-            at && terms.isInRange(at, dim->size) == terms.boolean(false);
-        if (isOut && !llvm::is_contained(nested.dims, dim)) {
-          Form deeper;
-          deeper.dims = nested.dims;
-          auto position =
-              llvm::find_if(deeper.dims,
-                            [&](Term d) { return d->id > dim->id; }) -
-              deeper.dims.begin();
-          deeper.dims.insert(deeper.dims.begin() + position, dim);
-          deeper.background = background;
-          for (Exception &exception : nested.exceptions) {
-            Term place = terms.solve(own, dim, exception.value);
-            exception.places.insert(exception.places.begin() + position, place);
-            deeper.exceptions.push_back(Exception{exception.places, value});
-          }
-          return deeper;
-        }
-      }
-      // (L1)
-      if (Term place = terms.solve(own, dim, other)) {
-        Form form;
-        form.dims = {dim};
-        form.background = background;
-        form.exceptions.push_back(Exception{{place}, value});
-        return form;
-      }
-    }
-  }
-  return {};
-}

@@ -49,6 +49,7 @@ struct TermNode {
   /// No element of a tensor occurs.
   bool isClosed = true;
 
+  TermNode(TermKind kind, mlir::Type type) : kind(kind), type(type) {}
   bool isIndex() const { return kind == TermKind::Index; }
   bool isNumber() const { return kind == TermKind::Number; }
   bool isElement() const { return kind == TermKind::Element; }

@@ -11,6 +11,8 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 /// Rows past the operand's end are nobody's.
@@ -39,6 +41,7 @@ struct AllSlice
 };
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 void shoal::registerCollectivesElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, spmd::SpmdDialect *) {

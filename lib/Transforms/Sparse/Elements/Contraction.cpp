@@ -10,6 +10,8 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 /// The letters as indices: those of the result by its dimensions, those that
@@ -54,6 +56,7 @@ struct Einsum : ElementOpInterface::ExternalModel<Einsum, EinsumOp> {
 };
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 void shoal::registerContractionElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {

@@ -11,6 +11,8 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 template <typename Model, typename Op>
@@ -153,6 +155,7 @@ struct SubtractFloat : Elements<SubtractFloat, arith::SubFOp> {
 };
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 void shoal::registerElementwiseElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, arith::ArithDialect *) {

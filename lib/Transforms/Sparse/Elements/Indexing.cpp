@@ -11,6 +11,8 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 struct Gather : ElementOpInterface::ExternalModel<Gather, GatherOp> {
@@ -33,6 +35,7 @@ Term clampStart(Terms &terms, Term place, int64_t last) {
 }
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 std::optional<TermList> Gather::mapIndex(Operation *op, Terms &terms,
                                          TermRange index) const {
@@ -47,25 +50,25 @@ std::optional<TermList> Gather::mapIndex(Operation *op, Terms &terms,
   for (auto [dim, at] : llvm::enumerate(index))
     if (!llvm::is_contained(gather.getOffsetDims(), int64_t(dim)))
       line.push_back(at);
-  auto window = gather.getOffsetDims().begin();
+  const auto *window = gather.getOffsetDims().begin();
   TermList map;
   for (int64_t dim = 0; dim < operand.getRank(); ++dim) {
-    auto batch = llvm::find(gather.getOperandBatchingDims(), dim);
+    const auto *batch = llvm::find(gather.getOperandBatchingDims(), dim);
     if (batch != gather.getOperandBatchingDims().end()) {
       int64_t from = gather.getStartIndicesBatchingDims()
                          [batch - gather.getOperandBatchingDims().begin()];
-      map.push_back(line[from - (from > gather.getIndexVectorDim())]);
+      map.push_back(line[from - (from > int64_t(gather.getIndexVectorDim()))]);
       continue;
     }
     bool isCollapsed = llvm::is_contained(gather.getCollapsedSliceDims(), dim);
     Term offset = isCollapsed ? terms.integer(0) : index[*window++];
-    auto entry = llvm::find(gather.getStartIndexMap(), dim);
+    const auto *entry = llvm::find(gather.getStartIndexMap(), dim);
     if (entry == gather.getStartIndexMap().end()) {
       map.push_back(offset);
       continue;
     }
     TermList at = line;
-    if (gather.getIndexVectorDim() < indices.getRank())
+    if (int64_t(gather.getIndexVectorDim()) < indices.getRank())
       at.insert(at.begin() + gather.getIndexVectorDim(),
                 terms.integer(entry - gather.getStartIndexMap().begin()));
     Term start =

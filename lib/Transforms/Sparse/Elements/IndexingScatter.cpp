@@ -13,6 +13,8 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 /// As many updates of a line are written out one by one.
@@ -54,11 +56,12 @@ struct Scatter : ElementOpInterface::ExternalModel<Scatter, ScatterOp> {
 };
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 /// The index of a line's entry `column`, as a place.
 Term PlacedUpdates::columnAt(int64_t column) {
   TermList at = lines;
-  if (op.getIndexVectorDim() < tensorType(op.getIndices()).getRank())
+  if (int64_t(op.getIndexVectorDim()) < tensorType(op.getIndices()).getRank())
     at.insert(at.begin() + op.getIndexVectorDim(), terms.integer(column));
   Term place = terms.element(op.getIndices(), at);
   int64_t size = to[op.getScatterDimsToOperandDims()[column]]->size;
@@ -87,14 +90,14 @@ bool PlacedUpdates::mapDims() {
     if (!llvm::is_contained(op.getUpdateWindowDims(), int64_t(dim)))
       lines.push_back(updates.back());
   }
-  auto window = op.getUpdateWindowDims().begin();
+  const auto *window = op.getUpdateWindowDims().begin();
   for (Term dim : to) {
-    auto batch = llvm::find(op.getInputBatchingDims(), dim->id);
+    const auto *batch = llvm::find(op.getInputBatchingDims(), dim->id);
     if (batch != op.getInputBatchingDims().end()) {
       int64_t from =
           op.getScatterIndicesBatchingDims()[batch -
                                              op.getInputBatchingDims().begin()];
-      known[lines[from - (from > op.getIndexVectorDim())]] = dim;
+      known[lines[from - (from > int64_t(op.getIndexVectorDim()))]] = dim;
     } else if (!llvm::is_contained(op.getInsertedWindowDims(), dim->id)) {
       Term own = updates[*window++];
       if (own->size != dim->size ||

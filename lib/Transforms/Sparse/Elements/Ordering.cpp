@@ -8,6 +8,8 @@
 using namespace mlir;
 using namespace shoal;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 /// The places are rows of the operand, and those of one line differ.
@@ -23,6 +25,7 @@ struct TopK : ElementOpInterface::ExternalModel<TopK, TopKOp> {
 };
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 void shoal::registerOrderingElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {

@@ -11,6 +11,8 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 /// A sum is a contraction of one operand. Integers are summed as they are, and
@@ -159,6 +161,7 @@ struct Reduce : ElementOpInterface::ExternalModel<Reduce, ReduceOp> {
 };
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 void shoal::registerReductionElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {

@@ -12,6 +12,8 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 /// Dimensions of the operand that become dimensions of the result, the fewest
@@ -130,12 +132,14 @@ struct PlacesOfGroup {
     return llvm::any_of(form.dims, [&](Term d) { return d->id == dim; });
   }
   Term placeOf(const Exception &exception, int64_t dim) const {
-    auto found = llvm::find_if(form.dims, [&](Term d) { return d->id == dim; });
+    const auto *found =
+        llvm::find_if(form.dims, [&](Term d) { return d->id == dim; });
     return exception.places[found - form.dims.begin()];
   }
 };
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 /// Dimensions with places merge and split among themselves.
 Outcome Reshape::getForm(Operation *op, Forms &forms) const {

@@ -13,6 +13,8 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
+// Models replace the interface's defaults.
+// NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
 using IndexMap = std::optional<TermList>;
@@ -154,7 +156,7 @@ struct Pad : ElementOpInterface::ExternalModel<Pad, PadOp> {
       if (pad.getInterior()[dim] != 0)
         return "padding between elements";
       moved[index] = terms.subtract(to[dim], terms.integer(pad.getLow()[dim]));
-      auto place = llvm::find(form->dims, index);
+      const auto *place = llvm::find(form->dims, index);
       if (place == form->dims.end())
         return "padding of a dimension without places";
       unsigned k = place - form->dims.begin();
@@ -172,6 +174,7 @@ struct Pad : ElementOpInterface::ExternalModel<Pad, PadOp> {
 };
 
 } // namespace
+// NOLINTEND(bugprone-derived-method-shadowing-base-method)
 
 void shoal::registerStructureElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {

@@ -1,0 +1,75 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// What a contraction costs, dense and sparse, and what is said of it.
+
+#include "Contractor.h"
+#include "shoal/CostModel/SourcePlace.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::sparse;
+
+/// Multiply-adds, or elements moved.
+double Contractor::cost(bool isSparse) const {
+  double product = isSparse ? double(form.exceptions.size()) : 1;
+  SmallVector<Term> seen;
+  for (const TermList &letters : c.letters)
+    for (Term letter : letters) {
+      if (llvm::is_contained(seen, letter) || (isSparse && isPlace(letter)))
+        continue;
+      seen.push_back(letter);
+      product *= double(letter->size);
+    }
+  return product;
+}
+
+/// Whether what is read and written lies together in runs of a cache line.
+bool Contractor::hasLongRuns() const {
+  auto isLong = [&](Value tensor, Term last) {
+    return !isPlace(last) &&
+           last->size * tensorType(tensor).getElementTypeBitWidth() >= 64 * 8;
+  };
+  return llvm::all_of(denseOperands, [&](unsigned i) {
+    return c.letters[i].empty() || isLong(c.operands[i], c.letters[i].back());
+  });
+}
+
+/// Of the operand that lost its form.
+void Contractor::noteLoss() {
+  for (auto [i, operand] : llvm::enumerate(c.operands)) {
+    std::string text;
+    if (const Loss *loss = forms.lookupLoss(operand))
+      text = llvm::formatv("{0} at {1}: {2}", loss->op->getName(),
+                           sourcePlace(loss->op->getLoc()), loss->reason);
+    else if (forms.lookup(operand))
+      text = "its background is not zero, or it is read along a diagonal";
+    else
+      continue;
+    forms.note(c.result,
+               {false, llvm::formatv("operand {0} has no form: {1}", i, text)});
+    return;
+  }
+}
+
+void Contractor::noteForm(double dense, double sparse, bool isScattered) {
+  std::string dims;
+  for (Term dim : form.dims)
+    dims += (dims.empty() ? "" : " x ") + std::to_string(dim->size);
+  forms.note(c.result,
+             {true, llvm::formatv(
+                        "exceptions: {0}, in dimensions of {1}; {2} of {3:N} "
+                        "elements for {4:N} multiply-adds",
+                        form.exceptions.size(), dims,
+                        isScattered ? "scatter" : "gather", int64_t(sparse),
+                        int64_t(dense))});
+}
+
+/// Whether a dense operand has an element for each multiply-add: no library
+/// makes that faster than memory is.
+bool Contractor::readsOnce(double dense) const {
+  return llvm::any_of(denseOperands, [&](unsigned i) {
+    return double(tensorType(c.operands[i]).getNumElements()) == dense;
+  });
+}
