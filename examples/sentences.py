@@ -32,6 +32,15 @@ def make_batch(rng, groups, tokens):
     return batch.reshape(groups, tokens), len(used), len(set(used))
 
 
+def text_batches(steps, groups, length, seed=0):
+    """int32 [steps, groups, length + 1]: pieces of the text of all sentences, as bytes."""
+    sentences, rng = read_sentences(), np.random.default_rng(seed)
+    text = "\n".join(sentences[i][1] for i in rng.permutation(len(sentences)))
+    data = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
+    starts = rng.integers(len(data) - length, size=(steps, groups))
+    return data[starts[..., None] + np.arange(length + 1)]
+
+
 def make_inputs(rng, tokens, model, experts, hidden):
     """x [G, S, M], wg [M, E], wi [E, M, H], wo [E, H, M] of float32.
 

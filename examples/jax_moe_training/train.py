@@ -40,20 +40,11 @@ import shoal.jax
 from shoal.devices import devices_of
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from sentences import read_sentences  # noqa: E402
+from sentences import text_batches  # noqa: E402
 
 MESH = AbstractMesh((2, 2), ("data", "expert"))
 # Relative, of every loss and of the first 20.
 TOLERANCES = {"float32": (2e-2, 1e-5), "float64": (1e-8, 1e-12)}
-
-
-def batches(config, steps, seed=0):
-    """i32 [steps, G, S + 1]: pieces of the text of all sentences, as bytes."""
-    sentences, rng = read_sentences(), np.random.default_rng(seed)
-    text = "\n".join(sentences[i][1] for i in rng.permutation(len(sentences)))
-    data = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
-    starts = rng.integers(len(data) - config.length, size=(steps, config.groups))
-    return data[starts[..., None] + np.arange(config.length + 1)]
 
 
 def step_on_devices(config):
@@ -118,7 +109,8 @@ def main():
     jax.config.update("jax_enable_x64", options.x64)
     config = Config()
     parameters = initial_parameters(config, jax.random.key(0))
-    state, data = initial_state(parameters), batches(config, options.steps)
+    state = initial_state(parameters)
+    data = text_batches(options.steps, config.groups, config.length)
     # Copies, as the step is given its arguments' memory.
     losses = train(step_on_devices(config), *jax.tree.map(jnp.copy, (parameters, state)), data)
 

@@ -15,23 +15,13 @@ import sys
 from functools import partial
 from pathlib import Path
 
-import numpy as np
 from model import MESH, SENTENCES, Config, initial_parameters, loss_of, parameter_shardings
 
 import shoal
 from shoal import optim
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from sentences import read_sentences  # noqa: E402
-
-
-def batches(config, steps, seed=0):
-    """int32 [steps, B, S + 1]: pieces of the text of all sentences, as bytes."""
-    sentences, rng = read_sentences(), np.random.default_rng(seed)
-    text = "\n".join(sentences[i][1] for i in rng.permutation(len(sentences)))
-    data = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
-    starts = rng.integers(len(data) - config.length, size=(steps, config.sentences))
-    return data[starts[..., None] + np.arange(config.length + 1)]
+from sentences import text_batches  # noqa: E402
 
 
 def main():
@@ -53,7 +43,7 @@ def main():
         return optim.apply_updates(parameters, updates), state, loss
 
     parameters, state, losses = start, optimizer.init(start), []
-    for number, tokens in enumerate(batches(config, options.steps)):
+    for number, tokens in enumerate(text_batches(options.steps, config.sentences, config.length)):
         parameters, state, loss = step(parameters, state, tokens)
         losses.append(float(loss))
         if number % 10 == 0 or number + 1 == options.steps:
