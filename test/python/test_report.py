@@ -81,6 +81,13 @@ def test_page_has_all_parts(opened):
     assert count(browser, ".chart rect.arguments") == 1
 
 
+def test_one_hot_einsums_are_listed(opened):
+    name, browser, data, _ = opened
+    rows = count(browser, "#one-hots tbody tr")
+    assert rows == len(data["one_hots"])
+    assert rows == (2 if name == "moe_layer" else rows)
+
+
 def test_every_link_and_icon_has_its_target(opened):
     _, browser, _, _ = opened
     script = "[...document.querySelectorAll(arguments[0])].map((n) => n.getAttribute('href'))"

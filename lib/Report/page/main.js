@@ -37,6 +37,7 @@ function main() {
   showTotals();
   showCollectives();
   showMemory();
+  showOneHots();
   showFilter();
   showKey();
   applyFilter();
