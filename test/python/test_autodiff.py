@@ -9,7 +9,6 @@ import pytest
 
 import shoal
 from frontend_testing import assert_same, evaluate
-from shoal_testing import BIN, run
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((3, 4)).astype(np.float32)
@@ -383,35 +382,3 @@ def test_gradients_are_of_programs():
         shoal.grad(shoal.sum)(X)
     with pytest.raises(shoal.TraceError, match="vjp: only inside of a function"):
         shoal.vjp(shoal.sum, X)
-
-
-def test_the_layer_of_gshard(tmp_path):
-    """All-to-alls forth and back, forward and backward, and nothing but them of that size."""
-    sizes = {"G": 8, "S": 16, "M": 8, "H": 16, "E": 8}
-    rng = np.random.default_rng(0)
-
-    def array(letters):
-        return rng.standard_normal([sizes[letter] for letter in letters]).astype(np.float32) * 0.5
-
-    params = {"wg": array("ME"), "wi": array("EMH"), "wo": array("EHM")}
-
-    def loss(params, x):
-        weights = (params["wg"], params["wi"], params["wo"])
-        out = shoal.moe.moe_layer(x, *weights, k=2, capacity=8)
-        return shoal.mean(shoal.square(out.y)) + 0.01 * out.aux
-
-    def step(params, x):
-        return shoal.value_and_grad(loss, (0, 1))(params, x)
-
-    mesh = shoal.Mesh(d=8)
-    x = array("GSM")
-    one = evaluate(tmp_path, step, params, x)
-    many = evaluate(tmp_path, step, params, x, mesh=mesh, devices=8)
-    for ours, theirs in zip(jax.tree.leaves(many), jax.tree.leaves(one), strict=True):
-        assert_same("on devices", ours, theirs, np.float32, 1e-5)
-    text = shoal.trace(step, (params, x), mesh)
-    program = tmp_path / "layer.mlir"
-    program.write_text(text)
-    flags = ["--shoal-partition=flops-per-byte=1000", "--shoal-print-collectives", "-o", "/dev/null"]
-    listing = run(BIN / "shoal-opt", program, *flags).expect_success()
-    assert (listing.stdout + listing.stderr).count("  all_to_all ") == 4, listing.stdout

@@ -2,13 +2,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Training steps of the frontend's own gradients and optimisers, beside JAX and optax."""
 
+import collections
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
+import pytest
 
 import shoal
+from frontend_testing import evaluate
 from shoal import P
+from shoal_testing import BIN, run
 
 RNG = np.random.default_rng(7)
 STEPS = 12
@@ -90,3 +95,84 @@ def test_losses_are_those_of_jax_and_optax():
     assert expected[-1] < expected[0] - 0.1
     for name, leaf in final.items():
         np.testing.assert_allclose(leaf, reference_state[0][name], rtol=0, atol=2e-4, err_msg=name)
+
+
+def collectives_of(tmp_path, text):
+    """Bytes that a device sends, and how many collectives of each kind there are."""
+    source = tmp_path / "step.mlir"
+    source.write_text(text)
+    flags = ["--shoal-partition=flops-per-byte=1000", "--shoal-print-collectives", "-o", "/dev/null"]
+    ended = run(BIN / "shoal-opt", source, *flags).expect_success()
+    lines = (ended.stdout + ended.stderr).splitlines()
+    [total] = [line for line in lines if "in all" in line]
+    kinds = collections.Counter(
+        line.split()[0] for line in lines if line.startswith("  ") and line != total
+    )
+    return int(total.split()[2]), dict(kinds)
+
+
+# Where parameters lie, and the optimiser's moments.
+LAYOUTS = {
+    "data parallel": (P(), P(), {"all_reduce": 1}),
+    "ZeRO-1": (P(), P("data"), {"reduce_scatter": 1, "all_gather": 1, "all_reduce": 1}),
+    "ZeRO-3": (P("data"), P("data"), {"reduce_scatter": 1, "all_gather": 1, "all_reduce": 1}),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_zero_is_a_matter_of_annotations(tmp_path, layout):
+    """Two layers of 64 x 64, Adam: 2 P (d - 1) / d bytes and the loss, however the state lies."""
+    at, moments, kinds = LAYOUTS[layout]
+    weights = {name: np.float32(RNG.standard_normal((64, 64)) / 8) for name in "ab"}
+    optimizer = shoal.optim.adam(1e-3)
+    state = optimizer.init(weights)
+
+    def loss(weights, x):
+        return shoal.mean(shoal.square(shoal.tanh(shoal.tanh(x @ weights["a"]) @ weights["b"])))
+
+    def step(weights, state, x):
+        value, grads = shoal.value_and_grad(loss)(weights, x)
+        updates, state = optimizer.update(grads, state, weights)
+        return shoal.optim.apply_updates(weights, updates), state, value
+
+    placed = (
+        {name: at for name in weights},
+        jax.tree.map(lambda leaf: moments if leaf.ndim else P(), state),
+    )
+    batch = np.float32(RNG.standard_normal((1024, 64)))
+    mesh = shoal.Mesh(data=4)
+    shardings = {
+        "in_shardings": (*placed, P("data")),
+        "out_shardings": (*placed, None),
+    }
+    arguments = (weights, state, batch)
+    text = shoal.trace(step, arguments, mesh, **shardings)
+    assert collectives_of(tmp_path, text) == (49_158, kinds)
+    one = evaluate(tmp_path, step, *arguments)
+    many = evaluate(tmp_path, step, *arguments, mesh=mesh, devices=4, **shardings)
+    for actual, expected in zip(jax.tree.leaves(many), jax.tree.leaves(one), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-6)
+
+
+def test_the_layer_of_gshard(tmp_path):
+    """All-to-alls forth and back, forward and backward; what is replicated in one all-reduce."""
+    shapes = {"wg": (32, 8), "wi": (8, 32, 128), "wo": (8, 128, 32)}
+    params = {name: np.float32(RNG.standard_normal(s) / 6) for name, s in shapes.items()}
+    x = np.float32(RNG.standard_normal((8, 64, 32)))
+
+    def loss(params, x):
+        out = shoal.moe.moe_layer(x, params["wg"], params["wi"], params["wo"], k=2, capacity=16)
+        return shoal.mean(shoal.square(out.y)) + 0.01 * out.aux
+
+    def step(params, x):
+        return shoal.value_and_grad(loss, (0, 1))(params, x)
+
+    mesh = shoal.Mesh(d=8)
+    placed = {"wg": P(), "wi": P("d"), "wo": P("d")}, P("d")
+    shardings = {"in_shardings": placed, "out_shardings": (None, placed)}
+    text = shoal.trace(step, (params, x), mesh, **shardings)
+    assert collectives_of(tmp_path, text) == (59_143, {"all_to_all": 4, "all_reduce": 1})
+    one = evaluate(tmp_path, step, params, x)
+    many = evaluate(tmp_path, step, params, x, mesh=mesh, devices=8, **shardings)
+    for actual, expected in zip(jax.tree.leaves(many), jax.tree.leaves(one), strict=True):
+        np.testing.assert_allclose(actual, expected, rtol=1e-4, atol=1e-5)

@@ -84,7 +84,8 @@ void LoopReversal::findActiveCarried() {
   for (unsigned i = 0; i < op.getInits().size(); ++i)
     if (vjp.wants(i))
       found.insert(i);
-  for (size_t before = 0; before != found.size() || before == 0;) {
+  size_t before = 0;
+  do {
     before = found.size();
     SmallVector<Value> wrt(captured);
     for (unsigned i : found)
@@ -93,9 +94,7 @@ void LoopReversal::findActiveCarried() {
     for (auto [i, value] : llvm::enumerate(yieldsOf(op.getBody())))
       if (reached.contains(value))
         found.insert(i);
-    if (found.empty())
-      break;
-  }
+  } while (found.size() != before);
   active.assign(found.begin(), found.end());
   llvm::sort(active);
 }
