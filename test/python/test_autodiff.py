@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import shoal
+import shoal.jax
 from frontend_testing import assert_same, evaluate
+from shoal.jax.locations import legal_name
+from shoal_testing import BIN, ROOT, load_results, run, save_inputs, shoal_run
 
 RNG = np.random.default_rng(5)
 X = RNG.standard_normal((3, 4)).astype(np.float32)
@@ -382,3 +385,36 @@ def test_gradients_are_of_programs():
         shoal.grad(shoal.sum)(X)
     with pytest.raises(shoal.TraceError, match="vjp: only inside of a function"):
         shoal.vjp(shoal.sum, X)
+
+
+def test_a_forward_function_of_jax(tmp_path, monkeypatch):
+    """A Mixture-of-Experts Transformer, imported and differentiated here."""
+    monkeypatch.syspath_prepend(ROOT / "examples/jax_moe_training")
+    from model import Config, initial_parameters, loss_of
+
+    config = Config(
+        groups=2, length=8, model=16, heads=2, hidden=16, capacity=5, layers=2, bytes=32
+    )
+    params = initial_parameters(config, jax.random.key(0))
+    tokens = np.random.default_rng(0).integers(0, 32, (2, 9)).astype(np.int32)
+
+    def forward(params, tokens):
+        return loss_of(params, tokens, config, lambda x, spec: x)
+
+    lowered = jax.jit(forward, keep_unused=True).lower(params, tokens)
+    source = tmp_path / "forward.mlir"
+    source.write_text(shoal.jax.import_stablehlo(lowered))
+    ended = run(BIN / "shoal-opt", source, "--shoal-differentiate=function=main")
+    program = tmp_path / "gradient.mlir"
+    program.write_text(ended.expect_success().stdout)
+    inputs = named("params", params) | named("tokens", tokens)
+    out, flags = tmp_path / "out", save_inputs(tmp_path, inputs)
+    shoal_run(program, "--devices=0", "--entry=main_grad", "--output-dir", out, *flags).expect_success()
+    expected = named("grad.params", jax.grad(forward)(params, tokens))
+    for name, gradient in load_results(out, expected).items():
+        assert_same(name, gradient, expected[name], np.float32, 1e-5)
+
+
+def named(root, tree):
+    leaves = jax.tree_util.tree_leaves_with_path(tree)
+    return {legal_name(root + jax.tree_util.keystr(path)): np.asarray(a) for path, a in leaves}
