@@ -86,10 +86,10 @@ static std::optional<ChoiceIndex> findChoiceAsMade(Plan &plan, unsigned op,
 static void settleResults(Plan &plan) {
   const AssignmentProblem &problem = plan.getTables().problem;
   for (unsigned op = 0; op < problem.ops.size(); ++op) {
-    if (!problem.ops[op].results.empty() || problem.ops[op].constraint)
+    const AssignmentProblem::Op &result = problem.ops[op];
+    if (!result.results.empty() || result.operands.empty() || result.constraint)
       continue;
-    LayoutId made =
-        plan.versionTree(problem.ops[op].operands[0]).nodes[0].layout;
+    LayoutId made = plan.versionTree(result.operands[0]).nodes[0].layout;
     std::optional<ChoiceIndex> choice = findChoiceAsMade(plan, op, made);
     if (!choice || *plan.costChange(op, *choice) > kMinGain)
       continue;

@@ -66,3 +66,14 @@ func.func @manual(%x: tensor<8xf32>) -> tensor<8xf32> {
   } : (tensor<8xf32>) -> tensor<8xf32>
   return %y : tensor<8xf32>
 }
+
+// -----
+
+// A text alone has no value that could be split.
+// CHECK-LABEL: func @print_text
+// CHECK: shoal.print "begun"() when
+shoal.mesh @mesh = <["a" = 2]>
+func.func @print_text(%x: tensor<4xf32>) -> tensor<4xf32> {
+  shoal.print "begun"() : () -> ()
+  return %x : tensor<4xf32>
+}
