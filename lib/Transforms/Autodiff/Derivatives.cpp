@@ -102,7 +102,8 @@ FailureOr<Derivative> Derivative::read(func::FuncOp declaration,
 }
 
 FunctionType Derivative::getType() const {
-  FunctionType type = const_cast<func::FuncOp &>(of).getFunctionType();
+  func::FuncOp function = of;
+  FunctionType type = function.getFunctionType();
   SmallVector<Type> arguments(type.getInputs()), results;
   if (mode == DerivativeMode::Vjp)
     for (int64_t i : outputs)
