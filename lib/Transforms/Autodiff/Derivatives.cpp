@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Derivatives.h"
+#include "shoal/Transforms/Autodiff/Differentiate.h"
 #include "llvm/ADT/StringSwitch.h"
 
 using namespace mlir;
@@ -28,7 +29,7 @@ static LogicalResult verifyPlaces(Operation *place, StringRef name,
     if (!seen.insert(i).second)
       return emitError(place->getLoc())
              << name << ": names " << kind << ' ' << i << " twice";
-    if (isa<FloatType>(getElementTypeOrSelf(types[i])))
+    if (isDifferentiable(types[i]))
       continue;
     InFlightDiagnostic error = emitError(place->getLoc())
                                << name << ": " << kind << ' ' << i << " of @"

@@ -12,10 +12,6 @@
 using namespace mlir;
 using namespace shoal;
 
-static bool isDifferentiable(Value value) {
-  return isa<FloatType>(getElementTypeOrSelf(value.getType()));
-}
-
 /// Whether there is no element that a gradient could come from.
 static bool isEmpty(Value value) {
   auto type = dyn_cast<RankedTensorType>(value.getType());
@@ -25,7 +21,7 @@ static bool isEmpty(Value value) {
 /// Whether nothing passes through the op: its rule says so, or its results are
 /// no floats.
 static bool endsPaths(Operation &op) {
-  if (llvm::none_of(op.getResults(), isDifferentiable))
+  if (llvm::none_of(op.getResultTypes(), isDifferentiable))
     return true;
   auto rule = dyn_cast<DifferentiableOpInterface>(op);
   return rule && !rule.getNoGradientReason().empty();
@@ -43,12 +39,12 @@ static bool reads(Operation &op, const llvm::DenseSet<Value> &values) {
 llvm::DenseSet<Value> shoal::findActive(Block &block, ValueRange wrt) {
   llvm::DenseSet<Value> active;
   for (Value value : wrt)
-    if (isDifferentiable(value))
+    if (isDifferentiable(value.getType()))
       active.insert(value);
   for (Operation &op : block.without_terminator())
     if (!endsPaths(op) && reads(op, active))
       for (Value result : op.getResults())
-        if (isDifferentiable(result))
+        if (isDifferentiable(result.getType()))
           active.insert(result);
   return active;
 }

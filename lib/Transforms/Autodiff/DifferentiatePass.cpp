@@ -205,7 +205,7 @@ LogicalResult Differentiate::declare(ModuleOp module) {
                         llvm::to_vector(ArrayRef<int64_t>(outputs)), *parsed};
   if (derivative.wrt.empty())
     for (auto [i, type] : llvm::enumerate(of.getArgumentTypes()))
-      if (isa<FloatType>(getElementTypeOrSelf(type)))
+      if (isDifferentiable(type))
         derivative.wrt.push_back(i);
   if (derivative.outputs.empty())
     derivative.outputs.push_back(0);

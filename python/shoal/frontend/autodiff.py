@@ -18,9 +18,9 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, pytrees
 from shoal.frontend.checks import as_int, check
 from shoal.frontend.constants import as_value
-from shoal.frontend.core import current, emit_one
+from shoal.frontend.core import current, emit_one, type_of
 from shoal.frontend.creation import zeros
-from shoal.frontend.subfunctions import name_of, subfunction, type_of
+from shoal.frontend.subfunctions import name_of, subfunction
 from shoal.frontend.value import Value
 
 __all__ = ["grad", "jvp", "stop_gradient", "value_and_grad", "vjp"]

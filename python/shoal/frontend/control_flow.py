@@ -15,7 +15,7 @@ from shoal.frontend import dtypes, pytrees
 from shoal.frontend.checks import as_int, check
 from shoal.frontend.constants import as_value, is_scalar
 from shoal.frontend.conversion import convert
-from shoal.frontend.core import ArrayLike, Type, emit, region
+from shoal.frontend.core import ArrayLike, Type, emit, region, type_of
 from shoal.frontend.creation import zeros
 from shoal.frontend.elementwise import add, clip, less, subtract
 from shoal.frontend.indexing import At, getitem
@@ -33,7 +33,7 @@ def while_loop(cond: Callable[[Tree], Any], body: Callable[[Tree], Tree], init: 
     Both functions are traced once. Every device runs the loop equally often.
     """
     start, tree = _flatten_values(init)
-    types = [_type(value) for value in start]
+    types = [type_of(value) for value in start]
     with region("while_loop's condition", types) as (condition, carried):
         result = as_value(cond(pytrees.unflatten(tree, carried)), what="while_loop: condition")
         _check_predicate(result, "while_loop: the condition")
@@ -93,7 +93,7 @@ def _case(
             _yield(values)
         regions.append(body)
     first, tree = made[0]
-    results = emit("shoal.case", [index], [_type(value) for value in first], regions=regions)
+    results = emit("shoal.case", [index], [type_of(value) for value in first], regions=regions)
     return pytrees.unflatten(tree, results)
 
 
@@ -172,7 +172,7 @@ def _results_of(
 ) -> tuple[list[Type], optree.PyTreeSpec]:
     """The types of a step's second result, of a trial whose ops are thrown away."""
     start, tree = _flatten_values(init)
-    types = [_type(value) for value in start]
+    types = [type_of(value) for value in start]
     types += [(row.shape[1:], row.dtype) for row in rows]
     with region("scan's body", types) as (_, arguments):
         carry = pytrees.unflatten(tree, arguments[: len(start)])
@@ -180,16 +180,12 @@ def _results_of(
         if not isinstance(result, tuple) or len(result) != 2:
             raise TraceTypeError(f"scan: expected the body to return (carry, y), got {result!r}")
         leaves, ys_tree = _flatten_values(result[1])
-        return [_type(leaf) for leaf in leaves], ys_tree
+        return [type_of(leaf) for leaf in leaves], ys_tree
 
 
 def _flatten_values(tree: Tree) -> tuple[list[Value], optree.PyTreeSpec]:
     leaves, spec = pytrees.flatten(tree)
     return [as_value(leaf) for leaf in leaves], spec
-
-
-def _type(value: Value) -> Type:
-    return value.shape, value.dtype
 
 
 def _yield(values: Sequence[Value]) -> None:
@@ -215,7 +211,7 @@ def _matching(
     for path, leaf, like in zip(pytrees.paths(tree), leaves, expected):
         number = is_scalar(leaf) and dtypes.promote(leaf, like.dtype) == like.dtype
         value = as_value(leaf, like.dtype if number else None)
-        if _type(value) != _type(like):
+        if type_of(value) != type_of(like):
             raise TraceTypeError(f"{what}{pytrees.place(path)}: {value!r}, but {like!r} in {other}")
         values.append(value)
     return values

@@ -77,6 +77,10 @@ def user_location() -> ir.Location:
     return ir.Location(frame.f_code.co_filename, frame.f_lineno, frames.column(frame))
 
 
+def type_of(value: Value) -> Type:
+    return value.shape, value.dtype
+
+
 def tensor_type(shape: Sequence[int], dtype: np.dtype) -> ir.TensorType:
     return ir.TensorType(tuple(int(size) for size in shape), dtypes.element(dtype))
 

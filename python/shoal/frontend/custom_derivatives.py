@@ -14,7 +14,7 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, pytrees
 from shoal.frontend.checks import as_int, check
 from shoal.frontend.constants import as_value
-from shoal.frontend.core import Type, current
+from shoal.frontend.core import Type, current, type_of
 from shoal.frontend.creation import zeros
 from shoal.frontend.subfunctions import (
     Subfunction,
@@ -22,7 +22,6 @@ from shoal.frontend.subfunctions import (
     name_of,
     reference_to,
     subfunction,
-    type_of,
 )
 from shoal.frontend.value import Value
 

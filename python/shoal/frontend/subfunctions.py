@@ -14,7 +14,15 @@ import optree
 from shoal import ir
 from shoal.frontend import pytrees
 from shoal.frontend.constants import as_value
-from shoal.frontend.core import Type, current, emit, region, tensor_type, user_location
+from shoal.frontend.core import (
+    Type,
+    current,
+    emit,
+    region,
+    tensor_type,
+    type_of,
+    user_location,
+)
 from shoal.frontend.value import Value
 
 
@@ -108,10 +116,6 @@ def fresh_symbol(name: str) -> str:
 def name_of(function: Callable[..., Any]) -> str:
     """What messages and symbols call a user's function."""
     return getattr(function, "__name__", "function")
-
-
-def type_of(value: Value) -> Type:
-    return value.shape, value.dtype
 
 
 def reference_to(symbol: str) -> str:

@@ -7,6 +7,7 @@
 #define SHOAL_TRANSFORMS_AUTODIFF_DIFFERENTIATE_H
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseSet.h"
 
@@ -18,6 +19,11 @@ namespace shoal {
 /// results, those of floats.
 inline constexpr llvm::StringLiteral kVjpForwardAttr = "shoal.vjp_forward";
 inline constexpr llvm::StringLiteral kVjpBackwardAttr = "shoal.vjp_backward";
+
+/// Whether values of the type have cotangents: tensors of floats.
+inline bool isDifferentiable(mlir::Type type) {
+  return llvm::isa<mlir::FloatType>(mlir::getElementTypeOrSelf(type));
+}
 
 /// A value of the block, and its cotangent.
 struct Seed {

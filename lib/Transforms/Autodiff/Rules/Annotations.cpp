@@ -45,8 +45,7 @@ void shoal::registerAnnotationsDerivativeRules(DialectRegistry &registry) {
     noGradient<StopGradientOp>(context, [] { return "it says so"; });
     refuse<ReshardOp>(context, [] {
       return "is of a program that has been assigned to devices: gradients "
-             "come "
-             "before";
+             "come before";
     });
   });
 }

@@ -21,10 +21,6 @@ static std::string join(ArrayRef<Term> inputs, const Term &result) {
          std::string(result.begin(), result.end());
 }
 
-static Type elementOf(Value value) {
-  return tensorTypeOf(value).getElementType();
-}
-
 static bool isNarrow(Value value) {
   return tensorTypeOf(value).getElementTypeBitWidth() < 16;
 }
@@ -62,8 +58,8 @@ private:
       // A product takes one type of elements: the narrower one's, as the
       // forward product did. Products of 8 bits have no result of 8 bits.
       if (isNarrow(other))
-        other = b.convert(other, elementOf(g));
-      inputs = {b.convert(g, elementOf(other)), other};
+        other = b.convert(other, getElementTypeOrSelf(g));
+      inputs = {b.convert(g, getElementTypeOrSelf(other)), other};
       terms.push_back(spec.inputs[1 - i]);
     }
     // A letter that is summed alone has the same gradient everywhere.
@@ -74,15 +70,15 @@ private:
             return llvm::is_contained(term, letter);
           }))
         kept.push_back(letter);
-    Type element =
-        isNarrow(operand) ? elementOf(inputs[0]) : elementOf(operand);
+    Type element = isNarrow(operand) ? getElementTypeOrSelf(inputs[0])
+                                     : getElementTypeOrSelf(operand);
     if (inputs.size() == 1)
-      element = elementOf(g);
+      element = getElementTypeOrSelf(g);
     auto type =
         RankedTensorType::get(shapeOf(kept, spec.inputs[i], operand), element);
     Value product = EinsumOp::create(b, type, join(terms, kept), inputs);
     return b.convert(spread(product, kept, spec.inputs[i], operand, b),
-                     elementOf(operand));
+                     getElementTypeOrSelf(operand));
   }
 
   /// `product`, of the letters `kept`, along the letters `term` of `operand`:
@@ -139,7 +135,7 @@ private:
         g = b.broadcast(g, shape, dims);
         letters.push_back(letter);
       }
-    g = b.convert(g, elementOf(other));
+    g = b.convert(g, getElementTypeOrSelf(other));
     SmallVector<Term> terms{letters, spec.inputs[1 - i]};
     SmallVector<Value> inputs{g, other};
     if (i == 1) {

@@ -13,9 +13,7 @@ using namespace mlir;
 using namespace shoal;
 
 static SmallVector<Type> floatsOf(TypeRange types) {
-  return llvm::filter_to_vector(types, [](Type type) {
-    return isa<FloatType>(getElementTypeOrSelf(type));
-  });
+  return llvm::filter_to_vector(types, isDifferentiable);
 }
 
 namespace {
@@ -70,12 +68,12 @@ private:
         func::CallOp::create(at, call.getLoc(), forward, call.getOperands());
     SmallVector<Value> operands(made.getResults().drop_front(count));
     for (unsigned i = 0; i < count; ++i)
-      if (isa<FloatType>(getElementTypeOrSelf(call.getResult(i).getType())))
+      if (isDifferentiable(call.getResult(i).getType()))
         operands.push_back(vjp.cotangentOrZero(i));
     auto pulled = func::CallOp::create(vjp.b, backward, operands);
     unsigned number = 0;
     for (unsigned i = 0; i < call.getNumOperands(); ++i)
-      if (isa<FloatType>(getElementTypeOrSelf(call.getOperand(i).getType())))
+      if (isDifferentiable(call.getOperand(i).getType()))
         vjp.add(i, pulled.getResult(number++));
     vjp.replaceForward(made.getResults().take_front(count));
   }

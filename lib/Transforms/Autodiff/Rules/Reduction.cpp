@@ -10,10 +10,6 @@
 using namespace mlir;
 using namespace shoal;
 
-static Type elementOf(Value value) {
-  return tensorTypeOf(value).getElementType();
-}
-
 namespace {
 
 struct Reduce : DifferentiableOpInterface::ExternalModel<Reduce, ReduceOp> {
@@ -44,7 +40,7 @@ private:
     Value x = op.getInput();
     Value mask =
         b.compare(arith::CmpFPredicate::OEQ, x, spread(op, op.getResult(), b));
-    Value winners = b.convert(mask, elementOf(x));
+    Value winners = b.convert(mask, getElementTypeOrSelf(x));
     Value count = b.reduce(ReduceKind::Sum, winners, op.getDims());
     return b.mul(spread(op, b.div(g, count), b), winners);
   }
