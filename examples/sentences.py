@@ -32,13 +32,26 @@ def make_batch(rng, groups, tokens):
     return batch.reshape(groups, tokens), len(used), len(set(used))
 
 
+def _shuffled_text(seed):
+    sentences = read_sentences()
+    order = np.random.default_rng(seed).permutation(len(sentences))
+    return "\n".join(sentences[i][1] for i in order)
+
+
 def text_batches(steps, groups, length, seed=0):
     """int32 [steps, groups, length + 1]: pieces of the text of all sentences, as bytes."""
-    sentences, rng = read_sentences(), np.random.default_rng(seed)
-    text = "\n".join(sentences[i][1] for i in rng.permutation(len(sentences)))
-    data = np.frombuffer(text.encode(), np.uint8).astype(np.int32)
+    rng = np.random.default_rng(seed)
+    data = np.frombuffer(_shuffled_text(rng).encode(), np.uint8).astype(np.int32)
     starts = rng.integers(len(data) - length, size=(steps, groups))
     return data[starts[..., None] + np.arange(length + 1)]
+
+
+def text_rows(length):
+    """int32 [rows, length + 1]: the text of all sentences in one order, cut into rows; the last byte
+    of a row is the first of the next one."""
+    data = np.frombuffer(_shuffled_text(0).encode(), np.uint8).astype(np.int32)
+    starts = np.arange((len(data) - 1) // length) * length
+    return data[starts[:, None] + np.arange(length + 1)]
 
 
 def make_inputs(rng, tokens, model, experts, hidden):

@@ -20,7 +20,10 @@ export OMPI_MCA_hwloc_base_binding_policy=none
 export OMPI_MCA_mpi_yield_when_idle=1
 # Containers often forbid the single-copy system call; shared memory remains.
 export OMPI_MCA_btl_vader_single_copy_mechanism=none
-# One BLAS thread a rank: the ranks are the parallelism.
+# Many ranks share few cores here: one thread for each, but where a test says
+# otherwise.
+export SHOAL_NUM_THREADS="${SHOAL_NUM_THREADS:-1}"
+# Threads of ours call BLAS, and none of its own are started.
 export OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
 
 # What tests, checks and benchmarks compile is compiled.

@@ -60,6 +60,7 @@ trap 'rm -f "$printer"' EXIT
   passes Partition Transforms/Partition
   passes Sparse Transforms/Sparse
   passes Collectives Transforms/Collectives
+  passes Rematerialize Transforms/Rematerialize
   for phase in ShoalToLinalg Fusion Buffers Device Memory Kernels Scalars ToLLVM; do
     passes "Conversion: $phase" "Conversion/$phase"
   done

@@ -11,9 +11,10 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 readonly PACKAGES=(
   # Compiler, linker and build tools.
   clang-22 clang-format-22 clang-tidy-22 lld-22 mold ccache cmake ninja-build g++ git
-  # The libraries that Shoal stands on.
+  # The libraries that Shoal stands on. With Boost.Context come the headers of all of Boost, of
+  # which the compiler uses Boost.Graph's.
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev
-  openmpi-bin libopenmpi-dev libopenblas-dev nlohmann-json3-dev
+  openmpi-bin libopenmpi-dev libopenblas-dev libdnnl-dev nlohmann-json3-dev
   libboost-context-dev libkissfft-dev
   # Tests and the example's data.
   libgtest-dev libgmock-dev iso-codes procps
@@ -25,8 +26,10 @@ readonly PYTHON_PACKAGES=(
   "numpy>=1.24,<3" "pytest>=7,<9" "selenium>=4,<5"
   # What optimisers are compared with.
   "optax>=0.2.8,<0.3"
-  # What runs the tutorial's notebook.
-  "nbclient>=0.10,<1" "ipykernel>=6,<8"
+  # What training shows and logs with, where it is there.
+  "tqdm>=4.60,<5" "tensorboardX>=2.6,<3"
+  # What runs the tutorials' notebooks, and what one of them trains.
+  "nbclient>=0.10,<1" "ipykernel>=6,<8" "flax>=0.12,<0.13"
   # The package `shoal`: what builds it, what it needs, and what it imports from.
   "scikit-build-core>=1,<2" "nanobind>=3,<4" "optree>=0.17,<1" "mpi4py>=4,<5" "jax==0.10.2"
 )
@@ -73,7 +76,7 @@ create_venv() {
 }
 
 install_python() {
-  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, nbclient, ipykernel, scikit_build_core, nanobind, optree, mpi4py, jax' 2>/dev/null && return
+  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, optax, nbclient, ipykernel, flax, scikit_build_core, nanobind, optree, mpi4py, jax' 2>/dev/null && return
   shoal_step "creating .venv with ${PYTHON_PACKAGES[*]}"
   create_venv
   "$SHOAL_PYTHON" -m pip install -q --disable-pip-version-check "${PYTHON_PACKAGES[@]}" ||

@@ -20,6 +20,8 @@ static std::string formOf(const char *s = "") {
     return std::string("kind") + s;
   else if constexpr (std::is_same_v<T, Activation>)
     return std::string("activation") + s;
+  else if constexpr (std::is_same_v<T, ProductLibrary>)
+    return std::string("library") + s;
   else if constexpr (std::is_same_v<T, Access>)
     return std::string("access") + s;
   else if constexpr (std::is_same_v<T, bool>)
@@ -82,6 +84,7 @@ static void printCodes() {
             "8 i1 (one byte, 0 or 1), 9 f8E4M3FN, 10 f8E5M2 |\n"
             "| kind | 0 sum, 1 prod, 2 max, 3 min, 4 and, 5 or |\n"
             "| activation | 0 none, 1 relu, 2 gelu by tanh |\n"
+            "| library | 0 BLAS, of a device cuBLASLt, 1 oneDNN |\n"
             "| access | 1 read, 2 write, 3 both |");
 }
 

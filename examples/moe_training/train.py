@@ -3,10 +3,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains a Mixture-of-Experts Transformer on 4 devices, over sentences of the world's languages.
 
-Usage: train.py [--steps N] [--losses FILE]
+Usage: train.py FOLDER [--steps N] [--plot FILE]
 
-The devices are processes that the first step starts; under `mpirun -n 4 python train.py` they
-are the job's ranks. Parameters and the optimiser's state stay on the devices.
+The devices are processes that the first step starts; under `mpirun -n 4 python train.py` they are
+the job's ranks. FOLDER gets metrics.jsonl and state.npz; a run that was stopped goes on from it.
 """
 
 import argparse
@@ -18,38 +18,52 @@ from pathlib import Path
 from model import MESH, SENTENCES, Config, initial_parameters, loss_of, parameter_shardings
 
 import shoal
-from shoal import optim
+from shoal import data, optim, train
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-from sentences import text_batches  # noqa: E402
+from sentences import text_rows  # noqa: E402
+
+
+def plot(metrics, file):
+    from matplotlib import pyplot  # the only use of it
+
+    lines = [json.loads(line) for line in metrics.read_text().splitlines()]
+    for name in ("nll", "held-out nll"):
+        points = [(line["step"], line[name]) for line in lines if name in line]
+        pyplot.plot(*zip(*points), label=name)
+    pyplot.legend()
+    pyplot.savefig(file)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=100)
-    parser.add_argument("--losses", type=Path, help="where to write the loss of every step, as JSON")
+    parser.add_argument("--plot", type=Path, help="where to draw the losses, as PNG or SVG")
     options = parser.parse_args()
-    config, start = Config(), initial_parameters(Config())
+    options.folder.mkdir(parents=True, exist_ok=True)
+    config, saved = Config(), options.folder / "state.npz"
+    loss, start = partial(loss_of, config), initial_parameters(config)
+    batches_of = partial(data.Batches, batch_size=config.sentences, mesh=MESH, sharding=SENTENCES)
+    rows = text_rows(config.length)
+    training, held_out = batches_of(rows[64:], seed=0), batches_of(rows[:64], epochs=1)
+
     schedule = optim.warmup_cosine(3e-3, max(options.steps // 10, 1), max(options.steps, 2))
     optimizer = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(schedule))
-    weights = parameter_shardings(start)
-
-    @partial(shoal.jit, mesh=MESH, donate_argnums=(0, 1), in_shardings=(weights, None, SENTENCES),
-             out_shardings=(weights, None, None))  # fmt: skip
-    def step(parameters, state, tokens):
-        gradient = shoal.value_and_grad(partial(loss_of, config), has_aux=True)
-        (_, loss), grads = gradient(parameters, tokens)
-        updates, state = optimizer.update(grads, state, parameters)
-        return optim.apply_updates(parameters, updates), state, loss
-
-    parameters, state, losses = start, optimizer.init(start), []
-    for number, tokens in enumerate(text_batches(options.steps, config.sentences, config.length)):
-        parameters, state, loss = step(parameters, state, tokens)
-        losses.append(float(loss))
-        if number % 10 == 0 or number + 1 == options.steps:
-            print(f"step {number:4}  loss {losses[-1]:.4f}", flush=True)
-    if options.losses:
-        options.losses.write_text(json.dumps(losses))
+    state = train.init(start, optimizer)
+    places = train.shardings(state, parameter_shardings(start))
+    step = shoal.jit(train.step(loss, optimizer, has_aux=True), mesh=MESH, donate_argnums=0,
+                     in_shardings=(places, SENTENCES), out_shardings=(places, None))  # fmt: skip
+    nll = shoal.jit(lambda params, batch: {"held-out nll": (loss(params, batch)[1]["nll"], 1.0)},
+                    mesh=MESH, in_shardings=(places.params, SENTENCES))  # fmt: skip
+    if saved.exists():
+        state = train.restore(saved, state)
+    train.fit(step, state, training, options.steps, tokens=config.sentences * config.length,
+              log=[train.JsonLines(options.folder / "metrics.jsonl")],
+              evaluate=lambda state: train.evaluate(nll, state.params, held_out),
+              evaluate_every=50, save=partial(train.save, saved), save_every=50)  # fmt: skip
+    if options.plot:
+        plot(options.folder / "metrics.jsonl", options.plot)
 
 
 if __name__ == "__main__":

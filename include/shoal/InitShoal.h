@@ -19,6 +19,7 @@
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Pipelines.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "shoal/Transforms/Rematerialize/Passes.h"
 #include "shoal/Transforms/Sparse/Passes.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/raw_ostream.h"
@@ -46,6 +47,7 @@ inline void registerShoalPasses() {
   registerShoalPartitionPasses();
   registerShoalSparsePasses();
   registerShoalCollectivesPasses();
+  registerShoalRematerializePasses();
   registerShoalPipelines();
 }
 

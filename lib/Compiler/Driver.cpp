@@ -3,6 +3,7 @@
 
 #include "shoal/Compiler/Driver.h"
 #include "CompileCache.h"
+#include "MemoryLimit.h"
 #include "Outputs.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
@@ -57,9 +58,7 @@ static LogicalResult runPartition(ModuleOp module,
     buildImportPipeline(passes);
     passes.addPass(createVerifyCollectives());
   } else {
-    buildPartitionPipeline(passes, options.partition,
-                           options.target == Target::CUDA ? MachineKind::GPU
-                                                          : MachineKind::CPU);
+    buildDevicePipeline(passes, options.partition, machineOf(options));
   }
   return passes.run(module);
 }
@@ -68,8 +67,11 @@ LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,
                                StageSeconds &seconds) {
   if (failed(selectEntry(module, options.entry)))
     return failure();
-  return timed(seconds, "partition",
-               [&] { return runPartition(module, options); });
+  if (failed(timed(seconds, "partition",
+                   [&] { return runPartition(module, options); })))
+    return failure();
+  return timed(seconds, "rematerialize",
+               [&] { return keepMemoryLimit(module, options); });
 }
 
 /// Lowers a per-device program for its target and makes the file, if one is
@@ -78,11 +80,7 @@ static FailureOr<LoweredProgram> build(ModuleOp module,
                                        const DriverOptions &options,
                                        StageSeconds &seconds,
                                        OnPrepared onPrepared) {
-  // Only now: a program in one of these dialects is a user's error, which
-  // MLIR's own parsers do not always survive.
-  DialectRegistry dialects;
-  registerCUDATarget(dialects);
-  module.getContext()->appendDialectRegistry(dialects);
+  registerLowering(*module.getContext());
   bool makesFile =
       (options.emit == Emit::Executable || options.emit == Emit::Shared) &&
       !(options.outputPath.empty() && options.files.sharedPath.empty());
@@ -97,8 +95,8 @@ static FailureOr<LoweredProgram> build(ModuleOp module,
   }
   FailureOr<LoweredProgram> program = lowerForCPU(module, seconds, onPrepared);
   if (failed(program) ||
-      (makesFile &&
-       failed(emitForCPU(module, options.outputPath, options.files, seconds))))
+      (makesFile && failed(emitForCPU(module, *program, options.outputPath,
+                                      options.files, seconds))))
     return failure();
   return program;
 }

@@ -43,15 +43,17 @@ llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
   llvm::json::Value ratio = nullptr;
   if (description.globalEinsumFlops != 0)
     ratio = getEinsumRatio(description);
-  return llvm::json::Object{{"devices", description.devices},
-                            {"collectives", std::move(counts)},
-                            {"bytes_sent_per_device", std::move(bytes)},
-                            {"peak_bytes_per_device", program.peakBytes()},
-                            {"arena_bytes_per_device", program.arenaBytes},
-                            {"flops_per_device", description.arithmetic.flops},
-                            {"einsum_flops_ratio", std::move(ratio)},
-                            {"compile_seconds", toStatistics(seconds)},
-                            {"collective_list", std::move(list)}};
+  return llvm::json::Object{
+      {"devices", description.devices},
+      {"collectives", std::move(counts)},
+      {"bytes_sent_per_device", std::move(bytes)},
+      {"peak_bytes_per_device", program.peakBytes()},
+      {"arena_bytes_per_device", program.arenaBytes},
+      {"flops_per_device", description.arithmetic.flops},
+      {"einsum_flops_ratio", std::move(ratio)},
+      {"rematerialized", llvm::json::Array(description.rematerialized)},
+      {"compile_seconds", toStatistics(seconds)},
+      {"collective_list", std::move(list)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -96,6 +98,15 @@ static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
   }
 }
 
+static void printLines(llvm::StringRef title, llvm::ArrayRef<std::string> lines,
+                       llvm::raw_ostream &os) {
+  if (lines.empty())
+    return;
+  os << title << ":\n";
+  for (const std::string &line : lines)
+    os << "  " << line << '\n';
+}
+
 void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
   os << llvm::formatv("program {0}: {1} devices\n", description.name,
@@ -103,11 +114,8 @@ void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
   printTensors("input", description.inputs, description.inputs, os);
   printTensors("output", description.outputs, description.inputs, os);
   printCollectives(description.collectives, os);
-  if (!description.oneHots.empty()) {
-    os << "one-hot einsums:\n";
-    for (const std::string &line : description.oneHots)
-      os << "  " << line << '\n';
-  }
+  printLines("one-hot einsums", description.oneHots, os);
+  printLines("computed again", description.rematerialized, os);
   os << llvm::formatv("arithmetic: {0:N} operations on a device, {1:N} of them "
                       "in products",
                       int64_t(description.arithmetic.flops),

@@ -60,15 +60,18 @@ SmallVector<CollectiveCost> shoal::listCollectives(Operation *root) {
 // Arithmetic
 //===----------------------------------------------------------------------===//
 
-/// Whether it multiplies values with values: einsums of several operands,
-/// convolutions, ragged products. What is only summed is linear in one set.
-static bool isProduct(const FactorRule &rule) {
-  return rule.linearIn.size() > 1;
+/// What is only summed is linear in one set.
+bool shoal::isProduct(const FactorRule &rule) {
+  return rule.linearIn.size() > 1 && rule.flops > 0;
 }
 
-ArithmeticCost shoal::countArithmetic(Operation *root) {
+ArithmeticCost
+shoal::countArithmetic(Operation *root,
+                       llvm::function_ref<bool(Operation *)> isCounted) {
   ArithmeticCost cost;
   root->walk([&](FactorRuleOpInterface op) {
+    if (!isCounted(op))
+      return;
     FactorRule rule = op.getFactorRule();
     double flops = rule.flops * countRuns(op);
     cost.flops += flops;

@@ -24,8 +24,9 @@ public:
     isMade = !llvm::sys::fs::createUniqueDirectory("shoal-fuzz", path);
   }
   ~Folder() {
+    // What cannot be removed stays.
     if (isMade)
-      llvm::sys::fs::remove_directories(path);
+      std::ignore = llvm::sys::fs::remove_directories(path);
   }
   std::string file(const llvm::Twine &name) const {
     SmallString<128> result(path);
@@ -88,10 +89,11 @@ static LogicalResult build(ModuleOp module, StringRef path,
   StageSeconds seconds;
   if (!options.emulated) {
     observe("lower to cpu");
-    if (failed(lowerForCPU(module, seconds)))
+    FailureOr<LoweredProgram> program = lowerForCPU(module, seconds);
+    if (failed(program))
       return failure();
     observe("emit for cpu");
-    return emitForCPU(module, path, files, seconds);
+    return emitForCPU(module, *program, path, files, seconds);
   }
   observe("lower to cuda");
   FailureOr<CUDAProgram> program = lowerForCUDA(module, seconds);

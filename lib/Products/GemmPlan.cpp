@@ -138,7 +138,11 @@ static double price(const GemmPlan &plan, double batches, int64_t elementBytes,
   double traffic = (m * k + k * n + 2 * m * n) * bytes / model.bytesPerSecond;
   double terms = countOf(plan.summed);
   double products = batches * countOf(plan.outer) * terms;
-  double calls = model.isDevice ? terms : products;
+  bool packs = plan.packing[0] || plan.packing[1] || plan.packing[2];
+  bool callsOnce = model.isDevice || (model.takesBatches && !packs);
+  double calls = callsOnce            ? terms
+                 : model.takesBatches ? batches * terms
+                                      : products;
   double packingCalls = model.isDevice ? 1 : batches;
   double seconds = products * (flops + traffic) + calls * model.secondsPerCall;
   for (const std::optional<Loops<2>> &copy : plan.packing)

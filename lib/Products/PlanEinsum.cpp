@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Products/PlanEinsum.h"
+#include "shoal/Products/OneDNN.h"
 
 namespace shoal::products {
 
@@ -55,6 +56,10 @@ private:
   std::array<ElementType, 2> types() const {
     return preparedTypes(spec.types, plan);
   }
+  bool mayUse(const GemmPlan &gemm) const;
+  std::optional<PricedGemm> planBLAS(const Contraction &contraction) const;
+  std::optional<PricedGemm> planOneDNN(const Contraction &contraction) const;
+  std::optional<PricedGemm> planDevice(const Contraction &contraction) const;
   std::optional<PricedGemm> planLibrary(const Contraction &contraction) const;
   /// False where loops are cheaper, or the library has no such product.
   bool useLibrary();
@@ -98,32 +103,77 @@ void Planner::prepare(size_t operand, bool toCompute) {
   from = dense;
 }
 
-/// The cheapest product on the machine, which may not take all types; what it
-/// does not take is packed.
+static int64_t bytesOf(ElementType type) {
+  return static_cast<int64_t>(support::elementSize(type));
+}
+
+bool Planner::mayUse(const GemmPlan &gemm) const {
+  if (!filter)
+    return true;
+  ProductPlan candidate = plan;
+  candidate.gemm = gemm;
+  return filter(candidate);
+}
+
+/// Other types than the one that is computed in are packed.
+std::optional<PricedGemm>
+Planner::planBLAS(const Contraction &contraction) const {
+  auto [a, b] = types();
+  return planGemm(contraction,
+                  {a != compute, b != compute, spec.types.out != compute},
+                  bytesOf(compute), model,
+                  [this](const GemmPlan &gemm) { return mayUse(gemm); });
+}
+
+/// Nothing is packed for its type but what is added to, which must not be
+/// rounded before the end.
+std::optional<PricedGemm>
+Planner::planDevice(const Contraction &contraction) const {
+  auto filter = [this](const GemmPlan &gemm) { return mayUse(gemm); };
+  int64_t bytes = bytesOf(types()[0]);
+  std::optional<PricedGemm> gemm =
+      planGemm(contraction, {}, bytes, model, filter);
+  if (gemm && spec.types.out != compute && !gemm->plan.summed.empty())
+    gemm = planGemm(contraction, {false, false, true}, bytes, model, filter);
+  return gemm;
+}
+
+/// Two operands of bf16, and their result, as they are; others as f32.
+std::optional<PricedGemm>
+Planner::planOneDNN(const Contraction &contraction) const {
+  if (model.oneDNN == OneDNN::None || compute != ElementType::F32)
+    return std::nullopt;
+  auto [a, b] = types();
+  bool isNarrow = isNarrowProduct(ProductLibrary::OneDNN, {a, b});
+  if (isNarrow && model.oneDNN != OneDNN::BF16)
+    return std::nullopt;
+  bool convertsOut = spec.types.out != compute;
+  auto planWith = [&](bool packsOut) {
+    auto filter = [&](GemmPlan gemm) {
+      gemm.library = ProductLibrary::OneDNN;
+      return suitsOneDNN(gemm, isNarrow, model) && mayUse(gemm);
+    };
+    return planGemm(
+        contraction,
+        {!isNarrow && a != compute, !isNarrow && b != compute, packsOut},
+        bytesOf(isNarrow ? a : compute), oneDNNModel(model, isNarrow), filter);
+  };
+  std::optional<PricedGemm> gemm = planWith(convertsOut && !isNarrow);
+  if (gemm && convertsOut && !gemm->plan.summed.empty())
+    gemm = planWith(true);
+  if (gemm)
+    gemm->plan.library = ProductLibrary::OneDNN;
+  return gemm;
+}
+
+/// The cheapest product on the machine.
 std::optional<PricedGemm>
 Planner::planLibrary(const Contraction &contraction) const {
-  auto bytesOf = [](ElementType type) {
-    return static_cast<int64_t>(support::elementSize(type));
-  };
-  GemmFilter mayUse;
-  if (filter)
-    mayUse = [this](const GemmPlan &gemm) {
-      ProductPlan candidate = plan;
-      candidate.gemm = gemm;
-      return filter(candidate);
-    };
-  auto [a, b] = types();
-  bool convertsOut = spec.types.out != compute;
-  if (!model.isDevice)
-    return planGemm(contraction, {a != compute, b != compute, convertsOut},
-                    bytesOf(compute), model, mayUse);
-  std::optional<PricedGemm> gemm =
-      planGemm(contraction, {}, bytesOf(a), model, mayUse);
-  // What is added to must not be rounded before the end.
-  if (gemm && convertsOut && !gemm->plan.summed.empty())
-    gemm =
-        planGemm(contraction, {false, false, true}, bytesOf(a), model, mayUse);
-  return gemm;
+  if (model.isDevice)
+    return planDevice(contraction);
+  std::optional<PricedGemm> blas = planBLAS(contraction);
+  std::optional<PricedGemm> oneDNN = planOneDNN(contraction);
+  return oneDNN && (!blas || oneDNN->seconds < blas->seconds) ? oneDNN : blas;
 }
 
 bool Planner::useLibrary() {

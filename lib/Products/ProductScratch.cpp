@@ -3,6 +3,7 @@
 
 #include "shoal/Products/ProductScratch.h"
 #include "shoal/Calls/Scratch.h"
+#include "shoal/Products/OneDNN.h"
 
 namespace shoal::products {
 
@@ -41,9 +42,10 @@ static int64_t distinctElements(const GemmPlan &gemm, size_t operand) {
 static void addPacked(const GemmPlan &gemm, bool onDevice,
                       const std::array<ElementType, 2> &typesIn,
                       ElementType compute, ProductScratch &scratch) {
-  // A device's library takes operands as they are.
-  const ElementType types[] = {onDevice ? typesIn[0] : compute,
-                               onDevice ? typesIn[1] : compute, compute};
+  // Some libraries take operands as they are.
+  bool areKept = onDevice || isNarrowProduct(gemm.library, typesIn);
+  const ElementType types[] = {areKept ? typesIn[0] : compute,
+                               areKept ? typesIn[1] : compute, compute};
   int64_t batches = onDevice ? iterations(gemm.batch) : 1;
   for (size_t i = 0; i < 3; ++i)
     if (gemm.packing[i])

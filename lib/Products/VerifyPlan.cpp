@@ -3,6 +3,7 @@
 
 #include "shoal/Products/VerifyPlan.h"
 #include "Walks.h"
+#include "shoal/Products/OneDNN.h"
 
 namespace shoal::products {
 
@@ -150,6 +151,9 @@ static Status verifyGemm(const GemmPlan &gemm) {
 Status verifyPlan(const ProductPlan &plan) {
   if (plan.gemm && plan.loops)
     return Error{"expected gemm or loops but got both"};
+  if (plan.isDevice && plan.gemm &&
+      plan.gemm->library == ProductLibrary::OneDNN)
+    return Error{"oneDNN is a library of hosts"};
   if (isZero(plan) && (plan.converts || plan.prepared[0] || plan.prepared[1]))
     return Error{"expected gemm or loops behind what is prepared"};
   for (const std::optional<LoopProduct> &sum : plan.prepared)
@@ -262,10 +266,15 @@ static Status verifyTypes(const ProductTypes &inside, const ProductPlan &plan) {
     return std::nullopt;
   if (!support::isFloat(compute))
     return Error{"gemm: no library multiplies " + nameOf(compute)};
+  bool isOneDNN = plan.gemm->library == ProductLibrary::OneDNN;
+  if (isOneDNN && compute != ElementType::F32)
+    return Error{"gemm: oneDNN does not multiply " + nameOf(compute)};
+  bool takesNarrow =
+      plan.isDevice || isNarrowProduct(plan.gemm->library, {a, b});
   const ElementType types[] = {a, b, inside.out};
   for (size_t i = 0; i < 3; ++i) {
-    // On a device, only sums that more is added to must not be rounded.
-    bool mayStay = plan.isDevice && (i < 2 || plan.gemm->summed.empty());
+    // Only sums that more is added to must not be rounded.
+    bool mayStay = takesNarrow && (i < 2 || plan.gemm->summed.empty());
     if (!mayStay && types[i] != compute && !plan.gemm->packing[i])
       return Error{std::string(tensorNames[i]) + ": expected " +
                    nameOf(types[i]) + " to be packed as " + nameOf(compute)};

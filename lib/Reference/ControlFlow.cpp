@@ -73,8 +73,8 @@ struct CaseModel : RegionOpInterface::ExternalModel<CaseModel, CaseOp> {
 
 } // namespace
 
-static FailureOr<Tensors> evaluateBarrier(OptimizationBarrierOp,
-                                          ArrayRef<Tensor> operands) {
+template <typename Op>
+static FailureOr<Tensors> forward(Op, ArrayRef<Tensor> operands) {
   return Tensors(operands);
 }
 
@@ -82,7 +82,9 @@ void registerControlFlowModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     WhileOp::attachInterface<WhileModel>(*context);
     CaseOp::attachInterface<CaseModel>(*context);
-    attach<OptimizationBarrierOp, evaluateBarrier>(context);
+    attach<CheckpointBoundaryOp, forward<CheckpointBoundaryOp>>(context);
+    attach<CheckpointNameOp, forward<CheckpointNameOp>>(context);
+    attach<OptimizationBarrierOp, forward<OptimizationBarrierOp>>(context);
   });
 }
 

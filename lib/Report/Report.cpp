@@ -99,6 +99,7 @@ llvm::json::Object shoal::makeReport(const LoweredProgram &program,
                          {"einsum", description.arithmetic.einsumFlops},
                          {"global_einsum", description.globalEinsumFlops}};
   report["one_hots"] = llvm::json::Array(description.oneHots);
+  report["rematerialized"] = llvm::json::Array(description.rematerialized);
   report["products"] = describeProducts(description.products);
   report["memory"] = describeMemory(program);
   return report;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/FactorRule.h"
+#include "shoal/Sharding/RollPlan.h"
 #include "shoal/Sharding/SlabExchange.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -69,7 +70,7 @@ double ExchangePrice::windows(unsigned operand,
         window.operandUnit == 1 ? tensor.shape[window.dim] : own * shards;
     double rest = product(block) / std::max<int64_t>(own, 1);
     int64_t lacking = window.map.wraps
-                          ? lackingRolledRows(-window.map.low, size, shards)
+                          ? planRoll(-window.map.low, size, shards).rows
                           : lackingRows(rows, size, shards);
     bytes += rest * lacking * tensor.elementBytes;
     block[window.dim] = llvm::divideCeil(rows.rows, unit);

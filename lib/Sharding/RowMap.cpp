@@ -85,19 +85,6 @@ int64_t shoal::lackingRows(const RowWindow &window, int64_t size,
   return most;
 }
 
-int64_t shoal::lackingRolledRows(int64_t shift, int64_t size, int64_t shards) {
-  assert(0 <= shift && shift < size && "a roll goes round less than once");
-  if (shards == 1)
-    return 0;
-  int64_t block = shardSize(size, shards);
-  if (size % shards == 0)
-    return std::min({block, shift, size - shift});
-  int64_t rows = 0;
-  for (int64_t low : {-shift, size - shift})
-    rows += lackingRows(windowOf({1, low, low, 1}, block), size, shards);
-  return rows;
-}
-
 bool shoal::seesOutside(const RowWindow &window, int64_t size, int64_t shards) {
   for (int64_t device : {int64_t(0), shards - 1}) {
     int64_t begin = window.begin(device);

@@ -8,6 +8,7 @@
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/HostCallOps.h"
 #include "shoal/Sharding/Mesh.h"
+#include "shoal/Transforms/Rematerialize/Rematerialize.h"
 #include "shoal/Transforms/Sparse/Passes.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -177,6 +178,15 @@ static void describeHostCalls(func::FuncOp func, ProgramDescription &program) {
   });
 }
 
+/// An attribute of texts; none where it is absent.
+static std::vector<std::string> readLines(func::FuncOp func, StringRef name) {
+  std::vector<std::string> lines;
+  if (auto array = func->getAttrOfType<ArrayAttr>(name))
+    for (auto line : array.getAsRange<StringAttr>())
+      lines.push_back(line.str());
+  return lines;
+}
+
 FailureOr<ProgramDescription> shoal::describeProgram(ModuleOp module) {
   FailureOr<func::FuncOp> found = findProgram(module);
   if (failed(found))
@@ -197,9 +207,8 @@ FailureOr<ProgramDescription> shoal::describeProgram(ModuleOp module) {
   program.collectives = listCollectives(module);
   describeHostCalls(func, program);
   program.arithmetic = countArithmetic(func);
-  if (auto lines = func->getAttrOfType<ArrayAttr>(kOneHotsAttr))
-    for (auto line : lines.getAsRange<StringAttr>())
-      program.oneHots.push_back(line.str());
+  program.oneHots = readLines(func, kOneHotsAttr);
+  program.rematerialized = readLines(func, kRematerializedAttr);
   program.globalEinsumFlops = readGlobalFlops(module, func);
   return program;
 }

@@ -9,6 +9,7 @@
 #include "shoal/Transforms/Import/Passes.h"
 #include "shoal/Transforms/Partition/Passes.h"
 #include "shoal/Transforms/Propagation/Passes.h"
+#include "shoal/Transforms/Rematerialize/Passes.h"
 #include "shoal/Transforms/Sparse/Passes.h"
 #include <functional>
 #include <memory>
@@ -57,9 +58,9 @@ void shoal::buildCollectivesPipeline(OpPassManager &pm,
   pm.addPass(createVerifyCollectives());
 }
 
-void shoal::buildPartitionPipeline(OpPassManager &pm,
-                                   const PartitionOptions &options,
-                                   MachineKind machine) {
+void shoal::buildDevicePipeline(OpPassManager &pm,
+                                const PartitionOptions &options,
+                                MachineKind machine) {
   buildImportPipeline(pm);
   // Decide: every op gets its split, reshards stand where operand and op
   // disagree. Still a global program.
@@ -72,6 +73,8 @@ void shoal::buildPartitionPipeline(OpPassManager &pm,
   assign.repeatMargin = options.repeatMargin;
   assign.warnRepeatedWork = options.warnRepeatedWork;
   assign.maxRepeatedWork = options.maxRepeatedWork;
+  assign.denseOneHots = options.denseOneHots;
+  assign.oneHotGain = options.oneHotGain;
   pm.addPass(createAssign(std::move(assign)));
   pm.addPass(createVerifyAssignment());
   // Plan: every reshard is a chain of single collectives. Still global.
@@ -87,6 +90,19 @@ void shoal::buildPartitionPipeline(OpPassManager &pm,
         createSparsifyEinsums({options.oneHotGain, /*explain=*/false}));
   // What each reshard could not know of the others.
   buildCollectivesPipeline(pm, options);
+}
+
+void shoal::buildPartitionPipeline(OpPassManager &pm,
+                                   const PartitionOptions &options,
+                                   MachineKind machine) {
+  buildDevicePipeline(pm, options, machine);
+  // Last: sizes are those of a device, masks are gone, and all that sends has
+  // its final place.
+  shoal::RematerializeOptions rematerialize;
+  rematerialize.remat = options.remat;
+  rematerialize.memoryLimit = options.memoryLimit;
+  rematerialize.machine = machine;
+  pm.addPass(createRematerialize(rematerialize));
 }
 
 namespace {

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
-from shoal import frontend, moe, optim, random
+from shoal import data, frontend, moe, optim, random, train
 from shoal.devices import Array, Devices, launch
 from shoal.errors import (
     CompileError,
@@ -19,6 +19,7 @@ from shoal.executable import CompileOptions, Executable, Session, Tensor, compil
 from shoal.frontend.annotations import *
 from shoal.frontend.autodiff import *
 from shoal.frontend.broadcasting import promote_types
+from shoal.frontend.checkpointing import *
 from shoal.frontend.collectives import *
 from shoal.frontend.compiling import compile
 from shoal.frontend.contraction import *
@@ -47,6 +48,7 @@ __all__ = [
     "Array", "Axis", "CompileError", "CompileOptions", "CompileWarning", "Devices", "Diagnostic",
     "Dim", "Executable", "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError",
     "Tensor", "TraceError", "TraceTypeError", "UnsupportedError", "Value", "bfloat16", "compile",
-    "compile_text", "jit", "launch", "load", "moe", "optim", "promote_types", "random",
+    "compile_text", "data", "jit", "launch", "load", "moe", "optim", "promote_types", "random",
+    "train",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

@@ -69,3 +69,10 @@ class RunError(ShoalError, RuntimeError):
     def __init__(self, message: str, stderr: str = ""):
         self.stderr = stderr
         super().__init__(message)
+
+
+class ClosedError(RunError):
+    """Devices were closed, on which a program was to run."""
+
+    def __init__(self, message: str = "the devices are closed: shoal.launch starts others"):
+        super().__init__(message)

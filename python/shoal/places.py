@@ -5,10 +5,15 @@
 from __future__ import annotations
 
 import itertools
+import math
+import weakref
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from shoal.devices.placement import Placement, Slices
 from shoal.digits import Digit, axes_of, stride_of
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
@@ -48,6 +53,52 @@ class Place:
 def _digit(axis: Axis, mesh: Mesh) -> Digit:
     """The digit of a device's position in the mesh that the axis reads."""
     return Digit(stride_of(axis, mesh), axis.size or mesh.axes[axis.name])
+
+
+# What is known of arrays' places: of programs' results, and of what was put somewhere.
+_known: weakref.WeakKeyDictionary[Placement, Place] = weakref.WeakKeyDictionary()
+
+
+def remember(placement: Placement, place: Place) -> None:
+    """Arrays of this placement lie there."""
+    _known[placement] = place
+
+
+def recall(placement: Placement) -> Place | None:
+    """Where they lie; None: nobody has said it."""
+    return _known.get(placement)
+
+
+def placement_of(
+    sharding: Sharding, mesh: Mesh, shape: Sequence[int], dtype: np.dtype
+) -> Placement:
+    """That of an array as a program with this mesh would have it."""
+    dims = [dim.axes for dim in sharding.dims]
+    counts = [math.prod(_digit(axis, mesh).size for axis in axes) for axes in dims]
+    local_shape = [-(-size // count) for size, count in zip(shape, counts)]
+    position_of = np.argsort(mesh.device_ids or range(mesh.size))
+    slices: list[Slices] = []
+    for position in position_of:
+        begins = [_index(int(position), axes, mesh) * n for axes, n in zip(dims, local_shape)]
+        slices.append(
+            tuple(
+                slice(min(begin, size), min(begin + n, size))
+                for begin, n, size in zip(begins, local_shape, shape)
+            )
+        )
+    text = sharding.attribute().removeprefix("#shoal.sharding")
+    placement = Placement(shape, local_shape, dtype, text, slices)
+    remember(placement, Place(mesh, tuple(dims)))
+    return placement
+
+
+def _index(position: int, axes: Sequence[Axis], mesh: Mesh) -> int:
+    """Of the shard along these axes, major to minor, that a position in the mesh has."""
+    index = 0
+    for axis in axes:
+        digit = _digit(axis, mesh)
+        index = index * digit.size + position // digit.stride % digit.size
+    return index
 
 
 def places_of(description: Mapping[str, Any], what: str) -> tuple[Place, ...]:

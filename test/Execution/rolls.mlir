@@ -16,7 +16,8 @@ func.func @f(
     %few: tensor<3x5xi32> {shoal.sharding = #shoal.sharding<@mesh, [{"x", "y"}, {}]>})
     -> (tensor<8x5xi32> {shoal.name = "a"}, tensor<8x5xi32> {shoal.name = "b"},
         tensor<7x5xi32> {shoal.name = "c"}, tensor<3x5xi32> {shoal.name = "d"},
-        tensor<8x5xi32> {shoal.name = "e"}, tensor<8x5xi32> {shoal.name = "s"}) {
+        tensor<8x5xi32> {shoal.name = "e"}, tensor<8x5xi32> {shoal.name = "s"},
+        tensor<7x5xi32> {shoal.name = "u"}, tensor<7x5xi32> {shoal.name = "v"}) {
   %zero = arith.constant dense<0> : tensor<i32>
   %a = shoal.roll %even dim = 0 shift = 1 : tensor<8x5xi32>
   %b = shoal.roll %even dim = 0 shift = 5 : tensor<8x5xi32>
@@ -24,5 +25,9 @@ func.func @f(
   %d = shoal.roll %few dim = 0 shift = 2 : tensor<3x5xi32>
   %e = shoal.roll %even dim = 1 shift = 3 : tensor<8x5xi32>
   %s = shoal.pad %even, %zero low = [3, 0] high = [-3, 0] interior = [0, 0] : tensor<8x5xi32>, tensor<i32> -> tensor<8x5xi32>
-  return %a, %b, %c, %d, %e, %s : tensor<8x5xi32>, tensor<8x5xi32>, tensor<7x5xi32>, tensor<3x5xi32>, tensor<8x5xi32>, tensor<8x5xi32>
+  %u = shoal.roll %uneven dim = 0 shift = 1 : tensor<7x5xi32>
+  %v = shoal.roll %uneven dim = 0 shift = 6 : tensor<7x5xi32>
+  return %a, %b, %c, %d, %e, %s, %u, %v
+    : tensor<8x5xi32>, tensor<8x5xi32>, tensor<7x5xi32>, tensor<3x5xi32>, tensor<8x5xi32>, tensor<8x5xi32>,
+      tensor<7x5xi32>, tensor<7x5xi32>
 }

@@ -284,6 +284,26 @@ void testAllReduce(int round) {
                           [](double v) { return static_cast<int8_t>(v); });
 }
 
+/// 256 and many ones, of which each alone is lost to bf16. Of two terms, and by
+/// NCCL, it is the library that rounds.
+void testSumsAreRoundedOnce() {
+  if (shoal::rt::Collective::onDevice)
+    return;
+  Axes all;
+  for (size_t a = 0; a < meshes[0].axes().size(); ++a)
+    all.push_back({static_cast<int64_t>(a), 1, meshes[0].axes()[a].size});
+  auto bits = [](int value) {
+    return shoal::support::toBFloat16(static_cast<float>(value)).bits;
+  };
+  for (int64_t count : {1, 3, 17}) {
+    std::vector<uint16_t> in(count, bits(myRank == 0 ? 256 : 1)), out(count);
+    AllReduceCall call{0, ElementType::BF16, 0, Kind::Sum, count, all};
+    run(shoal_rt_all_reduce, call, in, out);
+    expectEqual("sum rounded once", static_cast<int>(count), out,
+                std::vector<uint16_t>(count, bits(256 + numRanks - 1)));
+  }
+}
+
 /// i1 as logic: or and and over a group in which one rank differs.
 void testAllReduceOfBits() {
   Axes all;
@@ -610,6 +630,7 @@ int main(int argc, char **argv) {
   MPI_Comm_size(MPI_COMM_WORLD, &numRanks);
   makeMeshes();
   openDevice(meshes, myRank);
+  testSumsAreRoundedOnce();
   testAllReduceOfBits();
   testNaN();
   testLargeReductions();

@@ -31,6 +31,17 @@ namespace {
 
 #ifdef SHOAL_TEST_EMULATION
 constexpr const ProductModel &model = deviceModel;
+#elif defined(SHOAL_TEST_ONEDNN)
+bool hasBF16() { return __builtin_cpu_supports("avx512bf16"); }
+
+/// Whatever it takes on this CPU, however small.
+const ProductModel model = [] {
+  ProductModel all = modelOf(shoal::cpuMachine, hasBF16() ? shoal::OneDNN::BF16
+                                                          : shoal::OneDNN::F32);
+  all.oneDNNRates = {1e15, 1e15, /*leastTerms=*/0};
+  all.loopTermsPerSecond = 1;
+  return all;
+}();
 #else
 constexpr const ProductModel &model = hostModel;
 #endif
@@ -468,5 +479,20 @@ TEST(EinsumPlan, packs_what_must_be_converted) {
     EXPECT_EQ(iterations(*copy), 64 * 64);
   }
 }
+
+#ifdef SHOAL_TEST_ONEDNN
+TEST(EinsumPlan, onednn_takes_bf16_and_all_batches_as_they_are) {
+  if (!hasBF16())
+    GTEST_SKIP() << "this CPU has no products of bf16";
+  Case c{"eij,ejk->eik", {{'e', 3}, {'i', 5}, {'j', 7}, {'k', 4}}};
+  c.in = c.out = ElementType::BF16;
+  ProductPlan plan = planEinsum(specOf(c), model);
+  ASSERT_TRUE(plan.gemm);
+  EXPECT_EQ(plan.gemm->library, ProductLibrary::OneDNN);
+  EXPECT_EQ(plan.gemm->batch.size(), 1u);
+  for (const auto &copy : plan.gemm->packing)
+    EXPECT_FALSE(copy);
+}
+#endif
 
 } // namespace

@@ -16,6 +16,7 @@ and code generation alone.
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import re
 import statistics
@@ -97,6 +98,11 @@ class Runs:
     def ratio(self) -> float:
         return min(self.shoal) / min(self.jax) if self.jax else float("nan")
 
+    def figures(self) -> dict[str, Any]:
+        seconds = {"shoal": min(self.shoal)} | ({"jax": min(self.jax)} if self.jax else {})
+        cached, load = min(self.cached), os.getloadavg()[0]
+        return {"name": self.name, "seconds": seconds, "cached": cached, "load": load}
+
     def in_stages(self, *stages: str) -> float:
         return min(map(sum, zip(*(self.stages[stage] for stage in stages))))
 
@@ -108,11 +114,11 @@ def _seconds(action: Callable) -> float:
 
 
 def _programs(pattern: str) -> list[Runs]:
-    import networks
-
     def named(name: str) -> Any:
         if name.startswith("transformer_"):
             return Transformer(int(name.split("_")[1]))
+        import networks
+
         return networks.find(name)
 
     names = [*MODELS, *(f"transformer_{depth}_layers" for depth in DEPTHS)]
@@ -142,6 +148,7 @@ def main() -> None:
     parser.add_argument("--filter", default="", help="a regular expression on names")
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--no-jax", action="store_true", help="do not compile with JAX")
+    parser.add_argument("--json", type=Path, help="where to write the minima")
     args = parser.parse_args()
     print(f"{'seconds':34} {'Shoal':>7} {'JAX':>7} {'ratio':>6} {'cached':>7}  stages of Shoal's")
     measured = []
@@ -149,6 +156,8 @@ def main() -> None:
         _measure(runs, args)
         _print(runs)
         measured.append(runs)
+    if args.json:
+        args.json.write_text(json.dumps([runs.figures() for runs in measured]))
     if not args.no_jax:
         ratios = [runs.ratio for runs in measured]
         print(f"ratio: median {statistics.median(ratios):.2f}, largest {max(ratios):.2f}")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A step of GShard's MoE layer under `mpirun -n 2`, beside the same layer in
-JAX on two host devices, each annotated as GShard annotates it; in turn, on the
-same cores. Prints minima, their ratio, the share of matrix products in Shoal's
-step, and their rate beside that of a plain BLAS product in NumPy.
+"""A step of GShard's MoE layer under `mpirun -n RANKS`, beside the same layer in
+JAX on as many host devices, each annotated as GShard annotates it; in turn, on
+the same cores. Prints minima, their ratio, the share of matrix products in
+Shoal's step, and their rate beside that of plain ones by BLAS or oneDNN; all of it
+for each number of threads in a rank (docs/Threads.md).
 """
 
 import argparse
@@ -19,17 +20,15 @@ import time
 import numpy as np
 
 from layer_program import Layer
+from plain_products import best_rate
 
-RANKS = 2
-
-
-def jax_worker(layer: Layer, inputs: str, repeat: int) -> None:
+def jax_worker(layer: Layer, inputs: str, repeat: int, ranks: int) -> None:
     """Runs in a process of its own: prints the step times as JSON."""
     import jax
     import jax.numpy as jnp
     from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
-    mesh = Mesh(np.array(jax.devices()[:RANKS]), ("expert",))
+    mesh = Mesh(np.array(jax.devices()[:ranks]), ("expert",))
 
     def split(t):
         spec = P("expert", *[None] * (t.ndim - 1))
@@ -80,20 +79,6 @@ def jax_worker(layer: Layer, inputs: str, repeat: int) -> None:
     print(json.dumps(times))
 
 
-def blas_rate(layer: Layer) -> float:
-    """FLOP/s of one core in a plain product of an expert's size."""
-    a = np.ones((layer.G * layer.C, layer.M), np.float32)
-    b = np.ones((layer.M, layer.H), np.float32)
-    best = min(_timed(lambda: a @ b) for _ in range(20))
-    return 2 * a.shape[0] * layer.M * layer.H / best
-
-
-def _timed(action) -> float:
-    start = time.perf_counter()
-    action()
-    return time.perf_counter() - start
-
-
 def main() -> None:
     root = pathlib.Path(__file__).resolve().parents[2]
     parser = argparse.ArgumentParser(description=__doc__)
@@ -103,11 +88,13 @@ def main() -> None:
     parser.add_argument("--repeat", type=int, default=5)
     parser.add_argument("--sizes", type=int, nargs=6, metavar=tuple("GSMECH"),
                         default=[2, 512, 256, 8, 128, 1024])
+    parser.add_argument("--ranks", type=int, default=2)
+    parser.add_argument("--threads", type=int, nargs="+", default=[1], help="in a rank, in turn")
     parser.add_argument("--jax-worker", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    layer = Layer(*args.sizes, devices=RANKS)
+    layer = Layer(*args.sizes, devices=args.ranks)
     if args.jax_worker:
-        jax_worker(layer, args.jax_worker, args.repeat)
+        jax_worker(layer, args.jax_worker, args.repeat, args.ranks)
         return
 
     environment = dict(
@@ -115,7 +102,8 @@ def main() -> None:
         OPENBLAS_NUM_THREADS="1",
         OMPI_ALLOW_RUN_AS_ROOT="1",
         OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
-        XLA_FLAGS=f"--xla_force_host_platform_device_count={RANKS}",
+        OMPI_MCA_hwloc_base_binding_policy="none",
+        XLA_FLAGS=f"--xla_force_host_platform_device_count={args.ranks}",
     )
     os.environ["OPENBLAS_NUM_THREADS"] = "1"
     with tempfile.TemporaryDirectory() as folder:
@@ -132,48 +120,58 @@ def main() -> None:
         program = f"{folder}/layer"
         subprocess.run([args.build / "bin/shoalc", source, "-o", program], check=True)
 
-        def shoal() -> list:
+        def shoal(threads: int) -> dict:
             stats = f"{folder}/stats.json"
             flags = [f"--input={n}={folder}/{n}.npy" for n in shapes]
             subprocess.run(
-                ["mpirun", "-n", str(RANKS), program, *flags, "--warmup=1",
+                ["mpirun", "-n", str(args.ranks), program, *flags, "--warmup=1",
                  f"--repeat={args.repeat}", f"--stats={stats}",
-                 f"--output-dir={folder}/out"],
+                 f"--output-dir={folder}/out", f"--threads={threads}"],
                 check=True, env=environment, stdout=subprocess.DEVNULL)
             return json.loads(pathlib.Path(stats).read_text())
 
         def jax() -> list:
             command = [args.python, __file__, "--jax-worker", folder,
-                       "--repeat", str(args.repeat), "--sizes", *map(str, args.sizes)]
+                       "--repeat", str(args.repeat), "--ranks", str(args.ranks), "--sizes", *map(str, args.sizes)]
             run = subprocess.run(command, check=True, env=environment,
                                  capture_output=True, text=True)
             return json.loads(run.stdout.splitlines()[-1])
 
-        best = {"shoal": float("inf"), "jax": float("inf")}
-        einsum_seconds = collective_seconds = 0.0
+        best_jax = float("inf")
+        best: dict[int, dict] = {}
         for _ in range(args.rounds):
-            stats = shoal()
-            if stats["step_seconds"]["min"] < best["shoal"]:
-                best["shoal"] = stats["step_seconds"]["min"]
-                einsum_seconds = stats["seconds_in"]["einsum"]
-                collective_seconds = stats["seconds_in"]["collectives"]
-            best["jax"] = min(best["jax"], *jax())
+            for threads in args.threads:
+                stats = shoal(threads)
+                if threads not in best or seconds(stats) < seconds(best[threads]):
+                    best[threads] = stats
+            best_jax = min(best_jax, *jax())
         ours, theirs = np.load(f"{folder}/out/y.npy"), np.load(f"{folder}/jax_y.npy")
         difference = np.abs(ours - theirs).max() / np.abs(theirs).max()
+    G, S, M, E, C, H = args.sizes
+    print(f"layer G={G} S={S} M={M} E={E} C={C} H={H}, float32, {args.ranks} ranks")
+    print(f"step, JAX on host devices  {best_jax * 1e3:9.2f} ms")
+    plain = best_rate(layer.G * layer.C, layer.H, layer.M)
+    for threads, stats in best.items():
+        print(f"step, Shoal, {threads:3} threads    {seconds(stats) * 1e3:9.2f} ms")
+        report(layer, args.ranks, stats, best_jax, plain * threads)
+    print(f"largest relative difference of y {difference:.1e}")
 
-        G, S, M, E, C, H = args.sizes
-        flops = 2 * (G * S * M * E + 2 * G * S * E * C * M + 2 * E * G * C * M * H) / RANKS
-        rate = flops / einsum_seconds if einsum_seconds else float("nan")
-        plain = blas_rate(layer)
-        print(f"layer G={G} S={S} M={M} E={E} C={C} H={H}, float32, {RANKS} ranks")
-        print(f"step, Shoal under mpirun   {best['shoal'] * 1e3:9.2f} ms")
-        print(f"step, JAX on host devices  {best['jax'] * 1e3:9.2f} ms")
-        print(f"Shoal / JAX                {best['shoal'] / best['jax']:9.2f}")
-        print(f"matrix products            {einsum_seconds / best['shoal']:9.1%} of Shoal's step")
-        print(f"collectives                {collective_seconds / best['shoal']:9.1%} of Shoal's step")
-        print(f"matrix products' rate      {rate / plain:9.1%} of plain BLAS"
-              f" ({rate / 1e9:.0f} of {plain / 1e9:.0f} GFLOP/s a core)")
-        print(f"largest relative difference of y {difference:.1e}")
+
+def seconds(stats: dict) -> float:
+    return stats["step_seconds"]["min"]
+
+
+def report(layer: Layer, ranks: int, stats: dict, best_jax: float, plain: float) -> None:
+    """What the step's time is beside others; `plain` is the rate of plain products on a rank's cores."""
+    G, S, M, E, C, H = (getattr(layer, c) for c in "GSMECH")
+    flops = 2 * (G * S * M * E + 2 * G * S * E * C * M + 2 * E * G * C * M * H) / ranks
+    step, inside = seconds(stats), stats["seconds_in"]
+    rate = flops / inside["einsum"] if inside["einsum"] else float("nan")
+    print(f"  Shoal / JAX              {step / best_jax:9.2f}")
+    print(f"  matrix products          {inside['einsum'] / step:9.1%} of Shoal's step")
+    print(f"  collectives              {inside['collectives'] / step:9.1%} of Shoal's step")
+    print(f"  matrix products' rate    {rate / plain:9.1%} of plain ones"
+          f" ({rate / 1e9:.0f} of {plain / 1e9:.0f} GFLOP/s a rank)")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@
 """A step of GShard's MoE layer, forward or with gradients, whose masks [G, S, E, C] are
 einsum operands: Shoal at sparse cost, Shoal with dense masks and JAX, in turn, on the same
 cores. Prints each over the time that the experts' products alone would take at the rate of a
-plain BLAS product, which no layer can be below, and the memory beside arguments and results.
+plain product by BLAS or oneDNN, which no layer can be below, and the memory beside arguments
+and results.
 """
 
 from __future__ import annotations
@@ -29,6 +30,8 @@ os.environ |= {"OPENBLAS_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
 sys.path[:0] = [str(BUILD / "python"), str(ROOT / "python"), str(ROOT / "test/python")]
 
 import numpy as np  # noqa: E402
+
+from plain_products import best_rate  # noqa: E402
 
 # G, S, M, H, E; an expert has 2 S / E slots of a group.
 ROWS = (
@@ -107,9 +110,7 @@ def timed(action: Callable[[], Any]) -> float:
 
 def plain_rate(case: Case) -> float:
     """Operations a second of one core in a product of an expert's size."""
-    a = np.ones((case.G * case.C, case.M), np.float32)
-    b = np.ones((case.M, case.H), np.float32)
-    return 2 * a.shape[0] * b.size / min(timed(lambda: a @ b) for _ in range(10))
+    return best_rate(case.G * case.C, case.H, case.M)
 
 
 def run_jax(case: Case, repeat: int) -> dict[str, float]:

@@ -1,7 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Training steps of decoders of 4 layers, 256 wide, over two devices that split the batch: in
-plain JAX with Adam, and those of test/real-models in that width, with AdamW of Optax."""
+plain JAX with Adam, dense and with experts, and those of test/real-models in that width, with AdamW of Optax."""
 
 from __future__ import annotations
 
@@ -18,6 +18,11 @@ LAYERS, BATCH, LENGTH = 4, 8, 128
 
 def plain() -> Transformer:
     return Transformer(layers=LAYERS, data=2, model=1, batch=BATCH, length=LENGTH)
+
+
+def moe() -> Transformer:
+    """Eight experts in every second layer, split as the batch is."""
+    return Transformer(LAYERS, data=2, model=1, batch=BATCH, length=LENGTH, experts=8)
 
 
 def flax() -> Any:
@@ -59,4 +64,4 @@ def _step(name: str, build: Callable[[], Network]) -> Any:
     return RealProgram(name, name, "step", build, split={}, axes={"data": 2})
 
 
-MODELS = {make.__name__: make for make in (plain, flax, qwen3)}
+MODELS = {make.__name__: make for make in (plain, moe, flax, qwen3)}

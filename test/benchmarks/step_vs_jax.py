@@ -68,7 +68,8 @@ def run_in_process(name: str, repeat: int) -> list[float]:
     return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
 
 
-def compare(name: str, rounds: int, repeat: int) -> None:
+def compare(name: str, rounds: int, repeat: int) -> dict[str, Any]:
+    """Prints minima and medians; returns the minima in seconds."""
     import shoal
     from shoal.jax import import_stablehlo
     from shoal.jax.lowering import lower
@@ -91,6 +92,8 @@ def compare(name: str, rounds: int, repeat: int) -> None:
             f"ratio {of(ours) / of(theirs):.2f}",
             flush=True,
         )
+    load = os.getloadavg()[0]
+    return {"name": name, "seconds": {"shoal": min(ours), "jax": min(theirs)}, "load": load}
 
 
 def main() -> None:
@@ -98,6 +101,7 @@ def main() -> None:
     parser.add_argument("models", nargs="*", default=["plain"], help=f"of {', '.join(MODELS)}")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeat", type=int, default=10, help="steps in a round")
+    parser.add_argument("--json", type=Path, help="where to write the minima")
     parser.add_argument("--jax", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if unknown := sorted(set(args.models) - set(MODELS)):
@@ -105,8 +109,9 @@ def main() -> None:
     if args.jax:
         print(json.dumps(run_jax(MODELS[args.models[0]](), args.repeat)))
         return
-    for name in args.models:
-        compare(name, args.rounds, args.repeat)
+    found = [compare(name, args.rounds, args.repeat) for name in args.models]
+    if args.json:
+        args.json.write_text(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -1,17 +1,23 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A training step of a decoder in plain JAX, as deep as one likes; a program as those of
-test/conformance/catalogue.py."""
+"""A training step of a decoder in plain JAX, as deep as one likes, dense or with GShard's
+experts in every second layer; a program as those of test/conformance/catalogue.py."""
 
 from __future__ import annotations
 
 import dataclasses
+import sys
+from pathlib import Path
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+
+sys.path.insert(1, str(Path(__file__).resolve().parents[1] / "conformance"))
+
+from programs.moe import top_2_gating  # noqa: E402
 
 WIDTH, HEADS, VOCABULARY = 256, 8, 512
 # Columns of what widens and rows of what narrows are split.
@@ -24,6 +30,16 @@ LAYER = {
 }
 
 
+def _moe_layer(experts: int) -> dict[str, Any]:
+    """Attention as in LAYER; experts are split over "data", as GShard's."""
+    wide = {
+        "router": ((WIDTH, experts), P()),
+        "wi": ((experts, WIDTH, 4 * WIDTH), P("data", None, "model")),
+        "wo": ((experts, 4 * WIDTH, WIDTH), P("data", "model", None)),
+    }
+    return {name: LAYER[name] for name in ("qkv", "out", "norms")} | wide
+
+
 def _shape_of(parameters: dict[str, Any]) -> Any:
     shapes = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, (shape, _) in parameters.items()}
     return shapes, {name: spec for name, (_, spec) in parameters.items()}
@@ -34,7 +50,20 @@ def _norm(x: jax.Array, scale: jax.Array) -> jax.Array:
     return (x - mean) * jax.lax.rsqrt(jnp.var(x, -1, keepdims=True) + 1e-6) * (1 + scale)
 
 
-def _layer(w: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+def _experts(w: dict[str, jax.Array], x: jax.Array, mesh: jax.sharding.Mesh) -> jax.Array:
+    """Each sequence is a group; an expert takes twice its even share of the two choices."""
+    capacity = 2 * x.shape[1] // w["router"].shape[1]
+    split = NamedSharding(mesh, P("data"))
+    combine = top_2_gating(jax.nn.softmax(x @ w["router"]), capacity)
+    rows = jnp.einsum("gsec,gsm->egcm", (combine > 0).astype(x.dtype), x)
+    rows = jax.lax.with_sharding_constraint(rows, split)
+    hidden = jax.nn.gelu(jnp.einsum("egcm,emh->egch", rows, w["wi"]))
+    rows = jnp.einsum("egch,ehm->egcm", hidden, w["wo"])
+    rows = jax.lax.with_sharding_constraint(rows, split)
+    return jnp.einsum("gsec,egcm->gsm", combine, rows)
+
+
+def _layer(w: dict[str, jax.Array], x: jax.Array, mesh: jax.sharding.Mesh) -> jax.Array:
     b, t, d = x.shape
     q, k, v = jnp.einsum("btd,kde->kbte", _norm(x, w["norms"][0]), w["qkv"]).reshape(
         3, b, t, HEADS, d // HEADS
@@ -43,20 +72,25 @@ def _layer(w: dict[str, jax.Array], x: jax.Array) -> jax.Array:
     scores = jnp.where(jnp.tril(jnp.ones((t, t), bool)), scores, -1e9)
     mixed = jnp.einsum("bhts,bshe->bthe", jax.nn.softmax(scores), v).reshape(b, t, d)
     x = x + mixed @ w["out"]
-    return x + jax.nn.gelu(_norm(x, w["norms"][1]) @ w["up"]) @ w["down"]
+    normed = _norm(x, w["norms"][1])
+    if "router" in w:
+        return x + _experts(w, normed, mesh)
+    return x + jax.nn.gelu(normed @ w["up"]) @ w["down"]
 
 
-def _loss(weights: Any, tokens: jax.Array) -> jax.Array:
+def _loss(weights: Any, tokens: jax.Array, mesh: jax.sharding.Mesh) -> jax.Array:
     x = weights["embedding"]["table"][tokens]
     for layer in weights["layers"]:
-        x = _layer(layer, x)
+        x = _layer(layer, x, mesh)
     logits = jax.nn.log_softmax(x @ weights["embedding"]["table"].T)
     return -jnp.take_along_axis(logits[:, :-1], tokens[:, 1:, None], -1).mean()
 
 
-def _step(weights: Any, first: Any, second: Any, tokens: jax.Array) -> Any:
+def _step(
+    mesh: jax.sharding.Mesh, weights: Any, first: Any, second: Any, tokens: jax.Array
+) -> Any:
     """Adam."""
-    loss, gradients = jax.value_and_grad(_loss)(weights, tokens)
+    loss, gradients = jax.value_and_grad(_loss)(weights, tokens, mesh)
     first = jax.tree.map(lambda m, g: 0.9 * m + 0.1 * g, first, gradients)
     second = jax.tree.map(lambda v, g: 0.99 * v + 0.01 * g * g, second, gradients)
     weights = jax.tree.map(
@@ -67,13 +101,14 @@ def _step(weights: Any, first: Any, second: Any, tokens: jax.Array) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Transformer:
-    """data, model: sizes of the mesh' axes."""
+    """data, model: sizes of the mesh' axes. experts: of every second layer, if any."""
 
     layers: int
     data: int = 4
     model: int = 2
     batch: int = 16
     length: int = 64
+    experts: int = 0
 
     def mesh(self) -> jax.sharding.Mesh:
         types = (AxisType.Auto,) * 2
@@ -92,9 +127,11 @@ class Transformer:
 
     def traced(self, mesh: jax.sharding.Mesh) -> jax.stages.Traced:
         embedding = _shape_of({"table": ((VOCABULARY, WIDTH), P())})
-        layer = _shape_of(LAYER)
+        dense = _shape_of(LAYER)
+        sparse = _shape_of(_moe_layer(self.experts)) if self.experts else dense
+        layers = [(dense, sparse)[number % 2] for number in range(self.layers)]
         weights, specs = (
-            {"embedding": embedding[i], "layers": [layer[i]] * self.layers} for i in (0, 1)
+            {"embedding": embedding[i], "layers": [layer[i] for layer in layers]} for i in (0, 1)
         )
         sharded = jax.tree.map(
             lambda spec: NamedSharding(mesh, spec), specs, is_leaf=lambda s: isinstance(s, P)
@@ -104,7 +141,7 @@ class Transformer:
         tokens = jax.ShapeDtypeStruct((self.batch, self.length), np.int32)
         # A function of its own: JAX keeps traces by function.
         jitted = jax.jit(
-            lambda *arguments: _step(*arguments),
+            lambda *arguments: _step(mesh, *arguments),
             in_shardings=shardings,
             out_shardings=outputs,
             keep_unused=True,

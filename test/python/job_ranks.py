@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What every rank of test_devices.py does: `job_ranks.py DONATED UNEVEN`, saved programs."""
 
+import gc
+import re
 import sys
+from pathlib import Path
 
 import numpy as np
 from executable_cases import scaled_inputs, scaled_outputs
@@ -58,7 +61,9 @@ def errors(job, loaded, state):
     assert state.is_deleted
     message = raises(shoal.InputError, lambda: loaded.run([state, w]))
     assert "rank 0" in message and "was deleted" in message
-    assert "ends with the job" in raises(shoal.InputError, lambda: loaded.run([x, w], timeout=1))
+    message = raises(shoal.InputError, lambda: loaded.run([x, w], timeout=0))
+    assert "timeout: expected more than 0 s" in message
+    np.testing.assert_array_equal(loaded.run([x, w], timeout=60)[0], x * w)
     assert "no 2 devices" in raises(shoal.RunError, lambda: devices_of(2))
     assert "is one of an MPI job" in raises(shoal.RunError, lambda: shoal.launch(2))
 
@@ -73,12 +78,31 @@ def uneven_rows(job, path):
     return loaded, x
 
 
+def garbage(job, path):
+    """What is garbage on all ranks is unloaded by the next load; here rank 1 keeps a program."""
+    others, kept = len(job._libraries), []
+    for number in range(6):
+        loaded = job.load(shoal.load(path))
+        if number == 2 and COMM.rank == 1:
+            kept.append(loaded)
+        del loaded
+        gc.collect()
+        assert len(job._libraries) == others + 1 + (number > 2), number
+    kept.clear()
+    gc.collect()
+    job.load(shoal.load(path))
+    assert len(job._libraries) == others + 1
+    maps = Path("/proc/self/maps").read_text()
+    assert len(set(re.findall(r"/shoal-\w+\.so", maps))) == others + 1
+
+
 def main():
     job = devices_of(4)
     assert isinstance(job, Job) and devices_of(4) is job
     loaded, state = steps(job, sys.argv[1])
     errors(job, loaded, state)
     other, x = uneven_rows(job, sys.argv[2])
+    garbage(job, sys.argv[2])
     job.close()
     assert "closed" in raises(shoal.RunError, lambda: other.run([x]))
     print("passed", flush=True)

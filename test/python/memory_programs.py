@@ -6,18 +6,17 @@
 memory that nobody counted is seen beside what MPI and BLAS have.
 """
 
-import sys
 
 import numpy as np
 
 import shoal
 from shoal import P, TensorSpec
-from shoal_testing import ROOT
+from example_modules import load_example
 
 DEVICES = 2
 MESH = shoal.Mesh(x=DEVICES)
 ROWS, COLUMNS, WHOLE = P("x"), P(None, "x"), P()
-f32, bf16, i32 = "float32", "bfloat16", "int32"
+f32, f64, bf16, i32 = "float32", "float64", "bfloat16", "int32"
 
 
 def program(function, *args):
@@ -57,14 +56,13 @@ def halo(x):
 
 def moe_layer():
     """G=8 S=1024 M=512 H=2048 E=8 as in `examples/jax_moe_training`."""
-    sys.path.append(str(ROOT / "examples/jax_moe_training"))
     import jax
     from jax.sharding import AbstractMesh, NamedSharding
     from jax.sharding import PartitionSpec as JaxP
-    from model import Config, experts
 
+    model = load_example("jax_moe_training/model.py")
     mesh = AbstractMesh((1, DEVICES), ("data", "expert"))
-    config = Config(groups=8, length=1024, model=512, hidden=2048, experts=8, capacity=256)
+    config = model.Config(groups=8, length=1024, model=512, hidden=2048, experts=8, capacity=256)
     shapes = {"gate": (512, 8), "wi": (8, 512, 2048), "wo": (8, 2048, 512)}
     layer = {name: jax.ShapeDtypeStruct(shape, np.float32) for name, shape in shapes.items()}
     x = jax.ShapeDtypeStruct((8, 1024, 512), np.float32)
@@ -75,7 +73,7 @@ def moe_layer():
         return jax.lax.with_sharding_constraint(value, NamedSharding(mesh, spec))
 
     def forward(x, layer):
-        return experts(x, layer, config, constrain)
+        return model.experts(x, layer, config, constrain)
 
     def loss(x, layer):
         y, aux = forward(x, layer)
@@ -104,6 +102,8 @@ PROGRAMS = {
         product(ROWS, WHOLE, ROWS, "bikl,lbkj->bji"), *[((4, 512, 64, 32), f32), ((32, 4, 64, 512), f32)]
     ),
     "product_of_bf16": program(product(ROWS, WHOLE, ROWS), ((2048, 2048), bf16), ((2048, 2048), bf16)),
+    # Of BLAS on every machine.
+    "product_of_f64": program(product(ROWS, WHOLE, ROWS), ((1024, 1024), f64), ((1024, 1024), f64)),
     "product_summed": program(product(COLUMNS, ROWS, WHOLE), ((4096, 512), f32), ((512, 4096), f32)),
     "product_scattered": program(product(COLUMNS, ROWS, ROWS), ((4096, 512), f32), ((512, 4096), f32)),
     "sort": program(sorts, ((4 << 20,), f32)),

@@ -11,6 +11,7 @@ import signal
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -131,3 +132,26 @@ def relative_difference(actual, expected):
     assert np.isfinite(actual).all(), "a result is not finite"
     scale = max(np.max(np.abs(expected), initial=0.0), 1e-30)
     return np.max(np.abs(actual - expected), initial=0.0) / scale
+
+
+class Resources(NamedTuple):
+    """What a process has: KiB in memory, open files, mappings."""
+
+    resident: int
+    files: int
+    maps: int
+
+
+def resources_of(process):
+    status = Path(f"/proc/{process}/status").read_text()
+    return Resources(
+        int(status.split("VmRSS:")[1].split()[0]),
+        len(os.listdir(f"/proc/{process}/fd")),
+        len(Path(f"/proc/{process}/maps").read_text().splitlines()),
+    )
+
+
+def expect_no_growth(before, after):
+    """Of a process' resources, behind so many calls that a page of each would be seen."""
+    assert after.resident < before.resident + 1024, (before, after)
+    assert after.files <= before.files and after.maps <= before.maps + 2, (before, after)

@@ -16,8 +16,12 @@ from shoal.jax.locations import legal_name
 from shoal.jax.lowering import lower
 from shoal_testing import BIN, load_json, load_results, run, save_inputs, shoal_run, shoalc
 
-# However small the gain, as programs of tests are small.
-_SPARSE, _DENSE = "one-hot-gain=0", "dense-one-hots"
+# However small the gain, as programs of tests are small; and the same but for the rewriting.
+_SPARSE = ("--shoal-partition=one-hot-gain=0",)
+_DENSE = (
+    *("--shoal-import", "--shoal-assign=one-hot-gain=0", "--shoal-plan-reshards"),
+    *("--shoal-localize", "--canonicalize", "--cse", "--shoal-optimize-collectives"),
+)
 
 
 @dataclass
@@ -34,10 +38,13 @@ class Program:
         return self._interpret(self.path, 0)
 
     def partitioned(self, sparse):
-        """The path of the program of one device, its one-hot einsums sparse or as they were."""
+        """The path of the program of one device, its one-hot einsums sparse or as they were.
+
+        Both are of one assignment, which knows that they will be sparse.
+        """
         path = self.path.with_suffix(".sparse.mlir" if sparse else ".dense.mlir")
-        pipeline = f"--shoal-partition={_SPARSE if sparse else _DENSE}"
-        run(BIN / "shoal-opt", self.path, pipeline, "-o", path).expect_success()
+        pipeline = _SPARSE if sparse else _DENSE
+        run(BIN / "shoal-opt", self.path, *pipeline, "-o", path).expect_success()
         return path
 
     def evaluate_partitioned(self, sparse):

@@ -11,6 +11,7 @@ import shoal
 import shoal.jax
 from frontend_testing import assert_same, evaluate
 from shoal.jax.locations import legal_name
+from example_modules import load_example
 from shoal_testing import BIN, ROOT, load_results, run, save_inputs, shoal_run
 
 RNG = np.random.default_rng(5)
@@ -387,19 +388,17 @@ def test_gradients_are_of_programs():
         shoal.vjp(shoal.sum, X)
 
 
-def test_a_forward_function_of_jax(tmp_path, monkeypatch):
+def test_a_forward_function_of_jax(tmp_path):
     """A Mixture-of-Experts Transformer, imported and differentiated here."""
-    monkeypatch.syspath_prepend(ROOT / "examples/jax_moe_training")
-    from model import Config, initial_parameters, loss_of
-
-    config = Config(
+    model = load_example("jax_moe_training/model.py")
+    config = model.Config(
         groups=2, length=8, model=16, heads=2, hidden=16, capacity=5, layers=2, bytes=32
     )
-    params = initial_parameters(config, jax.random.key(0))
+    params = model.initial_parameters(config, jax.random.key(0))
     tokens = np.random.default_rng(0).integers(0, 32, (2, 9)).astype(np.int32)
 
     def forward(params, tokens):
-        return loss_of(params, tokens, config, lambda x, spec: x)
+        return model.loss_of(params, tokens, config, lambda x, spec: x)
 
     lowered = jax.jit(forward, keep_unused=True).lower(params, tokens)
     source = tmp_path / "forward.mlir"

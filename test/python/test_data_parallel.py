@@ -7,6 +7,7 @@ import json
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import pytest
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
@@ -81,13 +82,34 @@ def perceptron(width, rows):
     return shapes, loss, (x, x)
 
 
-def train(model, optimizer, devices=DEVICES):
-    """The training step of a model, imported, and the bytes of its gradients."""
+def accumulated(loss, turns):
+    """value_and_grad of the mean over the rows of a further leading dimension of the batch."""
+
+    def both(parameters, *batch):
+        def add(sums, rows):
+            return jax.tree.map(jnp.add, sums, jax.value_and_grad(loss)(parameters, *rows)), None
+
+        zeros = jax.tree.map(jnp.zeros_like, (jnp.float32(0), parameters))
+        sums, _ = jax.lax.scan(add, zeros, batch)
+        return jax.tree.map(lambda total: total / turns, sums)
+
+    return both
+
+
+def train(model, optimizer, devices=DEVICES, turns=None, moments=P()):
+    """The training step of a model, imported, and the bytes of its gradients.
+
+    turns: of batches whose gradients are added. moments: where the optimiser's state lies.
+    """
     shapes, loss, inputs = model
+    gradient, split = jax.value_and_grad(loss), P("data")
+    if turns:
+        gradient, split = accumulated(loss, turns), P(None, "data")
+        inputs = tuple(jax.ShapeDtypeStruct((turns, *x.shape), x.dtype) for x in inputs)
     arrays = {name: jax.ShapeDtypeStruct(shape, jnp.float32) for name, shape in shapes.items()}
 
     def step(parameters, means, variances, count, *batch):
-        value, gradients = jax.value_and_grad(loss)(parameters, *batch)
+        value, gradients = gradient(parameters, *batch)
         updated = {
             name: optimizer(parameters[name], gradients[name], means[name], variances[name], count)
             for name in parameters
@@ -95,9 +117,11 @@ def train(model, optimizer, devices=DEVICES):
         return tuple({n: u[i] for n, u in updated.items()} for i in range(3)), value
 
     mesh = AbstractMesh((devices,), ("data",))
-    whole, rows = NamedSharding(mesh, P()), NamedSharding(mesh, P("data"))
+    whole, rows, state = (NamedSharding(mesh, spec) for spec in (P(), split, moments))
     jitted = jax.jit(
-        step, in_shardings=(whole,) * 4 + (rows,) * len(inputs), out_shardings=(whole, whole)
+        step,
+        in_shardings=(whole, state, state, whole) + (rows,) * len(inputs),
+        out_shardings=((whole, state, state), whole),
     )
     count = jax.ShapeDtypeStruct((), jnp.float32)
     text = shoal.jax.import_stablehlo(lower(jitted.trace(arrays, arrays, arrays, count, *inputs)))
@@ -126,6 +150,18 @@ def test_language_model(size, flags, tmp_path):
     assert "is computed" not in errors
 
 
+@pytest.mark.parametrize("moments", [P(), P("data")], ids=["replicated", "ZeRO-1"])
+@pytest.mark.parametrize("model", [language_model(64, 256, 8, 128), perceptron(64, 1024)])
+def test_accumulated_gradients(model, moments, tmp_path):
+    """The gradients of four batches are added before they are sent."""
+    text, gradients = train(model, adamw, turns=4, moments=moments)
+    stats, errors = statistics(text, tmp_path, "--flops-per-byte=1000")
+    all_reduce = 2 * (DEVICES - 1) / DEVICES * gradients
+    assert stats["einsum_flops_ratio"] <= 1.1
+    assert sum(stats["bytes_sent_per_device"].values()) <= all_reduce + 64
+    assert "is computed" not in errors
+
+
 @pytest.mark.parametrize("flags", BALANCES, ids=lambda flags: "".join(flags) or "cpu")
 def test_perceptron(flags, tmp_path):
     text, gradients = train(perceptron(512, 1024), adamw, devices=8)
@@ -143,4 +179,45 @@ def test_margin_of_one_repeats_work_and_says_so(tmp_path):
     assert "is computed 4 x an even split" in errors
     assert errors.count("warning:") == 1
     _, errors = statistics(text, tmp_path, *flags, "--warn-repeated-work=0")
+    assert "is computed" not in errors
+
+
+def test_scanned_layers_keep_shards_of_their_weights(tmp_path):
+    """ZeRO-3 over layers in a scan: no device holds the weights of two layers at once.
+
+    They are gathered forward and backward, and their gradients scattered: 3 (d - 1) / d of
+    their bytes. What the forward pass leaves to the backward one are shards.
+    """
+    layers, width, rows = 6, 64, 256
+    weights = np.zeros((layers, width, width), np.float32)
+    optimizer = shoal.optim.adam(1e-3)
+    state = optimizer.init(weights)
+
+    def loss(weights, x):
+        layer = lambda h, w: (shoal.tanh(h @ w), None)
+        return shoal.mean(shoal.square(shoal.scan(layer, x, weights)[0]))
+
+    def step(weights, state, x):
+        value, gradients = shoal.value_and_grad(loss)(weights, x)
+        updates, state = optimizer.update(gradients, state, weights)
+        return shoal.optim.apply_updates(weights, updates), state, value
+
+    split = shoal.P(None, "data")
+    placed = split, jax.tree.map(lambda leaf: split if leaf.ndim else shoal.P(), state)
+    arguments = weights, state, np.zeros((DEVICES * rows, width), np.float32)
+    text = shoal.trace(
+        step,
+        arguments,
+        shoal.Mesh(data=DEVICES),
+        in_shardings=(*placed, shoal.P("data")),
+        out_shardings=(*placed, None),
+    )
+    stats, errors = statistics(text, tmp_path, "--flops-per-byte=1000")
+    share = (DEVICES - 1) / DEVICES
+    assert sum(stats["bytes_sent_per_device"].values()) == 3 * share * weights.nbytes + 6
+    assert stats["einsum_flops_ratio"] == 1
+    # Of the device's rows the batch, two values a layer and four in the making; of weights and
+    # state the shards before and behind, and of one layer the weights.
+    held = (2 * layers + 5) * 4 * rows * width + 6 * weights.nbytes / DEVICES
+    assert stats["peak_bytes_per_device"] <= held + weights.nbytes / layers
     assert "is computed" not in errors

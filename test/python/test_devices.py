@@ -13,7 +13,7 @@ from unittest import mock
 import numpy as np
 import pytest
 from conftest import PATHS
-from executable_cases import DONATED, UNEVEN, identity
+from executable_cases import DONATED, ENDLESS, UNEVEN, identity
 from shoal_testing import ROOT, run
 
 import shoal
@@ -230,6 +230,20 @@ def test_a_worker_alone_says_what_it_is():
 
 
 # A job
+
+
+def test_a_step_of_a_job_that_does_not_end(tmp_path):
+    """The job ends: no rank can be called back from a step."""
+    shoal.compile_text(ENDLESS).save(tmp_path / "endless")
+    code = """
+import sys, numpy as np, shoal
+loaded = shoal.devices.devices_of(2).load(shoal.load(sys.argv[1]))
+loaded.run([np.ones(2, np.float32)], timeout=0.3)
+"""
+    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+        ended = run("mpirun", "-n", 2, sys.executable, "-c", code, tmp_path / "endless")
+    assert ended.code != 0
+    assert re.search(r"error: \w+ did not end in 0\.3 s: rank [01] ends the job", ended.stderr)
 
 
 def test_the_ranks_of_a_job(tmp_path):

@@ -104,6 +104,14 @@ def test_specs_inside_of_the_function():
     assert '{"y"}' in compiled.text
 
 
+def test_the_mesh_around_the_call():
+    x = np.ones((8, 4), np.float32)
+    with jax.sharding.use_abstract_mesh(MESH):
+        compiled = shoal.jax.compile(lambda x: x * 2, x, in_shardings=(P("x"),))
+    assert compiled.devices == MESH.size
+    assert compiled.executable.inputs[0].sharding == '<@mesh, [{"x"}, {}]>'
+
+
 def test_keys_and_unsigned_integers():
     def function(key, bits):
         first, second = jax.random.split(key)

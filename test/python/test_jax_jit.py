@@ -6,6 +6,7 @@ import gc
 import importlib.util
 import os
 import sys
+import tempfile
 import weakref
 from unittest import mock
 
@@ -21,7 +22,7 @@ import jax.numpy as jnp
 from conftest import PATHS
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from shoal_testing import ROOT, TARGET, run
+from shoal_testing import ROOT, TARGET, expect_no_growth, resources_of, run
 
 import shoal.jax
 
@@ -82,6 +83,40 @@ def test_calls_keep_no_arrays():
     arrays.clear()
     gc.collect()
     assert [array() for array in kept] == [None, None]
+
+
+def test_ten_thousand_calls(tmp_path, monkeypatch):
+    """Neither memory, mappings, open files nor files grow, here or in the workers. SHOAL_CALLS says
+    how many calls there are."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    mesh = AbstractMesh((2,), ("x",))
+
+    def step(state, batch):
+        return jax.tree.map(lambda leaf: leaf + batch.sum(), state), (state["w"] * batch).sum()
+
+    with shoal.launch(2) as devices:
+        jitted = shoal.jax.jit(
+            step, mesh=mesh, in_shardings=(P("x"), P("x")), donate_argnums=0, devices=devices
+        )
+        state, losses = {"w": np.ones(64, np.float32), "b": np.zeros(2, np.float32)}, []
+        processes = [os.getpid(), *(c.process for c in devices._workers._connections)]
+
+        def call(count):
+            nonlocal state
+            for number in range(count):
+                state, loss = jitted(state, np.full(64, number % 2, np.float32))
+                losses[:] = [*losses[-9:], loss]
+            gc.collect()
+            files = sorted(str(path) for path in tmp_path.rglob("*"))
+            return [resources_of(process) for process in processes], devices.memory.in_use, files
+
+        before, in_use, files = call(500)
+        after, in_use_after, files_after = call(int(os.environ.get("SHOAL_CALLS", "10000")))
+        assert (in_use_after, files_after) == (in_use, files)
+        for one, other in zip(before, after):
+            expect_no_growth(one, other)
+        assert (jitted.cache_size(), devices.starts) == (1, 1)
 
 
 def test_meshes_around_calls():

@@ -262,6 +262,14 @@ def specs_under_a_mesh(jit):
 
 
 @usage
+def set_mesh_around_a_call(jit):
+    """A mesh of JAX's own devices, of which there is one here."""
+    jit = jax.jit if jit is jax.jit else shoal.jax.jit
+    with jax.set_mesh(jax.make_mesh((1,), ("x",))):
+        return jit(lambda x: x * 2, in_shardings=P("x"))(X)
+
+
+@usage
 def explicit_meshes(jit):
     if jit is jax.jit:
         return X.reshape(2, 4) @ X.reshape(4, 2)

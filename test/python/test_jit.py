@@ -19,6 +19,7 @@ if TARGET != "cpu":
 
 import shoal
 from shoal import InputError, P, RunError, TensorSpec, TraceError, TraceTypeError
+from shoal.devices import devices_of
 from shoal.mesh import Axis
 from shoal.places import Place
 
@@ -193,6 +194,29 @@ def test_threads_compile_once():
     assert len(results) == 4 and f.cache_size() == 1
     for result in results:
         np.testing.assert_allclose(result, W - 1)
+
+
+def test_devices_that_are_closed_are_started_again():
+    """Those of this process; what was compiled and the arrays stay."""
+    step = shoal.jit(lambda x: x * 2, mesh=shoal.Mesh(x=2))
+    y = step(X)
+    devices_of(2).close()
+    np.testing.assert_array_equal(step(y), 4 * X)
+    assert (step.cache_size(), step.moves) == (1, 1)
+    devices_of(2).close()
+    step.clear_cache()
+    np.testing.assert_array_equal(step(y), 4 * X)
+
+
+def test_devices_of_ones_own_that_are_closed():
+    with shoal.launch(2) as devices:
+        step = shoal.jit(lambda x: x + 1, mesh=shoal.Mesh(x=2), devices=devices)
+        y = step(X)
+    for _ in range(2):
+        with pytest.raises(RunError, match="the devices are closed: shoal.launch starts others"):
+            step(X)
+        step.clear_cache()
+    np.testing.assert_array_equal(y, X + 1)
 
 
 def test_calls_keep_no_arrays():

@@ -104,7 +104,7 @@ def test_formats():
 def test_stages_are_told_in_their_order():
     stages = []
     compiled = _native.compile(SCALED, CompileOptions().to_native(), on_stage=stages.append)
-    assert stages == ["parse", "partition", "lower"]
+    assert stages == ["parse", "partition", "rematerialize", "lower"]
     assert '"all_reduce"' in compiled.statistics
 
 

@@ -72,6 +72,17 @@ def test_three_steps_are_those_of_optax(tmp_path, name):
             assert_same(leaf, actual[step][leaf], np.asarray(params[leaf]), np.float32, 5e-6)
 
 
+def test_adam_in_float64_is_as_exact(tmp_path):
+    """Its bias corrections, too, of which float32 has four digits."""
+    ours, theirs = OPTIMIZERS["adam"]
+    with jax.enable_x64(True):
+        params, grads = jax.tree.map(np.float64, (PARAMS, GRADS[0]))
+        actual = evaluate(tmp_path, lambda g, s: ours.update(g, s, params)[0], grads, ours.init(params))
+        expected, _ = theirs.update(grads, theirs.init(params), params)
+        for leaf in PARAMS:
+            assert_same(leaf, actual[leaf], np.asarray(expected[leaf]), np.float64, 1e-9)
+
+
 SCHEDULES = {
     "constant": (shoal.optim.constant(0.3), optax.constant_schedule(0.3)),
     "linear": (shoal.optim.linear(1.0, 0.1, 5), optax.linear_schedule(1.0, 0.1, 5)),

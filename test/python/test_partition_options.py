@@ -76,6 +76,8 @@ def test_fields_reach_the_compiler():
         "repeat_margin": 5.5,
         "warn_repeated_work": 6.5,
         "max_repeated_work": 7.5,
+        "memory_limit": "12GiB",
+        "remat": "dots",
     }
     assert values.keys() == set(native().PARTITION_OPTIONS)
     options = shoal.CompileOptions(**values).to_native()

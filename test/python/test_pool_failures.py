@@ -118,6 +118,20 @@ def test_a_process_that_ends_in_a_step(pool, same, endless, which, number, messa
     expect_it_works(same, kept)
 
 
+def test_the_end_of_a_worker_is_noticed_in_time(pool, endless):
+    """Also where mpirun does not say how it was, and has to be ended."""
+    pool.ready()
+    *workers, mpirun = processes_of(pool)
+    os.kill(mpirun, signal.SIGSTOP)
+    killed = []
+    timer = after(0.2, lambda: (killed.append(time.monotonic()), os.kill(workers[1], 9)))
+    with pytest.raises(shoal.RunError, match=rf"device 1 \(process {workers[1]}\) has ended"):
+        endless.run([np.ones(2, np.float32)])
+    assert time.monotonic() - killed[0] < 2
+    timer.join()
+    wait_for_end([*workers, mpirun], 1)
+
+
 TALK = """
 #include <stdio.h>
 int talk(void) {
@@ -369,6 +383,7 @@ def test_a_pool_that_does_not_start(monkeypatch, tmp_path):
 
 
 def test_processes_killed_at_random(pool, same):
+    """SHOAL_KILLS says how many."""
     from pool_kills import kill_at_random
 
-    kill_at_random(pool, same, 10, random.Random(1))
+    kill_at_random(pool, same, int(os.environ.get("SHOAL_KILLS", "10")), random.Random(1))

@@ -38,6 +38,20 @@ inline bool ncclReduces(ElementType type, Kind kind) {
          (kind == Kind::Prod && !support::isSmallFloat(type));
 }
 
+/// Whether MPI reduces with the meaning of Kind. It combines pairs, each of
+/// which would be rounded: of more than two terms of bf16, f16 or f8 a sum or a
+/// product is ours, in f32, and rounded once.
+inline bool mpiReduces(ElementType type, Kind kind, int64_t p) {
+  return p <= 2 || !support::isSmallFloat(type) ||
+         (kind != Kind::Sum && kind != Kind::Prod);
+}
+
+/// Whether an all_reduce of `p` devices is the library's.
+inline bool libraryReduces(ElementType type, Kind kind, int64_t p,
+                           bool onDevice) {
+  return onDevice ? ncclReduces(type, kind) : mpiReduces(type, kind, p);
+}
+
 /// Bytes of a tensor that are reduced at a time, of all terms together. This
 /// bounds our scratch and, on the host, the buffers that MPI allocates for its
 /// own algorithms, which are as large as the message.
@@ -74,11 +88,11 @@ inline int64_t scratchBytes(const AllGatherCall &call, bool /*onDevice*/) {
   return sumOfPieces({packed, whole});
 }
 
-/// An all_reduce that a kernel does: each device gets its part of the terms.
+/// An all_reduce that is ours: each device gets its part of the terms.
 inline int64_t scratchBytes(const AllReduceCall &call, bool onDevice) {
   int64_t p = shardCount(call.axes);
-  if (!onDevice || p == 1 || call.count == 0 ||
-      ncclReduces(call.type, call.kind))
+  if (p == 1 || call.count == 0 ||
+      libraryReduces(call.type, call.kind, p, onDevice))
     return 0;
   int64_t part = ceilDiv(
       reducedAtOnce(call.type, call.kind, call.count, /*p=*/1, onDevice), p);

@@ -7,6 +7,7 @@
 #define SHOAL_CALLS_FOURIERSCRATCH_H
 
 #include "shoal/Calls/FourierCalls.h"
+#include "shoal/Calls/Lines.h"
 #include "shoal/Calls/Scratch.h"
 
 namespace shoal::calls {
@@ -37,7 +38,8 @@ inline int64_t transformedLength(int64_t length) {
 /// A line before and after it is transformed, complex numbers in f64.
 inline int64_t scratchBytes(const FftCall &call) {
   int64_t bytes = transformedLength(call.length) * int64_t(2 * sizeof(double));
-  return sumOfPieces({bytes, bytes});
+  return sumOfPieces({bytes, bytes}) *
+         linesAtOnce(Lines(call.shape, call.axis).number());
 }
 
 } // namespace shoal::calls

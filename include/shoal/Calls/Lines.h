@@ -6,6 +6,8 @@
 
 #include "shoal/Support/ElementType.h"
 
+#include <algorithm>
+
 namespace shoal::calls {
 
 /// The lines of a dense tensor along one of its dimensions: `count` elements
@@ -18,6 +20,14 @@ struct Lines {
         inner(support::numElements(shape.subspan(axis + 1))) {}
   int64_t number() const { return outer * inner; }
 };
+
+/// How many of so many lines threads may work on at a time, each with memory of
+/// its own where lines need any: an eighth, so that it is little beside the
+/// tensor.
+inline int64_t linesAtOnce(int64_t lines) {
+  constexpr int64_t most = 16;
+  return std::clamp<int64_t>(lines / 8, 1, most);
+}
 
 } // namespace shoal::calls
 

@@ -37,7 +37,7 @@ inline int64_t scratchBytes(const SortCall &call, bool onDevice) {
   int64_t bytes = sumOfPieces({lines.count * int64_t(sizeof(int64_t))});
   for (int64_t k = 0; k < call.numKeys; ++k)
     bytes += sumOfPieces({lines.count * hostKeyBytes(call.types[k])});
-  return bytes;
+  return bytes * linesAtOnce(lines.number());
 }
 
 /// So few are selected by going through the line once, or on a device once for
@@ -57,7 +57,8 @@ inline int64_t scratchBytes(const TopKCall &call, bool onDevice) {
   if (call.k == 0 || lines.number() == 0 || !selectsBySorting(call, onDevice))
     return 0;
   return onDevice ? deviceSortBytes(lines.number() * lines.count)
-                  : sumOfPieces({lines.count * int64_t(sizeof(int32_t))});
+                  : sumOfPieces({lines.count * int64_t(sizeof(int32_t))}) *
+                        linesAtOnce(lines.number());
 }
 
 } // namespace shoal::calls

@@ -69,10 +69,16 @@ struct MatrixStrides {
   }
 };
 
+/// Which library multiplies matrices: the machine's BLAS, of which a device's
+/// is cuBLASLt, or on a host oneDNN. That takes bf16 as it is, sums in f32, and
+/// does all batches and outer loops in one call.
+enum class ProductLibrary : int64_t { BLAS, OneDNN };
+
 /// c[m, n] += a[m, k] b[k, n] by a library's matrix products, in loops.
 struct GemmPlan {
   static constexpr const char *name = "matrix products";
 
+  ProductLibrary library = ProductLibrary::BLAS;
   /// Over the tensors themselves.
   Loops<3> batch;
   /// How both operands and the result are copied to or from a dense scratch,
@@ -89,6 +95,7 @@ struct GemmPlan {
   static constexpr auto fields() {
     using Plan = GemmPlan;
     return std::tuple{
+        field("library", &Plan::library, "which multiplies"),
         field("batch", &Plan::batch, "over the tensors"),
         field("packing", &Plan::packing,
               "of both operands and the result, for one batch index: tensor "

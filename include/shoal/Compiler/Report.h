@@ -13,7 +13,7 @@ namespace shoal {
 /// The object of `--stats`: devices, collectives, bytes_sent_per_device,
 /// peak_bytes_per_device, arena_bytes_per_device, flops_per_device,
 /// einsum_flops_ratio (of all products; null where the global number is
-/// unknown),
+/// unknown), rematerialized (texts: what the backward pass computes again),
 /// compile_seconds, collective_list.
 llvm::json::Value toStatistics(const LoweredProgram &program,
                                const StageSeconds &seconds);

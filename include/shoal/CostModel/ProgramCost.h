@@ -9,6 +9,7 @@
 #define SHOAL_COSTMODEL_PROGRAMCOST_H
 
 #include "mlir/IR/Operation.h"
+#include "shoal/Sharding/FactorRule.h"
 #include "llvm/ADT/SmallVector.h"
 #include <cstdint>
 #include <string>
@@ -49,7 +50,14 @@ struct ArithmeticCost {
   /// ragged ones.
   double einsumFlops = 0;
 };
-ArithmeticCost countArithmetic(mlir::Operation *root);
+/// Whether an op of this rule multiplies values with values and sums: einsums
+/// of several operands, convolutions, ragged products.
+bool isProduct(const FactorRule &rule);
+/// Of the ops below `root` that are counted; all of them by default.
+ArithmeticCost countArithmetic(
+    mlir::Operation *root,
+    llvm::function_ref<bool(mlir::Operation *)> isCounted =
+        [](mlir::Operation *) { return true; });
 
 /// Bytes of a tensor or memref of static shape; a bool has one byte.
 int64_t sizeInBytes(mlir::Type type);

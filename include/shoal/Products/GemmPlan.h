@@ -18,6 +18,7 @@
 #define SHOAL_PRODUCTS_GEMMPLAN_H
 
 #include "shoal/Machine/Machine.h"
+#include "shoal/Machine/OneDNN.h"
 #include "shoal/Products/EinsumSpec.h"
 
 #include <functional>
@@ -27,6 +28,7 @@ namespace shoal::products {
 
 using calls::GemmPlan;
 using calls::MatrixStrides;
+using calls::ProductLibrary;
 
 /// What products cost on a machine. Only ratios matter, and they need not be
 /// exact.
@@ -38,11 +40,22 @@ struct ProductModel {
   double secondsPerLoopCall;
   /// One call does all batches and outer loops, on bf16 and f16 too.
   bool isDevice;
+  /// One call does them where nothing is packed.
+  bool takesBatches = false;
+  /// Of a host: what oneDNN is for, and what it does in a second.
+  OneDNN oneDNN = OneDNN::None;
+  OneDNNRates oneDNNRates = {};
 };
 
-constexpr ProductModel modelOf(const Machine &machine) {
-  return {machine.flops,     machine.memoryBytes,     machine.callSeconds,
-          machine.loopTerms, machine.loopCallSeconds, machine.isDevice};
+constexpr ProductModel modelOf(const Machine &machine,
+                               OneDNN oneDNN = OneDNN::None) {
+  return {.flopsPerSecond = machine.flops,
+          .bytesPerSecond = machine.memoryBytes,
+          .secondsPerCall = machine.callSeconds,
+          .loopTermsPerSecond = machine.loopTerms,
+          .secondsPerLoopCall = machine.loopCallSeconds,
+          .isDevice = machine.isDevice,
+          .oneDNN = machine.isDevice ? OneDNN::None : oneDNN};
 }
 inline constexpr ProductModel hostModel = modelOf(cpuMachine);
 inline constexpr ProductModel deviceModel = modelOf(gpuMachine);
@@ -87,8 +100,8 @@ struct StoredMatrix {
   }
 };
 
-/// The tensors of a plan, with their element types. On the host, types other
-/// than the one that is computed in (f32 or f64) are packed in the plan.
+/// The tensors of a plan, with their element types. On the host, types that the
+/// library does not take are packed in the plan.
 struct GemmTensors {
   const void *a;
   ElementType typeA;

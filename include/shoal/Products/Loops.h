@@ -76,12 +76,21 @@ Loops<N> simplify(Loops<N> loops, size_t leader) {
   return merged;
 }
 
-/// Calls body(offsets) for every iteration, the last loop fastest.
+/// Calls body(offsets) for the iterations begin ... end - 1, the last loop
+/// fastest. Sizes are at least 1.
 template <size_t N, typename Body>
-void forEach(std::span<const Loop<N>> loops, Body &&body) {
+void forRange(std::span<const Loop<N>> loops, int64_t begin, int64_t end,
+              Body &&body) {
   Offsets<N> offsets = {};
   std::vector<int64_t> index(loops.size(), 0);
-  while (true) {
+  int64_t rest = begin;
+  for (size_t l = loops.size(); rest != 0 && l-- > 0;) {
+    index[l] = rest % loops[l].size;
+    rest /= loops[l].size;
+    for (size_t i = 0; i < N; ++i)
+      offsets[i] += loops[l].strides[i] * index[l];
+  }
+  for (int64_t iteration = begin; iteration < end; ++iteration) {
     body(offsets);
     size_t l = loops.size();
     while (l-- > 0) {
@@ -95,9 +104,16 @@ void forEach(std::span<const Loop<N>> loops, Body &&body) {
       for (size_t i = 0; i < N; ++i)
         offsets[i] -= loop.strides[i] * (loop.size - 1);
     }
-    if (l == static_cast<size_t>(-1))
-      return;
   }
+}
+
+/// So for every iteration.
+template <size_t N, typename Body>
+void forEach(std::span<const Loop<N>> loops, Body &&body) {
+  int64_t count = 1;
+  for (const Loop<N> &loop : loops)
+    count *= loop.size;
+  forRange<N>(loops, 0, count, body);
 }
 
 } // namespace shoal::products

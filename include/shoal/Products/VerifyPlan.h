@@ -17,7 +17,8 @@ namespace shoal::products {
 /// (P2) there are matrix products or loops, not both; without either there is
 ///      nothing else;
 /// (P3) matrices are such as libraries take (isMatrix);
-/// (P4) a packed tensor's scratch is dense, and products stay in it.
+/// (P4) a packed tensor's scratch is dense, and products stay in it;
+/// (P5) oneDNN is a library of hosts.
 support::Status verifyPlan(const ProductPlan &plan);
 
 /// Laws of a plan, which keeps those above, for an einsum:

@@ -125,6 +125,17 @@ int64_t shoal_rt_read_scalar(const int64_t *desc, const void *in);
  * there was none. */
 void shoal_rt_wait(const int64_t *desc);
 
+/* --- Threads, of programs for CPUs alone. ----------------------------------
+ */
+
+/* Calls run(begin, end, arguments) for ranges that together are the tiles 0 ...
+ * tiles - 1, at the same time on threads if that is worth it: a tile costs what
+ * moving so many bytes does. Returns when all are done. */
+void shoal_rt_parallel_for(int64_t tiles, int64_t bytes,
+                           void (*run)(int64_t begin, int64_t end,
+                                       const void *arguments),
+                           const void *arguments);
+
 /* --- Communication. --------------------------------------------------------
  */
 

@@ -42,6 +42,9 @@ struct AssignmentProblem {
     /// The axes along which each device has a value of its own
     /// (ManualAxes.h).
     AxisList manualAxes = {};
+    /// Operations of the program that come on top with each reshard that sends
+    /// anything: of a mask that is then made after all.
+    double flopsIfSent = 0;
   };
   /// When an op's suggestions spread, in propagation.
   enum class Priority { PassThrough, Restructuring, Contraction };
@@ -72,6 +75,9 @@ struct AssignmentProblem {
     std::optional<ManualBoundary> boundary;
     /// How often it runs, in a loop; all that it costs counts as often.
     double weight = 1;
+    /// Factors a split of which leaves each device as many of the rule's
+    /// operations.
+    llvm::SmallVector<unsigned, 2> unsharedFactors = {};
   };
 
   Mesh mesh;
@@ -159,11 +165,11 @@ struct Assignment {
 /// finds. Propagation gives a hint; then a greedy choice in program order that
 /// leaves sums partial while that is cheaper; then coordinate descent; then
 /// chains of moves, in which a change of one op pulls its neighbours along, and
-/// moves of elementwise ops that hang together, as of an optimiser's update;
-/// the same again from nothing split, and from what is found where arithmetic
-/// counts ten times as much; the cheapest is kept. Constraints hold
-/// exactly. An argument or program result without one takes any sharding, not
-/// partial, free of charge.
+/// moves of elementwise ops that hang together, as of an optimiser's update,
+/// and of what loops add to; the same again from nothing split, and from what
+/// is found where arithmetic counts ten times as much; the cheapest is kept.
+/// Constraints hold exactly. An argument or program result without one takes
+/// any sharding, not partial, free of charge.
 ///
 /// The answer depends on the problem alone, and not on the order of independent
 /// ops in it. Work is linear in ops and does not

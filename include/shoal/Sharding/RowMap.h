@@ -52,12 +52,6 @@ RowWindow windowOf(const RowMap &map, int64_t block);
 /// number of shards.
 int64_t lackingRows(const RowWindow &window, int64_t size, int64_t shards);
 
-/// The same for devices that want as many rows as they have, `shift` places
-/// further along the dimension, around its end; 0 <= shift < size. Where blocks
-/// are even they change devices in two parts; else a window brings what comes
-/// from behind the dimension's end and another one the rest.
-int64_t lackingRolledRows(int64_t shift, int64_t size, int64_t shards);
-
 /// Whether some device's window has rows outside the dimension.
 bool seesOutside(const RowWindow &window, int64_t size, int64_t shards);
 

@@ -69,6 +69,9 @@ struct ProgramDescription {
   std::vector<HostCallDescription> hostCalls;
   /// How einsums with one-hot operands are computed, and why, a line each.
   std::vector<std::string> oneHots;
+  /// What the backward pass computes again, a line for all and for each large
+  /// value.
+  std::vector<std::string> rematerialized;
   ArithmeticCost arithmetic;
   /// Einsum flops of the global program; 0 where the module does not say.
   double globalEinsumFlops = 0;

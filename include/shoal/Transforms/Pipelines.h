@@ -22,6 +22,12 @@ void buildPartitionPipeline(mlir::OpPassManager &pm,
                             const PartitionOptions &options = {},
                             MachineKind machine = MachineKind::CPU);
 
+/// All of it but rematerialisation: for who looks at what the rest of the
+/// compiler makes of the program before he says what may be held.
+void buildDevicePipeline(mlir::OpPassManager &pm,
+                         const PartitionOptions &options = {},
+                         MachineKind machine = MachineKind::CPU);
+
 /// `--shoal-optimize-collectives`: a per-device program sends less, in fewer
 /// messages; then the proof that all devices send the same.
 void buildCollectivesPipeline(mlir::OpPassManager &pm,

@@ -18,6 +18,7 @@
 #include "shoal/Conversion/Buffers/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -32,6 +33,12 @@ namespace shoal {
 
 static shoal::PassCounter numReused(DEBUG_TYPE,
                                     "Results written over an operand");
+
+/// Ops on buffers are not merged any more: it has done its work.
+static void removeBarrier(shoal::OptimizationBarrierOp op) {
+  op->replaceAllUsesWith(op->getOperands());
+  op->erase();
+}
 
 /// A constant of one value everywhere becomes a fill.
 static void fillSplat(arith::ConstantOp op) {
@@ -249,6 +256,7 @@ namespace {
 struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
   void runOnOperation() override {
     func::FuncOp func = getOperation();
+    func.walk(removeBarrier);
     func.walk([](arith::ConstantOp op) { fillSplat(op); });
     SmallVector<Operation *> fills, empties;
     SmallVector<linalg::GenericOp> generics;

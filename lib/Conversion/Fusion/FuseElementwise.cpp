@@ -73,22 +73,23 @@ static bool readsOnce(OpOperand &operand) {
   return consumer.getMatchingIndexingMap(&operand).isPermutation();
 }
 
-/// Whether `other` is behind `op` or in a region of an op behind it.
-static bool isBehind(Operation *other, Operation *op) {
-  Operation *around = op->getBlock()->findAncestorOpInBlock(*other);
-  return around && op->isBeforeInBlock(around);
-}
-
-/// To ask for places in the block, where ops have come and gone, costs more.
-static bool hasOtherUsers(Value value, Operation *user) {
-  return llvm::any_of(value.getUsers(),
-                      [&](Operation *other) { return other != user; });
-}
-
-static bool isFirstUser(Operation *user, Operation *producer) {
-  return llvm::all_of(producer->getUsers(), [&](Operation *other) {
-    return other == user || isBehind(other, user);
-  });
+/// Those ops between the producer and a consumer of it, in their block, that
+/// use what it makes, too, in or out of their regions; the first `most` of
+/// them. They are looked for step by step: where ops come and go, asking which
+/// of two is first numbers all of the block again.
+static SmallPtrSet<Operation *, 4>
+findUsersBefore(Operation *consumer, Operation *producer,
+                size_t most = std::numeric_limits<size_t>::max()) {
+  SmallPtrSet<Operation *, 4> users, before;
+  for (Operation *user : producer->getUsers())
+    users.insert(producer->getBlock()->findAncestorOpInBlock(*user));
+  users.erase(consumer);
+  most = std::min<size_t>(most, users.size());
+  Operation *op = producer;
+  while (before.size() < most && (op = op->getNextNode()) != consumer)
+    if (users.contains(op))
+      before.insert(op);
+  return before;
 }
 
 /// Whether what the producer reads through indices may as well be read at the
@@ -116,7 +117,8 @@ static bool shouldFuse(OpOperand &operand) {
   if (onlyMoves(producer) || isCheap(producer))
     return readsOnce(operand) || onlyMoves(producer) ||
            countCheapOps(producer) <= 1;
-  return readsOnce(operand) && isFirstUser(consumer, producer) &&
+  return readsOnce(operand) &&
+         findUsersBefore(consumer, producer, /*most=*/1).empty() &&
          canReadLater(producer, operand);
 }
 
@@ -200,6 +202,9 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       bool computesAll =
           readsOnce(operand) &&
           !isBetterComputedAgain(cast<linalg::GenericOp>(producer));
+      SmallPtrSet<Operation *, 4> usersBefore;
+      if (computesAll)
+        usersBefore = findUsersBefore(consumer, producer);
       FailureOr<linalg::ElementwiseOpFusionResult> fused =
           linalg::fuseElementwiseOps(rewriter, &operand);
       if (failed(fused))
@@ -217,9 +222,12 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       for (auto [before, after] : fused->replacements) {
         if (before.getDefiningOp() == consumer)
           rewriter.replaceAllUsesWith(before, after);
-        else if (computesAll && hasOtherUsers(before, consumer))
+        else if (computesAll)
           rewriter.replaceUsesWithIf(before, after, [&](OpOperand &use) {
-            return isBehind(use.getOwner(), fused->fusedOp);
+            Operation *user =
+                producer->getBlock()->findAncestorOpInBlock(*use.getOwner());
+            return user != consumer && user != fused->fusedOp &&
+                   !usersBefore.contains(user);
           });
       }
       if (producer->use_empty())

@@ -3,6 +3,7 @@
 
 #include "LiveValues.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -11,8 +12,15 @@ bool shoal::isReshape(Operation *op) {
   return isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp>(op);
 }
 
+Value shoal::viewBy(OpOperand &use) {
+  Operation *op = use.getOwner();
+  if (isa<OptimizationBarrierOp>(op))
+    return op->getResult(use.getOperandNumber());
+  return isReshape(op) ? op->getResult(0) : Value();
+}
+
 bool shoal::holdsNothing(Operation *op) {
-  return isReshape(op) || isa<tensor::EmptyOp>(op) ||
+  return isReshape(op) || isa<tensor::EmptyOp, OptimizationBarrierOp>(op) ||
          op->hasTrait<OpTrait::ConstantLike>();
 }
 
@@ -27,9 +35,10 @@ int64_t LiveValues::lastUse(Value value) const {
             : !isDonated(cast<BlockArgument>(value)))
     return INT64_MAX;
   int64_t last = maker ? placeOf(maker) : 0;
-  for (Operation *user : value.getUsers())
-    last = std::max(last, isReshape(user) ? lastUse(user->getResult(0))
-                                          : placeOf(user));
+  for (OpOperand &use : value.getUses()) {
+    Value view = viewBy(use);
+    last = std::max(last, view ? lastUse(view) : placeOf(use.getOwner()));
+  }
   return last;
 }
 

@@ -14,6 +14,10 @@ namespace shoal {
 /// Whether the op's result is its operand in another shape.
 bool isReshape(mlir::Operation *op);
 
+/// What the use's op makes of the value without memory of its own: a reshape's
+/// result, or what is behind a barrier; null of other ops.
+mlir::Value viewBy(mlir::OpOperand &use);
+
 /// Whether the op's results take no memory of their own: what they are is known
 /// when the program is compiled, or they are an operand in another shape.
 bool holdsNothing(mlir::Operation *op);

@@ -32,9 +32,12 @@ static PassCounter numMoved(DEBUG_TYPE, "Ops that are run later");
 /// What is smaller than such a part of all that is held stays where it is.
 static constexpr int64_t kLeastPart = 64;
 
-/// Whether the op's result is a part of its operand, or all of it.
-static bool isView(Operation *op) {
-  return isReshape(op) || isa<tensor::ExtractSliceOp>(op);
+/// What the use's op makes of a part of the value, or of all of it, without
+/// memory of its own; null of other ops.
+static Value viewOrSliceBy(OpOperand &use) {
+  if (isa<tensor::ExtractSliceOp>(use.getOwner()))
+    return use.getOwner()->getResult(0);
+  return viewBy(use);
 }
 
 /// Whether the op may write a result over an operand of that size.
@@ -102,10 +105,11 @@ BlockOrder::BlockOrder(Block &block)
 std::optional<size_t> BlockOrder::lastReader(Value value,
                                              Operation *reader) const {
   std::optional<size_t> last;
-  for (Operation *user : value.getUsers()) {
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
     std::optional<size_t> place;
-    if (isView(user))
-      place = lastReader(user->getResult(0), reader);
+    if (Value view = viewOrSliceBy(use))
+      place = lastReader(view, reader);
     else if (block.findAncestorOpInBlock(*user) != reader)
       place = placeOf(user);
     last = std::max(last, place);
@@ -122,10 +126,13 @@ std::optional<size_t> BlockOrder::firstReader(Operation *op) const {
 
 /// The value of which `value` is a view.
 static Value withoutViews(Value value) {
-  while (Operation *maker = value.getDefiningOp()) {
-    if (!isView(maker))
+  while (auto result = dyn_cast<OpResult>(value)) {
+    Operation *maker = result.getOwner();
+    unsigned number = result.getResultNumber();
+    if (number >= maker->getNumOperands() ||
+        viewOrSliceBy(maker->getOpOperand(number)) != value)
       break;
-    value = maker->getOperand(0);
+    value = maker->getOperand(number);
   }
   return value;
 }

@@ -35,9 +35,11 @@ static bool isWrittenBetween(Value tensor, Operation *first, Operation *last) {
     Operation *user = use.getOwner();
     if (isView(user))
       return isWrittenBetween(user->getResult(0), first, last);
+    if (onlyReads(use))
+      return false;
     Operation *around = first->getBlock()->findAncestorOpInBlock(*user);
     return around && first->isBeforeInBlock(around) &&
-           around->isBeforeInBlock(last) && !onlyReads(use);
+           around->isBeforeInBlock(last);
   });
 }
 

@@ -18,11 +18,14 @@ void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
   // most of all, sees each once.
   pm.addPass(func::createDuplicateFunctionEliminationPass());
   OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createTileForThreads());
   func.addPass(createTileTransposes());
+  func.addPass(createVectorizeTransposes());
   func.addPass(createConvertLinalgToLoopsPass());
   func.addPass(memref::createFoldMemRefAliasOpsPass());
   addCleanup(func);
   func.addPass(createLoopInvariantCodeMotionPass());
+  pm.addPass(createOutlineTiles());
   pm.addPass(createVerifyKernels());
 }
 

@@ -3,6 +3,7 @@
 
 // The pass --shoal-tile-transposes.
 
+#include "TransposeTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
@@ -24,17 +25,7 @@ namespace shoal {
 
 static shoal::PassCounter numTiled(DEBUG_TYPE, "Ops that run in tiles");
 
-/// A tile's edge: its lines stay in the first cache level until all of their
-/// elements have been used.
-static constexpr int64_t kTile = 16;
-
-/// The loop along which the operand is contiguous; nothing where none is.
-static std::optional<unsigned> findContiguousLoop(AffineMap map) {
-  if (map.getNumResults() == 0)
-    return std::nullopt;
-  auto last = dyn_cast<AffineDimExpr>(map.getResults().back());
-  return last ? std::optional<unsigned>(last.getPosition()) : std::nullopt;
-}
+static constexpr int64_t kTile = shoal::kTransposeTile;
 
 /// Tile sizes, 0 for a loop that stays whole; empty where nothing is gained.
 static SmallVector<int64_t> chooseTiles(linalg::GenericOp op) {
@@ -45,7 +36,7 @@ static SmallVector<int64_t> chooseTiles(linalg::GenericOp op) {
   SmallVector<int64_t> tiles(loops, 0);
   unsigned inner = loops - 1;
   for (OpOperand &operand : op->getOpOperands()) {
-    auto loop = findContiguousLoop(op.getMatchingIndexingMap(&operand));
+    auto loop = shoal::findContiguousLoop(op.getMatchingIndexingMap(&operand));
     if (!loop || *loop == inner || ranges[*loop] < 2 * kTile ||
         ranges[inner] < 2 * kTile)
       continue;
@@ -59,6 +50,37 @@ static SmallVector<int64_t> chooseTiles(linalg::GenericOp op) {
              : tiles;
 }
 
+/// Cuts off what is no whole number of tiles along each tiled loop; what is
+/// left has whole tiles only.
+static linalg::GenericOp splitRemainders(IRRewriter &rewriter,
+                                         linalg::GenericOp op,
+                                         ArrayRef<int64_t> tiles) {
+  for (auto [loop, tile] : llvm::enumerate(tiles)) {
+    int64_t range = op.getStaticLoopRanges()[loop];
+    if (tile == 0 || range % tile == 0)
+      continue;
+    auto [whole, rest] =
+        linalg::splitOp(rewriter, cast<TilingInterface>(op.getOperation()),
+                        loop, rewriter.getIndexAttr(range / tile * tile));
+    op = cast<linalg::GenericOp>(whole.getOperation());
+  }
+  return op;
+}
+
+static LogicalResult tile(IRRewriter &rewriter, linalg::GenericOp op,
+                          SmallVector<int64_t> tiles) {
+  op = splitRemainders(rewriter, op, tiles);
+  rewriter.setInsertionPoint(op);
+  // Around a tile its other loops make one step.
+  llvm::replace(tiles, 0, 1);
+  linalg::LinalgTilingOptions options;
+  options.setTileSizes(tiles);
+  if (failed(linalg::tileLinalgOp(rewriter, op, options)))
+    return failure();
+  rewriter.eraseOp(op);
+  return success();
+}
+
 namespace {
 
 struct TileTransposes : shoal::impl::TileTransposesBase<TileTransposes> {
@@ -70,15 +92,12 @@ struct TileTransposes : shoal::impl::TileTransposesBase<TileTransposes> {
       SmallVector<int64_t> tiles = chooseTiles(op);
       if (tiles.empty())
         continue;
+      std::string place = shoal::sourcePlace(op.getLoc());
       rewriter.setInsertionPoint(op);
-      linalg::LinalgTilingOptions options;
-      options.setTileSizes(tiles);
-      if (failed(linalg::tileLinalgOp(rewriter, op, options)))
+      if (failed(tile(rewriter, op, tiles)))
         continue;
-      LDBG() << "tiles of " << kTile << " at "
-             << shoal::sourcePlace(op.getLoc());
+      LDBG() << "tiles of " << kTile << " at " << place;
       ++numTiled;
-      rewriter.eraseOp(op);
     }
   }
 };

@@ -137,19 +137,17 @@ int64_t shoal::spareForBackground(func::FuncOp func, const MemorySize &size) {
 // Places in memory
 //===----------------------------------------------------------------------===//
 
-/// Best fit: the smallest gap between the placed buffers that are live at the
-/// same time, `border` and them, or else behind them all.
-static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed,
-                          Buffer &border) {
-  SmallVector<Buffer *> rivals = {&border};
-  for (Buffer *other : placed)
-    if (buffer.overlaps(*other))
-      rivals.push_back(other);
-  llvm::sort(rivals, [](Buffer *a, Buffer *b) {
-    return std::pair(a->offset, a->end()) < std::pair(b->offset, b->end());
-  });
+static bool liesBefore(const Buffer *a, const Buffer *b) {
+  return std::pair(a->offset, a->end()) < std::pair(b->offset, b->end());
+}
+
+/// Best fit: the smallest gap between the placed buffers, in the order of
+/// memory, that are live at the same time, or else behind them all.
+static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
   int64_t best = -1, bestGap = INT64_MAX, top = 0;
-  for (Buffer *rival : rivals) {
+  for (Buffer *rival : placed) {
+    if (!buffer.overlaps(*rival))
+      continue;
     int64_t gap = rival->offset - top;
     if (gap >= buffer.bytes && gap < bestGap) {
       best = top;
@@ -160,30 +158,38 @@ static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed,
   return best >= 0 ? best : top;
 }
 
-/// The results one behind the other as they begin: what is not written yet is
-/// one piece.
+/// The results one behind the other as they begin, and in that order: what is
+/// not written yet is one piece.
 static int64_t placeResults(SmallVector<Buffer *> &results) {
-  llvm::stable_sort(results,
-                    [](Buffer *a, Buffer *b) { return a->first < b->first; });
+  SmallVector<std::tuple<int64_t, size_t, Buffer *>> order;
+  for (auto [number, result] : llvm::enumerate(results))
+    order.emplace_back(result->first, number, result);
+  llvm::sort(order);
   int64_t end = 0;
-  for (Buffer *result : results) {
+  for (auto [result, entry] : llvm::zip_equal(results, order)) {
+    result = std::get<Buffer *>(entry);
     result->offset = end;
     end = result->end();
   }
   return end;
 }
 
-/// Places those of `order` one after another, behind what has a place.
+/// Places those of `order` one after another, behind the results. What has a
+/// place is kept in the order of memory: sorted for each buffer anew, it took
+/// most of a long program's plan.
 static MemorySize placeInOrder(ArrayRef<Buffer *> order,
                                SmallVector<Buffer *> placed,
                                int64_t resultBytes) {
+  // Of no bytes and always there: nothing lies across it.
   Buffer border;
   border.offset = resultBytes;
+  border.last = INT64_MAX;
+  placed.push_back(&border);
   MemorySize size{resultBytes};
   for (Buffer *buffer : order) {
-    buffer->offset = findOffset(*buffer, placed, border);
+    buffer->offset = findOffset(*buffer, placed);
     size.arena = std::max(size.arena, buffer->end() - size.results);
-    placed.push_back(buffer);
+    placed.insert(llvm::upper_bound(placed, buffer, liesBefore), buffer);
   }
   return size;
 }

@@ -7,13 +7,14 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine) {
+void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine,
+                                OneDNN oneDNN) {
   bool onDevice = machineOf(machine).isDevice;
   // Fewer buffers: what comes below looks at when each is used.
   pm.addNestedPass<func::FuncOp>(createReuseBuffers());
   // Bias and activation have joined their products: all products are there.
   // Their plans say what scratch they need.
-  pm.addNestedPass<func::FuncOp>(createPlanProducts({machine}));
+  pm.addNestedPass<func::FuncOp>(createPlanProducts({machine, oneDNN}));
   pm.addNestedPass<func::FuncOp>(createAddScratch({machine}));
   // All ops are there by now: their order can be chosen. The plan needs it.
   if (onDevice)

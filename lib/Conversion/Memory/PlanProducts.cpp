@@ -22,12 +22,14 @@ namespace shoal {
 using namespace shoal;
 
 static PassCounter numLibrary(DEBUG_TYPE, "Products by the library");
+static PassCounter numOneDNN(DEBUG_TYPE, "Products by oneDNN");
 static PassCounter numLoops(DEBUG_TYPE, "Products by loops");
 static PassCounter numPacked(DEBUG_TYPE, "Tensors packed for the library");
 static PassCounter numPrepared(DEBUG_TYPE, "Operands summed or converted");
 
 static void count(const calls::ProductPlan &plan) {
   numLibrary += plan.gemm.has_value();
+  numOneDNN += plan.gemm && plan.gemm->library == calls::ProductLibrary::OneDNN;
   numLoops += plan.loops.has_value();
   for (const auto &sum : plan.prepared)
     numPrepared += sum.has_value();
@@ -57,7 +59,7 @@ private:
       return success();
     }
     calls::ProductPlan plan = products::planEinsum(
-        op.getProduct(), products::modelOf(machineOf(machine)));
+        op.getProduct(), products::modelOf(machineOf(machine), oneDNN));
     count(plan);
     op.setPlanAttr(rt::ProductPlanAttr::get(op.getContext(), std::move(plan)));
     LDBG() << op.getSpec() << " at " << sourcePlace(op.getLoc()) << ": "

@@ -21,7 +21,7 @@ namespace shoal {
 /// cosine are not: theirs reduce large arguments with an error of 1e-3.
 static bool isAccurate(StringRef name) {
   return llvm::is_contained({"math.exp", "math.expm1", "math.log", "math.log1p",
-                             "math.log2", "math.tanh", "math.erf"},
+                             "math.log2", "math.tanh", "math.erf", "math.erfc"},
                             name);
 }
 

@@ -21,7 +21,6 @@ void shoal::buildScalarsPipeline(OpPassManager &pm,
   emulate.targetTypeStr = "f32";
   pm.addPass(arith::createArithEmulateUnsupportedFloats(emulate));
   pm.addPass(createExpandNarrowFloats({options.keepConversions}));
-  pm.addPass(arith::createArithExpandOpsPass());
   pm.addPass(createGuardDivision());
   addCleanup(pm);
   pm.addPass(createVerifyScalars({options.keepConversions}));

@@ -168,13 +168,14 @@ void shoal::lowerControlFlow(ModuleOp module) {
 }
 
 namespace {
-/// Of barriers, and calls that are the identity.
+/// Of calls that are the identity, and marks. Barriers stay until there are
+/// buffers: equal tensors are merged, and loops fused, until then.
 struct LowerForwarding : OpInterfaceRewritePattern<ForwardingOpInterface> {
   using OpInterfaceRewritePattern::OpInterfaceRewritePattern;
 
   LogicalResult matchAndRewrite(ForwardingOpInterface op,
                                 PatternRewriter &rewriter) const override {
-    if (!op.forwardsOperands())
+    if (!op.forwardsOperands() || isa<OptimizationBarrierOp>(op))
       return failure();
     rewriter.replaceOp(op, op->getOperands());
     return success();

@@ -42,7 +42,9 @@ struct LowerReduce : OpRewritePattern<ReduceOp> {
     auto inputType = cast<RankedTensorType>(op.getInput().getType());
     auto type = cast<RankedTensorType>(op.getResult().getType());
     ReduceKind kind = op.getKind();
-    Type accumulator = getAccumulator(kind, type.getElementType());
+    // Of any kind, as rounding each step would keep the loop from vectors; an
+    // extremum in f32 is the same number.
+    Type accumulator = getAccumulator(ReduceKind::Sum, type.getElementType());
 
     ReductionLoops loops(rewriter, inputType.getRank(), op.getDims());
     AffineMap maps[] = {loops.whole, loops.kept};

@@ -11,6 +11,7 @@
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
@@ -40,7 +41,7 @@ static LogicalResult verifyLowered(ModuleOp module) {
                       "are made");
       return WalkResult::interrupt();
     }
-    if (isa<MeshOp>(op) ||
+    if (isa<MeshOp, OptimizationBarrierOp>(op) ||
         !isa_and_present<ShoalDialect, spmd::SpmdDialect>(op->getDialect()))
       return WalkResult::advance();
     op->emitOpError("is not an op of a per-device program: the program must "

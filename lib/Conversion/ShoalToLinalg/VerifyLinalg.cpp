@@ -7,6 +7,7 @@
 #include "shoal/Conversion/ShoalToLinalg/Passes.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
@@ -33,8 +34,8 @@ static LogicalResult verifyElements(Operation *op) {
 
 /// (C1) and (C2) of the pass's description.
 static LogicalResult verify(Operation *op) {
-  // Calls name the meshes until they are lowered.
-  if (isa<MeshOp>(op))
+  // Calls name the meshes until they are lowered. Barriers end with tensors.
+  if (isa<MeshOp, OptimizationBarrierOp>(op))
     return success();
   if (isa_and_present<ShoalDialect, spmd::SpmdDialect>(op->getDialect()))
     return op->emitOpError("is left behind by the lowering to linalg");

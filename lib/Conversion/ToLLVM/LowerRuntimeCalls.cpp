@@ -3,11 +3,11 @@
 
 // The pass --shoal-lower-runtime-calls.
 
+#include "Addresses.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/ToLLVM/Passes.h"
-#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
@@ -29,36 +29,6 @@ using namespace shoal;
 static PassCounter numCalls(DEBUG_TYPE, "Calls of the runtime");
 static PassCounter numFunctions(DEBUG_TYPE, "Functions of it that are called");
 static PassCounter numWords(DEBUG_TYPE, "Words of descriptors");
-
-static Value getAddress(OpBuilder &builder, Location loc, Value buffer) {
-  return memref::ExtractAlignedPointerAsIndexOp::create(builder, loc, buffer);
-}
-
-/// The address of a dense memref's first element.
-static Value getFirst(OpBuilder &builder, Location loc, Value buffer) {
-  Value base = getAddress(builder, loc, buffer);
-  auto type = cast<MemRefType>(buffer.getType());
-  if (type.getLayout().isIdentity())
-    return base;
-  Value offset = memref::ExtractStridedMetadataOp::create(builder, loc, buffer)
-                     .getOffset();
-  Value width = arith::ConstantIndexOp::create(
-      builder, loc, sizeInBytes(MemRefType::get({}, type.getElementType())));
-  Value bytes = arith::MulIOp::create(builder, loc, offset, width);
-  return arith::AddIOp::create(builder, loc, base, bytes);
-}
-
-/// What the function gets of a buffer.
-static Value getPointer(OpBuilder &builder, rt::RuntimeCallOpInterface call,
-                        Value buffer) {
-  Location loc = call.getLoc();
-  Value index = call.takesAnyMemref() ? getAddress(builder, loc, buffer)
-                                      : getFirst(builder, loc, buffer);
-  Value integer =
-      arith::IndexCastOp::create(builder, loc, builder.getI64Type(), index);
-  return LLVM::IntToPtrOp::create(
-      builder, loc, LLVM::LLVMPointerType::get(builder.getContext()), integer);
-}
 
 /// The user's function, which is linked in: int32_t (const shoal_custom_call
 /// *).
@@ -106,7 +76,8 @@ public:
     }
     size_t named = arguments.size();
     for (Value buffer : call->getOperands())
-      arguments.push_back(getPointer(builder, call, buffer));
+      arguments.push_back(call.takesAnyMemref() ? addresses.ofBase(buffer)
+                                                : addresses.ofFirst(buffer));
     if (call.takesScratch() && call.getScratchMutable().empty())
       arguments.push_back(LLVM::ZeroOp::create(builder, loc, pointer));
     LLVM::LLVMFuncOp callee =
@@ -168,6 +139,7 @@ private:
   ModuleOp module;
   rt::ProgramMeshes meshes;
   Type pointer;
+  Addresses addresses;
   unsigned numDescriptors = 0;
 };
 

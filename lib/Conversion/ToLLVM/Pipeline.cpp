@@ -10,6 +10,9 @@ using namespace shoal;
 
 void shoal::buildToLLVMPipeline(OpPassManager &pm) {
   pm.addPass(createLowerRuntimeCalls());
+  // What a step runs is then calls of addresses, and no descriptors for all
+  // that comes below to fold.
+  pm.addPass(createTakeAddresses());
   pm.addPass(createConvertMathToFuncs());
   pm.addPass(createLowerAffinePass());
   pm.addPass(createSCFToControlFlowPass());
@@ -28,6 +31,7 @@ void shoal::buildToLLVMPipeline(OpPassManager &pm) {
   func.useBarePtrCallConv = true;
   pm.addPass(createConvertFuncToLLVMPass(func));
   pm.addPass(createReconcileUnrealizedCastsPass());
+  pm.addPass(createShareTiles());
   pm.addPass(createStoreBF16AsI16());
   pm.addPass(createVerifyLLVM());
 }

@@ -176,8 +176,25 @@ static bool makeBarrier(ProgramBuilder &p) {
   return p.addIdentity("shoal.optimization_barrier", p.anyValues(), {});
 }
 
+static bool makeCheckpointName(ProgramBuilder &p) {
+  SmallVector<Known> values = p.anyValues();
+  return p.addIdentity(
+      "shoal.checkpoint_name", ArrayRef<Known>(values).take_front(1),
+      {p.builder.getNamedAttr("label", p.builder.getStringAttr("a"))});
+}
+
+/// One that has no other end is removed, and all there is to it.
+static bool makeCheckpointBoundary(ProgramBuilder &p) {
+  return p.addIdentity(
+      "shoal.checkpoint_boundary", p.anyValues(),
+      {p.builder.getNamedAttr("region", p.builder.getI64IntegerAttr(0)),
+       p.builder.getNamedAttr("policy", p.builder.getStringAttr("nothing"))});
+}
+
 void shoal::fuzz::addControlFlowGenerators(Generators &generators) {
   generators.add("shoal.case", makeCase, 6);
   generators.add("shoal.while", makeWhile, 8);
   generators.add("shoal.optimization_barrier", makeBarrier, 4);
+  generators.add("shoal.checkpoint_boundary", makeCheckpointBoundary, 2);
+  generators.add("shoal.checkpoint_name", makeCheckpointName, 2);
 }

@@ -38,6 +38,7 @@ function main() {
   showCollectives();
   showMemory();
   showOneHots();
+  showRematerialized();
   showFilter();
   showKey();
   applyFilter();

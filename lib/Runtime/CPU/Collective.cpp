@@ -4,6 +4,7 @@
 #include "Collective.h"
 #include "Combine.h"
 #include "Reductions.h"
+#include "shoal/Calls/CollectiveScratch.h"
 #include "shoal/Calls/Sizes.h"
 
 namespace shoal::rt {
@@ -102,12 +103,55 @@ void Collective::waitForMessages() {
 }
 
 void Collective::allReduce(ElementType type, Kind kind, int64_t count,
-                           const char *from, char *to, char * /*terms*/) const {
+                           const char *from, char *to, char *terms) const {
+  int p = 0;
+  check(MPI_Comm_size(group, &p), "MPI_Comm_size");
+  if (!calls::mpiReduces(type, kind, p))
+    return reduceByParts(type, kind, count, from, to, terms);
   Reduction reduction = reductionFor(type, kind);
   const void *own = from == to ? MPI_IN_PLACE : from;
   check(MPI_Allreduce(own, to, static_cast<int>(count), reduction.type,
                       reduction.op, group),
         "MPI_Allreduce");
+}
+
+namespace {
+/// Bytes that each rank sends or gets, and where, as MPI counts them.
+struct RankBlocks {
+  std::vector<int> sizes, offsets;
+  void add(int64_t size, int64_t offset) {
+    sizes.push_back(static_cast<int>(size));
+    offsets.push_back(static_cast<int>(offset));
+  }
+};
+} // namespace
+
+/// Each rank gets its part of the elements from all, the last ones a short one
+/// or none, and combines them in the order of ranks; with these all are sent
+/// the same bits.
+void Collective::reduceByParts(ElementType type, Kind kind, int64_t count,
+                               const char *from, char *to, char *terms) const {
+  int p = 0, index = 0;
+  check(MPI_Comm_size(group, &p), "MPI_Comm_size");
+  check(MPI_Comm_rank(group, &index), "MPI_Comm_rank");
+  int64_t width = bytesOf(type, {}), part = ceilDiv(count, int64_t(p));
+  auto beginOf = [&](int64_t rank) { return std::min(rank * part, count); };
+  int64_t mine = beginOf(index + 1) - beginOf(index);
+  RankBlocks parts, copies;
+  for (int64_t rank = 0; rank < p; ++rank) {
+    parts.add((beginOf(rank + 1) - beginOf(rank)) * width,
+              beginOf(rank) * width);
+    copies.add(mine * width, rank * mine * width);
+  }
+  check(MPI_Alltoallv(from, parts.sizes.data(), parts.offsets.data(), MPI_BYTE,
+                      terms, copies.sizes.data(), copies.offsets.data(),
+                      MPI_BYTE, group),
+        "MPI_Alltoallv");
+  combine(type, kind, mine, p, terms, to + parts.offsets[index]);
+  check(MPI_Allgatherv(MPI_IN_PLACE, 0, MPI_DATATYPE_NULL, to,
+                       parts.sizes.data(), parts.offsets.data(), MPI_BYTE,
+                       group),
+        "MPI_Allgatherv");
 }
 
 /// Open MPI's MPI_Reduce_scatter_block takes two to three times as long, and a

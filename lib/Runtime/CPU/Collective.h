@@ -10,8 +10,6 @@
 #include "Device.h"
 #include "StridedCopy.h"
 
-#include <cstring>
-
 namespace shoal::rt {
 
 /// A CopyMachine.
@@ -21,13 +19,9 @@ struct HostCopies {
     rt::copyBox(box, type, from, to);
   }
   static void copy(const void *from, void *to, int64_t bytes) {
-    if (bytes != 0) // there may be no memory either
-      std::memcpy(to, from, bytes);
+    copyBytes(from, to, bytes);
   }
-  static void zero(void *to, int64_t bytes) {
-    if (bytes != 0)
-      std::memset(to, 0, bytes);
-  }
+  static void zero(void *to, int64_t bytes) { zeroBytes(to, bytes); }
 };
 
 /// A CollectiveMachine.
@@ -55,6 +49,9 @@ public:
                     const char *from, char *to, char *terms) const;
 
 private:
+  /// Where MPI would round each pair. At most hostReducedAtOnce bytes.
+  void reduceByParts(ElementType type, Kind kind, int64_t count,
+                     const char *from, char *to, char *terms) const;
   /// Of pieces that lie `stride` bytes apart in `from`.
   void swapPieces(int64_t bytes, int64_t stride, const char *from,
                   char *to) const;

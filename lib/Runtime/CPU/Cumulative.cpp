@@ -3,6 +3,7 @@
 
 #include "../Common/Calls.h"
 #include "../Common/Numeric.h"
+#include "SharedLoops.h"
 #include "shoal/Calls/Lines.h"
 
 #include <algorithm>
@@ -20,13 +21,14 @@ struct Scan {
 };
 } // namespace
 
+static constexpr int64_t maxStrip = 256;
+
 /// Inner is cut into strips, so that the running values stay in cache and rows
 /// are walked by vectors.
 template <typename T, Kind kind>
 static void scanStrip(const Scan &scan, const T *in, T *out, int64_t width) {
   using Acc = Accumulator<T>;
-  constexpr int64_t maxWidth = 256;
-  Acc running[maxWidth];
+  Acc running[maxStrip];
   std::fill_n(running, width, identity<kind, T>());
   for (int64_t step = 0; step < scan.count; ++step) {
     int64_t row = (scan.reverse ? scan.count - 1 - step : step) * scan.inner;
@@ -38,15 +40,24 @@ static void scanStrip(const Scan &scan, const T *in, T *out, int64_t width) {
   }
 }
 
+/// Wide strips are a little faster, narrow ones give each thread some.
+static int64_t chooseStrip(const Scan &scan) {
+  constexpr int64_t narrow = 64;
+  bool isEnough = scan.outer * scan.inner >= 2 * maxStrip * threads();
+  return threads() == 1 || isEnough ? maxStrip : narrow;
+}
+
 template <typename T, Kind kind>
 static void scanAll(const Scan &scan, const T *in, T *out) {
-  constexpr int64_t strip = 256;
-  for (int64_t o = 0; o < scan.outer; ++o)
-    for (int64_t i = 0; i < scan.inner; i += strip) {
-      int64_t at = o * scan.count * scan.inner + i;
-      scanStrip<T, kind>(scan, in + at, out + at,
-                         std::min(strip, scan.inner - i));
-    }
+  if (scan.outer == 0 || scan.inner == 0)
+    return;
+  forEachStrip<1>({{scan.outer, {scan.count * scan.inner}}}, {scan.inner, {1}},
+                  chooseStrip(scan),
+                  /*bytes=*/static_cast<double>(scan.count) * bytesPerLoopTerm *
+                      sizeof(T),
+                  [&](const Offsets<1> &at, int64_t, int64_t width) {
+                    scanStrip<T, kind>(scan, in + at[0], out + at[0], width);
+                  });
 }
 
 extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,

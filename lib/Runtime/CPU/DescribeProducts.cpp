@@ -4,15 +4,18 @@
 #include "DescribeProducts.h"
 #include "../Common/Calls.h"
 #include "../Common/DescribeProducts.h"
+#include "shoal/Products/OneDNN.h"
 #include "shoal/Products/PlanEinsum.h"
 
 namespace shoal::rt {
 
-/// As runGemm chooses among BLAS' levels.
-static const char *levelOf(const calls::GemmPlan &gemm) {
+/// As multiplyByBLAS chooses among BLAS' levels.
+static const char *libraryOf(const calls::GemmPlan &gemm) {
+  if (gemm.library == calls::ProductLibrary::OneDNN)
+    return "oneDNN";
   if (gemm.m == 1 && gemm.n == 1)
-    return "dot";
-  return gemm.m == 1 || gemm.n == 1 ? "gemv" : "gemm";
+    return "BLAS dot";
+  return gemm.m == 1 || gemm.n == 1 ? "BLAS gemv" : "BLAS gemm";
 }
 
 static std::string describeEinsum(const EinsumCall &call) {
@@ -26,7 +29,11 @@ static std::string describeEinsum(const EinsumCall &call) {
   int64_t times = products::iterations(plan.gemm->batch) *
                   products::iterations(plan.gemm->outer) *
                   products::iterations(plan.gemm->summed);
-  return describeSizes(*plan.gemm, times) + ", BLAS " + levelOf(*plan.gemm) +
+  calls::ProductTypes inside = products::typesInside(call.types, plan);
+  if (products::isNarrowProduct(plan.gemm->library,
+                                products::preparedTypes(inside, plan)))
+    type = support::elementTypeName(call.types.in[0]);
+  return describeSizes(*plan.gemm, times) + ", " + libraryOf(*plan.gemm) +
          " in " + type + describeCopies(plan);
 }
 

@@ -8,14 +8,14 @@
 #include "RunProduct.h"
 #include "StridedCopy.h"
 
-#include <cstring>
-
 namespace shoal::rt {
 
 namespace {
 
 struct HostEinsum {
-  static void zero(void *out, size_t bytes) { std::memset(out, 0, bytes); }
+  static void zero(void *out, size_t bytes) {
+    zeroBytes(out, static_cast<int64_t>(bytes));
+  }
 
   static void convert(int64_t count, ElementType from, const void *in,
                       ElementType to, void *out) {

@@ -8,6 +8,7 @@
 #include "../Common/Calls.h"
 #include "../Common/Numeric.h"
 #include "../Common/Scratch.h"
+#include "SharedLines.h"
 #include "shoal/Calls/FourierScratch.h"
 #include "shoal/Calls/Lines.h"
 
@@ -41,6 +42,16 @@ public:
       transform.transform(line.data(), work.data());
     else
       convolve(line, work);
+  }
+
+  /// Whether threads may run it at the same time: factors that the library
+  /// has no code of their own for go through memory of the transform.
+  bool isReentrant() const {
+    int64_t rest = power;
+    for (int64_t factor : {2, 3, 5})
+      while (rest % factor == 0)
+        rest /= factor;
+    return rest == 1;
   }
 
 private:
@@ -99,7 +110,7 @@ struct Transform {
 
 /// Twiddle factors are kept for the program's next step.
 static const Plan &planFor(int64_t length) {
-  static thread_local std::map<int64_t, std::unique_ptr<Plan>> plans;
+  static std::map<int64_t, std::unique_ptr<Plan>> plans;
   std::unique_ptr<Plan> &plan = plans[length];
   if (!plan)
     plan = std::make_unique<Plan>(length);
@@ -150,15 +161,23 @@ template <typename T>
 static void transformAll(const Transform &t, Scratch &scratch) {
   const Plan &plan = planFor(t.call.length);
   int64_t size = transformedLength(t.call.length);
-  Line line = scratch.take<Complex>(size), work = scratch.take<Complex>(size);
-  for (int64_t o = 0; o < t.from.outer; ++o)
-    for (int64_t i = 0; i < t.from.inner; ++i) {
-      read<T>(t, o * t.from.count * t.from.inner + i, line);
-      plan.run(line, work);
-      if (t.call.numInputs == 1)
-        makeEndsReal(work, t.call.length);
-      write<T>(t, o * t.to.count * t.to.inner + i, work);
-    }
+  // Worth nothing where threads would be in each other's way.
+  double bytes = plan.isReentrant() ? static_cast<double>(size) * 64 : 0;
+  SharedLines lines(t.from.number(), bytes);
+  std::vector<std::array<Line, 2>> memory(lines.parts());
+  for (auto &[line, work] : memory) {
+    line = scratch.take<Complex>(size);
+    work = scratch.take<Complex>(size);
+  }
+  lines.forEach([&](int64_t number, int64_t part) {
+    auto [line, work] = memory[part];
+    int64_t o = number / t.from.inner, i = number % t.from.inner;
+    read<T>(t, o * t.from.count * t.from.inner + i, line);
+    plan.run(line, work);
+    if (t.call.numInputs == 1)
+      makeEndsReal(work, t.call.length);
+    write<T>(t, o * t.to.count * t.to.inner + i, work);
+  });
 }
 
 extern "C" void shoal_rt_fft(const int64_t *desc, ...) {

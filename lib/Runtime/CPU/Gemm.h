@@ -7,15 +7,10 @@
 #include "../Common/Numeric.h"
 #include "../Common/ProductMemory.h"
 #include "shoal/Products/GemmPlan.h"
-#include "shoal/Support/Result.h"
 
 namespace shoal::rt {
 
-/// Has BLAS take its buffer, which it keeps, or says that there is no room for
-/// it. OpenBLAS would take it in the first product, and where the system
-/// refuses ask for ever without a word.
-support::Status prepareLibrary();
-
+/// The plan's products by its library, with what is packed around them.
 void runGemm(const GemmPlan &plan, ElementType compute,
              const GemmTensors &tensors, const ProductMemory &memory);
 

@@ -2,33 +2,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "HostTarget.h"
+#include "../Common/Calls.h"
 #include "../Common/Scratch.h"
+#include "BLAS.h"
 #include "DescribeProducts.h"
 #include "Device.h"
-#include "Gemm.h"
+#include "ThreadCount.h"
+#include "Threads.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <sys/resource.h>
 #include <unistd.h>
 
-// OpenBLAS alone has it; another BLAS keeps its own default.
+// OpenBLAS alone has it; another BLAS has a variable of its own for it.
 // NOLINTNEXTLINE(readability-identifier-naming)
 extern "C" void openblas_set_num_threads(int) __attribute__((weak));
 
 namespace shoal::rt {
 
-/// A rank is a device: it keeps to one core unless its user says otherwise.
-static void limitThreads() {
-  if (openblas_set_num_threads && !std::getenv("OPENBLAS_NUM_THREADS") &&
-      !std::getenv("OMP_NUM_THREADS"))
-    openblas_set_num_threads(1);
-}
-
 std::unique_ptr<Target> makeTarget() {
-  limitThreads();
+  // Threads of ours call it: a product is cut the same way for all numbers of
+  // them, which BLAS' own cut is not.
+  if (openblas_set_num_threads)
+    openblas_set_num_threads(1);
   return std::make_unique<HostTarget>();
 }
 
@@ -69,6 +67,14 @@ static std::string describeLimit() {
   return "";
 }
 
+/// Groups' products are planned when their rows are counted.
+static bool usesBLAS(const ProductInfo &product) {
+  if (product.isRagged)
+    return true;
+  calls::ProductPlan plan = decode<EinsumCall>(product.desc.data()).plan;
+  return plan.gemm && plan.gemm->library == calls::ProductLibrary::BLAS;
+}
+
 Status HostTarget::allocateAll(World &world, const Program &program,
                                bool hasShards) {
   bytes = totalBytes(program);
@@ -91,7 +97,7 @@ Status HostTarget::allocateAll(World &world, const Program &program,
                  std::to_string(neighbours) +
                  " devices on a machine, which has " + formatBytes(memory) +
                  describeLimit()};
-  if (program.products.empty())
+  if (std::none_of(program.products.begin(), program.products.end(), usesBLAS))
     return std::nullopt;
   if (Status failed = prepareLibrary())
     return Error{failed->message + " for the products of " + program.name +
@@ -123,8 +129,12 @@ Status HostTarget::prepare(World &world, const Program &program,
   if (options.checkMemory)
     checked = &program;
   Scratch::setGuarded(options.checkMemory);
+  Result<int> count = countThreads(world, options.threads);
+  setThreads(count ? *count : 1);
   if (Status failed = allocateAll(world, program, options.callerHasShards))
     return failed;
+  if (!count)
+    return count.error();
   inputPointers = pointers(inputs);
   outputPointers = pointers(outputs);
   placeOutputs(program);
@@ -266,5 +276,7 @@ Status HostTarget::stepInPlace(const Program &, void *const *given,
 void HostTarget::release() { Device::get().freeGroups(); }
 
 size_t HostTarget::deviceBytes() const { return bytes; }
+
+int HostTarget::threadsPerRank() const { return threads(); }
 
 } // namespace shoal::rt

@@ -23,6 +23,7 @@ public:
   void synchronize() override {}
   Status download(size_t output, const Use &use) override;
   size_t deviceBytes() const override;
+  int threadsPerRank() const override;
   Status stepOn(const Program &program, void *const *inputs,
                 void *const *outputs) override;
   Status stepInPlace(const Program &program, void *const *inputs,

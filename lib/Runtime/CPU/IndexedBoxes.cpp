@@ -5,6 +5,7 @@
 
 #include "../Common/IndexedBoxes.h"
 #include "../Common/Scratch.h"
+#include "SharedLoops.h"
 #include "shoal/Calls/IndexingScratch.h"
 
 #include <algorithm>
@@ -15,6 +16,9 @@ using namespace shoal::rt;
 //===----------------------------------------------------------------------===//
 // Gather
 //===----------------------------------------------------------------------===//
+
+/// What it costs to find a box, as bytes moved.
+static constexpr double startBytes = 64;
 
 /// Copies rows: an innermost loop that is dense on both sides is one.
 template <typename T>
@@ -31,15 +35,22 @@ static void gatherBoxes(const IndexedBoxes &boxes, const T *in,
     row = loops.back().size;
     loops.pop_back();
   }
-  boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
-                                int64_t operandBase, int64_t boxesBase) {
+  double rowBytes = 2.0 * static_cast<double>(row) * sizeof(T);
+  auto copyBox = [&](const std::vector<int64_t> &starts, int64_t operandBase,
+                     int64_t boxesBase) {
     for (size_t d = 0; d < starts.size(); ++d)
       operandBase += starts[d] * boxes.dims()[d].stride;
-    forEach<2>(loops, [&](const Offsets<2> &at) {
+    // Of its own threads where there is one box alone.
+    forEachShared<2>(loops, rowBytes, [&](const Offsets<2> &at) {
       std::memcpy(out + boxesBase + at[1], in + operandBase + at[0],
                   row * sizeof(T));
     });
-  });
+  };
+  double boxBytes = rowBytes * static_cast<double>(iterations(loops));
+  parallelFor({boxes.count(), boxBytes + startBytes},
+              [&](int64_t begin, int64_t end) {
+                boxes.forBoxes(indices, begin, end, copyBox);
+              });
 }
 
 extern "C" void shoal_rt_gather(const int64_t *desc, const void *in,
@@ -95,9 +106,24 @@ static bool clip(const IndexedBoxes &boxes, const std::vector<int64_t> &starts,
   return true;
 }
 
+/// The part of the row, of a box that is clipped, in the columns begin ... end
+/// - 1 of the tensor. `column` is the row's first.
+static Loop<2> cutRow(Box &box, int64_t column, int64_t begin, int64_t end) {
+  Loop<2> row = box.loops.back();
+  box.loops.pop_back();
+  int64_t first = std::max<int64_t>(begin - column, 0);
+  int64_t last = std::min(end - column, row.size);
+  box.operandBase += first * row.strides[0];
+  box.boxesBase += first * row.strides[1];
+  return {std::max<int64_t>(last - first, 0), row.strides};
+}
+
+/// What the boxes do to the columns begin ... end - 1, places along the last
+/// dimension; all there is of a tensor without dimensions.
 template <typename T, typename Combine>
-static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
-                         const T *updates, T *out, Combine combine) {
+static void scatterColumns(const IndexedBoxes &boxes, const void *indices,
+                           const T *updates, T *out, int64_t begin, int64_t end,
+                           Combine combine) {
   Box box;
   boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
                                 int64_t operandBase, int64_t boxesBase) {
@@ -107,10 +133,8 @@ static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
     if (!clip(boxes, starts, box))
       return;
     Loop<2> row{1, {1, 1}};
-    if (!box.loops.empty()) {
-      row = box.loops.back();
-      box.loops.pop_back();
-    }
+    if (!box.loops.empty())
+      row = cutRow(box, std::max<int64_t>(starts.back(), 0), begin, end);
     forEach<2>(box.loops, [&](const Offsets<2> &at) {
       T *to = out + box.operandBase + at[0];
       const T *from = updates + box.boxesBase + at[1];
@@ -119,6 +143,27 @@ static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
             combine(to[i * row.strides[0]], from[i * row.strides[1]]);
     });
   });
+}
+
+/// Boxes may meet: each thread has columns of its own and goes through all
+/// boxes, in their order.
+template <typename T, typename Combine>
+static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
+                         const T *updates, T *out, Combine combine) {
+  // Of fewer columns finding the boxes would cost as much.
+  constexpr int64_t leastColumns = 64;
+  int64_t columns = boxes.dims().empty() ? 1 : boxes.dims().back().size;
+  double elements = static_cast<double>(boxes.count());
+  for (const IndexedBoxes::Dim &dim : boxes.dims())
+    elements *= static_cast<double>(dim.boxSize);
+  int64_t width = boxes.dims().empty() ? 1 : boxes.dims().back().boxSize;
+  int64_t parts = std::clamp<int64_t>(width / leastColumns, 1, threads());
+  parallelFor({parts, elements * 3 * sizeof(T) / static_cast<double>(parts)},
+              [&](int64_t begin, int64_t end) {
+                scatterColumns(boxes, indices, updates, out,
+                               columns * begin / parts, columns * end / parts,
+                               combine);
+              });
 }
 
 /// Those inside, in the order of the updates.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "LoopProduct.h"
+#include "SharedLoops.h"
 
 namespace shoal::rt {
 
@@ -43,22 +44,27 @@ public:
   }
 
   void run() {
+    double bytes = static_cast<double>(iterations(summed)) * bytesPerLoopTerm;
     if (summed.empty())
-      return forEach<3>(outer, [&](const Offsets<3> &at) { product(at); });
+      return forEachStrip<3>(outer, inner, longStrip, bytes,
+                             [&](const Offsets<3> &at, int64_t, int64_t count) {
+                               product(at, count);
+                             });
     if (sumsAlongRows()) {
       summed.pop_back();
-      return forEach<3>(outer, [&](const Offsets<3> &at) { dots(at); });
+      return forEachStrip<3>(outer, inner, strip, bytes,
+                             [&](const Offsets<3> &at, int64_t, int64_t count) {
+                               dots(at, count);
+                             });
     }
-    forEach<3>(outer, [&](const Offsets<3> &at) {
-      for (int64_t i = 0; i < inner.size; i += strip)
-        accumulate({at[0] + i * inner.strides[0], at[1] + i * inner.strides[1],
-                    at[2] + i},
-                   std::min(strip, inner.size - i));
-    });
+    forEachStrip<3>(outer, inner, strip, bytes,
+                    [&](const Offsets<3> &at, int64_t, int64_t count) {
+                      accumulate(at, count);
+                    });
   }
 
 private:
-  static constexpr int64_t strip = 512;
+  static constexpr int64_t strip = 512, longStrip = 8192;
   static constexpr int64_t lanes = 16;
   static constexpr Loop<3> unit = {1, {0, 0, 0}};
 
@@ -73,10 +79,9 @@ private:
     return !wide || (!isDense(inner) && isDense(innerSum));
   }
 
-  void product(const Offsets<3> &at) {
+  void product(const Offsets<3> &at, int64_t count) {
     const In *x = a + at[0], *y = b + at[1];
     Out *r = result + at[2];
-    int64_t count = inner.size;
     withStrides(inner.strides[0], inner.strides[1], [&](auto sx, auto sy) {
       for (int64_t i = 0; i < count; ++i)
         r[i] = convert<Out>(multiply<Acc>(x[i * sx], y[i * sy]));
@@ -99,8 +104,8 @@ private:
       result[at[2] + i] = convert<Out>(sums[i]);
   }
 
-  void dots(const Offsets<3> &at) {
-    for (int64_t i = 0; i < inner.size; ++i) {
+  void dots(const Offsets<3> &at, int64_t count) {
+    for (int64_t i = 0; i < count; ++i) {
       const In *x = a + at[0] + i * inner.strides[0];
       const In *y = b + at[1] + i * inner.strides[1];
       Acc sum = identity<Kind::Sum, Acc>();

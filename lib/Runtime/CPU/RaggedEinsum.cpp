@@ -6,9 +6,9 @@
 #include "../Common/RaggedPlan.h"
 #include "../Common/Recorder.h"
 #include "RunProduct.h"
+#include "StridedCopy.h"
+#include "Threads.h"
 #include "shoal/Calls/Scratch.h"
-
-#include <cstring>
 
 namespace shoal::rt {
 
@@ -28,8 +28,15 @@ private:
     void *part, *product;
   };
 
-  void runGroup(const Group &group, bool mayWrite, const void *in0,
-                const void *in1, void *out, const Memory &memory);
+  void runGroup(const Group &group, const GroupPlan &product, bool mayWrite,
+                const void *in0, const void *in1, void *out,
+                const Memory &memory);
+  /// Whether groups that are written where they belong may be so at the same
+  /// time: no product has memory, all are known, and none is most of the work,
+  /// which threads would better share.
+  bool areApart(const std::vector<Group> &groups);
+  /// What one group costs.
+  double meanBytes(const std::vector<Group> &groups) const;
   void addPart(const Group &group, const void *part, void *out) const;
 };
 
@@ -47,8 +54,33 @@ void RaggedEinsum::addPart(const Group &group, const void *partial,
   });
 }
 
-void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
-                            const void *in1, void *out, const Memory &memory) {
+bool RaggedEinsum::areApart(const std::vector<Group> &groups) {
+  int64_t all = 0, most = 0;
+  for (const Group &group : groups) {
+    all += group.count;
+    most = std::max(most, group.count);
+    if (!isDensePart(group.count) || sumOf(productOf(group.count).scratch) != 0)
+      return false;
+  }
+  auto isKnown = [&](const Group &group) { return knows(group.count); };
+  return most * threads() <= 2 * all &&
+         std::all_of(groups.begin(), groups.end(), isKnown);
+}
+
+double RaggedEinsum::meanBytes(const std::vector<Group> &groups) const {
+  double terms = 0;
+  for (const Group &group : groups)
+    terms += static_cast<double>(group.count);
+  for (size_t letter = 0; letter < sizes.size(); ++letter)
+    if (auto number = static_cast<int64_t>(letter);
+        number != rowLetter && !isInBounds(number))
+      terms *= static_cast<double>(sizes[letter]);
+  return terms * bytesPerTerm / static_cast<double>(groups.size());
+}
+
+void RaggedEinsum::runGroup(const Group &group, const GroupPlan &product,
+                            bool mayWrite, const void *in0, const void *in1,
+                            void *out, const Memory &memory) {
   auto offsetOf = [&](Tensor tensor, ElementType type) {
     return group.offsets[tensor] *
            static_cast<int64_t>(support::elementSize(type));
@@ -57,7 +89,6 @@ void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
       static_cast<const char *>(in0) + offsetOf(In0, part.types.in[0]);
   const void *b =
       static_cast<const char *>(in1) + offsetOf(In1, part.types.in[1]);
-  const GroupPlan &product = productOf(group.count);
   bool writes = mayWrite && isDensePart(group.count);
   void *result = writes
                      ? static_cast<char *>(out) + offsetOf(Out, part.types.out)
@@ -71,15 +102,23 @@ void RaggedEinsum::runGroup(const Group &group, bool mayWrite, const void *in0,
 
 void RaggedEinsum::run(const void *in0, const void *in1, const void *begins,
                        const void *ends, void *out, void *scratch) {
-  std::memset(out, 0, resultElements * support::elementSize(part.types.out));
+  zeroBytes(out, resultElements * static_cast<int64_t>(
+                                      support::elementSize(part.types.out)));
   if (isEmpty())
     return;
   std::vector<Group> groups = listGroups(begins, ends);
   bool mayWrite = areDisjoint(groups);
   Scratch pieces(scratch, sumOfPieces({partBytes(), productBytes()}));
   Memory memory = {pieces.take(partBytes()), pieces.take(productBytes())};
-  for (const Group &group : groups)
-    runGroup(group, mayWrite, in0, in1, out, memory);
+  auto runAll = [&](int64_t first, int64_t last) {
+    for (int64_t g = first; g < last; ++g)
+      runGroup(groups[g], productOf(groups[g].count), mayWrite, in0, in1, out,
+               memory);
+  };
+  if (!mayWrite || !areApart(groups))
+    return runAll(0, std::ssize(groups));
+  // Their products are known: nothing is planned at the same time.
+  parallelFor({std::ssize(groups), meanBytes(groups)}, runAll);
 }
 
 } // namespace shoal::rt

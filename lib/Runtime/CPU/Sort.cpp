@@ -4,6 +4,7 @@
 #include "../Common/Calls.h"
 #include "../Common/Numeric.h"
 #include "../Common/Scratch.h"
+#include "SharedLines.h"
 #include "shoal/Calls/OrderingScratch.h"
 
 #include <algorithm>
@@ -106,23 +107,44 @@ static void moveLine(const Column &column, int64_t first, int64_t stride,
                 column.in + (first + order[i] * stride) * size, size);
 }
 
-static void sortAll(const Sort &sort, Scratch &scratch) {
+namespace {
+/// What it takes to sort one line after another.
+class LineSorter {
+public:
+  LineSorter(const Sort &sort, Scratch &scratch) : sort(sort) {
+    for (size_t k = 0; k < sort.numKeys; ++k)
+      keys.push_back(makeKeyLine(sort.columns[k].type, sort, scratch));
+    order = scratch.take<int64_t>(sort.count);
+  }
+
+  void run(int64_t line) {
+    int64_t first =
+        line / sort.inner * sort.count * sort.inner + line % sort.inner;
+    for (size_t k = 0; k < sort.numKeys; ++k)
+      keys[k]->load(sort.columns[k].in + first * sort.columns[k].elementSize(),
+                    sort.inner);
+    orderLine(keys, order);
+    for (const Column &column : sort.columns)
+      moveLine(column, first, sort.inner, order);
+  }
+
+private:
+  const Sort &sort;
   std::vector<std::unique_ptr<KeyLine>> keys;
-  keys.reserve(sort.numKeys);
-  for (size_t k = 0; k < sort.numKeys; ++k)
-    keys.push_back(makeKeyLine(sort.columns[k].type, sort, scratch));
-  std::span<int64_t> order = scratch.take<int64_t>(sort.count);
-  for (int64_t o = 0; o < sort.outer; ++o)
-    for (int64_t i = 0; i < sort.inner; ++i) {
-      int64_t first = o * sort.count * sort.inner + i;
-      for (size_t k = 0; k < sort.numKeys; ++k)
-        keys[k]->load(sort.columns[k].in +
-                          first * sort.columns[k].elementSize(),
-                      sort.inner);
-      orderLine(keys, order);
-      for (const Column &column : sort.columns)
-        moveLine(column, first, sort.inner, order);
-    }
+  std::span<int64_t> order;
+};
+} // namespace
+
+static void sortAll(const Sort &sort, Scratch &scratch) {
+  // A comparison for each of log n passes, about.
+  double bytes = static_cast<double>(sort.count) * bytesPerLoopTerm *
+                 std::log2(static_cast<double>(sort.count) + 1) * 4;
+  SharedLines lines(sort.outer * sort.inner, bytes);
+  std::vector<LineSorter> sorters;
+  sorters.reserve(lines.parts());
+  for (int64_t part = 0; part < lines.parts(); ++part)
+    sorters.emplace_back(sort, scratch);
+  lines.forEach([&](int64_t line, int64_t part) { sorters[part].run(line); });
 }
 
 extern "C" void shoal_rt_sort(const int64_t *desc, ...) {

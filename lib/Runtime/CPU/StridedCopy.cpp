@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "StridedCopy.h"
+#include "SharedLoops.h"
 
 #include <cstring>
 
@@ -51,28 +52,32 @@ static CopyRow copyRowFor(ElementType from, ElementType to) {
   });
 }
 
-/// Copies the plane of two loops, the source being dense along `a` and the
-/// target along `b`. Whole cache lines are read into a tile and whole rows of
-/// it written: strides of powers of two would otherwise share few cache sets.
-static void transposePlane(CopyRow copyRow, const Loop<2> &a, const Loop<2> &b,
-                           int64_t width, const char *source, char *target) {
-  constexpr int64_t lineBytes = 64, tileRows = 64;
+static constexpr int64_t tileRows = 64;
+
+/// Copies the plane of two loops, `b` no longer than a tile, the source being
+/// dense along `a` and the target along `b`. Whole cache lines are read into a
+/// tile and whole rows of it written: strides of powers of two would otherwise
+/// share few cache sets.
+static void transposeTile(CopyRow copyRow, const Loop<2> &a, const Loop<2> &b,
+                          int64_t width, const char *source, char *target) {
+  constexpr int64_t lineBytes = 64;
   alignas(lineBytes) char tile[tileRows * lineBytes];
   int64_t line = lineBytes / width;
-  for (int64_t b0 = 0; b0 < b.size; b0 += tileRows)
-    for (int64_t a0 = 0; a0 < a.size; a0 += line) {
-      int64_t aCount = std::min(a.size - a0, line);
-      int64_t bCount = std::min(b.size - b0, tileRows);
-      const char *from = source + a0 * a.strides[0] + b0 * b.strides[0];
-      char *to = target + a0 * a.strides[1] + b0 * b.strides[1];
-      for (int64_t j = 0; j < bCount; ++j)
-        std::memcpy(tile + j * lineBytes, from + j * b.strides[0],
-                    aCount * width);
-      for (int64_t i = 0; i < aCount; ++i)
-        copyRow(bCount, tile + i * width, lineBytes, to + i * a.strides[1],
-                b.strides[1]);
-    }
+  for (int64_t a0 = 0; a0 < a.size; a0 += line) {
+    int64_t aCount = std::min(a.size - a0, line);
+    const char *from = source + a0 * a.strides[0];
+    char *to = target + a0 * a.strides[1];
+    for (int64_t j = 0; j < b.size; ++j)
+      std::memcpy(tile + j * lineBytes, from + j * b.strides[0],
+                  aCount * width);
+    for (int64_t i = 0; i < aCount; ++i)
+      copyRow(b.size, tile + i * width, lineBytes, to + i * a.strides[1],
+              b.strides[1]);
+  }
 }
+
+/// Elements that a thread copies at least, of a longer row.
+static constexpr int64_t longRow = 16384;
 
 /// `width` is the source's element size.
 static void copyNest(CopyRow copyRow, Loops<2> loops, int64_t width,
@@ -86,18 +91,20 @@ static void copyNest(CopyRow copyRow, Loops<2> loops, int64_t width,
         return loop.strides[0] == width;
       });
   if (inner.strides[0] == width || dense == loops.end()) {
-    forEach<2>(loops, [&](const Offsets<2> &at) {
-      copyRow(inner.size, source + at[0], inner.strides[0], target + at[1],
-              inner.strides[1]);
-    });
-    return;
+    return forEachStrip<2>(loops, inner, longRow, /*bytes=*/2.0 * width,
+                           [&](const Offsets<2> &at, int64_t, int64_t count) {
+                             copyRow(count, source + at[0], inner.strides[0],
+                                     target + at[1], inner.strides[1]);
+                           });
   }
   Loop<2> across = *dense;
   loops.erase(dense);
-  forEach<2>(loops, [&](const Offsets<2> &at) {
-    transposePlane(copyRow, across, inner, width, source + at[0],
-                   target + at[1]);
-  });
+  forEachStrip<2>(loops, inner, tileRows,
+                  /*bytes=*/2.0 * width * across.size,
+                  [&](const Offsets<2> &at, int64_t, int64_t count) {
+                    transposeTile(copyRow, across, {count, inner.strides},
+                                  width, source + at[0], target + at[1]);
+                  });
 }
 
 void copyStrided(Loops<2> loops, ElementType from, const void *source,
@@ -116,6 +123,19 @@ void copyStrided(Loops<2> loops, ElementType from, const void *source,
   }
   copyNest(copyRow, std::move(loops), width, static_cast<const char *>(source),
            static_cast<char *>(target));
+}
+
+void copyBytes(const void *source, void *target, int64_t bytes) {
+  parallelFor({bytes, /*itemBytes=*/2}, [&](int64_t begin, int64_t end) {
+    std::memcpy(static_cast<char *>(target) + begin,
+                static_cast<const char *>(source) + begin, end - begin);
+  });
+}
+
+void zeroBytes(void *target, int64_t bytes) {
+  parallelFor({bytes, /*itemBytes=*/1}, [&](int64_t begin, int64_t end) {
+    std::memset(static_cast<char *>(target) + begin, 0, end - begin);
+  });
 }
 
 void copyBox(const BoxCopy &box, ElementType type, const void *source,

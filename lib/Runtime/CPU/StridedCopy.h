@@ -16,6 +16,10 @@ namespace shoal::rt {
 void copyStrided(Loops<2> loops, ElementType from, const void *source,
                  ElementType to, void *target);
 
+/// Of no bytes there may be no memory either.
+void copyBytes(const void *source, void *target, int64_t bytes);
+void zeroBytes(void *target, int64_t bytes);
+
 void copyBox(const BoxCopy &box, ElementType type, const void *source,
              void *target);
 

@@ -4,6 +4,7 @@
 #include "../Common/Calls.h"
 #include "../Common/Numeric.h"
 #include "../Common/Scratch.h"
+#include "SharedLines.h"
 #include "shoal/Calls/OrderingScratch.h"
 
 #include <algorithm>
@@ -67,11 +68,17 @@ extern "C" void shoal_rt_top_k(const int64_t *desc, const void *in,
     return;
   bool sorts = selectsBySorting(call, /*onDevice=*/false);
   Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/false));
-  std::span<int32_t> order = pieces.take<int32_t>(sorts ? n : 0);
+  SharedLines shared(rows.number(), static_cast<double>(n) * bytesPerLoopTerm);
+  std::vector<std::span<int32_t>> orders;
+  orders.reserve(shared.parts());
+  for (int64_t part = 0; part < shared.parts(); ++part)
+    orders.push_back(pieces.take<int32_t>(sorts ? n : 0));
   dispatchType(call.type, [&]<typename T>() {
     auto select = sorts ? selectBySorting<T> : selectByInsertion<T>;
-    for (int64_t row = 0; row < rows.number(); ++row)
+    shared.forEach([&](int64_t row, int64_t part) {
       select(static_cast<const T *>(in) + row * n, n, k,
-             static_cast<T *>(values) + row * k, indices + row * k, order);
+             static_cast<T *>(values) + row * k, indices + row * k,
+             orders[part]);
+    });
   });
 }

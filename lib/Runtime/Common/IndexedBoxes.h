@@ -32,10 +32,19 @@ public:
   /// would begin were it at 0.
   template <typename Visitor>
   void forEachBox(const void *indices, Visitor &&visit) const {
+    forBoxes(indices, 0, count(), visit);
+  }
+
+  int64_t count() const { return iterations(windows); }
+
+  /// So for the boxes begin ... end - 1.
+  template <typename Visitor>
+  void forBoxes(const void *indices, int64_t begin, int64_t end,
+                Visitor &&visit) const {
     if (isEmpty(windows))
       return;
     std::vector<int64_t> starts(dims().size(), 0);
-    forEach<3>(windows, [&](const Offsets<3> &at) {
+    forRange<3>(windows, begin, end, [&](const Offsets<3> &at) {
       for (size_t d = 0; d < starts.size(); ++d)
         if (dims()[d].component >= 0)
           starts[d] = readStart(indices, at[0], dims()[d]);

@@ -35,6 +35,17 @@ static Status takeNumber(std::string_view value, T &number, T least) {
   return std::nullopt;
 }
 
+Result<int64_t> parseThreads(std::string_view text) {
+  constexpr int64_t most = 1024;
+  int64_t number = 0;
+  if (Status failed = takeNumber<int64_t>(text, number, 1))
+    return *failed;
+  if (number > most)
+    return Error{"\"" + std::string(text) + "\" is more than " +
+                 std::to_string(most)};
+  return number;
+}
+
 static Status takeInput(Options &options, std::string_view value) {
   size_t equals = value.find('=');
   if (equals == std::string_view::npos || equals == 0 ||
@@ -78,6 +89,16 @@ static constexpr Flag flags[] = {
        options.traceFile = value;
        return std::nullopt;
      }},
+    {"--threads", "N",
+     "threads of a rank; else SHOAL_NUM_THREADS or its part of the cores",
+     [](Options &options, std::string_view value) -> Status {
+       Result<int64_t> number = parseThreads(value);
+       if (!number)
+         return number.error();
+       options.threads = *number;
+       return std::nullopt;
+     },
+     "cpu"},
     {"--check-memory", "",
      "end with an error where a step leaves its memory; slower",
      [](Options &options, std::string_view) -> Status {

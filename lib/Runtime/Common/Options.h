@@ -30,6 +30,7 @@ struct Options {
   bool callerHasShards = false;
   /// Of programs for the CPU.
   bool checkMemory = false;
+  std::optional<int64_t> threads;
   /// Of programs for CUDA.
   int64_t collectiveTimeout = 300;
   bool cudaGraph = false;
@@ -38,6 +39,9 @@ struct Options {
 /// Flags as "--flag value" or "--flag=value". Some are there for one target
 /// alone.
 Result<Options> parseOptions(int argc, char **argv, std::string_view target);
+
+/// The number of a rank's threads, at least 1 and no more than any machine has.
+Result<int64_t> parseThreads(std::string_view text);
 
 /// Every input is given once or may be random; no unknown names.
 Status checkInputNames(const Program &program, const Options &options);

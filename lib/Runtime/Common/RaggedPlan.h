@@ -32,6 +32,8 @@ public:
   bool areDisjoint(const std::vector<Group> &groups) const;
   /// The product of a group of so many rows.
   const GroupPlan &productOf(int64_t rows);
+  /// Whether that is planned already and still known.
+  bool knows(int64_t rows) const { return products.contains(rows); }
 
   int64_t resultElements = 1;
 

@@ -25,7 +25,7 @@ static double residentBytes() {
 }
 
 Measurements measure(World &world, std::vector<double> stepSeconds,
-                     size_t deviceBytes) {
+                     const Target &target) {
   auto steps = static_cast<double>(stepSeconds.size());
   std::vector<double> values = std::move(stepSeconds);
   for (size_t i = 0; i < numActivities; ++i) {
@@ -34,8 +34,9 @@ Measurements measure(World &world, std::vector<double> stepSeconds,
     values.push_back(static_cast<double>(total.bytes) / steps);
     values.push_back(total.seconds / steps);
   }
-  values.push_back(static_cast<double>(deviceBytes));
+  values.push_back(static_cast<double>(target.deviceBytes()));
   values.push_back(residentBytes());
+  values.push_back(target.threadsPerRank());
   world.maximum(values);
 
   Measurements result;
@@ -47,7 +48,8 @@ Measurements measure(World &world, std::vector<double> stepSeconds,
     counters.seconds = *next++;
   }
   result.peakBytes = *next++;
-  result.residentBytes = *next;
+  result.residentBytes = *next++;
+  result.threads = *next;
   return result;
 }
 
@@ -96,6 +98,7 @@ Status writeStats(const Program &program, const Measurements &measurements,
   nlohmann::ordered_json root = {
       {"devices", program.devices},
       {"target", program.target},
+      {"threads_per_rank", static_cast<int>(measurements.threads)},
       {"step_seconds",
        {{"min", *least},
         {"median", median(measurements.stepSeconds)},

@@ -8,6 +8,7 @@
 
 #include "Options.h"
 #include "Recorder.h"
+#include "Target.h"
 #include "World.h"
 
 namespace shoal::rt {
@@ -21,11 +22,13 @@ struct Measurements {
   /// What the program needs, and the most of its process that was in memory
   /// (Linux' VmHWM): MPI and libraries, too.
   double peakBytes, residentBytes;
+  /// The most of a rank.
+  double threads;
 };
 
 /// Collective. `stepSeconds` is this rank's.
 Measurements measure(World &world, std::vector<double> stepSeconds,
-                     size_t deviceBytes);
+                     const Target &target);
 
 /// Fails early if the file cannot be written; truncates it.
 Status prepareFile(const std::string &path);

@@ -94,8 +94,7 @@ static Status run(World &world, const Program &program, const Options &options,
   if (Status failed = prepareRun(world, program, options, target))
     return failed;
   Timing timing = runSteps(world, options, target);
-  Measurements measurements =
-      measure(world, timing.stepSeconds, target.deviceBytes());
+  Measurements measurements = measure(world, timing.stepSeconds, target);
   Status written;
   if (!options.outputDir.empty())
     written = storeOutputs(world, program, options, target);

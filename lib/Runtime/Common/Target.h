@@ -54,6 +54,9 @@ public:
   /// The most memory of the device held so far.
   virtual size_t deviceBytes() const = 0;
 
+  /// Of the host, that compute.
+  virtual int threadsPerRank() const { return 1; }
+
   /// One step from and to shards in host memory, in the metadata's order, which
   /// are dense and aligned for their elements.
   virtual Status stepOn(const Program &program, void *const *inputs,

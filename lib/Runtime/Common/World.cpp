@@ -16,7 +16,9 @@ MPI_Comm worldCommunicator() {
 }
 
 World::World(int *argc, char ***argv) : ownsMPI(true) {
-  MPI_Init(argc, argv);
+  // A rank's threads compute; the first one communicates.
+  int provided = 0;
+  MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
   setUp();
 }
 
@@ -94,15 +96,20 @@ void World::gather(std::string_view text,
     });
 }
 
-int World::ranksOnNode() {
+std::string World::gatherOnNode(std::string_view mine) {
   MPI_Comm node;
-  int count = 1;
+  int count = 1, bytes = static_cast<int>(mine.size());
   MPI_Comm_split_type(worldCommunicator(), MPI_COMM_TYPE_SHARED, myRank,
                       MPI_INFO_NULL, &node);
   MPI_Comm_size(node, &count);
+  std::string all(mine.size() * count, '\0');
+  MPI_Allgather(mine.data(), bytes, MPI_CHAR, all.data(), bytes, MPI_CHAR,
+                node);
   MPI_Comm_free(&node);
-  return count;
+  return all;
 }
+
+int World::ranksOnNode() { return static_cast<int>(gatherOnNode(" ").size()); }
 
 bool launchedAsOtherRank() {
   for (const char *name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"})

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <functional>
 #include <mpi.h>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -50,6 +51,10 @@ public:
 
   /// How many ranks share this rank's memory.
   int ranksOnNode();
+
+  /// What these ranks give, the same number of bytes each, one after the other.
+  /// Collective.
+  std::string gatherOnNode(std::string_view mine);
 
 private:
   void setUp();

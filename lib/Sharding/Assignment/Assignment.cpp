@@ -22,8 +22,11 @@ using namespace shoal::assignment;
 static void improveGroups(Plan &plan) {
   const AssignmentOptions &options = plan.getTables().options;
   auto groups = findElementwiseGroups(plan.getTables().problem);
+  auto accumulators = findAccumulators(plan.getTables().problem);
   for (unsigned round = 0; round < options.maxChainRounds; ++round) {
-    if (moveGroups(plan, groups) < kMinGain)
+    double gain = moveGroups(plan, groups);
+    gain += moveAccumulators(plan, accumulators);
+    if (gain < kMinGain)
       return;
     if (options.chains)
       moveChains(plan, options.slack);
@@ -144,9 +147,11 @@ static Assignment describe(const Plan &plan, Hints hints) {
     for (const ValueVersion &version : assignment.values.back()) {
       double weight = problem.values[value].weight;
       assignment.cost.reshards += weight * version.bytes;
-      if (version.bytes > 0)
+      if (version.bytes > 0) {
         assignment.cost.latency +=
             weight * plan.getTables().options.latencyBytes;
+        assignment.cost.compute += plan.getTables().computeIfSent(value);
+      }
     }
   }
   double ofDevices = 0, ofProgram = 0;

@@ -188,6 +188,7 @@ void CostTables::addValueType(unsigned value, std::string &key) const {
   addToKey(problem.values[value].weight, key);
   addListToKey(problem.values[value].shape, key);
   addListToKey(problem.values[value].manualAxes, key);
+  addToKey(problem.values[value].flopsIfSent, key);
 }
 
 static void addTensors(llvm::ArrayRef<DimFactors> tensors, std::string &key) {
@@ -300,6 +301,7 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
     for (const AxisList &order : orders)
       addListToKey(order, key);
     addRule(op.rule, key);
+    addListToKey(op.unsharedFactors, key);
     AxisList hinted = axesOfOperands(problem, op, hints);
     addListToKey(hinted, key);
     auto [it, isNew] = opIds.try_emplace(key, opIds.size());
@@ -380,7 +382,8 @@ LayoutId CostTables::intern(const Layout &layout) {
 //        each become addends of all
 //   (R3) nothing is sent, as [{}] -> [{"x"}]          0
 //   (R4) else                                         weight x (bytes + latency
-//                                                     in bytes)
+//                                                     in bytes + operations
+//                                                     that this brings)
 //
 // The bytes are those of the tensor with a leading dimension for the manual
 // axes around it, whose devices have values of their own: of the plan that
@@ -427,7 +430,14 @@ double CostTables::reshard(unsigned value, LayoutId from, LayoutId to) {
     double each = bytes > 0 ? bytes + options.latencyBytes : 0; // (R3)
     price->second = problem.values[value].weight * each;        // (R4)
   }
-  return price->second;
+  bool isSent = price->second > 0 && price->second != kForbidden;
+  return isSent ? price->second + computeIfSent(value) : price->second;
+}
+
+double CostTables::computeIfSent(unsigned value) const {
+  const Problem::Value &type = problem.values[value];
+  return type.weight * type.flopsIfSent / problem.mesh.numDevices() /
+         flopsPerByte;
 }
 
 //===----------------------------------------------------------------------===//
@@ -535,20 +545,31 @@ static double repeatedPart(int64_t devices, int64_t hinted) {
   return devices < hinted ? 1 - double(devices) / hinted : 0;
 }
 
+/// Whether the op stands for what a loop carries, which are several values: no
+/// device does any work for it, and of a sum each carries its own addend.
+static bool isLoopJoin(const Problem::Op &op) {
+  return op.results.size() > 1 && op.operands.size() > 1 &&
+         op.rule.flops == 0 && op.rule.linearIn.size() == 1 &&
+         op.rule.linearIn[0].size() == op.operands.size();
+}
+
 void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
                        Choice &choice) const {
   const Problem::Op &op = opClass.op;
   double share = 1;
   int64_t devices = 1;
-  for (auto [factor, axes] :
-       llvm::zip_equal(op.rule.factors, choice.sharding.axes)) {
+  for (auto [i, axes] : llvm::enumerate(choice.sharding.axes)) {
+    const Factor &factor = op.rule.factors[i];
     int64_t shards = problem.mesh.sizeOf(axes);
     devices *= shards;
-    if (factor.size > 0)
+    if (factor.size > 0 && !llvm::is_contained(op.unsharedFactors, i))
       share *= double(shardSize(factor.size, shards)) / factor.size;
   }
   choice.flops = op.rule.flops * share;
   choice.compute = choice.flops / flopsPerByte;
+  if (isLoopJoin(op))
+    for (const FactorSharding::Pass &pass : choice.sharding.passes)
+      devices *= problem.mesh.axes[pass.axis].size;
   choice.repeatFactor = (options.repeatMargin - 1) *
                         repeatedPart(devices, opClass.numHintedDevices());
   auto bytesOf = [&](unsigned value, const Sharding &sharding) -> double {

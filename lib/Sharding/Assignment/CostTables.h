@@ -135,8 +135,11 @@ public:
   const Layout &layout(LayoutId id) const { return layouts[id]; }
   int location(LayoutId id, AxisId axis) const { return locations[id][axis]; }
 
-  /// Price of turning one layout of `value` into another: bytes and latency.
+  /// Price of turning one layout of `value` into another: bytes, latency and
+  /// computeIfSent.
   double reshard(unsigned value, LayoutId from, LayoutId to);
+  /// What Value::flopsIfSent costs.
+  double computeIfSent(unsigned value) const;
   /// The bytes alone.
   double reshardBytesOf(unsigned value, LayoutId from, LayoutId to) const;
 

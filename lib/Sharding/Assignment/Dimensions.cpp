@@ -114,10 +114,8 @@ private:
 };
 } // namespace
 
-/// A set in which the op is linear and that has the value wherever the op reads
-/// it; nothing where the op needs it whole.
-static std::optional<unsigned> findLinearSet(const AssignmentProblem::Op &op,
-                                             unsigned value) {
+std::optional<unsigned>
+assignment::findLinearSet(const AssignmentProblem::Op &op, unsigned value) {
   for (auto [number, set] : llvm::enumerate(op.rule.linearIn)) {
     auto reads = [&](unsigned operand) {
       return op.operands[operand] == value;

@@ -12,6 +12,27 @@
 using namespace shoal;
 using namespace shoal::assignment;
 
+int64_t assignment::numElements(const AssignmentProblem &problem,
+                                unsigned value) {
+  int64_t count = 1;
+  for (int64_t size : problem.values[value].shape)
+    count *= size;
+  return count;
+}
+
+std::optional<ChoiceIndex> assignment::findChoiceAt(Plan &plan, unsigned op,
+                                                    AxisId axis, int location) {
+  CostTables &tables = plan.getTables();
+  const OpClass &opClass = tables.classOf(op);
+  for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
+    ChoiceIndex index = opClass.withLabel(plan.choiceOf(op), axis, label);
+    const Choice *choice = tables.choice(op, index);
+    if (choice && tables.location(choice->results[0], axis) == location)
+      return index;
+  }
+  return std::nullopt;
+}
+
 bool GroupMove::couldGain() const {
   return llvm::any_of(group, [&](unsigned op) {
     return llvm::any_of(plan.valuesOf(op), [&](unsigned value) {

@@ -11,6 +11,14 @@
 
 namespace shoal::assignment {
 
+/// The choice that differs from the op's on the axis alone, and has it there on
+/// the result; nothing where the op has none.
+std::optional<ChoiceIndex> findChoiceAt(Plan &plan, unsigned op, AxisId axis,
+                                        int location);
+
+/// Elements of a value.
+int64_t numElements(const AssignmentProblem &problem, unsigned value);
+
 /// One group and what is tried with it.
 class GroupMove {
 public:

@@ -33,13 +33,6 @@ using namespace shoal::assignment;
 // broadcast. Constants and broadcasts are of the group that reads them: each
 // would be moved to where the others leave.
 
-static int64_t numElements(const AssignmentProblem &problem, unsigned value) {
-  int64_t count = 1;
-  for (int64_t size : problem.values[value].shape)
-    count *= size;
-  return count;
-}
-
 /// (G1) does not hold.
 static bool followsItsResult(const AssignmentProblem &problem,
                              const AssignmentProblem::Op &op) {
@@ -85,21 +78,6 @@ assignment::findElementwiseGroups(const AssignmentProblem &problem) {
 //===----------------------------------------------------------------------===//
 // Moves
 //===----------------------------------------------------------------------===//
-
-/// The choice that differs from the op's on the axis alone, and has it there on
-/// the result.
-static std::optional<ChoiceIndex> findChoiceAt(Plan &plan, unsigned op,
-                                               AxisId axis, int location) {
-  CostTables &tables = plan.getTables();
-  const OpClass &opClass = tables.classOf(op);
-  for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
-    ChoiceIndex index = opClass.withLabel(plan.choiceOf(op), axis, label);
-    const Choice *choice = tables.choice(op, index);
-    if (choice && tables.location(choice->results[0], axis) == location)
-      return index;
-  }
-  return std::nullopt;
-}
 
 double assignment::moveGroups(Plan &plan,
                               llvm::ArrayRef<std::vector<unsigned>> groups) {

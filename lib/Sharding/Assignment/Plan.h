@@ -42,7 +42,7 @@ inline constexpr double kMinGain = 1e-6;
 /// What is tried of a plan: a chain from a label of an op, or a group of one
 /// kind with an axis in one place.
 struct TryId {
-  enum Kind : unsigned { Chain, Elementwise, Dimension } kind;
+  enum Kind : unsigned { Chain, Elementwise, Accumulator, Dimension } kind;
   /// An op or the number of a group.
   unsigned subject;
   AxisId axis;

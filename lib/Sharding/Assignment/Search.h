@@ -38,6 +38,24 @@ findElementwiseGroups(const AssignmentProblem &problem);
 /// Returns what is gained.
 double moveGroups(Plan &plan, llvm::ArrayRef<std::vector<unsigned>> groups);
 
+/// Of each loop that adds to a value it carries: the op that joins the value
+/// around the loop, those that add to it and those that it begins with, in the
+/// order of ops.
+std::vector<std::vector<unsigned>>
+findAccumulators(const AssignmentProblem &problem);
+
+/// Moves the accumulators of loops as one: each stays a partial sum all around
+/// its loop, and is reduced behind it, where it was in every turn. Finds what
+/// no single change gains, as a sum that only the addition or only the join
+/// leaves partial is reduced next to it. Returns what is gained.
+double moveAccumulators(Plan &plan,
+                        llvm::ArrayRef<std::vector<unsigned>> groups);
+
+/// A set in which the op is linear and that has the value wherever the op reads
+/// it; nothing where the op needs it whole.
+std::optional<unsigned> findLinearSet(const AssignmentProblem::Op &op,
+                                      unsigned value);
+
 /// The ops that have dimensions of one class or, behind a sum over one, pass
 /// partial sums on, ascending, and the labels by which an axis does that.
 struct DimensionGroup {

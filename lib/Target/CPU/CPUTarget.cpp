@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/CPU/CPUTarget.h"
-#include "../Host/Steps.h"
+#include "HostLibraries.h"
 #include "shoal/Conversion/Passes.h"
 
 using namespace mlir;
@@ -37,9 +37,13 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
   });
 }
 
-LogicalResult shoal::emitForCPU(ModuleOp module, StringRef outputPath,
+LogicalResult shoal::emitForCPU(ModuleOp module, const LoweredProgram &program,
+                                StringRef outputPath,
                                 const TargetOptions &options,
                                 StageSeconds &seconds) {
-  RuntimeLibrary runtime{"libshoal_rt_cpu.a", "shoal_rt_cpu", {"-lopenblas"}};
-  return emitForHost(module, outputPath, runtime, options, seconds);
+  FailureOr<RuntimeLibrary> runtime =
+      chooseRuntime(program.description, module.getLoc());
+  if (failed(runtime))
+    return failure();
+  return emitForHost(module, outputPath, *runtime, options, seconds);
 }

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "HostLibraries.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/Target/CPU/CPUTarget.h"
@@ -12,7 +13,7 @@ void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
   buildShoalToLinalgPipeline(pm);
   buildFusionPipeline(pm, machine);
   buildBuffersPipeline(pm);
-  buildMemoryPipeline(pm, machine);
+  buildMemoryPipeline(pm, machine, hostOneDNN());
   buildHostKernelsPipeline(pm);
   ScalarsOptions scalars;
   scalars.approximate = true;

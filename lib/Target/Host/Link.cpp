@@ -54,9 +54,11 @@ LogicalResult shoal::runTool(StringRef what, ArrayRef<std::string> command,
   return failure();
 }
 
-/// The flag that makes the compiler driver call mold, several times as fast as
+/// The flags that make the compiler driver call mold, several times as fast as
 /// the system's linker; empty where it is not there. Also drivers that do not
-/// know it by name look for `ld` in such a folder.
+/// know it by name look for `ld` in such a folder. Without RELRO: mold 1.10
+/// begins it at thread-local zeros, where their page may be none that is
+/// mapped, and the program then does not start.
 static std::vector<std::string> findQuickLinker() {
   auto mold = llvm::sys::findProgramByName("mold");
   if (!mold)
@@ -66,7 +68,7 @@ static std::vector<std::string> findQuickLinker() {
   llvm::sys::path::append(folder, "libexec", "mold");
   if (!llvm::sys::fs::can_execute(folder + "/ld"))
     return {};
-  return {("-B" + folder).str()};
+  return {("-B" + folder).str(), "-Wl,-z,norelro"};
 }
 
 /// The command that links `objects` and the runtime.
@@ -86,6 +88,7 @@ static std::vector<std::string> linkCommand(StringRef driver,
     llvm::append_range(command,
                        ArrayRef<StringRef>{"-shared", "-Wl,-Bsymbolic",
                                            "-Wl,-u,shoal_session_open"});
+  llvm::append_range(command, runtime.needed);
   command.push_back(library.str());
   llvm::append_range(command, runtime.flags);
   llvm::append_range(command, ArrayRef<StringRef>{"-lm", "-pthread", "-o"});

@@ -103,6 +103,8 @@ struct RuntimeLibrary {
   llvm::StringRef file, target;
   /// Behind it: `-lopenblas`.
   llvm::SmallVector<llvm::StringRef> flags;
+  /// In front of it: what of it is taken though no object names it.
+  llvm::SmallVector<llvm::StringRef> needed = {};
 };
 
 /// Links an executable, or with `shared` a library, and puts it in its place

@@ -3,6 +3,7 @@
 
 #include "shoal/Transforms/Autodiff/Vjp.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -30,10 +31,8 @@ void Cotangents::addAt(TensorBuilder &b, Value value, ValueRange starts,
 Vjp::Vjp(Operation *op, OpBuilder &builder, Cotangents &cotangents,
          const llvm::DenseSet<Value> &active,
          SmallVectorImpl<Operation *> &retired)
-    : op(op), b(FusedLoc::get(op->getContext(), op->getLoc(),
-                              builder.getStringAttr("gradient")),
-                builder),
-      cotangents(cotangents), active(active), retired(retired) {}
+    : op(op), b(noteGradient(op->getLoc()), builder), cotangents(cotangents),
+      active(active), retired(retired) {}
 
 Value Vjp::cotangentOrZero(unsigned result) {
   Value g = cotangent(result);

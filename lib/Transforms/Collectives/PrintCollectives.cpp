@@ -19,11 +19,13 @@ void print(func::FuncOp function, raw_ostream &os) {
   int64_t bytes = 0;
   SmallVector<CollectiveCost> collectives = listCollectives(function);
   for (const CollectiveCost &collective : collectives) {
-    bytes += collective.bytes;
+    bytes += collective.bytes * collective.runs;
     os << "  " << collective.kind << ' ' << collective.axes << " : "
        << collective.op->getOperand(0).getType() << " -> "
        << collective.op->getResult(0).getType() << "  " << collective.bytes
        << " bytes";
+    if (collective.runs != 1)
+      os << ", " << collective.runs << " times";
     if (!collective.reason.empty())
       os << ", for " << collective.reason;
     os << '\n';

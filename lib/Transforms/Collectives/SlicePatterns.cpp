@@ -5,6 +5,7 @@
 
 #include "SimplifyPatterns.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
+#include "shoal/Support/CollectiveBytes.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -141,8 +142,10 @@ struct GatherAndSliceToAllToAll : OpRewritePattern<AllSliceOp> {
   }
 };
 
-/// all_slice of all_reduce: over axes that are summed over, a reduce_scatter;
-/// over others, the slice goes first and less is summed.
+/// all_slice of all_reduce: over axes that are summed over, a reduce_scatter,
+/// unless that sends more, which it does of fewer rows than half of the
+/// devices, as some blocks are padding; over others, the slice goes first and
+/// less is summed.
 struct SliceOfAllReduce : OpRewritePattern<AllSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AllSliceOp op,
@@ -156,6 +159,8 @@ struct SliceOfAllReduce : OpRewritePattern<AllSliceOp> {
     for (auto [d, axes] : llvm::enumerate(toLists(op.getAxes())))
       if (failed(place(axes, left, scattered[d], sliced[d], meshOf(op))))
         return failure();
+    if (sendsMore(op, reduce, scattered, sliced, left))
+      return failure();
     Value value = emit(op, reduce, scattered, sliced, left, rewriter);
     copyLayoutNote(op.getResult(), value);
     rewriter.replaceOp(op, value);
@@ -182,6 +187,21 @@ private:
           return failure();
     sliced = axes;
     return success();
+  }
+
+  static bool sendsMore(AllSliceOp op, AllReduceOp reduce,
+                        const AxesPerDim &scattered, const AxesPerDim &sliced,
+                        const AxisRefs &left) {
+    MeshAttr mesh = meshOf(op);
+    int64_t block = op.getType().getNumElements(), group = 1;
+    for (const AxisRefs &axes : scattered)
+      group *= sizeOf(axes, mesh);
+    int64_t after = support::reduceScatterSize(block, group) +
+                    support::allReduceSize(block, sizeOf(left, mesh));
+    return after >
+           support::allReduceSize(ShapedType::getNumElements(split(
+                                      shapeOf(op.getInput()), sliced, mesh)),
+                                  sizeOf(reduce.getAxes().getAxes(), mesh));
   }
 
   static Value emit(AllSliceOp op, AllReduceOp reduce,

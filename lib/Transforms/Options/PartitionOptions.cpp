@@ -34,6 +34,7 @@ static std::string describe(double number) {
 
 /// Flags that are off and lists that are empty need no words.
 static std::string describe(bool isOn) { return isOn ? "on" : ""; }
+static std::string describe(const std::string &text) { return text; }
 static std::string describe(const std::vector<std::string> &names) {
   return llvm::join(names, ",");
 }

@@ -5,6 +5,7 @@
 #include "CheckReplication.h"
 #include "Writer.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
@@ -279,6 +280,18 @@ void Applier::insertReshards(unsigned value) {
 
 namespace {
 
+/// Operations of the program's products, where one-hot einsums will be none:
+/// statistics compare devices' products with them.
+void recordProducts(func::FuncOp function, const OneHotCosts &costs) {
+  if (costs.ops.empty())
+    return;
+  double flops = countArithmetic(function, [&](Operation *op) {
+                   return !costs.ops.contains(op);
+                 }).einsumFlops;
+  function->setAttr(kGlobalEinsumFlopsAttr,
+                    Builder(function.getContext()).getF64FloatAttr(flops));
+}
+
 struct Assign : shoal::impl::AssignBase<Assign> {
   using AssignBase::AssignBase;
 
@@ -295,7 +308,12 @@ struct Assign : shoal::impl::AssignBase<Assign> {
   LogicalResult assign(func::FuncOp function, const Mesh &mesh) {
     copyForAnnotations(function);
     FreeOpCopies copies(function);
-    FailureOr<ExtractedProblem> extracted = extractProblem(function, mesh);
+    OneHotCosts costs;
+    if (!denseOneHots)
+      costs = priceOneHots(function, oneHotGain);
+    recordProducts(function, costs);
+    FailureOr<ExtractedProblem> extracted =
+        extractProblem(function, mesh, costs);
     if (failed(extracted))
       return failure();
     LDBG() << "@" << function.getSymName() << ": "

@@ -14,7 +14,8 @@ namespace {
 
 class Extractor {
 public:
-  Extractor(func::FuncOp function, const Mesh &mesh) {
+  Extractor(func::FuncOp function, const Mesh &mesh, const OneHotCosts &costs)
+      : costs(costs) {
     result.function = function;
     result.problem.mesh = mesh;
     auto module = function->getParentOfType<ModuleOp>();
@@ -76,6 +77,7 @@ private:
     return 0;
   }
 
+  const OneHotCosts &costs;
   ExtractedProblem result;
   llvm::DenseMap<Value, unsigned> ids;
   /// Of the block that is being read.
@@ -102,9 +104,10 @@ Extractor::addValue(Value value, function_ref<InFlightDiagnostic()> emitError) {
   ids[value] = id;
   result.values.push_back(value);
   int64_t bits = type.getElementTypeBitWidth();
-  result.problem.values.push_back(
-      {llvm::SmallVector<int64_t>(type.getShape()), (bits + 7) / 8,
-       weightOf(value.getParentBlock()), manualAxes});
+  result.problem.values.push_back({llvm::SmallVector<int64_t>(type.getShape()),
+                                   (bits + 7) / 8,
+                                   weightOf(value.getParentBlock()), manualAxes,
+                                   costs.flopsIfSent.lookup(value)});
   return id;
 }
 
@@ -389,6 +392,10 @@ LogicalResult Extractor::addOp(Operation *operation) {
     op.results.push_back(*id);
   }
   op.rule = interface.getFactorRule();
+  if (const auto *known = costs.ops.find(operation); known != costs.ops.end()) {
+    op.rule.flops = known->second.flops;
+    op.unsharedFactors = known->second.unsharedFactors;
+  }
   op.priority = priorityOf(op.rule);
   op.label = describeOp(operation);
   if (auto constraint = dyn_cast<ShardingConstraintOp>(operation)) {
@@ -455,6 +462,7 @@ void shoal::walkProgram(Block &block,
 }
 
 FailureOr<ExtractedProblem> shoal::extractProblem(func::FuncOp function,
-                                                  const Mesh &mesh) {
-  return Extractor(function, mesh).run();
+                                                  const Mesh &mesh,
+                                                  const OneHotCosts &costs) {
+  return Extractor(function, mesh, costs).run();
 }

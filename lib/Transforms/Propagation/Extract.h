@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
 #include "shoal/Sharding/Assignment.h"
+#include "shoal/Transforms/Sparse/OneHotCosts.h"
 
 namespace shoal {
 
@@ -65,8 +66,10 @@ void walkProgram(mlir::Block &block,
 
 /// Fails with an error where the function has several blocks, an op without
 /// factor rule, a value that is no tensor, or an annotation that is partial.
-mlir::FailureOr<ExtractedProblem> extractProblem(mlir::func::FuncOp function,
-                                                 const Mesh &mesh);
+/// `costs`: of ops that will be computed otherwise than their rules say.
+mlir::FailureOr<ExtractedProblem>
+extractProblem(mlir::func::FuncOp function, const Mesh &mesh,
+               const OneHotCosts &costs = OneHotCosts());
 
 /// `shoal.einsum "GSM,ME->GSE"`.
 std::string describeOp(mlir::Operation *op);

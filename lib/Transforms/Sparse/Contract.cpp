@@ -232,6 +232,7 @@ Outcome Contractor::run() {
   // A product without a sum is a mask of masks.
   if (!c.summed.empty())
     noteForm(dense, sparse, isMoved);
+  forms.addMoves(c.result, findMoves(sparse));
   if (keptDims().empty())
     return addUp();
   return isMoved ? makeRows() : makeForm();

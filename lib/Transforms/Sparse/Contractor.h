@@ -27,6 +27,7 @@ private:
   double cost(bool isSparse) const;
   void noteLoss();
   void noteForm(double dense, double sparse, bool isScattered);
+  Moves findMoves(double elements) const;
   bool hasLongRuns() const;
   bool readsOnce(double dense) const;
   bool isSummed(Term letter) const {

@@ -78,6 +78,7 @@ llvm::DenseSet<Value> Demand::walk(func::FuncOp function) {
   Emitter emitter(forms, whole);
   for (Block &block : function.getBody())
     DemandWalk(*this, emitter).visit(block);
+  sampled = std::move(emitter.sampled);
   return std::move(emitter.read);
 }
 

@@ -23,14 +23,20 @@ public:
   /// what has a form, by comparisons, where its op would read rewritten ones.
   bool isRewritten(mlir::Operation *op) const;
   const llvm::DenseSet<mlir::Value> &getWhole() const { return whole; }
+  /// What is moved for sums of which only elements at places are made.
+  const llvm::MapVector<mlir::Value, Moves> &getSampled() const {
+    return sampled;
+  }
 
 private:
   void findRewritten(mlir::func::FuncOp function);
+  /// The tensors that are read if those of `whole` are there.
   llvm::DenseSet<mlir::Value> walk(mlir::func::FuncOp function);
 
   Forms &forms;
   llvm::DenseSet<mlir::Operation *> rewritten;
   llvm::DenseSet<mlir::Value> whole;
+  llvm::MapVector<mlir::Value, Moves> sampled;
 };
 
 } // namespace shoal::sparse

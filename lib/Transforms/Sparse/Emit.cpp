@@ -173,7 +173,20 @@ Term Emitter::expand(Term element) {
   double needed = definition->operands.size() > 1
                       ? std::clamp(forms.getMinGain() / 2, 2., 16.)
                       : 1;
-  return dense >= needed * sparse ? definition : nullptr;
+  if (dense < needed * sparse)
+    return nullptr;
+  noteSample(element, sparse);
+  return definition;
+}
+
+void Emitter::noteSample(Term element, double elements) {
+  Moves &moves = sampled[element->value];
+  if (moves.elements == 0)
+    for (auto [dim, size] :
+         llvm::enumerate(tensorType(element->value).getShape()))
+      if (!isPlain(element->operands[dim], size))
+        moves.readByPlace.push_back({Moves::Dim::kResult, unsigned(dim)});
+  moves.elements += elements;
 }
 
 Tensor Emitter::emitElement(Term term) {

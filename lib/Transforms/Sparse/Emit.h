@@ -35,6 +35,8 @@ public:
 
   /// The tensors of the program that were read.
   llvm::DenseSet<mlir::Value> read;
+  /// What is moved for sums of which only elements at places were read.
+  llvm::MapVector<mlir::Value, Moves> sampled;
 
 private:
   Tensor emit(Term term);
@@ -49,6 +51,7 @@ private:
   /// that places depend on.
   mlir::Value emitPlaces(TermRange places, TermList &dims);
   Term expand(Term element);
+  void noteSample(Term element, double elements);
   mlir::Value readTensor(mlir::Value tensor);
 
   Forms &forms;

@@ -21,6 +21,7 @@
 
 #include "Terms.h"
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/MapVector.h"
 
 namespace shoal::sparse {
 
@@ -48,6 +49,21 @@ struct Contraction {
 struct Loss {
   mlir::Operation *op;
   std::string reason;
+};
+
+/// What a contraction moves that is computed from rows.
+struct Moves {
+  /// A dimension of an operand of the contraction's op, or of its result.
+  struct Dim {
+    enum { kResult = -1 };
+    int operand;
+    unsigned dim;
+  };
+
+  double elements = 0;
+  /// Dimensions along which rows are read by place: however few of these rows a
+  /// device holds, it reads as many.
+  llvm::SmallVector<Dim, 2> readByPlace;
 };
 
 /// How a contraction is computed, and why.
@@ -100,6 +116,11 @@ public:
   double getMinGain() const { return minGain; }
   /// Says of a contraction what was decided.
   void note(mlir::Value tensor, Note text) { notes[tensor] = std::move(text); }
+  /// Of a contraction that has a form or a rewrite.
+  void addMoves(mlir::Value tensor, Moves list) {
+    moves[tensor] = std::move(list);
+  }
+  const llvm::MapVector<mlir::Value, Moves> &getMoves() const { return moves; }
   /// Null where no operand has or had a form.
   const Note *lookupNote(mlir::Value tensor) const {
     auto known = notes.find(tensor);
@@ -117,6 +138,7 @@ private:
   llvm::DenseMap<mlir::Value, Rewrite> rewrites;
   llvm::DenseMap<mlir::Value, Loss> losses;
   llvm::DenseMap<mlir::Value, Note> notes;
+  llvm::MapVector<mlir::Value, Moves> moves;
   llvm::DenseSet<mlir::Value> contractions;
 };
 

@@ -73,3 +73,14 @@ bool Contractor::readsOnce(double dense) const {
     return double(tensorType(c.operands[i]).getNumElements()) == dense;
   });
 }
+
+/// Rows that are summed by place are read whether they are there or not; rows
+/// that are added at places are dropped where these are another's.
+Moves Contractor::findMoves(double elements) const {
+  Moves moves{elements, {}};
+  for (auto [i, letters] : llvm::enumerate(c.letters))
+    for (auto [dim, letter] : llvm::enumerate(letters))
+      if (isPlace(letter) && isSummed(letter))
+        moves.readByPlace.push_back({int(i), unsigned(dim)});
+  return moves;
+}

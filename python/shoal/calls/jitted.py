@@ -7,16 +7,15 @@ from __future__ import annotations
 import functools
 import threading
 import types
-import weakref
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 from shoal.calls.compiling import compile_for
 from shoal.calls.frontend import Frontend, Source, Traced
-from shoal.devices import Array, Devices, Loaded, Placement, devices_of
-from shoal.errors import InputError
+from shoal.devices import Array, Devices, Loaded, devices_of
+from shoal.errors import ClosedError, InputError
 from shoal.executable import Executable
-from shoal.places import Place, places_of
+from shoal.places import Place, places_of, recall, remember
 
 
 class Jitted:
@@ -61,7 +60,13 @@ class Jitted:
                 program = self._program(family, arrays)
                 call = _Call(program, arrays, self._frontend.conversions(arrays))
                 self._calls[key] = call
-        return call(arrays)
+        try:
+            return call(arrays)
+        except ClosedError:
+            if self._devices is not None:
+                raise
+            self._load_again()
+        return self(*args, **kwargs)
 
     def executable_for(self, *args: Any, **kwargs: Any) -> Executable:
         """The program of a call with these arguments, or abstract ones; compiles, does not run."""
@@ -117,6 +122,14 @@ class Jitted:
             family.programs.append(program)
         return program
 
+    def _load_again(self) -> None:
+        """On new devices of this process, as those were closed. What is compiled stays."""
+        with self._turn:
+            self._calls.clear()
+            for family in self._families.values():
+                for program in family.programs:
+                    program.load(devices_of(program.source.devices))
+
     def _load(self, source: Source) -> _Program:
         devices = self._devices
         if devices is None:
@@ -171,11 +184,16 @@ class _Program:
     def __init__(self, source: Source, executable: Executable, devices: Devices):
         self.source = source
         self.executable = executable
-        self.loaded: Loaded = devices.load(executable)
-        description = executable.signature.description
-        self.outputs = places_of(description, "outputs")
-        _places.update(zip(self.loaded.inputs, places_of(description, "inputs")))
-        _places.update(zip(self.loaded.outputs, self.outputs))
+        self.outputs = places_of(executable.signature.description, "outputs")
+        self.load(devices)
+
+    def load(self, devices: Devices) -> None:
+        self.loaded: Loaded = devices.load(self.executable)
+        inputs = places_of(self.executable.signature.description, "inputs")
+        for placement, place in zip(self.loaded.inputs, inputs):
+            remember(placement, place)
+        for placement, place in zip(self.loaded.outputs, self.outputs):
+            remember(placement, place)
 
     def inputs_of(self, arrays: Sequence[Any]) -> list[Any]:
         kept = self.source.kept
@@ -226,10 +244,6 @@ class _Call:
         return self._result(results)
 
 
-# What programs have said of the places of their results.
-_places: weakref.WeakKeyDictionary[Placement, Place] = weakref.WeakKeyDictionary()
-
-
 def place_of(array: Any) -> Place | None:
     """Where an array lies; None: nowhere in particular."""
-    return _places.get(array.placement) if isinstance(array, Array) else None
+    return recall(array.placement) if isinstance(array, Array) else None

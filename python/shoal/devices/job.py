@@ -4,9 +4,14 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
+import threading
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
+import weakref
+from collections import deque
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,8 +22,10 @@ from shoal.devices.loaded import Loaded, results_of
 from shoal.devices.memory import LINE, Memory
 from shoal.devices.placement import Layout, Slices
 from shoal.devices.store import assemble
-from shoal.errors import InputError, RunError
+from shoal.errors import ClosedError, RunError
+from shoal.executable.arguments import check_timeout
 from shoal.executable.executable import Executable
+from shoal.executable.library import Library
 from shoal.executable.session import Agreement, load_library
 from shoal.executable.signature import Tensor
 
@@ -34,7 +41,8 @@ class Job(Devices):
     on one rank is an exception on all of them. An array has this rank's part in
     its memory; `put` and `run` take the whole on every rank, or this rank's rows.
 
-    Programs stay loaded until `close`: ranks do not find garbage at the same time.
+    Ranks do not find garbage at the same time: a program that is garbage on all of
+    them is unloaded by the next `load`, or by `close`.
     """
 
     def __init__(self, comm: MPI.Comm | None = None):
@@ -46,12 +54,52 @@ class Job(Devices):
         super().__init__(
             self.comm.Get_size(), Memory(), range(self.rank, self.rank + 1)
         )
-        self._programs: list[_JobProgram] = []
+        # By the number of their load, which is the same on all ranks.
+        self._libraries: dict[int, Library] = {}
+        self._loads = itertools.count()
+        # Of programs that are garbage here, those of late as the collector finds them.
+        self._garbage: set[int] = set()
+        self._gone: deque[int] = deque()
 
     def _load(self, executable: Executable) -> Loaded:
+        self._unload_garbage()
         program = _JobProgram(self, executable)
-        self._programs.append(program)
+        number = next(self._loads)
+        self._libraries[number] = program.library
+        weakref.finalize(program, self._gone.append, number).atexit = False
         return program
+
+    def _unload_garbage(self) -> None:
+        """Collective: what is garbage on all ranks, in the same order on all."""
+        while self._gone:
+            self._garbage.add(self._gone.popleft())
+        everywhere = set.intersection(*self.comm.allgather(self._garbage))
+        self._garbage -= everywhere
+        for number in sorted(everywhere & self._libraries.keys()):
+            self._libraries.pop(number).close()
+
+    @contextmanager
+    def time_limit(self, name: str, seconds: float | None) -> Iterator[None]:
+        """Ends the job where the block takes longer: no rank can be called back from a step."""
+        if seconds is None:
+            yield
+            return
+        timer = threading.Timer(seconds, self._end, [name, seconds])
+        timer.daemon = True
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+
+    def _end(self, name: str, seconds: float) -> None:
+        print(
+            f"error: {name} did not end in {seconds:g} s: rank {self.rank} ends the job",
+            file=sys.stderr,
+            flush=True,
+        )
+        sys.stdout.flush()
+        self.comm.Abort(1)
 
     def gather(self, array: Array) -> np.ndarray:
         stacked = array.stacked()
@@ -88,8 +136,8 @@ class Job(Devices):
     def close(self) -> None:
         """Unloads the programs; collective. Arrays can still be read."""
         with self.turn:
-            while self._programs:
-                self._programs.pop(0).close()
+            for number in sorted(self._libraries):
+                self._libraries.pop(number).close()
             self._loaded.clear()
 
     def __repr__(self) -> str:
@@ -97,13 +145,15 @@ class Job(Devices):
 
 
 class _JobProgram(Loaded):
+    """A program in this process. A step that runs out of time ends the job."""
+
     def __init__(self, job: Job, executable: Executable):
         self._job = job
         signature, self._host = executable.signature, executable.host()
-        self._library = load_library(executable.library, signature, job.comm)
-        self._library.open(job.comm.py2f())
+        self.library = load_library(executable.library, signature, job.comm)
+        self.library.open(job.comm.py2f())
         if self._host is not None:
-            self._library.set_host(self._host)
+            self.library.set_host(self._host)
         self._own_offsets = results_of(signature).own_offsets
         super().__init__(
             job,
@@ -117,7 +167,7 @@ class _JobProgram(Loaded):
         mine = [
             [
                 (part.start, part.stop)
-                for part in self._library.block(is_output, number, len(tensor.shape))
+                for part in self.library.block(is_output, number, len(tensor.shape))
             ]
             for number, tensor in enumerate(tensors)
         ]
@@ -127,23 +177,19 @@ class _JobProgram(Loaded):
             for number in range(len(tensors))
         ]
 
-    def close(self) -> None:
-        self._library.close()
-
     def run(
         self, values: Sequence[Any], *, donate: bool = True, timeout: float | None = None
     ) -> list[Array]:
-        if timeout is not None:
-            raise InputError("timeout: a step of a job ends with the job alone")
-        return super().run(values, donate=donate)
+        with self._job.time_limit(self.name, check_timeout(timeout)):
+            return super().run(values, donate=donate)
 
     def _ready(self) -> None:
         """The communicator is the session's own: there is nothing to start."""
 
     def _together(self) -> AbstractContextManager[None]:
-        if self._library.is_closed:
-            raise RunError("the devices are closed")
-        return Agreement(self._library, self._job.rank)
+        if self.library.is_closed:
+            raise ClosedError
+        return Agreement(self.library, self._job.rank)
 
     def _checked(self, values: Sequence[Any]) -> list[Any]:
         """All that may be wrong with them: arrays that move are gathered by all ranks, or none."""
@@ -162,7 +208,7 @@ class _JobProgram(Loaded):
         outputs = [0 if offset < 0 else own + offset for offset in self._own_offsets]
         begin = time.perf_counter()
         try:
-            self._library.run_in_place(inputs, outputs, shared)
+            self.library.run_in_place(inputs, outputs, shared)
         except RunError as error:
             raise error from (self._host and self._host.error)
         return time.perf_counter() - begin

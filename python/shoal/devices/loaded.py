@@ -101,7 +101,7 @@ class Loaded(ABC):
           as one of the program's type and shape. Arrays that are elsewhere are moved.
         donate: whether inputs that the program marks as donated are given away. They
           are deleted then, also if the step fails; else it works on copies of them.
-        timeout: seconds after which the step is ended.
+        timeout: seconds after which the step is ended, in a job with the job.
 
         Raises InputError before anything has happened, and RunError.
         """
@@ -139,7 +139,12 @@ class Loaded(ABC):
         """The values, of which there are enough; InputError."""
         checked = list(values)
         if len(checked) != len(self._kinds):
-            raise InputError(f"expected {len(self._kinds)} inputs but got {len(checked)}")
+            names = ", ".join(tensor.name for tensor in self._tensors[:_FEW])
+            rest = ", ..." if len(self._tensors) > _FEW else ""
+            raise InputError(
+                f"{self.name}: expected {len(self._kinds)} inputs ({names}{rest}) "
+                f"but got {len(checked)}"
+            )
         return checked
 
     def _arrange(self, arrays: list[Any], donate: bool) -> list[Array]:
@@ -204,6 +209,7 @@ class Loaded(ABC):
 
 
 _ALONE = nullcontext()
+_FEW = 4  # names in a message
 
 
 def results_of(signature: Signature) -> Results:

@@ -7,9 +7,11 @@ from __future__ import annotations
 import mmap
 import os
 import resource
+import sys
 import threading
 import weakref
 from collections import OrderedDict, deque
+from collections.abc import Callable
 
 import numpy as np
 
@@ -49,8 +51,10 @@ class Block:
             self._bytes = weakref.ref(whole)
         return whole[begin - self.begin : begin - self.begin + size]
 
-    def __del__(self) -> None:
-        self.memory.free(self.begin, self.size)
+    def __del__(self, _is_finalizing: Callable[[], bool] = sys.is_finalizing) -> None:
+        # With the process its memory goes, and modules may be gone before.
+        if not _is_finalizing():
+            self.memory.free(self.begin, self.size)
 
 
 class _Bytes:

@@ -22,7 +22,7 @@ from shoal.devices.placement import Slices
 from shoal.devices.store import assemble
 from shoal.devices.wire import Message
 from shoal.devices.workers import Reply, Workers
-from shoal.errors import RunError
+from shoal.errors import ClosedError, RunError
 from shoal.executable.executable import Executable
 from shoal.executable.host import Host
 
@@ -79,9 +79,11 @@ class Pool(Devices):
     def ready(self) -> Workers:
         """The processes, which wait for a call; RunError. Within a turn."""
         if self._is_closed:
-            raise RunError("the devices are closed")
+            raise ClosedError
         if self._is_busy:
-            raise RunError("a function that a program calls cannot use the program's devices")
+            raise RunError(
+                "a function that a program calls cannot use the program's devices: they wait for it"
+            )
         self._interrupt.raise_if_late()
         if not self._workers.is_alive:
             self._start()

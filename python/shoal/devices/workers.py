@@ -29,8 +29,11 @@ from shoal.executable.host import Host, answer_request
 WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
 
 _START = 60.0  # seconds that processes have to start
-_TO_EXPLAIN = 2.0  # seconds that mpirun has to say what has happened
 _GRACE = 1.0  # seconds that a step has to end after a Ctrl-C, or processes once they may
+# A worker's end is an exception within two seconds, whatever mpirun does: seconds that this
+# has to say what has happened, and then to end by itself.
+_TO_EXPLAIN = 0.8
+_TO_END = 0.5
 
 # Where one worker has ended mpirun waits a second before it kills the others.
 _ENVIRONMENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
@@ -245,7 +248,7 @@ class Workers:
         self._disconnect()
         if not self._by_file:
             self._process.terminate()
-        self._wait(_GRACE)
+        self._wait(_TO_END)
         launch.kill_session(self._process.pid)
         self._process.wait()
         self._output.close()

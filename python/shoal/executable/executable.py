@@ -121,6 +121,7 @@ class Executable:
         warmup: int = 0,
         random_inputs: int | None = None,
         stats: dict[str, Any] | None = None,
+        threads: int | None = None,
     ) -> Any:
         """Runs the program on whole arrays, in processes that mpirun starts.
 
@@ -131,6 +132,8 @@ class Executable:
           the same inputs.
         random_inputs: a seed, from which inputs come that a dict leaves out.
         stats: a dict that is filled with times, bytes sent and memory.
+        threads: of each process, on CPUs; else SHOAL_NUM_THREADS, or its part of
+          the cores (docs/Threads.md).
 
         Returns the whole outputs, as the call's structure nests them, or a dict
         by name. Raises InputError, and RunError with what processes wrote.
@@ -147,6 +150,7 @@ class Executable:
             warmup=check_count("warmup", warmup, 0),
             seed=seed,
             stats=check_stats(stats),
+            threads=None if threads is None else check_count("threads", threads, 1, 1024),
             host=self.host(),
         )
         return self._result(outputs)

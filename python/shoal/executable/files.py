@@ -30,6 +30,7 @@ def run_by_files(
     warmup: int,
     seed: int | None,
     stats: MutableMapping[str, Any] | None,
+    threads: int | None = None,
     host: Host | None = None,
 ) -> list[np.ndarray]:
     """Runs the executable on the whole inputs, of which None is made up from the seed.
@@ -41,6 +42,8 @@ def run_by_files(
         flags = ["--output-dir", str(results), "--repeat", str(repeat), "--warmup", str(warmup)]
         if seed is not None:
             flags.append(f"--random-inputs={seed}")
+        if threads is not None:
+            flags.append(f"--threads={threads}")
         for number, (tensor, array) in enumerate(zip(signature.inputs, arrays)):
             if array is not None:
                 path = folder / f"input-{number}.npy"

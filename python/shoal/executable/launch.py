@@ -27,17 +27,17 @@ _DEFAULTS = {
     # Containers often forbid the single-copy system call.
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
-# Waiting ranks give their core to those that compute; no rank owns one.
-_CROWDED = {
-    "OMPI_MCA_mpi_yield_when_idle": "1",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-}
+# No rank owns a core: ranks share them, or a rank's threads have several.
+_UNBOUND = {"OMPI_MCA_hwloc_base_binding_policy": "none"}
+# Waiting ranks give their core to those that compute.
+_CROWDED = {**_UNBOUND, "OMPI_MCA_mpi_yield_when_idle": "1"}
 
 
 def environment(devices: int) -> dict[str, str]:
     """This process' environment and the above, where the user does not say otherwise."""
-    crowded = _CROWDED if devices > len(os.sched_getaffinity(0)) else {}
-    return {**_DEFAULTS, **crowded, **os.environ}
+    cores = len(os.sched_getaffinity(0))
+    placed = _CROWDED if devices > cores else _UNBOUND if devices < cores else {}
+    return {**_DEFAULTS, **placed, **os.environ}
 
 
 def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | None) -> str:

@@ -34,6 +34,10 @@ def _is_int64_or_null(value: Any) -> bool:
     return value is None or _is_int64(value)
 
 
+def _is_text_or_int64(value: Any) -> bool:
+    return isinstance(value, str) or _is_int64(value)
+
+
 def _is_finite(value: Any) -> bool:
     return _is_int64(value) or (type(value) is float and math.isfinite(value))
 
@@ -53,6 +57,7 @@ _TENSOR: Form = {
 _OPTIONS: dict[str, Form] = {
     "str": str,
     "str | Path": str,
+    "str | int": _is_text_or_int64,
     "bool": bool,
     "int": _is_int64,
     "int | None": _is_int64_or_null,

@@ -45,6 +45,11 @@ class CompileOptions:
       times the operations of an even split; 0 for never (default: 1.05).
     max_repeated_work: the most operations that all devices together may compute,
       in times of an even split; 0 for any number (default: 0).
+    memory_limit: the most that a device may hold, as 12GiB: backward passes compute again
+      what they would hold beyond it; empty for any number.
+    remat: what backward passes find saved, the rest being computed again:
+      everything, nothing, dots, dots_no_batch or names:NAME,...; empty for
+      everything, as far as a memory limit lets.
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
     link: objects, archives and libraries with the functions of custom_call.
@@ -69,6 +74,8 @@ class CompileOptions:
     repeat_margin: float | None = None
     warn_repeated_work: float | None = None
     max_repeated_work: float = 0
+    memory_limit: str | int = ""  # of bytes
+    remat: str = ""
     cuda_arch: Sequence[str] = ("sm_90",)
     tf32: bool = False
     link: Sequence[str | Path] = field(default=())
@@ -78,6 +85,7 @@ class CompileOptions:
     def __post_init__(self) -> None:
         if self.target not in ("cpu", "cuda"):
             raise ValueError(f'target: expected "cpu" or "cuda" but got {self.target!r}')
+        object.__setattr__(self, "memory_limit", str(self.memory_limit))
         for name in ("allow_replicated", "cuda_arch", "link"):
             if isinstance(getattr(self, name), (str, Path)):
                 object.__setattr__(self, name, (getattr(self, name),))

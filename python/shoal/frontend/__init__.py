@@ -11,6 +11,7 @@ imports those above it:
     annotations, elementwise, ... custom_call       the families, with what some share:
                                                     bits, pytrees, creation, index_expressions, ...
     subfunctions, autodiff, custom_derivatives      functions within the program, gradients
+    checkpointing                                   what gradients find saved
     numpy_protocol, operators                       what is attached to values
     tracing, calls, compiling, jit                  whole functions
 """
@@ -18,6 +19,7 @@ imports those above it:
 from shoal.frontend import (
     annotations,
     autodiff,
+    checkpointing,
     collectives,
     contraction,
     control_flow,
@@ -41,7 +43,7 @@ from shoal.frontend import (
 
 # What `shoal` exports: the families, and what makes values and programs.
 EXPORTED = (
-    annotations, autodiff, collectives, contraction, control_flow, creation, custom_call,
-    custom_derivatives, elementwise, fourier, host_call, indexing, manual, nn, ordering, reduction,
+    annotations, autodiff, checkpointing, collectives, contraction, control_flow, creation,
+    custom_call, custom_derivatives, elementwise, fourier, host_call, indexing, manual, nn, ordering, reduction,
     reshape, structure, tracing, windows,
 )  # fmt: skip

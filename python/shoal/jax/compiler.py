@@ -19,12 +19,10 @@ from typing import Any
 import jax
 import numpy as np
 from jax._src import source_info_util
-from jax.sharding import NamedSharding
 
 from shoal.errors import TraceError
 from shoal.executable import Executable, Session, compile_text
-from shoal.jax.meshes import mesh_is, named
-from shoal.jax.programs import write_program
+from shoal.jax.frontend import JaxFrontend, is_given
 
 # What JAX says of a function's place is the caller's of this file.
 source_info_util.register_exclusion(__file__)
@@ -104,8 +102,9 @@ def compile(
       and static arguments hold.
     example: arguments with the shapes and types of the program's: arrays or
       ShapeDtypeStructs; their NamedShardings count where in_shardings has None.
-    in_shardings, out_shardings: as in jax.jit; with `mesh`, also PartitionSpecs.
-    mesh: JAX's, Mesh or AbstractMesh; needed where no sharding names one.
+    in_shardings, out_shardings: as in jax.jit; with a mesh, also PartitionSpecs.
+    mesh: JAX's, Mesh or AbstractMesh; by default that of jax.set_mesh around this call, else
+      that of a sharding.
     donate_argnums: the program makes results in these arguments' memory; a
       caller's arrays are left as they are.
     options: fields of shoal.CompileOptions.
@@ -114,52 +113,37 @@ def compile(
     UnsupportedError for ops that have no counterpart, CompileError with the
     compiler's messages, and what JAX raises while it traces.
     """
-    _check_static(example)
+    _check_sizes(example)
     jit_options = {
-        "in_shardings": named(mesh, in_shardings),
-        "out_shardings": named(mesh, out_shardings),
+        "in_shardings": in_shardings,
+        "out_shardings": out_shardings,
         "static_argnums": static_argnums,
         "static_argnames": static_argnames,
         "donate_argnums": donate_argnums,
     }
-    with mesh_is(mesh):
-        traced = _jitted(function, jit_options).trace(*jax.tree.map(abstract, example))
-        # Arguments that nothing reads stay: a call has them, too.
-        program = write_program(traced, mesh)
+    _check_jitted(function, jit_options)
+    # Arguments that nothing reads stay: a call has them, too.
+    frontend = JaxFrontend(function, {**jit_options, "keep_unused": True}, mesh)
+    source = frontend.trace(example, {}).write((), None)
     return Compiled(
         compile_text(
-            program.text,
+            source.text,
             target,
-            source=program.name,
-            structure=program.structure,
-            host_functions=program.callbacks.functions,
+            source=source.name,
+            structure=source.structure,
+            host_functions=source.host_functions,
             **options,
         )
     )
 
 
-def _jitted(function: Callable, jit_options: dict[str, Any]) -> Any:
-    given = {name: value for name, value in jit_options.items() if value not in (None, ())}
-    if not hasattr(function, "trace"):
-        return jax.jit(function, **given)
-    if given:
+def _check_jitted(function: Callable, jit_options: dict[str, Any]) -> None:
+    given = [name for name, value in jit_options.items() if is_given(value)]
+    if given and hasattr(function, "trace"):
         raise TraceError(f"the function is jitted already: give {', '.join(given)} to jax.jit")
-    return function
 
 
-def abstract(leaf: Any) -> Any:
-    """Arrays as their types, so that no device need hold them; anything else as it is."""
-    if isinstance(leaf, np.ndarray):
-        return jax.ShapeDtypeStruct(leaf.shape, jax.dtypes.canonicalize_dtype(leaf.dtype))
-    if isinstance(leaf, jax.Array):
-        sharding = leaf.sharding if isinstance(leaf.sharding, NamedSharding) else None
-        return jax.ShapeDtypeStruct(
-            leaf.shape, leaf.dtype, sharding=sharding, weak_type=leaf.aval.weak_type
-        )
-    return leaf
-
-
-def _check_static(example: Sequence[Any]) -> None:
+def _check_sizes(example: Sequence[Any]) -> None:
     for path, leaf in jax.tree_util.tree_leaves_with_path(tuple(example)):
         for size in getattr(leaf, "shape", ()):
             if not isinstance(size, (int, np.integer)):

@@ -8,8 +8,14 @@ In layers, each of which imports those above it:
     schedules      learning rates by the number of the step
     transforms     parts of optimisers, and their chain
     optimizers     sgd, adam, adamw, lion, adafactor
+    finiteness     steps that are left out, the scale of a loss
+    gradients      micro-batches, computing in fewer bits
+    placement      where parameters and states lie
 """
 
+from shoal.optim.finiteness import *
+from shoal.optim.gradients import *
 from shoal.optim.optimizers import *
+from shoal.optim.placement import *
 from shoal.optim.schedules import *
 from shoal.optim.transforms import *

@@ -183,14 +183,13 @@ def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_roo
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         steps = as_value(state.count) + 1
-        number = steps.astype("float32")
-        first, second = 1.0 - power(np.float32(b1), number), 1.0 - power(np.float32(b2), number)
+        first, second = _BiasCorrection(b1, steps), _BiasCorrection(b2, steps)
 
         def step(g: Any, mu: Any, nu: Any) -> Parts:
             g = as_value(g)
             mu = b1 * as_value(mu) + (1 - b1) * g
             nu = b2 * as_value(nu) + (1 - b2) * (g * g)
-            hat, root = mu / first.astype(mu.dtype), nu / second.astype(nu.dtype)
+            hat, root = mu / first.of(mu.dtype), nu / second.of(nu.dtype)
             return Parts(hat / (sqrt(root + eps_root) + eps), mu, nu)
 
         updates, mu, nu = unzip(zip_leaves(step, grads, state.mu, state.nu), 3)
@@ -199,6 +198,23 @@ def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_roo
     return Transform(
         lambda params: _Adam(count(), zeros_like(params), zeros_like(params)), update
     )
+
+
+class _BiasCorrection:
+    """1 - decay^steps, which float32 has to four digits where the decay is 0.999: in float64 for
+    moments of that."""
+
+    def __init__(self, decay: float, steps: Any):
+        self._decay = decay
+        self._steps = steps
+        self._made: dict[str, Any] = {}
+
+    def of(self, dtype: np.dtype) -> Any:
+        wide = "float64" if dtype == np.float64 else "float32"
+        if wide not in self._made:
+            number = self._steps.astype(wide)
+            self._made[wide] = 1.0 - power(as_value(self._decay, number.dtype), number)
+        return self._made[wide].astype(dtype)
 
 
 class _Lion(NamedTuple):

@@ -27,11 +27,11 @@ func.func @sorts(%x: memref<4x64xf32>, %y: memref<4x64xf32>, %v: memref<4x2xf32>
 // CHECK: scf.for
 // HOST-NEXT: %[[S:.*]] = memref.alloc() : memref<768xi8>
 // CHECK-NEXT: rt.sort {{.*}} scratch(%[[S]]
-// HOST-NEXT: %[[T:.*]] = memref.alloc() : memref<128xi8>
+// HOST-NEXT: %[[T:.*]] = memref.alloc() : memref<1024xi8>
 // HOST-NEXT: rt.sort {{.*}} scratch(%[[T]]
 // DEVICE-NEXT: rt.sort {{.*}} scratch(%[[S]]
 // PLAN-LABEL: @calls_of_a_loop_share
-// PLAN-SAME: shoal.arena_bytes = 768
+// PLAN-SAME: shoal.arena_bytes = 1024
 func.func @calls_of_a_loop_share(%x: memref<4x64xf32>, %y: memref<4x64xf32>, %z: memref<64x4xf32>, %w: memref<64x4xf32>) {
   %c0 = arith.constant 0 : index
   %c1 = arith.constant 1 : index

@@ -1,5 +1,6 @@
 // RUN: shoal-opt %s --shoal-plan-products=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
 // RUN: shoal-opt %s --shoal-plan-products=machine=gpu | FileCheck %s --check-prefixes=CHECK,DEVICE
+// oneDNN is asked for what it is faster at: see plan-products-onednn.mlir.
 // A plan that is there stays as it is.
 // RUN: shoal-opt %s --shoal-plan-products=machine=cpu --shoal-plan-products=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
 

@@ -11,6 +11,13 @@ func.func @erf_of_negative_zero(%x: f32) -> f32 {
   return %y : f32
 }
 
+// CHECK-LABEL: func.func @erfc(
+// CHECK-NOT: math.erfc
+func.func @erfc(%x: f32) -> f32 {
+  %y = math.erfc %x : f32
+  return %y : f32
+}
+
 // CHECK-LABEL: func.func @erf_of_f64(
 // CHECK-NEXT: math.erf
 // CHECK-NEXT: return

@@ -71,6 +71,15 @@ func.func @narrow_floats_are_summed_in_f32(%a: tensor<7x5xbf16>) -> tensor<7xbf1
   return %0 : tensor<7xbf16>
 }
 
+// Of extrema, too: in a loop on bf16 each step would round.
+// CHECK-LABEL: @extrema_of_narrow_floats_are_found_in_f32
+// CHECK: arith.maximumf {{.*}} : f32
+// CHECK: arith.truncf %{{.*}} : tensor<7xf32> to tensor<7xbf16>
+func.func @extrema_of_narrow_floats_are_found_in_f32(%a: tensor<7x5xbf16>) -> tensor<7xbf16> {
+  %0 = shoal.reduce max %a dims = [1] : tensor<7x5xbf16> -> tensor<7xbf16>
+  return %0 : tensor<7xbf16>
+}
+
 // -----
 
 // CHECK-LABEL: @maxima_begin_at_the_smallest_value

@@ -8,9 +8,10 @@
 // CALLS-DAG: @shoal_desc_2(dense<[3, 0, 1, 0, 4, 1, 1, 1, 2]> : tensor<9xi64>)
 // CALLS-NOT: shoal.mesh
 // CALLS-LABEL: @calls
+// CALLS: %[[Y:.*]] = builtin.unrealized_conversion_cast %arg1 : memref<4xf32> to !llvm.ptr
+// CALLS: %[[X:.*]] = builtin.unrealized_conversion_cast %arg0 : memref<4xf32> to !llvm.ptr
 // CALLS: %[[D:.*]] = llvm.mlir.addressof @shoal_desc_0
-// CALLS: %[[I:.*]] = memref.extract_aligned_pointer_as_index %arg0
-// CALLS: llvm.call @shoal_rt_cumulative(%[[D]],
+// CALLS: llvm.call @shoal_rt_cumulative(%[[D]], %[[X]], %[[Y]])
 // CALLS: llvm.call @shoal_rt_einsum({{.*}}) vararg
 
 // LLVM-LABEL: llvm.func @calls(%arg0: !llvm.ptr, %arg1: !llvm.ptr, %arg2: !llvm.ptr

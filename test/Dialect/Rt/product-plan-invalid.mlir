@@ -1,6 +1,6 @@
 // RUN: shoal-opt %s --split-input-file --verify-diagnostics
 
-// The text of a plan, and its laws: (P1) to (P4) alone, (C6) in its product.
+// The text of a plan, and its laws: (P1) to (P5) alone, (C6) in its product.
 
 func.func @syntax_machine(%x: memref<2x2xf32>) {
   // expected-error @+1 {{expected 'cpu' or gpu}}
@@ -301,5 +301,40 @@ func.func @c7_scratch(%x: memref<64x64xbf16>, %scratch: memref<64xi8>) {
 func.func @c7_scratch_of_too_few_bytes(%x: memref<64x64xbf16>, %s: memref<64xi8>) {
   // expected-error @+1 {{scratch: expected 49152 bytes or more but got 64}}
   rt.einsum "ik,kj->ij" ins(%x, %x : memref<64x64xbf16>, memref<64x64xbf16>) outs(%x : memref<64x64xbf16>) plan <cpu pack lhs [64 : 1, 1] [64 : 64, 64] pack rhs [64 : 1, 1] [64 : 64, 64] unpack output [64 : 1, 1] [64 : 64, 64] gemm 64x64x64 a [64, 1] b [64, 1] c [64, 1]> scratch(%s : memref<64xi8>)
+  return
+}
+
+// -----
+
+func.func @p5_onednn_on_a_device(%x: memref<64x64xf32>) {
+  // expected-error @+1 {{plan: oneDNN is a library of hosts}}
+  rt.einsum "ik,kj->ij" ins(%x, %x : memref<64x64xf32>, memref<64x64xf32>) outs(%x : memref<64x64xf32>) plan <gpu gemm onednn 64x64x64 a [64, 1] b [64, 1] c [64, 1]>
+  return
+}
+
+// -----
+
+// einsum (C6)
+func.func @c6_onednn_of_f64(%x: memref<64x64xf64>) {
+  // expected-error @+1 {{plan: gemm: oneDNN does not multiply f64}}
+  rt.einsum "ik,kj->ij" ins(%x, %x : memref<64x64xf64>, memref<64x64xf64>) outs(%x : memref<64x64xf64>) plan <cpu gemm onednn 64x64x64 a [64, 1] b [64, 1] c [64, 1]>
+  return
+}
+
+// -----
+
+// einsum (C6)
+func.func @c6_onednn_adds_in_f32(%x: memref<64x64xbf16>) {
+  // expected-error @+1 {{plan: output: expected bf16 to be packed as f32}}
+  rt.einsum "ik,kj->ij" ins(%x, %x : memref<64x64xbf16>, memref<64x64xbf16>) outs(%x : memref<64x64xbf16>) plan <cpu gemm onednn 64x64x32 a [64, 1] b [64, 1] c [64, 1] summed [2 : 32, 2048, 0]>
+  return
+}
+
+// -----
+
+// einsum (C6)
+func.func @c6_onednn_of_f16(%x: memref<64x64xf16>) {
+  // expected-error @+1 {{plan: lhs: expected f16 to be packed as f32}}
+  rt.einsum "ik,kj->ij" ins(%x, %x : memref<64x64xf16>, memref<64x64xf16>) outs(%x : memref<64x64xf16>) plan <cpu gemm onednn 64x64x64 a [64, 1] b [64, 1] c [64, 1]>
   return
 }

@@ -48,6 +48,19 @@ func.func @transposes_compose(%x: tensor<2x3x4xf32>) -> (tensor<4x2x3xf32>, tens
   return %1, %2 : tensor<4x2x3xf32>, tensor<2x3x4xf32>
 }
 
+// A broadcast that adds dimensions of one row, and no more, is a reshape.
+// CHECK-LABEL: func @reshapes_of_broadcasts(
+// CHECK-SAME: %[[X:.*]]: tensor<1x4xf32>
+// CHECK: shoal.broadcast_in_dim %[[X]] dims = [1, 0]
+// CHECK: return %[[X]], %
+func.func @reshapes_of_broadcasts(%x: tensor<1x4xf32>) -> (tensor<1x4xf32>, tensor<1x4xf32>) {
+  %0 = shoal.broadcast_in_dim %x dims = [0, 2] : tensor<1x4xf32> -> tensor<1x1x4xf32>
+  %1 = shoal.reshape %0 : tensor<1x1x4xf32> -> tensor<1x4xf32>
+  %2 = shoal.broadcast_in_dim %x dims = [1, 0] : tensor<1x4xf32> -> tensor<4x1xf32>
+  %3 = shoal.reshape %2 : tensor<4x1xf32> -> tensor<1x4xf32>
+  return %1, %3 : tensor<1x4xf32>, tensor<1x4xf32>
+}
+
 // CHECK-LABEL: func @reshapes_compose(
 // CHECK-SAME: %[[X:.*]]: tensor<2x3x4xf32>
 // CHECK-NEXT: %[[R:.*]] = shoal.reshape %[[X]] : tensor<2x3x4xf32> -> tensor<24xf32>

@@ -148,3 +148,21 @@ func.func @barrier_types(%x: tensor<4xf32>) {
   %0 = "shoal.optimization_barrier"(%x) : (tensor<4xf32>) -> tensor<4xi32>
   return
 }
+
+// -----
+
+// (K1)
+func.func @boundary_types(%x: tensor<4xf32>) {
+  // expected-error @below {{results: expected the types of the operands}}
+  %0 = "shoal.checkpoint_boundary"(%x) {region = 0 : i64} : (tensor<4xf32>) -> tensor<4xi32>
+  return
+}
+
+// -----
+
+// (K2)
+func.func @boundary_policy(%x: tensor<4xf32>) {
+  // expected-error @below {{policy: expected everything, nothing, dots, dots_no_batch or names:NAME,..., but got "some"}}
+  %0 = shoal.checkpoint_boundary %x {region = 0, policy = "some"} : tensor<4xf32>
+  return
+}

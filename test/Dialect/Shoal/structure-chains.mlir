@@ -69,6 +69,34 @@ func.func @constants_around(%x: tensor<20xf32>) -> tensor<23xf32> {
   return %0 : tensor<23xf32>
 }
 
+// (C4), (C5)
+// CHECK-LABEL: func @concatenate_of_concatenate(
+// CHECK-NEXT: shoal.concatenate %arg0, %arg1, %arg0 dim = 0
+func.func @concatenate_of_concatenate(%x: tensor<20xf32>, %y: tensor<3xf32>, %none: tensor<0xf32>) -> tensor<43xf32> {
+  %0 = shoal.concatenate %x, %none, %y dim = 0 : (tensor<20xf32>, tensor<0xf32>, tensor<3xf32>) -> tensor<23xf32>
+  %1 = shoal.concatenate %0, %x dim = 0 : (tensor<23xf32>, tensor<20xf32>) -> tensor<43xf32>
+  return %1 : tensor<43xf32>
+}
+
+// Along another dimension, or read by others: nothing to gain.
+// CHECK-LABEL: func @concatenate_of_others(
+// CHECK-COUNT-4: shoal.concatenate
+func.func @concatenate_of_others(%x: tensor<2x2xf32>) -> (tensor<4x4xf32>, tensor<4x2xf32>, tensor<6x2xf32>) {
+  %0 = shoal.concatenate %x, %x dim = 1 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x4xf32>
+  %1 = shoal.concatenate %0, %0 dim = 0 : (tensor<2x4xf32>, tensor<2x4xf32>) -> tensor<4x4xf32>
+  %2 = shoal.concatenate %x, %x dim = 0 : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<4x2xf32>
+  %3 = shoal.concatenate %2, %x dim = 0 : (tensor<4x2xf32>, tensor<2x2xf32>) -> tensor<6x2xf32>
+  return %1, %2, %3 : tensor<4x4xf32>, tensor<4x2xf32>, tensor<6x2xf32>
+}
+
+// (C5)
+// CHECK-LABEL: func @nothing_but_none(
+// CHECK-NEXT: return %arg0
+func.func @nothing_but_none(%none: tensor<0xf32>) -> tensor<0xf32> {
+  %0 = shoal.concatenate %none, %none dim = 0 : (tensor<0xf32>, tensor<0xf32>) -> tensor<0xf32>
+  return %0 : tensor<0xf32>
+}
+
 // No rows of one tensor, or not all of them.
 // CHECK-LABEL: func @others(
 // CHECK-COUNT-2: shoal.concatenate

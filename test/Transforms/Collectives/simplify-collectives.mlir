@@ -79,6 +79,17 @@ func.func private @sum_and_slice(%a: tensor<7x6xi32>) -> tensor<4x6xi32> attribu
   return %1 : tensor<4x6xi32>
 }
 
+// Three blocks of four would be padding: a reduce_scatter sends 18 elements, the
+// all_reduce 9.
+// CHECK-LABEL: @sum_and_slice_one_row
+// CHECK-NEXT: spmd.all_reduce
+// CHECK-NEXT: spmd.all_slice
+func.func private @sum_and_slice_one_row(%a: tensor<1x6xi32>) -> tensor<1x6xi32> attributes {shoal.spmd} {
+  %0 = spmd.all_reduce sum @mesh {"x", "y"} %a : tensor<1x6xi32>
+  %1 = spmd.all_slice @mesh [{"x", "y"}, {}] %0 : tensor<1x6xi32> -> tensor<1x6xi32>
+  return %1 : tensor<1x6xi32>
+}
+
 // CHECK-LABEL: @sum_and_slice_over_other_axes
 // CHECK-NEXT: %[[S:.*]] = spmd.all_slice @mesh [{}, {"y"}] %arg0
 // CHECK-NEXT: %[[R:.*]] = spmd.reduce_scatter max @mesh [{"x"}, {}] %[[S]] : tensor<7x3xi32> -> tensor<4x3xi32>

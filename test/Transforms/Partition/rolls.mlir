@@ -7,6 +7,8 @@
 // RUN: shoal-run %s --entry=roll_back --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=roll_past_a_block --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=roll_uneven --random-inputs=1 --compare
+// RUN: shoal-run %s --entry=roll_uneven_back --random-inputs=1 --compare
+// RUN: shoal-run %s --entry=roll_uneven_far --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=shift --random-inputs=1 --compare
 // RUN: shoal-run %s --entry=unsplit --random-inputs=1 --compare
 
@@ -58,16 +60,36 @@ func.func @roll_past_a_block(%x: tensor<32x64xf32> {shoal.sharding = #shoal.shar
   return %y : tensor<32x64xf32>
 }
 
-// 61 rows in blocks of 8, the last one of 5: two windows of 2 rows.
+// 61 rows in blocks of 8, the last one of 5: each device sends on the last 2
+// that it has.
 // CHECK-LABEL: @roll_uneven
-// CHECK-NEXT: halo_exchange {{.*}} 512 bytes
-// CHECK-NEXT: halo_exchange {{.*}} 512 bytes
-// CHECK-NEXT: in all 1024 bytes
+// CHECK-NEXT: collective_permute {"x"} {{.*}}: tensor<2x64xf32> -> tensor<2x64xf32> 512 bytes
+// CHECK-NEXT: in all 512 bytes
 func.func @roll_uneven(%x: tensor<61x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>})
     -> (tensor<61x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
   %a = shoal.slice %x starts = [59, 0] limits = [61, 64] strides = [1, 1] : tensor<61x64xf32> -> tensor<2x64xf32>
   %b = shoal.slice %x starts = [0, 0] limits = [59, 64] strides = [1, 1] : tensor<61x64xf32> -> tensor<59x64xf32>
   %y = shoal.concatenate %a, %b dim = 0 : (tensor<2x64xf32>, tensor<59x64xf32>) -> tensor<61x64xf32>
+  return %y : tensor<61x64xf32>
+}
+
+// CHECK-LABEL: @roll_uneven_back
+// CHECK-NEXT: collective_permute {"x"} {{.*}}: tensor<5x64xf32> -> tensor<5x64xf32> 1280 bytes
+// CHECK-NEXT: in all 1280 bytes
+func.func @roll_uneven_back(%x: tensor<61x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<61x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
+  %y = shoal.roll %x dim = 0 shift = 56 : tensor<61x64xf32>
+  return %y : tensor<61x64xf32>
+}
+
+// The last device has 5 rows, so two windows bring 6.
+// CHECK-LABEL: @roll_uneven_far
+// CHECK-NEXT: halo_exchange {{.*}} 1536 bytes
+// CHECK-NEXT: halo_exchange {{.*}} 1536 bytes
+// CHECK-NEXT: in all 3072 bytes
+func.func @roll_uneven_far(%x: tensor<61x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>})
+    -> (tensor<61x64xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}, {}]>}) {
+  %y = shoal.roll %x dim = 0 shift = 6 : tensor<61x64xf32>
   return %y : tensor<61x64xf32>
 }
 

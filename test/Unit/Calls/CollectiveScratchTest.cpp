@@ -95,6 +95,19 @@ TEST(CollectiveScratch, of_an_exchange_of_rows_is_none) {
   EXPECT_EQ(scratchBytes(call, false), 0);
 }
 
+TEST(CollectiveScratch, of_narrow_floats_reduced_by_us_is_a_part_of_each) {
+  auto bytes = [](ElementType type, Kind kind, const Axes &axes) {
+    return scratchBytes(AllReduceCall{0, type, 0, kind, 1001, axes}, false);
+  };
+  EXPECT_EQ(bytes(ElementType::BF16, Kind::Sum, four),
+            sumOfPieces({4 * 251 * 2}));
+  EXPECT_EQ(bytes(ElementType::F16, Kind::Prod, four),
+            sumOfPieces({4 * 251 * 2}));
+  EXPECT_EQ(bytes(ElementType::BF16, Kind::Max, four), 0);
+  EXPECT_EQ(bytes(f32, Kind::Sum, four), 0);
+  EXPECT_EQ(bytes(ElementType::BF16, Kind::Sum, {{0, 1, 2}}), 0);
+}
+
 TEST(CollectiveScratch, nothing_is_none) {
   EXPECT_EQ(scratchBytes(AllGatherCall{0, f32, 0, {{0, 8}, {0, 2}, {{}, four}}},
                          false),

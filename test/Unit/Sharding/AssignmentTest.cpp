@@ -419,6 +419,39 @@ TEST(Assignment, AnnotationsThatSplitNothingMakeNoWorkDearer) {
   EXPECT_EQ(made.flops[2], 8 * 2.0 * 8 * 16 * 16);
 }
 
+TEST(Assignment, UnsharedFactorsLeaveEachDeviceAsMuchToDo) {
+  ProgramBuilder b(mesh2x4());
+  unsigned x = b.argument({8, 1024}, closed({{}, {1}}));
+  unsigned w = b.argument({1024, 16}, closed({{1}, {}}));
+  b.result(b.einsum("IK,KJ->IJ", {x, w}), closed({{}, {0}}));
+  AssignmentProblem &problem = b.problem;
+  AssignmentOptions options;
+  options.flopsPerByte = 1e9;
+  double flops = problem.ops[2].rule.flops;
+  EXPECT_EQ(assignChecked(problem, options).flops[2], flops);
+  problem.ops[2].unsharedFactors = {2}; // K, split in 4
+  EXPECT_EQ(assignChecked(problem, options).flops[2], 4 * flops);
+}
+
+TEST(Assignment, WhatASentValueBringsCountsWithItsBytes) {
+  // A mask of 64 x 8 would be sent, and not rows of 64 x 16, ...
+  ProgramBuilder b(mesh2x4());
+  unsigned mask = b.argument({64, 8}, closed({{1}, {}}));
+  unsigned w = b.argument({8, 16}, closed({{}, {}}));
+  unsigned made = b.elementwise({mask}, ProgramBuilder::Nonlinear);
+  b.result(b.einsum("IK,KJ->IJ", {made, w}), closed({{0}, {}}));
+  AssignmentOptions options;
+  options.memoryWeight = 0;
+  Assignment before = assignChecked(b.problem, options);
+  EXPECT_EQ(before.ops[3].axes[0], AxisList({0}));
+  // ... if that did not bring more than it saves.
+  b.problem.values[mask].flopsIfSent = 1e9;
+  b.problem.values[made].flopsIfSent = 1e9;
+  Assignment after = assignChecked(b.problem, options);
+  EXPECT_EQ(after.ops[3].axes[0], AxisList({1}));
+  EXPECT_LE(after.cost.compute, before.cost.compute);
+}
+
 //===----------------------------------------------------------------------===//
 // The Mixture-of-Experts layer
 //===----------------------------------------------------------------------===//

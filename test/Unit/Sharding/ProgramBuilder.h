@@ -10,6 +10,7 @@
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Sharding/Assignment.h"
 #include "llvm/ADT/STLExtras.h"
+#include <map>
 
 namespace shoal::testing {
 
@@ -85,12 +86,32 @@ public:
   /// A scan: `dim` stays whole.
   Value cumulative(Value value, unsigned dim);
 
+  /// What a loop carries: the value inside, and the result behind it.
+  std::pair<Value, Value> loop(Value init) {
+    Shape shape = shapeOf(init);
+    Value inside =
+        add(FactorRuleBuilder::elementwise(shape, 2, 2), {init}, shape);
+    problem.values.push_back({shape, 4});
+    AssignmentProblem::Op &join = problem.ops.back();
+    join.rule.linearIn.push_back({0, 1});
+    join.results.push_back(inside + 1);
+    loops[inside] = lastOp();
+    return {inside, inside + 1};
+  }
+  /// The next value of what `inside` is in a loop.
+  void yield(Value inside, Value next) {
+    problem.ops[loops.at(inside)].operands.push_back(next);
+  }
+
   const Shape &shapeOf(Value value) const {
     return problem.values[value].shape;
   }
   unsigned lastOp() const { return problem.ops.size() - 1; }
 
 private:
+  /// Joins by what they are inside their loop.
+  std::map<Value, unsigned> loops;
+
   Value add(FactorRule rule, llvm::ArrayRef<Value> operands, Shape shape,
             AssignmentProblem::Priority priority =
                 AssignmentProblem::Priority::PassThrough) {

@@ -78,35 +78,6 @@ TEST(LackingRows, IsTheMaximumOverAllDevices) {
   }
 }
 
-/// Rows that the device lacks of those that a roll brings to its block.
-int64_t lackingOfRoll(int64_t shift, int64_t size, int64_t shards,
-                      int64_t device) {
-  RowRange own = shardRows(size, shards, device);
-  int64_t lacking = 0;
-  for (int64_t row = own.begin; row < own.end; ++row) {
-    int64_t from = (row - shift + size) % size;
-    lacking += from < own.begin || from >= own.end;
-  }
-  return lacking;
-}
-
-TEST(LackingRolledRows, AreTheLeastWhereBlocksAreEven) {
-  for (int64_t shards = 1; shards <= 8; ++shards)
-    for (int64_t size = shards; size <= 6 * shards; size += shards)
-      for (int64_t shift = 0; shift < size; ++shift) {
-        int64_t most = 0;
-        for (int64_t device = 0; device < shards; ++device)
-          most = std::max(most, lackingOfRoll(shift, size, shards, device));
-        EXPECT_EQ(lackingRolledRows(shift, size, shards), most)
-            << shift << " of " << size << " over " << shards;
-      }
-}
-
-TEST(LackingRolledRows, ComeInTwoWindowsWhereBlocksAreUneven) {
-  // Of 13 rows in blocks of 4: the last 2 for the first device, 2 for others.
-  EXPECT_EQ(lackingRolledRows(2, 13, 4), 2 + 2);
-}
-
 TEST(LackingRows, SameConvolutionNeedsOneRowOfEachNeighbour) {
   // 16 rows on 4 devices, three taps, padded by one row on both sides.
   RowWindow window = windowOf({1, -1, 1, 1}, 4);

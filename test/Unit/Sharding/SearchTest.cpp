@@ -194,4 +194,53 @@ TEST(OpClass, OpsOfOneRuleShareTheirChoices) {
   EXPECT_EQ(tables.classOf(1).numChoices(), 9u) << "3 labels on 2 axes";
 }
 
+using Group = std::vector<unsigned>;
+
+TEST(Accumulators, AreWhatALoopAddsTo) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned zero = b.constant({8, 4}), first = b.lastOp();
+  auto [sum, total] = b.loop(zero);
+  unsigned join = b.lastOp();
+  unsigned x = b.argument({64, 8}), w = b.argument({64, 4});
+  unsigned product = b.einsum("KI,KJ->IJ", {x, w});
+  unsigned next = b.elementwise({sum, product}, ProgramBuilder::Additive);
+  unsigned add = b.lastOp();
+  b.yield(sum, next);
+  b.result(total);
+  EXPECT_EQ(findAccumulators(b.problem),
+            (std::vector<Group>{{first, join, add}}));
+}
+
+TEST(Accumulators, AddWhatWasReshapedOrScaled) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned zero = b.constant({8}), first = b.lastOp();
+  auto [sum, total] = b.loop(zero);
+  unsigned join = b.lastOp();
+  unsigned x = b.argument({64, 8});
+  unsigned row = b.broadcast(b.einsum("KI->I", {x}), 0, 1);
+  unsigned reshape = b.lastOp();
+  unsigned column = b.reduce(row, 0, ReduceKind::Sum), reduced = b.lastOp();
+  unsigned next = b.elementwise({sum, column}, ProgramBuilder::Additive);
+  unsigned add = b.lastOp();
+  b.yield(sum, next);
+  b.result(total);
+  EXPECT_EQ(findAccumulators(b.problem),
+            (std::vector<Group>{{first, join, reshape, reduced, add}}));
+}
+
+TEST(Accumulators, AreNoStateThatIsReplacedOrBent) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned zero = b.constant({8, 4});
+  auto [replaced, last] = b.loop(zero);
+  auto [bent, behind] = b.loop(zero);
+  auto [kept, same] = b.loop(zero);
+  unsigned x = b.argument({8, 4});
+  b.yield(replaced, b.elementwise({x, x}, ProgramBuilder::Additive));
+  b.yield(bent, b.elementwise({bent}, ProgramBuilder::Nonlinear));
+  b.yield(kept, kept);
+  for (unsigned value : {last, behind, same})
+    b.result(value);
+  EXPECT_TRUE(findAccumulators(b.problem).empty());
+}
+
 } // namespace

@@ -47,6 +47,17 @@ def gradient_of_moe_layer(x, wg, wi, wo):
     return jax.grad(loss, argnums=(0, 1, 2, 3))(x, wg, wi, wo)
 
 
+@program("x=8", "f32[8@x,16,8] f32[3,8,8] f32[3,8@x,8,16] f32[3,8@x,16,8]", tolerance=2e-4)
+def gradient_of_scanned_moe_layers(x, wg, wi, wo):
+    def layer(x, weights):
+        return x + gshard_layer(x, *weights, "x"), None
+
+    def loss(*weights):
+        return jnp.mean(jax.lax.scan(jax.checkpoint(layer), x, weights)[0] ** 2)
+
+    return jax.grad(loss, argnums=(0, 1, 2))(wg, wi, wo)
+
+
 @program("x=4 y=2", "f32[8@x,16,8] f32[8,8] f32[8@x,8,16@y] f32[8@x,16@y,8]")
 def moe_layer_with_split_experts(x, wg, wi, wo):
     return gshard_layer(x, wg, wi, wo, "x")

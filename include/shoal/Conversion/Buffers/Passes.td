@@ -16,7 +16,8 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
     one value everywhere become fills rather than arrays in the object file.
     A fill moves to its use, and what is computed of arguments alone to its first; an
     op that makes an eighth or less of what it reads moves to where that is there.
-    None then holds memory for longer than it must.
+    None then holds memory for longer than it must. Barriers go: what is computed
+    again behind them gets buffers of its own from here on.
     An op that reads a value element by element and is its only reader writes
     its result over it, as does the last reader of a donated argument for the
     result that goes there. Arguments are marked read-only, but for those that

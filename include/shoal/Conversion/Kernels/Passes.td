@@ -39,12 +39,87 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def TileForThreads : Pass<"shoal-tile-for-threads", "::mlir::func::FuncOp"> {
+  let summary = "Cut kernels into tiles that threads may run at the same time";
+  let description = [{
+    Assumes what `--shoal-outline-kernels` leaves: private functions of one
+    linalg op on static memrefs. Where the op costs enough, its parallel loops
+    are cut into tiles, the outermost ones first, and `scf.parallel` goes over
+    these. What a tile costs, as the bytes that take as long to move, is the
+    loops' `shoal.tile_bytes`. Only what is written to nothing but
+    `llvm.noalias` arguments is cut. Reductions are not cut, and tiles are the
+    same for all numbers of threads: so are results.
+
+    ```mlir
+    func.func private @kernel(%x: memref<1024x256xf32> {llvm.noalias, llvm.readonly},
+                              %y: memref<1024x256xf32> {llvm.noalias}) {
+      linalg.exp ins(%x : memref<1024x256xf32>) outs(%y : memref<1024x256xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+    scf.parallel (%i) = (%c0) to (%c1024) step (%c16) {
+      %0 = memref.subview %x[%i, 0] [16, 256] [1, 1] : memref<1024x256xf32> to memref<16x256xf32, strided<[256, 1], offset: ?>>
+      %1 = memref.subview %y[%i, 0] [16, 256] [1, 1] : memref<1024x256xf32> to memref<16x256xf32, strided<[256, 1], offset: ?>>
+      linalg.exp ins(%0 : memref<16x256xf32, strided<[256, 1], offset: ?>>) outs(%1 : memref<16x256xf32, strided<[256, 1], offset: ?>>)
+      scf.reduce
+    } {shoal.tile_bytes = 32768 : i64}
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def OutlineTiles : Pass<"shoal-outline-tiles", "::mlir::ModuleOp"> {
+  let summary = "Move loops over tiles to functions of a range of them";
+  let description = [{
+    Assumes loops over elements within the `scf.parallel` of
+    `--shoal-tile-for-threads`. The kernel's body becomes a function of the
+    numbers of the first tile and of that behind the last, which has the
+    `shoal.tile_bytes`, and the kernel a call of it on all tiles: as it stands it
+    runs on one thread. `--shoal-share-tiles` gives it to more.
+
+    ```mlir
+    func.func private @kernel(%x: memref<1024xf32> {llvm.noalias}) {
+      %c0 = arith.constant 0 : index
+      %c512 = arith.constant 512 : index
+      %c1024 = arith.constant 1024 : index
+      %zero = arith.constant 0.0 : f32
+      scf.parallel (%i) = (%c0) to (%c1024) step (%c512) {
+        memref.store %zero, %x[%i] : memref<1024xf32>
+        scf.reduce
+      } {shoal.tile_bytes = 2048 : i64}
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func private @kernel(%arg0: memref<1024xf32> {llvm.noalias}) {
+      %c0 = arith.constant 0 : index
+      %c2 = arith.constant 2 : index
+      call @kernel_tiles(%c0, %c2, %arg0) : (index, index, memref<1024xf32>) -> ()
+      return
+    }
+    func.func private @kernel_tiles(%arg0: index, %arg1: index, %arg2: memref<1024xf32> {llvm.noalias}) attributes {shoal.tile_bytes = 2048 : i64} {
+      ...
+      scf.for %arg3 = %arg0 to %arg1 step %c1 {
+      ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::func::FuncDialect",
+                           "::mlir::scf::SCFDialect"];
+}
+
 def TileTransposes : Pass<"shoal-tile-transposes", "::mlir::func::FuncOp"> {
   let summary = "Run through transposed operands in square tiles";
   let description = [{
     Assumes linalg on memrefs. Where an operand of an elementwise op is
     contiguous along another loop than the innermost one, both loops are tiled
-    by 16. Reductions stay as they are.
+    by 16; what is no whole tile is an op of its own. Reductions stay as they
+    are.
 
     ```mlir
     func.func @f(%x: memref<64x32xf32>, %y: memref<32x64xf32>) {
@@ -70,6 +145,41 @@ def TileTransposes : Pass<"shoal-tile-transposes", "::mlir::func::FuncOp"> {
   }];
   let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::linalg::LinalgDialect",
                            "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
+def VectorizeTransposes : Pass<"shoal-vectorize-transposes", "::mlir::func::FuncOp"> {
+  let summary = "Read transposed tiles by whole lines";
+  let description = [{
+    Follows `--shoal-tile-transposes`. A transposed operand of a tile of 16 x 16
+    is read line by line, transposed in registers by shuffles, and written to
+    the result, or, where the op computes, to a tile that it reads instead:
+    reading it element by element would take a gather or a scatter of 16 lines
+    for each line of the tile.
+
+    ```mlir
+    func.func @f(%x: memref<16x16xf32>, %y: memref<16x16xf32>) {
+      linalg.generic {indexing_maps = [affine_map<(i, j) -> (j, i)>, affine_map<(i, j) -> (i, j)>],
+                      iterator_types = ["parallel", "parallel"]}
+          ins(%x : memref<16x16xf32>) outs(%y : memref<16x16xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        linalg.yield %in : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+    %0 = vector.load %x[%c0, %c0] : memref<16x16xf32>, vector<16xf32>
+    ...
+    vector.shuffle
+    ...
+    vector.store
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }
 
 def UseDeviceMemory : Pass<"shoal-use-device-memory", "::mlir::ModuleOp"> {

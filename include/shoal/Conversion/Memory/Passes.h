@@ -11,6 +11,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/Pass.h"
 #include "shoal/Machine/Machine.h"
+#include "shoal/Machine/OneDNN.h"
 
 namespace shoal {
 
@@ -38,8 +39,9 @@ inline constexpr llvm::StringLiteral kResultOffsetAttr = "shoal.result_offset";
 
 /// A plan for each product, the order of the ops on `machine`, and a place for
 /// each buffer in one arena. On a device calls are those of its runtime, whose
-/// collectives run while what comes behind them does.
-void buildMemoryPipeline(mlir::OpPassManager &pm, MachineKind machine);
+/// collectives run while what comes behind them does. A host may have oneDNN.
+void buildMemoryPipeline(mlir::OpPassManager &pm, MachineKind machine,
+                         OneDNN oneDNN = OneDNN::None);
 
 } // namespace shoal
 

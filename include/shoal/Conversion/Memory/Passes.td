@@ -51,6 +51,9 @@ def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
     cheapest is taken. What is behind the sums, and whether it is on tensors or
     buffers, does not matter.
 
+    A host may have oneDNN beside its BLAS; which of them a product is for is a
+    part of the plan (shoal/Products/OneDNN.h, docs/Products.md).
+
     A plan that is there stays, so that one can be written by hand; one for the
     other kind of machine is an error. Products of `rt.ragged_einsum` are planned
     when their rows are counted, by the runtime, with the same functions.
@@ -69,7 +72,15 @@ def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
     }
     ```
   }];
-  let options = [MachineOption];
+  let options = [
+    MachineOption,
+    Option<"oneDNN", "onednn", "::shoal::OneDNN",
+           /*default=*/"::shoal::OneDNN::None",
+           "What a CPU has oneDNN for", [{::llvm::cl::values(
+             clEnumValN(::shoal::OneDNN::None, "none", "Nothing"),
+             clEnumValN(::shoal::OneDNN::F32, "f32", "Products of f32"),
+             clEnumValN(::shoal::OneDNN::BF16, "bf16", "Of f32 and bf16"))}]>
+  ];
 }
 
 def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {

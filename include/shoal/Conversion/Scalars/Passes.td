@@ -12,7 +12,10 @@ def ExpandMath : Pass<"shoal-expand-math"> {
   let summary = "Write out math functions that libraries do not have";
   let description = [{
     `math.isinf`, `math.clampf` and `math.ipowi` on scalars become `arith`; a
-    power becomes a loop over the bits of its exponent.
+    power becomes a loop over the bits of its exponent, quotients that round up
+    or down become those that round towards zero. Maxima and minima of floats
+    stay: LLVM has instructions for them, and vectorizes loops of them, which it
+    does not for comparisons that let NaN through.
 
     ```mlir
     func.func @f(%x: f32) -> i1 {
@@ -37,9 +40,9 @@ def ExpandMath : Pass<"shoal-expand-math"> {
 def ApproximateMath : Pass<"shoal-approximate-math"> {
   let summary = "Replace f32 math functions by polynomials";
   let description = [{
-    exp, expm1, log, log1p, log2, tanh and erf of f32 (and of bf16 and f16, in
-    f32) become polynomials, which vectorize and have a relative error below
-    3e-7. log and log2 take denormal numbers for the smallest normal one. Other
+    exp, expm1, log, log1p, log2, tanh, erf and erfc of f32 (and of bf16 and
+    f16, in f32) become polynomials, which vectorize and have a relative error
+    below 3e-7. log and log2 take denormal numbers for the smallest normal one. Other
     functions, and all of f64, are left to the math library.
 
     ```mlir

@@ -44,7 +44,8 @@ def VerifyLinalg : Pass<"shoal-verify-linalg", "::mlir::ModuleOp"> {
   let description = [{
     Fails where one of these does not hold. Changes nothing.
 
-    * (C1) No op of `shoal` or `spmd` is left but the meshes, which calls name.
+    * (C1) No op of `shoal` or `spmd` is left but the meshes, which calls name,
+      and barriers.
     * (C2) What is computed element by element on tensors is linalg.
     * (C3) Elements of tensors are of a type that the runtime has
       (shoal/Support/ElementType.h).

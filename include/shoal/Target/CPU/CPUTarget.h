@@ -29,9 +29,10 @@ mlir::FailureOr<LoweredProgram> lowerForCPU(mlir::ModuleOp module,
                                             OnPrepared onPrepared = {});
 
 /// Makes the executable or shared library `outputPath` of what lowerForCPU
-/// made. A file is written under a temporary name first, so that a failure
-/// leaves nothing half-made behind.
+/// made of the module. A file is written under a temporary name first, so that
+/// a failure leaves nothing half-made behind.
 mlir::LogicalResult emitForCPU(mlir::ModuleOp module,
+                               const LoweredProgram &program,
                                llvm::StringRef outputPath,
                                const TargetOptions &options,
                                StageSeconds &seconds);

@@ -275,8 +275,9 @@ def PrintCollectives : Pass<"shoal-print-collectives", "::mlir::ModuleOp"> {
   let summary = "Prints the collectives of per-device programs, and their bytes";
   let description = [{
     A line for each to the standard error stream, in program order, with the
-    bytes that one device sends (of a loop: in one iteration) and the op's
-    `why`; then the sum. Changes nothing.
+    bytes that one device sends, how often it runs in a loop and the op's
+    `why`; then the sum over all runs. Loops of unknown count run once. Changes
+    nothing.
 
     ```mlir
     shoal.mesh @mesh = <["x" = 2]>

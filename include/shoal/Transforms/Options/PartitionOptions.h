@@ -34,6 +34,8 @@ struct PartitionOptions {
   double repeatMargin = 100;
   double warnRepeatedWork = 1.05;
   double maxRepeatedWork = 0;
+  std::string memoryLimit;
+  std::string remat;
 };
 
 /// One of them. Visitors of `member` get a pointer to a member of each type:
@@ -41,7 +43,7 @@ struct PartitionOptions {
 ///   std::visit([&](auto member) { print(options.*member); }, option.member);
 struct PartitionOption {
   std::variant<int64_t PartitionOptions::*, bool PartitionOptions::*,
-               double PartitionOptions::*,
+               double PartitionOptions::*, std::string PartitionOptions::*,
                std::vector<std::string> PartitionOptions::*>
       member;
   llvm::StringRef flag, placeholder;

@@ -69,6 +69,15 @@ def MaxRepeatedWork : PartitionOption<"maxRepeatedWork", "double",
     "The most operations that all devices together may compute, in times of an "
     "even split; 0 for any number">;
 
+def MemoryLimit : PartitionOption<"memoryLimit", "std::string",
+    "memory-limit", "bytes",
+    "The most that a device may hold, as 12GiB: backward passes compute again "
+    "what they would hold beyond it; empty for any number">;
+def Remat : PartitionOption<"remat", "std::string", "remat", "policy",
+    "What backward passes find saved, the rest being computed again: "
+    "everything, nothing, dots, dots_no_batch or names:NAME,...; empty for "
+    "everything, as far as a memory limit lets">;
+
 // As an option of the pass that reads it, which may call it otherwise.
 class PassOptionOf<PartitionOption option, string arg = option.Flag,
                    string member = option.Member>

@@ -68,6 +68,10 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     and needed whole by a user that is no annotation is an error at both, unless
     its name is in `allow-replicated` or it has `shoal.allow_replicated`.
 
+    Einsums that `--shoal-sparsify-einsums` will compute from rows count what is
+    moved then, of all rows that are read by place on each device. The function's
+    attribute `shoal.global_einsum_flops` says what is left of products.
+
     Where all devices together compute more than `warn-repeated-work` times the
     operations of an even split, a warning at the op that repeats most says how
     much, with notes at the next ones; beyond `max-repeated-work` it is an error.
@@ -97,6 +101,8 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     PassOptionOf<RepeatMargin>,
     PassOptionOf<WarnRepeatedWork>,
     PassOptionOf<MaxRepeatedWork>,
+    PassOptionOf<DenseOneHots>,
+    PassOptionOf<OneHotGain>,
     Option<"memoryWeight", "memory-weight", "double", "0.002",
            "Cost of a byte of a result on a device, in bytes sent">,
     Option<"latencyBytes", "latency-bytes", "double", "-1.0",

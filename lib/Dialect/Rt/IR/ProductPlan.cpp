@@ -15,6 +15,7 @@ using shoal::calls::Loop;
 using shoal::calls::LoopProduct;
 using shoal::calls::Loops;
 using shoal::calls::MatrixStrides;
+using shoal::calls::ProductLibrary;
 using shoal::calls::ProductPlan;
 
 llvm::hash_code shoal::calls::hash_value(const ProductPlan &plan) {
@@ -66,7 +67,8 @@ static void print(AsmPrinter &printer, const GemmPlan &gemm) {
       printer << " " << word;
       printLoops(printer, *copy);
     }
-  printer << " gemm ";
+  printer << (gemm.library == ProductLibrary::OneDNN ? " gemm onednn "
+                                                     : " gemm ");
   printer.printDimensionList({gemm.m, gemm.n, gemm.k});
   print(printer, "a", gemm.a);
   print(printer, "b", gemm.b);
@@ -166,6 +168,8 @@ static ParseResult parseSizes(AsmParser &parser, GemmPlan &gemm) {
 
 /// Behind `gemm`.
 static ParseResult parse(AsmParser &parser, GemmPlan &gemm) {
+  if (takeWord(parser, "onednn"))
+    gemm.library = ProductLibrary::OneDNN;
   return failure(parseSizes(parser, gemm) || parse(parser, "a", gemm.a) ||
                  parse(parser, "b", gemm.b) || parse(parser, "c", gemm.c) ||
                  parseLoops(parser, "batch", gemm.batch) ||
@@ -238,8 +242,10 @@ Attribute ProductPlanAttr::parse(AsmParser &parser, Type) {
                                             std::move(plan));
 }
 
+// As it is declared for the attribute.
 LogicalResult
 ProductPlanAttr::verify(llvm::function_ref<InFlightDiagnostic()> emitError,
+                        // NOLINTNEXTLINE(performance-unnecessary-value-param)
                         ProductPlan plan) {
   if (auto fault = products::verifyPlan(plan))
     return emitError() << "plan: " << fault->message;

@@ -1,7 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// Ops that control the flow have joins instead of factors; barriers remain.
+// Ops that control the flow have joins instead of factors. What forwards its
+// operands remains: barriers, and the marks of what is kept for gradients.
 
 #include "Models.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
@@ -12,8 +13,8 @@ using namespace shoal;
 namespace {
 
 /// Each operand and its result have factors of their own.
-struct Barrier
-    : FactorRuleOpInterface::ExternalModel<Barrier, OptimizationBarrierOp> {
+template <typename Op>
+struct Forwarding : FactorRuleOpInterface::ExternalModel<Forwarding<Op>, Op> {
   FactorRule getFactorRule(Operation *op) const {
     FactorRule rule;
     for (Value input : op->getOperands()) {
@@ -30,10 +31,16 @@ struct Barrier
   }
 };
 
+template <typename... Ops>
+void attach(MLIRContext *context) {
+  (Ops::template attachInterface<Forwarding<Ops>>(*context), ...);
+}
+
 } // namespace
 
 void shoal::registerControlFlowFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
-    OptimizationBarrierOp::attachInterface<Barrier>(*context);
+    attach<CheckpointBoundaryOp, CheckpointNameOp, OptimizationBarrierOp>(
+        context);
   });
 }

@@ -6,6 +6,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/RematerializePolicy.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -287,11 +288,12 @@ void CaseOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 }
 
 //===----------------------------------------------------------------------===//
-// optimization_barrier
+// optimization_barrier, checkpoint_boundary
 //===----------------------------------------------------------------------===//
 
-ParseResult OptimizationBarrierOp::parse(OpAsmParser &parser,
-                                         OperationState &result) {
+/// Of ops whose results are their operands.
+static ParseResult parseForwarding(OpAsmParser &parser,
+                                   OperationState &result) {
   SmallVector<OpAsmParser::UnresolvedOperand> inputs;
   SmallVector<Type> types;
   SMLoc loc = parser.getCurrentLocation();
@@ -304,16 +306,47 @@ ParseResult OptimizationBarrierOp::parse(OpAsmParser &parser,
   return success();
 }
 
+static void printForwarding(Operation *op, OpAsmPrinter &printer) {
+  printer << ' ' << op->getOperands();
+  printer.printOptionalAttrDict(op->getAttrs());
+  printer << " : " << op->getOperandTypes();
+}
+
+/// (O1) and (K1)
+static LogicalResult verifyForwarding(Operation *op) {
+  if (op->getNumOperands() == 0)
+    return op->emitOpError("expected at least one operand");
+  if (op->getOperandTypes() != op->getResultTypes())
+    return op->emitOpError("results: expected the types of the operands");
+  return success();
+}
+
+ParseResult OptimizationBarrierOp::parse(OpAsmParser &parser,
+                                         OperationState &result) {
+  return parseForwarding(parser, result);
+}
+
 void OptimizationBarrierOp::print(OpAsmPrinter &printer) {
-  printer << ' ' << getInputs();
-  printer.printOptionalAttrDict((*this)->getAttrs());
-  printer << " : " << getInputs().getTypes();
+  printForwarding(*this, printer);
 }
 
 LogicalResult OptimizationBarrierOp::verify() {
-  if (getInputs().empty()) // (O1)
-    return emitOpError("expected at least one operand");
-  if (getInputs().getTypes() != getResultTypes())
-    return emitOpError("results: expected the types of the operands");
-  return success();
+  return verifyForwarding(*this);
+}
+
+ParseResult CheckpointBoundaryOp::parse(OpAsmParser &parser,
+                                        OperationState &result) {
+  return parseForwarding(parser, result);
+}
+
+void CheckpointBoundaryOp::print(OpAsmPrinter &printer) {
+  printForwarding(*this, printer);
+}
+
+LogicalResult CheckpointBoundaryOp::verify() {
+  if (getPolicy() && !RematerializePolicy::parse(*getPolicy())) // (K2)
+    return emitOpError("policy: expected ")
+           << RematerializePolicy::kExpected << ", but got \"" << *getPolicy()
+           << '"';
+  return verifyForwarding(*this);
 }

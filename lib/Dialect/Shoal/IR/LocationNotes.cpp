@@ -120,6 +120,33 @@ void shoal::copyLayoutNote(Value from, Value to) {
 }
 
 //===----------------------------------------------------------------------===//
+// Gradients
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral kGradient = "gradient";
+/// JAX names what it transposes so, `jit(f)/transpose(jvp(g))/mul`.
+static constexpr StringLiteral kTransposed = "transpose(";
+
+Location shoal::noteGradient(Location loc) {
+  MLIRContext *context = loc.getContext();
+  return FusedLoc::get(context, {loc}, StringAttr::get(context, kGradient));
+}
+
+bool shoal::isOfGradient(Operation *op) {
+  WalkResult walk = op->getLoc()->walk([](Location loc) {
+    bool isGradient = false;
+    if (auto fused = dyn_cast<FusedLoc>(loc)) {
+      auto note = dyn_cast_or_null<StringAttr>(fused.getMetadata());
+      isGradient = note && note.getValue() == kGradient;
+    } else if (auto name = dyn_cast<NameLoc>(loc)) {
+      isGradient = name.getName().getValue().contains(kTransposed);
+    }
+    return isGradient ? WalkResult::interrupt() : WalkResult::advance();
+  });
+  return walk.wasInterrupted();
+}
+
+//===----------------------------------------------------------------------===//
 // Numbers
 //===----------------------------------------------------------------------===//
 

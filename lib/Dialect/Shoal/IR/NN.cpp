@@ -69,26 +69,16 @@ LogicalResult OneHotOp::verify() {
 // Decomposition
 //===----------------------------------------------------------------------===//
 
-/// Repeats `x` along a new dimension `axis`, the inverse of reducing it away.
-static Value broadcastAlong(TensorBuilder &b, Value x, ArrayRef<int64_t> shape,
-                            int64_t axis) {
-  SmallVector<int64_t> others;
-  for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
-    if (dim != axis)
-      others.push_back(dim);
-  return b.broadcast(x, shape, others);
-}
-
 SmallVector<Value> SoftmaxOp::decompose(OpBuilder &builder) {
   TensorBuilder b(builder, *this);
   int64_t axis = getAxis();
   ArrayRef<int64_t> shape = tensorTypeOf(getInput()).getShape();
   Value x = b.widen(getInput());
   Value max = b.reduce(ReduceKind::Max, x, {axis});
-  Value shifted = b.sub(x, broadcastAlong(b, max, shape, axis));
+  Value shifted = b.sub(x, b.spread(max, shape, {axis}));
   Value exp = math::ExpOp::create(b, shifted);
   Value sum = b.reduce(ReduceKind::Sum, exp, {axis});
-  Value result = b.div(exp, broadcastAlong(b, sum, shape, axis));
+  Value result = b.div(exp, b.spread(sum, shape, {axis}));
   return {b.convert(result, tensorTypeOf(getResult()).getElementType())};
 }
 
@@ -105,7 +95,7 @@ static Value scaleRows(TensorBuilder &b, NormOp op, Value x) {
   Value meanSquare = meanAlong(b, b.mul(x, x), axis);
   Value rsqrt = math::RsqrtOp::create(
       b, b.shift(meanSquare, op.getEpsilon().convertToDouble()));
-  Value normal = b.mul(x, broadcastAlong(b, rsqrt, shape, axis));
+  Value normal = b.mul(x, b.spread(rsqrt, shape, {axis}));
   return b.mul(normal, b.broadcast(b.widen(op.getScale()), shape, {axis}));
 }
 
@@ -115,7 +105,7 @@ SmallVector<Value> LayerNormOp::decompose(OpBuilder &builder) {
   Value x = b.widen(getInput());
   ArrayRef<int64_t> shape = tensorTypeOf(x).getShape();
   Value mean = meanAlong(b, x, axis);
-  Value centred = b.sub(x, broadcastAlong(b, mean, shape, axis));
+  Value centred = b.sub(x, b.spread(mean, shape, {axis}));
   Value scaled = scaleRows(b, *this, centred);
   Value bias = b.broadcast(b.widen(getBias()), shape, {axis});
   Value result = b.add(scaled, bias);

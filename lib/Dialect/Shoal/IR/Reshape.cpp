@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
+#include "shoal/Dialect/Shoal/IR/StructureOps.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
@@ -20,10 +21,22 @@ LogicalResult ReshapeOp::verify() {
                            input.getElementType());
 }
 
+/// Whether it adds dimensions of one row, and no more.
+static bool onlyAddsUnitDims(BroadcastInDimOp op) {
+  return llvm::is_sorted(op.getDims()) &&
+         op.getType().getNumElements() ==
+             tensorTypeOf(op.getInput()).getNumElements();
+}
+
 OpFoldResult ReshapeOp::fold(FoldAdaptor adaptor) {
   if (getType() == getInput().getType())
     return getInput();
   if (auto inner = getInput().getDefiningOp<ReshapeOp>()) {
+    getInputMutable().assign(inner.getInput());
+    return getResult();
+  }
+  if (auto inner = getInput().getDefiningOp<BroadcastInDimOp>();
+      inner && onlyAddsUnitDims(inner)) {
     getInputMutable().assign(inner.getInput());
     return getResult();
   }

@@ -20,73 +20,18 @@
 //      rows 0 ... a
 // (C3) one operand, all others one element    pad of that operand
 //      repeated
+// (C4) an operand that concatenates along the  its operands
+//      same, and no one else reads
+// (C5) operands without rows                  the others
 // clang-format on
 //
 // (S3) only where one operand is left or no one else reads the concatenation.
+// (C1) ... (C5) are in StructureConcatenations.cpp.
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Matchers.h"
-#include "mlir/IR/PatternMatch.h"
-#include "shoal/Dialect/Shoal/IR/StructureOps.h"
-#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "StructureChains.h"
 
 using namespace mlir;
 using namespace shoal;
-
-//===----------------------------------------------------------------------===//
-// Rows of one dimension
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// The rows begin ... end - 1 of a dimension of a tensor, all of the others.
-struct Rows {
-  Value of;
-  int64_t begin, end;
-};
-} // namespace
-
-static bool hasUnitStrides(SliceOp op) {
-  return llvm::all_of(op.getStrides(),
-                      [](int64_t stride) { return stride == 1; });
-}
-
-/// The value as rows of another, where it is a slice of dimension `dim` alone;
-/// else as all of its own.
-static Rows rowsOf(Value value, int64_t dim) {
-  Rows own{value, 0, tensorTypeOf(value).getDimSize(dim)};
-  auto slice = value.getDefiningOp<SliceOp>();
-  if (!slice || !hasUnitStrides(slice))
-    return own;
-  ArrayRef<int64_t> from = tensorTypeOf(slice.getInput()).getShape();
-  for (auto [d, size] : llvm::enumerate(from))
-    if (int64_t(d) != dim && slice.getType().getDimSize(d) != size)
-      return own;
-  return {slice.getInput(), slice.getStarts()[dim], slice.getLimits()[dim]};
-}
-
-static Value sliceRows(OpBuilder &builder, Location loc, const Rows &rows,
-                       int64_t dim) {
-  RankedTensorType type = tensorTypeOf(rows.of);
-  if (rows.begin == 0 && rows.end == type.getDimSize(dim))
-    return rows.of;
-  SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape());
-  SmallVector<int64_t> strides(type.getRank(), 1), shape(type.getShape());
-  starts[dim] = rows.begin;
-  limits[dim] = rows.end;
-  shape[dim] = rows.end - rows.begin;
-  return SliceOp::create(builder, loc, type.clone(shape), rows.of, starts,
-                         limits, strides);
-}
-
-/// Puts the parts, side by side along `dim`, in the op's place.
-static void replaceByParts(PatternRewriter &rewriter, Operation *op,
-                           ArrayRef<Value> parts, int64_t dim) {
-  if (parts.size() == 1)
-    rewriter.replaceOp(op, parts);
-  else
-    rewriter.replaceOpWithNewOp<ConcatenateOp>(op, op->getResult(0).getType(),
-                                               parts, dim);
-}
 
 //===----------------------------------------------------------------------===//
 // Slices
@@ -216,91 +161,6 @@ struct PadOfSlice : OpRewritePattern<PadOp> {
   }
 };
 
-//===----------------------------------------------------------------------===//
-// Concatenations
-//===----------------------------------------------------------------------===//
-
-/// (C1)
-struct JoinNeighbours : OpRewritePattern<ConcatenateOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConcatenateOp op,
-                                PatternRewriter &rewriter) const override {
-    SmallVector<Rows> joined;
-    for (Value input : op.getInputs()) {
-      Rows rows = rowsOf(input, op.getDim());
-      bool goesOn = !joined.empty() && joined.back().of == rows.of &&
-                    joined.back().end == rows.begin;
-      if (goesOn)
-        joined.back().end = rows.end;
-      else
-        joined.push_back(rows);
-    }
-    if (joined.size() == op.getInputs().size())
-      return failure();
-    SmallVector<Value> parts;
-    for (const Rows &rows : joined)
-      parts.push_back(sliceRows(rewriter, op.getLoc(), rows, op.getDim()));
-    replaceByParts(rewriter, op, parts, op.getDim());
-    return success();
-  }
-};
-
-/// (C2)
-struct ConcatenateToRoll : OpRewritePattern<ConcatenateOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConcatenateOp op,
-                                PatternRewriter &rewriter) const override {
-    if (op.getInputs().size() != 2)
-      return failure();
-    int64_t dim = op.getDim(), size = op.getType().getDimSize(dim);
-    Rows last = rowsOf(op.getInputs()[0], dim);
-    Rows first = rowsOf(op.getInputs()[1], dim);
-    if (last.of != first.of || first.begin != 0 || first.end != last.begin ||
-        last.end != size || last.begin == 0 ||
-        last.of.getType() != op.getType())
-      return failure();
-    rewriter.replaceOpWithNewOp<RollOp>(op, op.getType(), last.of, dim,
-                                        size - last.begin);
-    return success();
-  }
-};
-
-/// (C3)
-struct ConcatenateToPad : OpRewritePattern<ConcatenateOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(ConcatenateOp op,
-                                PatternRewriter &rewriter) const override {
-    Value kept;
-    Attribute element;
-    SmallVector<int64_t> none(op.getType().getRank(), 0);
-    SmallVector<int64_t> low = none, high = none;
-    for (Value input : op.getInputs()) {
-      SplatElementsAttr splat;
-      if (!matchPattern(input, m_Constant(&splat))) {
-        if (kept)
-          return failure();
-        kept = input;
-        continue;
-      }
-      Attribute own = splat.getSplatValue<Attribute>();
-      if (element && element != own)
-        return failure();
-      element = own;
-      (kept ? high : low)[op.getDim()] +=
-          splat.getType().getDimSize(op.getDim());
-    }
-    if (!kept || !element)
-      return failure();
-    auto scalar = RankedTensorType::get({}, op.getType().getElementType());
-    Value value = arith::ConstantOp::create(
-        rewriter, op.getLoc(),
-        DenseElementsAttr::get(scalar, ArrayRef<Attribute>(element)));
-    rewriter.replaceOpWithNewOp<PadOp>(op, op.getType(), kept, value, low, high,
-                                       none);
-    return success();
-  }
-};
-
 } // namespace
 
 void SliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
@@ -311,9 +171,4 @@ void SliceOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 void PadOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
                                         MLIRContext *context) {
   patterns.add<PadOfSlice>(context);
-}
-
-void ConcatenateOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
-                                                MLIRContext *context) {
-  patterns.add<JoinNeighbours, ConcatenateToRoll, ConcatenateToPad>(context);
 }

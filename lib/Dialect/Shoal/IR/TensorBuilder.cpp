@@ -92,6 +92,15 @@ Value TensorBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims) {
   return ReduceOp::create(*this, tensorTypeOf(x).clone(shape), kind, x, dims);
 }
 
+Value TensorBuilder::spread(Value reduced, ArrayRef<int64_t> shape,
+                            ArrayRef<int64_t> dims) {
+  SmallVector<int64_t> kept;
+  for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
+    if (!llvm::is_contained(dims, dim))
+      kept.push_back(dim);
+  return broadcast(reduced, shape, kept);
+}
+
 Value TensorBuilder::reshape(Value x, ArrayRef<int64_t> shape) {
   return ReshapeOp::create(*this, tensorTypeOf(x).clone(shape), x);
 }

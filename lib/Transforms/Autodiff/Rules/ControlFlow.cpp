@@ -29,10 +29,24 @@ struct OptimizationBarrier
   }
 };
 
+/// The cotangents: what is kept of the forward pass is no matter of theirs.
+template <typename Op>
+struct Forwarding
+    : DifferentiableOpInterface::ExternalModel<Forwarding<Op>, Op> {
+  LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
+    for (unsigned i = 0; i < operation->getNumOperands(); ++i)
+      vjp.add(i, vjp.cotangent(i));
+    return success();
+  }
+};
+
 } // namespace
 
 void shoal::registerControlFlowDerivativeRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     OptimizationBarrierOp::attachInterface<OptimizationBarrier>(*context);
+    CheckpointBoundaryOp::attachInterface<Forwarding<CheckpointBoundaryOp>>(
+        *context);
+    CheckpointNameOp::attachInterface<Forwarding<CheckpointNameOp>>(*context);
   });
 }

@@ -20,12 +20,8 @@ struct Softmax : DifferentiableOpInterface::ExternalModel<Softmax, SoftmaxOp> {
     int64_t axis = op.getAxis();
     Value y = b.widen(op.getResult()), g = b.widen(vjp.cotangent());
     ArrayRef<int64_t> shape = tensorTypeOf(y).getShape();
-    SmallVector<int64_t> others;
-    for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
-      if (dim != axis)
-        others.push_back(dim);
     Value mean = b.reduce(ReduceKind::Sum, b.mul(g, y), axis);
-    Value gradient = b.mul(y, b.sub(g, b.broadcast(mean, shape, others)));
+    Value gradient = b.mul(y, b.sub(g, b.spread(mean, shape, {axis})));
     vjp.add(0, b.convert(gradient, op.getType().getElementType()));
     return success();
   }

@@ -27,12 +27,7 @@ struct Reduce : DifferentiableOpInterface::ExternalModel<Reduce, ReduceOp> {
 private:
   /// What the reduction made, along the dimensions that it reduced.
   static Value spread(ReduceOp op, Value x, TensorBuilder &b) {
-    ArrayRef<int64_t> shape = tensorTypeOf(op.getInput()).getShape();
-    SmallVector<int64_t> kept;
-    for (int64_t dim = 0; dim < static_cast<int64_t>(shape.size()); ++dim)
-      if (!llvm::is_contained(op.getDims(), dim))
-        kept.push_back(dim);
-    return b.broadcast(x, shape, kept);
+    return b.spread(x, tensorTypeOf(op.getInput()).getShape(), op.getDims());
   }
 
   /// Equal shares for all elements that are the extremum; NaN where it is NaN.

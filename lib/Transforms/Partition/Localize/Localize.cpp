@@ -286,6 +286,8 @@ private:
 /// What the products of the global program compute, so that statistics can say
 /// how much of it devices compute twice.
 void recordGlobalFlops(func::FuncOp function) {
+  if (function->hasAttr(kGlobalEinsumFlopsAttr)) // --shoal-assign knows more
+    return;
   double flops = countArithmetic(function).einsumFlops;
   function->setAttr(kGlobalEinsumFlopsAttr,
                     Builder(function.getContext()).getF64FloatAttr(flops));

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// slice, pad, reverse, roll and concatenate on split dimensions: fetch the rows
+// slice, pad, reverse and concatenate on split dimensions: fetch the rows
 // that the device's block of the result reads, then the op on what is there.
 
 #include "IndexMath.h"
@@ -191,93 +191,6 @@ struct Reverse : LocalizeOpInterface::ExternalModel<Reverse, ReverseOp> {
   }
 };
 
-/// Even blocks come in two parts, each from the device that many places before;
-/// where q blocks and r rows lie between, the last r rows of a block q + 1
-/// devices before, and the rest of one q devices before.
-class LocalRoll {
-public:
-  LocalRoll(RollOp op, Localizer &l)
-      : l(l), dim(op.getDim()), size(shapeOf(op.getInput())[dim]),
-        shift(op.getShift()), axes(l.operandShardings[0].dims[dim]),
-        shards(l.mesh.sizeOf(axes)), value(l.operands[0]),
-        type(l.localResultType()), block(type.getDimSize(dim)) {}
-
-  Value emit() {
-    if (shards == 1 || shift == 0)
-      return l.cloneLocally()->getResult(0);
-    return size % shards == 0 ? pass() : select();
-  }
-
-private:
-  Value pass() {
-    int64_t blocks = shift / block, cut = block - shift % block;
-    Value rest = sendFurther(rowsOf(0, cut), blocks);
-    if (cut == block)
-      return rest;
-    Value last = sendFurther(rowsOf(cut, block), blocks + 1);
-    return ConcatenateOp::create(l.builder, l.getLoc(), type,
-                                 ValueRange{last, rest}, dim);
-  }
-
-  Value rowsOf(int64_t begin, int64_t end) {
-    if (end - begin == block)
-      return value;
-    SmallVector<int64_t> starts(type.getRank(), 0), limits(type.getShape());
-    SmallVector<int64_t> strides(type.getRank(), 1), shape(type.getShape());
-    starts[dim] = begin;
-    limits[dim] = end;
-    shape[dim] = end - begin;
-    return SliceOp::create(l.builder, l.getLoc(), type.clone(shape), value,
-                           starts, limits, strides);
-  }
-
-  Value sendFurther(Value rows, int64_t devices) {
-    if (devices % shards == 0)
-      return rows;
-    Builder &b = l.builder;
-    AxesAttr group = toAxesAttr(axes, l.mesh, b.getContext());
-    return spmd::CollectivePermuteOp::create(
-        l.builder, l.getLoc(), rows.getType(), l.meshSymbol, group,
-        l.meshSymbol, group, rows, b.getI64IntegerAttr(devices % shards),
-        b.getStringAttr("rows of shoal.roll"));
-  }
-
-  /// Uneven blocks: the rows from behind the dimension's end are a window of
-  /// their own.
-  Value select() {
-    auto rowsFrom = [&](int64_t low) {
-      return l.fetchRows(value, dim, size, axes,
-                         windowOf({1, low, low, 1}, block));
-    };
-    Location loc = l.getLoc();
-    RankedTensorType rowType = type.clone(l.builder.getI32Type());
-    Value row = IotaOp::create(l.builder, loc, rowType, dim);
-    row = arith::AddIOp::create(l.builder, loc, row,
-                                l.spread(l.firstRow(axes, block), rowType));
-    Value begin = l.splat(rowType, l.builder.getI32IntegerAttr(shift));
-    Value isAround = arith::CmpIOp::create(
-        l.builder, loc, arith::CmpIPredicate::slt, row, begin);
-    return arith::SelectOp::create(l.builder, loc, isAround,
-                                   rowsFrom(size - shift), rowsFrom(-shift));
-  }
-
-  Localizer &l;
-  int64_t dim, size, shift;
-  ArrayRef<AxisId> axes;
-  int64_t shards;
-  Value value;
-  RankedTensorType type;
-  int64_t block;
-};
-
-struct Roll : LocalizeOpInterface::ExternalModel<Roll, RollOp> {
-  LogicalResult localize(Operation *operation, Localizer &l,
-                         SmallVectorImpl<Value> &results) const {
-    results.push_back(LocalRoll(cast<RollOp>(operation), l).emit());
-    return success();
-  }
-};
-
 struct Concatenate
     : LocalizeOpInterface::ExternalModel<Concatenate, ConcatenateOp> {
   LogicalResult localize(Operation *operation, Localizer &l,
@@ -365,7 +278,6 @@ void shoal::registerStructureLocalizeModels(DialectRegistry &registry) {
     SliceOp::attachInterface<Slice>(*context);
     PadOp::attachInterface<Pad>(*context);
     ReverseOp::attachInterface<Reverse>(*context);
-    RollOp::attachInterface<Roll>(*context);
     ConcatenateOp::attachInterface<Concatenate>(*context);
   });
 }

@@ -21,7 +21,9 @@ def Rt_ProductPlanAttr : Rt_Attr<"ProductPlan", "product_plan"> {
       matrix of 64 x 128 with one of 128 x 96. Brackets have the distance from
       one row to the next and that of columns. Around it are loops: `batch` over
       the tensors; `outer` and `summed`, of which the second one adds, over what
-      is packed or, if nothing is, the tensors, too.
+      is packed or, if nothing is, the tensors, too. The library is the machine's
+      BLAS, or with `gemm onednn 64x96x128 ...` oneDNN, which takes bf16 as it is
+      and, where nothing is packed, the loops over products with them.
     * `pack lhs`, `pack rhs`, `unpack output` and loops: for each batch index the
       tensor's part is copied to or from a dense scratch, which the products see.
     * `loops [..] over [..]`: no library; each element of the output, of the
@@ -41,7 +43,8 @@ def Rt_ProductPlanAttr : Rt_Attr<"ProductPlan", "product_plan"> {
     * (P2) without `gemm` and `loops` nothing is prepared or converted;
     * (P3) one of a matrix' strides is 1, where it has a size above 1, and the
       other no less than the size along it; all fit 32 bits;
-    * (P4) a scratch is dense, and products stay in it.
+    * (P4) a scratch is dense, and products stay in it;
+    * (P5) oneDNN is a library of hosts, for f32 and what is computed in it.
   }];
   let parameters = (ins AttrParameter<"::shoal::calls::ProductPlan", "",
                                       "const ::shoal::calls::ProductPlan &">:$plan);

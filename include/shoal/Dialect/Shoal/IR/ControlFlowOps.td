@@ -119,4 +119,49 @@ def Shoal_OptimizationBarrierOp : Shoal_Op<"optimization_barrier",
   let hasVerifier = 1;
 }
 
+def Shoal_CheckpointNameOp : Shoal_Op<"checkpoint_name",
+    [Pure, SameOperandsAndResultType, DeclareOpInterfaceMethods<ForwardingOpInterface>]> {
+  let summary = "Gives a value a name that policies of rematerialisation know";
+  let description = [{
+    The identity on values. `--shoal-rematerialize` with the policy `names:scores`
+    keeps a value of this name for the backward pass, and computes what has none
+    again; then the name is gone.
+    ```mlir
+    %y = shoal.checkpoint_name %x "scores" : tensor<8x4xf32>
+    ```
+  }];
+  let arguments = (ins Shoal_Tensor:$input, StrAttr:$label);
+  let results = (outs Shoal_Tensor:$result);
+  let assemblyFormat = "$input $label attr-dict `:` type($input)";
+}
+
+def Shoal_CheckpointBoundaryOp : Shoal_Op<"checkpoint_boundary",
+    [Pure, DeclareOpInterfaceMethods<ForwardingOpInterface>]> {
+  let summary = "Where a function begins or ends of which a policy says what is kept";
+  let description = [{
+    Its operands. The ops between the boundary with a `policy` and that without
+    one, of the same `region`, are those of a function behind `shoal.checkpoint`:
+    what the policy does not save of them, a backward pass computes again, from
+    the operands of the first boundary and from values of around. Gradients pass
+    through. `--shoal-rematerialize` reads and removes both.
+    ```mlir
+    func.func @checkpointed(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %in = shoal.checkpoint_boundary %x {region = 0, policy = "nothing"} : tensor<8xf32>
+      %y = math.exp %in : tensor<8xf32>
+      %z = math.tanh %y : tensor<8xf32>
+      %out = shoal.checkpoint_boundary %z {region = 0} : tensor<8xf32>
+      return %out : tensor<8xf32>
+    }
+    ```
+    Constraints:
+    * (K1) at least one operand; the results have the operands' types;
+    * (K2) the policy is one of `--shoal-rematerialize` (its option `policy`).
+  }];
+  let arguments = (ins Variadic<Shoal_Tensor>:$inputs, I64Attr:$region,
+                       OptionalAttr<StrAttr>:$policy);
+  let results = (outs Variadic<Shoal_Tensor>:$results);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
 #endif // SHOAL_CONTROL_FLOW_OPS_TD

@@ -41,6 +41,13 @@ std::optional<LayoutNote> takeLayoutNote(mlir::OpResult value);
 /// Notes on `to`, which takes the place of `from`, what is noted there.
 void copyLayoutNote(mlir::Value from, mlir::Value to);
 
+/// `loc` of an op of the forward pass as that of ops that its gradient is made
+/// of: fused<"gradient">[loc].
+mlir::Location noteGradient(mlir::Location loc);
+
+/// Whether the op was made for a gradient, here or by JAX.
+bool isOfGradient(mlir::Operation *op);
+
 /// Numbers the op for those that meet its location after lowering.
 void noteNumber(mlir::Operation *op, int64_t number);
 

@@ -4,6 +4,7 @@
 #ifndef SHOAL_DIALECT_SHOAL_IR_RESHAPEOPS_H
 #define SHOAL_DIALECT_SHOAL_IR_RESHAPEOPS_H
 
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 
 #define GET_OP_CLASSES

@@ -4,9 +4,11 @@
 #ifndef SHOAL_RESHAPE_OPS_TD
 #define SHOAL_RESHAPE_OPS_TD
 
+include "mlir/Interfaces/ViewLikeInterface.td"
 include "shoal/Dialect/Shoal/IR/ShoalOpBase.td"
 
-def Shoal_ReshapeOp : Shoal_Op<"reshape", [Pure]> {
+def Shoal_ReshapeOp : Shoal_Op<"reshape",
+    [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
   let summary = "Another shape for the same elements in row-major order";
   let description = [{
     ```mlir
@@ -20,6 +22,9 @@ def Shoal_ReshapeOp : Shoal_Op<"reshape", [Pure]> {
   let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
   let hasVerifier = 1;
   let hasFolder = 1;
+  let extraClassDefinition = [{
+    ::mlir::Value $cppClass::getViewSource() { return getInput(); }
+  }];
 }
 
 #endif // SHOAL_RESHAPE_OPS_TD

@@ -55,7 +55,8 @@ inline constexpr llvm::StringLiteral kUnsignedAttr = "shoal.unsigned";
 inline constexpr llvm::StringLiteral kGlobalTypeAttr = "shoal.global_type";
 /// On a per-device function.
 inline constexpr llvm::StringLiteral kSpmdAttr = "shoal.spmd";
-/// On a per-device function: operations of the global program's einsums (f64).
+/// On a per-device function: operations of the global program's products (f64),
+/// without one-hot einsums that are to become none.
 inline constexpr llvm::StringLiteral kGlobalEinsumFlopsAttr =
     "shoal.global_einsum_flops";
 /// An array of #shoal.sharding, one per result, on an op whose sharding has

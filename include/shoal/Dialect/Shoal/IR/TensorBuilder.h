@@ -53,6 +53,9 @@ public:
                         llvm::ArrayRef<int64_t> dims);
   mlir::Value reduce(ReduceKind kind, mlir::Value x,
                      llvm::ArrayRef<int64_t> dims);
+  /// What a reduction of `shape` along `dims` made, repeated along them again.
+  mlir::Value spread(mlir::Value reduced, llvm::ArrayRef<int64_t> shape,
+                     llvm::ArrayRef<int64_t> dims);
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape);
   mlir::Value iota(llvm::ArrayRef<int64_t> shape, mlir::Type element,
                    int64_t dim);

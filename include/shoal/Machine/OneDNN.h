@@ -1,0 +1,28 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// oneDNN on a host, beside the numbers of Machine.h, which are of BLAS.
+
+#ifndef SHOAL_MACHINE_ONEDNN_H
+#define SHOAL_MACHINE_ONEDNN_H
+
+#include <cstdint>
+
+namespace shoal {
+
+/// What a host has oneDNN for: nothing, products of f32, or of bf16, too, for
+/// which its CPU has a unit.
+enum class OneDNN { None, F32, BF16 };
+
+/// A core with AVX-512, twice as wide as Machine.h's; docs/Products.md.
+struct OneDNNRates {
+  /// Operations a second of products of f32, and of bf16. [measured]
+  double flops = 1.2e11, narrowFlops = 2.4e11;
+  /// Multiplications of a product of f32 from which on BLAS is slower.
+  /// [measured]
+  int64_t leastTerms = 8192;
+};
+
+} // namespace shoal
+
+#endif // SHOAL_MACHINE_ONEDNN_H

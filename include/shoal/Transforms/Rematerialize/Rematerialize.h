@@ -1,0 +1,61 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Backward passes that compute values again instead of holding them.
+
+#ifndef SHOAL_TRANSFORMS_REMATERIALIZE_REMATERIALIZE_H
+#define SHOAL_TRANSFORMS_REMATERIALIZE_REMATERIALIZE_H
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "shoal/Dialect/Shoal/IR/RematerializePolicy.h"
+#include "shoal/Machine/Machine.h"
+
+namespace shoal {
+
+/// On a per-device function: what its backward pass computes again, a string
+/// for the whole and one for each large value; absent where it is nothing.
+inline constexpr llvm::StringLiteral kRematerializedAttr =
+    "shoal.rematerialized";
+
+struct RematerializeSettings {
+  /// What is saved of ops outside of all checkpoints.
+  RematerializePolicy policy;
+  /// Bytes that a device may hold, by the estimate below.
+  std::optional<int64_t> limit;
+  MachineKind machine = MachineKind::CPU;
+};
+
+/// What became of a function.
+struct Rematerialized {
+  /// The most that a device holds: the arguments and, in the order of the ops,
+  /// what is made and still read. Fusion and memory that is written over make
+  /// the compiled program's number another one, mostly less.
+  int64_t estimatedBytes = 0;
+  bool fits = true;
+  /// Of what is computed again, and of the forward pass, in operations.
+  double repeatedCost = 0, forwardCost = 0;
+  /// The largest values that are held when that is most.
+  struct Held {
+    mlir::Location loc;
+    mlir::Type type;
+    int64_t bytes;
+  };
+  llvm::SmallVector<Held> largest;
+};
+
+/// Rewrites a per-device function of one block. Marks of checkpoints are gone
+/// behind it.
+Rematerialized rematerialize(mlir::func::FuncOp function,
+                             const RematerializeSettings &settings);
+
+/// Notes the five largest values at their places.
+void attachLargest(mlir::InFlightDiagnostic &error,
+                   const Rematerialized &outcome);
+
+/// Bytes from "123", "64KiB", "12 GiB", "1.5GB"; nothing where the text is no
+/// such number.
+std::optional<int64_t> parseBytes(llvm::StringRef text);
+
+} // namespace shoal
+
+#endif // SHOAL_TRANSFORMS_REMATERIALIZE_REMATERIALIZE_H

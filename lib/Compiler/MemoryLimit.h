@@ -1,0 +1,31 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// Programs that hold no more than they may.
+
+#ifndef SHOAL_LIB_COMPILER_MEMORYLIMIT_H
+#define SHOAL_LIB_COMPILER_MEMORYLIMIT_H
+
+#include "shoal/Compiler/Driver.h"
+
+namespace shoal {
+
+/// The machine that shardings are chosen for.
+MachineKind machineOf(const DriverOptions &options);
+
+/// Makes the dialects known that a lowering needs. Not before the user's text
+/// is read: a program in one of these is his error, which MLIR's own parsers do
+/// not always survive.
+void registerLowering(mlir::MLIRContext &context);
+
+/// Lets the program of one device compute again what policies and the memory
+/// limit of the options ask for. The limit is that of the compiled program: it
+/// is lowered to see what it holds, and where that is too much, more is
+/// computed again, at most six times. An error with the least that was found
+/// where no choice keeps the limit.
+mlir::LogicalResult keepMemoryLimit(mlir::ModuleOp module,
+                                    const DriverOptions &options);
+
+} // namespace shoal
+
+#endif // SHOAL_LIB_COMPILER_MEMORYLIMIT_H

@@ -1,0 +1,70 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KernelTiles.h"
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace shoal;
+
+/// From where on a kernel is worth a start of threads, and what a tile costs
+/// about: 32 and 4 us of a core's way to memory, as in the runtime.
+static constexpr double kLeastBytes = 256 << 10, kTileBytes = 32 << 10;
+/// Enough for many cores, and few enough that none is short.
+static constexpr int64_t kMostTiles = 256;
+/// Of the innermost loop: vectors run through whole cache lines, and through
+/// memory in long pieces.
+static constexpr int64_t kInnerStep = 64, kLeastInner = 512;
+
+/// The least divisor of `size` that is a multiple of `step`, from `least` to
+/// `most`; nothing where there is none.
+static std::optional<int64_t> findDivisor(int64_t size, int64_t step,
+                                          int64_t least, int64_t most) {
+  for (int64_t tile = least; tile <= most && 2 * tile <= size; tile += step)
+    if (size % tile == 0)
+      return tile;
+  return std::nullopt;
+}
+
+/// A size of tiles of which there are about `parts`, better a divisor: such
+/// tiles are all alike, with sizes known to the compiler. 0 where none will do.
+static int64_t chooseTile(const KernelLoop &loop, int64_t parts, int64_t step) {
+  step = std::max(step, loop.unit);
+  int64_t least = llvm::alignTo(llvm::divideCeil(loop.size, parts), step);
+  if (loop.unit != 0)
+    return findDivisor(loop.size, step, least, loop.size).value_or(0);
+  return findDivisor(loop.size, step, least, 2 * least).value_or(least);
+}
+
+SmallVector<int64_t> shoal::chooseKernelTiles(ArrayRef<KernelLoop> loops,
+                                              double bytes) {
+  if (bytes < kLeastBytes)
+    return {};
+  auto wanted = static_cast<int64_t>(
+      std::min(bytes / kTileBytes, static_cast<double>(kMostTiles)));
+  SmallVector<int64_t> tiles(loops.size(), 0);
+  bool isCut = false;
+  for (auto [number, loop] : llvm::enumerate(loops)) {
+    bool isInner = number + 1 == loops.size();
+    int64_t parts =
+        std::min(isInner ? loop.size / kLeastInner : loop.size, wanted);
+    if (!loop.isParallel || parts < 2)
+      continue;
+    tiles[number] = chooseTile(loop, parts, isInner ? kInnerStep : 1);
+    if (tiles[number] == 0)
+      continue;
+    wanted /= llvm::divideCeil(loop.size, tiles[number]);
+    isCut = true;
+  }
+  return isCut ? tiles : SmallVector<int64_t>();
+}
+
+int64_t shoal::countTiles(ArrayRef<KernelLoop> loops, ArrayRef<int64_t> tiles) {
+  int64_t count = 1;
+  for (auto [loop, tile] : llvm::zip_equal(loops, tiles))
+    if (tile != 0)
+      count *= llvm::divideCeil(loop.size, tile);
+  return count;
+}

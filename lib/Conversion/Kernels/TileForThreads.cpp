@@ -1,0 +1,151 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+// The pass --shoal-tile-for-threads.
+
+#include "KernelTiles.h"
+#include "TransposeTiles.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "shoal/Conversion/Kernels/Passes.h"
+#include "shoal/Conversion/Kernels/TileBytes.h"
+#include "shoal/CostModel/ProgramCost.h"
+#include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/Support/DebugLog.h"
+
+#define DEBUG_TYPE "shoal-tile-for-threads"
+
+using namespace mlir;
+
+namespace shoal {
+#define GEN_PASS_DEF_TILEFORTHREADS
+#include "shoal/Conversion/Kernels/Passes.h.inc"
+} // namespace shoal
+
+using namespace shoal;
+
+static PassCounter numTiled(DEBUG_TYPE, "Kernels in tiles for threads");
+
+/// The kernel's op, if it is one alone beside what makes its operands.
+static linalg::LinalgOp findOp(func::FuncOp func) {
+  linalg::LinalgOp found;
+  if (!func.isPrivate() || func.isExternal() || !func.getBody().hasOneBlock())
+    return {};
+  for (Operation &op : func.front().without_terminator()) {
+    auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
+    if (!linalgOp && !isMemoryEffectFree(&op))
+      return {};
+    if (linalgOp && found)
+      return {};
+    if (linalgOp)
+      found = linalgOp;
+  }
+  return found;
+}
+
+/// Whether tiles may run at the same time: all that is written is a buffer that
+/// nothing else is an alias of, and the body writes nothing else.
+static bool isShareable(func::FuncOp func, linalg::LinalgOp op) {
+  auto isNoalias = [&](Value buffer) {
+    while (auto view = buffer.getDefiningOp<memref::SubViewOp>())
+      buffer = view.getSource();
+    auto argument = dyn_cast<BlockArgument>(buffer);
+    return argument && func.getArgAttr(argument.getArgNumber(),
+                                       LLVM::LLVMDialect::getNoAliasAttrName());
+  };
+  auto mayRun = [](Operation &inner) {
+    return isMemoryEffectFree(&inner) || isa<memref::LoadOp>(inner);
+  };
+  return op.hasPureBufferSemantics() &&
+         llvm::all_of(op.getDpsInits(), isNoalias) &&
+         llvm::all_of(op->getRegion(0).front().without_terminator(), mayRun);
+}
+
+/// What an iteration computes, as the bytes that take as long to move: an
+/// operation in a vector takes a part of a nanosecond, one of `math` several.
+static double bodyBytes(linalg::LinalgOp op) {
+  double bytes = 0;
+  for (Operation &inner : op->getRegion(0).front().without_terminator())
+    bytes +=
+        isa<math::MathDialect>(inner.getDialect()) || inner.getNumRegions() != 0
+            ? 8
+            : 0.5;
+  return bytes;
+}
+
+/// As the bytes that take as long to move.
+static double costOf(linalg::LinalgOp op) {
+  double touched = 0, iterations = 1;
+  for (Value operand : op->getOperands())
+    if (auto type = dyn_cast<MemRefType>(operand.getType()))
+      touched += static_cast<double>(sizeInBytes(type));
+  for (int64_t range : op.getStaticLoopRanges())
+    iterations *= static_cast<double>(range);
+  return std::max(touched, iterations * bodyBytes(op));
+}
+
+/// Transposed operands are read in squares, which --shoal-tile-transposes cuts
+/// out of two of them at least.
+static void keepSquares(linalg::LinalgOp op,
+                        MutableArrayRef<KernelLoop> loops) {
+  if (op.getNumParallelLoops() != loops.size() || loops.size() < 2)
+    return;
+  for (AffineMap map : op.getIndexingMapsArray()) {
+    auto across = findContiguousLoop(map);
+    if (!across || *across + 1 == loops.size() ||
+        !map.isFunctionOfDim(loops.size() - 1))
+      continue;
+    for (KernelLoop &loop : loops)
+      loop.unit = std::max<int64_t>(loop.unit, 1);
+    loops[*across].unit = loops.back().unit = 2 * kTransposeTile;
+  }
+}
+
+static SmallVector<KernelLoop> loopsOf(linalg::LinalgOp op) {
+  SmallVector<KernelLoop> loops;
+  for (auto [size, kind] :
+       llvm::zip_equal(op.getStaticLoopRanges(), op.getIteratorTypesArray()))
+    loops.push_back({size, kind == utils::IteratorType::parallel});
+  keepSquares(op, loops);
+  return loops;
+}
+
+namespace {
+
+struct TileForThreads : shoal::impl::TileForThreadsBase<TileForThreads> {
+  void runOnOperation() override {
+    linalg::LinalgOp op = findOp(getOperation());
+    if (!op || op.hasDynamicShape() || !isShareable(getOperation(), op))
+      return;
+    SmallVector<KernelLoop> loops = loopsOf(op);
+    double cost = costOf(op);
+    SmallVector<int64_t> tiles = chooseKernelTiles(loops, cost);
+    if (tiles.empty())
+      return;
+    IRRewriter rewriter(op);
+    linalg::LinalgTilingOptions options;
+    options.setTileSizes(tiles);
+    options.setLoopType(linalg::LinalgTilingLoopType::ParallelLoops);
+    FailureOr<linalg::TiledLinalgOp> tiled =
+        linalg::tileLinalgOp(rewriter, op, options);
+    if (failed(tiled))
+      return;
+    int64_t count = countTiles(loops, tiles);
+    LDBG() << count << " tiles at " << sourcePlace(op.getLoc());
+    ++numTiled;
+    tiled->loops.front()->setAttr(
+        kTileBytesAttr,
+        rewriter.getI64IntegerAttr(static_cast<int64_t>(cost / double(count))));
+    rewriter.eraseOp(op);
+  }
+};
+
+} // namespace

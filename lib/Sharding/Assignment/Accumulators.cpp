@@ -1,0 +1,135 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "GroupMove.h"
+#include "Search.h"
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/DebugLog.h"
+#include "llvm/Support/Format.h"
+
+#define DEBUG_TYPE "shoal-assign"
+
+using namespace shoal;
+using namespace shoal::assignment;
+
+namespace {
+/// Finds the ops that lead to what a loop's join joins with, as far as they
+/// have results of its size, maybe reshaped, and pass partial sums on.
+class AccumulatorWalk {
+public:
+  AccumulatorWalk(const AssignmentProblem &problem);
+  /// The ops of the group of `join`; none where it adds to nothing.
+  std::vector<unsigned> run(unsigned join) const;
+
+private:
+  bool mayPass(unsigned op) const;
+  /// The ops that lead to what comes around the loop.
+  llvm::SmallDenseSet<unsigned> findBehind(unsigned join) const;
+  /// Whether the join's value passes through some of these.
+  bool isAddedTo(unsigned join,
+                 const llvm::SmallDenseSet<unsigned> &behind) const;
+
+  const AssignmentProblem &problem;
+  std::vector<unsigned> makerOf;
+  std::vector<llvm::SmallVector<unsigned, 4>> usersOf;
+};
+} // namespace
+
+AccumulatorWalk::AccumulatorWalk(const AssignmentProblem &problem)
+    : problem(problem), makerOf(problem.values.size()),
+      usersOf(problem.values.size()) {
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    for (unsigned value : op.results)
+      makerOf[value] = id;
+    for (unsigned value : op.operands)
+      usersOf[value].push_back(id);
+  }
+}
+
+bool AccumulatorWalk::mayPass(unsigned id) const {
+  const AssignmentProblem::Op &op = problem.ops[id];
+  return !op.constraint && !op.rule.linearIn.empty() &&
+         op.priority != AssignmentProblem::Priority::Contraction;
+}
+
+llvm::SmallDenseSet<unsigned> AccumulatorWalk::findBehind(unsigned join) const {
+  int64_t size = numElements(problem, problem.ops[join].results[0]);
+  llvm::SmallDenseSet<unsigned> behind;
+  llvm::SmallVector<unsigned> work;
+  auto visit = [&](unsigned value) {
+    unsigned maker = makerOf[value];
+    if (maker > join && numElements(problem, value) == size && mayPass(maker) &&
+        behind.insert(maker).second)
+      work.push_back(maker);
+  };
+  llvm::for_each(problem.ops[join].operands, visit);
+  while (!work.empty())
+    llvm::for_each(problem.ops[work.pop_back_val()].operands, visit);
+  return behind;
+}
+
+bool AccumulatorWalk::isAddedTo(
+    unsigned join, const llvm::SmallDenseSet<unsigned> &behind) const {
+  llvm::SmallDenseSet<unsigned> seen;
+  llvm::SmallVector<unsigned> work = {join};
+  while (!work.empty())
+    for (unsigned value : problem.ops[work.pop_back_val()].results)
+      for (unsigned user : usersOf[value]) {
+        if (user == join)
+          return true;
+        if (behind.contains(user) && findLinearSet(problem.ops[user], value) &&
+            seen.insert(user).second)
+          work.push_back(user);
+      }
+  return false;
+}
+
+std::vector<unsigned> AccumulatorWalk::run(unsigned join) const {
+  llvm::SmallDenseSet<unsigned> group = findBehind(join);
+  if (group.empty() || !isAddedTo(join, group))
+    return {};
+  group.insert(join);
+  for (unsigned value : problem.ops[join].operands)
+    if (!problem.ops[makerOf[value]].constraint)
+      group.insert(makerOf[value]);
+  std::vector<unsigned> ops(group.begin(), group.end());
+  llvm::sort(ops);
+  return ops;
+}
+
+std::vector<std::vector<unsigned>>
+assignment::findAccumulators(const AssignmentProblem &problem) {
+  AccumulatorWalk walk(problem);
+  std::vector<std::vector<unsigned>> groups;
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    if (op.operands.empty() || op.results.empty() || op.constraint)
+      continue;
+    std::vector<unsigned> group = walk.run(id);
+    if (!group.empty())
+      groups.push_back(std::move(group));
+  }
+  return groups;
+}
+
+double
+assignment::moveAccumulators(Plan &plan,
+                             llvm::ArrayRef<std::vector<unsigned>> groups) {
+  double gain = 0;
+  for (auto [number, group] : llvm::enumerate(groups)) {
+    GroupMove moves(plan, group);
+    if (!moves.couldGain())
+      continue;
+    for (AxisId axis = 0; axis < plan.getTables().problem.mesh.axes.size();
+         ++axis)
+      gain += moves.run(
+          {TryId::Accumulator, unsigned(number), axis},
+          [&, &ops = group](size_t place) {
+            auto sum = findChoiceAt(plan, ops[place], axis, Partial);
+            // Of what is whole addends can be made, of parts not.
+            return sum ? sum : findChoiceAt(plan, ops[place], axis, Nowhere);
+          });
+  }
+  LDBG() << "  accumulators gain " << llvm::format("%.0f", gain);
+  return gain;
+}

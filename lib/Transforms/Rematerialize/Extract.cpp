@@ -1,0 +1,200 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Extract.h"
+#include "../Collectives/HeldBytes.h"
+#include "Policies.h"
+#include "Schedule.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+#include "mlir/Transforms/RegionUtils.h"
+#include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Shoal/IR/Donation.h"
+#include "shoal/Dialect/Shoal/IR/LocationNotes.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::remat;
+
+static int64_t bytesOf(mlir::Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  return type && type.hasStaticShape() ? sizeInBytes(type) : 0;
+}
+
+static double costOf(Operation *op, const Machine &machine) {
+  if (isa<JoinOpInterface, BoundaryOpInterface>(op)) {
+    double cost = 0;
+    for (Region &region : op->getRegions())
+      for (Operation &inner : region.getOps())
+        cost += costOf(&inner, machine) * weightOf(inner.getBlock()) /
+                weightOf(op->getBlock());
+    return cost;
+  }
+  double bytes = 0;
+  for (mlir::Value value : op->getOperands())
+    bytes += double(bytesOf(value));
+  for (mlir::Value value : op->getResults())
+    bytes += double(bytesOf(value));
+  double flops = 0;
+  if (auto interface = dyn_cast<FactorRuleOpInterface>(op))
+    flops = interface.getFactorRule().flops;
+  return flops + bytes * machine.flops / machine.memoryBytes;
+}
+
+/// Whether a device may run it twice and gets the same bits: it sends nothing,
+/// has no effect, and is no loop, branch or function of the user's, of which
+/// nobody knows what they cost.
+static bool mayRunAgain(Operation *op) {
+  if (op->hasTrait<OpTrait::IsTerminator>() || !isPure(op) ||
+      isa<JoinOpInterface, BoundaryOpInterface>(op))
+    return false;
+  if (auto collective = dyn_cast<spmd::CollectiveOpInterface>(op))
+    return !collective.communicates();
+  if (auto forwarding = dyn_cast<ForwardingOpInterface>(op))
+    return forwarding.forwardsOperands();
+  return true;
+}
+
+/// Whether the results are operands in another form, or made of few elements or
+/// none wherever they are read: nothing is stored for them.
+static bool isView(Operation *op) {
+  if (auto forwarding = dyn_cast<ForwardingOpInterface>(op))
+    return forwarding.forwardsOperands();
+  if (op->getNumResults() != 1 || !isPure(op) || op->getNumRegions() != 0)
+    return false;
+  if (isa<ViewLikeOpInterface>(op))
+    return true;
+  if (isa<spmd::CollectiveOpInterface>(op))
+    return false;
+  if (op->getNumOperands() == 0)
+    return true;
+  auto interface = dyn_cast<FactorRuleOpInterface>(op);
+  if (!interface || op->getNumOperands() != 1 ||
+      bytesOf(op->getOperand(0)) >= bytesOf(op->getResult(0)))
+    return false;
+  FactorRule rule = interface.getFactorRule();
+  return rule.flops == 0 && rule.windows.empty() && rule.gathers.empty() &&
+         llvm::all_of(rule.factors, [](const Factor &factor) {
+           return factor.kind == FactorKind::Parallel;
+         });
+}
+
+GraphOp shoal::remat::toGraphOp(Operation *operation, const Machine &machine) {
+  GraphOp op;
+  op.cost = costOf(operation, machine);
+  op.mayRepeat = mayRunAgain(operation);
+  op.isView = isView(operation);
+  op.writesOver = operation->hasTrait<OpTrait::Elementwise>();
+  for (Region &region : operation->getRegions())
+    for (Block &block : region)
+      op.innerBytes = std::max(op.innerBytes, HeldBytes(block).most());
+  return op;
+}
+
+namespace {
+
+class Extractor {
+public:
+  Extractor(func::FuncOp function, const Machine &machine)
+      : function(function), machine(machine) {}
+
+  ExtractedStep run(const RematerializePolicy &policy);
+
+private:
+  void addValue(mlir::Value value, int64_t bytes, bool isHeld);
+  void addOp(Operation &op);
+  void markResults();
+  void markBackward();
+
+  func::FuncOp function;
+  const Machine &machine;
+  ExtractedStep step;
+  llvm::DenseMap<mlir::Value, unsigned> ids;
+};
+
+} // namespace
+
+void Extractor::addValue(mlir::Value value, int64_t bytes, bool isHeld) {
+  ids[value] = step.graph.addValue(bytes, isHeld);
+  step.values.push_back(value);
+}
+
+void Extractor::addOp(Operation &operation) {
+  GraphOp op = toGraphOp(&operation, machine);
+  llvm::SetVector<mlir::Value> read(operation.operand_begin(),
+                                    operation.operand_end());
+  bool isForwarding = operation.getNumResults() == operation.getNumOperands();
+  if (isForwarding) // operand i is result i: a value may be there twice
+    for (mlir::Value value : operation.getOperands())
+      op.operands.push_back(ids.at(value));
+  else
+    for (mlir::Value value : read)
+      op.operands.push_back(ids.at(value));
+  llvm::SetVector<mlir::Value> above;
+  getUsedValuesDefinedAbove(operation.getRegions(), above);
+  for (mlir::Value value : above)
+    if (auto id = ids.find(value); id != ids.end() && !read.contains(value))
+      op.operands.push_back(id->second);
+  for (mlir::Value result : operation.getResults()) {
+    addValue(result, bytesOf(result), /*isHeld=*/false);
+    op.results.push_back(ids.at(result));
+  }
+  step.graph.addOp(std::move(op));
+  step.ops.push_back(&operation);
+}
+
+/// What is returned has memory of its own, or that of an argument.
+void Extractor::markResults() {
+  SmallVector<int64_t> donors = findDonors(function);
+  for (OpOperand &operand : function.front().getTerminator()->getOpOperands()) {
+    GraphValue &value = step.graph.values[ids.at(operand.get())];
+    value.isHeld = true;
+    if (donors[operand.getOperandNumber()] >= 0)
+      value.bytes = 0;
+  }
+}
+
+void Extractor::markBackward() {
+  Graph &graph = step.graph;
+  bool isKnown = false;
+  for (auto [op, operation] : llvm::zip_equal(graph.ops, step.ops)) {
+    // Constants of gradients may be those of the forward pass, too.
+    op.isBackward =
+        (operation->getNumOperands() > 0 && isOfGradient(operation)) ||
+        llvm::any_of(op.operands, [&](unsigned operand) {
+          std::optional<unsigned> maker = graph.values[operand].maker;
+          return maker && graph.ops[*maker].isBackward;
+        });
+    isKnown |= op.isBackward;
+  }
+  if (!isKnown) {
+    Schedule schedule =
+        makeSchedule(graph, std::vector<bool>(graph.ops.size()));
+    for (unsigned op = schedule.peakStep; op < graph.ops.size(); ++op)
+      graph.ops[op].isBackward = true;
+  }
+  // It reads what is there anyway.
+  graph.ops.back().isBackward = false;
+}
+
+ExtractedStep Extractor::run(const RematerializePolicy &policy) {
+  Block &block = function.front();
+  for (BlockArgument argument : block.getArguments()) {
+    addValue(argument, bytesOf(argument), /*isHeld=*/true);
+    step.argumentBytes += bytesOf(argument);
+  }
+  for (Operation &op : block)
+    addOp(op);
+  markResults();
+  markBackward();
+  applyPolicies(step, policy);
+  return std::move(step);
+}
+
+ExtractedStep shoal::remat::extractStep(func::FuncOp function,
+                                        const RematerializePolicy &policy,
+                                        const Machine &machine) {
+  return Extractor(function, machine).run(policy);
+}

@@ -1,0 +1,89 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "shoal/Transforms/Sparse/OneHotCosts.h"
+#include "Demand.h"
+#include "shoal/Interfaces/PartitionInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace shoal;
+using namespace shoal::sparse;
+
+/// An element that is moved takes as long as `minGain` multiply-adds: that is
+/// why the op is rewritten.
+static OneHotCost toCost(FactorRuleOpInterface op, const Moves &moves,
+                         double minGain) {
+  FactorRule rule = op.getFactorRule();
+  OneHotCost cost;
+  cost.flops = std::min(2 * minGain * moves.elements, rule.flops);
+  for (const Moves::Dim &at : moves.readByPlace) {
+    const DimFactors &dims = at.operand == Moves::Dim::kResult
+                                 ? rule.results[0]
+                                 : rule.operands[at.operand];
+    for (unsigned factor : dims[at.dim])
+      if (!llvm::is_contained(cost.unsharedFactors, factor))
+        cost.unsharedFactors.push_back(factor);
+  }
+  return cost;
+}
+
+namespace {
+class Pricing {
+public:
+  explicit Pricing(const Forms &forms) : forms(forms) {}
+
+  /// Of a product's result that is made from rows, or of which samples are.
+  void add(Value result, const Moves &moves, bool isSampled) {
+    auto op = result.getDefiningOp<FactorRuleOpInterface>();
+    if (!op)
+      return;
+    auto [known, isNew] =
+        costs.ops.try_emplace(op, toCost(op, moves, forms.getMinGain()));
+    if (!isNew)
+      return;
+    double lost = op.getFactorRule().flops - known->second.flops;
+    if (isSampled)
+      costs.flopsIfSent[result] += lost;
+    else
+      for (Value operand : op->getOperands())
+        addToForms(operand, lost);
+  }
+
+  OneHotCosts costs;
+
+private:
+  /// To the tensors with forms that this one's form is made of.
+  void addToForms(Value tensor, double lost) {
+    SetVector<Value> made;
+    made.insert(tensor);
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (!forms.lookup(made[i]))
+        continue;
+      costs.flopsIfSent[made[i]] += lost;
+      if (Operation *maker = made[i].getDefiningOp())
+        made.insert(maker->operand_begin(), maker->operand_end());
+    }
+  }
+
+  const Forms &forms;
+};
+} // namespace
+
+OneHotCosts shoal::priceOneHots(func::FuncOp function, double minGain) {
+  Terms terms(function.getContext());
+  Forms forms(terms, minGain);
+  function.walk<WalkOrder::PreOrder>([&](Operation *op) { forms.analyze(op); });
+  if (forms.getMoves().empty())
+    return OneHotCosts();
+  Demand demand(function, forms);
+  Pricing pricing(forms);
+  for (const auto &[result, moves] : demand.getSampled())
+    pricing.add(result, moves, /*isSampled=*/true);
+  for (const auto &[result, moves] : forms.getMoves()) {
+    // What nobody reads as it is costs nothing.
+    bool isMade = demand.getWhole().contains(result);
+    pricing.add(result, isMade ? moves : Moves(), /*isSampled=*/!isMade);
+  }
+  return std::move(pricing.costs);
+}

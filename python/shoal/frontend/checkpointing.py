@@ -1,0 +1,90 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a backward pass finds saved of the forward pass. Names are JAX's.
+
+The program says it by marks; `--shoal-rematerialize` reads them (docs/Rematerialization.md).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from shoal import ir
+from shoal.errors import TraceError
+from shoal.frontend import pytrees
+from shoal.frontend.checks import check
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import current, emit, emit_one, is_value, type_of
+from shoal.frontend.subfunctions import name_of
+from shoal.frontend.value import Value
+
+__all__ = ["checkpoint", "checkpoint_name"]
+
+Tree = Any
+
+_POLICIES = ("everything", "nothing", "dots", "dots_no_batch")
+
+
+def checkpoint(
+    function: Callable[..., Any], *, policy: str | Sequence[str] | None = None
+) -> Callable[..., Any]:
+    """The function, of which a gradient computes again what it needs and what is not saved.
+
+    policy: what is saved of the values in it: "nothing", which is the default, "everything",
+      "dots" (results of products), "dots_no_batch" (of products without a batch dimension), or
+      a sequence of names that `checkpoint_name` gave. What was sent is always saved, as
+      are the arguments and results.
+    """
+    spelled = _spelled(policy)
+
+    @functools.wraps(function)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        number = int(current("checkpoint").builder.fresh().removeprefix("%"))
+        args, kwargs = _mark((args, kwargs), number, spelled)
+        result, tree = pytrees.flatten(function(*args, **kwargs))
+        what = f"the result of {name_of(function)}"
+        return pytrees.unflatten(tree, _mark([as_value(leaf, what=what) for leaf in result], number))
+
+    return checkpointed
+
+
+def checkpoint_name(tree: Tree, name: str) -> Tree:
+    """The values of a tree, which policies know by this name."""
+    current("checkpoint_name")
+    check(name and "," not in name, f"checkpoint_name: expected a name without commas, got {name!r}")
+    leaves, spec = pytrees.flatten(tree)
+    return pytrees.unflatten(spec, [_named(as_value(leaf), name) for leaf in leaves])
+
+
+def _named(value: Value, name: str) -> Value:
+    attributes = {"label": ir.quoted(name)}
+    return emit_one("shoal.checkpoint_name", [value], value.shape, value.dtype, attributes)
+
+
+def _spelled(policy: str | Sequence[str] | None) -> str:
+    if policy is None:
+        return "nothing"
+    if not isinstance(policy, str):
+        check(policy, "checkpoint: policy names no values")
+        return "names:" + ",".join(policy)
+    if policy not in _POLICIES:
+        listed = ", ".join(_POLICIES)
+        raise TraceError(
+            f"checkpoint: expected the policy to be one of {listed}, or a list of names, "
+            f"got {policy!r}"
+        )
+    return policy
+
+
+def _mark(tree: Tree, region: int, policy: str | None = None) -> Tree:
+    """The tree with its values behind one end of a checkpoint, the first where it has a policy."""
+    leaves, spec = pytrees.flatten(tree)
+    values = [leaf for leaf in leaves if is_value(leaf)]
+    if not values:
+        return tree
+    attributes = {"region": f"{region} : i64"} | ({"policy": ir.quoted(policy)} if policy else {})
+    types = [type_of(value) for value in values]
+    marked = iter(emit("shoal.checkpoint_boundary", values, types, attributes))
+    return pytrees.unflatten(spec, [next(marked) if is_value(leaf) else leaf for leaf in leaves])

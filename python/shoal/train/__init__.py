@@ -1,0 +1,22 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Training: a state, a step, and the loop around it, which can be written by hand as well.
+See docs/Training.md.
+
+In layers, each of which imports those above it:
+
+    state                           what there is from step to step
+    steps                           loss, gradients and update as one program
+    processes                       what processes of a job agree on
+    saving, evaluation, metrics     a state in a file, means over batches, JSON lines, TensorBoard
+    stopping, progress              signals, what is shown
+    loop                            fit
+"""
+
+from shoal.train.evaluation import *
+from shoal.train.loop import *
+from shoal.train.metrics import *
+from shoal.train.saving import *
+from shoal.train.state import *
+from shoal.train.stopping import *
+from shoal.train.steps import *

@@ -1,0 +1,168 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The loop around a step."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any
+
+import numpy as np
+
+from shoal.data import Batches
+from shoal.errors import InputError
+from shoal.train.processes import any_of, is_first, job_of
+from shoal.train.progress import Progress
+from shoal.train.state import TrainState
+from shoal.train.stopping import StopSignals
+
+__all__ = ["fit"]
+
+Tree = Any
+Step = Callable[[TrainState, Tree], tuple[TrainState, Mapping[str, Any]]]
+Log = Callable[[int, Mapping[str, Any]], None]
+
+
+def fit(
+    step: Step,
+    state: TrainState,
+    batches: Batches | Iterable[Tree],
+    steps: int,
+    *,
+    tokens: int | None = None,
+    log: Sequence[Log] = (),
+    log_every: int = 10,
+    evaluate: Callable[[TrainState], Mapping[str, Any]] | None = None,
+    evaluate_every: int = 0,
+    save: Callable[[TrainState], None] | None = None,
+    save_every: int = 0,
+    quiet: bool = False,
+) -> TrainState:
+    """Steps from the state's number on, until `steps` are done or the batches end.
+
+    step: `shoal.jit` of `train.step`, or any function of that form; it may take the state's
+      memory. batches: begin at the state's number; an iterable that is no `Batches` begins as
+      it does.
+    tokens: of a batch; then "tokens/s" is shown and logged.
+    log: functions of (step, values), called each `log_every` steps and at the end with the
+      step's metrics and "step_ms", and with what `evaluate` returns: `JsonLines`,
+      `TensorBoard`. What they have open is closed.
+    evaluate, save: functions of the state, called each so many steps and at the end; 0: at
+      the end alone.
+    quiet: shows nothing.
+
+    A signal of `StopSignals` ends the loop behind the step, which is saved and logged; the
+    state's number says then that steps are missing. In an MPI job every rank runs this, all end behind
+    the same step, and the first one shows and logs.
+    """
+    for name, every in (("log_every", log_every), ("steps", steps)):
+        if every < 1:
+            raise InputError(f"fit: {name}: expected at least 1, got {every}")
+    run = _Run(int(state.step), steps, tokens, log, quiet)
+    metrics: Mapping[str, Any] = {}
+
+    def look(logs: bool, evaluates: bool, saves: bool) -> None:
+        if logs:
+            run.report(metrics)
+        if evaluate and evaluates:
+            run.tell(evaluate(state))
+        if save and saves:
+            save(state)
+            run.restart_clock()
+
+    with ExitStack() as stack:
+        stop = stack.enter_context(StopSignals())
+        stack.callback(run.close)
+        for batch in _from(batches, run.done, steps, stack):
+            state, metrics = step(state, batch)
+            run.advance(state)
+            if any_of(run.job, stop.requested) or run.done >= steps:
+                break
+            look(*(_is_due(run.done, every) for every in (log_every, evaluate_every, save_every)))
+        if metrics:
+            look(True, True, True)
+    return state
+
+
+class _Run:
+    """What a loop counts, shows and logs."""
+
+    def __init__(self, begin: int, steps: int, tokens: int | None, log: Sequence[Log], quiet: bool):
+        self.done = begin
+        self.job: Any = None
+        self._begin = begin
+        self._steps = steps
+        self._tokens = tokens
+        self._log = log
+        self._quiet = quiet
+        self._progress: Progress | None = None
+        self._is_first = False
+        self._since, self._timed = 0.0, 0
+
+    def advance(self, state: TrainState) -> None:
+        """A step is done."""
+        self.done += 1
+        self._timed += 1
+        if self.done == self._begin + 1:
+            self._start(state)
+        if self._progress:
+            self._progress.advance()
+
+    def _start(self, state: TrainState) -> None:
+        """Behind the first step, which compiles and is not timed."""
+        self.job = job_of(state)
+        self._is_first = is_first(self.job)
+        if self._is_first and not self._quiet:
+            self._progress = Progress(self._begin, self._steps)
+        self.restart_clock()
+
+    def restart_clock(self) -> None:
+        self._since, self._timed = time.perf_counter(), 0
+
+    def report(self, metrics: Mapping[str, Any]) -> None:
+        """The metrics of the last step, and the mean time of those since the last report."""
+        seconds, timed = time.perf_counter() - self._since, self._timed
+        values = host_values(metrics)  # of all ranks
+        if timed:
+            values["step_ms"] = 1e3 * seconds / timed
+            if self._tokens is not None:
+                values["tokens/s"] = self._tokens * timed / seconds
+        self.tell(values)
+
+    def tell(self, values: Mapping[str, Any]) -> None:
+        values = host_values(values)
+        if self._is_first:
+            for log in self._log:
+                log(self.done, values)
+        if self._progress:
+            self._progress.show(self.done, values)
+        self.restart_clock()
+
+    def close(self) -> None:
+        if self._progress:
+            self._progress.close()
+        for log in self._log:
+            if hasattr(log, "close"):
+                log.close()
+
+
+def host_values(metrics: Mapping[str, Any]) -> dict[str, Any]:
+    """Numbers, and lists of them where a metric is no scalar; collective in a job."""
+    return {name: np.asarray(value).tolist() for name, value in metrics.items()}
+
+
+def _from(
+    batches: Batches | Iterable[Tree], begin: int, steps: int, stack: ExitStack
+) -> Iterator[Tree]:
+    """The batches that are left; none where all steps are done."""
+    if begin >= steps:
+        return iter(())
+    if not isinstance(batches, Batches):
+        return iter(batches)
+    return stack.enter_context(batches.start(begin))
+
+
+def _is_due(done: int, every: int) -> bool:
+    return every > 0 and done % every == 0

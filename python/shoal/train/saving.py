@@ -1,0 +1,122 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A whole state in one file: NumPy's .npz, an array for each leaf by its name."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import zipfile
+from contextlib import suppress
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from shoal.errors import InputError
+from shoal.frontend import pytrees
+from shoal.frontend.tracing import TensorSpec
+from shoal.train.processes import is_first, job_of, raise_together
+
+__all__ = ["restore", "save"]
+
+Tree = Any
+
+
+def save(path: str | os.PathLike[str], state: Tree) -> None:
+    """Writes a tree of arrays; a file that is there is replaced by a whole one, or stays.
+
+    In an MPI job it is collective: arrays come together one by one on the first rank, which
+    writes them. OSError there is raised on every rank.
+    """
+    job = job_of(state)
+    names, leaves = _names(state), pytrees.flatten(state)[0]
+    error = None
+    file = None
+    if is_first(job):
+        try:
+            file = _NewFile(Path(path))
+        except OSError as failed:
+            error = failed
+    for name, leaf in zip(names, leaves):
+        array = np.asarray(leaf)  # of all ranks, also where one cannot write any more
+        if file is not None and error is None:
+            try:
+                file.add(name, array)
+            except OSError as failed:
+                error = failed
+    if file is not None:
+        try:
+            file.close(keep=error is None)
+        except OSError as failed:
+            error = error or failed
+    raise_together(job, error)
+
+
+def restore(path: str | os.PathLike[str], like: Tree) -> Tree:
+    """The state of a file, as NumPy's arrays in a tree like `like`: arrays or TensorSpecs.
+
+    In an MPI job every rank reads the file. InputError where it has other arrays.
+    """
+    leaves, spec = pytrees.flatten(like)
+    names = _names(like)
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            _check_names(path, set(file.files), set(names))
+            arrays = [_typed(file[name], leaf, name, path) for name, leaf in zip(names, leaves)]
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{path}: is no saved state: {error}") from error
+    return pytrees.unflatten(spec, arrays)
+
+
+class _NewFile:
+    """A .npz beside the path, which takes its place when it is whole."""
+
+    def __init__(self, path: Path):
+        self._path = path
+        descriptor, self._name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+        self._file: IO[bytes] = os.fdopen(descriptor, "wb")
+        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)
+
+    def add(self, name: str, array: np.ndarray) -> None:
+        with self._zip.open(f"{name}.npy", "w", force_zip64=True) as entry:
+            np.lib.format.write_array(entry, array, allow_pickle=False)
+
+    def close(self, *, keep: bool) -> None:
+        try:
+            if keep:
+                self._zip.close()
+                self._file.flush()
+                os.fsync(self._file.fileno())
+                os.replace(self._name, self._path)
+        finally:
+            self._file.close()
+            with suppress(OSError):
+                os.unlink(self._name)
+
+
+def _names(tree: Tree) -> list[str]:
+    """params/layers/wi: the keys that lead to each leaf."""
+    return ["/".join(map(str, path)) or "state" for path in pytrees.paths(tree)]
+
+
+def _check_names(path: Any, found: set[str], expected: set[str]) -> None:
+    for names, what in ((expected - found, "has no"), (found - expected, "has an unknown")):
+        if names:
+            listed = ", ".join(sorted(names)[:5])
+            raise InputError(f"{path}: {what} {listed} ({len(names)} in all)")
+
+
+def _typed(array: np.ndarray, leaf: Any, name: str, path: Any) -> np.ndarray:
+    """Types of ml_dtypes come as bytes."""
+    wanted = TensorSpec.of(leaf, name)
+    if array.dtype.kind == "V" and array.dtype.itemsize == wanted.dtype.itemsize:
+        array = array.view(wanted.dtype)
+    if (array.shape, array.dtype) != (wanted.shape, wanted.dtype):
+        raise InputError(
+            f"{path}: {name} is {array.dtype}{list(array.shape)}, "
+            f"expected {wanted.dtype}{list(wanted.shape)}"
+        )
+    return array

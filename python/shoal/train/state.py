@@ -1,0 +1,41 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a training run has from step to step, and where it lies."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.frontend.annotations import P
+from shoal.optim import Transform, shardings_like
+
+__all__ = ["TrainState", "init", "shardings"]
+
+Tree = Any
+
+
+class TrainState(NamedTuple):
+    """step: how many steps are done, an int32 scalar; also the number of the next batch.
+    params, optimizer: the parameters and the optimiser's state, trees of arrays."""
+
+    step: Any
+    params: Tree
+    optimizer: Tree
+
+
+def init(params: Tree, optimizer: Transform) -> TrainState:
+    """The state before the first step."""
+    return TrainState(np.zeros((), np.int32), params, optimizer.init(params))
+
+
+def shardings(state: TrainState, params: Any = None, moments: Any = None) -> TrainState:
+    """Where a state lies, a tree of P like it, for a step's arguments and results.
+
+    params: of the parameters, a tree of P or a prefix of one; P() where it is None.
+    moments: of what the optimiser has for each parameter; as the parameters where it is None.
+    """
+    params = P() if params is None else params
+    moments = params if moments is None else moments
+    return TrainState(P(), params, shardings_like(state.optimizer, state.params, moments))

@@ -1,0 +1,105 @@
+// RUN: shoal-opt %s --pass-pipeline='builtin.module(func.func(shoal-tile-for-threads,canonicalize,cse))' | FileCheck %s
+
+#id = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0)>
+#column = affine_map<(d0, d1) -> (d1)>
+
+// 2 MiB are 64 tiles.
+// CHECK-LABEL: @rows(
+// CHECK: scf.parallel (%{{.*}}) = (%c0) to (%c1024) step (%c16)
+// CHECK: memref.subview %{{.*}} [16, 256] [1, 1]
+// CHECK: linalg.exp
+// CHECK: } {shoal.tile_bytes = 32768 : i64}
+func.func private @rows(%x: memref<1024x256xf32> {llvm.noalias, llvm.readonly}, %y: memref<1024x256xf32> {llvm.noalias}) {
+  linalg.exp ins(%x : memref<1024x256xf32>) outs(%y : memref<1024x256xf32>)
+  return
+}
+
+// The innermost loop is cut at whole cache lines.
+// CHECK-LABEL: @line(
+// CHECK: scf.parallel (%{{.*}}) = (%c0) to (%c999999) step (%c4160)
+// CHECK: affine.min
+func.func private @line(%x: memref<999999xf32> {llvm.noalias, llvm.readonly}, %y: memref<999999xf32> {llvm.noalias}) {
+  linalg.abs ins(%x : memref<999999xf32>) outs(%y : memref<999999xf32>)
+  return
+}
+
+// Few outer iterations: both loops.
+// CHECK-LABEL: @both(
+// CHECK: scf.parallel (%{{.*}}, %{{.*}}) = (%c0, %c0) to (%c2, %c262144) step (%c1, %c4096)
+func.func private @both(%x: memref<2x262144xf32> {llvm.noalias, llvm.readonly}, %y: memref<2x262144xf32> {llvm.noalias}) {
+  linalg.abs ins(%x : memref<2x262144xf32>) outs(%y : memref<2x262144xf32>)
+  return
+}
+
+// Sums stay whole: each element's terms come in one order.
+// CHECK-LABEL: @sums_of_rows(
+// CHECK: scf.parallel (%{{.*}}) = (%c0) to (%c1024)
+// CHECK: memref.subview %{{.*}} [{{[0-9]+}}, 256] [1, 1]
+func.func private @sums_of_rows(%x: memref<1024x256xf32> {llvm.noalias, llvm.readonly}, %y: memref<1024xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<1024x256xf32>) outs(%y : memref<1024xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %sum = arith.addf %in, %out : f32
+    linalg.yield %sum : f32
+  }
+  return
+}
+
+// CHECK-LABEL: @sums_of_columns(
+// CHECK: scf.parallel (%{{.*}}) = (%c0) to (%c2048) step (%c512)
+// CHECK: memref.subview %{{.*}} [1024, 512] [1, 1]
+func.func private @sums_of_columns(%x: memref<1024x2048xf32> {llvm.noalias, llvm.readonly}, %y: memref<2048xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [#id, #column], iterator_types = ["reduction", "parallel"]} ins(%x : memref<1024x2048xf32>) outs(%y : memref<2048xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %sum = arith.addf %in, %out : f32
+    linalg.yield %sum : f32
+  }
+  return
+}
+
+// Of a transposed operand whole squares are read.
+// CHECK-LABEL: @transpose(
+// CHECK: scf.parallel (%{{.*}}) = (%c0) to (%c1056) step (%c32)
+// CHECK: memref.subview %{{.*}} [700, 32] [1, 1]
+func.func private @transpose(%x: memref<700x1056xf32> {llvm.noalias, llvm.readonly}, %y: memref<1056x700xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d1, d0)>, #id], iterator_types = ["parallel", "parallel"]} ins(%x : memref<700x1056xf32>) outs(%y : memref<1056x700xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  }
+  return
+}
+
+// What is small stays on its thread,
+// CHECK-LABEL: @small(
+// CHECK-NOT: scf.parallel
+func.func private @small(%x: memref<64x64xf32> {llvm.noalias, llvm.readonly}, %y: memref<64x64xf32> {llvm.noalias}) {
+  linalg.exp ins(%x : memref<64x64xf32>) outs(%y : memref<64x64xf32>)
+  return
+}
+
+// and so does what has one element, and what may read what it writes elsewhere.
+// CHECK-LABEL: @one_sum(
+// CHECK-NOT: scf.parallel
+func.func private @one_sum(%x: memref<1000000xf32> {llvm.noalias, llvm.readonly}, %y: memref<f32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [affine_map<(d0) -> (d0)>, affine_map<(d0) -> ()>], iterator_types = ["reduction"]} ins(%x : memref<1000000xf32>) outs(%y : memref<f32>) {
+  ^bb0(%in: f32, %out: f32):
+    %sum = arith.addf %in, %out : f32
+    linalg.yield %sum : f32
+  }
+  return
+}
+
+// CHECK-LABEL: @aliases(
+// CHECK-NOT: scf.parallel
+func.func private @aliases(%x: memref<1024x256xf32>, %y: memref<1024x256xf32>) {
+  linalg.exp ins(%x : memref<1024x256xf32>) outs(%y : memref<1024x256xf32>)
+  return
+}
+
+// Nor is anything cut that is no kernel.
+// CHECK-LABEL: @program(
+// CHECK-NOT: scf.parallel
+func.func @program(%x: memref<1024x256xf32> {llvm.noalias}, %y: memref<1024x256xf32> {llvm.noalias}) {
+  linalg.exp ins(%x : memref<1024x256xf32>) outs(%y : memref<1024x256xf32>)
+  return
+}
