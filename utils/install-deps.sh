@@ -10,7 +10,7 @@ source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
 readonly PACKAGES=(
   # Compiler, linker and build tools.
-  clang-22 clang-format-22 clang-tidy-22 lld-22 mold ccache cmake ninja-build g++ git
+  clang-22 clang-format-22 clang-tidy-22 lld-22 ccache cmake ninja-build g++ git
   # The libraries that Shoal stands on. With Boost.Context come the headers of all of Boost, of
   # which the compiler uses Boost.Graph's.
   libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev

@@ -147,8 +147,9 @@ std::string shoal::makeCacheKey(llvm::MemoryBufferRef program,
       {"options", describe(options)},
       {"libraries", identifyLibraries(options.files.runtimeDirectory)},
       {"linked", digestFiles(options.files.linkedFiles)},
-      {"tools", llvm::json::Array{identifyTool("mpicxx"), identifyTool("mold"),
-                                  identifyTool("ld"), identifyTool("ptxas")}},
+      {"tools",
+       llvm::json::Array{identifyTool("mpicxx"), identify(findQuickLinker()),
+                         identifyTool("ld"), identifyTool("ptxas")}},
       {"processor", describeProcessor()},
       {"environment", describeEnvironment()}};
   std::string text = llvm::formatv("{0}", llvm::json::Value(std::move(facts)));

@@ -152,6 +152,7 @@ def resources_of(process):
 
 
 def expect_no_growth(before, after):
-    """Of a process' resources, behind so many calls that a page of each would be seen."""
-    assert after.resident < before.resident + 1024, (before, after)
+    """Of a process' resources, behind 1,500 calls or more: half a page of each would be seen, and
+    what the heap of a process of many tests does by itself, about a MiB, is not."""
+    assert after.resident < before.resident + 3072, (before, after)
     assert after.files <= before.files and after.maps <= before.maps + 2, (before, after)

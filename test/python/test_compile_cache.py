@@ -108,12 +108,12 @@ def test_linker_and_linked_files_count(cache, tmp_path, monkeypatch):
         assert is_from_cache(shoal.compile_text(PROGRAM, link=linked))
     monkeypatch.setenv("OMPI_LDFLAGS", "-L/usr/lib/x86_64-linux-gnu/openmpi/lib")
     assert not is_from_cache(shoal.compile_text(PROGRAM, link=linked))
-    # A mold of another version; without its own linker beside it the system's is called.
-    mold = tmp_path / "bin" / "mold"
-    mold.parent.mkdir()
-    mold.write_text("#!/bin/sh\nexit 1\n")
-    mold.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{mold.parent}{os.pathsep}{os.environ['PATH']}")
+    # Another lld in front of the one that is there.
+    lld = tmp_path / "bin" / "ld.lld"
+    lld.parent.mkdir()
+    lld.write_text('#!/bin/sh\nexec ld.lld-22 "$@"\n')
+    lld.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{lld.parent}{os.pathsep}{os.environ['PATH']}")
     for expected in (False, True):
         assert is_from_cache(shoal.compile_text(PROGRAM, link=linked)) == expected
     assert len(entries(cache)) == 4

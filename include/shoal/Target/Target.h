@@ -35,6 +35,10 @@ auto timed(StageSeconds &seconds, llvm::StringRef stage, Body body) {
   return body();
 }
 
+/// The path of LLVM's linker, several times as fast as the system's, which
+/// links where this is empty. Its name there is `ld.lld`, as drivers call it.
+std::string findQuickLinker();
+
 struct TargetOptions {
   /// A shared library that exports the program's symbols, without main().
   bool shared = false;

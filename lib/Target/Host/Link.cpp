@@ -54,21 +54,20 @@ LogicalResult shoal::runTool(StringRef what, ArrayRef<std::string> command,
   return failure();
 }
 
-/// The flags that make the compiler driver call mold, several times as fast as
-/// the system's linker; empty where it is not there. Also drivers that do not
-/// know it by name look for `ld` in such a folder. Without RELRO: mold 1.10
-/// begins it at thread-local zeros, where their page may be none that is
-/// mapped, and the program then does not start.
-static std::vector<std::string> findQuickLinker() {
-  auto mold = llvm::sys::findProgramByName("mold");
-  if (!mold)
-    return {};
-  llvm::SmallString<128> folder(
-      llvm::sys::path::parent_path(llvm::sys::path::parent_path(*mold)));
-  llvm::sys::path::append(folder, "libexec", "mold");
-  if (!llvm::sys::fs::can_execute(folder + "/ld"))
-    return {};
-  return {("-B" + folder).str(), "-Wl,-z,norelro"};
+std::string shoal::findQuickLinker() {
+  std::string ofThisVersion =
+      ("ld.lld-" + llvm::Twine(LLVM_VERSION_MAJOR)).str();
+  for (StringRef name : {StringRef("ld.lld"), StringRef(ofThisVersion)}) {
+    auto found = llvm::sys::findProgramByName(name);
+    llvm::SmallString<128> path;
+    if (!found || llvm::sys::fs::real_path(*found, path))
+      continue;
+    llvm::sys::path::remove_filename(path);
+    llvm::sys::path::append(path, "ld.lld");
+    if (llvm::sys::fs::can_execute(path))
+      return path.str().str();
+  }
+  return {};
 }
 
 /// The command that links `objects` and the runtime.
@@ -78,7 +77,12 @@ static std::vector<std::string> linkCommand(StringRef driver,
                                             const RuntimeLibrary &runtime,
                                             const TargetOptions &options) {
   std::vector<std::string> command = {driver.str()};
-  llvm::append_range(command, findQuickLinker());
+  // By its folder: drivers know it without LLVM's version in its name alone.
+  if (std::string linker = findQuickLinker(); !linker.empty())
+    llvm::append_range(
+        command, ArrayRef<std::string>{
+                     "-fuse-ld=lld",
+                     ("-B" + llvm::sys::path::parent_path(linker)).str()});
   llvm::append_range(command, llvm::map_range(objects, asOperand));
   llvm::append_range(command, llvm::map_range(options.linkedFiles, asOperand));
   // What a process calls that opens the library is in the runtime's archive,
