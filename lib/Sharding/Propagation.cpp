@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Propagation.h"
-#include "CanonicalOrder.h"
+#include "shoal/Sharding/CanonicalOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include <set>
 

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Sharding/Assignment.h"
-#include "../CanonicalOrder.h"
 #include "Search.h"
+#include "shoal/Sharding/CanonicalOrder.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/DebugLog.h"
 #include "llvm/Support/Format.h"

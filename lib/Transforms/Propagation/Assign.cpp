@@ -9,6 +9,7 @@
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
+#include "shoal/Sharding/CanonicalOrder.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 #include "llvm/Support/DebugLog.h"
@@ -36,8 +37,10 @@ namespace {
 class FreeOpCopies {
 public:
   explicit FreeOpCopies(func::FuncOp function);
-  /// Merges copies of equal sharding again.
-  void merge();
+  /// Merges copies of equal sharding again. What is kept is told as the first
+  /// of them in the problem's canonical order is, whose user no order of the
+  /// text changes.
+  void merge(const ExtractedProblem &extracted);
 
 private:
   std::vector<SmallVector<Operation *>> groups;
@@ -161,25 +164,24 @@ FreeOpCopies::FreeOpCopies(func::FuncOp function) {
   }
 }
 
-void FreeOpCopies::merge() {
-  for (ArrayRef<Operation *> copies : groups) {
+void FreeOpCopies::merge(const ExtractedProblem &extracted) {
+  llvm::DenseMap<Operation *, unsigned> places;
+  for (auto [place, op] : llvm::enumerate(canonicalOrder(extracted.problem)))
+    places.try_emplace(extracted.ops[op].op, place);
+  for (SmallVector<Operation *> &copies : groups) {
+    llvm::sort(copies, [&](Operation *a, Operation *b) {
+      return places.lookup(a) < places.lookup(b);
+    });
     llvm::MapVector<Attribute, Operation *> kept;
-    for (Operation *op : copies)
-      kept.insert({op->getAttr(kShardingsAttr), op});
-    // Copies stand before the op they were made from, the last one nearest.
-    for (auto &entry : kept)
-      for (Operation *op : copies)
-        if (op->getAttr(kShardingsAttr) == entry.first &&
-            op->isBeforeInBlock(entry.second))
-          entry.second = op;
-    numCopies += kept.size() - 1;
     for (Operation *op : copies) {
-      Operation *same = kept[op->getAttr(kShardingsAttr)];
+      Operation *same =
+          kept.insert({op->getAttr(kShardingsAttr), op}).first->second;
       if (same == op)
         continue;
       op->replaceAllUsesWith(same);
       op->erase();
     }
+    numCopies += kept.size() - 1;
   }
 }
 
@@ -332,7 +334,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
       return failure();
     warnOfWholeOps(*extracted, assignment);
     Applier(*extracted, assignment).run();
-    copies.merge();
+    copies.merge(*extracted);
     return success();
   }
 

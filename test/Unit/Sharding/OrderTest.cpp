@@ -4,7 +4,7 @@
 // Shardings are a function of the program, not of the order of its ops.
 
 #include "MoeProgram.h"
-#include "Sharding/CanonicalOrder.h"
+#include "shoal/Sharding/CanonicalOrder.h"
 #include "shoal/Sharding/Propagation.h"
 #include <gtest/gtest.h>
 #include <random>

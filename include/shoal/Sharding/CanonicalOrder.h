@@ -3,8 +3,8 @@
 
 // One order of the ops of a problem among all that mean the same.
 
-#ifndef SHOAL_LIB_SHARDING_CANONICALORDER_H
-#define SHOAL_LIB_SHARDING_CANONICALORDER_H
+#ifndef SHOAL_SHARDING_CANONICALORDER_H
+#define SHOAL_SHARDING_CANONICALORDER_H
 
 #include "shoal/Sharding/Assignment.h"
 
@@ -57,4 +57,4 @@ Hints propagateInOrder(const AssignmentProblem &problem);
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_SHARDING_CANONICALORDER_H
+#endif // SHOAL_SHARDING_CANONICALORDER_H
