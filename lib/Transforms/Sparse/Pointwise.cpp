@@ -220,7 +220,7 @@ Outcome Pointwise::unite() {
     return "a tensor is added to the background";
   SmallVector<const Form *, 3> lists;
   for (const Form *form : operands)
-    if (form && (form == first || !areAligned(*first, *form)))
+    if (form && (lists.empty() || !areAligned(*first, *form)))
       lists.push_back(form);
   Outcome places = forms.unite(lists);
   return places.form ? fill(*places.form, background->number) : places;
