@@ -71,7 +71,7 @@ TermList Contractor::factorsAt(const Exception &exception) {
   Substitution at;
   for (auto [dim, place] : llvm::zip_equal(form.dims, exception.places))
     at[dim] = place;
-  TermList factors = {exception.value};
+  TermList factors = {valueWhereThere(terms, form.dims, exception)};
   for (unsigned i : denseOperands) {
     TermList index;
     for (Term letter : c.letters[i]) {

@@ -15,6 +15,7 @@
 //   L8  grouping                     those that meet become one
 //   L9  sum over a dimension         Contract.h
 //   L11 views                        places move
+//   L13 places are in range          where there is an exception
 
 #ifndef SHOAL_LIB_TRANSFORMS_SPARSE_FORMS_H
 #define SHOAL_LIB_TRANSFORMS_SPARSE_FORMS_H
@@ -150,6 +151,9 @@ Form substitute(Terms &terms, const Form &form,
                 const Substitution &substitution);
 /// Whether a place of the form depends on one of these indices.
 bool placesDependOn(const Form &form, TermRange indices);
+/// L13: the exception's value, folded by what is known where it is there: its
+/// places, for these dimensions, are in range.
+Term valueWhereThere(Terms &terms, TermRange dims, const Exception &exception);
 /// The form with the exception's first place out of range unless `condition`.
 void restrictTo(Terms &terms, Exception &exception, Term condition);
 

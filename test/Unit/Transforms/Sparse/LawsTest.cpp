@@ -98,6 +98,14 @@ protected:
     return text + (form->isDistinct ? "" : ", may meet");
   }
 
+  /// Whether its rows are those of a tensor, times nothing.
+  bool scattersRowsAsTheyAre() {
+    return scattersRows() &&
+           llvm::all_of(
+               forms->lookupRewrite(lastResult())->rows->exceptions,
+               [](const Exception &row) { return row.value->isElement(); });
+  }
+
   bool scattersRows() {
     const Rewrite *rewrite = forms->lookupRewrite(lastResult());
     return rewrite && rewrite->rows;
@@ -432,6 +440,47 @@ TEST_F(SparseLaws, L12NumbersIntoWhichAFewArePut) {
   EXPECT_EQ(lastForm(), "2 in 1");
   put(17);
   EXPECT_EQ(lastForm(), "none");
+}
+
+/// Rows of 18 tokens to slots of their own choice, times `weight`.
+std::string sendRows(std::string weight) {
+  return weight + R"(
+    %i = shoal.iota dim = 1 : tensor<18x4xi32>
+    %b = shoal.broadcast_in_dim %p dims = [0] : tensor<18xi32> -> tensor<18x4xi32>
+    %h = arith.cmpi eq, %i, %b : tensor<18x4xi32>
+    %f = arith.uitofp %h : tensor<18x4xi1> to tensor<18x4xf32>
+    %wb = shoal.broadcast_in_dim %w dims = [0] : tensor<18xf32> -> tensor<18x4xf32>
+    %m = arith.mulf %wb, %f : tensor<18x4xf32>
+    %y = shoal.einsum "SE,SM->EM" %m, %x : (tensor<18x4xf32>, tensor<18x2xf32>) -> tensor<4x2xf32>
+  )";
+}
+
+TEST_F(SparseLaws, L13AWeightThatDropsWhatHasNoPlaceIsOne) {
+  const char *arguments = ", %p: tensor<18xi32>, %x: tensor<18x2xf32>";
+  auto keepBelow = [](int limit) {
+    return "%limit = arith.constant dense<" + llvm::itostr(limit) +
+           "> : tensor<18xi32>\n"
+           "%keep = arith.cmpi slt, %p, %limit : tensor<18xi32>\n"
+           "%whole = arith.extui %keep : tensor<18xi1> to tensor<18xi32>\n"
+           "%w = arith.sitofp %whole : tensor<18xi32> to tensor<18xf32>\n";
+  };
+  check(arguments, sendRows(keepBelow(4)));
+  EXPECT_TRUE(scattersRowsAsTheyAre());
+  // A slot less: one that has a place is dropped.
+  check(arguments, sendRows(keepBelow(3)));
+  EXPECT_TRUE(scattersRows());
+  EXPECT_FALSE(scattersRowsAsTheyAre());
+}
+
+TEST_F(SparseLaws, L13APlaceThatIsChosenIsThereWhereItWasChosen) {
+  // Places by a condition, and weights by the same one.
+  check(", %q: tensor<18xi32>, %k: tensor<18xi1>, %x: tensor<18x2xf32>",
+        sendRows(R"(
+    %none = arith.constant dense<-1> : tensor<18xi32>
+    %p = arith.select %k, %q, %none : tensor<18xi1>, tensor<18xi32>
+    %w = arith.uitofp %k : tensor<18xi1> to tensor<18xf32>
+  )"));
+  EXPECT_TRUE(scattersRowsAsTheyAre());
 }
 
 } // namespace
