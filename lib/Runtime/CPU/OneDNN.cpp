@@ -191,6 +191,7 @@ void MatrixProducts::run(const void *lhs, const void *rhs, void *result) const {
   double bytes = costOf(plan, pieces, support::elementSize(in)) *
                  static_cast<double>(iterations(inside));
   parallelFor({iterations(nest), bytes}, [&](int64_t begin, int64_t end) {
+    OneThread limit;
     int64_t number = begin;
     try {
       forRange<3>(nest, begin, end, [&](const Offsets<3> &at) {

@@ -2,21 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Threads.h"
+#include "ThreadPool.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <algorithm>
-#include <atomic>
+#include <memory>
 #include <pthread.h>
-#include <vector>
-
-// What a parallel region of OpenMP comes to: an entry point that the runtimes
-// of GCC and of Clang both have, so that programs are linked with either,
-// whatever compiled this library.
-// NOLINTBEGIN(readability-identifier-naming)
-extern "C" void GOMP_parallel(void (*run)(void *), void *context,
-                              unsigned threads, unsigned flags);
-extern "C" int omp_get_thread_num(void);
-// NOLINTEND(readability-identifier-naming)
 
 namespace shoal::rt {
 
@@ -33,7 +24,18 @@ struct Region {
   detail::RunRange runRange;
   const void *body;
   int64_t count, numPieces;
-  std::vector<Part> &parts;
+  /// One for each thread.
+  std::vector<Part> parts;
+
+  Region(detail::RunRange runRange, const void *body, int64_t count,
+         int64_t numPieces, int numThreads)
+      : runRange(runRange), body(body), count(count), numPieces(numPieces),
+        parts(numThreads) {
+    for (int64_t thread = 0; thread < numThreads; ++thread) {
+      parts[thread].next = numPieces * thread / numThreads;
+      parts[thread].end = numPieces * (thread + 1) / numThreads;
+    }
+  }
 
   int64_t beginOf(int64_t piece) const {
     return static_cast<int64_t>(static_cast<__int128>(count) * piece /
@@ -52,61 +54,70 @@ struct Region {
 
 } // namespace
 
+/// Whether this thread is in a region, or the process is a fork, which has none
+/// of the helpers.
+static thread_local bool isAlone = false;
+
 namespace {
-struct Pool {
-  /// One for each thread. Regions come one after the other, from one thread.
-  std::vector<Part> parts = std::vector<Part>(1);
+struct Team {
+  int count = 1;
   double least = sharedBytes;
+  /// Null where there is one thread.
+  std::unique_ptr<ThreadPool> pool;
+
+  /// Helpers can only be waited for where they are, and not from one of them.
+  ~Team() {
+    if (isAlone)
+      abandon();
+  }
+  void abandon() { [[maybe_unused]] ThreadPool *left = pool.release(); }
 };
 } // namespace
 
-static Pool &pool() {
-  static Pool pool;
-  return pool;
+static Team &team() {
+  static Team team;
+  return team;
 }
-
-/// Whether this thread is in a region, or the process is a fork, which has none
-/// of the threads that OpenMP believes in.
-static thread_local bool isAlone = false;
 
 void setThreads(int count, double least) {
-  [[maybe_unused]] static int once =
-      pthread_atfork(nullptr, nullptr, [] { isAlone = true; });
-  pool().parts = std::vector<Part>(std::max(count, 1));
-  pool().least = least;
+  [[maybe_unused]] static int once = pthread_atfork(nullptr, nullptr, [] {
+    isAlone = true;
+    team().abandon();
+  });
+  team().least = least;
+  if (count == team().count)
+    return;
+  team().count = std::max(count, 1);
+  team().pool = count > 1 ? std::make_unique<ThreadPool>(count - 1) : nullptr;
 }
 
-int threads() { return static_cast<int>(pool().parts.size()); }
+int threads() { return team().count; }
 
 /// Several for each thread, so that one that is late holds up less.
 static int64_t countPieces(const SharedWork &work) {
   constexpr int64_t perThread = 4;
   auto most = std::min<int64_t>(work.count, perThread * threads());
   double bytes = static_cast<double>(work.count) * work.itemBytes;
-  double worth = 4 * bytes / pool().least;
+  double worth = 4 * bytes / team().least;
   return worth < static_cast<double>(most) ? static_cast<int64_t>(worth) : most;
 }
 
 void detail::run(const SharedWork &work, RunRange runRange, const void *body) {
   if (work.count <= 0)
     return;
-  if (isAlone || threads() == 1 || work.count == 1 ||
-      static_cast<double>(work.count) * work.itemBytes < pool().least)
-    return runRange(body, 0, work.count);
-  Region region{runRange, body, work.count, countPieces(work), pool().parts};
-  for (int64_t thread = 0; thread < threads(); ++thread) {
-    Part &part = region.parts[thread];
-    part.next = region.numPieces * thread / threads();
-    part.end = region.numPieces * (thread + 1) / threads();
-  }
-  // Always of as many threads: OpenMP ends those that it does not need.
-  GOMP_parallel(
-      [](void *region) {
-        isAlone = true;
-        static_cast<Region *>(region)->run(omp_get_thread_num());
-        isAlone = false;
-      },
-      &region, static_cast<unsigned>(threads()), /*flags=*/0);
+  Team &team = rt::team();
+  auto runHere = [&] { runRange(body, 0, work.count); };
+  if (isAlone || !team.pool || work.count == 1 ||
+      static_cast<double>(work.count) * work.itemBytes < team.least)
+    return runHere();
+  Region region(runRange, body, work.count, countPieces(work), team.count);
+  auto runPart = [](void *region, int thread) {
+    isAlone = true;
+    static_cast<Region *>(region)->run(thread);
+    isAlone = false;
+  };
+  if (!team.pool->run(runPart, &region))
+    runHere();
 }
 
 } // namespace shoal::rt

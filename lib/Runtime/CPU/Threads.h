@@ -1,10 +1,10 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The threads of a rank, which are OpenMP's: one pool for the process, whatever
-// programs are loaded in it. What they share is cut without a look at their
-// number, or into parts whose results do not depend on the cut: results are the
-// same for all numbers of threads (docs/Threads.md).
+// The threads of a rank: those that call, and helpers (ThreadPool.h). What they
+// share is cut without a look at their number, or into parts whose results do
+// not depend on the cut: results are the same for all numbers of threads
+// (docs/Threads.md).
 
 #ifndef SHOAL_LIB_RUNTIME_CPU_THREADS_H
 #define SHOAL_LIB_RUNTIME_CPU_THREADS_H
@@ -43,7 +43,8 @@ void run(const SharedWork &work, RunRange runRange, const void *body);
 
 /// Calls body(begin, end) for ranges that together are all items, at the same
 /// time on threads if that is worth it. What a body calls may share work: it is
-/// done by the thread that it is on.
+/// done by the thread that it is on. So is what a second thread of the program
+/// calls at the same time.
 template <typename Body>
 void parallelFor(const SharedWork &work, const Body &body) {
   detail::run(

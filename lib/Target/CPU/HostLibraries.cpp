@@ -44,8 +44,9 @@ shoal::chooseRuntime(const ProgramDescription &program, Location loc) {
                                "build of Shoal is without";
     // What calls oneDNN is in the archive, and nothing else names it.
     runtime.needed = {"-Wl,-u,shoal_rt_onednn_gemm"};
-    runtime.flags.push_back("-ldnnl");
+    // It is called with OpenMP's number of threads at one.
+    runtime.flags.insert(runtime.flags.end(), {"-ldnnl", "-lgomp"});
   }
-  runtime.flags.insert(runtime.flags.end(), {"-lopenblas", "-lgomp"});
+  runtime.flags.push_back("-lopenblas");
   return runtime;
 }
