@@ -32,6 +32,8 @@ readonly PYTHON_PACKAGES=(
   "nbclient>=0.10,<1" "ipykernel>=6,<8" "flax>=0.12,<0.13"
   # The package `shoal`: what builds it, what it needs, and what it imports from.
   "scikit-build-core>=1,<2" "nanobind>=3,<4" "optree>=0.17,<1" "mpi4py>=4,<5" "jax==0.10.2"
+  # Checksums of checkpoints, and the package that reads these, too.
+  "google-crc32c>=1.5,<2" "safetensors>=0.6,<1"
 )
 
 missing_packages() {
@@ -76,7 +78,7 @@ create_venv() {
 }
 
 install_python() {
-  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, optax, nbclient, ipykernel, flax, scikit_build_core, nanobind, optree, mpi4py, jax' 2>/dev/null && return
+  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, optax, nbclient, ipykernel, flax, scikit_build_core, nanobind, optree, mpi4py, jax, google_crc32c, safetensors' 2>/dev/null && return
   shoal_step "creating .venv with ${PYTHON_PACKAGES[*]}"
   create_venv
   "$SHOAL_PYTHON" -m pip install -q --disable-pip-version-check "${PYTHON_PACKAGES[@]}" ||

@@ -2,9 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
-from shoal import data, frontend, moe, optim, random, train
+from shoal import checkpoints, data, frontend, moe, optim, random, train
 from shoal.devices import Array, Devices, launch
 from shoal.errors import (
+    CheckpointError,
+    CheckpointWarning,
     CompileError,
     CompileWarning,
     Diagnostic,
@@ -45,10 +47,10 @@ from shoal.frontend.windows import *
 from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 __all__ = [
-    "Array", "Axis", "CompileError", "CompileOptions", "CompileWarning", "Devices", "Diagnostic",
-    "Dim", "Executable", "InputError", "Mesh", "RunError", "Session", "Sharding", "ShoalError",
-    "Tensor", "TraceError", "TraceTypeError", "UnsupportedError", "Value", "bfloat16", "compile",
-    "compile_text", "data", "jit", "launch", "load", "moe", "optim", "promote_types", "random",
-    "train",
+    "Array", "Axis", "CheckpointError", "CheckpointWarning", "CompileError", "CompileOptions",
+    "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "InputError", "Mesh",
+    "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
+    "UnsupportedError", "Value", "bfloat16", "checkpoints", "compile", "compile_text", "data",
+    "jit", "launch", "load", "moe", "optim", "promote_types", "random", "train",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

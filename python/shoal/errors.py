@@ -63,6 +63,14 @@ class InputError(ShoalError, ValueError):
     """An array that does not fit the program: shape, type, name or number."""
 
 
+class CheckpointError(ShoalError, RuntimeError):
+    """A checkpoint that is damaged or not whole: the file, what lies there, who wrote it."""
+
+
+class CheckpointWarning(UserWarning):
+    """A checkpoint that is damaged, and was left out for the one before."""
+
+
 class RunError(ShoalError, RuntimeError):
     """A program that failed or did not end. `stderr` is what its processes wrote."""
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 import os
 import threading
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from shoal.devices.array import Array, Home, Kind
 from shoal.devices.memory import Memory, round_up
-from shoal.devices.placement import Layout, Placement, common_rows, within
+from shoal.devices.placement import Layout, Placement, Slices, common_rows, within
 from shoal.errors import InputError, RunError
 from shoal.executable.signature import Tensor, as_array
 
@@ -48,6 +49,23 @@ class Store(Home):
             "value", placement.shape, placement.local_shape, placement.dtype, placement.sharding
         )
         return self.bring(value, placement, tensor, writable=False)[0]
+
+    def fill(self, placement: Placement, read: Callable[[Slices, np.ndarray], None]) -> Array:
+        """An array of what `read` writes: it is given the place in the whole and the memory of
+        each part that this process has, once where several devices have the same rows."""
+        kind, layout = self.kind_of(placement.layout), placement.layout
+        array = self.new(placement, kind, shares=layout.is_whole)
+        filled: dict[object, np.ndarray] = {}
+        for rank in self.ranks if array.place[1] else self.ranks[:1]:
+            rows = layout.slices[rank]
+            part = self._memory_of(array, rank)[(*layout.extents[rank], ...)]
+            key = tuple((dim.start, dim.stop) for dim in rows)
+            if key in filled:
+                part[...] = filled[key]
+            else:
+                read(rows, part)
+                filled[key] = part
+        return array
 
     def kind_of(self, layout: Layout) -> Kind:
         if layout.count != self.count:

@@ -46,6 +46,15 @@ def paths(tree: Any) -> list[tuple[Any, ...]]:
     return optree.tree_paths(tree, namespace=NAMESPACE)
 
 
+def field_paths(tree: Any) -> list[tuple[str, ...]]:
+    """The same as words; of named tuples and classes the names of fields."""
+    accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
+    return [
+        tuple(str(getattr(entry, "field", entry.entry)) for entry in accessor)
+        for accessor in accessors
+    ]
+
+
 def place(path: Sequence[Any]) -> str:
     """["wi"][0], for errors."""
     return "".join(f"[{key!r}]" for key in path)

@@ -1,0 +1,70 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What the processes that save or load together agree on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from shoal.devices import Array, Devices, Job
+from shoal.errors import RunError
+from shoal.executable.launch import is_in_job
+
+
+class Ranks:
+    """This process, or the ranks of an MPI job of which it is one. Methods but `reduce_or` of
+    the former send nothing; of the latter all are collective."""
+
+    def __init__(self, comm: Any = None):
+        """comm: of mpi4py; None: this process alone."""
+        self._comm = comm
+        self.rank: int = comm.Get_rank() if comm else 0
+        self.size: int = comm.Get_size() if comm else 1
+
+    @property
+    def is_first(self) -> bool:
+        return self.rank == 0
+
+    def all(self, value: Any) -> list[Any]:
+        """What each rank gives."""
+        return self._comm.allgather(value) if self._comm else [value]
+
+    def of_first(self, value: Any) -> Any:
+        """What rank 0 gives."""
+        return self._comm.bcast(value) if self._comm else value
+
+    def raise_together(self, error: BaseException | None) -> None:
+        """The error of the lowest rank that has one, on all of them."""
+        if self._comm is None:
+            if error is not None:
+                raise error
+            return
+        for rank, found in enumerate(self.all(error and portable(error, self.rank))):
+            if found is not None:
+                raise found from (error if rank == self.rank else None)
+
+
+def portable(error: BaseException, rank: int) -> BaseException:
+    """One that says the rank and can be sent to others."""
+    if isinstance(error, OSError) and error.errno is not None:
+        return type(error)(error.errno, f"{error.strerror} (rank {rank})", error.filename)
+    if isinstance(error, Exception) and type(error).__module__ == "shoal.errors":
+        return error
+    return RunError(f"rank {rank}: {type(error).__name__}: {error}")
+
+
+def ranks_of(leaves: Iterable[Any]) -> Ranks:
+    """Those that have these arrays. In a job arrays of NumPy are all ranks'."""
+    for leaf in leaves:
+        if isinstance(leaf, Array):
+            return ranks_with(leaf.devices)
+    if is_in_job():
+        from mpi4py import MPI
+
+        return Ranks(MPI.COMM_WORLD)
+    return Ranks()
+
+
+def ranks_with(devices: Devices) -> Ranks:
+    return Ranks(devices.comm if isinstance(devices, Job) else None)

@@ -1,0 +1,198 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The checkpoints of a run: a folder for each step that was saved."""
+
+from __future__ import annotations
+
+import os
+import re
+import threading
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from shoal.checkpoints import manifest as manifests
+from shoal.checkpoints.loading import load
+from shoal.checkpoints.names import named_leaves
+from shoal.checkpoints.ranks import Ranks, ranks_of, ranks_with
+from shoal.checkpoints.saving import Save, remove
+from shoal.checkpoints.snapshot import Copies
+from shoal.devices import devices_of
+from shoal.errors import CheckpointError, CheckpointWarning, InputError
+from shoal.mesh import Mesh
+
+Tree = Any
+
+
+class Series:
+    """Saves states by their steps, finds the newest whole one, removes those that are not kept.
+
+    As a function of a state it is what `shoal.train.fit` saves by. In an MPI job all methods but
+    `steps` and `folder` are collective.
+    """
+
+    def __init__(
+        self,
+        root: str | os.PathLike[str],
+        *,
+        keep_last: int | None = None,
+        keep_every: int | None = None,
+        asynchronous: bool = False,
+    ):
+        """keep_last: how many of the newest are kept; None: all.
+        keep_every: those are kept, too, whose step is a multiple of it.
+        asynchronous: `save` returns when what is to be written is copied. Only one save is
+          under way, and one copy is there.
+        """
+        for name, value in (("keep_last", keep_last), ("keep_every", keep_every)):
+            if value is not None and value < 1:
+                raise InputError(f"Series: {name}: expected at least 1, got {value}")
+        self.root = Path(root)
+        self._keep_last = keep_last
+        self._keep_every = keep_every
+        self._copies = Copies() if asynchronous else None
+        self._pending: _Pending | None = None
+
+    def folder(self, step: int) -> Path:
+        return self.root / f"step-{step:08}"
+
+    def steps(self) -> list[int]:
+        """Those that are saved, the oldest first. Folders without a manifest are none."""
+        found = [
+            int(match[1])
+            for path in self.root.glob("step-*")
+            if (match := re.fullmatch(r"step-(\d{8,})", path.name))
+            and (path / manifests.NAME).exists()
+        ]
+        return sorted(found)
+
+    def __call__(self, state: Any) -> None:
+        """Saves a state by its own `step`."""
+        self.save(int(state.step), state)
+
+    def save(self, step: int, tree: Tree, metadata: Mapping[str, Any] | None = None) -> None:
+        """As `checkpoints.save`; "step" is added to the metadata.
+
+        Where it is asynchronous, errors of the save before are raised here.
+        """
+        self.wait()
+        content = {"step": step, **(metadata or {})}
+        saving = Save(self.folder(step), tree, content, self._copies)
+        saving.prepare()
+        self._pending = _Pending(saving, lambda: self._prune(step), self._copies is not None)
+        if self._copies is None:
+            self.wait()
+
+    def poll(self) -> bool:
+        """Whether nothing is under way. Takes no time, where other threads are still writing; raises
+        what they met."""
+        if self._pending is None:
+            return True
+        return self._advance(waits=False)
+
+    def wait(self) -> None:
+        """Until nothing is under way."""
+        if self._pending is not None:
+            self._advance(waits=True)
+
+    def _advance(self, *, waits: bool) -> bool:
+        assert self._pending is not None
+        try:
+            is_done = self._pending.advance(waits)
+        except BaseException:
+            self._pending = None
+            raise
+        if is_done:
+            self._pending = None
+        return is_done
+
+    def restore(self, like: Tree, *, mesh: Mesh | None = None, sharding: Any = None) -> Tree:
+        """The newest whole state, as `checkpoints.load` loads it; `like` where there is none.
+
+        What is damaged is left out with a CheckpointWarning, which names it; CheckpointError where
+        all are.
+        """
+        self.wait()
+        ranks = _ranks(like, mesh)
+        errors: list[CheckpointError] = []
+        for step in reversed(ranks.of_first(self.steps())):
+            try:
+                state = load(self.folder(step), like, mesh=mesh, sharding=sharding)
+            except CheckpointError as error:
+                errors.append(error)
+                continue
+            for error in errors:
+                if ranks.is_first:
+                    warnings.warn(f"{error}; step {step} is taken", CheckpointWarning, stacklevel=2)
+            return state
+        if errors:
+            raise errors[0]
+        return like
+
+    def close(self) -> None:
+        self.wait()
+
+    def _prune(self, newest: int) -> None:
+        """Behind a save: what is not kept, and what is left of others that were cut off."""
+        steps = self.steps()
+        last = steps if self._keep_last is None else steps[-self._keep_last :]
+        every = self._keep_every
+        kept = {newest, *last, *(step for step in steps if every and step % every == 0)}
+        for path in self.root.glob("step-*"):
+            match = re.fullmatch(r"step-(\d{8,})", path.name)
+            if match and int(match[1]) not in kept:
+                remove(path)
+
+
+def _ranks(like: Tree, mesh: Mesh | None) -> Ranks:
+    if mesh is not None:
+        return ranks_with(devices_of(mesh.size))
+    return ranks_of(leaf for _, leaf in named_leaves(like))
+
+
+class _Pending:
+    """A save under way: this process writes its shards, then, when all have, the first one the
+    manifest. Threads do both where it is asynchronous."""
+
+    def __init__(self, saving: Save, prune: Any, asynchronous: bool):
+        self._saving = saving
+        self._prune = prune
+        self._asynchronous = asynchronous
+        self._error: BaseException | None = None
+        self._is_committing = False
+        self._thread = self._start(saving.write)
+
+    def advance(self, waits: bool) -> bool:
+        """Whether it is done; collective."""
+        for _ in range(2):
+            if not self._have_ended(waits):
+                return False
+            if self._is_committing:
+                break
+            self._saving.gather()
+            self._is_committing = True
+            self._thread = self._start(self._commit)
+        self._saving.ranks.raise_together(self._error)
+        return True
+
+    def _have_ended(self, waits: bool) -> bool:
+        """The threads of all ranks; collective."""
+        if waits:
+            self._thread.join()
+        return all(self._saving.ranks.all(not self._thread.is_alive()))
+
+    def _commit(self) -> None:
+        try:
+            self._saving.commit()
+            if self._saving.ranks.is_first:
+                self._prune()
+        except Exception as error:
+            self._error = error
+
+    def _start(self, function: Any) -> threading.Thread:
+        thread = threading.Thread(target=function, name="shoal-checkpoint")
+        thread.start()
+        if not self._asynchronous:
+            thread.join()
+        return thread

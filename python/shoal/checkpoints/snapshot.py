@@ -1,0 +1,125 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a process writes of a tree of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from shoal.checkpoints.manifest import ArrayEntry
+from shoal.checkpoints.names import named_leaves
+from shoal.checkpoints.planning import Held, Piece, plan
+from shoal.checkpoints.ranks import Ranks, ranks_of
+from shoal.checkpoints.regions import Region, region_of, slices_of, whole, within
+from shoal.checkpoints.shards import NamedRows
+from shoal.devices import Array
+from shoal.errors import InputError
+
+
+class Copies:
+    """Memory for the copy of a snapshot, kept from one to the next."""
+
+    def __init__(self) -> None:
+        self._memory = np.empty(0, np.uint8)
+
+    def of(self, tensors: Sequence[NamedRows]) -> list[NamedRows]:
+        """Valid until the next call."""
+        total = sum(_aligned(rows.nbytes) for _, rows in tensors)
+        if len(self._memory) < total:
+            self._memory = np.empty(0, np.uint8)  # never both
+            self._memory = np.empty(total, np.uint8)
+        made, begin = [], 0
+        for name, rows in tensors:
+            room = self._memory[begin : begin + rows.nbytes]
+            copy = room.view(rows.dtype).reshape(rows.shape)
+            copy[...] = rows
+            made.append(NamedRows(name, copy))
+            begin += _aligned(rows.nbytes)
+        return made
+
+
+def _aligned(size: int) -> int:
+    return -(-size // 64) * 64
+
+
+class Snapshot:
+    """The pieces that this process writes, by the device whose shard has them.
+
+    Views of the arrays' memory, until `copy_to`. InputError, on all ranks, where arrays cannot
+    be saved together.
+    """
+
+    ranks: Ranks
+    devices: int
+    arrays: dict[str, ArrayEntry]
+    shards: dict[int, list[NamedRows]]
+
+    def __init__(self, tree: Any):
+        leaves = [
+            (name, leaf if isinstance(leaf, Array) else _as_array(leaf, name))
+            for name, leaf in named_leaves(tree)
+        ]
+        self.ranks = ranks_of(leaf for _, leaf in leaves)
+        self.devices, local = _devices_of(leaves, self.ranks)
+        planned = plan([_held(name, leaf, self.devices) for name, leaf in leaves], self.devices)
+        self.arrays = planned.arrays
+        self.shards = {
+            device: [_rows(leaves[piece.array][1], device, piece) for piece in planned.shards[device]]
+            for device in local
+        }
+
+    @property
+    def nbytes(self) -> int:
+        return sum(rows.nbytes for shard in self.shards.values() for _, rows in shard)
+
+    def copy_to(self, copies: Copies) -> None:
+        """From now on arrays may be written to, or given away."""
+        every = [tensor for shard in self.shards.values() for tensor in shard]
+        made = iter(copies.of(every))
+        self.shards = {
+            device: [next(made) for _ in shard] for device, shard in self.shards.items()
+        }
+
+
+def _as_array(leaf: Any, name: str) -> np.ndarray:
+    array = np.asarray(leaf)
+    if array.dtype.hasobject:
+        raise InputError(f"{name}: {type(leaf).__name__} is no array")
+    return array.astype(array.dtype.newbyteorder("="), copy=False)
+
+
+def _devices_of(leaves: Sequence[tuple[str, Any]], ranks: Ranks) -> tuple[int, range]:
+    """How many there are, and those of this process."""
+    found: tuple[str, int] | None = None
+    local = range(ranks.rank, ranks.rank + 1)
+    for name, leaf in leaves:
+        if isinstance(leaf, Array):
+            if found is not None and leaf.devices.count != found[1]:
+                raise InputError(
+                    f"{name} is on {leaf.devices.count} devices, but {found[0]} on {found[1]}"
+                )
+            found, local = (name, leaf.devices.count), leaf.devices.ranks
+    return (found[1] if found else ranks.size), local
+
+
+def _regions(leaf: Array) -> tuple[Region, ...]:
+    return tuple(map(region_of, leaf.placement.slices))
+
+
+def _held(name: str, leaf: Any, devices: int) -> Held:
+    if isinstance(leaf, Array):
+        return Held(name, leaf.shape, leaf.dtype, leaf.sharding, _regions(leaf))
+    return Held(name, leaf.shape, leaf.dtype, "", (whole(leaf.shape),) * devices)
+
+
+def _rows(leaf: Any, device: int, piece: Piece) -> NamedRows:
+    part, base = leaf, whole(leaf.shape)
+    if isinstance(leaf, Array):
+        part, base = leaf.part(device), region_of(leaf.placement.slices[device])
+    # With an ellipsis a scalar stays an array.
+    return NamedRows(piece.name, part[(*slices_of(within(piece.region, base)), ...)])
+
+

@@ -1,0 +1,215 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What arrays can be loaded from, whoever wrote it."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.checkpoints.reading import TensorFile
+from shoal.checkpoints.regions import Region, shape_of, whole
+from shoal.errors import CheckpointError, InputError
+
+
+class ArrayInfo(NamedTuple):
+    """sharding: that of the devices that saved it, as the compiler prints it; "" is whole."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    sharding: str = ""
+
+
+class Source(ABC):
+    """Arrays by name. A context manager, which closes it.
+
+    arrays: what there is; metadata: what was saved beside it.
+    """
+
+    path: Path
+    arrays: Mapping[str, ArrayInfo]
+    metadata: Mapping[str, Any]
+
+    def read(self, name: str, slices: Sequence[slice] | None = None) -> np.ndarray:
+        """An array, or these rows of it: a slice for each dimension, without steps.
+
+        InputError where there is none of this name; CheckpointError where it is damaged.
+        """
+        info = self.info(name)
+        if slices is None:
+            region = whole(info.shape)
+        else:
+            if len(slices) != len(info.shape):
+                raise InputError(
+                    f"{name} has {len(info.shape)} dimensions, but {len(slices)} slices are given"
+                )
+            region = tuple(_bounds(part, size) for part, size in zip(slices, info.shape))
+        out = np.empty(shape_of(region), info.dtype)
+        self.read_into(name, region, out)
+        return out
+
+    def info(self, name: str) -> ArrayInfo:
+        if name not in self.arrays:
+            raise InputError(f"{self.path}: has no {name}")
+        return self.arrays[name]
+
+    @abstractmethod
+    def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
+        """Writes these rows to `out`, which has their shape and the array's type."""
+
+    @property
+    @abstractmethod
+    def bytes_read(self) -> int:
+        """From the disk or its cache so far."""
+
+    @abstractmethod
+    def close(self) -> None: ...
+
+    def __enter__(self) -> Any:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def _bounds(part: slice, size: int) -> tuple[int, int]:
+    begin, end, step = part.indices(size)
+    if step != 1:
+        raise InputError(f"expected slices without steps, got {part}")
+    return begin, max(begin, end)
+
+
+class SafetensorsSource(Source):
+    """One safetensors file, or several with an index, as Hugging Face has them."""
+
+    INDEX = "*.safetensors.index.json"
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._places, self.metadata = self._find(path)
+        self._files: dict[Path, TensorFile] = {}
+        try:
+            self.arrays = {name: self._info(name) for name in self._places}
+        except BaseException:
+            self.close()
+            raise
+
+    def _find(self, path: Path) -> tuple[dict[str, Path], dict[str, Any]]:
+        """The file of each tensor."""
+        if path.is_file():
+            file = TensorFile(path)
+            try:
+                return dict.fromkeys(file.tensors, path), dict(file.metadata)
+            finally:
+                file.close()
+        indices = sorted(path.glob(self.INDEX))
+        if indices:
+            return _indexed(indices[0])
+        places = {}
+        for part in sorted(path.glob("*.safetensors")):
+            places.update(self._find(part)[0])
+        return places, {}
+
+    def _file(self, path: Path) -> TensorFile:
+        if path not in self._files:
+            self._files[path] = TensorFile(path)
+        return self._files[path]
+
+    def _info(self, name: str) -> ArrayInfo:
+        path = self._places[name]
+        tensor = self._file(path).tensors.get(name)
+        if tensor is None:
+            raise CheckpointError(f"{path}: has no {name}, which the index says it has")
+        if tensor.dtype is None:
+            raise InputError(f"{path}: {name} has elements of type {tensor.stored}, which Shoal has not")
+        return ArrayInfo(tensor.shape, tensor.dtype)
+
+    def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
+        file = self._file(self._places[name])
+        file.read(file.tensors[name], region, out)
+
+    @property
+    def bytes_read(self) -> int:
+        return sum(file.bytes_read for file in self._files.values())
+
+    def close(self) -> None:
+        while self._files:
+            self._files.popitem()[1].close()
+
+
+def _indexed(index: Path) -> tuple[dict[str, Path], dict[str, Any]]:
+    try:
+        content = json.loads(index.read_bytes())
+        return (
+            {name: index.parent / file for name, file in content["weight_map"].items()},
+            dict(content.get("metadata", {})),
+        )
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        raise CheckpointError(f"{index}: is no index of safetensors files: {error}") from error
+
+
+class ArchiveSource(Source):
+    """NumPy's .npz. An array is read whole, and kept until the next one."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self.metadata: dict[str, Any] = {}
+        self._kept: tuple[str, np.ndarray] | None = None
+        self._bytes_read = 0
+        with self._refusing():
+            self._file = np.load(path, allow_pickle=False)
+            if not isinstance(self._file, np.lib.npyio.NpzFile):
+                raise CheckpointError(f"{path}: is no archive of arrays")
+            self.arrays = {name: self._info(name) for name in self._file.files}
+
+    def _info(self, name: str) -> ArrayInfo:
+        with self._file.zip.open(f"{name}.npy") as entry:
+            version = np.lib.format.read_magic(entry)
+            read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
+            shape, _, dtype = read(entry)
+        return ArrayInfo(shape, dtype)
+
+    def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
+        if self._kept is None or self._kept[0] != name:
+            with self._refusing():
+                self._kept = (name, self._file[name])
+            self._bytes_read += self._kept[1].nbytes
+        out[...] = self._kept[1][tuple(slice(*dim) for dim in region)]
+
+    def _refusing(self) -> _Refusing:
+        return _Refusing(self.path)
+
+    @property
+    def bytes_read(self) -> int:
+        return self._bytes_read
+
+    def close(self) -> None:
+        self._kept = None
+        self._file.close()
+
+
+class _Refusing:
+    """What NumPy and zip say of files that are none of theirs is a CheckpointError."""
+
+    def __init__(self, path: Path):
+        self._path = path
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
+        if isinstance(error, (AttributeError, EOFError, ValueError, zipfile.BadZipFile, zlib.error)):
+            raise CheckpointError(f"{self._path}: is damaged, or no .npz archive: {error}") from error
+
