@@ -6,7 +6,7 @@
 Usage: train.py FOLDER [--steps N] [--plot FILE]
 
 The devices are processes that the first step starts; under `mpirun -n 4 python train.py` they are
-the job's ranks. FOLDER gets metrics.jsonl and state.npz; a run that was stopped goes on from it.
+the job's ranks. FOLDER gets metrics.jsonl and checkpoints; a run that was stopped goes on from the last one.
 """
 
 import argparse
@@ -18,7 +18,7 @@ from pathlib import Path
 from model import MESH, SENTENCES, Config, initial_parameters, loss_of, parameter_shardings
 
 import shoal
-from shoal import data, optim, train
+from shoal import checkpoints, data, optim, train
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from sentences import text_rows  # noqa: E402
@@ -42,7 +42,7 @@ def main():
     parser.add_argument("--plot", type=Path, help="where to draw the losses, as PNG or SVG")
     options = parser.parse_args()
     options.folder.mkdir(parents=True, exist_ok=True)
-    config, saved = Config(), options.folder / "state.npz"
+    config, series = Config(), checkpoints.Series(options.folder / "checkpoints", keep_last=2)
     loss, start = partial(loss_of, config), initial_parameters(config)
     batches_of = partial(data.Batches, batch_size=config.sentences, mesh=MESH, sharding=SENTENCES)
     rows = text_rows(config.length)
@@ -56,12 +56,11 @@ def main():
                      in_shardings=(places, SENTENCES), out_shardings=(places, None))  # fmt: skip
     nll = shoal.jit(lambda params, batch: {"held-out nll": (loss(params, batch)[1]["nll"], 1.0)},
                     mesh=MESH, in_shardings=(places.params, SENTENCES))  # fmt: skip
-    if saved.exists():
-        state = train.restore(saved, state)
+    state = series.restore(state, mesh=MESH, sharding=places)
     train.fit(step, state, training, options.steps, tokens=config.sentences * config.length,
               log=[train.JsonLines(options.folder / "metrics.jsonl")],
               evaluate=lambda state: train.evaluate(nll, state.params, held_out),
-              evaluate_every=50, save=partial(train.save, saved), save_every=50)  # fmt: skip
+              evaluate_every=50, save=series, save_every=50)  # fmt: skip
     if options.plot:
         plot(options.folder / "metrics.jsonl", options.plot)
 

@@ -8,7 +8,7 @@ In layers, each of which imports those above it:
     state                           what there is from step to step
     steps                           loss, gradients and update as one program
     processes                       what processes of a job agree on
-    saving, evaluation, metrics     a state in a file, means over batches, JSON lines, TensorBoard
+    saving, evaluation, metrics     a small state in one file, means over batches, JSON lines, TensorBoard
     stopping, progress              signals, what is shown
     loop                            fit
 """

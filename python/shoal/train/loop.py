@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from shoal.checkpoints import Series
 from shoal.data import Batches
 from shoal.errors import InputError
 from shoal.train.processes import any_of, is_first, job_of
@@ -50,7 +51,8 @@ def fit(
       step's metrics and "step_ms", and with what `evaluate` returns: `JsonLines`,
       `TensorBoard`. What they have open is closed.
     evaluate, save: functions of the state, called each so many steps and at the end; 0: at
-      the end alone.
+      the end alone. A `checkpoints.Series` as `save` is polled behind each step, and waited for
+      at the end.
     quiet: shows nothing.
 
     A signal of `StopSignals` ends the loop behind the step, which is saved and logged; the
@@ -78,11 +80,15 @@ def fit(
         for batch in _from(batches, run.done, steps, stack):
             state, metrics = step(state, batch)
             run.advance(state)
+            if isinstance(save, Series):
+                save.poll()
             if any_of(run.job, stop.requested) or run.done >= steps:
                 break
             look(*(_is_due(run.done, every) for every in (log_every, evaluate_every, save_every)))
         if metrics:
             look(True, True, True)
+        if isinstance(save, Series):
+            save.wait()
     return state
 
 

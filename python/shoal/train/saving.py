@@ -1,6 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A whole state in one file: NumPy's .npz, an array for each leaf by its name."""
+"""A small state in one file: NumPy's .npz, an array for each leaf by its name. What is large, or
+on many ranks, is `shoal.checkpoints`'."""
 
 from __future__ import annotations
 
