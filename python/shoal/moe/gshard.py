@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layers of Mixture-of-Experts Transformers, with GShard's annotations.
+"""GShard's layer in one function, and what stands beside it in a Transformer.
 
 Letters: G groups, S tokens of a group, M model size, E experts, C capacity of an
 expert's buffer in a group, H hidden size; B batch, T tokens, N heads, D head size.
@@ -26,14 +26,14 @@ from shoal.frontend.structure import iota
 from shoal.frontend.value import Value
 
 __all__ = [
-    "MoeOutput", "attention", "cross_entropy", "feed_forward", "moe_layer", "self_attention",
+    "GShardOutput", "attention", "cross_entropy", "feed_forward", "moe_layer", "self_attention",
 ]  # fmt: skip
 
 Activation = Callable[["Value"], "Value"]
 Axes = str | Sequence[str]
 
 
-class MoeOutput(NamedTuple):
+class GShardOutput(NamedTuple):
     """What `moe_layer` gives.
 
     y [G, S, M]; zero for tokens that no expert had room for: add the input to it.
@@ -60,7 +60,7 @@ def moe_layer(
     key: ArrayLike | None = None,
     activation: Activation = relu,
     axes: Axes | None = None,
-) -> MoeOutput:
+) -> GShardOutput:
     """GShard's Mixture-of-Experts layer, Algorithm 2 of the paper (arXiv 2006.16668).
 
     x [G, S, M] tokens, wg [M, E] of the router, wi [E, M, H] and wo [E, H, M] of
@@ -83,7 +83,7 @@ def moe_layer(
     made = _spread(einsum("EGCH,EHM->GECM", hidden, wo), axes)
     y = einsum("GSEC,GECM->GSM", combine, made)
     routed = sum(one_hot(top_k(gates, k)[1], experts, gates.dtype), (1, 2))
-    return MoeOutput(y, aux, routed, sum(dispatch, (1, 3)))
+    return GShardOutput(y, aux, routed, sum(dispatch, (1, 3)))
 
 
 def _check_sizes(x: Value, wg: Value, wi: Value, wo: Value) -> int:

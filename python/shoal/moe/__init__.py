@@ -1,0 +1,41 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Mixture-of-Experts layers as pure functions of arrays (docs/MoE.md).
+
+    x -> route -> limit -> dispatch -> apply_experts -> combine -> y
+
+`moe` composes the five, and each can be used, or replaced, alone. A `MoeConfig` says what the
+layer is, a `Layout` where it lies; the result does not depend on the latter. `moe_layer` is GShard's
+layer in one function.
+
+Letters: G groups, S tokens of a group, M model size, E experts, k choices of a token, C rows of
+an expert's buffer, H hidden size; B sequences.
+"""
+
+from shoal.moe.buffers import Buffers
+from shoal.moe.config import MoeConfig
+from shoal.moe.dispatching import combine, dispatch, plan_dispatch
+from shoal.moe.experts import apply_experts
+from shoal.moe.folding import fold
+from shoal.moe.gshard import (
+    GShardOutput,
+    attention,
+    cross_entropy,
+    feed_forward,
+    moe_layer,
+    self_attention,
+)
+from shoal.moe.layer import MoeMetrics, MoeOutput, metrics_of, moe
+from shoal.moe.layout import Layout
+from shoal.moe.limiting import limit
+from shoal.moe.losses import balance_losses, total_loss, update_expert_bias
+from shoal.moe.parameters import init_params, param_shapes, param_shardings
+from shoal.moe.routing import Routing, route
+
+__all__ = [
+    "Buffers", "GShardOutput", "Layout", "MoeConfig", "MoeMetrics", "MoeOutput", "Routing",
+    "apply_experts", "attention", "balance_losses", "combine", "cross_entropy", "dispatch",
+    "feed_forward", "fold", "init_params", "limit", "metrics_of", "moe", "moe_layer", "param_shapes",
+    "param_shardings", "plan_dispatch", "route", "self_attention", "total_loss",
+    "update_expert_bias",
+]  # fmt: skip

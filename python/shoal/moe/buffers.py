@@ -1,0 +1,158 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The rows that experts get, in three forms, each with its product and its way back.
+
+Letters: G groups, S tokens of a group, k choices of one, E experts, C rows of a buffer, M model
+and H hidden size, T = S k choices of a group, D parts of the experts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
+
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum, ragged_einsum
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.creation import ones, zeros
+from shoal.frontend.elementwise import where
+from shoal.frontend.reshape import reshape
+from shoal.frontend.structure import broadcast_to, iota, pad
+from shoal.frontend.value import Value
+from shoal.moe.layout import Layout
+from shoal.moe.rows import add_rows, put_rows, take_rows
+
+__all__ = ["Buffers", "Masks", "Ragged", "Slots"]
+
+
+class Source(Protocol):
+    """How rows lie."""
+
+    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+        """Rows [..., M] times the matrix [E, M, H] of each one's expert, plus its bias [E, H]."""
+
+    def combine(self, rows: Value, weights: Value) -> Value:
+        """[G, S, M] float32: each token's rows times its weights [G, S, k], summed in their order."""
+
+
+class Buffers(NamedTuple):
+    """Rows for experts and how they lie."""
+
+    rows: Value
+    source: Source
+
+
+def _of_slots(rows: Value, weights: ArrayLike, bias: Any) -> Value:
+    """rows [E, G, C, M]. Rows that no token is in get a bias, too; nobody reads them."""
+    made = einsum("EGCM,EMH->EGCH", rows, as_value(weights))
+    if bias is None:
+        return made
+    vectors = as_value(bias)
+    return made + vectors.reshape(vectors.shape[0], 1, 1, vectors.shape[1])
+
+
+@dataclass(frozen=True)
+class Masks:
+    """GShard's: rows [E, G, C, M] by a one-hot [G, S, E, C], which the compiler makes places of.
+
+    choices [G, S, k, E] and places [G, S, k, C] are one-hots.
+    """
+
+    choices: Value
+    places: Value
+    layout: Layout
+
+    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+        return _of_slots(rows, weights, bias)
+
+    def combine(self, rows: Value, weights: Value) -> Value:
+        home = self.layout.constrain(rows, None, "tokens", None, None)
+        mask = einsum("GSKE,GSKC->GSEC", self.choices * weights[..., None], self.places)
+        return einsum("GSEC,EGCM->GSM", mask.astype("float32"), home.astype("float32"))
+
+
+@dataclass(frozen=True)
+class Slots:
+    """Rows [E, G, C, M] by numbers: numbers [G, T] of each choice's slot e C + place, E C if none."""
+
+    numbers: Value
+    shape: tuple[int, int, int]  # S, k, C
+    layout: Layout
+
+    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+        return _of_slots(rows, weights, bias)
+
+    def combine(self, rows: Value, weights: Value) -> Value:
+        tokens, k, _ = self.shape
+        flat = _home(rows, self.layout)
+        read = take_rows(flat, self.numbers)
+        exists = self.numbers < flat.shape[1]
+        read = where(broadcast_to(exists[..., None], read.shape), read, 0.0)
+        read = read.reshape(flat.shape[0], tokens, k, flat.shape[2])
+        return einsum("GSKM,GSK->GSM", read.astype("float32"), weights.astype("float32"))
+
+
+@dataclass(frozen=True)
+class Chosen:
+    """Rows [E, G, C, M] of tokens [G, E C] that experts chose: a token has any number of them."""
+
+    tokens: Value
+    count: int  # S
+    layout: Layout
+
+    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+        return _of_slots(rows, weights, bias)
+
+    def combine(self, rows: Value, weights: Value) -> Value:
+        flat = _home(rows, self.layout).astype("float32")
+        groups, slots, model = flat.shape
+        weighted = flat * weights.reshape(groups, slots, 1).astype("float32")
+        start = zeros((groups, self.count, model), "float32")
+        return add_rows(start, self.tokens, weighted)
+
+
+def _home(rows: Value, layout: Layout) -> Value:
+    """[E, G, C, M] back with the groups of their tokens: [G, E C, M]."""
+    experts, groups, room, model = rows.shape
+    home = layout.constrain(rows, None, "tokens", None, None)
+    return home.transpose(1, 0, 2, 3).reshape(groups, experts * room, model)
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Rows [G, T, M] sorted by expert: those of expert e are begins[g, e] ... ends[g, e] - 1.
+
+    Experts are D parts of neighbours, begins and ends [G, D, E / D]. Products are [D, G, T, H], of
+    which each row is zero in all parts but its expert's: with the parts on as many devices, each
+    multiplies the rows of its own experts, and only the sum over parts at the end is sent.
+    order [G, T]: which choice each row is.
+    """
+
+    order: Value
+    begins: Value
+    ends: Value
+    tokens: int
+    layout: Layout
+
+    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+        made = self._product(rows, as_value(weights))
+        if bias is None:
+            return made
+        matrix = as_value(bias)
+        column = matrix.reshape(matrix.shape[0], 1, matrix.shape[1])
+        return made + self._product(ones((*self.order.shape, 1), made.dtype), column)
+
+    def _product(self, rows: Value, weights: Value) -> Value:
+        parts, size = self.begins.shape[1:]
+        missing = parts * size - weights.shape[0]
+        even = pad(weights, [(0, missing, 0), (0, 0, 0), (0, 0, 0)], 0) if missing else weights
+        cut = self.layout.constrain(reshape(even, (parts, size, *weights.shape[1:])), "ep", None, None, "?")
+        spec = "GTM,DEMH,GDE->DGTH" if rows.ndim == 3 else "DGTM,DEMH,GDE->DGTH"
+        return ragged_einsum(spec, "T", rows, cut, self.begins, self.ends)
+
+    def combine(self, rows: Value, weights: Value) -> Value:
+        groups, count = self.order.shape
+        where_now = put_rows(zeros((groups, count), "int32"), self.order, iota((groups, count), 1))
+        read = take_rows(rows.transpose(1, 2, 0, 3), where_now)
+        read = read.reshape(groups, self.tokens, count // self.tokens, *read.shape[2:])
+        return einsum("GSKDM,GSK->GSM", read.astype("float32"), weights.astype("float32"))

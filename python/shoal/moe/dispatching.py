@@ -1,0 +1,160 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From tokens to buffers and back. All dispatchers give the same sums (docs/MoE.md)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.creation import full
+from shoal.frontend.elementwise import where
+from shoal.frontend.nn import one_hot
+from shoal.frontend.ordering import argsort
+from shoal.frontend.reduction import cumsum, sum
+from shoal.frontend.structure import broadcast_to, iota, pad
+from shoal.frontend.value import Value
+from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots
+from shoal.moe.config import MoeConfig
+from shoal.moe.layout import SINGLE, Layout
+from shoal.moe.routing import Routing
+from shoal.moe.rows import put_rows, take_rows
+
+__all__ = ["Plan", "combine", "dispatch", "plan_dispatch"]
+
+
+class Plan(NamedTuple):
+    """A dispatcher, why it was taken, and what each sends: bytes a device, forward."""
+
+    name: str
+    reason: str
+    bytes_sent: dict[str, float]
+
+
+def dispatch(
+    x: ArrayLike, routing: Routing, config: MoeConfig, layout: Layout = SINGLE
+) -> Buffers:
+    """The rows of tokens x [G, S, M] for the experts that `limit` left them."""
+    tokens = as_value(x)
+    if routing.tokens is not None:
+        return _to_chosen(tokens, routing, config, layout)
+    plan = plan_dispatch(tokens.shape, tokens.dtype.itemsize, config, layout)
+    return _DISPATCHERS[plan.name](tokens, routing, config, layout)
+
+
+def combine(buffers: Buffers, routing: Routing, config: MoeConfig) -> Value:
+    """[G, S, M] float32: each token's rows, weighed and summed; zeros where all were dropped."""
+    weights = routing.weights
+    if not config.is_postscore:  # they went in before
+        weights = routing.kept.astype("float32")
+    return buffers.source.combine(buffers.rows, weights)
+
+
+def plan_dispatch(
+    shape: tuple[int, ...], width: int, config: MoeConfig, layout: Layout = SINGLE
+) -> Plan:
+    """The dispatcher of tokens [G, S, M] of `width` bytes: the named one, or which sends least.
+
+    Bytes are those of a ring or pairwise exchange: of the all-to-all, 2 R (e - 1) / e +
+    2 R (t - 1) with R rows' bytes, e = ep and t = etp; of the gather 2 n M b (e t - 1).
+    """
+    groups, tokens, model = shape
+    room = config.capacity(tokens)
+    e, t, devices = layout.size("ep"), layout.size("etp"), layout.size("tokens")
+    share = groups * tokens * model * width / devices
+    slots = config.num_experts * (room or tokens) / tokens  # rows of a token
+    costs = {
+        "sort": 2 * slots * share * ((e - 1) / e + (t - 1)),
+        "allgather": 2 * share * (e * t - 1),
+    }
+    named = config.moe_token_dispatcher_type
+    if named != "auto":
+        return Plan(named, "named", costs)
+    if e * t == 1:
+        return Plan("sort", "experts lie whole on every device", costs)
+    if room is None:
+        return Plan("allgather", "nothing is dropped, and rows have no fixed number", costs)
+    if config.moe_pad_expert_input_to_capacity:
+        return Plan("sort", "buffers are padded to their capacity", costs)
+    name = min(costs, key=costs.__getitem__)
+    return Plan(name, f"it sends {costs[name]:.0f} bytes, of {costs}", costs)
+
+
+def _before(rows: Value, weights: Value, config: MoeConfig) -> Value:
+    """Weights into the experts, where they are not behind them."""
+    return rows if config.is_postscore else rows * weights[..., None].astype(rows.dtype)
+
+
+def _to_experts(rows: Value, layout: Layout) -> Value:
+    """[E, G, C, M], experts and what is left of groups on their devices."""
+    return layout.constrain(rows, "ep", "edp", None, None)
+
+
+def _by_einsum(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+    room = config.capacity(tokens.shape[1]) or tokens.shape[1]
+    choices = one_hot(routing.experts, config.num_experts, tokens.dtype)
+    places = one_hot(where(routing.kept, routing.place, -1), room, tokens.dtype)
+    weighted = _before(choices, routing.weights, config)
+    mask = einsum("GSKE,GSKC->GSEC", weighted, places)
+    rows = _to_experts(einsum("GSEC,GSM->EGCM", mask, tokens), layout)
+    return Buffers(rows, Masks(choices, places, layout))
+
+
+def _by_slots(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+    groups, count, k = routing.experts.shape
+    room, total = config.capacity(count) or count, count * k
+    slots = config.num_experts * room
+    number = where(routing.kept, routing.experts * room + routing.place, slots).reshape(groups, total)
+    choice = put_rows(full((groups, slots), total, "int32"), number, iota((groups, total), 1))
+    rows = take_rows(tokens, choice // k)
+    rows = where(broadcast_to((choice < total)[..., None], rows.shape), rows, 0.0)
+    weights = take_rows(routing.weights.reshape(groups, total), choice)
+    rows = _before(rows, weights, config).reshape(groups, config.num_experts, room, -1)
+    sent = _to_experts(rows.transpose(1, 0, 2, 3), layout)
+    return Buffers(sent, Slots(number, (count, k, room), layout))
+
+
+def _to_chosen(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+    groups, experts, room = routing.tokens.shape
+    numbers = routing.tokens.reshape(groups, experts * room)
+    rows = take_rows(tokens, numbers).reshape(groups, experts, room, -1)
+    sent = _to_experts(rows.transpose(1, 0, 2, 3), layout)
+    return Buffers(sent, Chosen(numbers, tokens.shape[1], layout))
+
+
+def _by_sorting(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout, parts: int = 1) -> Buffers:
+    """Choices in order of their experts; those that are dropped last, with no expert."""
+    groups, count, k = routing.experts.shape
+    total, experts = count * k, config.num_experts
+    expert = where(routing.kept, routing.experts, experts).reshape(groups, total)
+    order = argsort(expert, 1)
+    rows = take_rows(tokens, order // k)
+    rows = _before(rows, take_rows(routing.weights.reshape(groups, total), order), config)
+    size = -(-experts // parts)
+    sizes = sum(one_hot(expert, experts, "int32"), 1)
+    sizes = pad(sizes, [(0, 0, 0), (0, parts * size - experts, 0)], 0)
+    ends = cumsum(sizes, 1)
+    bounds = (edge.reshape(groups, parts, size) for edge in (ends - sizes, ends))
+    return Buffers(rows, Ragged(order, *bounds, count, layout))
+
+
+def _by_sort(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+    drops = config.capacity(tokens.shape[1]) is not None
+    return (_by_slots if drops else _by_sorting)(tokens, routing, config, layout)
+
+
+def _by_allgather(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+    """Each device gets all tokens of its ep and etp, and multiplies those of its experts."""
+    gathered = layout.constrain(tokens, "edp", None, None)
+    routing = routing._replace(experts=layout.constrain(routing.experts, "edp", None, None))
+    return _by_sorting(gathered, routing, config, layout, layout.size("ep"))
+
+
+_DISPATCHERS = {
+    "einsum": _by_einsum,
+    "sort": _by_sort,
+    "alltoall": _by_slots,
+    "allgather": _by_allgather,
+}

@@ -1,0 +1,92 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Experts, and feed-forward networks beside them, as functions of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.elementwise import clip, minimum
+from shoal.frontend.nn import gelu, relu, sigmoid, silu, softmax
+from shoal.frontend.value import Value
+from shoal.moe.buffers import Buffers
+from shoal.moe.config import MoeConfig
+
+__all__ = ["apply_experts", "beside", "feed_forward_of"]
+
+Params = Mapping[str, Any]
+# (rows, weights, bias or None) to rows times each one's expert's matrix.
+Linear = Callable[[Value, ArrayLike, Any], Value]
+# (linear, rows, parameters, configuration) to rows: an expert of the user's own.
+Expert = Callable[[Linear, Value, Params, MoeConfig], Value]
+
+ACTIVATIONS: dict[str, Callable[[Value], Value]] = {
+    "gelu": gelu,
+    "gelu_tanh": lambda x: gelu(x, approximate=True),
+    "relu": relu,
+    "silu": silu,
+}
+
+
+def apply_experts(
+    buffers: Buffers, params: Params, config: MoeConfig, function: Expert | None = None
+) -> Buffers:
+    """The buffers with what their experts make of each row.
+
+    params: "wi" [E, M, H], "wo" [E, H, M]; with `gated_linear_unit` "wg" [E, M, H]; with
+      `add_bias_linear` "bi", "bg" [E, H] and "bo" [E, M].
+    function: in place of `feed_forward_of`. `linear(rows, weights, bias)`, which it gets first,
+      multiplies each row with its expert's matrix, however the rows lie; what it makes of a row
+      of zeros must be zero, or not be read.
+    """
+    rows = (function or feed_forward_of)(buffers.source.linear, buffers.rows, params, config)
+    return buffers._replace(rows=rows)
+
+
+def feed_forward_of(linear: Linear, rows: Value, params: Params, config: MoeConfig) -> Value:
+    """act(x wi + bi) wo + bo; gated (arXiv 2002.05202): (act(x wg + bg) * (x wi + bi)) wo + bo."""
+    hidden = linear(rows, params["wi"], params.get("bi"))
+    if not config.gated_linear_unit:
+        hidden = ACTIVATIONS[config.hidden_act](hidden)
+    else:
+        hidden = _gated(linear(rows, params["wg"], params.get("bg")), hidden, config)
+    return linear(hidden, params["wo"], params.get("bo"))
+
+
+def _gated(gate: Value, up: Value, config: MoeConfig) -> Value:
+    limit = config.swiglu_limit
+    if limit is None:
+        return ACTIVATIONS[config.hidden_act](gate) * up
+    # gpt-oss: clamped, of another slope, and of up + 1.
+    gate, up = minimum(gate, limit), clip(up, -limit, limit)
+    return (up + 1) * gate * sigmoid(gate * config.swiglu_alpha)
+
+
+def plain_linear(x: Value, weights: ArrayLike, bias: Any = None) -> Value:
+    """x [..., M] with one matrix [M, H] for all."""
+    matrix = as_value(weights)
+    letters = "ABCDEFG"[: x.ndim - 1]
+    made = einsum(f"{letters}M,MH->{letters}H", x, matrix)
+    return made if bias is None else made + as_value(bias)
+
+
+def beside(x: Value, y: Value, params: Params, config: MoeConfig) -> Value:
+    """y plus what is beside the experts: a shared expert, or a residual one (PR-MoE).
+
+    params: "shared", a feed-forward network of weights [M, H], with "shared_gate" [M, 1] where it
+      is gated (Qwen2-MoE); "residual" and "residual_gate" [M, 2] (arXiv 2201.05596).
+    """
+    if config.moe_shared_expert_intermediate_size is not None:
+        made = feed_forward_of(plain_linear, x, params["shared"], config)
+        if config.moe_shared_expert_gate:
+            made = made * sigmoid(plain_linear(x, params["shared_gate"]))
+        y = y + made
+    if config.use_residual:
+        parts = softmax(plain_linear(x, params["residual_gate"]))
+        made = feed_forward_of(plain_linear, x, params["residual"], config)
+        y = parts[..., :1] * y + parts[..., 1:] * made
+    return y

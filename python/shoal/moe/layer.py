@@ -1,0 +1,93 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The layer: route, limit, dispatch, apply_experts, combine."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from shoal.frontend.checks import check
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.nn import one_hot
+from shoal.frontend.reduction import max, sum
+from shoal.frontend.value import Value
+from shoal.moe.config import MoeConfig
+from shoal.moe.dispatching import combine, dispatch
+from shoal.moe.experts import Expert, apply_experts, beside
+from shoal.moe.layout import SINGLE, Layout
+from shoal.moe.limiting import limit
+from shoal.moe.losses import balance_losses
+from shoal.moe.routing import Routing, route
+
+__all__ = ["MoeMetrics", "MoeOutput", "metrics_of", "moe"]
+
+
+class MoeMetrics(NamedTuple):
+    """What a layer did with its valid choices, float32.
+
+    counts [E]: choices before drops, which `update_expert_bias` takes; kept [E]: those that found
+    room; needed []: the capacity with which none would have been dropped.
+    """
+
+    counts: Value
+    kept: Value
+    needed: Value
+
+
+class MoeOutput(NamedTuple):
+    """y like x, zero for tokens that no expert had room for: add x to it. losses: {name: []}."""
+
+    y: Value
+    losses: dict[str, Value]
+    metrics: MoeMetrics
+
+
+def moe(
+    x: ArrayLike,
+    params: Mapping[str, Any],
+    config: MoeConfig,
+    layout: Layout = SINGLE,
+    *,
+    bias: ArrayLike | None = None,
+    key: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    token_ids: ArrayLike | None = None,
+    training: bool | None = None,
+    expert: Expert | None = None,
+) -> MoeOutput:
+    """A Mixture-of-Experts layer of tokens x [B, S, M], B sequences, or [S, M].
+
+    params, bias, key, mask and token_ids [B, S]: see `route`, `apply_experts` and `beside`.
+    Groups of `moe_group_size` tokens, or one of all, have a capacity each; they are those of the
+    whole x, so the result does not depend on the layout.
+    TraceError where the size of groups does not divide the number of tokens.
+    """
+    whole = as_value(x)
+    *outer, model = whole.shape
+    count = math.prod(outer)
+    size = config.moe_group_size or count
+    check(size and count % size == 0, f"moe: {count} tokens of {list(whole.shape)} in groups of {size}")
+
+    def grouped(value: ArrayLike | None, *rest: int) -> Value | None:
+        return None if value is None else layout.spread(as_value(value).reshape(-1, size, *rest))
+
+    tokens = grouped(whole, model)
+    ids, valid = grouped(token_ids), grouped(mask)
+    routing = route(tokens, params, config, bias=bias, key=key, mask=valid, token_ids=ids, training=training)
+    routing = limit(routing, config, key)
+    buffers = apply_experts(dispatch(tokens, routing, config, layout), params, config, expert)
+    y = layout.spread(combine(buffers, routing, config)).astype(whole.dtype)
+    y = beside(whole, y.reshape(*whole.shape), params, config)
+    sequences = math.prod(outer[:-1])
+    return MoeOutput(y, balance_losses(routing, config, sequences), metrics_of(routing))
+
+
+def metrics_of(routing: Routing) -> MoeMetrics:
+    """Of a routing with `kept`."""
+    counts = routing.counts()
+    hot = one_hot(routing.experts, routing.scores.shape[-1])
+    kept = sum(hot * routing.kept.astype("float32")[..., None], (0, 1, 2))
+    return MoeMetrics(sum(counts, 0), kept, max(counts))

@@ -1,0 +1,116 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Where the parts of a model lie, as a table of roles over the axes of one mesh.
+
+Functions of `shoal.moe` name roles, a layout says which axes these are. Parallel folding, Tutel's
+r, ZeRO and fewer experts than devices are other tables of the same functions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shoal.errors import TraceError
+from shoal.frontend.annotations import P, constrain
+from shoal.frontend.value import Value
+from shoal.mesh import Mesh
+from shoal.moe import megatron
+from shoal.moe.folding import fold, groups_of
+
+__all__ = ["Layout", "ROLES", "SINGLE"]
+
+# What each role splits.
+ROLES = {
+    "pp": "stages of layers",
+    "dp": "sequences, with the attention's parameters the same on all",
+    "cp": "places within sequences",
+    "tp": "heads and hidden units of attention and dense networks",
+    "ep": "experts",
+    "etp": "hidden units of experts",
+    "edp": "groups of tokens, with the experts' parameters the same on all",
+    "zero": "experts' hidden units while they are stored, not while they are used",
+    "tokens": "groups of tokens within an MoE layer; by default dp, cp and tp",
+    "outside": "sequences around an MoE layer; by default as tokens",
+}
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A mesh and, for each role, its axes from major to minor. A role that is not named has none.
+
+    mesh: None is one device, where annotations are the identity.
+    """
+
+    mesh: Mesh | None = None
+    roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for role, axes in self.roles.items():
+            if role not in ROLES:
+                raise TraceError(f'Layout: role "{role}" is not one of {list(ROLES)}')
+            for axis in axes:
+                if self.mesh is None or axis not in self.mesh.axes:
+                    raise TraceError(f'Layout: role "{role}": axis "{axis}" is not one of {self.mesh!r}')
+
+    @staticmethod
+    def folded(*factorisations: Mapping[str, int], **roles: tuple[str, ...]) -> Layout:
+        """Of factorisations of the devices, fastest first: dict(tp=2, dp=8), dict(ep=4, edp=4).
+
+        roles: further ones, in terms of those of the factorisations: tokens=("dp",).
+        """
+        axes, found = fold(*factorisations)
+        made = Layout(Mesh(axes), found)
+        return Layout(made.mesh, {**found, **{role: made.axes(*of) for role, of in roles.items()}})
+
+    @staticmethod
+    def from_megatron(arguments: str | Sequence[str], devices: int, **roles: tuple[str, ...]) -> Layout:
+        """Of a command line of Megatron-Core for so many devices; roles: as in `folded`."""
+        return Layout.folded(*megatron.factorisations_of(arguments, devices), **roles)
+
+    def axes(self, *roles: str) -> tuple[str, ...]:
+        """The axes of roles, one role after the other."""
+        return tuple(axis for role in roles for axis in self._axes(role))
+
+    def _axes(self, role: str) -> tuple[str, ...]:
+        if role not in ROLES:
+            raise TraceError(f'Layout: role "{role}" is not one of {list(ROLES)}')
+        if role == "tokens":
+            return self.roles.get(role) or self.axes("dp", "cp", "tp")
+        if role == "outside":
+            return self.roles.get(role) or self.axes("tokens")
+        return tuple(self.roles.get(role, ()))
+
+    def size(self, *roles: str) -> int:
+        """How many devices are along these roles."""
+        return math.prod(self.mesh.axes[axis] for axis in self.axes(*roles)) if self.mesh else 1
+
+    def groups(self, *roles: str) -> list[list[int]]:
+        """The devices of each group of a collective along these roles."""
+        return groups_of(self.mesh.axes, self.axes(*roles)) if self.mesh else [[0]]
+
+    def P(self, *entries: Any) -> P:  # noqa: N802, as shoal.P
+        """A sharding whose entries are roles, tuples of roles, None or "?"."""
+        return P(*(self._entry(entry) for entry in entries))
+
+    def _entry(self, entry: Any) -> Any:
+        if entry is None or entry == "?":
+            return entry
+        listed = (entry,) if isinstance(entry, str) else tuple(entry)
+        axes = self.axes(*(role for role in listed if role != "?"))
+        return (*axes, "?") if "?" in listed else axes or None
+
+    def constrain(self, value: Value, *entries: Any) -> Value:
+        """The value where `P(*entries)` says; the identity on its elements."""
+        return value if self.mesh is None else constrain(value, self.P(*entries))
+
+    def spread(self, value: Value, role: str = "tokens") -> Value:
+        """[G, S, ...] over groups where there are enough of them, else over a group's tokens."""
+        by_group = value.shape[0] >= self.size(role)
+        dims = (role,) if by_group else (None, role)
+        return self.constrain(value, *dims, *[None] * (value.ndim - len(dims)))
+
+
+SINGLE = Layout()

@@ -1,0 +1,126 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which choices find room with their experts, and in which row of the buffer."""
+
+from __future__ import annotations
+
+from shoal.errors import TraceError
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.creation import ones
+from shoal.frontend.elementwise import logical_and, maximum, where
+from shoal.frontend.indexing import take_along_axis
+from shoal.frontend.nn import one_hot
+from shoal.frontend.ordering import argsort
+from shoal.frontend.reduction import cumsum, max, sum
+from shoal.frontend.structure import broadcast_to, concatenate
+from shoal.frontend.value import Value
+from shoal.moe import noise
+from shoal.moe.config import MoeConfig
+from shoal.moe.routing import Routing
+
+__all__ = ["limit"]
+
+_EPSILON = 1.1920928955078125e-07  # of float32
+
+
+def limit(routing: Routing, config: MoeConfig, key: ArrayLike | None = None) -> Routing:
+    """The routing with `kept` and `place`, and weights that are zero where a choice is dropped.
+
+    Capacities and places are those of each group of the whole arrays, wherever these lie. Of
+    equal weights the earlier token's stays. Without a capacity all valid choices are kept.
+    key: of second_policy "random" and moe_token_drop_policy "random".
+    """
+    if routing.tokens is not None:  # experts chose as many as they have room for
+        return routing._replace(weights=where(routing.kept, routing.weights, 0.0))
+    counted = routing.valid.reshape(*routing.valid.shape, 1) > 0
+    counted = broadcast_to(counted, routing.experts.shape)
+    room = config.capacity(routing.experts.shape[1])
+    kept, place = counted, None
+    if room is not None:
+        kept, place = _POLICIES[config.moe_token_drop_policy](routing, config, counted, room, key)
+    else:  # of slots that all tokens have room in
+        place = _count_earlier(routing.experts, counted, config.num_experts, "choice")
+    kept = logical_and(kept, _stays(routing, config, key))
+    weights = where(kept, routing.weights, 0.0)
+    if config.renormalize_after_drop:
+        weights = weights / maximum(sum(weights, -1, keepdims=True), _EPSILON)
+    return routing._replace(weights=weights, kept=kept, place=place)
+
+
+def _stays(routing: Routing, config: MoeConfig, key: ArrayLike | None) -> Value:
+    """GShard's Algorithm 1: later choices stay as often as twice their weight says."""
+    shape = routing.experts.shape
+    if config.second_policy != "random" or key is None:
+        return ones(shape, "bool")
+    groups, tokens, k = shape
+    drawn = noise.later_choices((groups, tokens, k - 1), key)
+    later = 2 * routing.weights[:, :, 1:] > drawn
+    return concatenate([ones((groups, tokens, 1), "bool"), later], -1)
+
+
+def _by_position(
+    routing: Routing, config: MoeConfig, counted: Value, room: int, key: ArrayLike | None
+) -> tuple[Value, Value]:
+    place = _places(routing, config, counted)
+    return logical_and(counted, place < room), place
+
+
+def _by_weight(
+    routing: Routing, config: MoeConfig, counted: Value, room: int, key: ArrayLike | None
+) -> tuple[Value, Value]:
+    return _largest(routing, config, counted, room, routing.weights)
+
+
+def _by_chance(
+    routing: Routing, config: MoeConfig, counted: Value, room: int, key: ArrayLike | None
+) -> tuple[Value, Value]:
+    if key is None:
+        raise TraceError('limit: moe_token_drop_policy="random" needs a key')
+    drawn = noise.priorities(routing.experts.shape, key)
+    return _largest(routing, config, counted, room, drawn)
+
+
+_POLICIES = {"position": _by_position, "probs": _by_weight, "random": _by_chance}
+
+
+def _largest(
+    routing: Routing, config: MoeConfig, counted: Value, room: int, importance: Value
+) -> tuple[Value, Value]:
+    """The `room` most important choices of each expert, in token order in its buffer."""
+    experts = config.num_experts
+    chosen = one_hot(routing.experts, experts, importance.dtype)  # [G, S, k, E]
+    of_expert = sum(chosen * (where(counted, importance, -1.0) + 1.0)[..., None], 2)
+    best_first = argsort(of_expert, 1, descending=True)  # [G, S, E]; stable: earlier tokens first
+    rank = argsort(best_first, 1)
+    fits = logical_and(rank < room, of_expert > 0)
+    kept = logical_and(take_along_axis(fits, routing.experts, -1), counted)
+    return kept, _count_earlier(routing.experts, kept, experts, "token")
+
+
+def _places(routing: Routing, config: MoeConfig, counted: Value) -> Value:
+    """[G, S, k] int32: how many counted choices of the same expert come earlier."""
+    rest = config.num_experts, config.position_order
+    if not config.batch_prioritized_routing:
+        return _count_earlier(routing.experts, counted, *rest)
+    # Tokens with larger scores first (arXiv 2106.05974): count in that order, and turn back.
+    order = argsort(max(routing.scores, -1), 1, descending=True)
+
+    def reordered(values: Value, by: Value) -> Value:
+        return take_along_axis(values, broadcast_to(by[..., None], values.shape), 1)
+
+    in_order = reordered(routing.experts, order), reordered(counted, order)
+    return reordered(_count_earlier(*in_order, *rest), argsort(order, 1))
+
+
+def _count_earlier(experts: Value, counted: Value, count: int, order: str) -> Value:
+    """order: "choice", all first choices before all second ones, or "token", token by token."""
+    groups, tokens, k = experts.shape
+    chosen = one_hot(experts, count, "int32") * counted[..., None].astype("int32")
+    by_choice = order == "choice"
+    if by_choice:
+        chosen = chosen.transpose(0, 2, 1, 3)
+    line = chosen.reshape(groups, k * tokens, count)
+    earlier = sum(cumsum(line, 1, exclusive=True) * line, -1)
+    if by_choice:
+        return earlier.reshape(groups, k, tokens).swapaxes(1, 2)
+    return earlier.reshape(groups, tokens, k)

@@ -1,0 +1,139 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Losses that balance experts: scalars of the whole batch, whatever it lies on.
+
+A loss is an ordinary sum: add `total_loss` to the task's, and its gradient is that of a mean over
+the global batch for every mesh and number of devices. Choices count before any are dropped;
+tokens that a mask leaves out count nowhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from shoal.frontend.autodiff import stop_gradient
+from shoal.frontend.creation import zeros
+from shoal.frontend.elementwise import erf, square
+from shoal.frontend.nn import logsumexp, one_hot
+from shoal.frontend.ordering import top_k
+from shoal.frontend.reduction import mean, sum
+from shoal.frontend.value import Value
+from shoal.moe.config import MoeConfig
+from shoal.moe.routing import Routing
+from shoal.moe.scores import balanced_scores
+
+__all__ = ["balance_losses", "total_loss", "update_expert_bias"]
+
+
+def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = None) -> dict[str, Value]:
+    """The losses that the configuration names, and "z_loss" where it has a coefficient.
+
+    sequences: of how many sequences of equal length the tokens are, for "seq_aux_loss".
+    """
+    made = {}
+    for name in config.moe_router_load_balancing_type:
+        if name == "seq_aux_loss":
+            made[name] = _LOSSES["aux_loss"](_regrouped(routing, sequences), config)
+        elif name == "global_aux_loss":
+            made[name] = _LOSSES["aux_loss"](_regrouped(routing, 1), config)
+        else:
+            made[name] = _LOSSES[name](routing, config)
+    if config.moe_z_loss_coeff is not None:
+        made["z_loss"] = _z_loss(routing)
+    return made
+
+
+def total_loss(losses: Mapping[str, Value], config: MoeConfig, layer: int = 0) -> Value:
+    """The losses of a layer, each times its coefficient: to be added to the task's loss."""
+    total = zeros((), "float32")
+    for name, loss in losses.items():
+        total = total + loss.astype("float32") * config.loss_coefficient(name, layer)
+    return total
+
+
+def update_expert_bias(bias: Value, counts: Value, config: MoeConfig) -> Value:
+    """The bias after a step (arXiv 2408.15664); counts [E] are those of its whole global batch.
+
+    An expert with less than the mean gets `moe_router_bias_update_rate` more, one with more less.
+    """
+    error = mean(counts.astype("float32")) - counts.astype("float32")
+    sign = (error > 0).astype("float32") - (error < 0).astype("float32")
+    return bias + sign * config.moe_router_bias_update_rate
+
+
+def _regrouped(routing: Routing, groups: int | None) -> Routing:
+    """The same tokens in another number of groups."""
+    count = groups or routing.scores.shape[0]
+
+    def grouped(value: Value, behind: int) -> Value:
+        rest = value.shape[value.ndim - behind :] if behind else ()
+        return value.reshape(count, -1, *rest)
+
+    return routing._replace(
+        scores=grouped(routing.scores, 1),
+        logits=grouped(routing.logits, 1),
+        experts=grouped(routing.experts, 1),
+        valid=grouped(routing.valid, 0),
+    )
+
+
+def _aux_loss(routing: Routing, config: MoeConfig) -> Value:
+    """Mean over groups of E sum_e f_e P_e (Switch, arXiv 2101.03961; Megatron-Core).
+
+    f_e: which part of the k S choices of the best scores are of the expert, without its bias and
+    the limits of groups; P_e: its mean score. 1 where all experts have the same.
+    """
+    scores, valid = routing.scores, routing.valid
+    experts = scores.shape[-1]
+    count = sum(valid, 1, keepdims=True)
+    best = top_k(scores, config.moe_router_topk)[1]
+    chosen = sum(one_hot(best, experts, scores.dtype), 2) * valid[..., None]
+    fractions = stop_gradient(sum(chosen, 1) / (count * config.moe_router_topk))
+    means = sum(scores * valid[..., None], 1) / count
+    return mean(sum(fractions * means, -1)) * experts
+
+
+def _gshard(routing: Routing, config: MoeConfig) -> Value:
+    """Mean over groups of (1/E) sum_e (c_e / S) m_e, c of first choices (arXiv 2006.16668).
+
+    DeepSpeed's of two choices and Tutel's are E^2 times it.
+    """
+    scores, valid = routing.scores, routing.valid
+    experts = scores.shape[-1]
+    count = sum(valid, 1, keepdims=True)
+    first = one_hot(routing.experts[:, :, 0], experts, scores.dtype) * valid[..., None]
+    fractions = stop_gradient(sum(first, 1) / count)
+    means = sum(scores * valid[..., None], 1) / count
+    return mean(sum(fractions * means, -1)) / experts
+
+
+def _importance(routing: Routing, config: MoeConfig) -> Value:
+    """Half of CV^2 of the experts' sums of scores, and of their load (Tutel; arXiv 1701.06538).
+
+    The load is how probably the noise lifts a score to the k best. Tutel compares scores with
+    logits there; here both are scores (docs/MoE.md).
+    """
+    clean = balanced_scores(routing.logits, config.moe_router_score_function)
+    threshold = top_k(routing.scores, config.moe_router_topk)[0][..., -1:]
+    deviation = config.gate_noise / config.num_experts
+    weight = routing.valid[..., None]
+    lifted = 0.5 * (1 + erf((clean - threshold) / (deviation * float(np.sqrt(2.0)))))
+    vectors = (sum(clean * weight, (0, 1)), sum(lifted * weight, (0, 1)))
+    return 0.5 * (_variation(vectors[0]) + _variation(vectors[1]))
+
+
+def _variation(vector: Value) -> Value:
+    """The square of the coefficient of variation."""
+    average = mean(vector)
+    variance = sum(square(vector - average)) / (vector.shape[0] - 1)
+    return variance / (square(average) + 1e-10)
+
+
+def _z_loss(routing: Routing) -> Value:
+    """Mean of logsumexp(logits)^2 (ST-MoE, arXiv 2202.08906)."""
+    return sum(square(logsumexp(routing.logits)) * routing.valid) / sum(routing.valid)
+
+
+_LOSSES = {"aux_loss": _aux_loss, "gshard": _gshard, "importance": _importance}

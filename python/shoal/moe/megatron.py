@@ -1,0 +1,168 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What Megatron-Core's command line says of a model's experts and of where its parts lie."""
+
+from __future__ import annotations
+
+import difflib
+import shlex
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from shoal.errors import TraceError, UnsupportedError
+
+__all__ = ["factorisations_of", "fields_of"]
+
+Flags = dict[str, list[str]]
+
+_NUMBERS = {"num-experts": int, "moe-router-topk": int, "moe-ffn-hidden-size": int,
+            "moe-router-num-groups": int, "moe-router-group-topk": int,
+            "moe-router-topk-scaling-factor": float, "moe-router-bias-update-rate": float,
+            "moe-z-loss-coeff": float, "moe-input-jitter-eps": float,
+            "moe-shared-expert-intermediate-size": int}  # fmt: skip
+_WORDS = ("moe-router-score-function", "moe-router-dtype", "moe-token-drop-policy")
+_SWITCHES = ("moe-router-pre-softmax", "moe-router-enable-expert-bias", "moe-shared-expert-gate",
+             "moe-pad-expert-input-to-capacity")  # fmt: skip
+_OTHERS = ("moe-layer-freq", "moe-router-load-balancing-type", "moe-aux-loss-coeff",
+           "moe-expert-capacity-factor", "moe-token-dispatcher-type", "moe-apply-probs-on-input",
+           "moe-router-topk-limited-devices")  # fmt: skip
+# About how, not what: the compiler decides, or does it in any case.
+_WITHOUT_EFFECT = ("moe-grouped-gemm", "moe-use-legacy-grouped-gemm", "moe-permute-fusion",
+                   "moe-router-fusion", "moe-shared-expert-overlap", "moe-layer-recompute",
+                   "moe-enable-deepep", "moe-per-layer-logging", "moe-deepep-num-sms",
+                   "moe-extended-tp", "moe-use-upcycling")  # fmt: skip
+_DISPATCHERS = {"allgather": "allgather", "alltoall": "alltoall", "alltoall_seq": "alltoall",
+                "flex": "alltoall"}  # fmt: skip
+
+
+def fields_of(arguments: str | Sequence[str]) -> dict[str, Any]:
+    """Fields of `MoeConfig` of a command line, or a file's text; flags of others are left alone.
+
+    Warns of flags of `--moe-` without an effect here; UnsupportedError names an unknown one and
+    the flag that is nearest to it.
+    """
+    flags = _parse(arguments)
+    _check_known(flags)
+    fields: dict[str, Any] = {}
+    for name, kind in _NUMBERS.items():
+        if name in flags:
+            fields[_field(name)] = kind(_one(flags, name))
+    fields |= {_field(name): _one(flags, name) for name in _WORDS if name in flags}
+    fields |= {_field(name): True for name in _SWITCHES if name in flags}
+    if "moe-ffn-hidden-size" not in flags:
+        fields["moe_ffn_hidden_size"] = int(_one(flags, "ffn-hidden-size"))
+    fields["gated_linear_unit"] = "swiglu" in flags
+    fields["hidden_act"] = "silu" if "swiglu" in flags else "gelu"
+    fields["add_bias_linear"] = "disable-bias-linear" not in flags
+    return {**fields, **_balance(flags), **_capacity(flags), **_dispatch(flags), **_groups(flags)}
+
+
+def factorisations_of(arguments: str | Sequence[str], devices: int) -> tuple[dict[str, int], ...]:
+    """The devices of attention and of experts, as `Layout.folded` takes them, fastest first."""
+    flags = _parse(arguments)
+
+    def size(name: str, default: int = 1) -> int:
+        return int(_one(flags, name)) if name in flags else default
+
+    tp, cp = size("tensor-model-parallel-size"), size("context-parallel-size")
+    pp = size("pipeline-model-parallel-size")
+    ep, etp = size("expert-model-parallel-size"), size("expert-tensor-parallel-size", tp)
+    dp = _rest(devices, tp=tp, cp=cp, pp=pp)
+    edp = _rest(devices, etp=etp, ep=ep, pp=pp)
+    return {"tp": tp, "cp": cp, "dp": dp, "pp": pp}, {"etp": etp, "ep": ep, "edp": edp, "pp": pp}
+
+
+def _rest(devices: int, **sizes: int) -> int:
+    product = 1
+    for size in sizes.values():
+        product *= size
+    if devices % product:
+        listed = " x ".join(f"{name} {size}" for name, size in sizes.items())
+        raise TraceError(f"from_megatron: {listed} = {product} does not divide {devices} devices")
+    return devices // product
+
+
+def _parse(arguments: str | Sequence[str]) -> Flags:
+    """The words behind each flag; lines may end with a backslash, and # begins a comment."""
+    if isinstance(arguments, str):
+        arguments = shlex.split(arguments.replace("\\\n", " "), comments=True)
+    flags: Flags = {}
+    last: list[str] = []
+    for word in arguments:
+        if word.startswith("--"):
+            name, equals, value = word[2:].partition("=")
+            last = flags[name.replace("_", "-")] = [value] if equals else []
+        else:
+            last.append(word)
+    return flags
+
+
+def _one(flags: Flags, name: str) -> str:
+    if name not in flags:
+        raise TraceError(f"from_megatron: --{name} is missing")
+    if len(flags[name]) != 1:
+        raise TraceError(f"from_megatron: --{name} takes one value, got {flags[name]}")
+    return flags[name][0]
+
+
+def _field(name: str) -> str:
+    return name.replace("-", "_")
+
+
+def _check_known(flags: Flags) -> None:
+    known = (*_NUMBERS, *_WORDS, *_SWITCHES, *_OTHERS, *_WITHOUT_EFFECT)
+    for name in flags:
+        if name in _WITHOUT_EFFECT:
+            warnings.warn(f"--{name} has no effect: the compiler decides how", stacklevel=3)
+        elif name.startswith("moe-") and name not in known:
+            nearest = difflib.get_close_matches(name, known, 1, 0.0)[0]
+            raise UnsupportedError(f"from_megatron: --{name} is not known; nearest is --{nearest}")
+
+
+def _balance(flags: Flags) -> dict[str, Any]:
+    kinds = flags.get("moe-router-load-balancing-type", ["aux_loss"])
+    rates = [float(rate) for rate in flags.get("moe-aux-loss-coeff", ["0"])]
+    if kinds in (["none"], ["sinkhorn"]):
+        router = {"router_type": "sinkhorn"} if kinds == ["sinkhorn"] else {}
+        return {**router, "moe_router_load_balancing_type": ()}
+    if len(rates) not in (1, len(kinds)):
+        raise TraceError(f"from_megatron: --moe-aux-loss-coeff {rates} for {len(kinds)} losses, {kinds}")
+    rates = rates * len(kinds) if len(rates) == 1 else rates
+    return {
+        "moe_router_load_balancing_type": tuple(kinds),
+        "moe_aux_loss_coeff": dict(zip(kinds, rates)),
+    }
+
+
+def _capacity(flags: Flags) -> dict[str, Any]:
+    if "moe-expert-capacity-factor" not in flags:
+        return {}
+    factor = float(_one(flags, "moe-expert-capacity-factor"))
+    return {"moe_expert_capacity_factor": None if factor < 0 else factor}
+
+
+def _dispatch(flags: Flags) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if "moe-layer-freq" in flags:
+        freq = _one(flags, "moe-layer-freq")
+        fields["moe_layer_freq"] = int(freq) if freq.isdigit() else freq
+    if "moe-apply-probs-on-input" in flags:
+        fields["is_postscore"] = False
+    name = _one(flags, "moe-token-dispatcher-type") if "moe-token-dispatcher-type" in flags else "allgather"
+    if name not in _DISPATCHERS:
+        raise UnsupportedError(f'from_megatron: --moe-token-dispatcher-type {name}')
+    drops = float(flags.get("moe-expert-capacity-factor", ["-1"])[0]) > 0
+    # What drops nothing has rows of no fixed number, which the gather alone takes.
+    chosen = _DISPATCHERS[name] if drops or name == "allgather" else "auto"
+    return {**fields, "moe_token_dispatcher_type": chosen}
+
+
+def _groups(flags: Flags) -> dict[str, Any]:
+    """The old name of limits to devices."""
+    if "moe-router-topk-limited-devices" not in flags:
+        return {}
+    return {
+        "moe_router_num_groups": int(_one(flags, "expert-model-parallel-size")),
+        "moe_router_group_topk": int(_one(flags, "moe-router-topk-limited-devices")),
+    }

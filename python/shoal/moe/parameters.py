@@ -1,0 +1,94 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Parameters of a layer: their shapes, their beginnings, and where they lie."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from shoal.moe.config import MoeConfig
+from shoal.moe.layout import Layout
+
+__all__ = ["init_params", "param_shapes", "param_shardings"]
+
+_PROJECTION = 256  # of the cosine router
+
+
+def param_shapes(config: MoeConfig, model: int) -> dict[str, Any]:
+    """{name: shape} of a layer of model size M, a tree as `moe` takes it."""
+    experts, hidden = config.num_experts, config.moe_ffn_hidden_size
+    shapes: dict[str, Any] = _feed_forward((experts,), model, hidden, config)
+    if config.router_type == "cosine":
+        width = min(_PROJECTION, model)
+        shapes |= {"projection": (model, width), "router": (width, experts), "temperature": ()}
+    elif config.router_type != "hash":
+        shapes["router"] = (model, experts)
+    if config.add_router_bias:
+        shapes["router_bias"] = (experts,)
+    if config.moe_shared_expert_intermediate_size is not None:
+        shapes["shared"] = _feed_forward((), model, config.moe_shared_expert_intermediate_size, config)
+    if config.moe_shared_expert_gate:
+        shapes["shared_gate"] = (model, 1)
+    if config.use_residual:
+        shapes["residual"] = _feed_forward((), model, hidden, config)
+        shapes["residual_gate"] = (model, 2)
+    return shapes
+
+
+def _feed_forward(outer: tuple[int, ...], model: int, hidden: int, config: MoeConfig) -> dict[str, Any]:
+    shapes: dict[str, Any] = {"wi": (*outer, model, hidden), "wo": (*outer, hidden, model)}
+    if config.gated_linear_unit:
+        shapes["wg"] = (*outer, model, hidden)
+    if config.add_bias_linear:
+        shapes |= {"bi": (*outer, hidden), "bo": (*outer, model)}
+        if config.gated_linear_unit:
+            shapes["bg"] = (*outer, hidden)
+    return shapes
+
+
+def init_params(config: MoeConfig, model: int, seed: int = 0, scale: float | None = None) -> dict[str, Any]:
+    """Normal numbers of NumPy, float32, of deviation `scale` or the root of 1 / fan-in; biases are 0.
+
+    The same for every layout.
+    """
+    rng = np.random.default_rng(seed)
+
+    def made(name: str, shape: Any) -> Any:
+        if isinstance(shape, dict):
+            return {key: made(key, part) for key, part in shape.items()}
+        if name == "temperature":
+            return np.float32(np.log(2.0))
+        if name in _BIASES:
+            return np.zeros(shape, np.float32)
+        deviation = shape[-2] ** -0.5 if scale is None else scale
+        return (rng.standard_normal(shape) * deviation).astype(np.float32)
+
+    return {name: made(name, shape) for name, shape in sorted(param_shapes(config, model).items())}
+
+
+_BIASES = ("bi", "bg", "bo", "router_bias")
+# The dimensions of an expert's parameters, by role.
+_EXPERT = {
+    "wi": ("ep", None, ("etp", "zero")),
+    "wg": ("ep", None, ("etp", "zero")),
+    "wo": ("ep", ("etp", "zero"), None),
+    "bi": ("ep", ("etp", "zero")),
+    "bg": ("ep", ("etp", "zero")),
+    "bo": ("ep", None),
+}
+_DENSE = {
+    "wi": (None, "tp"), "wg": (None, "tp"), "wo": ("tp", None), "bi": ("tp",), "bg": ("tp",),
+}  # fmt: skip
+
+
+def param_shardings(config: MoeConfig, layout: Layout) -> dict[str, Any]:
+    """Where a layout stores a layer's parameters: a tree of P like `param_shapes`."""
+
+    def placed(name: str, shape: Any, table: dict[str, Any]) -> Any:
+        if isinstance(shape, dict):
+            return {key: placed(key, part, _DENSE) for key, part in shape.items()}
+        return layout.P(*table.get(name, (None,) * len(shape)))
+
+    return {name: placed(name, shape, _EXPERT) for name, shape in param_shapes(config, 1).items()}

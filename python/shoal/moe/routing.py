@@ -1,0 +1,201 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Which experts a token goes to, and with which weights.
+
+In this order: jitter, logits, noise, scores, plus the experts' bias, groups of experts, the k
+best, their scores without the bias, divided by their sum, times the scaling factor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from shoal.errors import TraceError
+from shoal.frontend.checks import check
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.creation import ones
+from shoal.frontend.elementwise import exp, minimum, rsqrt, where
+from shoal.frontend.indexing import take_along_axis
+from shoal.frontend.nn import one_hot, sigmoid, softmax
+from shoal.frontend.ordering import argmax, top_k
+from shoal.frontend.reduction import mean, sum
+from shoal.frontend.structure import broadcast_to, concatenate, iota
+from shoal.frontend.value import Value
+from shoal.moe import noise
+from shoal.moe.config import MoeConfig
+from shoal.moe.scores import SCORES, allowed_experts, balanced_scores, sinkhorn
+
+__all__ = ["Routing", "route"]
+
+_LARGEST_SCALE = 100.0  # of the cosine router, as exp of it is
+
+
+class Routing(NamedTuple):
+    """What a router says of tokens [G, S] of which each goes to k of E experts.
+
+    experts [G, S, k] int32, the best first; weights [G, S, k] of their results, in the router's
+    type; scores [G, S, E] of sum 1 and logits [G, S, E], for losses; valid [G, S], 0 for tokens
+    that do not count, else 1.
+    From `limit`: kept [G, S, k] bool, and place [G, S, k] int32, the row of the expert's buffer.
+    Where experts choose, `tokens` [G, E, C] int32 are those of the slots, `experts` is [G, E, C],
+    too, and so are weights.
+    """
+
+    experts: Value
+    weights: Value
+    scores: Value
+    logits: Value
+    valid: Value
+    kept: Value | None = None
+    place: Value | None = None
+    tokens: Value | None = None
+
+    def counts(self) -> Value:
+        """[G, E] float32: valid choices of each expert, before any is dropped."""
+        experts = self.scores.shape[-1]
+        chosen = one_hot(self.experts, experts)
+        if self.tokens is not None:
+            return sum(chosen, (1, 2))
+        return sum(chosen * self.valid.reshape(*self.valid.shape, 1, 1), (1, 2))
+
+
+def route(
+    x: ArrayLike,
+    params: Mapping[str, Any],
+    config: MoeConfig,
+    *,
+    bias: ArrayLike | None = None,
+    key: ArrayLike | None = None,
+    mask: ArrayLike | None = None,
+    token_ids: ArrayLike | None = None,
+    training: bool | None = None,
+    k: int | None = None,
+) -> Routing:
+    """The choices of tokens x [G, S, M].
+
+    params: "router" [M, E], "router_bias" [E] with `add_router_bias`; of the cosine router
+      "projection" [M, P], "router" [P, E] and "temperature" []; none where tokens are hashed.
+    bias [E] float32: of `moe_router_enable_expert_bias`, for the choice alone (arXiv 2408.15664).
+    key: of the noise; without it there is none.
+    mask [G, S]: true for tokens that are no padding.
+    token_ids [G, S]: integers, which the hash router needs.
+    training: None is whether there is a key. Sinkhorn balances in training alone.
+    k: in place of the configuration's, at most E.
+    """
+    tokens = as_value(x)
+    check(tokens.ndim == 3, f"route: expected tokens [G, S, M], got {list(tokens.shape)}")
+    if k is not None:
+        config = config.replace(moe_router_topk=min(k, config.num_experts))
+    kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
+    valid = ones(tokens.shape[:2], kind) if mask is None else as_value(mask).astype(kind)
+    if config.router_type == "hash":
+        return _hash(token_ids, valid, config)
+    check((bias is not None) == config.moe_router_enable_expert_bias,
+          f"route: moe_router_enable_expert_bias={config.moe_router_enable_expert_bias} "
+          f"and {'no' if bias is None else 'a'} bias")  # fmt: skip
+    logits = _logits(noise.jitter(tokens, config, key), params, config).astype(kind)
+    is_training = key is not None if training is None else training
+    if config.router_type == "sinkhorn":
+        return _sinkhorn(logits, valid, config, is_training)
+    if config.router_type == "expert_choice":
+        return _expert_choice(logits, valid, config)
+    return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
+
+
+def _logits(tokens: Value, params: Mapping[str, Any], config: MoeConfig) -> Value:
+    """[G, S, E]. Products of 16 bits are exact in float32, where they are summed."""
+    weights = as_value(params["router"])
+    if config.router_type == "cosine":
+        return _cosine(tokens, params)
+    if config.moe_router_dtype == "model":
+        logits = einsum("GSM,ME->GSE", tokens, weights)
+    elif config.moe_router_dtype == "fp64":
+        logits = einsum("GSM,ME->GSE", tokens.astype("float64"), weights.astype("float64"))
+    else:
+        logits = einsum("GSM,ME->GSE", tokens, weights, dtype="float32")
+    return logits + as_value(params["router_bias"]).astype(logits.dtype) if config.add_router_bias else logits
+
+
+def _cosine(tokens: Value, params: Mapping[str, Any]) -> Value:
+    """Tutel's `gates/cosine_top.py`: cosines of projected tokens and experts, by a learnt scale."""
+    projected = einsum("GSM,MP->GSP", tokens, as_value(params["projection"]), dtype="float32")
+    experts = as_value(params["router"]).astype("float32")
+    scale = minimum(exp(as_value(params["temperature"]).astype("float32")), _LARGEST_SCALE)
+    rows = projected * rsqrt(sum(projected * projected, -1, keepdims=True) + 1e-12)
+    columns = experts * rsqrt(sum(experts * experts, 0, keepdims=True) + 1e-12)
+    return einsum("GSP,PE->GSE", rows, columns) * scale
+
+
+def _top_k(
+    logits: Value, valid: Value, config: MoeConfig, bias: Value | None, key: ArrayLike | None
+) -> Routing:
+    noisy = noise.gaussian(logits, config, key)
+    of_all = config.moe_router_pre_softmax or config.noisy_gate_policy or config.second_policy == "gumbel"
+    late = config.moe_router_score_function == "softmax" and not of_all
+    scores = noisy if late else SCORES[config.moe_router_score_function](noisy)
+    choice = scores if bias is None else scores + bias.astype(scores.dtype)
+    if config.moe_router_num_groups is not None:
+        groups = (config.moe_router_num_groups, config.moe_router_group_topk, _best_of(config))
+        choice = where(allowed_experts(choice, *groups), choice, float("-inf"))
+    experts = _choose(choice, noisy, config, key)
+    weights = take_along_axis(scores, experts, -1)
+    if late:
+        weights = softmax(weights)
+    elif config.normalizes():
+        weights = weights / (sum(weights, -1, keepdims=True) + 1e-20)
+    if config.moe_router_topk_scaling_factor is not None:
+        weights = weights * config.moe_router_topk_scaling_factor
+    balance = balanced_scores(noisy, config.moe_router_score_function)
+    return Routing(experts, weights, balance, logits, valid)
+
+
+def _best_of(config: MoeConfig) -> int:
+    return config.group_best_of or config.moe_router_topk // (config.moe_router_group_topk or 1)
+
+
+def _choose(choice: Value, logits: Value, config: MoeConfig, key: ArrayLike | None) -> Value:
+    """The experts, [G, S, k]."""
+    if key is not None and config.noisy_gate_policy == "RSample":
+        return argmax(noise.gumbel(logits, key), -1).reshape(*logits.shape[:2], 1)
+    if key is not None and config.second_policy == "gumbel":
+        first = argmax(choice, -1)
+        others = where(one_hot(first, logits.shape[-1]) > 0, float("-inf"), noise.gumbel(logits, key))
+        pair = (first, argmax(others, -1))
+        return concatenate([part.reshape(*part.shape, 1) for part in pair], -1)
+    return top_k(choice, config.moe_router_topk)[1]
+
+
+def _sinkhorn(logits: Value, valid: Value, config: MoeConfig, is_training: bool) -> Routing:
+    """Megatron-Core: chosen by the balanced matrix, weighed by the plain activation."""
+    plain = sigmoid(logits) if config.moe_router_topk == 1 else softmax(logits)
+    choice = sinkhorn(logits, valid) if is_training else plain
+    experts = top_k(choice, config.moe_router_topk)[1]
+    return Routing(experts, take_along_axis(plain, experts, -1), softmax(logits), logits, valid)
+
+
+def _expert_choice(logits: Value, valid: Value, config: MoeConfig) -> Routing:
+    """Each expert takes its C best tokens (arXiv 2202.09368); what is padding comes last."""
+    scores = softmax(logits)
+    groups, tokens, experts = scores.shape
+    capacity = config.capacity(tokens)
+    liking = where(valid.reshape(groups, 1, tokens) > 0, scores.swapaxes(1, 2), -1.0)
+    weights, chosen = top_k(liking, capacity or tokens)
+    return Routing(iota(chosen.shape, 1), weights, scores, logits, valid, weights >= 0, iota(chosen.shape, 2), chosen)
+
+
+def _hash(token_ids: ArrayLike | None, valid: Value, config: MoeConfig) -> Routing:
+    """Experts by the token's number alone (arXiv 2106.04426); choices are E // k apart."""
+    if token_ids is None:
+        raise TraceError('route: router_type="hash" needs token_ids [G, S]')
+    ids = as_value(token_ids).astype("int32")
+    check(ids.shape == valid.shape, f"route: token_ids {list(ids.shape)} for tokens {list(valid.shape)}")
+    k, count = config.moe_router_topk, config.num_experts
+    shape = (*ids.shape, k)
+    steps = iota(shape, 2) * (count // k)
+    experts = (broadcast_to(ids.reshape(*ids.shape, 1), shape) + steps) % count
+    weights = ones(shape, valid.dtype) / k
+    scores = mean(one_hot(experts, count, valid.dtype), 2)
+    return Routing(experts, weights, scores, scores, valid)

@@ -1,0 +1,84 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From logits to scores, and which experts may be chosen. Letters: G, S, E as in `shoal.moe`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from shoal.frontend.autodiff import stop_gradient
+from shoal.frontend.control_flow import while_loop
+from shoal.frontend.creation import full, ones, zeros
+from shoal.frontend.elementwise import abs, exp, sqrt, where
+from shoal.frontend.nn import one_hot, sigmoid, softmax, softplus
+from shoal.frontend.ordering import top_k
+from shoal.frontend.reduction import any, mean, sum
+from shoal.frontend.structure import repeat
+from shoal.frontend.value import Value
+
+__all__ = ["SCORES", "allowed_experts", "balanced_scores", "sinkhorn"]
+
+
+def sqrtsoftplus(x: Value) -> Value:
+    """sqrt(log(1 + exp(x)))."""
+    return sqrt(softplus(x))
+
+
+SCORES: dict[str, Callable[[Value], Value]] = {
+    "softmax": softmax,
+    "sigmoid": sigmoid,
+    "sqrtsoftplus": sqrtsoftplus,
+}
+
+
+def balanced_scores(logits: Value, function: str) -> Value:
+    """Scores of sum 1 over the experts, as losses take them (Megatron-Core)."""
+    scores = SCORES[function](logits)
+    return scores if function == "softmax" else scores / sum(scores, -1, keepdims=True)
+
+
+def allowed_experts(choice: Value, groups: int, chosen: int, best_of: int) -> Value:
+    """Bool [G, S, E]: the experts of each token's `chosen` best groups of neighbours.
+
+    A group's score is the sum of its `best_of` best (DeepSeek-V2 1, arXiv 2405.04434; -V3 2,
+    arXiv 2412.19437; Megatron-Core k // chosen).
+    """
+    *outer, experts = choice.shape
+    size = experts // groups
+    of_group = sum(top_k(choice.reshape(*outer, groups, size), best_of)[0], -1)
+    kept = sum(one_hot(top_k(of_group, chosen)[1], groups), -2) > 0
+    return repeat(kept, size, -1)
+
+
+def sinkhorn(logits: Value, valid: Value, tolerance: float = 1e-4, epsilon: float = 1e-8) -> Value:
+    """exp(logits) [G, S, E] with rows and columns scaled in turn to sums 1/S and 1/E of a group.
+
+    valid [G, S]: 0 for tokens that do not count. Each group stops where the mean change of its
+    columns is at most the tolerance, as Megatron-Core's `sinkhorn`. No gradient.
+    """
+    groups, tokens, experts = logits.shape
+    cost = stop_gradient(exp(logits) * valid.reshape(groups, tokens, 1))
+    count = stop_gradient(sum(valid, 1, keepdims=True))
+    kind = cost.dtype
+
+    def moves(state: tuple[Value, Value, Value]) -> Value:
+        return any(state[2] > tolerance)
+
+    def scale(state: tuple[Value, Value, Value]) -> tuple[Value, Value, Value]:
+        columns, rows, change = state
+        new_rows = 1 / count / (sum(columns.reshape(groups, 1, experts) * cost, 2) + epsilon)
+        spread = sum(new_rows.reshape(groups, tokens, 1) * cost, 1)
+        new = 1 / np.asarray(experts, kind) / (spread + epsilon)
+        goes_on = (change > tolerance).reshape(groups, 1)
+        moved = where(goes_on.reshape(groups), mean(abs(columns - new), 1), change)
+        return where(goes_on, new, columns), where(goes_on, new_rows, rows), moved
+
+    start = (
+        ones((groups, experts), kind),
+        zeros((groups, tokens), kind),
+        full((groups,), float("inf"), kind),
+    )
+    columns, rows, _ = while_loop(moves, scale, start)
+    return columns.reshape(groups, 1, experts) * cost * rows.reshape(groups, tokens, 1)

@@ -1,0 +1,262 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Configurations: every field counts, pairs without a meaning are refused, and where they come from."""
+
+import dataclasses
+
+import numpy as np
+import pytest
+
+from frontend_testing import shoal
+from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, total_loss, update_expert_bias
+from shoal.moe.patterns import moe_layers
+from shoal_testing import ROOT
+
+E, H, M, S = 8, 4, 8, 32
+X = np.zeros((2, S, M), np.float32)
+PRE = {"moe_router_pre_softmax": True}
+DROPS = {"moe_expert_capacity_factor": 1.0}
+POSITION = {**DROPS, "moe_token_drop_policy": "position"}
+GROUPS = {"moe_router_num_groups": 4, "moe_router_group_topk": 2}
+GLU = {"gated_linear_unit": True, "hidden_act": "silu"}
+SHARED = {"moe_shared_expert_intermediate_size": 4}
+
+# Of each field, what stands beside it and another value.
+FIELDS = {
+    "num_experts": ({}, 4),
+    "moe_ffn_hidden_size": ({}, 6),
+    "moe_router_topk": ({}, 3),
+    "moe_layer_freq": ({}, 2),
+    "router_type": ({"moe_router_load_balancing_type": ()}, "hash"),
+    "moe_router_score_function": ({}, "sigmoid"),
+    "moe_router_pre_softmax": ({}, True),
+    "norm_topk_prob": (PRE, True),
+    "moe_router_num_groups": ({**GROUPS, "group_best_of": 1}, 2),
+    "moe_router_group_topk": ({**GROUPS, "group_best_of": 1}, 1),
+    "group_best_of": (GROUPS, 2),
+    "moe_router_topk_scaling_factor": ({}, 2.5),
+    "moe_router_enable_expert_bias": ({}, True),
+    "moe_router_bias_update_rate": ({}, 0.1),
+    "add_router_bias": ({}, True),
+    "moe_router_dtype": ({}, "fp64"),
+    "moe_input_jitter_eps": ({}, 0.1),
+    "gate_noise": ({}, 1.0),
+    "noisy_gate_policy": ({"moe_router_topk": 1, **PRE}, "RSample"),
+    "second_policy": ({}, "random"),
+    "moe_router_load_balancing_type": ({}, ("seq_aux_loss",)),
+    "moe_aux_loss_coeff": ({}, 0.5),
+    "moe_z_loss_coeff": ({}, 0.5),
+    "moe_expert_capacity_factor": ({}, 1.0),
+    "capacity_rule": ({"moe_expert_capacity_factor": 1.1}, "tutel"),
+    "min_capacity": ({**DROPS, "capacity_rule": "gshard"}, 30),
+    "capacity_alignment": ({**DROPS, "capacity_rule": "tutel"}, 24),
+    "moe_group_size": ({}, 16),
+    "moe_token_drop_policy": (DROPS, "random"),
+    "position_order": (POSITION, "token"),
+    "batch_prioritized_routing": (POSITION, True),
+    "renormalize_after_drop": (DROPS, True),
+    "moe_pad_expert_input_to_capacity": ({"moe_router_topk": 8, **DROPS}, True),
+    "moe_token_dispatcher_type": (DROPS, "einsum"),
+    "is_postscore": ({}, False),
+    "hidden_act": ({}, "relu"),
+    "gated_linear_unit": ({}, True),
+    "swiglu_limit": (GLU, 7.0),
+    "swiglu_alpha": ({**GLU, "swiglu_limit": 7.0}, 1.0),
+    "add_bias_linear": ({}, True),
+    "moe_shared_expert_intermediate_size": ({}, 4),
+    "moe_shared_expert_gate": (SHARED, True),
+    "use_residual": ({}, True),
+}
+LAYOUT = Layout.folded({"dp": 4}, {"ep": 4})
+
+
+def program(config):
+    """All that a configuration says, as text."""
+
+    def layer(x, params, bias, key, ids):
+        bias = bias if config.moe_router_enable_expert_bias else None
+        out = moe(x, params, config, LAYOUT, bias=bias, key=key, token_ids=ids)
+        stepped = update_expert_bias(np.zeros(config.num_experts, np.float32), out.metrics.counts, config)
+        return out, total_loss(out.losses, config), stepped
+
+    ids = np.zeros((2, S), np.int32)
+    args = (X, init_params(config, M), np.zeros(config.num_experts, np.float32), np.zeros(2, np.int32), ids)
+    text = shoal.trace(layer, args, LAYOUT.mesh)
+    lines = [line.split(" loc(")[0] for line in text.splitlines() if not line.startswith("#loc")]
+    return "\n".join([*lines, str(config.layers(4))])
+
+
+@pytest.mark.parametrize("field", [field.name for field in dataclasses.fields(MoeConfig)])
+def test_every_field_counts(field):
+    others, value = FIELDS[field]
+    base = MoeConfig(**{"num_experts": E, "moe_ffn_hidden_size": H, **others})
+    assert program(base) == program(base.replace())
+    assert program(base) != program(base.replace(**{field: value}))
+
+
+# The fields that each error names, the first where one is wrong alone.
+WRONG = [
+    ({"moe_router_topk": 9}, "moe_router_topk=9 with num_experts=8"),
+    ({"moe_router_topk": 1}, "moe_router_topk=1 with moe_router_pre_softmax=False"),
+    ({"moe_router_pre_softmax": True, "moe_router_score_function": "sigmoid"}, "with moe_router_score_function"),
+    ({"router_type": "sinkhorn"}, "moe_router_load_balancing_type=('aux_loss',) with router_type='sinkhorn'"),
+    ({"router_type": "hash"}, "with router_type='hash'"),
+    ({"router_type": "expert_choice", "moe_router_load_balancing_type": ()},
+     "moe_expert_capacity_factor=None with router_type='expert_choice'"),
+    ({"router_type": "sinkhorn", "moe_router_load_balancing_type": (), "moe_router_num_groups": 2,
+      "moe_router_group_topk": 1}, "moe_router_num_groups=2 with router_type='sinkhorn'"),
+    ({"second_policy": "gumbel", "moe_router_topk": 3}, "second_policy='gumbel' with moe_router_topk=3"),
+    ({"noisy_gate_policy": "RSample"}, "noisy_gate_policy='RSample' with moe_router_topk=2"),
+    ({"moe_router_num_groups": 2}, "moe_router_num_groups=2 with moe_router_group_topk=None"),
+    ({"moe_router_num_groups": 3, "moe_router_group_topk": 1}, "moe_router_num_groups=3 with num_experts=8"),
+    ({"moe_router_num_groups": 8, "moe_router_group_topk": 1}, "moe_router_topk=2 with moe_router_group_topk=1"),
+    ({"group_best_of": 2}, "group_best_of=2 with moe_router_num_groups=None"),
+    ({"moe_router_load_balancing_type": "importance"}, "with gate_noise=0.0"),
+    ({"moe_expert_capacity_factor": -1.0}, "moe_expert_capacity_factor=-1.0 with capacity_rule='megatron'"),
+    ({"capacity_alignment": 4}, "capacity_alignment=4 with capacity_rule='megatron'"),
+    ({"min_capacity": 4}, "min_capacity=4 with capacity_rule='megatron'"),
+    ({"batch_prioritized_routing": True, **DROPS}, "with moe_token_drop_policy='probs'"),
+    ({"renormalize_after_drop": True}, "with moe_expert_capacity_factor=None"),
+    ({"moe_pad_expert_input_to_capacity": True}, "with moe_expert_capacity_factor=None"),
+    ({"moe_token_dispatcher_type": "alltoall"}, "ragged all-to-all"),
+    ({"swiglu_limit": 7.0}, "swiglu_limit=7.0 with gated_linear_unit=False"),
+    ({"moe_shared_expert_gate": True}, "with moe_shared_expert_intermediate_size=None"),
+    ({"use_residual": True, **SHARED}, "use_residual=True with moe_shared_expert_intermediate_size=4"),
+    ({"router_type": "topp"}, "router_type='topp' is not one of ['topk'"),
+    ({"moe_group_size": 0}, "moe_group_size=0 is not a positive integer"),
+    ({"moe_router_load_balancing_type": "aux"}, "='aux' is not one of ['aux_loss'"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("fields, message", WRONG, ids=[message for _, message in WRONG])
+def test_pairs_without_a_meaning(fields, message):
+    with pytest.raises(shoal.TraceError) as error:
+        MoeConfig(E, H, **fields)
+    assert message in str(error.value)
+
+
+def test_arguments_that_do_not_fit():
+    config = MoeConfig(E, H, moe_group_size=24)
+    with pytest.raises(shoal.TraceError, match=r"64 tokens of \[2, 32, 8\] in groups of 24"):
+        shoal.trace(lambda x, p: moe(x, p, config).y, (X, init_params(config, M)))
+    hashed = MoeConfig(E, H, router_type="hash", moe_router_load_balancing_type=())
+    with pytest.raises(shoal.TraceError, match="needs token_ids"):
+        shoal.trace(lambda x, p: moe(x, p, hashed).y, (X, init_params(hashed, M)))
+    biased = MoeConfig(E, H, moe_router_enable_expert_bias=True)
+    with pytest.raises(shoal.TraceError, match="moe_router_enable_expert_bias=True and no bias"):
+        shoal.trace(lambda x, p: moe(x, p, biased).y, (X, init_params(biased, M)))
+
+
+@pytest.mark.parametrize("rule, factor, tokens, options, expected", [
+    ("gshard", 1.0, 6, {}, 3), ("gshard", 1.0, 6, {"min_capacity": 4}, 4),
+    ("megatron", 1.0, 6, {}, 3), ("megatron", 0.5, 6, {}, 2),
+    ("tutel", 1.0, 6, {}, 4), ("tutel", 1.25, 6, {}, 4), ("tutel", -1.0, 6, {}, 4),
+    ("tutel", 0.0, 6, {}, None), ("tutel", 1.0, 60, {"capacity_alignment": 8}, 32),
+    ("gshard", 9.0, 6, {}, 6),
+])  # fmt: skip
+def test_capacities(rule, factor, tokens, options, expected):
+    config = MoeConfig(4, H, moe_expert_capacity_factor=factor, capacity_rule=rule, **options)
+    assert config.capacity(tokens) == expected
+
+
+def test_deepspeed_counts_in_float32():
+    fields = {"moe_expert_capacity_factor": 1.1}
+    assert MoeConfig(8, H, capacity_rule="gshard", **fields).capacity(200) == 56  # 55.000000000000007
+    assert MoeConfig(8, H, capacity_rule="deepspeed", **fields).capacity(200) == 55
+
+
+def test_layers_that_have_experts():
+    assert moe_layers(2, 4) == (True, False, True, False)
+    assert moe_layers("([1]+[0]*2)*2", 6) == (True, False, False) * 2
+    assert moe_layers((0, 1), 2) == (False, True)
+    for text in ("__import__('os')", "[1]*10**9", "[1]*1000000", "[1", "2-1"):
+        with pytest.raises(shoal.TraceError, match="is not of lists, integers"):
+            moe_layers(text, 4)
+    with pytest.raises(shoal.TraceError, match="expected 4 of 0 and 1, got 3"):
+        moe_layers("[1]*3", 4)
+
+
+def test_presets():
+    assert MoeConfig.gshard(E, H).second_policy == "random"
+    assert MoeConfig.switch(E, H).capacity(64) == 10
+    assert MoeConfig.deepspeed(E, H, 2).loss_coefficient("gshard") == 0.64
+    assert MoeConfig.tutel(E, H, capacity_factor=0.0).capacity(64) is None
+    assert MoeConfig.gshard(E, H, hidden_act="gelu").hidden_act == "gelu"
+    per_layer = MoeConfig(E, H, moe_aux_loss_coeff={"aux_loss": (0.1, 0.2)})
+    assert per_layer.loss_coefficient("aux_loss", 1) == 0.2
+
+
+# Of published models: experts, choices, and parameters of a layer of this model size.
+PUBLISHED = {
+    "mixtral-8x7b": (8, 2, 4096, 1_409_318_912),
+    "qwen1.5-moe-a2.7b": (60, 4, 2048, 553_773_056),
+    "qwen3-30b-a3b": (128, 8, 2048, 604_241_920),
+    "olmoe-1b-7b": (64, 8, 2048, 402_784_256),
+    "deepseek-v2": (160, 6, 5120, 3_822_878_720),
+    "deepseek-v3": (256, 8, 7168, 11_320_164_352),
+    "gpt-oss-20b": (32, 4, 2880, 796_631_072),
+}
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_models(name):
+    config = MoeConfig.from_hf(name)
+    experts, k, model, count = PUBLISHED[name]
+    assert (config.num_experts, config.moe_router_topk) == (experts, k)
+    assert sum(map(np.prod, leaves(param_shapes(config, model)))) == count
+
+
+def leaves(tree):
+    for value in tree.values():
+        yield from leaves(value) if isinstance(value, dict) else [value]
+
+
+def test_hugging_face_files():
+    qwen = MoeConfig.from_hf({
+        "model_type": "qwen2_moe", "num_experts": 4, "num_experts_per_tok": 2, "hidden_act": "silu",
+        "moe_intermediate_size": 8, "shared_expert_intermediate_size": 16, "num_hidden_layers": 6,
+        "decoder_sparse_step": 2, "mlp_only_layers": [3], "router_aux_loss_coef": 0.001,
+    })  # fmt: skip
+    assert qwen.layers(6) == (False, True, False, False, False, True)
+    assert qwen.loss_coefficient("aux_loss") == 0.002
+    assert MoeConfig.from_hf("deepseek-v3").layers(61).count(False) == 3
+    with pytest.raises(shoal.UnsupportedError, match='model_type "llama" is not one of'):
+        MoeConfig.from_hf({"model_type": "llama"})
+
+
+ARGUMENTS = r"""
+--num-experts 8 --moe-router-topk 2 --ffn-hidden-size 14336 --swiglu --disable-bias-linear \
+--moe-router-load-balancing-type aux_loss seq_aux_loss --moe-aux-loss-coeff 1e-2 1e-3   # two
+--moe-token-dispatcher-type alltoall --moe-expert-capacity-factor -1 --num-layers 32
+--tensor-model-parallel-size 4 --pipeline-model-parallel-size 8 --expert-model-parallel-size 2
+"""
+
+
+def test_megatron_arguments():
+    config = MoeConfig.from_megatron(ARGUMENTS)
+    expected = MoeConfig(
+        8, 14336, gated_linear_unit=True, hidden_act="silu",
+        moe_router_load_balancing_type=("aux_loss", "seq_aux_loss"),
+        moe_aux_loss_coeff={"aux_loss": 0.01, "seq_aux_loss": 0.001},
+    )  # fmt: skip
+    assert config == expected
+    layout = Layout.from_megatron(ARGUMENTS, 128)
+    assert (layout.size("ep"), layout.size("etp"), layout.size("edp"), layout.size("dp")) == (2, 4, 2, 4)
+    with pytest.warns(UserWarning, match="--moe-grouped-gemm has no effect"):
+        MoeConfig.from_megatron(ARGUMENTS + "--moe-grouped-gemm")
+    with pytest.raises(shoal.UnsupportedError, match="--moe-router-topl is not known; nearest is --moe-router-topk"):
+        MoeConfig.from_megatron(ARGUMENTS + "--moe-router-topl 2")
+    with pytest.raises(shoal.TraceError, match="tp 4 x cp 1 x pp 8 = 32 does not divide 48 devices"):
+        Layout.from_megatron(ARGUMENTS, 48)
+    with pytest.raises(shoal.TraceError, match="--ffn-hidden-size is missing"):
+        MoeConfig.from_megatron("--num-experts 8")
+
+
+def test_the_example_of_the_page():
+    """It is traced, gradient, losses and layout."""
+    page = (ROOT / "docs/MoE.md").read_text()
+    names = {}
+    exec(page.split("```python\n")[1].split("```")[0], names)
+    params = init_params(names["config"], 16)
+    value, grads = names["step"].eval_shape(params, np.zeros((8, 512, 16), np.float32))
+    assert value.shape == () and {k: v.shape for k, v in grads.items()} == {k: v.shape for k, v in params.items()}
