@@ -18,6 +18,14 @@ struct Move {
   int64_t p;
 };
 
+/// A piece as messages that need no staging: its runs of elements that lie
+/// dense in both tensors, and the dimensions in front of those that a run is
+/// of.
+struct PieceRuns {
+  int64_t elements;
+  size_t numOuterDims;
+};
+
 /// Which piece goes where. All pieces have one shape, padded.
 struct AllToAllPlan {
   std::vector<int64_t> in;
@@ -81,6 +89,39 @@ struct AllToAllPlan {
         return false;
     }
     return true;
+  }
+
+  /// Whether pieces lie one after another where they are sent from, and where
+  /// they get to.
+  bool sendsInOrder() const { return inOrder(in, &Move::to); }
+  bool receivesInOrder() const { return inOrder(out, &Move::from); }
+
+  /// Nothing where pieces lie in order anyway, are padded, or would be many
+  /// messages, or short ones, each of which costs some microseconds.
+  std::optional<PieceRuns> runs(ElementType type) const {
+    constexpr int64_t leastBytes = int64_t(64) << 10, mostMessages = 256;
+    std::vector<int64_t> wholeIn = piece, wholeOut = piece;
+    for (size_t d = 0; d < in.size(); ++d)
+      wholeIn[d] *= cuts[d];
+    for (const Move &move : moves)
+      wholeOut[move.from] *= move.p;
+    if (wholeIn != in || wholeOut != out)
+      return std::nullopt;
+    if (sendsInOrder() && receivesInOrder())
+      return std::nullopt;
+    PieceRuns runs{1, in.size()};
+    bool isDense = true;
+    while (runs.numOuterDims > 0 && isDense) {
+      size_t d = --runs.numOuterDims;
+      runs.elements *= piece[d];
+      isDense = piece[d] == in[d] && piece[d] == out[d];
+    }
+    int64_t messages =
+        (numPieces() - 1) * (support::numElements(piece) / runs.elements);
+    if (bytesOf(type, {&runs.elements, 1}) < leastBytes ||
+        messages > mostMessages)
+      return std::nullopt;
+    return runs;
   }
 };
 

@@ -67,14 +67,14 @@ inline int64_t reducedAtOnce(ElementType type, Kind kind, int64_t count,
   return std::clamp<int64_t>(bytes / (p * bytesOf(type, {})), 1, count);
 }
 
-/// Pieces that lie in order need none.
-inline int64_t scratchBytes(const AllToAllCall &call, bool /*onDevice*/) {
+/// Pieces that lie in order need none, nor do those that a host sends as runs.
+inline int64_t scratchBytes(const AllToAllCall &call, bool onDevice) {
   AllToAllPlan plan(call);
   int64_t p = plan.numPieces(), bytes = p * bytesOf(call.type, plan.piece);
-  if (p == 1 || bytes == 0)
+  if (p == 1 || bytes == 0 || (!onDevice && plan.runs(call.type)))
     return 0;
-  return sumOfPieces({plan.inOrder(plan.in, &Move::to) ? 0 : bytes,
-                      plan.inOrder(plan.out, &Move::from) ? 0 : bytes});
+  return sumOfPieces(
+      {plan.sendsInOrder() ? 0 : bytes, plan.receivesInOrder() ? 0 : bytes});
 }
 
 /// Of uneven blocks the rows that exist are packed, then received.

@@ -58,8 +58,8 @@ concept CollectiveMachine =
       machine.swapPieces(n, from, to);
       // Each member gives n bytes, which come one after another.
       machine.gatherPieces(n, from, to);
-      // Messages, at most one in each direction between two devices; of no
-      // bytes, none.
+      // Messages; on a GPU at most one in each direction between two devices;
+      // of no bytes, none.
       machine.startMessages();
       machine.receive(to, n, /*rank=*/n);
       machine.send(from, n, /*rank=*/n);

@@ -11,6 +11,8 @@
 #include "shoal/Calls/CollectiveScratch.h"
 #include "shoal/Support/CollectiveBytes.h"
 
+#include <numeric>
+
 namespace shoal::rt {
 
 /// The pieces for the members, one after another; zero past the tensor's end.
@@ -44,6 +46,43 @@ void unpackPieces(Machine &machine, const AllToAllPlan &plan, ElementType type,
   }
 }
 
+/// The dense runs of the pieces, each from its place to its place. This
+/// device's own piece is copied while they are under way.
+template <CollectiveMachine Machine>
+void swapRuns(Machine &machine, const AllToAllCall &call,
+              const AllToAllPlan &plan, const PieceRuns &runs, const char *in,
+              char *out) {
+  int64_t p = plan.numPieces(), width = bytesOf(call.type, {});
+  int64_t me = Machine::topology().indexOver(call.mesh, plan.axes);
+  std::vector<int64_t> inStrides = rowMajorStrides(plan.in);
+  std::vector<int64_t> outStrides = rowMajorStrides(plan.out);
+  Loops<2> outer;
+  for (size_t d = 0; d < runs.numOuterDims; ++d)
+    outer.push_back({plan.piece[d], {inStrides[d], outStrides[d]}});
+  auto placeOf = [&](int64_t member, size_t Move::*dim, auto &strides) {
+    std::vector<int64_t> begin = plan.begin(member, dim);
+    return std::inner_product(begin.begin(), begin.end(), strides.begin(),
+                              int64_t(0));
+  };
+  machine.startMessages();
+  // In turns, so that no device is everybody's first.
+  for (int64_t step = 1; step < p; ++step) {
+    int64_t from = (me + p - step) % p, to = (me + step) % p;
+    int64_t outBegin = placeOf(from, &Move::from, outStrides);
+    int64_t inBegin = placeOf(to, &Move::to, inStrides);
+    products::forEach<2>(outer, [&](const Offsets<2> &at) {
+      machine.receive(out + (outBegin + at[1]) * width, runs.elements * width,
+                      from);
+      machine.send(in + (inBegin + at[0]) * width, runs.elements * width, to);
+    });
+  }
+  machine.endMessages();
+  machine.copyBox({plan.piece, plan.in, plan.begin(me, &Move::to), plan.out,
+                   plan.begin(me, &Move::from)},
+                  call.type, in, out);
+  machine.waitForMessages();
+}
+
 /// `scratch` has scratchBytes(call, Machine::onDevice) bytes.
 template <CollectiveMachine Machine>
 void runAllToAll(const AllToAllCall &call, const void *in, void *out,
@@ -59,12 +98,16 @@ void runAllToAll(const AllToAllCall &call, const void *in, void *out,
   auto *send = static_cast<const char *>(in);
   if (p == 1)
     return unpackPieces(machine, plan, call.type, send, out);
-  if (!plan.inOrder(plan.in, &Move::to)) {
+  if constexpr (!Machine::onDevice)
+    if (auto runs = plan.runs(call.type))
+      return swapRuns(machine, call, plan, *runs, send,
+                      static_cast<char *>(out));
+  if (!plan.sendsInOrder()) {
     auto *packed = static_cast<char *>(scratch.take(p * bytes));
     packPieces(machine, plan, call.type, in, packed);
     send = packed;
   }
-  bool direct = plan.inOrder(plan.out, &Move::from);
+  bool direct = plan.receivesInOrder();
   auto *receive = static_cast<char *>(direct ? out : scratch.take(p * bytes));
   machine.swapPieces(bytes, send, receive);
   if (!direct)

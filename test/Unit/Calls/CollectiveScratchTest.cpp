@@ -51,6 +51,23 @@ TEST(CollectiveScratch, of_all_to_all_is_what_does_not_lie_in_order) {
   EXPECT_EQ(scratchBytes(call, false), 0);
 }
 
+TEST(CollectiveScratch, of_all_to_all_of_long_rows_is_none_on_a_host) {
+  // Rows of 64 KiB, cut and appended in front of them.
+  AllToAllCall call{
+      0, f32, 0, {16, 1, 128, 128}, {4, 4, 128, 128}, {{1, 0, four}}};
+  EXPECT_EQ(scratchBytes(call, false), 0);
+  EXPECT_EQ(scratchBytes(call, true), 1 * mib);
+  // Shorter ones are staged,
+  call.in[3] = call.out[3] = 127;
+  EXPECT_EQ(scratchBytes(call, false), 4 * 4 * 128 * 127 * 4);
+  // as are more than 256 messages,
+  call.in = {512, 1, 128, 128}, call.out = {128, 4, 128, 128};
+  EXPECT_EQ(scratchBytes(call, false), 512 * 64 * 1024);
+  // and pieces with padding.
+  call.in = {15, 1, 128, 128}, call.out = {4, 4, 128, 128};
+  EXPECT_EQ(scratchBytes(call, false), 2 * mib);
+}
+
 TEST(CollectiveScratch, of_all_gather) {
   AllGatherCall call{0, f32, 0, {{16, 8}, {4, 8}, {four, {}}}};
   EXPECT_EQ(scratchBytes(call, false), 0); // rows
