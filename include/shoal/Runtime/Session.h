@@ -101,6 +101,10 @@ SHOAL_EXPORT void shoal_session_set_host(shoal_session *session,
                                          shoal_host_function function,
                                          void *context);
 
+/* This process will make no call any more, as it is about to end: ranks that
+ * wait for it end the job and say so, instead of waiting for ever. */
+SHOAL_EXPORT void shoal_session_leave(shoal_session *session);
+
 /* Collective. The library of a program for CPUs may be unloaded from then on.
  */
 SHOAL_EXPORT void shoal_session_close(shoal_session *session);

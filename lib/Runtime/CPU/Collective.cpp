@@ -62,7 +62,9 @@ static MPI_Comm groupOf(const CollectiveStart &start) {
 }
 
 Collective::Collective(const CollectiveStart &start)
-    : timed(start.activity, start.id, start.bytes), group(groupOf(start)) {}
+    : timed(start.activity, start.id, start.bytes),
+      waiting(placeOf(start.activity), start.id, start.communicates),
+      group(groupOf(start)) {}
 
 void Collective::swapPieces(int64_t bytes, int64_t stride, const char *from,
                             char *to) const {

@@ -7,6 +7,7 @@
 #define SHOAL_LIB_RUNTIME_CPU_COLLECTIVE_H
 
 #include "../Common/CollectiveMachine.h"
+#include "../Common/RankWatch.h"
 #include "Device.h"
 #include "StridedCopy.h"
 
@@ -57,6 +58,7 @@ private:
                   char *to) const;
 
   Timed timed;
+  Waiting waiting;
   /// MPI_COMM_NULL where nothing is to be communicated.
   MPI_Comm group = MPI_COMM_NULL;
   std::vector<MPI_Request> requests;

@@ -40,8 +40,9 @@ Status DeviceTarget::prepare(World &world, const Program &program,
     return failed;
   if (Status failed = world.agree(allocateAll(program)))
     return failed;
-  Timeline::get().setUp(program.collectives,
-                        std::chrono::seconds(options.collectiveTimeout));
+  Timeline::get().setUp(
+      program.collectives,
+      std::chrono::seconds(options.collectiveTimeout.value_or(300)));
   setTF32(program.cuda.tf32);
   copyConstants(program.cuda);
   isRoot = world.isRoot();

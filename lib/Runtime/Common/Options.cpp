@@ -107,9 +107,18 @@ static constexpr Flag flags[] = {
      },
      "cpu"},
     {"--collective-timeout", "SECONDS",
+     "end the job when ranks wait longer for one that does not run (60); 0: "
+     "never",
+     [](Options &options, std::string_view value) {
+       return takeNumber<int64_t>(value, options.collectiveTimeout.emplace(),
+                                  0);
+     },
+     "cpu"},
+    {"--collective-timeout", "SECONDS",
      "end the job when a collective takes longer (300)",
      [](Options &options, std::string_view value) {
-       return takeNumber<int64_t>(value, options.collectiveTimeout, 1);
+       return takeNumber<int64_t>(value, options.collectiveTimeout.emplace(),
+                                  1);
      },
      "cuda"},
     {"--cuda-graph", "", "capture a step in a CUDA graph and launch that",

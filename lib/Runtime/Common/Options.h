@@ -31,8 +31,9 @@ struct Options {
   /// Of programs for the CPU.
   bool checkMemory = false;
   std::optional<int64_t> threads;
+  /// In seconds.
+  std::optional<int64_t> collectiveTimeout;
   /// Of programs for CUDA.
-  int64_t collectiveTimeout = 300;
   bool cudaGraph = false;
 };
 

@@ -4,7 +4,9 @@
 #include "Run.h"
 #include "Files.h"
 #include "Host.h"
+#include "RankWatch.h"
 #include "Report.h"
+#include "SameStart.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <csignal>
@@ -43,6 +45,7 @@ struct Timing {
 static Timing runSteps(World &world, const Options &options, Target &target) {
   for (int64_t step = 0; step < options.warmup; ++step) {
     target.restoreDonated();
+    RankWatch::get().beginStep();
     target.step();
     target.synchronize();
   }
@@ -52,6 +55,7 @@ static Timing runSteps(World &world, const Options &options, Target &target) {
   Timing timing{{}, Clock::now()};
   for (int64_t step = 0; step < options.repeat; ++step) {
     target.restoreDonated();
+    RankWatch::get().beginStep();
     world.barrier();
     Clock::time_point begin = Clock::now();
     {
@@ -68,9 +72,15 @@ static Timing runSteps(World &world, const Options &options, Target &target) {
 /// What has to be in place before the first step.
 static Status prepareRun(World &world, const Program &program,
                          const Options &options, Target &target) {
+  if (Status failed = checkSameProgram(world))
+    return failed;
   if (Status failed = world.agree(checkWorld(world.size(), program)))
     return failed;
+  if (Status failed = checkSameFlags(world, options))
+    return failed;
   if (Status failed = world.agree(checkInputNames(program, options)))
+    return failed;
+  if (Status failed = checkSameInputs(world, options))
     return failed;
   Host::get().setSocket(options.hostSocket);
   if (Status failed = world.agree(Host::get().check(program)))
@@ -89,8 +99,8 @@ static Status prepareRun(World &world, const Program &program,
 }
 
 /// Every rank returns the same.
-static Status run(World &world, const Program &program, const Options &options,
-                  Target &target) {
+static Status runWatched(World &world, const Program &program,
+                         const Options &options, Target &target) {
   if (Status failed = prepareRun(world, program, options, target))
     return failed;
   Timing timing = runSteps(world, options, target);
@@ -111,6 +121,20 @@ static Status run(World &world, const Program &program, const Options &options,
   if (world.isRoot())
     std::puts(summaryText(program, measurements).c_str());
   return std::nullopt;
+}
+
+/// GPUs have a watchdog of their own.
+static Status run(World &world, const Program &program, const Options &options,
+                  Target &target) {
+  Result<int64_t> limit = collectiveTimeout();
+  if (Status failed = world.agree(limit ? Status() : Status(limit.error())))
+    return failed;
+  if (program.target == "cpu")
+    RankWatch::get().start(world, program,
+                           options.collectiveTimeout.value_or(*limit));
+  Status failed = runWatched(world, program, options, target);
+  RankWatch::get().stop();
+  return failed;
 }
 
 /// --help and --describe, which need no other process.

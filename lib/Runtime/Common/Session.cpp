@@ -3,12 +3,13 @@
 
 #include "shoal/Runtime/Session.h"
 #include "Host.h"
+#include "RankWatch.h"
 #include "Run.h"
+#include "SameStart.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
 using namespace shoal::rt;
 
@@ -54,22 +55,15 @@ static Status checkProcess(int communicator, const Result<Program> &program) {
   return checkWorld(ranks, *program);
 }
 
-/// Ranks of different programs would wait for each other forever.
-static Status checkSameProgram(World &world) {
-  auto hash = static_cast<double>(
-      std::hash<std::string_view>()(shoal_program_metadata) >> 12);
-  std::vector<double> extremes = {hash, -hash};
-  world.maximum(extremes);
-  if (extremes[0] == hash && extremes[1] == -hash)
-    return std::nullopt;
-  return Error{"rank " + std::to_string(world.rank()) +
-               " has another program than other ranks"};
-}
-
 static Status prepare(shoal_session &session) {
   World &world = session.world;
-  if (Status failed = world.agree(checkSameProgram(world)))
+  if (Status failed = checkSameProgram(world))
     return failed;
+  Result<int64_t> limit = collectiveTimeout();
+  if (Status failed = world.agree(limit ? Status() : Status(limit.error())))
+    return failed;
+  if (session.program.target == "cpu")
+    RankWatch::get().start(world, session.program, *limit);
   Options options;
   options.callerHasShards = true;
   return world.agree(session.target->prepare(world, session.program, options));
@@ -124,6 +118,7 @@ void shoal_session_set_host(shoal_session *, shoal_host_function function,
 template <typename Step>
 static Status runStep(shoal_session &session, Step &&step) {
   Host &host = Host::get();
+  RankWatch::get().beginStep();
   if (Status failed = host.check(session.program))
     return failed;
   Status failed = step(*session.target, session.program);
@@ -150,7 +145,10 @@ int shoal_session_run_in_place(shoal_session *session, void *const *inputs,
   return report(runStep(*session, step), error, size);
 }
 
+void shoal_session_leave(shoal_session *) { RankWatch::get().end(); }
+
 void shoal_session_close(shoal_session *session) {
+  RankWatch::get().stop();
   session->target->release();
   delete session;
   current = nullptr;

@@ -3,9 +3,11 @@
 
 #include "World.h"
 #include "Memory.h"
+#include "RankWatch.h"
 
 #include <algorithm>
 #include <cstdlib>
+#include <cstring>
 
 namespace shoal::rt {
 
@@ -36,13 +38,19 @@ void World::setUp() {
 }
 
 World::~World() {
+  if (node != MPI_COMM_NULL)
+    MPI_Comm_free(&node);
   if (ownsMPI)
     MPI_Finalize();
   else
     MPI_Comm_free(&communicator);
 }
 
+/// As long as this is there, the rank waits for all others.
+static Waiting waitForAll() { return {Place::Agreement, /*id=*/-1}; }
+
 support::Status World::agree(const support::Status &status) {
+  Waiting waiting = waitForAll();
   int mine = status ? myRank : numRanks, first = 0;
   MPI_Allreduce(&mine, &first, 1, MPI_INT, MPI_MIN, worldCommunicator());
   if (first == numRanks)
@@ -57,9 +65,22 @@ support::Status World::agree(const support::Status &status) {
   return support::Error{message};
 }
 
-void World::barrier() { MPI_Barrier(worldCommunicator()); }
+void World::barrier() {
+  Waiting waiting = waitForAll();
+  MPI_Barrier(worldCommunicator());
+}
+
+std::string World::broadcast(std::string text) {
+  Waiting waiting = waitForAll();
+  int length = static_cast<int>(text.size());
+  MPI_Bcast(&length, 1, MPI_INT, /*root=*/0, worldCommunicator());
+  text.resize(length);
+  MPI_Bcast(text.data(), length, MPI_CHAR, /*root=*/0, worldCommunicator());
+  return text;
+}
 
 void World::maximum(std::vector<double> &values) {
+  Waiting waiting = waitForAll();
   MPI_Allreduce(MPI_IN_PLACE, values.data(), static_cast<int>(values.size()),
                 MPI_DOUBLE, MPI_MAX, worldCommunicator());
 }
@@ -74,6 +95,7 @@ static void forEachPiece(uint64_t bytes, size_t pieceBytes, Visitor &&visit) {
 void World::gather(std::string_view text,
                    const std::function<void(std::string_view)> &consume,
                    size_t pieceBytes) {
+  Waiting waiting = waitForAll();
   uint64_t length = text.size();
   std::vector<uint64_t> lengths(numRanks);
   MPI_Gather(&length, 1, MPI_UINT64_T, lengths.data(), 1, MPI_UINT64_T, 0,
@@ -96,17 +118,29 @@ void World::gather(std::string_view text,
     });
 }
 
+MPI_Comm World::nodeCommunicator() {
+  if (node == MPI_COMM_NULL)
+    MPI_Comm_split_type(worldCommunicator(), MPI_COMM_TYPE_SHARED, myRank,
+                        MPI_INFO_NULL, &node);
+  return node;
+}
+
 std::string World::gatherOnNode(std::string_view mine) {
-  MPI_Comm node;
+  Waiting waiting = waitForAll();
   int count = 1, bytes = static_cast<int>(mine.size());
-  MPI_Comm_split_type(worldCommunicator(), MPI_COMM_TYPE_SHARED, myRank,
-                      MPI_INFO_NULL, &node);
-  MPI_Comm_size(node, &count);
+  MPI_Comm_size(nodeCommunicator(), &count);
   std::string all(mine.size() * count, '\0');
   MPI_Allgather(mine.data(), bytes, MPI_CHAR, all.data(), bytes, MPI_CHAR,
                 node);
-  MPI_Comm_free(&node);
   return all;
+}
+
+std::vector<int> World::neighbours() {
+  std::string all =
+      gatherOnNode({reinterpret_cast<const char *>(&myRank), sizeof(myRank)});
+  std::vector<int> ranks(all.size() / sizeof(myRank));
+  std::memcpy(ranks.data(), all.data(), all.size());
+  return ranks;
 }
 
 int World::ranksOnNode() { return static_cast<int>(gatherOnNode(" ").size()); }

@@ -49,8 +49,14 @@ public:
               const std::function<void(std::string_view)> &consume,
               size_t pieceBytes = size_t(1) << 28);
 
+  /// What rank 0 gives. Collective.
+  std::string broadcast(std::string text);
+
   /// How many ranks share this rank's memory.
   int ranksOnNode();
+
+  /// Those ranks, this one among them, in order. Collective.
+  std::vector<int> neighbours();
 
   /// What these ranks give, the same number of bytes each, one after the other.
   /// Collective.
@@ -58,10 +64,13 @@ public:
 
 private:
   void setUp();
+  MPI_Comm nodeCommunicator();
 
   bool ownsMPI;
   int myRank = 0;
   int numRanks = 1;
+  /// Made when it is first asked for.
+  MPI_Comm node = MPI_COMM_NULL;
 };
 
 /// The communicator of the World; MPI_COMM_WORLD where there is none.

@@ -15,6 +15,7 @@ from typing import Any
 
 from shoal.errors import RunError
 from shoal.executable.host import Host, as_c_function
+from shoal.executable.leaving import tell_at_exit
 
 _ERROR_BYTES = 4096
 
@@ -83,6 +84,13 @@ class Library:
             self.close()
             raise RunError(_text(error))
         self._session = session
+        tell_at_exit(self)
+
+    def leave(self) -> None:
+        """Before this process ends. Libraries of earlier versions cannot be told."""
+        function = getattr(self._handle, "shoal_session_leave", None)
+        if self._session is not None and function is not None:
+            function(self._session)
 
     def set_host(self, host: Host) -> None:
         """Who answers the program's calls from now on."""

@@ -16,6 +16,7 @@ import numpy as np
 
 from shoal.errors import InputError, RunError, ShoalError
 from shoal.executable.host import Host
+from shoal.executable.leaving import abort_on_exceptions
 from shoal.executable.library import Library
 from shoal.executable.signature import Signature, Tensor, arrange, as_array
 
@@ -230,6 +231,7 @@ class Agreement:
 
 def load_library(path: Path, signature: Signature, comm: MPI.Comm) -> Library:
     """The library, on every rank or on none."""
+    abort_on_exceptions(comm)
     library, problem = None, None
     try:
         library = Library(path, signature.description)

@@ -1,0 +1,192 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A rank that does not go on ends its job, with a message that says which, where and in which step."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from conftest import PATHS
+from shoal_testing import TARGET, mpi_environment
+
+if TARGET != "cpu":
+    pytest.skip("GPUs have a watchdog of their own: test_cuda.py", allow_module_level=True)
+
+HERE = Path(__file__).parent
+
+
+def start(*command, **environment):
+    return subprocess.Popen(
+        [str(part) for part in command],
+        env=mpi_environment() | {"PYTHONPATH": os.pathsep.join(PATHS)} | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def run(*command, **environment):
+    process = start(*command, **environment)
+    out, err = process.communicate(timeout=60)
+    return process.returncode, out, err
+
+
+def job(fault, **environment):
+    """What a job prints, and how long it lasts behind the fault."""
+    process = start("mpirun", "-n", 4, sys.executable, HERE / "fault_ranks.py", fault, **environment)
+    lines = []
+    while sum(line.startswith("step 5") for line in lines) < 4:
+        line = process.stdout.readline()
+        assert line, process.communicate()
+        lines.append(line)
+    begin = time.monotonic()
+    out, err = process.communicate(timeout=60)
+    seconds = time.monotonic() - begin
+    ranks = {int(number) for line in lines for number in re.findall(r"step \d+ (\d+)", line)}
+    deadline = time.monotonic() + 2
+    while any(map(is_alive, ranks)) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not any(map(is_alive, ranks))
+    return process.returncode, "".join(lines) + out, err, seconds
+
+
+def is_alive(process):
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return state != "Z"
+
+
+def test_a_rank_that_is_stopped_is_named_with_the_collective_and_its_line(tmp_path):
+    record = tmp_path / "record.jsonl"
+    code, _, err, seconds = job(
+        "stop", SHOAL_COLLECTIVE_TIMEOUT="2", SHOAL_FLIGHT_RECORDER=str(record)
+    )
+    assert code != 0 and seconds < 2 + 4, (seconds, err)
+    (line,) = [line for line in err.splitlines() if line.startswith("error: rank")]
+    assert re.match(
+        r"error: rank 2 \(process \d+\) has not run for \d s: rank [013] waits for it in "
+        r"(\w+ over \{.*\} at .*:\d+:\d+|an agreement of all ranks), step [56]$", line
+    ), line  # fmt: skip
+    assert re.search(r"^  rank 2: step [56], .*; the process is stopped$", err, re.MULTILINE)
+    assert re.search(r"^  rank 2: step 5, behind \w+ over \{\"data\"\} at .*\.py:\d+:\d+; the process", err, re.MULTILINE)
+    entries = [json.loads(text) for text in record.read_text().splitlines()]
+    assert {entry["rank"] for entry in entries} == {0, 1, 2, 3}
+    assert any(".py:" in entry["loc"] and entry["kind"] == "all_reduce" for entry in entries)
+
+
+@pytest.mark.parametrize(
+    "fault, message, limit",
+    [
+        ("exit", r"error: rank 2 \(process \d+\) has left the program: rank \d waits for it in", 5),
+        ("raise", r"ValueError: of rank 2\n.*error: rank 2 ends the job: ValueError", 5),
+        ("kill", r"process rank 2 .*exited on signal 9", 5),
+    ],
+)
+def test_a_rank_that_ends_ends_the_others(fault, message, limit):
+    code, _, err, seconds = job(fault)
+    assert code != 0 and seconds < limit and re.search(message, err, re.DOTALL), err
+
+
+def test_a_rank_that_is_slow_is_waited_for():
+    code, out, err, _ = job("slow", SHOAL_COLLECTIVE_TIMEOUT="1")
+    assert code == 0 and out.endswith("done\n"), err
+
+
+def toy(tmp_path, text, name):
+    source = tmp_path / f"{name}.mlir"
+    source.write_text(text)
+    program = tmp_path / name
+    shoalc = Path(os.environ.get("SHOAL_BUILD", HERE.parents[1] / "build/release")) / "bin/shoalc"
+    subprocess.run([shoalc, source, "-o", program], check=True)
+    return program
+
+
+PROGRAM = """
+shoal.mesh @mesh = <["x" = 2]>
+func.func @total(%x: tensor<8x4xf32> {shoal.name = "x"}) -> tensor<8x4xf32> {
+  %c = arith.constant dense<FACTOR> : tensor<8x4xf32>
+  %s = shoal.split %x {dim = 0, num_partitions = 2} : tensor<8x4xf32>
+  %y = arith.mulf %s, %c : tensor<8x4xf32>
+  %r = shoal.replicate %y : tensor<8x4xf32>
+  return %r : tensor<8x4xf32>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def one(tmp_path_factory):
+    return toy(tmp_path_factory.mktemp("one"), PROGRAM.replace("FACTOR", "2.0"), "total")
+
+
+def test_ranks_that_are_started_with_other_flags_files_or_programs(one, tmp_path):
+    other = toy(tmp_path, PROGRAM.replace("FACTOR", "3.0"), "total")
+    np.save(tmp_path / "a.npy", np.zeros((8, 4), np.float32))
+    np.save(tmp_path / "b.npy", np.ones((8, 4), np.float32))
+    os.mkdir(tmp_path / "elsewhere")
+    np.save(tmp_path / "elsewhere/a.npy", np.zeros((8, 4), np.float32))
+    a, b, same = (f"--input=x={tmp_path / name}" for name in ("a.npy", "b.npy", "elsewhere/a.npy"))
+    cases = [
+        ([one, "--random-inputs=1"], [one, "--random-inputs=2"],
+         "rank 1 has other flags than rank 0: --repeat=1 --warmup=0 --random-inputs=2 instead of "
+         "--repeat=1 --warmup=0 --random-inputs=1"),
+        ([one, a, "--repeat=3"], [one, a], "rank 1 has other flags than rank 0: --repeat=1"),
+        ([one, a], [one, b], 'rank 1 has another file for input "x" than rank 0'),
+        ([one, a], [other, a], "rank 1 has another program than"),
+        ([one, a], [one, same], None),
+        ([one, a], [one, a, "--threads=2"], None),
+    ]  # fmt: skip
+    for first, second, message in cases:
+        code, _, err = run("mpirun", "-n", 1, *first, ":", "-n", 1, *second)
+        if message is None:
+            assert code == 0, err
+        else:
+            assert code == 1 and err.count("error: ") == 1 and f"error: {message}" in err, err
+
+
+def test_an_executable_whose_rank_is_stopped(one, tmp_path):
+    process = start("mpirun", "-n", 2, one, "--random-inputs=1", "--repeat=100000000", "--collective-timeout=1")
+    time.sleep(1.5)
+    children = subprocess.run(
+        ["pgrep", "-P", str(process.pid), "total"], capture_output=True, text=True, check=True
+    ).stdout.split()
+    assert len(children) == 2
+    os.kill(int(children[1]), signal.SIGSTOP)
+    begin = time.monotonic()
+    _, err = process.communicate(timeout=30)
+    assert time.monotonic() - begin < 1 + 4
+    assert re.search(r"error: rank \d \(process \d+\) has not run for \d s: rank \d waits for it in", err), err
+    assert "the process is stopped" in err
+
+
+@pytest.mark.parametrize("value", ["-1", "ten", ""])
+def test_a_timeout_that_is_none(one, value):
+    code, _, err = run("mpirun", "-n", 2, one, "--random-inputs=1", SHOAL_COLLECTIVE_TIMEOUT=value)
+    assert code == 1
+    assert f'SHOAL_COLLECTIVE_TIMEOUT: "{value}" is not a number of seconds' in err
+
+
+def test_a_worker_of_a_pool_that_is_stopped(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, signal, sys, numpy as np, shoal\n"
+        "from shoal import P\n"
+        "from shoal.devices import devices_of\n"
+        "step = shoal.jit(lambda x: x.sum(), mesh=shoal.Mesh(x=2), in_shardings=(P('x'),))\n"
+        "print(float(step(np.ones(8, np.float32))))\n"
+        "worker = devices_of(2)._workers\n"
+        "pids = [int(p) for p in os.popen('pgrep shoal-worker -P ' + str(worker._process.pid)).read().split()]\n"
+        "os.kill(pids[0], signal.SIGSTOP)\n"
+        "try: step(np.ones(8, np.float32))\n"
+        "except shoal.RunError as error: print('RunError', error.stderr)\n"
+    )
+    code, out, err = run(sys.executable, script, SHOAL_COLLECTIVE_TIMEOUT="1")
+    assert code == 0 and "has not run for" in out, (out, err)
