@@ -24,8 +24,6 @@ def meet(fault):
         sys.exit(0)
     if fault == "stop":
         os.kill(os.getpid(), signal.SIGSTOP)
-    if fault == "kill":
-        os.kill(os.getpid(), signal.SIGKILL)
     if fault == "slow":
         time.sleep(3)
 

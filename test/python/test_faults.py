@@ -88,7 +88,6 @@ def test_a_rank_that_is_stopped_is_named_with_the_collective_and_its_line(tmp_pa
     [
         ("exit", r"error: rank 2 \(process \d+\) has left the program: rank \d waits for it in", 5),
         ("raise", r"ValueError: of rank 2\n.*error: rank 2 ends the job: ValueError", 5),
-        ("kill", r"process rank 2 .*exited on signal 9", 5),
     ],
 )
 def test_a_rank_that_ends_ends_the_others(fault, message, limit):

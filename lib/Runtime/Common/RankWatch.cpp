@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "RankWatch.h"
+#include "FlightRecorder.h"
 
 #include <algorithm>
 #include <charconv>
-#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -157,37 +157,43 @@ void RankWatch::look(double seconds) {
     judge();
 }
 
+static std::string secondsText(double seconds) {
+  return std::to_string(static_cast<int64_t>(seconds)) + " s";
+}
+
+/// A rank that the others wait for in vain, and why.
+void RankWatch::blame(const RankProgress &rank, const std::string &why) {
+  std::string text = "rank " + std::to_string(rank.rank.load(relaxed)) +
+                     " (process " + std::to_string(rank.process.load(relaxed));
+  text += ") " + why + ": rank " + std::to_string(own->rank.load(relaxed)) +
+          " waits for it in ";
+  text += describe(own->place.load(relaxed), own->id.load(relaxed)) + ", step ";
+  endJob(text + std::to_string(own->step.load(relaxed)));
+}
+
 /// Whether this rank, which waits, waits in vain. A rank that computes may take
 /// as long as it likes.
 void RankWatch::judge() {
   std::span<RankProgress> ranks = table->ranks();
-  const Seen &mine = seen[own - ranks.data()];
-  std::string here = describe(own->place.load(relaxed), own->id.load(relaxed));
-  std::string waits = "rank " + std::to_string(own->rank.load(relaxed)) +
-                      " waits for it in " + here + ", step " +
-                      std::to_string(own->step.load(relaxed));
+  Place here = own->place.load(relaxed);
+  double waited = seen[own - ranks.data()].unchanged;
   bool areAllWaiting = true, areTogether = true;
   for (size_t i = 0; i < ranks.size(); ++i) {
     Place place = ranks[i].place.load(relaxed);
-    std::string who = "rank " + std::to_string(ranks[i].rank.load(relaxed)) +
-                      " (process " +
-                      std::to_string(ranks[i].process.load(relaxed)) + ")";
     if (seen[i].still >= limit)
-      endJob(who + " has not run for " +
-             std::to_string(static_cast<int64_t>(seen[i].still)) +
-             " s: " + waits);
-    if (place == Place::Ended && mine.unchanged >= patience)
-      endJob(who + " has left the program: " + waits);
+      blame(ranks[i], "has not run for " + secondsText(seen[i].still));
+    if (place == Place::Ended && waited >= patience)
+      blame(ranks[i], "has left the program");
     areAllWaiting &= place != Place::Outside && seen[i].unchanged >= limit;
-    areTogether &= place == own->place.load(relaxed) &&
-                   ranks[i].id.load(relaxed) == own->id.load(relaxed);
+    areTogether &=
+        place == here && ranks[i].id.load(relaxed) == own->id.load(relaxed);
   }
   bool seesAll = ranks.size() == static_cast<size_t>(numRanks);
   // In one collective, all of them: it is slow, no more.
   if (!areAllWaiting || (areTogether && seesAll))
     return;
   std::string since =
-      std::to_string(static_cast<int64_t>(mine.unchanged)) + " s in " + here;
+      secondsText(waited) + " in " + describe(here, own->id.load(relaxed));
   endJob(seesAll ? "ranks wait for each other, for " + since
                  : "ranks of other machines do not come: all of this one have "
                    "waited " +
@@ -202,7 +208,7 @@ void RankWatch::endJob(const std::string &message) {
       text += "  " + describe(ranks[i], seen[i]) + "\n";
     std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
-    writeRecords();
+    writeFlightRecord(ranks, *program);
     // MPI is for the other thread alone, which waits; the launcher ends the
     // other ranks when this one leaves.
     std::_Exit(1);
@@ -258,7 +264,7 @@ std::string RankWatch::describe(const RankProgress &rank,
     text += ", has left the program";
   if (isWaiting(place))
     text += ", in " + describe(place, rank.id.load(relaxed)) + " since " +
-            std::to_string(static_cast<int64_t>(seen.unchanged)) + " s";
+            secondsText(seen.unchanged);
   if (!isWaiting(place) || place == Place::Agreement)
     text += ", behind " + describeLast(rank);
   char state = stateOf(rank.process.load(relaxed));
@@ -267,39 +273,6 @@ std::string RankWatch::describe(const RankProgress &rank,
   else if (state == 'X' || state == 'Z')
     text += "; the process has ended";
   return text;
-}
-
-/// A JSON object for each collective, a line each, to the file that
-/// SHOAL_FLIGHT_RECORDER names.
-void RankWatch::writeRecords() const {
-  const char *path = std::getenv("SHOAL_FLIGHT_RECORDER");
-  std::FILE *file = path && *path ? std::fopen(path, "w") : nullptr;
-  if (!file)
-    return;
-  for (const RankProgress &rank : table->ranks()) {
-    uint64_t end = rank.recorded.load(relaxed);
-    uint64_t begin = end - std::min<uint64_t>(end, RankProgress::kept);
-    for (uint64_t i = begin; i < end; ++i) {
-      const RecordedCollective &entry = rank.last[i % RankProgress::kept];
-      Place place = entry.place.load(relaxed);
-      int64_t id = entry.id.load(relaxed);
-      bool isKnown = id >= 0 && place != Place::Agreement &&
-                     static_cast<size_t>(id) < program->collectives.size();
-      std::string_view kind = place == Place::Agreement
-                                  ? "agreement"
-                                  : activityName(static_cast<Activity>(place));
-      std::fprintf(file,
-                   "{\"rank\": %d, \"step\": %" PRId64 ", \"number\": %" PRIu64
-                   ", \"kind\": \"%.*s\", "
-                   "\"loc\": \"%s\", \"begin_ns\": %" PRId64
-                   ", \"end_ns\": %" PRId64 "}\n",
-                   rank.rank.load(relaxed), entry.step.load(relaxed), i,
-                   static_cast<int>(kind.size()), kind.data(),
-                   isKnown ? program->collectives[id].loc.c_str() : "",
-                   entry.begin.load(relaxed), entry.end.load(relaxed));
-    }
-  }
-  std::fclose(file);
 }
 
 } // namespace shoal::rt

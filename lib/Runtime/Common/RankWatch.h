@@ -61,12 +61,12 @@ private:
   void look(double seconds);
   void update(Seen &seen, const RankProgress &rank, double seconds) const;
   void judge();
+  [[noreturn]] void blame(const RankProgress &rank, const std::string &why);
   [[noreturn]] void endJob(const std::string &message);
 
   std::string describe(Place place, int64_t id) const;
   std::string describeLast(const RankProgress &rank) const;
   std::string describe(const RankProgress &rank, const Seen &seen) const;
-  void writeRecords() const;
 
   std::unique_ptr<ProgressTable> table;
   RankProgress *own = nullptr;

@@ -65,6 +65,7 @@ static int addCode(dl_phdr_info *object, size_t, void *hash) {
     if (segment.p_type == PT_LOAD && !(segment.p_flags & PF_W) &&
         (segment.p_flags & PF_R))
       static_cast<Hash *>(hash)->add(
+          // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader's numbers.
           reinterpret_cast<const char *>(object->dlpi_addr + segment.p_vaddr),
           segment.p_filesz);
   }
