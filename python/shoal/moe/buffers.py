@@ -125,13 +125,12 @@ class Ragged:
     Experts are D parts of neighbours, begins and ends [G, D, E / D]. Products are [D, G, T, H], of
     which each row is zero in all parts but its expert's: with the parts on as many devices, each
     multiplies the rows of its own experts, and only the sum over parts at the end is sent.
-    order [G, T]: which choice each row is.
+    order [G, T]: which choice each row is. Groups are the layout's own here.
     """
 
     order: Value
     begins: Value
     ends: Value
-    tokens: int
     layout: Layout
 
     def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
@@ -151,8 +150,13 @@ class Ragged:
         return ragged_einsum(spec, "T", rows, cut, self.begins, self.ends)
 
     def combine(self, rows: Value, weights: Value) -> Value:
-        groups, count = self.order.shape
+        (groups, count), shape = self.order.shape, weights.shape
+        k, model = shape[2], rows.shape[-1]
+        weights = self.layout.constrain(weights.reshape(groups, count // k, k), "edp", None, None)
         where_now = put_rows(zeros((groups, count), "int32"), self.order, iota((groups, count), 1))
         read = take_rows(rows.transpose(1, 2, 0, 3), where_now)
-        read = read.reshape(groups, self.tokens, count // self.tokens, *read.shape[2:])
-        return einsum("GSKDM,GSK->GSM", read.astype("float32"), weights.astype("float32"))
+        read = read.reshape(groups, count // k, k, rows.shape[0], model)
+        # In a gradient, too, each part stays with its experts.
+        read = self.layout.constrain(read, "edp", None, None, "ep", "?")
+        y = einsum("GSKDM,GSK->GSM", read.astype("float32"), weights.astype("float32"))
+        return y.reshape(*shape[:2], model)

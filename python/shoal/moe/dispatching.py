@@ -110,6 +110,7 @@ def _by_slots(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout
     choice = put_rows(full((groups, slots), total, "int32"), number, iota((groups, total), 1))
     rows = take_rows(tokens, choice // k)
     rows = where(broadcast_to((choice < total)[..., None], rows.shape), rows, 0.0)
+    rows = layout.constrain(rows, "tokens", None, None)  # these travel, and no numbers
     weights = take_rows(routing.weights.reshape(groups, total), choice)
     rows = _before(rows, weights, config).reshape(groups, config.num_experts, room, -1)
     sent = _to_experts(rows.transpose(1, 0, 2, 3), layout)
@@ -124,20 +125,37 @@ def _to_chosen(tokens: Value, routing: Routing, config: MoeConfig, layout: Layou
     return Buffers(sent, Chosen(numbers, tokens.shape[1], layout))
 
 
-def _by_sorting(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout, parts: int = 1) -> Buffers:
+def _by_sorting(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+    tokens, routing = _evenly(tokens, routing, layout)
+    return _sorted(tokens, _expert_of(routing, config), routing, config, (1, layout))
+
+
+def _evenly(tokens: Value, routing: Routing, layout: Layout) -> tuple[Value, Routing]:
+    """In a group for each device: what is sorted by expert has no room of its own in a group."""
+    groups = layout.even_groups(*tokens.shape[:2])
+    return layout.spread(tokens.reshape(groups, -1, tokens.shape[2])), routing.regrouped(groups)
+
+
+def _expert_of(routing: Routing, config: MoeConfig) -> Value:
+    """[G, T]: each choice's expert; E of those that are dropped."""
+    expert = where(routing.kept, routing.experts, config.num_experts)
+    return expert.reshape(expert.shape[0], -1)
+
+
+def _sorted(
+    tokens: Value, expert: Value, routing: Routing, config: MoeConfig, parts: tuple[int, Layout]
+) -> Buffers:
     """Choices in order of their experts; those that are dropped last, with no expert."""
-    groups, count, k = routing.experts.shape
-    total, experts = count * k, config.num_experts
-    expert = where(routing.kept, routing.experts, experts).reshape(groups, total)
+    (groups, count, k), experts, (number, layout) = routing.experts.shape, config.num_experts, parts
     order = argsort(expert, 1)
     rows = take_rows(tokens, order // k)
-    rows = _before(rows, take_rows(routing.weights.reshape(groups, total), order), config)
-    size = -(-experts // parts)
+    rows = _before(rows, take_rows(routing.weights.reshape(groups, count * k), order), config)
+    size = -(-experts // number)
     sizes = sum(one_hot(expert, experts, "int32"), 1)
-    sizes = pad(sizes, [(0, 0, 0), (0, parts * size - experts, 0)], 0)
-    ends = cumsum(sizes, 1)
-    bounds = (edge.reshape(groups, parts, size) for edge in (ends - sizes, ends))
-    return Buffers(rows, Ragged(order, *bounds, count, layout))
+    sizes = pad(sizes, [(0, 0, 0), (0, number * size - experts, 0)], 0)
+    ends = layout.constrain(cumsum(sizes, 1), "edp", None)
+    bounds = (edge.reshape(groups, number, size) for edge in (ends - sizes, ends))
+    return Buffers(rows, Ragged(order, *bounds, layout))
 
 
 def _by_sort(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
@@ -147,9 +165,10 @@ def _by_sort(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout)
 
 def _by_allgather(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     """Each device gets all tokens of its ep and etp, and multiplies those of its experts."""
+    tokens, routing = _evenly(tokens, routing, layout)
     gathered = layout.constrain(tokens, "edp", None, None)
-    routing = routing._replace(experts=layout.constrain(routing.experts, "edp", None, None))
-    return _by_sorting(gathered, routing, config, layout, layout.size("ep"))
+    expert = layout.constrain(_expert_of(routing, config), "edp", None)
+    return _sorted(gathered, expert, routing, config, (layout.size("ep"), layout))
 
 
 _DISPATCHERS = {

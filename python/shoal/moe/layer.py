@@ -20,6 +20,7 @@ from shoal.moe.experts import Expert, apply_experts, beside
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.limiting import limit
 from shoal.moe.losses import balance_losses
+from shoal.moe.parameters import as_used
 from shoal.moe.routing import Routing, route
 
 __all__ = ["MoeMetrics", "MoeOutput", "metrics_of", "moe"]
@@ -78,7 +79,8 @@ def moe(
     ids, valid = grouped(token_ids), grouped(mask)
     routing = route(tokens, params, config, bias=bias, key=key, mask=valid, token_ids=ids, training=training)
     routing = limit(routing, config, key)
-    buffers = apply_experts(dispatch(tokens, routing, config, layout), params, config, expert)
+    buffers = dispatch(tokens, routing, config, layout)
+    buffers = apply_experts(buffers, as_used(params, layout), config, expert)
     y = layout.spread(combine(buffers, routing, config)).astype(whole.dtype)
     y = beside(whole, y.reshape(*whole.shape), params, config)
     sequences = math.prod(outer[:-1])

@@ -32,6 +32,7 @@ ROLES = {
     "etp": "hidden units of experts",
     "edp": "groups of tokens, with the experts' parameters the same on all",
     "zero": "experts' hidden units while they are stored, not while they are used",
+    "zero_ep": "experts while they are stored, not while they are used",
     "tokens": "groups of tokens within an MoE layer; by default dp, cp and tp",
     "outside": "sequences around an MoE layer; by default as tokens",
 }
@@ -70,6 +71,26 @@ class Layout:
         """Of a command line of Megatron-Core for so many devices; roles: as in `folded`."""
         return Layout.folded(*megatron.factorisations_of(arguments, devices), **roles)
 
+    @staticmethod
+    def tutel(experts: int, devices: int, r: int) -> Layout:
+        """Tutel's degree r (arXiv 2206.03382) of W = E s devices, more than experts.
+
+        Parameters lie the same for every r, over experts and the s parts of their hidden units.
+        While they are used each expert is over r devices, s / r of which share its tokens; r = 0
+        has all experts on all devices and moves no tokens. TraceError for other r than 0 and the divisors of s.
+        """
+        if devices % experts:
+            raise TraceError(f"Layout.tutel: {experts} experts do not divide {devices} devices")
+        shards = devices // experts
+        if r < 0 or (r and shards % r):
+            raise TraceError(f"Layout.tutel: r = {r} is neither 0 nor a divisor of {devices} / {experts} = {shards}")
+        mesh = Mesh(e=experts, r=max(r, 1), z=shards // max(r, 1))
+        if r == 0:
+            whole = ("e", "r", "z")
+            return Layout(mesh, {"dp": whole, "edp": whole, "zero_ep": ("e",), "zero": ("r", "z")})
+        roles = {"dp": ("z", "e", "r"), "ep": ("e",), "etp": ("r",), "edp": ("z",), "zero": ("z",)}
+        return Layout(mesh, roles)
+
     def axes(self, *roles: str) -> tuple[str, ...]:
         """The axes of roles, one role after the other."""
         return tuple(axis for role in roles for axis in self._axes(role))
@@ -103,14 +124,29 @@ class Layout:
         return (*axes, "?") if "?" in listed else axes or None
 
     def constrain(self, value: Value, *entries: Any) -> Value:
-        """The value where `P(*entries)` says; the identity on its elements."""
-        return value if self.mesh is None else constrain(value, self.P(*entries))
+        """The value where `P(*entries)` says; the identity on its elements.
+
+        A dimension of fewer rows than devices along its roles is left to the compiler.
+        """
+        if self.mesh is None:
+            return value
+        kept = [entry if self._fits(entry, size) else "?" for entry, size in zip(entries, value.shape)]
+        return constrain(value, self.P(*kept))
+
+    def _fits(self, entry: Any, size: int) -> bool:
+        listed = (entry,) if isinstance(entry, str) else entry or ()
+        return size >= self.size(*(role for role in listed if role != "?"))
 
     def spread(self, value: Value, role: str = "tokens") -> Value:
         """[G, S, ...] over groups where there are enough of them, else over a group's tokens."""
         by_group = value.shape[0] >= self.size(role)
         dims = (role,) if by_group else (None, role)
         return self.constrain(value, *dims, *[None] * (value.ndim - len(dims)))
+
+    def even_groups(self, groups: int, tokens: int) -> int:
+        """Into how many groups to cut tokens that need none: as many as devices have tokens."""
+        devices = self.size("tokens")
+        return groups if groups * tokens % devices else devices
 
 
 SINGLE = Layout()

@@ -35,9 +35,9 @@ def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = 
     made = {}
     for name in config.moe_router_load_balancing_type:
         if name == "seq_aux_loss":
-            made[name] = _LOSSES["aux_loss"](_regrouped(routing, sequences), config)
+            made[name] = _LOSSES["aux_loss"](routing.regrouped(sequences or routing.scores.shape[0]), config)
         elif name == "global_aux_loss":
-            made[name] = _LOSSES["aux_loss"](_regrouped(routing, 1), config)
+            made[name] = _LOSSES["aux_loss"](routing.regrouped(1), config)
         else:
             made[name] = _LOSSES[name](routing, config)
     if config.moe_z_loss_coeff is not None:
@@ -61,22 +61,6 @@ def update_expert_bias(bias: Value, counts: Value, config: MoeConfig) -> Value:
     error = mean(counts.astype("float32")) - counts.astype("float32")
     sign = (error > 0).astype("float32") - (error < 0).astype("float32")
     return bias + sign * config.moe_router_bias_update_rate
-
-
-def _regrouped(routing: Routing, groups: int | None) -> Routing:
-    """The same tokens in another number of groups."""
-    count = groups or routing.scores.shape[0]
-
-    def grouped(value: Value, behind: int) -> Value:
-        rest = value.shape[value.ndim - behind :] if behind else ()
-        return value.reshape(count, -1, *rest)
-
-    return routing._replace(
-        scores=grouped(routing.scores, 1),
-        logits=grouped(routing.logits, 1),
-        experts=grouped(routing.experts, 1),
-        valid=grouped(routing.valid, 0),
-    )
 
 
 def _aux_loss(routing: Routing, config: MoeConfig) -> Value:

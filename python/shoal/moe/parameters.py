@@ -4,14 +4,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
+from shoal.frontend.constants import as_value
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 
-__all__ = ["init_params", "param_shapes", "param_shardings"]
+__all__ = ["as_used", "init_params", "param_shapes", "param_shardings"]
 
 _PROJECTION = 256  # of the cosine router
 
@@ -70,17 +72,23 @@ def init_params(config: MoeConfig, model: int, seed: int = 0, scale: float | Non
 
 _BIASES = ("bi", "bg", "bo", "router_bias")
 # The dimensions of an expert's parameters, by role.
-_EXPERT = {
-    "wi": ("ep", None, ("etp", "zero")),
-    "wg": ("ep", None, ("etp", "zero")),
-    "wo": ("ep", ("etp", "zero"), None),
-    "bi": ("ep", ("etp", "zero")),
-    "bg": ("ep", ("etp", "zero")),
-    "bo": ("ep", None),
-}
+_USED: dict[str, Any] = {
+    "wi": ("ep", None, "etp"), "wg": ("ep", None, "etp"), "wo": ("ep", "etp", None),
+    "bi": ("ep", "etp"), "bg": ("ep", "etp"), "bo": ("ep", None),
+}  # fmt: skip
+_ALSO_STORED = {"ep": ("ep", "zero_ep"), "etp": ("etp", "zero"), None: None}
+_EXPERT = {name: tuple(_ALSO_STORED[role] for role in roles) for name, roles in _USED.items()}
 _DENSE = {
     "wi": (None, "tp"), "wg": (None, "tp"), "wo": ("tp", None), "bi": ("tp",), "bg": ("tp",),
 }  # fmt: skip
+
+
+def as_used(params: Mapping[str, Any], layout: Layout) -> dict[str, Any]:
+    """The parameters, those of experts where they are used: gathered along what only stores them."""
+    return {
+        name: layout.constrain(as_value(value), *_USED[name]) if name in _USED else value
+        for name, value in params.items()
+    }
 
 
 def param_shardings(config: MoeConfig, layout: Layout) -> dict[str, Any]:

@@ -53,6 +53,17 @@ class Routing(NamedTuple):
     place: Value | None = None
     tokens: Value | None = None
 
+    def regrouped(self, groups: int) -> Routing:
+        """The same tokens in another number of groups; places and room are those of the former."""
+
+        def grouped(value: Value | None, behind: int) -> Value | None:
+            if value is None:
+                return None
+            return value.reshape(groups, -1, *value.shape[value.ndim - behind :][:behind])
+
+        by_token = {name: grouped(getattr(self, name), 1) for name in self._fields if name != "valid"}
+        return Routing(**by_token, valid=self.valid.reshape(groups, -1))
+
     def counts(self) -> Value:
         """[G, E] float32: valid choices of each expert, before any is dropped."""
         experts = self.scores.shape[-1]

@@ -1,0 +1,161 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layouts of an MoE layer, what they must send by formulas, and what programs send.
+
+Bytes of a device: all-gather (p-1)/p of its result, reduce-scatter of its operand, all-reduce twice
+that, all-to-all of the local array, collective-permute all of it.
+"""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+import shoal
+from shoal.moe import Layout, MoeConfig, moe, param_shapes, param_shardings
+from shoal.moe.tutel import Work, bytes_of_degree
+from shoal_testing import BIN, load_json, run
+
+WIDTH = 4  # bytes of float32
+
+
+@dataclass(frozen=True)
+class Case:
+    """A layer over a layout, and the bytes of its tokens forward and of its experts' gradients."""
+
+    layout: Layout
+    forward: float
+    gradients: float
+    fields: dict = field(default_factory=dict)
+    experts: int = 8
+    hidden: int = 1024
+    model: int = 32
+    group: int = 64
+    groups: int = 16
+
+    def config(self):
+        fields = {
+            "moe_group_size": self.group,
+            "gated_linear_unit": True,
+            "hidden_act": "silu",
+            "moe_router_load_balancing_type": (),
+            "moe_expert_capacity_factor": 1.0,
+            "moe_token_dispatcher_type": "sort",
+            **self.fields,
+        }
+        return MoeConfig(self.experts, self.hidden, **fields)
+
+    def router(self):
+        """Bytes of the gradient of the router, whose tokens lie on all devices."""
+        count = self.layout.mesh.size
+        return 2 * self.model * self.experts * WIDTH * (count - 1) / count
+
+    def backward(self):
+        """Forward's bytes mirrored, and the sums of gradients."""
+        return self.forward + self.gradients + self.router()
+
+
+def part(p):
+    return (p - 1) / p
+
+
+def _sizes(layout, experts, hidden, model, tokens):
+    """Bytes of a device's tokens, and of its part of all experts' parameters."""
+    share = tokens * model * WIDTH / layout.size("tokens")
+    parameters = 3 * experts * model * hidden * WIDTH
+    return share, parameters / (layout.size("ep") * layout.size("etp"))
+
+
+def all_to_all(layout, outside=0.0, k=2, **sizes):
+    """2 R (e - 1) / e + 2 R (t - 1) of buffers, R = k f n M b; the experts' gradients over edp."""
+    sizes = {"experts": 8, "hidden": 1024, "model": 32, "tokens": 1024, **sizes}
+    share, parameters = _sizes(layout, **sizes)
+    e, t, d = (layout.size(role) for role in ("ep", "etp", "edp"))
+    return Case(layout, 2 * k * share * (part(e) + t - 1) + outside * share, 2 * parameters * part(d))
+
+
+def all_gather(layout, k=2):
+    """Tokens in, sums out, numbers and weights of choices in."""
+    share, parameters = _sizes(layout, 8, 1024, 32, 1024)
+    p, tokens = layout.size("ep", "etp"), 1024 / layout.size("tokens")
+    forward = 2 * share * (p - 1) + 8 * k * tokens * (p - 1)
+    gradients = 2 * parameters * part(layout.size("edp"))
+    fields = {"moe_expert_capacity_factor": None, "moe_token_dispatcher_type": "allgather"}
+    return Case(layout, forward, gradients, fields)
+
+
+def tutel(r, hidden=1024, model=32, tokens=1024):
+    """Two experts on eight devices. Gradients are the gather of parameters, reversed."""
+    layout = Layout.tutel(2, 8, r)
+    parameters = 3 * 2 * model * hidden * WIDTH
+    work = Work(2 * tokens * model * WIDTH / 8, parameters)
+    moved, gathered = bytes_of_degree(work, 2, 8, r)
+    return Case(layout, moved + gathered, 0.0, experts=2, hidden=hidden, model=model)
+
+
+CASES = {
+    "EP 8": all_to_all(Layout.folded({"dp": 8}, {"ep": 8})),
+    "EP 4, EDP 2": all_to_all(Layout.folded({"dp": 8}, {"ep": 4, "edp": 2})),
+    "EP 2, EDP 2, ETP 2": all_to_all(Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 2, "edp": 2})),
+    "folding, TP 2 CP 2 DP 2, EP 8": all_to_all(Layout.folded({"tp": 2, "cp": 2, "dp": 2}, {"ep": 8})),
+    "DeepSpeed, TP 2 DP 4, EP 4 EDP 2": all_to_all(
+        Layout.folded({"tp": 2, "dp": 4}, {"ep": 4, "edp": 2}, outside=("dp",)), 1.0
+    ),
+    "all-gather, EP 8": all_gather(Layout.folded({"dp": 8}, {"ep": 8})),
+    "all-gather, EP 4, EDP 2": all_gather(Layout.folded({"dp": 8}, {"ep": 4, "edp": 2})),
+    "Tutel, r = 0": tutel(0, hidden=64),
+    "Tutel, r = 1": tutel(1, hidden=512),
+    "Tutel, r = 2": tutel(2, hidden=2048),
+    "Tutel, r = 4": tutel(4, hidden=8192),
+}  # fmt: skip
+
+
+def _spec(shape, place):
+    if isinstance(shape, dict):
+        return {name: _spec(shape[name], place[name]) for name in shape}
+    return shoal.TensorSpec(shape, "float32", place)
+
+
+def program(case, gradient):
+    """The layer, or the gradient of a sum over its results, as text."""
+    layout, config = case.layout, case.config()
+    outside = layout.P("outside")
+    stored = param_shardings(config, layout)
+    params = _spec(param_shapes(config, case.model), stored)
+    x = shoal.TensorSpec((case.groups, case.group, case.model), "float32", outside)
+
+    def forward(x, params):
+        return layout.spread(moe(x, params, config, layout).y, "outside")
+
+    def backward(x, params, dy):
+        return shoal.vjp(forward, x, params)[1](dy)
+
+    if gradient:
+        return shoal.trace(backward, (x, params, x), layout.mesh, out_shardings=(outside, stored))
+    return shoal.trace(forward, (x, params), layout.mesh, out_shardings=outside)
+
+
+def statistics(text):
+    """{collective: bytes} and {collective: count} of a device."""
+    with TemporaryDirectory() as folder:
+        source, stats = Path(folder) / "p.mlir", Path(folder) / "s.json"
+        source.write_text(text)
+        flags = ("--emit=spmd", "-o", Path(folder) / "o.mlir", "--stats", stats)
+        run(BIN / "shoalc", source, *flags).expect_success()
+        made = load_json(stats)
+    sent, count = made["bytes_sent_per_device"], made["collectives"]
+    return {k: v for k, v in sent.items() if v}, {k: v for k, v in count.items() if v}
+
+
+def rank_generator(sizes, order, roles):
+    """Megatron-Core's groups of ranks along some roles, by its definition: strides in order."""
+    ids = np.arange(int(np.prod([sizes[role] for role in order])))
+    digits, rest = {}, ids
+    for role in order:
+        digits[role], rest = rest % sizes[role], rest // sizes[role]
+    others = [digits[role] for role in reversed(order) if role not in roles]
+    key = np.zeros_like(ids)
+    for digit, role in zip(others, [r for r in reversed(order) if r not in roles]):
+        key = key * sizes[role] + digit
+    return [ids[key == group].tolist() for group in range(key.max() + 1)]
