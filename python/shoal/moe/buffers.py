@@ -16,6 +16,7 @@ from shoal.frontend.contraction import einsum, ragged_einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import ones, zeros
 from shoal.frontend.elementwise import where
+from shoal.frontend.reduction import sum
 from shoal.frontend.reshape import reshape
 from shoal.frontend.structure import broadcast_to, iota, pad
 from shoal.frontend.value import Value
@@ -67,8 +68,18 @@ class Masks:
 
     def combine(self, rows: Value, weights: Value) -> Value:
         home = self.layout.constrain(rows, None, "tokens", None, None)
-        mask = einsum("GSKE,GSKC->GSEC", self.choices * weights[..., None], self.places)
-        return einsum("GSEC,EGCM->GSM", mask.astype("float32"), home.astype("float32"))
+        mask = mask_of(self.choices.astype("float32"), self.places.astype("float32"), weights)
+        return einsum("GSEC,EGCM->GSM", mask, home.astype("float32"))
+
+
+def mask_of(choices: Value, places: Value, weights: Value) -> Value:
+    """[G, S, E, C] of one-hots and the weights of choices.
+
+    Weights meet the whole mask of a choice: their gradient is then read at its place. With one
+    factor of it, it would be a product with the gradient of all of the mask.
+    """
+    of_choices = einsum("GSKE,GSKC->GSKEC", choices, places)
+    return sum(of_choices * weights[..., None, None].astype(choices.dtype), 2)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from shoal.frontend.ordering import argsort
 from shoal.frontend.reduction import cumsum, sum
 from shoal.frontend.structure import broadcast_to, iota, pad
 from shoal.frontend.value import Value
-from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots
+from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots, mask_of
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.routing import Routing
@@ -96,8 +96,10 @@ def _by_einsum(tokens: Value, routing: Routing, config: MoeConfig, layout: Layou
     room = config.capacity(tokens.shape[1]) or tokens.shape[1]
     choices = one_hot(routing.experts, config.num_experts, tokens.dtype)
     places = one_hot(where(routing.kept, routing.place, -1), room, tokens.dtype)
-    weighted = _before(choices, routing.weights, config)
-    mask = einsum("GSKE,GSKC->GSEC", weighted, places)
+    if config.is_postscore:
+        mask = einsum("GSKE,GSKC->GSEC", choices, places)
+    else:
+        mask = mask_of(choices, places, routing.weights)
     rows = _to_experts(einsum("GSEC,GSM->EGCM", mask, tokens), layout)
     return Buffers(rows, Masks(choices, places, layout))
 
