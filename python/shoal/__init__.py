@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Write Mixture-of-Experts programs for many devices, compile and run them."""
 
-from shoal import checkpoints, data, frontend, moe, optim, random, train
+from shoal import checkpoints, data, frontend, models, moe, optim, random, train
 from shoal.devices import Array, Devices, launch
 from shoal.errors import (
     CheckpointError,
@@ -51,6 +51,6 @@ __all__ = [
     "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "InputError", "Mesh",
     "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
     "UnsupportedError", "Value", "bfloat16", "checkpoints", "compile", "compile_text", "data",
-    "jit", "launch", "load", "moe", "optim", "promote_types", "random", "train",
+    "jit", "launch", "load", "models", "moe", "optim", "promote_types", "random", "train",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

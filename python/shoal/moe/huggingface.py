@@ -49,9 +49,17 @@ def _layers(config: Mapping[str, Any]) -> Any:
     return tuple(int(i >= first and (i + 1) % step == 0 and i not in dense) for i in range(count))
 
 
+def _experts(config: Mapping[str, Any]) -> int:
+    """Files name their number in three ways, and newer ones of a family otherwise than older."""
+    for name in ("num_experts", "num_local_experts", "n_routed_experts"):
+        if config.get(name) is not None:
+            return config[name]
+    raise UnsupportedError("from_hf: num_experts is missing")
+
+
 def _mixtral(config: Mapping[str, Any]) -> Fields:
     return {
-        "num_experts": config["num_local_experts"],
+        "num_experts": _experts(config),
         "moe_ffn_hidden_size": config["intermediate_size"],
         "norm_topk_prob": True,
         "moe_input_jitter_eps": config.get("router_jitter_noise") or None,
@@ -68,7 +76,7 @@ def _qwen2(config: Mapping[str, Any]) -> Fields:
 
 def _qwen3(config: Mapping[str, Any]) -> Fields:
     return {
-        "num_experts": config["num_experts"],
+        "num_experts": _experts(config),
         "moe_ffn_hidden_size": config["moe_intermediate_size"],
         "norm_topk_prob": bool(config.get("norm_topk_prob", False)),
     }
@@ -76,7 +84,7 @@ def _qwen3(config: Mapping[str, Any]) -> Fields:
 
 def _olmoe(config: Mapping[str, Any]) -> Fields:
     return {
-        "num_experts": config["num_experts"],
+        "num_experts": _experts(config),
         "moe_ffn_hidden_size": config["intermediate_size"],
         "norm_topk_prob": bool(config.get("norm_topk_prob", False)),
     }
@@ -85,7 +93,7 @@ def _olmoe(config: Mapping[str, Any]) -> Fields:
 def _deepseek(config: Mapping[str, Any]) -> Fields:
     shared = (config.get("n_shared_experts") or 0) * config["moe_intermediate_size"]
     return {
-        "num_experts": config["n_routed_experts"],
+        "num_experts": _experts(config),
         "moe_ffn_hidden_size": config["moe_intermediate_size"],
         "moe_router_topk_scaling_factor": config.get("routed_scaling_factor", 1.0),
         "moe_shared_expert_intermediate_size": shared or None,
@@ -125,7 +133,7 @@ def _groups(config: Mapping[str, Any], best_of: int) -> Fields:
 
 def _gpt_oss(config: Mapping[str, Any]) -> Fields:
     return {
-        "num_experts": config["num_local_experts"],
+        "num_experts": _experts(config),
         "moe_ffn_hidden_size": config["intermediate_size"],
         "moe_router_pre_softmax": False,
         "add_router_bias": True,

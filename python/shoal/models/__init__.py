@@ -1,0 +1,79 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decoders of attention and experts by their Hugging Face configuration (docs/MoE.md).
+
+    model = shoal.models.from_config(json.load(open("config.json")))
+    params = model.read("folder")            # or model.init(seed)
+    logits = shoal.jit(model.logits)(params, tokens)
+
+Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.value import Value
+from shoal.models import parameters, weights
+from shoal.models.attention import attend
+from shoal.models.config import LatentAttention, ModelConfig
+from shoal.models.decoder import Decoded, decode, loss_of
+from shoal.models.families import model_config_of
+from shoal.models.rope import Rope, rope_of, rotate
+from shoal.models.safetensors import read_file, read_folder, write_file
+from shoal.moe.layout import SINGLE, Layout
+
+__all__ = [
+    "Decoded", "LatentAttention", "Model", "ModelConfig", "Rope", "attend", "decode", "from_config",
+    "loss_of", "read_file", "read_folder", "rope_of", "rotate", "write_file",
+]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Model:
+    """A decoder and where it lies: functions for `shoal.jit` and `shoal.train`."""
+
+    config: ModelConfig
+    layout: Layout = SINGLE
+
+    def logits(self, params: Any, tokens: ArrayLike) -> Value:
+        """[B, S, V] of tokens [B, S]."""
+        return decode(params, tokens, self.config, self.layout).logits
+
+    def loss(self, params: Any, tokens: ArrayLike) -> tuple[Value, dict[str, Value]]:
+        """See `loss_of`."""
+        return loss_of(params, tokens, self.config, self.layout)
+
+    def over(self, layout: Layout) -> Model:
+        """The same over devices."""
+        return Model(self.config, layout)
+
+    def shapes(self) -> dict[str, Any]:
+        """A tree of the parameters' shapes."""
+        return parameters.shapes(self.config)
+
+    def init(self, seed: int = 0) -> dict[str, Any]:
+        """Parameters to begin with, NumPy's float32."""
+        return parameters.init(self.config, seed)
+
+    def shardings(self) -> dict[str, Any]:
+        """Where parameters are stored, a tree of P."""
+        return parameters.shardings(self.config, self.layout)
+
+    def read(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
+        """The parameters of model*.safetensors, in the files' types."""
+        return weights.from_tensors(read_folder(folder), self.config)
+
+    def write(self, folder: str | os.PathLike[str], params: Any) -> None:
+        """model.safetensors, with Hugging Face's names."""
+        write_file(Path(folder) / "model.safetensors", weights.to_tensors(params, self.config))
+
+
+def from_config(config: Mapping[str, Any], layout: Layout = SINGLE) -> Model:
+    """The model of a `config.json`. UnsupportedError names what there is no counterpart of."""
+    return Model(model_config_of(config), layout)

@@ -1,0 +1,57 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a decoder of attention and experts is, as data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from shoal.models.rope import Rope
+from shoal.moe.config import MoeConfig
+
+__all__ = ["LatentAttention", "ModelConfig"]
+
+
+@dataclass(frozen=True)
+class LatentAttention:
+    """Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434, section 2.1)."""
+
+    q_rank: int | None  # None: queries are not compressed
+    kv_rank: int
+    nope: int  # elements of a head without a position
+    rope: int  # and with one
+    value: int
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """A decoder; Hugging Face's names where it has them.
+
+    windows: of each layer, to how many tokens attention looks back, its own among them, or None.
+    qk_norm: "head", RMSNorm of each head; "all", of all heads together (OLMoE).
+    """
+
+    family: str
+    vocab_size: int
+    hidden_size: int
+    num_attention_heads: int
+    num_key_value_heads: int
+    head_dim: int
+    rms_norm_eps: float
+    rope: Rope
+    windows: tuple[int | None, ...]
+    moe: MoeConfig
+    moe_layers: tuple[bool, ...]
+    intermediate_size: int = 0  # of layers without experts
+    qkv_bias: bool = False
+    out_bias: bool = False
+    qk_norm: str | None = None
+    clip_qkv: float | None = None
+    sinks: bool = False
+    rope_interleave: bool = False
+    latent: LatentAttention | None = None
+    tie_word_embeddings: bool = False
+
+    @property
+    def num_hidden_layers(self) -> int:
+        return len(self.windows)

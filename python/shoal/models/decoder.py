@@ -1,0 +1,79 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A decoder of attention and experts, as a function of parameters and tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.creation import zeros
+from shoal.frontend.random import fold_in
+from shoal.frontend.structure import stack
+from shoal.frontend.value import Value
+from shoal.models.attention import attention, norm
+from shoal.models.config import ModelConfig
+from shoal.moe.experts import feed_forward_of, plain_linear
+from shoal.moe.gshard import cross_entropy
+from shoal.moe.layer import moe
+from shoal.moe.layout import SINGLE, Layout
+from shoal.moe.losses import total_loss
+
+__all__ = ["Decoded", "decode", "loss_of"]
+
+Params = Mapping[str, Any]
+
+
+class Decoded(NamedTuple):
+    """logits [B, S, V]; balance [], the layers' losses times their coefficients, over the number of layers
+    with experts; counts [L, E], choices of each expert in these layers."""
+
+    logits: Value
+    balance: Value
+    counts: Value
+
+
+def decode(
+    params: Params, tokens: ArrayLike, config: ModelConfig, layout: Layout = SINGLE, *,
+    key: ArrayLike | None = None, mask: ArrayLike | None = None,
+) -> Decoded:  # fmt: skip
+    """Of tokens [B, S], integers; each sees itself and those before it.
+
+    key: of the routers' noise, each layer from one of its own. mask [B, S]: true for real tokens, which
+    stand in front; the others are left out of routing.
+    """
+    x = layout.spread(as_value(params["embed"])[as_value(tokens)], "outside")
+    balance, counts = zeros((), "float32"), []
+    for number, layer in enumerate(params["layers"]):
+        y = norm(x, layer["input_norm"], config)
+        y = attention(y, layer["attention"], config, config.windows[number])
+        x = layout.spread(x + y, "outside")
+        y = norm(x, layer["post_norm"], config)
+        if "dense" in layer:
+            y = feed_forward_of(plain_linear, y, layer["dense"], config.moe.replace(add_bias_linear=False))
+        else:
+            own = None if key is None else fold_in(key, number)
+            bias = layer["moe"].get("expert_bias")
+            made = moe(y, layer["moe"], config.moe, layout, bias=bias, key=own, mask=mask)
+            balance = balance + total_loss(made.losses, config.moe, number)
+            y = made.y
+            counts.append(made.metrics.counts)
+        x = layout.spread(x + y, "outside")
+    head = params["head"] if "head" in params else params["embed"]
+    logits = einsum("BSM,VM->BSV", norm(x, params["norm"], config), as_value(head))
+    if not counts:
+        return Decoded(logits, balance, zeros((0, config.moe.num_experts), "float32"))
+    return Decoded(logits, balance / len(counts), stack(counts))
+
+
+def loss_of(
+    params: Params, tokens: ArrayLike, config: ModelConfig, layout: Layout = SINGLE, *, key: ArrayLike | None = None
+) -> tuple[Value, dict[str, Value]]:
+    """The mean of -log p of each next token plus the balance; and metrics, "nll" and "balance"."""
+    whole = as_value(tokens)
+    made = decode(params, whole[:, :-1], config, layout, key=key)
+    nll = cross_entropy(made.logits.astype("float32"), whole[:, 1:])
+    return nll + made.balance, {"nll": nll, "balance": made.balance}

@@ -1,0 +1,85 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""From a `config.json` of Hugging Face's transformers to a `ModelConfig`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from shoal.errors import UnsupportedError
+from shoal.models.config import LatentAttention, ModelConfig
+from shoal.models.rope import rope_of
+from shoal.moe.config import MoeConfig
+
+__all__ = ["model_config_of"]
+
+
+
+def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
+    """UnsupportedError names a family, or a key whose value there is no counterpart of."""
+    moe = MoeConfig.from_hf(config)
+    if config.get("quantization_config"):
+        raise UnsupportedError("from_config: quantization_config: weights of few bits")
+    family, layers = config["model_type"], config["num_hidden_layers"]
+    heads = config["num_attention_heads"]
+    latent = _latent(config) if family.startswith("deepseek") else None
+    size = config.get("head_dim") or config["hidden_size"] // heads
+    turning = latent.rope if latent else size
+    return ModelConfig(
+        family=family,
+        vocab_size=config["vocab_size"],
+        hidden_size=config["hidden_size"],
+        num_attention_heads=heads,
+        num_key_value_heads=config.get("num_key_value_heads") or heads,
+        head_dim=size,
+        rms_norm_eps=config.get("rms_norm_eps", 1e-6),
+        rope=rope_of(config, turning),
+        windows=_windows(config, layers),
+        moe=moe,
+        moe_layers=moe.layers(layers),
+        intermediate_size=config["intermediate_size"],
+        latent=latent,
+        rope_interleave=latent is not None and config.get("rope_interleave", True),
+        tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
+        **_pieces(config, family),
+    )
+
+
+def _pieces(config: Mapping[str, Any], family: str) -> dict[str, Any]:
+    """What one family has and others have not."""
+    bias = bool(config.get("attention_bias", family == "gpt_oss"))
+    if family == "qwen2_moe":
+        return {"qkv_bias": bool(config.get("qkv_bias", True))}
+    if family == "qwen3_moe":
+        return {"qk_norm": "head", "qkv_bias": bias, "out_bias": bias}
+    if family == "olmoe":
+        return {"qk_norm": "all", "clip_qkv": config.get("clip_qkv"), "qkv_bias": bias, "out_bias": bias}
+    if family == "gpt_oss":
+        return {"sinks": True, "qkv_bias": bias, "out_bias": bias}
+    if bias:
+        raise UnsupportedError(f"from_config: attention_bias of {family}")
+    return {}
+
+
+def _windows(config: Mapping[str, Any], layers: int) -> tuple[int | None, ...]:
+    window, kinds = config.get("sliding_window"), config.get("layer_types")
+    family = config["model_type"]
+    if kinds is None and family == "gpt_oss":
+        kinds = ["full_attention" if i % 2 else "sliding_attention" for i in range(layers)]
+    if kinds is not None and family != "mixtral":
+        return tuple(window if kind == "sliding_attention" else None for kind in kinds)
+    if family.startswith("qwen"):
+        first = config.get("max_window_layers", layers) if config.get("use_sliding_window") else layers
+        return tuple(window if i >= first else None for i in range(layers))
+    return (window,) * layers
+
+
+def _latent(config: Mapping[str, Any]) -> LatentAttention:
+    return LatentAttention(
+        q_rank=config.get("q_lora_rank"),
+        kv_rank=config["kv_lora_rank"],
+        nope=config["qk_nope_head_dim"],
+        rope=config["qk_rope_head_dim"],
+        value=config["v_head_dim"],
+    )

@@ -1,0 +1,125 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rotary position embeddings (RoFormer, arXiv 2104.09864) and how they are stretched."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import UnsupportedError
+from shoal.frontend.constants import as_value
+from shoal.frontend.structure import concatenate
+from shoal.frontend.value import Value
+
+__all__ = ["Rope", "rope_of", "rotate"]
+
+
+class Rope(NamedTuple):
+    """frequencies: D / 2 angles a position; factor: of cos and sin; scale: of the softmax's scale, further."""
+
+    frequencies: tuple[float, ...]
+    factor: float = 1.0
+    scale: float = 1.0
+
+
+def rope_of(config: Mapping[str, Any], size: int) -> Rope:
+    """Of a Hugging Face `config.json`, for heads of which `size` elements turn.
+
+    UnsupportedError names a `rope_type` there is none of.
+    """
+    options = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
+    kind = options.get("rope_type", options.get("type", "default"))
+    base = options.get("rope_theta", config.get("rope_theta", 10000.0))
+    plain = 1.0 / base ** (np.arange(0, size, 2, dtype=np.float64) / size)
+    if kind not in _KINDS:
+        raise UnsupportedError(f'rope_type "{kind}" is not one of {sorted(_KINDS)}')
+    longest = options.get("original_max_position_embeddings") or config.get("max_position_embeddings")
+    return _KINDS[kind](plain, {**options, "original_max_position_embeddings": longest, "base": base})
+
+
+def _made(frequencies: np.ndarray, factor: float = 1.0, scale: float = 1.0) -> Rope:
+    return Rope(tuple(frequencies.tolist()), factor, scale)
+
+
+def _default(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
+    return _made(plain)
+
+
+def _linear(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
+    return _made(plain / options["factor"])
+
+
+def _llama3(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
+    """Long waves are stretched, short ones are not, those between in part (Llama 3, arXiv 2407.21783)."""
+    low, high = options["low_freq_factor"], options["high_freq_factor"]
+    turns = options["original_max_position_embeddings"] * plain / (2 * math.pi)
+    kept = np.clip((turns - low) / (high - low), 0, 1)
+    return _made(plain * (kept + (1 - kept) / options["factor"]))
+
+
+def _yarn(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
+    """YaRN (arXiv 2309.00071), section 3.2 and 3.4; DeepSeek's also scales the softmax."""
+    factor, size = options["factor"], 2 * len(plain)
+
+    def place(turns: float) -> float:
+        wave = options["original_max_position_embeddings"] / (turns * 2 * math.pi)
+        return size * math.log(wave) / (2 * math.log(options["base"]))
+
+    low, high = place(options.get("beta_fast") or 32), place(options.get("beta_slow") or 1)
+    if options.get("truncate", True):
+        low, high = math.floor(low), math.ceil(high)
+    low, high = max(low, 0), min(high, size - 1)
+    stretched = np.clip((np.arange(size // 2) - low) / (high - low or 0.001), 0, 1)
+    all_dims = options.get("mscale_all_dim")
+    return _made(
+        plain * (1 - stretched + stretched / factor),
+        _yarn_factor(options, factor),
+        _magnitude(factor, all_dims) ** 2 if all_dims else 1.0,
+    )
+
+
+def _yarn_factor(options: Mapping[str, Any], factor: float) -> float:
+    if options.get("attention_factor") is not None:
+        return options["attention_factor"]
+    own, all_dims = options.get("mscale"), options.get("mscale_all_dim")
+    if own and all_dims:
+        return _magnitude(factor, own) / _magnitude(factor, all_dims)
+    return _magnitude(factor, 1.0)
+
+
+def _magnitude(factor: float, weight: float) -> float:
+    return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1
+
+
+_KINDS: dict[str, Callable[[np.ndarray, Mapping[str, Any]], Rope]] = {
+    "default": _default,
+    "linear": _linear,
+    "llama3": _llama3,
+    "yarn": _yarn,
+}
+
+
+def rotate(x: Value, rope: Rope, interleaved: bool = False) -> Value:
+    """x [B, S, N, D] turned by the positions 0 ... S - 1.
+
+    Elements i and i + D / 2 are a pair; interleaved: 2 i and 2 i + 1, of which the first ones come
+    first in the result, where scores are the same.
+    """
+    *outer, heads, size = x.shape
+    angles = np.arange(outer[-1])[:, None] * np.asarray(rope.frequencies)
+    cos, sin = (
+        as_value((f(angles) * rope.factor).astype(np.float32)).reshape(outer[-1], 1, size // 2)
+        for f in (np.cos, np.sin)
+    )
+    if interleaved:
+        pairs = x.reshape(*outer, heads, size // 2, 2)
+        first, second = pairs[..., 0], pairs[..., 1]
+    else:
+        first, second = x[..., : size // 2], x[..., size // 2 :]
+    wide = first.astype("float32"), second.astype("float32")
+    turned = wide[0] * cos - wide[1] * sin, wide[1] * cos + wide[0] * sin
+    return concatenate(list(turned), -1).astype(x.dtype)

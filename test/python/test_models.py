@@ -1,0 +1,145 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Decoders of seven families: what transformers computes, from its configurations and files.
+
+test/python/models/make.py wrote what is expected.
+"""
+
+import json
+
+import numpy as np
+import pytest
+
+import shoal
+from frontend_testing import assert_same, evaluate
+from shoal.models import from_config, read_file, rope_of, write_file
+from shoal.models.weights import from_tensors, to_tensors
+from shoal.moe import Layout
+from shoal_testing import ROOT
+
+MODELS = ROOT / "test/python/models"
+FAMILIES = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "deepseek_v2", "deepseek_v3", "gpt_oss")
+
+
+def load(family):
+    """The model, the tensors of its file, gradients by their names, tokens and logits."""
+    config = json.loads((MODELS / f"{family}.json").read_text())["config"]
+    arrays = dict(np.load(MODELS / f"{family}.npz"))
+    parts = [{name[2:]: a for name, a in arrays.items() if name.startswith(kind)} for kind in ("w:", "g:")]
+    return from_config(config), *parts, arrays["tokens"], arrays["logits"]
+
+
+def gradient_of(model, params, tokens):
+    """Of the mean cross entropy, without the losses of balance, which transformers leaves out, too."""
+
+    def loss(params):
+        logits = model.logits(params, tokens)
+        return shoal.moe.cross_entropy(logits[:, :-1], tokens[:, 1:]), logits
+
+    return shoal.value_and_grad(loss, has_aux=True)(params)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_and_gradients_of_transformers(tmp_path, family):
+    model, tensors, gradients, tokens, logits = load(family)
+    params = from_tensors(tensors, model.config)
+    (_, actual), grads = evaluate(
+        tmp_path, lambda params, tokens: gradient_of(model, params, tokens), params, tokens
+    )
+    assert_same("logits", actual, logits, np.float32, 1e-5)
+    made = to_tensors(grads, model.config)
+    for name, expected in gradients.items():
+        if not name.endswith("e_score_correction_bias"):
+            assert_same(name, made[name], expected, np.float32, 1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_files_have_their_names(tmp_path, family):
+    """What is read and written again are the same tensors, to the bit."""
+    model, tensors, *_ = load(family)
+    params = from_tensors(tensors, model.config)
+    model.write(tmp_path, params)
+    read = read_file(tmp_path / "model.safetensors")
+    assert {n: (a.dtype, a.tobytes()) for n, a in read.items()} == {
+        n: (a.dtype, a.tobytes()) for n, a in tensors.items()
+    }
+    assert sorted(map(str, shape_paths(model.shapes()))) == sorted(map(str, shape_paths(model.shardings())))
+
+
+def shape_paths(tree, path=()):
+    if isinstance(tree, (dict, list)):
+        items = tree.items() if isinstance(tree, dict) else enumerate(tree)
+        for key, node in items:
+            yield from shape_paths(node, (*path, key))
+    else:
+        yield path
+
+
+@pytest.mark.parametrize("family", ["mixtral", "deepseek_v3"])
+def test_over_devices(tmp_path, family):
+    """Heads and hidden units over tp, experts over ep, with the balance of the whole batch."""
+    model, tensors, _, tokens, _ = load(family)
+    params = from_tensors(tensors, model.config)
+    layout = Layout.folded({"tp": 2, "dp": 2}, {"ep": 4})
+    one = evaluate(tmp_path, lambda p, t: shoal.value_and_grad(model.loss, has_aux=True)(p, t), params, tokens)
+    many = model.over(layout)
+    actual = evaluate(
+        tmp_path, lambda p, t: shoal.value_and_grad(many.loss, has_aux=True)(p, t), params, tokens,
+        mesh=layout.mesh, devices=4, in_shardings=(many.shardings(), None),
+    )  # fmt: skip
+    assert_same("loss", actual[0][0], one[0][0], np.float32, 1e-5)
+    expected, made = (to_tensors(grads, model.config) for grads in (one[1], actual[1]))
+    for name in expected:
+        assert_same(name, made[name], expected[name], np.float32, 1e-5)
+
+
+def test_what_there_is_none_of():
+    config = json.loads((MODELS / "mixtral.json").read_text())["config"]
+    cases = {
+        'rope_type "longrope" is not one of': {"rope_parameters": {"rope_type": "longrope"}},
+        "quantization_config": {"quantization_config": {"quant_method": "mxfp4"}},
+        'hidden_act "xielu" is not one of': {"hidden_act": "xielu"},
+        'model_type "mamba" is not one of': {"model_type": "mamba"},
+        "attention_bias of mixtral": {"attention_bias": True},
+    }
+    for message, fields in cases.items():
+        with pytest.raises(shoal.UnsupportedError, match=message):
+            from_config({**config, **fields})
+
+
+def test_files_that_are_wrong(tmp_path):
+    model, tensors, *_ = load("mixtral")
+    name = "model.layers.0.block_sparse_moe.experts.1.w2.weight"
+    less = {key: array for key, array in tensors.items() if key != name}
+    cases = {
+        f"no tensor '{name}'": less,
+        "1 tensors that nothing reads, first 'x'": {**tensors, "x": tensors[name]},
+        r"instead of \[24, 16\]": {**tensors, "model.embed_tokens.weight": np.zeros((3, 3), np.float32)},
+    }
+    for message, wrong in cases.items():
+        with pytest.raises(shoal.InputError, match=message):
+            from_tensors(wrong, model.config)
+    path = tmp_path / "model.safetensors"
+    write_file(path, {"a": np.zeros(5, shoal.bfloat16)})
+    whole = path.read_bytes()
+    for text in (b"", whole[:4], whole[:20], whole[:-1], whole.replace(b"BF16", b"BF17"),
+                 whole.replace(b"[0,10]", b"[0,99]"), b"\xff" * 64):  # fmt: skip
+        path.write_bytes(text)
+        with pytest.raises(shoal.InputError, match="model.safetensors"):
+            read_file(path)
+    with pytest.raises(shoal.InputError, match="no model"):
+        model.read(tmp_path / "nowhere")
+
+
+def test_angles():
+    """Long waves of Llama 3 and YaRN are stretched by the factor, short ones are not."""
+    base = {"max_position_embeddings": 64, "rope_theta": 10000.0}
+    plain = np.array(rope_of(base, 64).frequencies)
+    assert np.allclose(plain, 10000.0 ** (-np.arange(32) / 32))
+    linear = rope_of({**base, "rope_scaling": {"type": "linear", "factor": 2.0}}, 64)
+    assert np.allclose(linear.frequencies, plain / 2)
+    for kind in ("llama3", "yarn"):
+        scaling = {"rope_type": kind, "factor": 4.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                   "original_max_position_embeddings": 4096}  # fmt: skip
+        ratio = plain / np.array(rope_of({**base, "rope_scaling": scaling}, 64).frequencies)
+        assert np.isclose(ratio[0], 1) and np.isclose(ratio[-1], 4) and (np.diff(ratio) > -1e-9).all()
