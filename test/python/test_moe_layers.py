@@ -10,7 +10,7 @@ import pytest
 import moe_oracle as oracle
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.frontend.pytrees import flatten
-from shoal.moe import Layout, MoeConfig, init_params, moe, total_loss
+from shoal.moe import Layout, MoeConfig, init_params, moe, total_loss, upcycle
 
 G, S, M, E, H = 4, 8, 6, 4, 10
 SWIGLU = {"gated_linear_unit": True, "hidden_act": "silu", "moe_group_size": S}
@@ -258,3 +258,54 @@ def test_on_four_ranks():
     for expected, actual in zip(flatten(one)[0], flatten(many)[0]):
         assert_same("step", actual.numpy(), expected.numpy(), np.float32, 1e-5)
     assert_same("y", many[0][1].numpy(), oracle_layer(X, params, config), np.float32, 1e-5)
+
+
+def test_an_upcycled_layer_is_the_dense_one(tmp_path):
+    """Of granularity 1, 2 and 4, with biases, and in every dispatcher."""
+    rng, hidden = np.random.default_rng(4), 16
+    shapes = {"wi": (M, hidden), "wg": (M, hidden), "wo": (hidden, M), "bi": (hidden,), "bg": (hidden,), "bo": (M,)}
+    dense = {name: rng.standard_normal(shape).astype(np.float32) for name, shape in shapes.items()}
+    configs = {
+        (g, d): MoeConfig(8, hidden // g, 4, **{**SWIGLU, "add_bias_linear": True}, moe_token_dispatcher_type=d)
+        for g in (1, 2, 4) for d in ("einsum", "sort", "allgather")
+    }  # fmt: skip
+    params = {g: upcycle(dense, configs[g, "sort"], seed=g, deviation=1.0) for g in (1, 2, 4)}
+    expected = feed_forward(np, X, dense, configs[1, "sort"])
+
+    def run(x, params):
+        return {f"{g} {d}": moe(x, params[g], config).y for (g, d), config in configs.items()}
+
+    for name, y in evaluate(tmp_path, run, X, params).items():
+        assert_same(name, y, expected, np.float32, 1e-5)
+    uniform = MoeConfig(8, hidden // 2, 4, **{**SWIGLU, "add_bias_linear": True}, moe_router_pre_softmax=True)
+    made = upcycle(dense, uniform, deviation=0.0)
+    y = evaluate(tmp_path, lambda x, p: moe(x, p, uniform).y, X, made)
+    assert_same("uniform", y, expected, np.float32, 1e-5)
+    with pytest.raises(shoal.TraceError, match="16 hidden units over experts of 5"):
+        upcycle(dense, MoeConfig(8, 5, 4))
+
+
+@pytest.mark.parametrize("dispatcher", ["einsum", "sort", "allgather"])
+def test_types(tmp_path, dispatcher):
+    """bfloat16 tokens and experts with a router of float32 sums, of float64, and as models have it."""
+    x, made = X.astype(shoal.bfloat16), {}
+    configs = {
+        (kind, drops): MoeConfig(E, H, **SWIGLU, moe_router_dtype=kind, moe_z_loss_coeff=0.1,
+                                 moe_token_dispatcher_type=dispatcher, **(DROPS if drops else {}))
+        for kind in ("fp32", "fp64", "model") for drops in (False, True)
+    }  # fmt: skip
+    params = parameters(configs["fp32", False])
+    narrow = {name: array.astype(shoal.bfloat16) for name, array in params.items()}
+
+    def run(x, params):
+        return {f"{kind} {drops}": moe(x, params, config) for (kind, drops), config in configs.items()}
+
+    made = evaluate(tmp_path, run, x, narrow)
+    wide = {name: np.float32(array) for name, array in narrow.items()}
+    for (kind, drops), config in configs.items():
+        y = made[f"{kind} {drops}"].y
+        assert y.dtype == shoal.bfloat16
+        if kind == "fp32":  # choices are those of exact sums
+            expected = oracle_layer(np.float32(x), wide, config)
+            assert_same(kind, np.float32(y), expected, np.float32, 2e-2)
+            assert made[f"fp32 {drops}"].losses["z_loss"].dtype == np.float32
