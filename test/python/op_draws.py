@@ -340,16 +340,62 @@ def _lists(windows, with_window=True):
 
 
 def reduce_window(rng):
-    kind = rng.choice(["sum", "max", "min"])
+    kind = rng.choice(["sum", "max", "min", "prod"])
     operand = sizes(rng, 2, 1, 6)
-    windows = _window_lists(rng, 2, dilated=kind == "sum")
+    windows = _window_lists(rng, 2)
     shape = tuple(_rows(n, w) for n, w in zip(operand, windows))
-    initial = {"sum": 0.3, "max": -1.1, "min": 1.1}[kind]
+    initial = {"sum": 0.3, "max": -1.1, "min": 1.1, "prod": 0.7}[kind]
+    array = floats(rng, operand)
+    if kind == "prod" and rng.integers(2):
+        array.reshape(-1)[rng.integers(array.size, size=2)] = 0
     text = (
         f"%r = shoal.reduce_window {kind} {{0}}, {{1}} {_lists(windows)} : "
         f"{type_of(operand)}, {type_of(())} -> {type_of(shape)}"
     )
-    return Draw(text, [floats(rng, operand), np.float64(initial)], shape)
+    return Draw(text, [array, np.float64(initial)], shape)
+
+
+def select_and_scatter(rng):
+    operand = sizes(rng, 2, 1, 6)
+    windows = [(*w[:2], abs(w[2]), abs(w[3]), 1, 1) for w in _window_lists(rng, 2)]
+    source = tuple(_rows(n, w) for n, w in zip(operand, windows))
+    last = " {last}" if rng.integers(2) else ""
+    lists = _lists([w[:4] for w in windows])
+    text = (
+        f"%r = shoal.select_and_scatter {rng.choice(['max', 'min'])} {{0}}, {{1}}, {{2}} {lists}{last} : "
+        f"{type_of(operand)}, {type_of(source)}, {type_of(())} -> {type_of(operand)}"
+    )
+    return Draw(text, [floats(rng, operand), floats(rng, source), np.float64(0.2)], operand)
+
+
+def reduce_region(rng):
+    """Logarithms of sums of exponentials, or the largest of pairs with its companion."""
+    operand = sizes(rng, 3, 1, 4)
+    dims = sorted(int(d) for d in rng.permutation(3)[: int(rng.integers(1, 4))])
+    shape = tuple(n for d, n in enumerate(operand) if d not in dims)
+    arrays = [floats(rng, operand), floats(rng, operand)]
+    head = f"shoal.reduce_region(%x, %y) inits(%low, %zero) dims = {listed(dims)}"
+    kinds = f"({type_of(operand)}, {type_of(operand)}, tensor<f64>, tensor<f64>) -> ({type_of(shape)}, {type_of(shape)})"
+    sums = (
+        "%m = arith.maximumf %a, %c : f64\n%da = arith.subf %a, %m : f64\n"
+        "%dc = arith.subf %c, %m : f64\n%ea = math.exp %da : f64\n%ec = math.exp %dc : f64\n"
+        "%pa = arith.mulf %ea, %b : f64\n%pc = arith.mulf %ec, %d : f64\n%s = arith.addf %pa, %pc : f64\n"
+        "shoal.yield %m, %s : f64, f64"
+    )
+    pairs = (
+        "%w = arith.cmpf oge, %a, %c : f64\n%m = arith.select %w, %a, %c : f64\n"
+        "%s = arith.select %w, %b, %d : f64\nshoal.yield %m, %s : f64, f64"
+    )
+    body = sums if rng.integers(2) else pairs
+    lines = [
+        "%low = arith.constant dense<-30.0> : tensor<f64>",
+        "%zero = arith.constant dense<0.0> : tensor<f64>",
+        f"%p, %q = {head.replace('%x', '{0}').replace('%y', '{1}')} {{",
+        f"^combine(%a: f64, %b: f64, %c: f64, %d: f64):\n{body}",
+        f"}} : {kinds}",
+        f"%r = arith.mulf %p, %q : {type_of(shape)}",
+    ]
+    return Draw("\n".join(lines), arrays, shape)
 
 
 def convolution(rng):
@@ -399,7 +445,8 @@ KINDS |= {
     f"shoal.{function.__name__.strip('_')}": function
     for function in (
         broadcast_in_dim, clamp, concatenate, convolution, cumulative, dynamic_slice,
-        dynamic_update_slice, einsum, gather, layer_norm, pad, ragged_einsum, reduce, reduce_window,
-        relu, reshape, reverse, roll, scatter, slice_, softmax, sort, top_k, transpose,
+        dynamic_update_slice, einsum, gather, layer_norm, pad, ragged_einsum, reduce, reduce_region,
+        reduce_window, relu, reshape, reverse, roll, scatter, select_and_scatter, slice_, softmax, sort,
+        top_k, transpose,
     )
 } | {"arith.select": select}  # fmt: skip

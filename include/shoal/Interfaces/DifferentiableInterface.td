@@ -19,12 +19,22 @@ def DifferentiableOpInterface : OpInterface<"DifferentiableOpInterface"> {
         is wanted; every rule is linear in the results' cotangents.
       }],
       "::llvm::LogicalResult", "buildVjp", (ins "::shoal::Vjp &":$vjp)>,
-    InterfaceMethod<[{
+    StaticInterfaceMethod<[{
         Why the results do not depend on the operands in a way that has a
         gradient, as of comparisons; empty where they do. Such an op ends a path
         in silence: its operands' cotangents are zero.
       }],
-      "::llvm::StringRef", "getNoGradientReason", (ins), "", "return {};">
+      "::llvm::StringRef", "getNoGradientReason", (ins), "", "return {};">,
+    StaticInterfaceMethod<[{
+        Why there is no rule, so that a gradient through the op is an error;
+        empty where there is one.
+      }],
+      "::llvm::StringRef", "getRefusal", (ins), "", "return {};">,
+    StaticInterfaceMethod<[{
+        Of which ops of the name the rule is, where not of all: of others
+        `buildVjp` fails with an error.
+      }],
+      "::llvm::StringRef", "getDomain", (ins), "", "return {};">
   ];
 }
 

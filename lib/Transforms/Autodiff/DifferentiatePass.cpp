@@ -7,6 +7,7 @@
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "shoal/Interfaces/DifferentiableInterface.h"
 #include "shoal/Transforms/Autodiff/Differentiate.h"
 #include "shoal/Transforms/Autodiff/Passes.h"
@@ -166,10 +167,12 @@ struct Differentiate : shoal::impl::DifferentiateBase<Differentiate> {
         declarations.push_back(each);
     if (declarations.empty())
       return markAllAnalysesPreserved();
-    // Calls that have no end have no derivative.
-    OpPassManager calls(ModuleOp::getOperationName());
-    calls.addPass(createVerifyCalls());
-    if (failed(runPipeline(calls, module)))
+    // Calls that have no end have no derivative; a part for one device has one
+    // as a region.
+    OpPassManager before(ModuleOp::getOperationName());
+    before.addPass(createVerifyCalls());
+    before.addPass(createFormManualRegions());
+    if (failed(runPipeline(before, module)))
       return signalPassFailure();
     DerivativeWriter writer(module);
     for (func::FuncOp declaration : declarations)

@@ -76,7 +76,41 @@ def Differentiate : Pass<"shoal-differentiate", "::mlir::ModuleOp"> {
            "The derivative's name; that of the function with _grad or _vjp by default">
   ];
   let dependentDialects = [
-    "::shoal::ShoalDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
+    "::shoal::ShoalDialect", "::shoal::spmd::SpmdDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
+  ];
+}
+
+def PrintDerivativeRules : Pass<"shoal-print-derivative-rules", "::mlir::ModuleOp"> {
+  let summary = "Prints what the gradient of each op is";
+  let description = [{
+    A page with a table of all ops of programs to the standard error stream: has
+    the op a rule, is it written out as ops that have, or why is there none.
+    docs/DerivativeRules.md is this page. Changes nothing.
+
+    ```mlir
+    func.func @f() {
+      return
+    }
+    ```
+    prints
+    ```text
+    ...
+    | `arith.addf` | rule |
+    ...
+    | `shoal.argmax` | none: it is a place |
+    ...
+    | `shoal.gelu` | written out first |
+    ...
+    | `shoal.reshard` | an error: is of a program that has been assigned to devices: gradients come before |
+    ...
+    | `shoal.while` | rule, of loops of a known number of steps |
+    ...
+    ```
+  }];
+  let dependentDialects = [
+    "::shoal::ShoalDialect", "::shoal::spmd::SpmdDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"
   ];
 }
 

@@ -3,6 +3,7 @@
 
 #include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
 #include "shoal/Dialect/Shoal/IR/Algebra.h"
+#include "shoal/Dialect/Shoal/IR/FloatTypes.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
@@ -89,7 +90,12 @@ Value TensorBuilder::reduce(ReduceKind kind, Value x, ArrayRef<int64_t> dims) {
   for (auto [dim, size] : llvm::enumerate(tensorTypeOf(x).getShape()))
     if (!llvm::is_contained(dims, static_cast<int64_t>(dim)))
       shape.push_back(size);
-  return ReduceOp::create(*this, tensorTypeOf(x).clone(shape), kind, x, dims);
+  Type element = getElementTypeOrSelf(x);
+  if (kind == ReduceKind::Sum)
+    x = convert(x, sumElement(element));
+  return convert(
+      ReduceOp::create(*this, tensorTypeOf(x).clone(shape), kind, x, dims),
+      element);
 }
 
 Value TensorBuilder::spread(Value reduced, ArrayRef<int64_t> shape,
@@ -187,6 +193,10 @@ Value TensorBuilder::convert(Value x, Type element) {
   if (toWidth > fromWidth)
     return arith::ExtFOp::create(*this, to, x);
   return arith::TruncFOp::create(*this, to, x);
+}
+
+Type TensorBuilder::sumElement(Type element) {
+  return isFloat8(element) ? getF32Type() : element;
 }
 
 Value TensorBuilder::widen(Value x) {

@@ -43,6 +43,7 @@ void shoal::registerAnnotationsDerivativeRules(DialectRegistry &registry) {
     ShardOp::attachInterface<Annotation<ShardOp>>(*context);
     ShardingConstraintOp::attachInterface<ShardingConstraint>(*context);
     noGradient<StopGradientOp>(context, [] { return "it says so"; });
+    noGradient<MeshOp>(context, [] { return "it has no results"; });
     refuse<ReshardOp>(context, [] {
       return "is of a program that has been assigned to devices: gradients "
              "come before";

@@ -47,6 +47,7 @@ void shoal::registerControlFlowDerivativeRules(DialectRegistry &registry) {
     OptimizationBarrierOp::attachInterface<OptimizationBarrier>(*context);
     CheckpointBoundaryOp::attachInterface<Forwarding<CheckpointBoundaryOp>>(
         *context);
+    noGradient<YieldOp>(context, [] { return "it ends a region"; });
     CheckpointNameOp::attachInterface<Forwarding<CheckpointNameOp>>(*context);
   });
 }

@@ -19,6 +19,9 @@ static SmallVector<Type> floatsOf(TypeRange types) {
 namespace {
 
 struct Call : DifferentiableOpInterface::ExternalModel<Call, func::CallOp> {
+  static StringRef getDomain() {
+    return "functions with a derivative of their own; others are inlined first";
+  }
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     auto call = cast<func::CallOp>(operation);
     Operation *callee =

@@ -308,6 +308,7 @@ LogicalResult LoopReversal::run() {
 namespace {
 
 struct While : DifferentiableOpInterface::ExternalModel<While, WhileOp> {
+  static StringRef getDomain() { return "loops of a known number of steps"; }
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     auto op = cast<WhileOp>(operation);
     std::optional<int64_t> trips = op.getTripCount();

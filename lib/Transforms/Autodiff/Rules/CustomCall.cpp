@@ -11,6 +11,7 @@ namespace {
 
 struct CustomCall
     : DifferentiableOpInterface::ExternalModel<CustomCall, CustomCallOp> {
+  static StringRef getDomain() { return "identities"; }
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     auto op = cast<CustomCallOp>(operation);
     if (!op.isIdentity())

@@ -13,5 +13,6 @@ void shoal::registerHostCallDerivativeRules(DialectRegistry &registry) {
       return "calls a function of the host, of which no derivative is known: "
              "stop the gradient in front of it";
     });
+    noGradient<PrintOp>(context, [] { return "it has no results of floats"; });
   });
 }

@@ -51,15 +51,16 @@ struct Gather : DifferentiableOpInterface::ExternalModel<Gather, GatherOp> {
     }
     Value indices =
         clampIndices(vjp.b, op.getIndices(), op.getIndexVectorDim(), low, high);
-    Type type = op.getInput().getType();
-    vjp.add(0,
-            ScatterOp::create(
-                vjp.b, type,
-                ReduceKindAttr::get(op.getContext(), ReduceKind::Sum),
-                vjp.b.zeros(type), indices, vjp.cotangent(), op.getOffsetDims(),
-                op.getCollapsedSliceDims(), op.getOperandBatchingDims(),
-                op.getStartIndicesBatchingDims(), op.getStartIndexMap(),
-                op.getIndexVectorDim()));
+    RankedTensorType type = tensorTypeOf(op.getInput());
+    Type element = vjp.b.sumElement(type.getElementType());
+    Type sums = type.clone(element);
+    Value sum = ScatterOp::create(
+        vjp.b, sums, ReduceKindAttr::get(op.getContext(), ReduceKind::Sum),
+        vjp.b.zeros(sums), indices, vjp.b.convert(vjp.cotangent(), element),
+        op.getOffsetDims(), op.getCollapsedSliceDims(),
+        op.getOperandBatchingDims(), op.getStartIndicesBatchingDims(),
+        op.getStartIndexMap(), op.getIndexVectorDim());
+    vjp.add(0, vjp.b.convert(sum, type.getElementType()));
     return success();
   }
 };

@@ -74,17 +74,20 @@ private:
   static void ofExtremum(ScatterOp op, Vjp &vjp) {
     TensorBuilder &b = vjp.b;
     Type element = tensorTypeOf(op.getInput()).getElementType();
+    // Of floats of 8 bits there are no sums.
+    Type wide = b.sumElement(element);
     auto isEqual = [&](Value x, Value y) {
-      return b.convert(b.compare(arith::CmpFPredicate::OEQ, x, y), element);
+      return b.convert(b.compare(arith::CmpFPredicate::OEQ, x, y), wide);
     };
     Value stays = isEqual(op.getInput(), op.getResult());
     Value wins = isEqual(op.getUpdates(), readWindows(b, op, op.getResult()));
     Value count = again(b, op, ReduceKind::Sum, stays, wins);
-    Value share = b.div(vjp.cotangent(), count);
+    Value share = b.div(b.convert(vjp.cotangent(), wide), count);
     if (vjp.wants(Input))
-      vjp.add(Input, b.mul(share, stays));
+      vjp.add(Input, b.convert(b.mul(share, stays), element));
     if (vjp.wants(Updates))
-      vjp.add(Updates, b.mul(readWindows(b, op, share), wins));
+      vjp.add(Updates,
+              b.convert(b.mul(readWindows(b, op, share), wins), element));
   }
 
   /// With z zeros among the updates of a place and N the product of the others:

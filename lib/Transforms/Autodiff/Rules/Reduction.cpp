@@ -147,10 +147,5 @@ void shoal::registerReductionDerivativeRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     ReduceOp::attachInterface<Reduce>(*context);
     CumulativeOp::attachInterface<Cumulative>(*context);
-    refuse<ReduceRegionOp>(context, [] {
-      return "has a combiner of its own, of which no derivative is known: "
-             "write "
-             "it by shoal.reduce, or stop the gradient in front of it";
-    });
   });
 }

@@ -63,9 +63,7 @@ struct NoGradientRule
   llvm::LogicalResult buildVjp(mlir::Operation *, Vjp &) const {
     return llvm::success();
   }
-  llvm::StringRef getNoGradientReason(mlir::Operation *) const {
-    return Reason()();
-  }
+  static llvm::StringRef getNoGradientReason() { return Reason()(); }
 };
 
 /// `noGradient<CmpFOp, CmpIOp>(context, [] { return "..."; })`.
@@ -82,6 +80,7 @@ struct RefusalRule
   llvm::LogicalResult buildVjp(mlir::Operation *, Vjp &vjp) const {
     return vjp.refuse(Reason()());
   }
+  static llvm::StringRef getRefusal() { return Reason()(); }
 };
 
 /// `refuse<ManualComputationOp>(context, [] { return "..."; })`.

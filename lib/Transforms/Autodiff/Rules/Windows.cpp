@@ -4,9 +4,12 @@
 // Reductions of windows.
 
 #include "../Dilation.h"
+#include "../PullBack.h"
+#include "../Unfold.h"
 #include "Rules.h"
 #include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/IR/Algebra.h"
+#include "shoal/Dialect/Shoal/IR/OrderingOps.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 
 using namespace mlir;
@@ -15,6 +18,24 @@ using namespace shoal;
 static Value sumOf(TensorBuilder &b, Value x) {
   return b.reduce(ReduceKind::Sum, x,
                   llvm::to_vector(llvm::seq(tensorTypeOf(x).getRank())));
+}
+
+static Value identityOf(TensorBuilder &b, ReduceKind kind, Type element) {
+  auto scalar = RankedTensorType::get({}, element);
+  Attribute identity = getIdentity(kind, element);
+  return arith::ConstantOp::create(b, DenseElementsAttr::get(scalar, identity));
+}
+
+/// Where the extremum of each line, along the last dimension, is: the first of
+/// equals.
+static Value winners(TensorBuilder &b, ReduceKind kind, Value lines) {
+  ArrayRef<int64_t> shape = tensorTypeOf(lines).getShape();
+  int64_t last = shape.size() - 1;
+  auto places = RankedTensorType::get(shape.drop_back(), b.getI32Type());
+  Value place = kind == ReduceKind::Max
+                    ? Value(ArgMaxOp::create(b, places, lines, last))
+                    : ArgMinOp::create(b, places, lines, last);
+  return b.oneHotMask(place, shape, last);
 }
 
 namespace {
@@ -26,18 +47,30 @@ struct ReduceWindow
     if (op.getKind() == ReduceKind::Sum)
       return ofSum(op, vjp), success();
     if (op.getKind() == ReduceKind::Prod)
-      return vjp.refuse("multiplies the elements of windows, of which there is "
-                        "no derivative");
-    bool isDilated = llvm::any_of(op.getWindowDims(), [](WindowDim dim) {
-      return dim.baseDilation != 1 || dim.windowDilation != 1;
-    });
-    if (isDilated)
-      return vjp.refuse("has dilated windows, of whose extrema there is no "
-                        "derivative");
-    return ofExtremum(op, vjp), success();
+      return ofProduct(op, vjp);
+    return ofExtremum(op, vjp);
   }
 
 private:
+  /// The windows' elements in lines; those that are not there change nothing.
+  static Value lines(ReduceWindowOp op, TensorBuilder &b) {
+    Value fill =
+        identityOf(b, op.getKind(), getElementTypeOrSelf(op.getInput()));
+    return unfold(b, op.getInput(), op.getWindowDims(),
+                  tensorTypeOf(op.getResult()).getShape(), fill);
+  }
+
+  /// That of the product of each line: of the others from both ends, right with
+  /// any number of zeros.
+  static LogicalResult ofProduct(ReduceWindowOp op, Vjp &vjp) {
+    return pullBack(vjp, vjp.cotangent(), [&](TensorBuilder &b) {
+      RankedTensorType type = tensorTypeOf(op.getResult());
+      Value product = b.reduce(ReduceKind::Prod, lines(op, b), type.getRank());
+      Value init = b.broadcast(op.getInit(), type.getShape(), {});
+      return SmallVector<Value>{b.mul(product, init)};
+    });
+  }
+
   /// Each row's windows are a window over the cotangents, spread by the stride.
   static void ofSum(ReduceWindowOp op, Vjp &vjp) {
     TensorBuilder &b = vjp.b;
@@ -71,18 +104,18 @@ private:
 
   /// To the first of a window's largest elements, or to the initial value where
   /// that is beyond them.
-  static void ofExtremum(ReduceWindowOp op, Vjp &vjp) {
+  static LogicalResult ofExtremum(ReduceWindowOp op, Vjp &vjp) {
     TensorBuilder &b = vjp.b;
     bool isMax = op.getKind() == ReduceKind::Max;
     Value g = vjp.cotangent();
     RankedTensorType init = tensorTypeOf(op.getInit());
-    TypedAttr identity = getIdentity(op.getKind(), init.getElementType());
-    auto identities = DenseElementsAttr::get(init, Attribute(identity));
+    Attribute identity = getIdentity(op.getKind(), init.getElementType());
     Attribute constant;
     if (!matchPattern(op.getInit(), m_Constant(&constant)) ||
-        constant != identities) {
+        constant != DenseElementsAttr::get(init, identity)) {
       IRMapping mapping;
-      mapping.map(op.getInit(), arith::ConstantOp::create(b, identities));
+      mapping.map(op.getInit(),
+                  identityOf(b, op.getKind(), init.getElementType()));
       Value alone = b.clone(*op, mapping)->getResult(0);
       ArrayRef<int64_t> shape = tensorTypeOf(g).getShape();
       Value wins = b.compare(isMax ? arith::CmpFPredicate::OLT
@@ -93,8 +126,38 @@ private:
         vjp.add(1, sumOf(b, b.select(wins, g, zero)));
       g = b.select(wins, zero, g);
     }
-    if (vjp.wants(0))
+    if (!vjp.wants(0))
+      return success();
+    if (llvm::any_of(op.getWindowDims(), isDilated))
+      return ofDilated(op, g, vjp);
+    if (readsElements(op))
       vjp.add(0, ofElements(op, g, b));
+    return success();
+  }
+
+  static bool isDilated(const WindowDim &dim) {
+    return dim.baseDilation != 1 || dim.windowDilation != 1;
+  }
+
+  static LogicalResult ofDilated(ReduceWindowOp op, Value g, Vjp &vjp) {
+    return pullBack(vjp, g, [&](TensorBuilder &b) {
+      Value all = lines(op, b);
+      Value won = b.keepWhere(winners(b, op.getKind(), all), all);
+      return SmallVector<Value>{
+          b.reduce(ReduceKind::Sum, won, tensorTypeOf(g).getRank())};
+    });
+  }
+
+  /// Whether negative padding leaves a row in each dimension.
+  static bool readsElements(ReduceWindowOp op) {
+    ArrayRef<int64_t> shape = tensorTypeOf(op.getInput()).getShape();
+    return llvm::all_of(llvm::zip_equal(shape, op.getWindowDims()),
+                        [](auto each) {
+                          auto [size, window] = each;
+                          return size + std::min<int64_t>(window.low, 0) +
+                                     std::min<int64_t>(window.high, 0) >
+                                 0;
+                        });
   }
 
   /// Negative padding cuts rows off, which no window reads.
@@ -111,16 +174,17 @@ private:
       starts.push_back(before[d]);
       limits.push_back(type.getDimSize(d) - behind[d]);
     }
-    Value x = b.slice(op.getInput(), starts, limits, ones);
+    Type element = type.getElementType(), sums = b.sumElement(element);
+    Value x = b.convert(b.slice(op.getInput(), starts, limits, ones), sums);
     auto list = [&](ArrayRef<int64_t> numbers) {
       return b.getDenseI64ArrayAttr(numbers);
     };
-    Value zero = b.zeros(type.clone(ArrayRef<int64_t>()));
+    Value zero = b.zeros(RankedTensorType::get({}, sums));
     Value inside = SelectAndScatterOp::create(
-        b, x.getType(), op.getKindAttr(), x, g, zero, op.getWindowAttr(),
-        list(strides), list(low), list(high));
+        b, x.getType(), op.getKindAttr(), x, b.convert(g, sums), zero,
+        op.getWindowAttr(), list(strides), list(low), list(high));
     SmallVector<int64_t> interior(type.getRank(), 0);
-    return b.pad(inside, before, behind, interior);
+    return b.pad(b.convert(inside, element), before, behind, interior);
   }
 };
 
@@ -129,12 +193,29 @@ struct SelectAndScatter
                                                SelectAndScatterOp> {
   LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
     // The operand only says which place is selected.
-    if (vjp.wants(1))
-      return vjp.refuse("selects the places of its source, of which there is "
-                        "no derivative");
+    auto op = cast<SelectAndScatterOp>(operation);
+    if (vjp.wants(1) && tensorTypeOf(op.getSource()).getNumElements() > 0)
+      vjp.add(1, ofSource(op, vjp.cotangent(), vjp.b));
     if (vjp.wants(2))
       vjp.add(2, sumOf(vjp.b, vjp.cotangent()));
     return success();
+  }
+
+private:
+  /// The cotangent at the place that the window selected; of padding, none.
+  static Value ofSource(SelectAndScatterOp op, Value g, TensorBuilder &b) {
+    RankedTensorType source = tensorTypeOf(op.getSource());
+    int64_t last = source.getRank();
+    auto lines = [&](Value x, Value fill) {
+      Value all = unfold(b, x, op.getWindowDims(), source.getShape(), fill);
+      return op.getLast() ? b.reverse(all, last) : all;
+    };
+    Type element = source.getElementType();
+    Value places =
+        winners(b, op.getKind(),
+                lines(op.getInput(), identityOf(b, op.getKind(), element)));
+    Value zero = b.zeros(source.clone(ArrayRef<int64_t>()));
+    return b.reduce(ReduceKind::Sum, b.keepWhere(places, lines(g, zero)), last);
   }
 };
 

@@ -51,6 +51,7 @@ public:
 
   mlir::Value broadcast(mlir::Value x, llvm::ArrayRef<int64_t> shape,
                         llvm::ArrayRef<int64_t> dims);
+  /// Sums of floats of 8 bits are made in f32, and rounded once.
   mlir::Value reduce(ReduceKind kind, mlir::Value x,
                      llvm::ArrayRef<int64_t> dims);
   /// What a reduction of `shape` along `dims` made, repeated along them again.
@@ -82,6 +83,8 @@ public:
   /// f32 for bf16 and f16 elements, whose composites compute in f32 and round
   /// once; else `x` itself.
   mlir::Value widen(mlir::Value x);
+  /// The elements that sums of `element` are made of: f32 of floats of 8 bits.
+  mlir::Type sumElement(mlir::Type element);
 };
 
 } // namespace shoal
