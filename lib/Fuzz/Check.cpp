@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Fuzz/Check.h"
+#include "Gradients.h"
 #include "Runs.h"
 #include "Texts.h"
 #include "mlir/IR/Diagnostics.h"
@@ -93,6 +94,8 @@ private:
   }
 
   LogicalResult check();
+  LogicalResult differentiate();
+  LogicalResult decompose(ModuleOp module);
   LogicalResult checkPartitioned(ModuleOp module, ArrayRef<Tensor> expected,
                                  StringRef suffix);
   LogicalResult checkRewritten(ModuleOp partitioned, ArrayRef<Tensor> expected,
@@ -136,9 +139,7 @@ LogicalResult Checker::runPasses(ModuleOp module,
 
 FailureOr<Tensors> Checker::runGlobal() {
   OwningOpRef<ModuleOp> module = program.module->clone();
-  if (failed(runPasses(*module, [](OpPassManager &passes) {
-        passes.addPass(createDecomposeComposites());
-      })))
+  if (failed(decompose(*module)))
     return failure();
   enter("interpret global");
   FailureOr<Signature> signature = Signature::read(entryOf(*module));
@@ -200,6 +201,50 @@ Checker::checkRewritten(ModuleOp partitioned, ArrayRef<Tensor> expected,
   return checkPartitioned(*rewritten, expected, suffix);
 }
 
+LogicalResult Checker::decompose(ModuleOp module) {
+  return runPasses(module, [](OpPassManager &passes) {
+    passes.addPass(createDecomposeComposites());
+  });
+}
+
+/// Makes the program its derivative, compares that with differences and
+/// measures its errors.
+LogicalResult Checker::differentiate() {
+  auto places = DerivativePlaces::of(program.entry);
+  if (places.empty())
+    return success();
+  size_t numResults = program.results.size();
+  // Widened before, so that a rule's constants are not rounded to what they
+  // are of.
+  Program wideProgram = program.clone();
+  wideProgram.module = widenFloats(*program.module);
+  wideProgram.entry = entryOf(*wideProgram.module);
+  OwningOpRef<ModuleOp> function = wideProgram.module->clone();
+  for (Program *each : {&program, &wideProgram}) {
+    if (failed(runPasses(*each->module, [&](OpPassManager &passes) {
+          buildDerivative(passes, places);
+        })))
+      return failure();
+    enterDerivative(*each, places);
+  }
+  ModuleOp derivative = *wideProgram.module;
+  if (failed(decompose(*function)) || failed(decompose(derivative)))
+    return failure();
+  FailureOr<Tensors> results = runGlobal();
+  if (failed(results))
+    return failure();
+  enter("interpret in f64");
+  SmallVector<Tensor> wideInputs = widen(inputs);
+  FailureOr<Tensors> wide = interpretProgram(entryOf(derivative), wideInputs);
+  if (failed(wide))
+    return failure();
+  measureErrors(*results, *wide, numResults, program.results);
+  enter("compare with differences");
+  return checkDifferences(entryOf(*function), entryOf(derivative), places,
+                          ArrayRef(wideInputs).drop_back(places.outputs.size()),
+                          options.inputSeed, message);
+}
+
 LogicalResult Checker::check() {
   census.addDrawn(*program.module);
   enter("verify");
@@ -207,6 +252,8 @@ LogicalResult Checker::check() {
     return failure();
   enter("text");
   if (failed(checkRoundTrip(*program.module)))
+    return failure();
+  if (options.gradients && failed(differentiate()))
     return failure();
   FailureOr<Tensors> expected = runGlobal();
   if (failed(expected))

@@ -29,7 +29,8 @@ executeProgram(mlir::ModuleOp module, const reference::Signature &signature,
                const CheckOptions &options, StageObserver observe,
                std::string &message);
 
-/// Where and by how much results differ beyond their ranges' errors.
+/// Where and by how much results differ beyond their ranges' errors; those of
+/// an infinite error may be anything.
 std::optional<std::string> compareResults(llvm::ArrayRef<reference::Tensor> a,
                                           llvm::ArrayRef<reference::Tensor> b,
                                           llvm::ArrayRef<Bounds> ranges);

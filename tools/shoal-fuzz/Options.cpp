@@ -28,6 +28,9 @@ cl::opt<unsigned> jobs("jobs", cl::value_desc("N"), cl::init(1),
 cl::opt<unsigned>
     execute("execute", cl::value_desc("K"), cl::cat(category),
             cl::desc("Also compile and run every K-th (default: 0, none)"));
+cl::opt<bool> gradients(
+    "gradients", cl::cat(category),
+    cl::desc("Check the programs' derivatives, these by differences, too"));
 cl::opt<bool> emulated("emulated", cl::cat(category),
                        cl::desc("With --execute: executables for CUDA on the "
                                 "emulated device, not for the CPU"));
@@ -98,7 +101,7 @@ bool chooseGenerators(FuzzOptions &options) {
            "generator is left\n";
     return false;
   }
-  options.generators = *chosen;
+  options.generators = gradients ? chosen->differentiable() : *chosen;
   return true;
 }
 
@@ -124,6 +127,7 @@ std::optional<ToolOptions> shoal::fuzz::parseOptions(int argc, char **argv) {
   options.maxFailures = maxFailures;
   options.isolation.jobs = std::max(1u, unsigned(jobs));
   options.isolation.secondsPerItem = timeout;
+  options.check.gradients = gradients;
   options.check.emulated = emulated;
   options.check.runtimeDirectory = runtimeDirectory(argv[0]);
   llvm::SmallVector<StringRef> words;

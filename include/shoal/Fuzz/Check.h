@@ -16,6 +16,8 @@ struct CheckOptions {
   uint64_t inputSeed = 0;
   /// Also compile the program and run it under MPI.
   bool execute = false;
+  /// Check the program's derivative instead, and it by differences.
+  bool gradients = false;
   /// For CUDA on the emulated device instead of the CPU.
   bool emulated = false;
   /// Where the runtime libraries are.
@@ -41,7 +43,10 @@ using StageObserver = llvm::function_ref<void(llvm::StringRef)>;
 /// and a round trip through text after every pass, runs the global and the
 /// partitioned program, also with windowed einsums and with one-hot einsums at
 /// sparse cost, in the interpreter and compares the results within the ranges'
-/// errors; where asked for, the executables' too. Nothing where all holds.
+/// errors; where asked for, the executables' too. With `gradients` all that is
+/// done to the program's derivative by all floats, whose errors are measured
+/// beside the same program in f64; and the latter's gradients are compared with
+/// central differences. Nothing where all holds.
 /// Changes the program's module, and counts its ops.
 std::optional<Finding> checkProgram(Program &program,
                                     const CheckOptions &options,

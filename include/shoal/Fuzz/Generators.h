@@ -32,6 +32,9 @@ public:
   std::optional<Generators> without(llvm::ArrayRef<std::string> unwanted) const;
   /// Those named; nothing where one has a name that none has.
   std::optional<Generators> only(llvm::ArrayRef<std::string> wanted) const;
+  /// Without those of ops that refuse to be differentiated; loops know how
+  /// often they run.
+  Generators differentiable() const;
 
 private:
   struct Entry {
@@ -45,6 +48,7 @@ private:
 
   llvm::SmallVector<Entry> entries;
   unsigned totalWeight = 0;
+  bool areDifferentiable = false;
 };
 
 } // namespace shoal::fuzz

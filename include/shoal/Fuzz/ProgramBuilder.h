@@ -56,6 +56,8 @@ public:
   mlir::Location loc;
   /// Its axes cut where sub-axes of the annotations end.
   Mesh mesh;
+  /// Whether all that is drawn is to have a gradient.
+  bool isDifferentiable = false;
 
   static constexpr int64_t maxElements = 4096;
 

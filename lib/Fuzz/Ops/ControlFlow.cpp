@@ -108,8 +108,8 @@ static void makeCondition(ProgramBuilder &p, ValueRange arguments,
   Value last = arguments.back();
   auto type = cast<RankedTensorType>(last.getType());
   if (arguments.size() > 1 && type.getNumElements() > 0 &&
-      p.manualAxes.empty() && !type.getElementType().isInteger(1) &&
-      p.choices.chance(25)) {
+      p.manualAxes.empty() && !p.isDifferentiable &&
+      !type.getElementType().isInteger(1) && p.choices.chance(25)) {
     auto scalar = p.tensor({}, type.getElementType());
     auto dims = llvm::to_vector(llvm::seq<int64_t>(type.getRank()));
     Value largest =
@@ -129,7 +129,7 @@ static bool makeWhile(ProgramBuilder &p) {
   auto scalar = p.tensor({}, p.builder.getI32Type());
   Known zero = p.constant(scalar, 0), one = p.constant(scalar, 1);
   Value trips = p.constant(scalar, p.choices.below(4)).value;
-  if (p.manualAxes.empty() && p.choices.chance(30)) {
+  if (p.manualAxes.empty() && !p.isDifferentiable && p.choices.chance(30)) {
     Known three = p.constant(scalar, 3);
     trips =
         p.op("arith.andi", {p.pickOfType(scalar).value, three.value}, scalar)

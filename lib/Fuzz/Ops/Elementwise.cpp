@@ -110,11 +110,17 @@ static bool makeClamp(ProgramBuilder &p) {
 static bool makeClampOp(ProgramBuilder &p) {
   Known a = p.pickOr([](const Known &) { return true; },
                      [&] { return p.tensor(p.shape(0, 4), p.elementType()); });
-  auto bound = [&] {
-    return p.pickOfType(p.choices.chance(50) ? a.type()
-                                             : p.tensor({}, a.element()));
+  // Where a bound is the value for good, or below the other one, the gradient
+  // is JAX's, which is no slope.
+  bool isSlope = p.isDifferentiable && a.isFloat();
+  bool isLowFree = isSlope && p.choices.chance(50);
+  auto bound = [&](double far, bool isFree) {
+    auto type = p.choices.chance(50) ? a.type() : p.tensor({}, a.element());
+    return !isSlope ? p.pickOfType(type)
+           : isFree ? p.input(type)
+                    : p.constant(type, far);
   };
-  Known low = bound(), high = bound();
+  Known low = bound(-4, isLowFree), high = bound(4, isSlope && !isLowFree);
   Bounds range = either(a.range, either(low.range, high.range));
   p.add(p.op("shoal.clamp", {low.value, a.value, high.value}, a.type())
             ->getResult(0),

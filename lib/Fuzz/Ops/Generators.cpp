@@ -45,6 +45,19 @@ std::optional<Generators> Generators::only(ArrayRef<std::string> wanted) const {
   return filtered(wanted, /*areWanted=*/true);
 }
 
+Generators Generators::differentiable() const {
+  // Calls have no derivative, and differences know nothing of gradients that
+  // stop, or of bits.
+  static constexpr StringRef unwanted[] = {"shoal.custom_call", "stop_gradient",
+                                           "bits of a float", "float of bits"};
+  Generators kept;
+  kept.areDifferentiable = true;
+  for (const Entry &entry : entries)
+    if (!llvm::is_contained(unwanted, entry.name))
+      kept.add(entry.name, entry.generator, entry.weight);
+  return kept;
+}
+
 const Generators::Entry &Generators::draw(Choices &choices) const {
   unsigned place = choices.below(totalWeight);
   for (const Entry &entry : entries) {
@@ -58,6 +71,7 @@ const Generators::Entry &Generators::draw(Choices &choices) const {
 Program Generators::makeProgram(MLIRContext &context, Choices &choices) const {
   constexpr unsigned maxOps = 24;
   ProgramBuilder program(context, choices);
+  program.isDifferentiable = areDifferentiable;
   program.addRandomOp = [this](ProgramBuilder &p) {
     draw(p.choices).generator(p);
   };
