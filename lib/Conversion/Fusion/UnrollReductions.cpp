@@ -4,6 +4,7 @@
 // The pass --shoal-unroll-reductions.
 
 #include "../ShoalToLinalg/Patterns.h"
+#include "../Utils/SumOrder.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "shoal/Conversion/Fusion/Passes.h"
@@ -25,7 +26,7 @@ using namespace shoal;
 static PassCounter numUnrolled(DEBUG_TYPE, "Reductions unrolled");
 
 /// Up to so many elements a thread has loads under way for all of them at once.
-static constexpr int64_t kMaxIterations = 8;
+static constexpr int64_t kMaxIterations = kSequentialTerms;
 /// Of bodies after each other.
 static constexpr int64_t kMaxOps = 160;
 

@@ -21,6 +21,11 @@ void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
   func.addPass(createTileForThreads());
   func.addPass(createTileTransposes());
   func.addPass(createVectorizeTransposes());
+}
+
+void shoal::buildHostLoopsPipeline(OpPassManager &pm) {
+  OpPassManager &func = pm.nest<func::FuncOp>();
+  func.addPass(createOrderSums());
   func.addPass(createConvertLinalgToLoopsPass());
   func.addPass(memref::createFoldMemRefAliasOpsPass());
   addCleanup(func);

@@ -4,6 +4,7 @@
 // The pass --shoal-verify-kernels.
 
 #include "../Utils/VerifyOps.h"
+#include "SumLanes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -24,6 +25,13 @@ using namespace shoal;
 static LogicalResult verifyNoLinalg(Operation *op) {
   if (isa<linalg::LinalgOp, rt::KernelOp>(op))
     return op->emitOpError("has not become a kernel");
+  return success();
+}
+
+/// (C4)
+static LogicalResult verifyOrder(Operation *op) {
+  if (mayBeReassociated(op))
+    return op->emitOpError("may be reassociated: expected an order of its own");
   return success();
 }
 
@@ -83,8 +91,11 @@ struct VerifyKernels : shoal::impl::VerifyKernelsBase<VerifyKernels> {
     markAllAnalysesPreserved();
     if (failed(verifyOps(getOperation(), verifyNoLinalg)))
       return signalPassFailure();
-    if (!device)
+    if (!device) {
+      if (failed(verifyOps(getOperation(), verifyOrder)))
+        signalPassFailure();
       return;
+    }
     for (auto func : getOperation().getOps<func::FuncOp>())
       if (failed(verifyDevice(func)))
         return signalPassFailure();

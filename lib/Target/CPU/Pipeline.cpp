@@ -18,6 +18,8 @@ void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
   ScalarsOptions scalars;
   scalars.approximate = true;
   buildScalarsPipeline(pm.nest<func::FuncOp>(), scalars);
+  // Bodies are what a vector can do as well by now.
+  buildHostLoopsPipeline(pm);
 }
 
 void shoal::registerCPUPipelines() {

@@ -24,8 +24,12 @@ inline constexpr llvm::StringLiteral kArenaOffsetAttr = "shoal.arena_offset";
 #define GEN_PASS_REGISTRATION
 #include "shoal/Conversion/Kernels/Passes.h.inc"
 
-/// A function for each linalg op, of loops over its elements.
+/// A function for each linalg op, in tiles.
 void buildHostKernelsPipeline(mlir::OpPassManager &pm);
+
+/// Loops over elements for these ops, whose bodies are scalars that a host
+/// knows (shoal/Conversion/Scalars/Passes.h).
+void buildHostLoopsPipeline(mlir::OpPassManager &pm);
 
 /// A kernel for each linalg op and its launches on `machine`; copies,
 /// conditions and constants on the device, whose memory the host does not

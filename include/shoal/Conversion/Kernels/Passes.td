@@ -182,6 +182,54 @@ def VectorizeTransposes : Pass<"shoal-vectorize-transposes", "::mlir::func::Func
                            "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }
 
+def OrderSums : Pass<"shoal-order-sums", "::mlir::func::FuncOp"> {
+  let summary = "Fix the order in which a host adds up the terms of sums";
+  let description = [{
+    Assumes linalg on memrefs of static shapes. What the loops of an op sum along
+    the innermost of them, by an op of arith that may be `reassoc`, is added up
+    in lanes: up to four vectors of 64 bytes, as many as have terms, and the last
+    terms under a mask. Term j goes into lane j modulo their number; then the
+    upper half of the lanes is added to the lower one until one is left. Up to 8
+    terms, and sums along other loops, are added one after the other.
+
+    The order is that of the loops, whatever the body computes: what is fused
+    into a sum, and what for, changes none of its bits. So no op stays `reassoc`.
+    Where no vector can do what the body does, lanes are filled one by one.
+
+    ```mlir
+    func.func @sum(%x: memref<1024xf32>, %y: memref<f32>) {
+      linalg.generic {indexing_maps = [affine_map<(i) -> (i)>, affine_map<(i) -> ()>],
+                      iterator_types = ["reduction"]}
+          ins(%x : memref<1024xf32>) outs(%y : memref<f32>) {
+      ^bb0(%in: f32, %out: f32):
+        %sum = arith.addf %out, %in fastmath<reassoc> : f32
+        linalg.yield %sum : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+    %alloca = memref.alloca() {alignment = 64 : i64} : memref<64xf32>
+    ...
+    scf.for %i = %c0_1 to %c1024 step %c64 {
+      ...
+      scf.for %lane = %c0_6 to %c64_7 step %c16 {
+        %j = arith.addi %i, %lane : index
+        %term = vector.load %x[%j] : memref<1024xf32>, vector<16xf32>
+        %before = vector.load %alloca[%lane] : memref<64xf32>, vector<16xf32>
+        %after = arith.addf %before, %term : vector<16xf32>
+        vector.store %after, %alloca[%lane] : memref<64xf32>, vector<16xf32>
+      }
+    }
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect",
+                           "::mlir::scf::SCFDialect", "::mlir::vector::VectorDialect"];
+}
+
 def UseDeviceMemory : Pass<"shoal-use-device-memory", "::mlir::ModuleOp"> {
   let summary = "What the host did with buffers itself, the runtime does on the device";
   let description = [{
@@ -309,6 +357,7 @@ def VerifyKernels : Pass<"shoal-verify-kernels", "::mlir::ModuleOp"> {
       buffers are ops of `rt`, and views.
     * (C3) For a device: in front of loops and branches, and at the end of each
       block, no collective is under way that is not waited for.
+    * (C4) For a host: no op of arith may be reassociated.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %y: memref<4xf32>) {
