@@ -19,7 +19,7 @@ from shoal.checkpoints.shards import TABLE
 from shoal.checkpoints.sources import ArrayInfo, Source
 from shoal.errors import CheckpointError
 
-_CHUNK = 1 << 22  # bytes that are checked at once
+_CHUNK = 1 << 20  # bytes that are checked at once
 
 
 class Checkpoint(Source):
@@ -92,7 +92,7 @@ class Checkpoint(Source):
 
     def _check_head(self, file: TensorFile, number: int, entry: ShardEntry) -> None:
         """Also has the file check what follows it."""
-        head = file.bytes_at(0, entry.head_bytes)
+        head = file.bytes_at(0, entry.head_bytes).copy()
         if crc32c(head) != entry.head_crc32c:
             raise CheckpointError(
                 f"{file.path}: bytes 0 to {entry.head_bytes}, the head, are damaged"

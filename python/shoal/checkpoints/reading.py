@@ -17,7 +17,7 @@ from shoal.checkpoints.heads import LENGTH_BYTES, MOST_BYTES, Tensor, parse_head
 from shoal.checkpoints.regions import Region
 from shoal.errors import CheckpointError
 
-_CHUNK = 1 << 22  # bytes that are read at once, at most
+_CHUNK = 1 << 20  # bytes that are read at once, at most: caches have them
 
 
 class TensorFile:
@@ -32,7 +32,9 @@ class TensorFile:
         self.bytes_read = 0
         self._table: np.ndarray | None = None
         self._blame: Callable[[int, int], str] = lambda begin, end: ""
+        # The blocks that were read last, and where they begin.
         self._kept = (0, np.empty(0, np.uint8))
+        self._memory = np.empty(0, np.uint8)
         self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             self.size = os.fstat(self._descriptor).st_size
@@ -91,7 +93,7 @@ class TensorFile:
             self._read_box(begin + row * pitch, shape[1:], region[1:], out[row - first])
 
     def bytes_at(self, begin: int, end: int) -> np.ndarray:
-        """An array of its own, or one that the next call may write to."""
+        """Valid until the next call."""
         if self._table is None:
             return self._pread(begin, end - begin)
         first = (begin - self._checked_begin) // BLOCK
@@ -103,8 +105,7 @@ class TensorFile:
             kept = self._pread(base, stop - base)
             self._check(kept, first)
             self._kept = kept_begin, kept = base, kept
-        # A copy aligns it for elements of any size.
-        return kept[begin - kept_begin : end - kept_begin].copy()
+        return kept[begin - kept_begin : end - kept_begin]
 
     def _check(self, data: np.ndarray, first: int) -> None:
         assert self._table is not None
@@ -121,7 +122,10 @@ class TensorFile:
         )
 
     def _pread(self, begin: int, count: int) -> np.ndarray:
-        data = np.empty(count, np.uint8)
+        if len(self._memory) < count:
+            self._memory = np.empty(count, np.uint8)
+        self._kept = (0, self._memory[:0])
+        data = self._memory[:count]
         done = 0
         while done < count:
             got = os.preadv(self._descriptor, [memoryview(data)[done:]], begin + done)

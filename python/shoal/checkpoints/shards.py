@@ -18,8 +18,8 @@ from shoal.checkpoints.heads import head_of
 from shoal.checkpoints.manifest import ShardEntry
 
 TABLE = "__crc32c__"
-# Bytes that are copied, checked and written at once.
-_CHUNK = 1 << 22
+# Bytes that are copied, checked and written at once: caches have them.
+_CHUNK = 1 << 20
 
 
 class NamedRows(NamedTuple):
