@@ -97,7 +97,7 @@ def test_a_rank_that_ends_ends_the_others(fault, message, limit):
 
 def test_a_rank_that_is_slow_is_waited_for():
     code, out, err, _ = job("slow", SHOAL_COLLECTIVE_TIMEOUT="1")
-    assert code == 0 and out.endswith("done\n"), err
+    assert code == 0 and "done\n" in out, err
 
 
 def toy(tmp_path, text, name):

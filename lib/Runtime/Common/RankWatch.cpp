@@ -45,12 +45,8 @@ RankWatch &RankWatch::get() {
 // Begin and end
 //===----------------------------------------------------------------------===//
 
-/// At the end of a process that has not said so; a child of fork has no thread.
-RankWatch::~RankWatch() {
-  if (process != getpid() && thread.joinable())
-    thread.detach();
-  stop();
-}
+/// At the end of a process that has not said so.
+RankWatch::~RankWatch() { stop(); }
 
 /// A table for the ranks of this machine. Where they cannot share memory each
 /// has one of its own, and sees itself alone.
@@ -100,6 +96,8 @@ void RankWatch::start(World &world, const Program &ofRanks, int64_t seconds) {
 void RankWatch::stop() {
   if (!thread.joinable())
     return;
+  if (process != getpid())
+    return thread.detach();
   {
     std::lock_guard lock(mutex);
     isStopping = true;
@@ -117,7 +115,8 @@ void RankWatch::beginStep() {
 }
 
 void RankWatch::end() {
-  if (own)
+  // A child of fork has the table, and is no rank.
+  if (own && process == getpid())
     own->place.store(Place::Ended, relaxed);
 }
 
