@@ -9,6 +9,7 @@ import sys
 import numpy as np
 import pytest
 from conftest import PATHS
+from shoal.models import read_file
 from shoal_testing import BIN, ROOT, load_json, run
 
 
@@ -70,3 +71,19 @@ def test_the_losses_are_plotted(tmp_path, monkeypatch):
     (tmp_path / "metrics.jsonl").write_text("\n".join(map(json.dumps, lines)))
     plot(tmp_path / "metrics.jsonl", tmp_path / "losses.svg")
     assert "</svg>" in (tmp_path / "losses.svg").read_text()
+
+
+@pytest.mark.parametrize("name, said", [("megatron.py", "kept of each"), ("tutel.py", "moved 0 times")])
+def test_layouts_of_experts(shoal_in_processes, name, said):
+    ended = run(sys.executable, ROOT / "examples/moe_models" / name, timeout=120)
+    assert said in ended.expect_success().stdout
+
+
+def test_a_model_of_a_hugging_face_configuration_is_trained(shoal_in_processes, tmp_path):
+    script = ROOT / "examples/moe_models/train.py"
+    ended = run(sys.executable, script, tmp_path, "10", timeout=120).expect_success()
+    assert "step 10/10" in ended.stdout
+    names = read_file(tmp_path / "model.safetensors")
+    assert names["model.layers.1.block_sparse_moe.experts.7.w2.weight"].shape == (64, 128)
+    code = [line for line in script.read_text().split("main(folder")[1].splitlines() if line.strip()]
+    assert len(code) <= 40
