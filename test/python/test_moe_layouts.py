@@ -10,7 +10,7 @@ import pytest
 from frontend_testing import assert_same, evaluate, shoal
 from moe_layouts import CASES, program, rank_generator, statistics
 from shoal.frontend.pytrees import flatten
-from shoal.moe import Layout, MoeConfig, init_params, moe, total_loss
+from shoal.moe import Layout, MoeConfig, init_params, moe, plan_dispatch, total_loss
 from shoal.moe.tutel import Work, best_degree, bytes_of_degree, degrees
 
 # Both factorisations, and the groups that they must have.
@@ -154,6 +154,24 @@ def test_what_is_sent_backward_mirrors_it(name, ratio):
     sent, _ = statistics(program(CASES[name], gradient=True))
     wanted = CASES[name].forward + CASES[name].backward()
     assert sum(sent.values()) <= wanted * ratio, (sent, wanted)
+
+
+def test_which_dispatcher_is_taken():
+    """The fewer bytes: with one device of each expert the gather is dearer until k f is e."""
+    many = Layout.folded({"dp": 8}, {"ep": 8})
+    few = Layout.folded({"dp": 8}, {"ep": 2, "edp": 4})
+
+    def plan(layout, k, **fields):
+        config = MoeConfig(8, 16, k, moe_expert_capacity_factor=1.0, **fields)
+        return plan_dispatch((8, 64, 32), 4, config, layout)
+
+    assert plan(many, 2).name == "sort" and "it sends 28672 bytes" in plan(many, 2).reason
+    assert plan(few, 2).name == "sort" and plan(few, 4).name == "allgather"
+    assert plan(few, 4, moe_pad_expert_input_to_capacity=True).name == "sort"
+    assert plan(Layout(), 4).reason == "experts lie whole on every device"
+    dropless = plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16), many)
+    assert dropless.name == "allgather" and "nothing is dropped" in dropless.reason
+    assert plan(many, 2, moe_token_dispatcher_type="einsum").reason == "named"
 
 
 def test_tutels_degree():

@@ -208,6 +208,30 @@ def test_losses_and_the_bias_of_a_step(tmp_path):
         assert_same("bias", bias, oracle.update_bias(np.zeros(4), counts), np.float32)
 
 
+def test_groups_of_padding_alone(tmp_path):
+    """They count nowhere, and nothing becomes NaN; nor where all tokens are padding."""
+    logits = tied(np.random.default_rng(6), 3, 6, 4)
+    names = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard")
+    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=names, moe_z_loss_coeff=1e-3, **PRE)
+
+    def run(logits, mask):
+        def total(logits):
+            losses = balance_losses(routed(logits, config, mask=mask), config)
+            return shoal.sum(shoal.stack(list(losses.values()))), losses
+
+        return shoal.value_and_grad(total, has_aux=True)(logits)
+
+    mask = np.ones((3, 6), bool)
+    (_, whole), _ = evaluate(tmp_path, run, logits[:2], mask[:2])
+    mask[2] = False
+    (_, losses), gradient = evaluate(tmp_path, run, logits, mask)
+    for name, expected in whole.items():
+        assert_same(name, losses[name], expected, np.float32)
+    assert np.isfinite(gradient).all() and not gradient[2].any()
+    (total, _), gradient = evaluate(tmp_path, run, logits, np.zeros((3, 6), bool))
+    assert total == 0 and not gradient.any()
+
+
 def expected_losses(logits, valid):
     """By the oracle, of groups of 6 tokens, two sequences of 12, and all 24."""
 
@@ -231,6 +255,28 @@ def expected_losses(logits, valid):
         "gshard": np.mean(gshard),
         "z_loss": oracle.z_loss(logits[valid]),
     }
+
+
+def test_experts_do_not_count_padding(tmp_path):
+    """Where they choose more tokens than there are real ones."""
+    logits, mask = tied(np.random.default_rng(7), 1, 8, 4), np.arange(8)[None] < 3
+    config = MoeConfig(4, HIDDEN, router_type="expert_choice", moe_expert_capacity_factor=1.0,
+                       moe_router_load_balancing_type=())  # fmt: skip
+    routing, metrics = evaluate(
+        tmp_path, lambda x, m: (limit(routed(x, config, mask=m), config), metrics_of(routed(x, config, mask=m))),
+        logits, mask,
+    )  # fmt: skip
+    assert metrics.counts.tolist() == metrics.kept.tolist() == [3, 3, 3, 3]
+    assert (routing.weights[..., 3:] == 0).all() and (routing.weights[..., :3] > 0).all()
+
+
+def test_other_numbers_of_choices(tmp_path):
+    """A layer may be evaluated with more or fewer experts a token than it is trained with."""
+    logits, config = tied(np.random.default_rng(8), 2, 5, 4), MoeConfig(4, HIDDEN, **PRE)
+    made = evaluate(tmp_path, lambda x: [routed(x, config, k=k) for k in (1, 3, 9)], logits)
+    for routing, k in zip(made, (1, 3, 4)):
+        expected = in_groups(lambda x, k=k: oracle.route(x, k, normalize=False), logits)
+        assert_routing(f"k = {k}", routing, expected)
 
 
 def test_importance_and_load(tmp_path):

@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.frontend.autodiff import stop_gradient
 from shoal.frontend.creation import zeros
-from shoal.frontend.elementwise import erf, square
+from shoal.frontend.elementwise import erf, maximum, square
 from shoal.frontend.nn import logsumexp, one_hot
 from shoal.frontend.ordering import top_k
 from shoal.frontend.reduction import mean, sum
@@ -69,14 +69,9 @@ def _aux_loss(routing: Routing, config: MoeConfig) -> Value:
     f_e: which part of the k S choices of the best scores are of the expert, without its bias and
     the limits of groups; P_e: its mean score. 1 where all experts have the same.
     """
-    scores, valid = routing.scores, routing.valid
-    experts = scores.shape[-1]
-    count = sum(valid, 1, keepdims=True)
-    best = top_k(scores, config.moe_router_topk)[1]
-    chosen = sum(one_hot(best, experts, scores.dtype), 2) * valid[..., None]
-    fractions = stop_gradient(sum(chosen, 1) / (count * config.moe_router_topk))
-    means = sum(scores * valid[..., None], 1) / count
-    return mean(sum(fractions * means, -1)) * experts
+    best = top_k(routing.scores, config.moe_router_topk)[1]
+    chosen = sum(one_hot(best, config.num_experts, routing.scores.dtype), 2)
+    return _balance(routing, chosen / config.moe_router_topk) * config.num_experts
 
 
 def _gshard(routing: Routing, config: MoeConfig) -> Value:
@@ -84,13 +79,22 @@ def _gshard(routing: Routing, config: MoeConfig) -> Value:
 
     DeepSpeed's of two choices and Tutel's are E^2 times it.
     """
-    scores, valid = routing.scores, routing.valid
-    experts = scores.shape[-1]
-    count = sum(valid, 1, keepdims=True)
-    first = one_hot(routing.experts[:, :, 0], experts, scores.dtype) * valid[..., None]
-    fractions = stop_gradient(sum(first, 1) / count)
-    means = sum(scores * valid[..., None], 1) / count
-    return mean(sum(fractions * means, -1)) / experts
+    first = one_hot(routing.experts[:, :, 0], config.num_experts, routing.scores.dtype)
+    return _balance(routing, first) / config.num_experts
+
+
+def _balance(routing: Routing, chosen: Value) -> Value:
+    """Mean, over groups that have valid tokens, of sum_e mean(chosen_e) mean(scores_e) of these.
+
+    chosen [G, S, E] is of sum 1 and has no gradient.
+    """
+    weight = routing.valid[..., None]
+    count = sum(routing.valid, 1)
+    tokens = maximum(count, 1.0)[:, None]
+    fractions = stop_gradient(sum(chosen * weight, 1) / tokens)
+    means = sum(routing.scores * weight, 1) / tokens
+    groups = maximum(sum((count > 0).astype("float32")), 1.0)
+    return sum(fractions * means) / groups.astype(means.dtype)
 
 
 def _importance(routing: Routing, config: MoeConfig) -> Value:
@@ -117,7 +121,7 @@ def _variation(vector: Value) -> Value:
 
 def _z_loss(routing: Routing) -> Value:
     """Mean of logsumexp(logits)^2 (ST-MoE, arXiv 2202.08906)."""
-    return sum(square(logsumexp(routing.logits)) * routing.valid) / sum(routing.valid)
+    return sum(square(logsumexp(routing.logits)) * routing.valid) / maximum(sum(routing.valid), 1.0)
 
 
 _LOSSES = {"aux_loss": _aux_loss, "gshard": _gshard, "importance": _importance}

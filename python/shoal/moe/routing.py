@@ -69,7 +69,7 @@ class Routing(NamedTuple):
         experts = self.scores.shape[-1]
         chosen = one_hot(self.experts, experts)
         if self.tokens is not None:
-            return sum(chosen, (1, 2))
+            return sum(chosen * self.kept.astype("float32")[..., None], (1, 2))
         return sum(chosen * self.valid.reshape(*self.valid.shape, 1, 1), (1, 2))
 
 
