@@ -104,6 +104,9 @@ CASES = {
     ),
     "all-gather, EP 8": all_gather(Layout.folded({"dp": 8}, {"ep": 8})),
     "all-gather, EP 4, EDP 2": all_gather(Layout.folded({"dp": 8}, {"ep": 4, "edp": 2})),
+    "all-gather, EP 2, EDP 2, ETP 2": all_gather(
+        Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 2, "edp": 2})
+    ),
     "Tutel, r = 0": tutel(0, hidden=64),
     "Tutel, r = 1": tutel(1, hidden=512),
     "Tutel, r = 2": tutel(2, hidden=2048),
@@ -118,7 +121,7 @@ def _spec(shape, place):
 
 
 def program(case, gradient):
-    """The layer, or the gradient of a sum over its results, as text."""
+    """The layer, or with `gradient` the layer and its pullback, as text."""
     layout, config = case.layout, case.config()
     outside = layout.P("outside")
     stored = param_shardings(config, layout)
@@ -129,10 +132,11 @@ def program(case, gradient):
         return layout.spread(moe(x, params, config, layout).y, "outside")
 
     def backward(x, params, dy):
-        return shoal.vjp(forward, x, params)[1](dy)
+        y, pull = shoal.vjp(forward, x, params)
+        return y, *pull(dy)
 
     if gradient:
-        return shoal.trace(backward, (x, params, x), layout.mesh, out_shardings=(outside, stored))
+        return shoal.trace(backward, (x, params, x), layout.mesh, out_shardings=(outside, outside, stored))
     return shoal.trace(forward, (x, params), layout.mesh, out_shardings=outside)
 
 

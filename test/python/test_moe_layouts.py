@@ -137,23 +137,25 @@ def test_results_do_not_depend_on_the_layout(tmp_path, name):
         assert_same(name, actual, expected, np.float32, 1e-5)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ("EP 8", "Tutel, r = 4")])
+SENT = ("EP 4, EDP 2", "EP 2, EDP 2, ETP 2", "folding, TP 2 CP 2 DP 2, EP 8", "DeepSpeed, TP 2 DP 4, EP 4 EDP 2",
+        "all-gather, EP 4, EDP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2")  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SENT)
 def test_what_is_sent_forward_is_the_formula(name):
     sent, kinds = statistics(program(CASES[name], gradient=False))
-    assert sum(sent.values()) <= CASES[name].forward * 1.0005 + 128  # counts of rows, some bytes each
-    if name.startswith("all-gather"):
-        assert kinds["reduce_scatter"] == 1 and kinds["all_gather"] <= 3 and "all_reduce" not in kinds
+    assert sum(sent.values()) <= CASES[name].forward * 1.0005
     if name == "EP 4, EDP 2":
         assert kinds == {"all_to_all": 2}
+    if name.startswith("all-gather"):  # tokens, numbers and weights; sums home
+        assert kinds["all_gather"] == 3 and "all_reduce" not in kinds
 
 
-# The least that was found; all-gathers of large experts send some rows twice.
-@pytest.mark.parametrize("name, ratio", [("EP 2, EDP 2, ETP 2", 1.05), ("Tutel, r = 1", 1.05),
-                                         ("all-gather, EP 8", 1.25)])  # fmt: skip
-def test_what_is_sent_backward_mirrors_it(name, ratio):
+@pytest.mark.parametrize("name", ["EP 2, EDP 2, ETP 2", "Tutel, r = 1", "all-gather, EP 8"])
+def test_what_is_sent_backward_mirrors_it(name):
     sent, _ = statistics(program(CASES[name], gradient=True))
     wanted = CASES[name].forward + CASES[name].backward()
-    assert sum(sent.values()) <= wanted * ratio, (sent, wanted)
+    assert sum(sent.values()) <= wanted * 1.05, (sent, wanted)
 
 
 def test_which_dispatcher_is_taken():

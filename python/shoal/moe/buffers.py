@@ -167,7 +167,7 @@ class Ragged:
         where_now = put_rows(zeros((groups, count), "int32"), self.order, iota((groups, count), 1))
         read = take_rows(rows.transpose(1, 2, 0, 3), where_now)
         read = read.reshape(groups, count // k, k, rows.shape[0], model)
-        # In a gradient, too, each part stays with its experts.
-        read = self.layout.constrain(read, "edp", None, None, "ep", "?")
-        y = einsum("GSKDM,GSK->GSM", read.astype("float32"), weights.astype("float32"))
-        return y.reshape(*shape[:2], model)
+        of_parts = einsum("GSKDM,GSK->GSDM", read.astype("float32"), weights.astype("float32"))
+        # So that a gradient gathers what comes back of tokens, and not of their k choices.
+        of_parts = self.layout.constrain(of_parts, "edp", None, "ep", "?")
+        return sum(of_parts, 2).reshape(*shape[:2], model)
