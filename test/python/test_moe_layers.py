@@ -309,3 +309,33 @@ def test_types(tmp_path, dispatcher):
             expected = oracle_layer(np.float32(x), wide, config)
             assert_same(kind, np.float32(y), expected, np.float32, 2e-2)
             assert made[f"fp32 {drops}"].losses["z_loss"].dtype == np.float32
+
+
+def test_micro_batches_and_recomputation_change_nothing(tmp_path):
+    """Gradients of all losses of groups of 8 tokens, and counts, with noise and masked tokens."""
+    config = config_of("drops", "sort").replace(
+        moe_aux_loss_coeff=0.1, moe_z_loss_coeff=0.1, moe_input_jitter_eps=0.1, moe_group_size=8,
+        moe_router_load_balancing_type=("aux_loss", "gshard"),
+    )  # fmt: skip
+    params, x = parameters(config), X.reshape(4, 8, M)  # a group is a row of a batch
+
+    def quiet(params, x):
+        out = moe(x, params, config)
+        return shoal.mean(out.y**2) + total_loss(out.losses, config), {"kept": shoal.sum(out.metrics.kept)}
+
+    def noisy(params, x):
+        key = np.array([1, 2], np.int32)
+        out = moe(x, params, config, key=key)
+        return shoal.mean(out.y**2) + total_loss(out.losses, config), out.metrics
+
+    def run(params, x):
+        accumulated = [shoal.optim.accumulate(quiet, n, has_aux=True)(params, x) for n in (1, 2, 4)]
+        again = [shoal.value_and_grad(f, has_aux=True)(params, x) for f in (noisy, shoal.checkpoint(noisy))]
+        return accumulated, again
+
+    accumulated, again = evaluate(tmp_path, run, params, x)
+    for other in accumulated[1:]:
+        for expected, actual in zip(flatten(accumulated[0][1])[0], flatten(other[1])[0]):
+            assert_same("micro-batches", actual, expected, np.float32, 1e-5)
+    for expected, actual in zip(*(flatten(made)[0] for made in again)):
+        assert_same("recomputed", actual, expected, np.float32, 0)
