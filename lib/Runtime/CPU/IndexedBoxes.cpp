@@ -106,16 +106,37 @@ static bool clip(const IndexedBoxes &boxes, const std::vector<int64_t> &starts,
   return true;
 }
 
+/// Whether all of a box lies inside, as most do: nothing of it is clipped.
+static bool isInside(const IndexedBoxes &boxes,
+                     const std::vector<int64_t> &starts) {
+  for (size_t d = 0; d < starts.size(); ++d)
+    if (starts[d] < 0 || starts[d] > boxes.dims()[d].lastStart())
+      return false;
+  return true;
+}
+
 /// The part of the row, of a box that is clipped, in the columns begin ... end
 /// - 1 of the tensor. `column` is the row's first.
-static Loop<2> cutRow(Box &box, int64_t column, int64_t begin, int64_t end) {
-  Loop<2> row = box.loops.back();
-  box.loops.pop_back();
+static Loop<2> cutRow(Box &box, Loop<2> row, int64_t column, int64_t begin,
+                      int64_t end) {
   int64_t first = std::max<int64_t>(begin - column, 0);
   int64_t last = std::min(end - column, row.size);
   box.operandBase += first * row.strides[0];
   box.boxesBase += first * row.strides[1];
   return {std::max<int64_t>(last - first, 0), row.strides};
+}
+
+template <typename T, typename Combine>
+static void combineRow(const Loop<2> &row, T *to, const T *from,
+                       Combine combine) {
+  if (row.strides == Offsets<2>{1, 1}) {
+    for (int64_t i = 0; i < row.size; ++i)
+      to[i] = combine(to[i], from[i]);
+    return;
+  }
+  for (int64_t i = 0; i < row.size; ++i)
+    to[i * row.strides[0]] =
+        combine(to[i * row.strides[0]], from[i * row.strides[1]]);
 }
 
 /// What the boxes do to the columns begin ... end - 1, places along the last
@@ -124,24 +145,41 @@ template <typename T, typename Combine>
 static void scatterColumns(const IndexedBoxes &boxes, const void *indices,
                            const T *updates, T *out, int64_t begin, int64_t end,
                            Combine combine) {
+  Loops<2> whole;
+  for (const IndexedBoxes::Dim &dim : boxes.dims())
+    whole.push_back({dim.boxSize, {dim.stride, dim.boxStride}});
+  Loop<2> wholeRow{1, {1, 1}};
+  if (!whole.empty()) {
+    wholeRow = whole.back();
+    whole.pop_back();
+    whole = simplify(std::move(whole), /*leader=*/1);
+  }
+  auto combineRows = [&](const Box &box, const Loops<2> &loops,
+                         const Loop<2> &row) {
+    forEach<2>(loops, [&](const Offsets<2> &at) {
+      combineRow(row, out + box.operandBase + at[0],
+                 updates + box.boxesBase + at[1], combine);
+    });
+  };
   Box box;
   boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
                                 int64_t operandBase, int64_t boxesBase) {
     box.operandBase = operandBase;
     box.boxesBase = boxesBase;
+    if (isInside(boxes, starts)) {
+      for (size_t d = 0; d < starts.size(); ++d)
+        box.operandBase += starts[d] * boxes.dims()[d].stride;
+      int64_t column = starts.empty() ? 0 : starts.back();
+      Loop<2> row = cutRow(box, wholeRow, column, begin, end);
+      return combineRows(box, whole, row);
+    }
     box.loops.resize(starts.size());
     if (!clip(boxes, starts, box))
       return;
-    Loop<2> row{1, {1, 1}};
-    if (!box.loops.empty())
-      row = cutRow(box, std::max<int64_t>(starts.back(), 0), begin, end);
-    forEach<2>(box.loops, [&](const Offsets<2> &at) {
-      T *to = out + box.operandBase + at[0];
-      const T *from = updates + box.boxesBase + at[1];
-      for (int64_t i = 0; i < row.size; ++i)
-        to[i * row.strides[0]] =
-            combine(to[i * row.strides[0]], from[i * row.strides[1]]);
-    });
+    Loop<2> row = box.loops.back();
+    box.loops.pop_back();
+    row = cutRow(box, row, std::max<int64_t>(starts.back(), 0), begin, end);
+    combineRows(box, box.loops, row);
   });
 }
 
