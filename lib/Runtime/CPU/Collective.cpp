@@ -7,15 +7,23 @@
 #include "shoal/Calls/CollectiveScratch.h"
 #include "shoal/Calls/Sizes.h"
 
+#include <limits>
+
 namespace shoal::rt {
 
 namespace {
 
-/// An MPI datatype of `bytes` bytes, which may exceed an int. The next one
-/// begins `stride` bytes behind.
+/// `bytes` bytes, which may exceed an int, as MPI counts them: bytes as a rule,
+/// as a type takes longer to make than a short message. The next block begins
+/// `stride` bytes behind.
 class BlockType {
 public:
-  BlockType(int64_t bytes, int64_t stride) : type(makeDense(bytes)) {
+  BlockType(int64_t bytes, int64_t stride) {
+    if (stride == bytes && bytes <= std::numeric_limits<int>::max()) {
+      number = static_cast<int>(bytes);
+      return;
+    }
+    type = makeDense(bytes);
     if (stride != bytes) {
       MPI_Datatype dense = type;
       MPI_Type_create_resized(dense, /*lb=*/0, /*extent=*/stride, &type);
@@ -24,10 +32,15 @@ public:
     check(MPI_Type_commit(&type), "MPI_Type_commit");
   }
   explicit BlockType(int64_t bytes) : BlockType(bytes, /*stride=*/bytes) {}
-  ~BlockType() { MPI_Type_free(&type); }
+  ~BlockType() {
+    if (type != MPI_BYTE)
+      MPI_Type_free(&type);
+  }
   BlockType(const BlockType &) = delete;
   BlockType &operator=(const BlockType &) = delete;
 
+  /// How many of the type are a block.
+  int count() const { return number; }
   operator MPI_Datatype() const { return type; }
 
 private:
@@ -49,7 +62,8 @@ private:
     return both;
   }
 
-  MPI_Datatype type;
+  int number = 1;
+  MPI_Datatype type = MPI_BYTE;
 };
 
 } // namespace
@@ -69,12 +83,16 @@ Collective::Collective(const CollectiveStart &start)
 void Collective::swapPieces(int64_t bytes, int64_t stride, const char *from,
                             char *to) const {
   BlockType sent(bytes, stride), received(bytes);
-  check(MPI_Alltoall(from, 1, sent, to, 1, received, group), "MPI_Alltoall");
+  check(MPI_Alltoall(from, sent.count(), sent, to, received.count(), received,
+                     group),
+        "MPI_Alltoall");
 }
 
 void Collective::gatherPieces(int64_t bytes, const char *from, char *to) const {
   BlockType piece(bytes);
-  check(MPI_Allgather(from, 1, piece, to, 1, piece, group), "MPI_Allgather");
+  check(MPI_Allgather(from, piece.count(), piece, to, piece.count(), piece,
+                      group),
+        "MPI_Allgather");
 }
 
 /// One for all: messages between two devices do not overtake one another.
@@ -84,7 +102,7 @@ void Collective::receive(char *to, int64_t bytes, int64_t rank) {
   if (bytes == 0)
     return;
   BlockType block(bytes);
-  check(MPI_Irecv(to, 1, block, static_cast<int>(rank), tag, group,
+  check(MPI_Irecv(to, block.count(), block, static_cast<int>(rank), tag, group,
                   &requests.emplace_back()),
         "MPI_Irecv");
 }
@@ -93,8 +111,8 @@ void Collective::send(const char *from, int64_t bytes, int64_t rank) {
   if (bytes == 0)
     return;
   BlockType block(bytes);
-  check(MPI_Isend(from, 1, block, static_cast<int>(rank), tag, group,
-                  &requests.emplace_back()),
+  check(MPI_Isend(from, block.count(), block, static_cast<int>(rank), tag,
+                  group, &requests.emplace_back()),
         "MPI_Isend");
 }
 
