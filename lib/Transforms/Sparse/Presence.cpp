@@ -32,7 +32,7 @@ private:
   Term foldElement(Term term);
 
   Terms &terms;
-  Substitution known, folded;
+  Substitution known, folded, simplified;
   unsigned numExpansions = 0;
 };
 
@@ -43,8 +43,8 @@ static bool isOp(Term term, StringRef name) {
 }
 
 void Presence::assumeTrue(Term condition) {
-  known[condition] = terms.boolean(true);
-  if (isOp(condition, arith::AndIOp::getOperationName()))
+  bool isNew = known.try_emplace(condition, terms.boolean(true)).second;
+  if (isNew && isOp(condition, arith::AndIOp::getOperationName()))
     for (Term part : condition->operands)
       assumeTrue(part);
 }
@@ -100,10 +100,14 @@ Term Presence::simplify(Term term) {
     return number;
   if (term->kind != TermKind::Op)
     return term;
+  // Terms share operands: each is looked at once.
+  if (Term done = simplified.lookup(term))
+    return done;
   TermList operands;
   for (Term operand : term->operands)
     operands.push_back(simplify(operand));
-  return terms.op(*term->name, term->attributes, term->type, operands);
+  return simplified[term] =
+             terms.op(*term->name, term->attributes, term->type, operands);
 }
 
 Term sparse::valueWhereThere(Terms &terms, TermRange dims,

@@ -187,4 +187,12 @@ TEST_F(FormLaws, L1EqualTermsAreOne) {
   EXPECT_FALSE(terms.areNeverEqual(i, terms.integer(1)));
 }
 
+TEST_F(FormLaws, L13TermsThatShareOperandsAreLookedAtOnce) {
+  Term value = dims[0];
+  for (int i = 0; i < 100; ++i)
+    value = terms.add(value, value);
+  Exception exception{{terms.integer(1)}, value};
+  EXPECT_EQ(valueWhereThere(terms, {dims[1]}, exception), value);
+}
+
 } // namespace
