@@ -46,11 +46,11 @@ _programs: dict[str, "Program"] = {}
 
 @dataclasses.dataclass(frozen=True)
 class Argument:
-    """shape and element type, its PartitionSpec and what it holds."""
+    """shape and element type, its PartitionSpec, None to choose, and what it holds."""
 
     shape: tuple[int, ...]
     dtype: np.dtype
-    spec: PartitionSpec
+    spec: PartitionSpec | None
     values: str
 
     def array(self, seed: int) -> np.ndarray:
@@ -100,7 +100,10 @@ class Program:
     def traced(self, mesh: jax.sharding.Mesh, **jit_options) -> jax.stages.Traced:
         """With its shardings."""
         _set_mesh(mesh)
-        shardings = tuple(NamedSharding(mesh, argument.spec) for argument in self.arguments)
+        shardings = tuple(
+            None if argument.spec is None else NamedSharding(mesh, argument.spec)
+            for argument in self.arguments
+        )
         keywords = {}
         if self.out is not UNSPECIFIED:
             keywords["out_shardings"] = jax.tree.map(

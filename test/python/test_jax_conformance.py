@@ -55,6 +55,30 @@ def test_sample(tmp_path):
         assert sum(outcome["ours"].values()) <= sum(outcome["xla"].values()), outcome
 
 
+# Differentiated here: a program of each kind of rule that most of the others do not need.
+DIFFERENTIATED = [
+    "attention/causal_attention",
+    "control_flow/scan_over_layers",
+    "manual/manual_in_manual",
+    "manual/manual_reduce_scatter",
+    "moe/moe_layer",
+    "sorting/top_k_of_split_dimension",
+]
+
+
+def test_gradients(tmp_path):
+    """Values as jax.vjp's, bytes at most those of its program; all: test/conformance/gradients.py."""
+    command = [sys.executable, ROOT / "test/conformance/gradients.py", "--json", tmp_path / "outcomes.json"]
+    command += ["--filter", "^(" + "|".join(DIFFERENTIATED) + ")$"]
+    environment = {**os.environ, "SHOAL_BUILD": str(BIN.parent)}
+    ended = subprocess.run(
+        list(map(str, command)), env=environment, capture_output=True, text=True, timeout=600
+    )
+    assert ended.returncode == 0, ended.stdout[-4000:] + ended.stderr[-2000:]
+    outcomes = json.loads((tmp_path / "outcomes.json").read_text())
+    assert [outcome["status"] for outcome in outcomes] == ["passed"] * len(DIFFERENTIATED)
+
+
 sys.path.insert(0, str(ROOT / "test/conformance"))
 import xla_bytes  # noqa: E402
 import xla_flops  # noqa: E402
