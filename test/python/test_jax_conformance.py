@@ -59,9 +59,9 @@ def test_sample(tmp_path):
 DIFFERENTIATED = [
     "attention/causal_attention",
     "control_flow/scan_over_layers",
-    "manual/manual_in_manual",
     "manual/manual_reduce_scatter",
     "moe/moe_layer",
+    "reductions/softmax_over_split",
     "sorting/top_k_of_split_dimension",
 ]
 

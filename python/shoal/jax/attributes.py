@@ -12,6 +12,9 @@ from jaxlib.mlir import ir
 
 from shoal.jax.refusals import Unsupported
 
+# The target of a call that is the identity and stops gradients.
+STOP_GRADIENT = "shoal.stop_gradient"
+
 
 def find(op: ir.Operation, name: str) -> ir.Attribute | None:
     """An attribute by name, None where the op lacks it."""

@@ -11,15 +11,28 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jax._src import debugging, dispatch, effects, source_info_util
+import numpy as np
+from jax._src import ad_util, debugging, dispatch, dtypes, effects, source_info_util
 from jax._src.interpreters import mlir
 from jax._src.lax import lax
 
+from shoal.jax.attributes import STOP_GRADIENT
 from shoal.jax.callbacks import CALLBACKS_WITH_RESULTS, Callbacks
+
+
+def _stop_gradient(context: Any, value: Any) -> Any:
+    """A call, as StableHLO has no op that says so; what has no gradient is what it is."""
+    if not dtypes.issubdtype(context.avals_in[0].dtype, np.inexact):
+        return [value]
+    return mlir.custom_call(STOP_GRADIENT, result_types=[value.type], operands=[value]).results
+
 
 # For CPUs JAX masks the operands of a ragged_dot once per group; the rule for
 # TPUs writes chlo.ragged_dot, of which only rows of groups are multiplied.
-_RULES = ((lax.ragged_dot_general_p, partial(lax._ragged_dot_general_lower, platform="tpu")),)
+_RULES = (
+    (lax.ragged_dot_general_p, partial(lax._ragged_dot_general_lower, platform="tpu")),
+    (ad_util.stop_gradient_p, _stop_gradient),
+)
 
 # What JAX knows of its primitives is changed by one lowering at a time.
 _turn = threading.RLock()

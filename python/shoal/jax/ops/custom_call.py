@@ -12,7 +12,7 @@ from jaxlib.mlir import ir
 
 from shoal.ir import Value
 from shoal.jax import triangles
-from shoal.jax.attributes import case, flag, required
+from shoal.jax.attributes import STOP_GRADIENT, case, flag, required
 from shoal.jax.importer import Importer
 from shoal.jax.refusals import Unsupported
 from shoal.jax.registry import OfComplex, imports
@@ -29,6 +29,12 @@ _DTYPES = {"f32": "float32", "f64": "float64", "bf16": "bfloat16", "f16": "float
 def identity(importer: Importer, op: ir.Operation) -> list[Value]:
     """Where a tensor is kept, or how, does not change it."""
     return importer.operands(op)
+
+
+@imports(f"{_CALL}{STOP_GRADIENT}", of_complex=OfComplex.EACH)
+def stop_gradient(importer: Importer, op: ir.Operation) -> list[Value]:
+    operand = importer.operands(op)[0]
+    return importer.emit("shoal.stop_gradient", [operand], operand.type)
 
 
 @imports(f"{_CALL}lapack_spotrf_ffi", f"{_CALL}lapack_dpotrf_ffi")
