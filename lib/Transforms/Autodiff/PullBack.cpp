@@ -18,7 +18,7 @@ shoal::pullBack(Vjp &vjp, ValueRange cotangents,
   // others, as rules look symbols up.
   Block *scratch = new Block;
   vjp.b.getInsertionBlock()->getParent()->push_back(scratch);
-  auto remove = llvm::make_scope_exit([&] {
+  llvm::scope_exit remove([&] {
     scratch->dropAllReferences();
     scratch->erase();
   });

@@ -101,7 +101,7 @@ ShardingAttr ManualReversal::stackedSharding(int64_t rank) {
     dims.push_back(DimShardingAttr::get(context,
                                         dim == 0 ? op.getManualAxes().getAxes()
                                                  : ArrayRef<AxisRefAttr>(),
-                                        /*isOpen=*/true, /*priority=*/0));
+                                        /*is_open=*/true, /*priority=*/0));
   return ShardingAttr::get(context, op.getMeshAttr(), dims, {}, {});
 }
 
