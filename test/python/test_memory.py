@@ -15,7 +15,7 @@ if importlib.util.find_spec("shoal._native") is None:
 
 from memory_programs import DEVICES, PROGRAMS
 
-# docs/Memory.md: the code, MPI with its shared memory, and BLAS.
+# docs/Memory.md: the code, MPI with its shared memory, and BLAS or oneDNN.
 PROCESS_BYTES = 24 << 20
 
 
@@ -30,10 +30,7 @@ def run(exe, folder, *flags):
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_resident_memory(name, tmp_path, request):
-    if name.startswith("moe_layer"):
-        # oneDNN's own pages beside a layer's products are not bounded yet.
-        request.applymarker(pytest.mark.xfail(reason="resident memory with oneDNN"))
+def test_resident_memory(name, tmp_path):
     if name.startswith("moe"):
         pytest.importorskip("jax")
     exe = PROGRAMS[name]()

@@ -123,26 +123,33 @@ void runProducts(const GemmPlan &plan, const Loops<3> &nest, const T *a,
 
 } // namespace
 
-support::Status prepareLibrary() {
+} // namespace shoal::rt
+
+void shoal_rt_blas_prepare(shoal::support::Status &status) {
+  using namespace shoal::rt;
+  status = std::nullopt;
   size_t bytes = kLibraryBytes * threads();
   void *room = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (room == MAP_FAILED)
-    return support::Error{
+  if (room == MAP_FAILED) {
+    status = shoal::support::Error{
         "not enough memory: the BLAS library needs " +
         formatBytes(static_cast<double>(bytes)) + " of address space" +
         (threads() > 1 ? " for " + std::to_string(threads()) + " threads"
                        : "")};
+    return;
+  }
   munmap(room, bytes);
   float one = 1, product = 0;
   gemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, 1, 1, 1, &one, 1, &one, 1, 0,
        &product, 1);
-  return std::nullopt;
 }
 
-void multiplyByBLAS(const GemmPlan &plan, const Loops<3> &batch,
-                    ElementType compute, const void *a, const void *b,
-                    void *c) {
+void shoal_rt_blas_gemm(const shoal::calls::GemmPlan &plan,
+                        const shoal::calls::Loops<3> &batch,
+                        shoal::support::ElementType compute, const void *a,
+                        const void *b, void *c) {
+  using namespace shoal::rt;
   Loops<3> nest = batch;
   nest.insert(nest.end(), plan.outer.begin(), plan.outer.end());
   dispatchType(compute, [&]<typename T>() {
@@ -153,5 +160,3 @@ void multiplyByBLAS(const GemmPlan &plan, const Loops<3> &batch,
       fatal("BLAS multiplies f32 and f64 alone");
   });
 }
-
-} // namespace shoal::rt

@@ -7,20 +7,23 @@
 #include "shoal/Products/GemmPlan.h"
 #include "shoal/Support/Result.h"
 
-namespace shoal::rt {
-
-using namespace products;
+// BLAS, which a program is linked with if one of its plans names it: both are
+// null otherwise. `-Wl,-u,shoal_rt_blas_gemm` has them linked.
+// NOLINTBEGIN(readability-identifier-naming)
 
 /// Has BLAS take its buffer, which it keeps, or says that there is no room for
 /// one of each thread. OpenBLAS would take it in the first product, and where
 /// the system refuses ask for ever without a word.
-support::Status prepareLibrary();
+extern "C" void shoal_rt_blas_prepare(shoal::support::Status &status)
+    __attribute__((weak));
 
 /// The plan's products behind what is packed, with the loops of `batch` over
 /// them, in f32 or f64. Threads share them.
-void multiplyByBLAS(const GemmPlan &plan, const Loops<3> &batch,
-                    ElementType compute, const void *a, const void *b, void *c);
-
-} // namespace shoal::rt
+extern "C" void shoal_rt_blas_gemm(const shoal::calls::GemmPlan &plan,
+                                   const shoal::calls::Loops<3> &batch,
+                                   shoal::support::ElementType compute,
+                                   const void *a, const void *b, void *c)
+    __attribute__((weak));
+// NOLINTEND(readability-identifier-naming)
 
 #endif // SHOAL_LIB_RUNTIME_CPU_BLAS_H

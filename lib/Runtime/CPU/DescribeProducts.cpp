@@ -9,7 +9,7 @@
 
 namespace shoal::rt {
 
-/// As multiplyByBLAS chooses among BLAS' levels.
+/// As shoal_rt_blas_gemm chooses among BLAS' levels.
 static const char *libraryOf(const calls::GemmPlan &gemm) {
   if (gemm.library == calls::ProductLibrary::OneDNN)
     return "oneDNN";

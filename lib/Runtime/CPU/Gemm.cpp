@@ -75,8 +75,8 @@ private:
       shoal_rt_onednn_gemm(plan, batch, a.type, c.type, a.at(at[0]),
                            b.at(at[1]), c.at(at[2]));
     else
-      multiplyByBLAS(plan, batch, compute, a.at(at[0]), b.at(at[1]),
-                     c.at(at[2]));
+      shoal_rt_blas_gemm(plan, batch, compute, a.at(at[0]), b.at(at[1]),
+                         c.at(at[2]));
   }
 
   void unpack(int64_t offset) const {
@@ -98,9 +98,11 @@ private:
 
 void runGemm(const GemmPlan &plan, ElementType compute,
              const GemmTensors &tensors, const ProductMemory &memory) {
-  if (plan.library == ProductLibrary::OneDNN && !shoal_rt_onednn_gemm)
-    fatal("a product is planned for oneDNN, which the program is not linked "
-          "with");
+  bool isOneDNN = plan.library == ProductLibrary::OneDNN;
+  if (isOneDNN ? !shoal_rt_onednn_gemm : !shoal_rt_blas_gemm)
+    fatal(std::string("a product is planned for ") +
+          (isOneDNN ? "oneDNN" : "BLAS") +
+          ", which the program is not linked with");
   PackedProducts(plan, compute, tensors, memory).run();
 }
 

@@ -99,7 +99,10 @@ Status HostTarget::allocateAll(World &world, const Program &program,
                  describeLimit()};
   if (std::none_of(program.products.begin(), program.products.end(), usesBLAS))
     return std::nullopt;
-  if (Status failed = prepareLibrary())
+  Status failed;
+  if (shoal_rt_blas_prepare)
+    shoal_rt_blas_prepare(failed);
+  if (failed)
     return Error{failed->message + " for the products of " + program.name +
                  describeLimit()};
   return std::nullopt;

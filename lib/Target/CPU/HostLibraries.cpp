@@ -27,26 +27,34 @@ OneDNN shoal::hostOneDNN() {
   return known;
 }
 
-static bool isForOneDNN(const ProductCall &product) {
-  if (product.isRagged)
-    return false;
-  auto call = calls::decode<calls::EinsumCall>(product.desc.data());
-  return call.plan.gemm &&
-         call.plan.gemm->library == calls::ProductLibrary::OneDNN;
+/// Whether one of the program's calls is for the library. Groups of ragged
+/// products are BLAS'.
+static bool uses(const ProgramDescription &program,
+                 calls::ProductLibrary library) {
+  return llvm::any_of(program.products, [&](const ProductCall &product) {
+    if (product.isRagged)
+      return library == calls::ProductLibrary::BLAS;
+    auto call = calls::decode<calls::EinsumCall>(product.desc.data());
+    return call.plan.gemm && call.plan.gemm->library == library;
+  });
 }
 
 FailureOr<RuntimeLibrary>
 shoal::chooseRuntime(const ProgramDescription &program, Location loc) {
+  using calls::ProductLibrary;
   RuntimeLibrary runtime{"libshoal_rt_cpu.a", "shoal_rt_cpu", {}};
-  if (llvm::any_of(program.products, isForOneDNN)) {
+  // What calls a library is in the archive, and nothing else names it.
+  if (uses(program, ProductLibrary::OneDNN)) {
     if (!kHasOneDNN)
       return emitError(loc) << "a product is planned for oneDNN, which this "
                                "build of Shoal is without";
-    // What calls oneDNN is in the archive, and nothing else names it.
-    runtime.needed = {"-Wl,-u,shoal_rt_onednn_gemm"};
+    runtime.needed.push_back("-Wl,-u,shoal_rt_onednn_gemm");
     // It is called with OpenMP's number of threads at one.
     runtime.flags.insert(runtime.flags.end(), {"-ldnnl", "-lgomp"});
   }
-  runtime.flags.push_back("-lopenblas");
+  if (uses(program, ProductLibrary::BLAS)) {
+    runtime.needed.push_back("-Wl,-u,shoal_rt_blas_gemm");
+    runtime.flags.push_back("-lopenblas");
+  }
   return runtime;
 }
