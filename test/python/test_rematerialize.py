@@ -172,6 +172,30 @@ def test_policies_change_no_bits(tmp_path, policy):
         assert "math.exp" not in told and "math.cos" in told
 
 
+def attention(x, w):
+    q, k, v = (shoal.einsum("SM,MHD->SHD", x, w[name]) for name in "qkv")
+    weights = shoal.softmax(shoal.einsum("SHD,THD->HST", q, k))
+    return shoal.einsum("SHD,HDM->SM", shoal.einsum("HST,THD->SHD", weights, v), w["o"])
+
+
+def test_selective_computes_scores_and_softmax_again():
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(64, 16)).astype(np.float32)
+    w = {name: generator.normal(size=(16, 2, 8)).astype(np.float32) for name in "qkv"}
+    w["o"] = generator.normal(size=(2, 8, 16)).astype(np.float32)
+
+    def gradient(policy):
+        block = shoal.checkpoint(attention, policy=policy)
+        return shoal.compile(shoal.grad(lambda w, x: shoal.sum(shoal.tanh(block(x, w)))), (w, x))
+
+    every, selective = gradient("everything"), gradient("selective")
+    told = selective.stats["rematerialized"]
+    assert any("tensor<2x64x64xf32>" in line for line in told)
+    # Neither q, k and v nor what attention makes of them.
+    assert not any("tensor<64x2x8xf32>" in line or "tensor<64x16xf32>" in line for line in told)
+    assert_equal_results(selective.run((w, x)), every.run((w, x)))
+
+
 def test_wrong_policies_are_told():
     with pytest.raises(shoal.TraceError, match="expected the policy to be one of everything"):
         shoal.checkpoint(shoal.exp, policy="most")

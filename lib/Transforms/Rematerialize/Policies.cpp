@@ -25,10 +25,76 @@ static bool hasBatch(const FactorRule &rule) {
   return false;
 }
 
-/// Whether the policy saves the op's results, but for names.
+namespace {
+
+/// What lies between two products of values neither of which is a weight, the
+/// first of them with it: of attention scores, mask and softmax, whose bytes
+/// grow with the square of a sequence while their operations are few.
+class BetweenProducts {
+public:
+  explicit BetweenProducts(const ExtractedStep &step) : step(step) {
+    findProducts();
+    size_t count = step.ops.size();
+    std::vector<bool> follows(count), leads(count);
+    for (size_t op = 0; op < count; ++op)
+      follows[op] =
+          mixes[op] ||
+          (!isProductOp[op] && llvm::any_of(makersOf(op), [&](unsigned maker) {
+            return follows[maker];
+          }));
+    for (size_t op = count; op-- > 0;)
+      if (mixes[op] || (!isProductOp[op] && leads[op]))
+        for (unsigned maker : makersOf(op))
+          leads[maker] = true;
+    between.resize(count);
+    for (size_t op = 0; op < count; ++op)
+      between[op] = follows[op] && leads[op];
+  }
+
+  bool contains(unsigned op) const { return between[op]; }
+
+private:
+  SmallVector<unsigned> makersOf(unsigned op) const {
+    SmallVector<unsigned> makers;
+    for (unsigned operand : step.graph.ops[op].operands)
+      if (auto maker = step.graph.values[operand].maker)
+        makers.push_back(*maker);
+    return makers;
+  }
+
+  /// A weight is what the program is given, in whatever form: nothing was
+  /// computed for it.
+  void findProducts() {
+    std::vector<bool> computes;
+    for (auto [number, operation] : llvm::enumerate(step.ops)) {
+      const GraphOp &op = step.graph.ops[number];
+      auto interface = dyn_cast<FactorRuleOpInterface>(operation);
+      std::optional<FactorRule> rule;
+      if (interface && !op.isBackward)
+        rule = interface.getFactorRule();
+      isProductOp.push_back(rule && isProduct(*rule));
+      auto isComputed = [&](unsigned operand) {
+        auto maker = step.graph.values[operand].maker;
+        return maker && computes[*maker];
+      };
+      mixes.push_back(isProductOp.back() &&
+                      llvm::all_of(op.operands, isComputed));
+      computes.push_back((rule && rule->flops > 0) ||
+                         llvm::any_of(op.operands, isComputed));
+    }
+  }
+
+  const ExtractedStep &step;
+  std::vector<bool> isProductOp, mixes, between;
+};
+
+} // namespace
+
+/// Whether the policy saves the op's results, but for names and what is between
+/// products.
 static bool isSaved(Operation *op, const RematerializePolicy &policy) {
   using Kind = RematerializePolicy::Kind;
-  if (policy.kind == Kind::Everything)
+  if (policy.kind == Kind::Everything || policy.kind == Kind::Selective)
     return true;
   if (policy.kind != Kind::Dots && policy.kind != Kind::DotsNoBatch)
     return false;
@@ -51,7 +117,7 @@ struct OpenCheckpoint {
 class PolicyReader {
 public:
   PolicyReader(ExtractedStep &step, const RematerializePolicy &policy)
-      : step(step), open({{-1, 0, policy}}) {}
+      : step(step), between(step), open({{-1, 0, policy}}) {}
 
   void run();
 
@@ -59,7 +125,16 @@ private:
   void pass(CheckpointBoundaryOp boundary);
   void saveNamed(CheckpointNameOp name, unsigned number);
 
+  bool isRepeated(unsigned number) const {
+    const RematerializePolicy &policy = open.back().policy;
+    if (policy.kind == RematerializePolicy::Kind::Selective &&
+        between.contains(number))
+      return true;
+    return !isSaved(step.ops[number], policy);
+  }
+
   ExtractedStep &step;
+  BetweenProducts between;
   SmallVector<OpenCheckpoint> open;
   unsigned numCheckpoints = 0;
 };
@@ -100,7 +175,7 @@ void PolicyReader::run() {
     if (auto name = dyn_cast<CheckpointNameOp>(operation))
       saveNamed(name, number);
     op.checkpoint = open.back().number;
-    op.mustRepeat = !op.isView && !isSaved(operation, open.back().policy);
+    op.mustRepeat = !op.isView && isRepeated(number);
   }
 }
 

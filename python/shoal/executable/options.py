@@ -48,8 +48,8 @@ class CompileOptions:
     memory_limit: the most that a device may hold, as 12GiB: backward passes compute again
       what they would hold beyond it; empty for any number.
     remat: what backward passes find saved, the rest being computed again:
-      everything, nothing, dots, dots_no_batch or names:NAME,...; empty for
-      everything, as far as a memory limit lets.
+      everything, nothing, dots, dots_no_batch, selective or names:NAME,...; empty
+      for everything, as far as a memory limit lets.
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
     link: objects, archives and libraries with the functions of custom_call.

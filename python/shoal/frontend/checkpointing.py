@@ -24,7 +24,7 @@ __all__ = ["checkpoint", "checkpoint_name"]
 
 Tree = Any
 
-_POLICIES = ("everything", "nothing", "dots", "dots_no_batch")
+_POLICIES = ("everything", "nothing", "dots", "dots_no_batch", "selective")
 
 
 def checkpoint(
@@ -33,9 +33,10 @@ def checkpoint(
     """The function, of which a gradient computes again what it needs and what is not saved.
 
     policy: what is saved of the values in it: "nothing", which is the default, "everything",
-      "dots" (results of products), "dots_no_batch" (of products without a batch dimension), or
-      a sequence of names that `checkpoint_name` gave. What was sent is always saved, as
-      are the arguments and results.
+      "dots" (results of products), "dots_no_batch" (of products without a batch dimension),
+      "selective" (all but scores and softmax of attention), or a sequence of names
+      that `checkpoint_name` gave. What was sent is always saved, as are the arguments and
+      results.
     """
     spelled = _spelled(policy)
 

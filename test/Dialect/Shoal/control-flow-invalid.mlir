@@ -162,7 +162,7 @@ func.func @boundary_types(%x: tensor<4xf32>) {
 
 // (K2)
 func.func @boundary_policy(%x: tensor<4xf32>) {
-  // expected-error @below {{policy: expected everything, nothing, dots, dots_no_batch or names:NAME,..., but got "some"}}
+  // expected-error @below {{policy: expected everything, nothing, dots, dots_no_batch, selective or names:NAME,..., but got "some"}}
   %0 = shoal.checkpoint_boundary %x {region = 0, policy = "some"} : tensor<4xf32>
   return
 }

@@ -8,7 +8,7 @@
 // CHECK-NEXT: func.func @f
 // CHECK: :[[# @LINE + 6]]:8: note: 64 bytes are held then, of a value of 'tensor<16xf32>'
 
-// POLICY: error: policy of rematerialisation: expected everything, nothing, dots, dots_no_batch or names:NAME,..., but got "most"
+// POLICY: error: policy of rematerialisation: expected everything, nothing, dots, dots_no_batch, selective or names:NAME,..., but got "most"
 // BYTES: error: memory limit: expected bytes, as 12GiB, but got "12Gib"
 
 func.func @f(%x: tensor<16xf32>) -> tensor<16xf32> {

@@ -17,7 +17,8 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
     JAX, and what depends on them.
 
     * The policy `remat` says what is saved: `everything`, which is the default, `nothing`, `dots`
-      (results of products), `dots_no_batch`, or `names:a,b` (values of
+      (results of products), `dots_no_batch`, `selective` (all but what lies between
+      two products of values that are not weights), or `names:a,b` (values of
       `shoal.checkpoint_name`). Between two `shoal.checkpoint_boundary` that of
       the first one holds.
     * With a `memory-limit` so much of what is saved is computed again, for the

@@ -21,6 +21,7 @@ RematerializePolicy::parse(llvm::StringRef text) {
                   .Case("nothing", Kind::Nothing)
                   .Case("dots", Kind::Dots)
                   .Case("dots_no_batch", Kind::DotsNoBatch)
+                  .Case("selective", Kind::Selective)
                   .Default(std::nullopt);
   if (!kind)
     return std::nullopt;

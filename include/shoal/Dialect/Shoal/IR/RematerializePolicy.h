@@ -25,6 +25,11 @@ struct RematerializePolicy {
     Dots,
     /// `dots_no_batch`: of products without a batch dimension
     DotsNoBatch,
+    /// `selective`: all but what lies between two products of values that are
+    /// not weights, as scores and softmax of attention (Korthikanti et al.,
+    /// "Reducing Activation Recomputation in Large Transformer Models",
+    /// section 5)
+    Selective,
     /// `names:a,b`: values behind shoal.checkpoint_name "a" and "b"
     Names,
   };
@@ -37,7 +42,7 @@ struct RematerializePolicy {
   static std::optional<RematerializePolicy> parse(llvm::StringRef text);
   /// For errors: "everything, nothing, ... or names:NAME,...".
   static constexpr llvm::StringLiteral kExpected =
-      "everything, nothing, dots, dots_no_batch or names:NAME,...";
+      "everything, nothing, dots, dots_no_batch, selective or names:NAME,...";
 };
 
 } // namespace shoal
