@@ -16,7 +16,7 @@ if importlib.util.find_spec("shoal._native") is None:
 from memory_programs import DEVICES, PROGRAMS
 
 # docs/Memory.md: the code, MPI with its shared memory, and BLAS or oneDNN.
-PROCESS_BYTES = 24 << 20
+PROCESS_BYTES = 26 << 20
 
 
 def run(exe, folder, *flags):

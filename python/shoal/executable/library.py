@@ -87,9 +87,14 @@ class Library:
         tell_at_exit(self)
 
     def leave(self) -> None:
-        """Before this process ends. Libraries of earlier versions cannot be told."""
+        """Before this process ends. Libraries of earlier versions cannot be told.
+
+        One that is closed is not asked: it may have been unloaded.
+        """
+        if self._session is None:
+            return
         function = getattr(self._handle, "shoal_session_leave", None)
-        if self._session is not None and function is not None:
+        if function is not None:
             function(self._session)
 
     def set_host(self, host: Host) -> None:
