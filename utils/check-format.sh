@@ -23,7 +23,8 @@ source_files() { files '*.h' '*.cpp' '*.cu' '*.td' '*.py' '*.sh'; }
 
 fix() {
   cpp_files | xargs -r clang-format-22 -i
-  text_files | xargs -r -d '\n' grep -lIE '[[:blank:]]+$' -- 2>/dev/null | xargs -r -d '\n' sed -i -E 's/[[:blank:]]+$//'
+  # grep fails where there is nothing to mend.
+  { text_files | xargs -r -d '\n' grep -lIE '[[:blank:]]+$' -- || true; } | xargs -r -d '\n' sed -i -E 's/[[:blank:]]+$//'
 }
 
 status=0

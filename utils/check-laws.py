@@ -49,6 +49,8 @@ def find_labels(text):
 
 
 def main():
+    if "--" not in sys.argv:
+        sys.exit("usage: check-laws.py TDFILE... -- TEST...")
     split = sys.argv.index("--")
     laws = [law for path in sys.argv[1:split] for law in find_laws(pathlib.Path(path).read_text())]
     tests = [pathlib.Path(path).read_text() for path in sys.argv[split + 1 :]]
