@@ -65,12 +65,14 @@ shoal::buildGradients(Block &block, ValueRange wrt, ArrayRef<Seed> seeds) {
   SmallVector<Operation *> retired;
   for (Operation *op : llvm::reverse(forward)) {
     bool counts = llvm::any_of(op->getResults(), [&](Value result) {
-      return active.contains(result) && cotangents.of(result) &&
+      return active.contains(result) && cotangents.has(result) &&
              !isEmpty(result);
     });
     if (!counts)
       continue;
     Vjp vjp(op, builder, cotangents, active, retired);
+    for (Value result : op->getResults())
+      cotangents.join(vjp.b, result);
     auto rule = dyn_cast<DifferentiableOpInterface>(op);
     if (!rule)
       return vjp.refuse("has no derivative rule");
@@ -84,6 +86,7 @@ shoal::buildGradients(Block &block, ValueRange wrt, ArrayRef<Seed> seeds) {
 
   SmallVector<Value> gradients;
   for (Value value : wrt) {
+    cotangents.join(seeding, value);
     Value gradient = active.contains(value) ? cotangents.of(value) : Value();
     gradients.push_back(gradient ? gradient : seeding.zeros(value.getType()));
   }

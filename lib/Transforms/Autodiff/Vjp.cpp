@@ -28,6 +28,73 @@ void Cotangents::addAt(TensorBuilder &b, Value value, ValueRange starts,
                                      starts);
 }
 
+void Cotangents::addRows(Value value, int64_t dim, int64_t begin,
+                         Value addend) {
+  SmallVector<Rows> &parts = rows[value];
+  parts.push_back({dim, begin, parts.size(), addend});
+}
+
+int64_t Cotangents::Rows::end() const {
+  return begin + tensorTypeOf(addend).getDimSize(dim);
+}
+
+void Cotangents::addPadded(TensorBuilder &b, Value value, const Rows &part) {
+  RankedTensorType type = tensorTypeOf(value);
+  SmallVector<int64_t> low(type.getRank()), high(type.getRank()),
+      interior(type.getRank());
+  low[part.dim] = part.begin;
+  high[part.dim] = type.getDimSize(part.dim) - part.end();
+  add(b, value, b.pad(part.addend, low, high, interior));
+}
+
+void Cotangents::join(TensorBuilder &b, Value value) {
+  auto found = rows.find(value);
+  if (found == rows.end())
+    return;
+  SmallVector<Rows> parts = std::move(found->second);
+  rows.erase(found);
+  // Parts of equal rows stay in the order in which they came.
+  llvm::sort(parts, [](const Rows &one, const Rows &other) {
+    return std::tuple(one.begin, one.end(), one.number) <
+           std::tuple(other.begin, other.end(), other.number);
+  });
+  // Side by side, with zeros between; what overlaps them is added by itself.
+  SmallVector<Rows> row, others;
+  for (const Rows &part : parts) {
+    bool isFirst = row.empty();
+    if (!isFirst && part.dim == row.back().dim &&
+        part.begin == row.back().begin && part.end() == row.back().end())
+      row.back().addend = b.add(row.back().addend, part.addend);
+    else if (isFirst ||
+             (part.dim == row.back().dim && part.begin >= row.back().end()))
+      row.push_back(part);
+    else
+      others.push_back(part);
+  }
+  if (row.size() > 1) {
+    RankedTensorType type = tensorTypeOf(value);
+    int64_t dim = row.front().dim, at = 0;
+    SmallVector<Value> pieces;
+    auto fillTo = [&](int64_t place) {
+      SmallVector<int64_t> sizes(type.getShape());
+      sizes[dim] = place - at;
+      if (place > at)
+        pieces.push_back(b.zeros(type.clone(sizes)));
+    };
+    for (const Rows &part : row) {
+      fillTo(part.begin);
+      pieces.push_back(part.addend);
+      at = part.end();
+    }
+    fillTo(type.getDimSize(dim));
+    add(b, value, b.concatenate(pieces, dim));
+  } else if (!row.empty()) {
+    addPadded(b, value, row.front());
+  }
+  for (const Rows &part : others)
+    addPadded(b, value, part);
+}
+
 Vjp::Vjp(Operation *op, OpBuilder &builder, Cotangents &cotangents,
          const llvm::DenseSet<Value> &active,
          SmallVectorImpl<Operation *> &retired)
@@ -47,6 +114,11 @@ void Vjp::add(Value value, Value addend) {
 void Vjp::addAt(unsigned operand, ValueRange starts, Value addend) {
   if (addend && wants(operand))
     cotangents.addAt(b, op->getOperand(operand), starts, addend);
+}
+
+void Vjp::addRows(unsigned operand, int64_t dim, int64_t begin, Value addend) {
+  if (addend && wants(operand))
+    cotangents.addRows(op->getOperand(operand), dim, begin, addend);
 }
 
 void Vjp::replaceForward(ValueRange results) {

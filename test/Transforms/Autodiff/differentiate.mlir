@@ -110,3 +110,25 @@ func.func private @twice(%x: tensor<f32>) -> tensor<f32> {
 }
 func.func private @second(tensor<f32>) -> tensor<f32>
   attributes {shoal.derivative = {of = @twice, wrt = array<i64: 0>, outputs = array<i64: 0>, mode = "grad"}}
+
+// -----
+
+// Rows that are read apart become one gradient side by side: those that are read twice are added, those that nobody reads are
+// zeros, and what overlaps others is padded and added.
+// CHECK-LABEL: func.func private @rows_vjp
+// CHECK-SAME: %{{.*}}: tensor<8x2xf32>, %[[A:.*]]: tensor<2x2xf32>, %[[B:.*]]: tensor<3x2xf32>, %[[C:.*]]: tensor<2x2xf32>, %[[D:.*]]: tensor<2x2xf32>
+// CHECK: %[[NONE:.*]] = arith.constant dense<0.000000e+00> : tensor<1x2xf32>
+// CHECK: %[[TWICE:.*]] = arith.addf %[[C]], %[[A]]
+// CHECK: %[[ROWS:.*]] = shoal.concatenate %[[TWICE]], %[[NONE]], %[[B]], %{{.*}} dim = 0 : (tensor<2x2xf32>, tensor<1x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>
+// CHECK: %[[OVER:.*]] = shoal.pad %[[D]], %{{.*}} low = [4, 0] high = [2, 0]
+// CHECK: %[[DX:.*]] = arith.addf %[[ROWS]], %[[OVER]]
+// CHECK: return {{.*}}, %[[DX]]
+func.func private @rows(%x: tensor<8x2xf32>) -> (tensor<2x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) {
+  %a = shoal.slice %x starts = [0, 0] limits = [2, 2] strides = [1, 1] : tensor<8x2xf32> -> tensor<2x2xf32>
+  %b = shoal.slice %x starts = [3, 0] limits = [6, 2] strides = [1, 1] : tensor<8x2xf32> -> tensor<3x2xf32>
+  %c = shoal.slice %x starts = [0, 0] limits = [2, 2] strides = [1, 1] : tensor<8x2xf32> -> tensor<2x2xf32>
+  %d = shoal.slice %x starts = [4, 0] limits = [6, 2] strides = [1, 1] : tensor<8x2xf32> -> tensor<2x2xf32>
+  return %a, %b, %c, %d : tensor<2x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>
+}
+func.func private @rows_vjp(tensor<8x2xf32>, tensor<2x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> (tensor<2x2xf32>, tensor<3x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<8x2xf32>)
+  attributes {shoal.derivative = {of = @rows, wrt = array<i64: 0>, outputs = array<i64: 0, 1, 2, 3>, mode = "vjp"}}

@@ -17,8 +17,11 @@ namespace shoal {
 /// outputs, each weighted by its own cotangent, by x.
 class Cotangents {
 public:
-  /// Null for zero, which is never made.
+  /// Null for zero, which is never made. Rows count once they are joined.
   mlir::Value of(mlir::Value value) const { return sums.lookup(value); }
+  bool has(mlir::Value value) const {
+    return sums.contains(value) || rows.contains(value);
+  }
   /// Adds `addend`, of the value's type.
   void add(TensorBuilder &b, mlir::Value value, mlir::Value addend);
   /// Adds `addend` to the box of its shape that begins at `starts`, clamped as
@@ -26,8 +29,26 @@ public:
   void addAt(TensorBuilder &b, mlir::Value value, mlir::ValueRange starts,
              mlir::Value addend);
 
+  /// Adds `addend` to the rows of `dim` from `begin` on, of which it has all,
+  /// when they are joined.
+  void addRows(mlir::Value value, int64_t dim, int64_t begin,
+               mlir::Value addend);
+  /// Adds the rows of a value to its cotangent: those of parts of a dimension
+  /// as one concatenation. Sums of as many padded arrays as a value has parts
+  /// would take time, and memory, of the product of both.
+  void join(TensorBuilder &b, mlir::Value value);
+
 private:
+  struct Rows {
+    int64_t dim, begin;
+    size_t number;
+    mlir::Value addend;
+    int64_t end() const;
+  };
+  void addPadded(TensorBuilder &b, mlir::Value value, const Rows &part);
+
   llvm::DenseMap<mlir::Value, mlir::Value> sums;
+  llvm::DenseMap<mlir::Value, llvm::SmallVector<Rows>> rows;
 };
 
 /// The vector-Jacobian product of one op. Every op built carries the op's
@@ -47,6 +68,10 @@ public:
   }
   /// The same, with zero written out.
   mlir::Value cotangentOrZero(unsigned result);
+
+  /// Adds to the operand's rows, as Cotangents does, where it is wanted.
+  void addRows(unsigned operand, int64_t dim, int64_t begin,
+               mlir::Value addend);
 
   /// Whether a gradient is to be passed on to the operand.
   bool wants(unsigned operand) const { return wants(op->getOperand(operand)); }

@@ -62,6 +62,14 @@ struct Slice : DifferentiableOpInterface::ExternalModel<Slice, SliceOp> {
     auto op = cast<SliceOp>(operation);
     ArrayRef<int64_t> sizes = tensorTypeOf(op.getInput()).getShape();
     ArrayRef<int64_t> rows = tensorTypeOf(op.getResult()).getShape();
+    SmallVector<int64_t> cut;
+    for (int64_t d = 0; d < op.getInput().getType().getRank(); ++d)
+      if (rows[d] != sizes[d])
+        cut.push_back(d);
+    if (cut.size() == 1 && op.getStrides()[cut[0]] == 1) {
+      vjp.addRows(0, cut[0], op.getStarts()[cut[0]], vjp.cotangent());
+      return success();
+    }
     SmallVector<int64_t> low(op.getStarts()), high, interior;
     for (auto [d, size] : llvm::enumerate(sizes)) {
       int64_t stride = op.getStrides()[d];
