@@ -118,10 +118,10 @@ Outcome Forms::transfer(Operation *op) {
   return isElementwiseOnTensors(op) ? pointwise(op) : Outcome();
 }
 
-/// A tensor that has elements.
+/// A tensor that has elements, as many as its type says.
 static bool hasElements(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && tensor.getNumElements() > 0;
+  return tensor && tensor.hasStaticShape() && tensor.getNumElements() > 0;
 }
 
 void Forms::analyze(Operation *op) {
