@@ -37,6 +37,11 @@ def stored_dtype(name: str) -> np.dtype | None:
     return _STORED.get(name)
 
 
+def stored_name(dtype: np.dtype) -> str | None:
+    """The name in a safetensors file; None where the format has no such elements."""
+    return _NAMES.get(dtype)
+
+
 def dtype_named(name: str) -> np.dtype:
     """Of a name in a manifest; KeyError."""
     return _DTYPES[name]

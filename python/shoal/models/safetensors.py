@@ -1,66 +1,45 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files of tensors: safetensors, a header in JSON and the elements behind it.
+"""Files of a model's tensors: heads as checkpoints have them, and the elements behind.
 
-Read by mapping the file, so that only what is used comes into memory, in all types that programs
-have, bfloat16 and float8 among them; that is why no library is used, whose NumPy side has no such types.
+Read by mapping the file, so that only what is used comes into memory.
 """
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-import ml_dtypes
 import numpy as np
 
+from shoal.checkpoints.dtypes import stored_name
+from shoal.checkpoints.heads import LENGTH_BYTES, MOST_BYTES, Tensor, head_of, parse_head
 from shoal.errors import InputError
 
 __all__ = ["read_file", "read_folder", "write_file"]
 
-_TYPES = {
-    "F64": np.float64, "F32": np.float32, "F16": np.float16, "BF16": ml_dtypes.bfloat16,
-    "F8_E4M3": ml_dtypes.float8_e4m3fn, "F8_E5M2": ml_dtypes.float8_e5m2,
-    "I64": np.int64, "I32": np.int32, "I16": np.int16, "I8": np.int8,
-    "U64": np.uint64, "U32": np.uint32, "U16": np.uint16, "U8": np.uint8, "BOOL": np.bool_,
-}  # fmt: skip
-_NAMES = {np.dtype(kind): name for name, kind in _TYPES.items()}
-_LONGEST = 100_000_000  # bytes of a header, as the format says
-
 
 def read_file(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """The tensors by name, as views of the mapped file. InputError says what is wrong with it."""
-    if os.path.getsize(path) < 8:
+    if os.path.getsize(path) < LENGTH_BYTES:
         raise InputError(f"{path}: {os.path.getsize(path)} bytes are no safetensors file")
     data = np.memmap(path, np.uint8, "r")
-    length = int(data[:8].view("<u8")[0])
-    if length > min(len(data) - 8, _LONGEST):
+    length = int(data[:LENGTH_BYTES].view("<u8")[0])
+    begin = LENGTH_BYTES + length
+    if length > MOST_BYTES or begin > len(data):
         raise InputError(f"{path}: a header of {length} bytes in a file of {len(data)}")
     try:
-        header = json.loads(bytes(data[8 : 8 + length]))
+        tensors, _ = parse_head(bytes(data[LENGTH_BYTES:begin]), len(data) - begin)
     except ValueError as error:
-        raise InputError(f"{path}: the header is no JSON: {error}") from None
-    if not isinstance(header, dict):
-        raise InputError(f"{path}: the header is no object")
-    header.pop("__metadata__", None)
-    return {name: _tensor(f"{path}: {name!r}", data[8 + length :], entry) for name, entry in header.items()}
+        raise InputError(f"{path}: {error}") from None
+    return {name: _elements(f"{path}: {name!r}", data[begin:], t) for name, t in tensors.items()}
 
 
-def _tensor(what: str, data: np.ndarray, entry: Any) -> np.ndarray:
-    try:
-        name, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
-    except (KeyError, TypeError, ValueError):
-        raise InputError(f"{what}: expected dtype, shape and data_offsets, got {entry}") from None
-    if name not in _TYPES:
-        raise InputError(f"{what}: dtype {name} is not one of {sorted(_TYPES)}")
-    kind = np.dtype(_TYPES[name])
-    size = kind.itemsize * int(np.prod(shape, dtype=np.int64))
-    if not 0 <= begin <= end <= len(data) or end - begin != size:
-        raise InputError(f"{what}: {size} bytes of {name}{list(shape)} at {begin} ... {end} of {len(data)}")
-    return np.asarray(data[begin:end]).view(kind).reshape(shape)
+def _elements(what: str, data: np.ndarray, tensor: Tensor) -> np.ndarray:
+    if tensor.dtype is None:
+        raise InputError(f"{what} has elements of type {tensor.stored}, which Shoal has not")
+    return np.asarray(data[tensor.begin : tensor.end]).view(tensor.dtype).reshape(tensor.shape)
 
 
 def read_folder(folder: str | os.PathLike[str]) -> dict[str, np.ndarray]:
@@ -76,20 +55,16 @@ def read_folder(folder: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 def write_file(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) -> None:
     """The tensors, in order of their names. The file is whole, or as it was before."""
-    header: dict[str, Any] = {"__metadata__": {"format": "pt"}}
-    offset = 0
+    entries = {}
     for name in sorted(tensors):
         array = tensors[name]
-        if array.dtype not in _NAMES:
+        kind = stored_name(array.dtype)
+        if kind is None:
             raise InputError(f"{path}: {name!r}: files have no {array.dtype}")
-        ends = [offset, offset + array.nbytes]
-        header[name] = {"dtype": _NAMES[array.dtype], "shape": list(array.shape), "data_offsets": ends}
-        offset = ends[1]
-    text = json.dumps(header, separators=(",", ":")).encode()
-    text += b" " * (-len(text) % 8)
+        entries[name] = (kind, array.shape, array.nbytes)
     partial = Path(f"{path}.partial")
     with open(partial, "wb") as file:
-        file.write(np.uint64(len(text)).astype("<u8").tobytes() + text)
-        for name in sorted(tensors):
+        file.write(head_of(entries, {"format": "pt"}))
+        for name in entries:
             file.write(np.ascontiguousarray(tensors[name]).tobytes())
     os.replace(partial, path)
