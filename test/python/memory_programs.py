@@ -45,6 +45,12 @@ def scattered(x, rows, updates):
     return shoal.scatter_add(shoal.constrain(x, WHOLE), rows, updates)
 
 
+def far_apart(x):
+    """The second result lies behind 2^28 bytes of the first."""
+    many = shoal.constrain(shoal.full((600_000_000,), 1, dtype="int8"), ROWS)
+    return many, *shoal.top_k(shoal.constrain(x, ROWS), 2)
+
+
 def convolved(x, w):
     return shoal.conv(shoal.constrain(x, ROWS), w, padding="SAME")
 
@@ -108,6 +114,7 @@ PROGRAMS = {
     "product_scattered": program(product(COLUMNS, ROWS, ROWS), ((4096, 512), f32), ((512, 4096), f32)),
     "sort": program(sorts, ((4 << 20,), f32)),
     "scatter": program(scattered, ((4096, 1024), f32), ((8192,), i32), ((8192, 1024), f32)),
+    "results_far_apart": program(far_apart, ((64, 16), f32)),
     "convolution": program(convolved, ((8, 128, 128, 32), f32), ((3, 3, 32, 64), f32)),
     "halo": program(halo, ((4096, 4096), f32)),
     "moe_layer": compiled_moe_layer(0),

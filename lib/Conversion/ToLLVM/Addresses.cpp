@@ -24,9 +24,9 @@ static Value advance(OpBuilder &builder, Location loc, Value address,
   std::optional<int64_t> known = getConstantIntValue(bytes);
   if (known == 0)
     return address;
-  // A GEP's own constants have 32 bits.
+  // Wider ones would be cut without a word.
   LLVM::GEPArg shift =
-      known && llvm::isInt<32>(*known)
+      known && llvm::isInt<LLVM::kGEPConstantBitWidth>(*known)
           ? LLVM::GEPArg(static_cast<int32_t>(*known))
           : LLVM::GEPArg(castToI64(
                 builder, loc,

@@ -2,7 +2,7 @@
 // RUN: shoal-opt %s --shoal-lower-runtime-calls --shoal-take-addresses --shoal-statistics -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=COUNT
 
-// COUNT-DAG: 10 shoal-take-addresses {{ *}}- Arguments that are addresses now
+// COUNT-DAG: 11 shoal-take-addresses {{ *}}- Arguments that are addresses now
 // COUNT-DAG: 2 shoal-take-addresses {{ *}}- Descriptors made of them
 
 // CHECK-LABEL: func.func private @kernel(
@@ -30,6 +30,22 @@ func.func @views_of_an_arena(%arena: memref<64xi8>) {
   %y = memref.view %arena[%c0][] : memref<64xi8> to memref<4xf32>
   call @kernel(%x, %i, %y) : (memref<4xf32>, index, memref<4xf32>) -> ()
   call @kernel(%y, %i, %x) : (memref<4xf32>, index, memref<4xf32>) -> ()
+  return
+}
+
+// A constant of getelementptr has 29 bits, sign included; MLIR cuts what is wider.
+// CHECK-LABEL: func.func @far_away(%arg0: !llvm.ptr)
+// CHECK-DAG: %[[NEAR:.*]] = llvm.getelementptr %arg0[268435440] : (!llvm.ptr) -> !llvm.ptr, i8
+// CHECK-DAG: %[[BYTES:.*]] = arith.index_cast %c268435456
+// CHECK-DAG: %[[FAR:.*]] = llvm.getelementptr %arg0[%[[BYTES]]] : (!llvm.ptr, i64) -> !llvm.ptr, i8
+// CHECK: call @kernel(%[[NEAR]], %{{.*}}, %[[FAR]])
+func.func @far_away(%arena: memref<536870912xi8>) {
+  %i = arith.constant 1 : index
+  %near = arith.constant 268435440 : index
+  %far = arith.constant 268435456 : index
+  %x = memref.view %arena[%near][] : memref<536870912xi8> to memref<4xf32>
+  %y = memref.view %arena[%far][] : memref<536870912xi8> to memref<4xf32>
+  call @kernel(%x, %i, %y) : (memref<4xf32>, index, memref<4xf32>) -> ()
   return
 }
 
