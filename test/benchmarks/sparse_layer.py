@@ -56,14 +56,11 @@ class Case:
     ranks: int = 1
     gradients: bool = False
     router: str = "top_k_gating"
+    cores: int = 1
 
     @property
     def C(self) -> int:
         return 2 * self.S // self.E
-
-    @property
-    def cores(self) -> int:
-        return min(self.ranks, CORES)
 
     @property
     def expert_flops(self) -> int:
@@ -208,7 +205,8 @@ def cases(args: argparse.Namespace) -> Iterator[Case]:
     for row in args.rows:
         for ranks in args.ranks:
             for gradients in (False, True):
-                case = Case(*ROWS[row], ranks, gradients, args.router)
+                cores = min(args.cores or ranks, CORES)
+                case = Case(*ROWS[row], ranks, gradients, args.router, cores)
                 # A group for each device, and twice the tokens of a group where asked for.
                 case = replace(case, G=max(case.G, ranks))
                 yield case
@@ -233,6 +231,8 @@ def main() -> None:
     parser.add_argument("--rows", type=int, nargs="+", default=range(len(ROWS)),
                         metavar="N", help="of the five sizes, from 0 (default: all)")
     parser.add_argument("--ranks", type=int, nargs="+", default=[1, 2, 4], metavar="N")
+    parser.add_argument("--cores", type=int, metavar="N",
+                        help="for all ranks together, whose threads share them (default: one for each)")
     parser.add_argument("--ways", nargs="+", default=["sparse", "dense", "jax"],
                         choices=["sparse", "dense", "jax"])
     parser.add_argument("--router", default="top_k_gating", help="of test/python/one_hot_routers.py")
