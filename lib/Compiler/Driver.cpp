@@ -47,20 +47,20 @@ static LogicalResult writeStatistics(MLIRContext &context, StringRef path,
 
 static LogicalResult runPartition(ModuleOp module,
                                   const DriverOptions &options) {
-  PassManager passes(module.getContext());
   bool isPerDevice =
       llvm::any_of(module.getOps<func::FuncOp>(), [](func::FuncOp function) {
         return function->hasAttr(kSpmdAttr);
       });
-  if (isPerDevice) {
-    // Written by hand: the collectives are as the user wants them, if only
-    // they cannot deadlock.
-    buildImportPipeline(passes);
-    passes.addPass(createVerifyCollectives());
-  } else {
-    buildDevicePipeline(passes, options.partition, machineOf(options));
-  }
-  return passes.run(module);
+  return runPasses(module, [&](OpPassManager &passes) {
+    if (isPerDevice) {
+      // Written by hand: the collectives are as the user wants them, if only
+      // they cannot deadlock.
+      buildImportPipeline(passes);
+      passes.addPass(createVerifyCollectives());
+    } else {
+      buildDevicePipeline(passes, options.partition, machineOf(options));
+    }
+  });
 }
 
 LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,

@@ -35,6 +35,12 @@ auto timed(StageSeconds &seconds, llvm::StringRef stage, Body body) {
   return body();
 }
 
+/// Runs `build`'s passes on the module, with what the command line asks of
+/// passes: to print the program between them, or their times.
+mlir::LogicalResult
+runPasses(mlir::ModuleOp module,
+          llvm::function_ref<void(mlir::OpPassManager &)> build);
+
 /// The path of LLVM's linker, several times as fast as the system's, which
 /// links where this is empty. Its name there is `ld.lld`, as drivers call it.
 std::string findQuickLinker();

@@ -47,6 +47,7 @@ shoal::runPasses(ModuleOp module,
   PassManager pm(module.getContext(), ModuleOp::getOperationName());
   if (failed(applyPassManagerCLOptions(pm)))
     return failure();
+  applyDefaultTimingPassManagerCLOptions(pm);
   build(pm);
   return pm.run(module);
 }

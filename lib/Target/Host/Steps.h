@@ -21,12 +21,6 @@ namespace shoal {
 /// Adds the dialects and interfaces that the lowering for the host needs.
 void registerHostDialects(mlir::DialectRegistry &registry);
 
-/// Runs `build`'s passes on the module, with what the command line asks of
-/// passes.
-mlir::LogicalResult
-runPasses(mlir::ModuleOp module,
-          llvm::function_ref<void(mlir::OpPassManager &)> build);
-
 /// The integer attribute, which goes away.
 int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
 
