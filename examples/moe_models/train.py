@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Trains a Mixtral-like model of a Hugging Face configuration on 4 devices, over bytes of sentences.
 
-Usage: train.py FOLDER [STEPS]     FOLDER gets model.safetensors, with Hugging Face's names.
+Usage: train.py FOLDER [STEPS]     FOLDER gets model.safetensors and a page of the experts' balance.
 """
 
 import json
@@ -32,7 +32,8 @@ def main(folder, steps=100):
         train.step(model.loss, optimizer, has_aux=True), mesh=layout.mesh, donate_argnums=0,
         in_shardings=(places, rows), out_shardings=(places, None),
     )  # fmt: skip
-    state = train.fit(step, state, batches, int(steps), tokens=8 * 64)
+    page = train.BalancePage(Path(folder) / "balance.html")
+    state = train.fit(step, state, batches, int(steps), tokens=8 * 64, log=[page])
     model.write(folder, map_leaves(lambda array: array.numpy(), state.params))
 
 

@@ -256,13 +256,13 @@ def test_json_lines_have_no_numbers_that_json_has_not(tmp_path):
     }  # fmt: skip
 
 
-def test_tensorboard_has_a_curve_for_each_scalar(tmp_path):
+def test_tensorboard_has_curves_and_histograms(tmp_path):
     pytest.importorskip("tensorboardX")
     from tensorboardX.proto import event_pb2
 
     log = train.TensorBoard(tmp_path)
     for step in (10, 20):
-        log(step, {"loss": 1.0 / step, "routed": [1.0, 2.0]})
+        log(step, {"loss": 1.0 / step, "needed": [1.0, 2.0], "counts": [[3.0, 5.0]], "none": []})
     log.close()
     (path,) = tmp_path.iterdir()
     found = []
@@ -270,10 +270,13 @@ def test_tensorboard_has_a_curve_for_each_scalar(tmp_path):
     while content:  # length, its checksum, an event, its checksum
         size = int.from_bytes(content[:8], "little")
         event = event_pb2.Event.FromString(content[12 : 12 + size])
-        found += [(event.step, value.tag, value.simple_value) for value in event.summary.value]
+        found += [(event.step, value.tag, value) for value in event.summary.value]
         content = content[16 + size :]
-    assert [(step, tag) for step, tag, _ in found] == [(10, "loss"), (20, "loss")]
-    assert found[1][2] == pytest.approx(0.05)
+    tags = ["loss", "needed/0", "needed/1", "counts/0"]
+    assert [(step, tag) for step, tag, _ in found] == [(step, tag) for step in (10, 20) for tag in tags]
+    values = [value for step, _, value in found if step == 20]
+    assert [value.simple_value for value in values[:3]] == pytest.approx([0.05, 1.0, 2.0])
+    assert (values[3].histo.num, values[3].histo.sum, values[3].histo.max) == (2, 8, 5)
 
 
 def test_without_tensorboardx_the_error_says_what_to_install(tmp_path):

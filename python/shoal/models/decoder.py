@@ -18,7 +18,7 @@ from shoal.models.attention import attention, norm
 from shoal.models.config import ModelConfig
 from shoal.moe.experts import feed_forward_of, plain_linear
 from shoal.moe.gshard import cross_entropy
-from shoal.moe.layer import moe
+from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import total_loss
 
@@ -29,11 +29,11 @@ Params = Mapping[str, Any]
 
 class Decoded(NamedTuple):
     """logits [B, S, V]; balance [], the layers' losses times their coefficients, over the number of layers
-    with experts; counts [L, E], choices of each expert in these layers."""
+    with experts; metrics of these layers, a row each: counts and kept [L, E], needed [L]."""
 
     logits: Value
     balance: Value
-    counts: Value
+    metrics: MoeMetrics
 
 
 def decode(
@@ -46,7 +46,7 @@ def decode(
     stand in front; the others are left out of routing.
     """
     x = layout.spread(as_value(params["embed"])[as_value(tokens)], "outside")
-    balance, counts = zeros((), "float32"), []
+    balance, metrics = zeros((), "float32"), []
     for number, layer in enumerate(params["layers"]):
         y = norm(x, layer["input_norm"], config)
         y = attention(y, layer["attention"], config, config.windows[number])
@@ -60,20 +60,23 @@ def decode(
             made = moe(y, layer["moe"], config.moe, layout, bias=bias, key=own, mask=mask)
             balance = balance + total_loss(made.losses, config.moe, number)
             y = made.y
-            counts.append(made.metrics.counts)
+            metrics.append(made.metrics)
         x = layout.spread(x + y, "outside")
     head = params["head"] if "head" in params else params["embed"]
     logits = einsum("BSM,VM->BSV", norm(x, params["norm"], config), as_value(head))
-    if not counts:
-        return Decoded(logits, balance, zeros((0, config.moe.num_experts), "float32"))
-    return Decoded(logits, balance / len(counts), stack(counts))
+    if not metrics:
+        none = zeros((0, config.moe.num_experts), "float32")
+        return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")))
+    return Decoded(logits, balance / len(metrics), MoeMetrics(*map(stack, zip(*metrics))))
 
 
 def loss_of(
     params: Params, tokens: ArrayLike, config: ModelConfig, layout: Layout = SINGLE, *, key: ArrayLike | None = None
 ) -> tuple[Value, dict[str, Value]]:
-    """The mean of -log p of each next token plus the balance; and metrics, "nll" and "balance"."""
+    """The mean of -log p of each next token plus the balance; and metrics, "nll", "balance" and `MoeMetrics`' by
+    their names where there are layers with experts."""
     whole = as_value(tokens)
     made = decode(params, whole[:, :-1], config, layout, key=key)
     nll = cross_entropy(made.logits.astype("float32"), whole[:, 1:])
-    return nll + made.balance, {"nll": nll, "balance": made.balance}
+    layers = made.metrics._asdict() if made.metrics.needed.shape[0] else {}
+    return nll + made.balance, {"nll": nll, "balance": made.balance, **layers}

@@ -9,10 +9,12 @@ In layers, each of which imports those above it:
     steps                           loss, gradients and update as one program
     processes                       what processes of a job agree on
     saving, evaluation, metrics     a small state in one file, means over batches, JSON lines, TensorBoard
+    balance                         how evenly experts are used, as a page
     stopping, progress              signals, what is shown
     loop                            fit
 """
 
+from shoal.train.balance import *
 from shoal.train.evaluation import *
 from shoal.train.loop import *
 from shoal.train.metrics import *

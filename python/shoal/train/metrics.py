@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
 
+import numpy as np
+
 from shoal.errors import ShoalError
 
 __all__ = ["JsonLines", "TensorBoard"]
@@ -31,6 +33,7 @@ class JsonLines:
     def __call__(self, step: int, values: Values) -> None:
         if self._file is None:
             kept = self._lines_before(step)
+            self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = self._path.open("w", encoding="utf-8")
             self._file.writelines(kept)
         line = {"step": step} | {name: _finite(value) for name, value in values.items()}
@@ -51,7 +54,8 @@ class JsonLines:
 
 
 class TensorBoard:
-    """Event files of TensorBoard in a folder, by the package tensorboardX, a curve for each scalar."""
+    """Event files of TensorBoard in a folder, by the package tensorboardX: a curve for each scalar and each
+    element of a vector, a histogram for each row of a matrix, as of `shoal.moe.MoeMetrics`."""
 
     def __init__(self, folder: str | os.PathLike[str]):
         """ShoalError where the package is not there."""
@@ -69,9 +73,19 @@ class TensorBoard:
         if self._writer is None:
             self._writer = self._module.SummaryWriter(self._folder, purge_step=step)
         for name, value in values.items():
-            if isinstance(value, (int, float)):
-                self._writer.add_scalar(name, value, step)
+            self._add(name, value, step)
         self._writer.flush()
+
+    def _add(self, name: str, value: Any, step: int) -> None:
+        if isinstance(value, (int, float)):
+            self._writer.add_scalar(name, value, step)
+        elif isinstance(value, list) and value and isinstance(value[0], (int, float, list)):
+            is_matrix = isinstance(value[0], list)
+            for number, part in enumerate(value):
+                if not is_matrix:
+                    self._writer.add_scalar(f"{name}/{number}", part, step)
+                elif np.ndim(part) == 1 and np.isfinite(part).all():
+                    self._writer.add_histogram(f"{name}/{number}", np.asarray(part), step)
 
     def close(self) -> None:
         if self._writer is not None:

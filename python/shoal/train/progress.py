@@ -8,7 +8,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-# Shown as they are called; of all others the first few.
+# Of the scalars.
 _MOST_SHOWN = 6
 
 
@@ -25,7 +25,8 @@ class Progress:
             self._bar.update()
 
     def show(self, step: int, values: Mapping[str, Any]) -> None:
-        texts = {name: text(name, value) for name, value in list(values.items())[:_MOST_SHOWN]}
+        scalars = [(name, value) for name, value in values.items() if not isinstance(value, list)]
+        texts = {name: text(name, value) for name, value in scalars[:_MOST_SHOWN]}
         if self._bar is not None:
             self._bar.set_postfix(texts, refresh=False)
         else:
@@ -55,9 +56,7 @@ def _bar(begin: int, steps: int) -> Any:
 
 
 def text(name: str, value: Any) -> str:
-    """A value in few digits."""
-    if isinstance(value, list):
-        return f"[{len(value)}]"
+    """A number in few digits."""
     if name.endswith("/s"):
         return f"{value:,.0f}"
     return f"{value:.4g}" if name != "loss" else f"{value:.4f}"

@@ -40,8 +40,8 @@ def step(
     gradients: where gradients lie between loss and update, a tree of P or a prefix of one, as
       of ZeRO-2; None: as is best.
 
-    Metrics are scalars: "loss", "grad_norm", those of aux, and with a dynamic loss scale
-    "loss_scale" and "skipped".
+    Metrics are the scalars "loss" and "grad_norm", with a dynamic loss scale "loss_scale" and "skipped", and
+    those of aux, of any shape.
     """
 
     def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
