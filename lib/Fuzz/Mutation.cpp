@@ -74,7 +74,7 @@ std::optional<Finding> shoal::fuzz::checkText(MLIRContext &context,
   if (errors > 0)
     return finding("succeeded with the error " + message);
   enter("text");
-  if (failed(checkRoundTrip(*module)))
+  if (failed(RoundTrips().check(*module)))
     return finding(message);
 
   PassManager passes(&context, "builtin.module");

@@ -7,12 +7,21 @@
 #define SHOAL_LIB_FUZZ_TEXTS_H
 
 #include "mlir/IR/BuiltinOps.h"
+#include <string>
 
 namespace shoal::fuzz {
 
-/// Whether the module's text parses, verifies and prints as it was; reports
-/// an error where it does not.
-llvm::LogicalResult checkRoundTrip(mlir::Operation *module);
+/// The texts of a module, stage by stage.
+class RoundTrips {
+public:
+  /// Whether the module's text parses and verifies, as what it was; reports an
+  /// error where it does not. A text that the last one was too is not parsed
+  /// again.
+  llvm::LogicalResult check(mlir::Operation *module);
+
+private:
+  std::string last;
+};
 
 } // namespace shoal::fuzz
 

@@ -4,6 +4,7 @@
 #include "shoal/Reference/Tensor.h"
 
 #include "shoal/Support/SmallFloat.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -17,14 +18,34 @@ namespace shoal::reference {
 //===----------------------------------------------------------------------===//
 
 static std::optional<ElementType> elementTypeFrom(mlir::Type type) {
-  if (type.isIndex())
-    return ElementType::I64;
-  if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type);
-      integer && !integer.isSignless())
-    return std::nullopt;
-  std::string name;
-  llvm::raw_string_ostream(name) << type;
-  return support::parseElementType(name);
+  using Known = std::optional<ElementType>;
+  if (auto integer = llvm::dyn_cast<mlir::IntegerType>(type)) {
+    if (!integer.isSignless())
+      return std::nullopt;
+    switch (integer.getWidth()) {
+    case 1:
+      return ElementType::I1;
+    case 8:
+      return ElementType::I8;
+    case 16:
+      return ElementType::I16;
+    case 32:
+      return ElementType::I32;
+    case 64:
+      return ElementType::I64;
+    default:
+      return std::nullopt;
+    }
+  }
+  return llvm::TypeSwitch<mlir::Type, Known>(type)
+      .Case([](mlir::IndexType) { return ElementType::I64; })
+      .Case([](mlir::Float32Type) { return ElementType::F32; })
+      .Case([](mlir::Float64Type) { return ElementType::F64; })
+      .Case([](mlir::BFloat16Type) { return ElementType::BF16; })
+      .Case([](mlir::Float16Type) { return ElementType::F16; })
+      .Case([](mlir::Float8E4M3FNType) { return ElementType::F8E4M3FN; })
+      .Case([](mlir::Float8E5M2Type) { return ElementType::F8E5M2; })
+      .Default([](mlir::Type) { return std::nullopt; });
 }
 
 /// Whether the sizes multiply to at most TensorType::maxElements.
