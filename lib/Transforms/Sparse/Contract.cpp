@@ -131,6 +131,28 @@ Contractor::Addend Contractor::takeOut(const Exception &exception) {
   return addend;
 }
 
+/// Makes the addend zero where the exception is not there, if that depends on
+/// what is summed; else false. What is read for such a place is nobody's and
+/// may be NaN, in each factor.
+bool Contractor::hideInside(Addend &addend, TermRange over) {
+  auto isSummedOver = [&](Term term) {
+    return llvm::any_of(over,
+                        [&](Term letter) { return term->dependsOn(letter); });
+  };
+  if (!isSummedOver(addend.isThere))
+    return false;
+  auto hide = [&](Term &factor) {
+    factor = terms.select(addend.isThere, factor, terms.zero(factor->type));
+  };
+  bool isHidden = false;
+  for (Term &factor : addend.factors)
+    if (!factor->isNumber() && isSummedOver(factor))
+      hide(factor), isHidden = true;
+  if (!isHidden)
+    hide(addend.factors.back());
+  return true;
+}
+
 /// No place is left: a sum of rows.
 Outcome Contractor::addUp() {
   Term total = nullptr, none = terms.zero(type);
@@ -138,17 +160,10 @@ Outcome Contractor::addUp() {
   TermList over = denseSummed();
   for (const Exception &exception : form.exceptions) {
     Addend addend = takeOut(exception);
-    bool isInside = llvm::any_of(
-        over, [&](Term letter) { return addend.isThere->dependsOn(letter); });
-    Term zero = terms.zero(wide);
-    if (isInside) {
-      Term &factor = addend.factors.back();
-      factor = terms.select(addend.isThere, factor, terms.zero(factor->type));
-    }
+    bool isInside = hideInside(addend, over);
     Term sum = terms.sum(over, addend.factors, wide);
-    // What is read for a place that is not there is nobody's, NaN or not.
     if (!isInside)
-      sum = terms.select(addend.isThere, sum, zero);
+      sum = terms.select(addend.isThere, sum, terms.zero(wide));
     total = total ? terms.plus(total, sum) : sum;
   }
   forms.addRewrite(c.result,
@@ -163,15 +178,9 @@ Outcome Contractor::makeForm() {
   TermList over = denseSummed();
   for (const Exception &exception : form.exceptions) {
     Addend addend = takeOut(exception);
-    bool isInside = llvm::any_of(
-        over, [&](Term letter) { return addend.isThere->dependsOn(letter); });
     Exception kept{addend.places, nullptr};
-    if (isInside) {
-      Term &factor = addend.factors.back();
-      factor = terms.select(addend.isThere, factor, terms.zero(factor->type));
-    } else {
+    if (!hideInside(addend, over))
       restrictTo(terms, kept, addend.isThere);
-    }
     kept.value = terms.sum(over, addend.factors, type);
     for (const Exception &other : result.exceptions)
       result.isDistinct &= llvm::any_of(

@@ -49,6 +49,7 @@ private:
     TermList factors;
   };
   Addend takeOut(const Exception &exception);
+  bool hideInside(Addend &addend, TermRange over);
   Outcome addUp();
   Outcome makeForm();
   Outcome makeRows();

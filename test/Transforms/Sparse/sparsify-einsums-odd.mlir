@@ -69,3 +69,24 @@ func.func @mask_by_scatter(%p: tensor<96x2x1xi32>, %w: tensor<96x2xf32>, %x: ten
   %y = shoal.einsum "SE,EM->SM" %m, %x : (tensor<96x100xf32>, tensor<100x12xf32>) -> tensor<96x12xf32>
   return %y : tensor<96x12xf32>
 }
+
+// -----
+
+// A token that is not there has no value either: its product is no zero if that
+// is NaN, as padding is.
+// CHECK-LABEL: @no_value_without_a_place(
+// CHECK-SAME: %{{.*}}: tensor<2xi32>, %[[W:.*]]: tensor<2xf32>, %[[X:.*]]: tensor<2x9xf32>)
+// CHECK-DAG: %[[WEIGHTS:.*]] = arith.select %{{.*}}, %[[W]], %{{.*}} : tensor<2xi1>, tensor<2xf32>
+// CHECK-DAG: %[[ROW:.*]] = shoal.gather %[[X]]
+// CHECK-DAG: %[[ROWS:.*]] = arith.select %{{.*}}, %[[ROW]], %{{.*}} : tensor<2xi1>, tensor<2xf32>
+// CHECK: arith.mulf %[[WEIGHTS]], %[[ROWS]]
+func.func @no_value_without_a_place(%p: tensor<2xi32>, %w: tensor<2xf32>, %x: tensor<2x9xf32>) -> tensor<f32> {
+  %i = shoal.iota dim = 1 : tensor<2x9xi32>
+  %b = shoal.broadcast_in_dim %p dims = [0] : tensor<2xi32> -> tensor<2x9xi32>
+  %m = arith.cmpi eq, %i, %b : tensor<2x9xi32>
+  %h = arith.uitofp %m : tensor<2x9xi1> to tensor<2x9xf32>
+  %wb = shoal.broadcast_in_dim %w dims = [0] : tensor<2xf32> -> tensor<2x9xf32>
+  %hw = arith.mulf %h, %wb : tensor<2x9xf32>
+  %y = shoal.einsum "se,se->" %hw, %x : (tensor<2x9xf32>, tensor<2x9xf32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
