@@ -163,3 +163,41 @@ def cache_by_products(cache, new, at):
     """The same, of finite numbers."""
     hot = jax.nn.one_hot(at, cache.shape[1], dtype=cache.dtype)[..., None]
     return cache * (1 - hot) + new[:, None] * hot
+
+
+#
+# Masks in loops and choices
+#
+
+
+def routed_again(x, wg, outputs, steps=3):
+    """Tokens [S, M] that go to the expert of outputs [E, M] that a mask from the step before says."""
+
+    def mask_of(x):
+        return jax.nn.one_hot((x @ wg).argmax(-1), len(outputs), dtype=x.dtype)
+
+    def step(_, carried):
+        x, mask = carried
+        return jnp.tanh(x + mask @ outputs), mask_of(x)
+
+    return jax.lax.fori_loop(0, steps, step, (x, mask_of(x)))[0]
+
+
+def routed_the_same(x, wg, outputs, steps=3):
+    """The mask is made once, and every step reads it."""
+    mask = jax.nn.one_hot((x @ wg).argmax(-1), len(outputs), dtype=x.dtype)
+    return jax.lax.fori_loop(0, steps, lambda _, x: jnp.tanh(x + mask @ outputs), x)
+
+
+def routed_by_choice(x, wg, outputs):
+    """The best expert, weighted, or the least one: the mask comes of a choice."""
+    logits = x @ wg
+
+    def best():
+        hot = jax.nn.one_hot(logits.argmax(-1), len(outputs), dtype=x.dtype)
+        return hot * logits.max(-1, keepdims=True)
+
+    def least():
+        return jax.nn.one_hot(logits.argmin(-1), len(outputs), dtype=x.dtype)
+
+    return jax.lax.cond(x.sum() > 0, best, least) @ outputs

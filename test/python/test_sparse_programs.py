@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """One-hot operands beside MoE layers, and what users ask for: defaults, both ways to run."""
 
+import re
 from functools import partial
 
 import numpy as np
@@ -12,6 +13,7 @@ jax = pytest.importorskip("jax")
 import shoal
 from one_hot_programs import (
     Sizes, cache_by_choice, cache_by_products, cross_entropy, embedding, layer_arrays,
+    routed_again, routed_by_choice, routed_the_same,
 )  # fmt: skip
 from shoal.frontend.tracing import trace_program
 from shoal_testing import load_results, mpirun, relative_difference, save_inputs, shoalc
@@ -61,6 +63,24 @@ def test_row_of_a_cache(tmp_path, update):
 
     at = np.array([0, 11, 5, 12, -1], np.int32)
     check(import_program(tmp_path, program, floats(5, 12, MODEL), floats(5, MODEL), at), 0)
+
+
+@pytest.mark.parametrize("routed", [routed_again, routed_the_same, routed_by_choice])
+@pytest.mark.parametrize("sign", [1, -1])
+def test_masks_of_loops_and_choices(tmp_path, routed, sign):
+    """What is carried and yielded is places."""
+
+    def program(x, wg, outputs):
+        return routed(x, wg, outputs)
+
+    x = sign * np.abs(floats(TOKENS, MODEL))
+    arrays = x, floats(MODEL, VOCABULARY), floats(VOCABULARY, MODEL)
+    imported = import_program(tmp_path, program, *arrays)
+    check(imported, 1e-6)
+    masks = re.compile(rf"-> tensor<{TOKENS}x{VOCABULARY}xf32>|uitofp.*{TOKENS}x{VOCABULARY}")
+    text = imported.partitioned(sparse=True).read_text()
+    assert [line for line in text.splitlines() if masks.search(line) and "einsum" not in line] == []
+    assert " shoal.gather " in text
 
 
 #

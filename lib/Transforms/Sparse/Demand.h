@@ -28,10 +28,18 @@ public:
     return sampled;
   }
 
+  /// Whether the values of a join of the op need not be there: they have a
+  /// form, and nobody reads them as they are.
+  bool isReplaced(mlir::Operation *op, const JoinedForm &joined) const;
+  /// Whether a place or value must be carried.
+  bool isCarried(const CarriedTerm &term) const;
+
 private:
   void findRewritten(mlir::func::FuncOp function);
   /// The tensors that are read if those of `whole` are there.
   llvm::DenseSet<mlir::Value> walk(mlir::func::FuncOp function);
+  /// What is carried where walks do not come to an end: everything.
+  void carryAll(mlir::func::FuncOp function);
 
   Forms &forms;
   llvm::DenseSet<mlir::Operation *> rewritten;

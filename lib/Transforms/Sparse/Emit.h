@@ -30,6 +30,10 @@ public:
 
   /// A tensor by its form or its rewrite, one of which it has.
   mlir::Value emitTensor(mlir::Value tensor);
+  /// A term as a tensor over these dimensions.
+  mlir::Value emitOver(Term term, TermRange dims) {
+    return writer.spread(emit(term), dims).value;
+  }
   /// From here on `by` is read where `tensor` is.
   void replace(mlir::Value tensor, mlir::Value by) { replaced[tensor] = by; }
 

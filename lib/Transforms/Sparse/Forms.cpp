@@ -118,8 +118,7 @@ Outcome Forms::transfer(Operation *op) {
   return isElementwiseOnTensors(op) ? pointwise(op) : Outcome();
 }
 
-/// A tensor that has elements, as many as its type says.
-static bool hasElements(Type type) {
+bool sparse::hasElements(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
   return tensor && tensor.hasStaticShape() && tensor.getNumElements() > 0;
 }
@@ -165,4 +164,49 @@ void Forms::keep(Operation *op, Outcome outcome) {
       losses.try_emplace(result, std::move(copy));
     }
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Joins
+//===----------------------------------------------------------------------===//
+
+Value Forms::makeStandIn(RankedTensorType type, Operation *owner) {
+  Value made = standIns.addArgument(type, owner->getLoc());
+  standInOwners[made] = owner;
+  return made;
+}
+
+void Forms::lose(Value tensor, Value source, Operation *op) {
+  if (lookup(source))
+    losses.try_emplace(
+        tensor, Loss{op, "its regions have no form in common with others"});
+  else if (const Loss *earlier = lookupLoss(source)) {
+    Loss copy = *earlier;
+    losses.try_emplace(tensor, std::move(copy));
+  }
+}
+
+void Forms::forget(Value tensor) {
+  forms.erase(tensor);
+  rewrites.erase(tensor);
+  losses.erase(tensor);
+  notes.erase(tensor);
+  moves.erase(tensor);
+  contractions.erase(tensor);
+}
+
+void Forms::forgetRegionsOf(Operation *op) {
+  for (Region &region : op->getRegions())
+    for (Block &block : region) {
+      for (Value argument : block.getArguments())
+        forget(argument);
+      block.walk([&](Operation *inner) {
+        joinedForms.erase(inner);
+        for (Value result : inner->getResults())
+          forget(result);
+        for (Region &nested : inner->getRegions())
+          for (Value argument : nested.getArguments())
+            forget(argument);
+      });
+    }
 }

@@ -16,11 +16,12 @@
 //   L9  sum over a dimension         Contract.h
 //   L11 views                        places move
 //   L13 places are in range          where there is an exception
+//   L14 loops and choices            Joins.h
 
 #ifndef SHOAL_LIB_TRANSFORMS_SPARSE_FORMS_H
 #define SHOAL_LIB_TRANSFORMS_SPARSE_FORMS_H
 
-#include "Terms.h"
+#include "Joins.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -115,6 +116,30 @@ public:
     return contractions.contains(tensor);
   }
   double getMinGain() const { return minGain; }
+  /// A tensor that stands for a part of a form at a join of `owner`.
+  mlir::Value makeStandIn(mlir::RankedTensorType type, mlir::Operation *owner);
+  /// Null of all other tensors.
+  mlir::Operation *lookupStandInOwner(mlir::Value tensor) const {
+    return standInOwners.lookup(tensor);
+  }
+  /// A form that follows from no op.
+  void assume(mlir::Value tensor, Form form) {
+    forms[tensor] = std::move(form);
+  }
+  /// A join of `op` that has no form, though `source` may have.
+  void lose(mlir::Value tensor, mlir::Value source, mlir::Operation *op);
+  /// Forgets all that was found in the op's regions.
+  void forgetRegionsOf(mlir::Operation *op);
+  void keepJoined(mlir::Operation *op, JoinedForm joined) {
+    joinedForms[op].push_back(std::move(joined));
+  }
+  /// The joins of the op that have forms.
+  llvm::ArrayRef<JoinedForm> lookupJoined(mlir::Operation *op) const {
+    auto known = joinedForms.find(op);
+    if (known == joinedForms.end())
+      return {};
+    return known->second;
+  }
   /// Says of a contraction what was decided.
   void note(mlir::Value tensor, Note text) { notes[tensor] = std::move(text); }
   /// Of a contraction that has a form or a rewrite.
@@ -133,6 +158,7 @@ public:
 private:
   Outcome transfer(mlir::Operation *op);
   void keep(mlir::Operation *op, Outcome outcome);
+  void forget(mlir::Value tensor);
 
   double minGain;
   llvm::DenseMap<mlir::Value, Form> forms;
@@ -141,7 +167,15 @@ private:
   llvm::DenseMap<mlir::Value, Note> notes;
   llvm::MapVector<mlir::Value, Moves> moves;
   llvm::DenseSet<mlir::Value> contractions;
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<JoinedForm, 1>>
+      joinedForms;
+  llvm::DenseMap<mlir::Value, mlir::Operation *> standInOwners;
+  /// Stand-ins are its arguments.
+  mlir::Block standIns;
 };
+
+/// Whether it is a tensor with elements, as many as its type says.
+bool hasElements(mlir::Type type);
 
 /// More exceptions than that cost as much as what they replace.
 inline constexpr size_t kMaxExceptions = 64;

@@ -73,7 +73,8 @@ private:
 OneHotCosts shoal::priceOneHots(func::FuncOp function, double minGain) {
   Terms terms(function.getContext());
   Forms forms(terms, minGain);
-  function.walk<WalkOrder::PreOrder>([&](Operation *op) { forms.analyze(op); });
+  for (Block &block : function.getBody())
+    sparse::analyze(block, forms);
   if (forms.getMoves().empty())
     return OneHotCosts();
   Demand demand(function, forms);

@@ -4,6 +4,7 @@
 #include "Demand.h"
 #include "Emit.h"
 #include "Explain.h"
+#include "JoinRewriter.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Sparse/Passes.h"
@@ -26,25 +27,43 @@ namespace {
 
 class Rewriter {
 public:
-  Rewriter(const sparse::Demand &demand, sparse::Emitter &emitter)
-      : demand(demand), emitter(emitter) {}
+  Rewriter(const sparse::Forms &forms, const sparse::Demand &demand,
+           sparse::Emitter &emitter)
+      : forms(forms), demand(demand), emitter(emitter) {}
+  /// Terms speak of ops that are replaced, up to here.
+  ~Rewriter() {
+    for (Operation *op : llvm::reverse(replaced))
+      op->destroy();
+  }
 
   void rewrite(Block &block) {
     for (Operation &op : llvm::make_early_inc_range(block)) {
-      if (demand.isRewritten(&op)) {
+      if (demand.isRewritten(&op))
         rewrite(op);
-        continue;
-      }
-      for (Region &region : op.getRegions())
-        for (Block &inner : region) {
-          emitter.enterRegion();
-          rewrite(inner);
-          emitter.leaveRegion();
-        }
+      else if (op.getNumRegions() > 0)
+        rewriteRegions(op);
     }
   }
 
 private:
+  void rewriteRegions(Operation &op) {
+    sparse::JoinRewriter joins(&op, forms, demand, emitter);
+    Operation *by = joins.isNeeded() ? joins.rewrite() : &op;
+    for (Region &region : by->getRegions())
+      for (Block &inner : region) {
+        emitter.enterRegion();
+        rewrite(inner);
+        if (joins.isNeeded())
+          joins.rewriteTerminator(inner.getTerminator());
+        emitter.leaveRegion();
+      }
+    if (by == &op)
+      return;
+    op.remove();
+    op.dropAllReferences();
+    replaced.push_back(&op);
+  }
+
   void rewrite(Operation &op) {
     Value result = op.getResult(0);
     if (!demand.getWhole().contains(result))
@@ -58,8 +77,10 @@ private:
     ++numRewritten;
   }
 
+  const sparse::Forms &forms;
   const sparse::Demand &demand;
   sparse::Emitter &emitter;
+  SmallVector<Operation *> replaced;
 };
 
 /// Users before what they use.
@@ -82,8 +103,8 @@ struct SparsifyEinsums : shoal::impl::SparsifyEinsumsBase<SparsifyEinsums> {
       return;
     sparse::Terms terms(&getContext());
     sparse::Forms forms(terms, minGain);
-    function.walk<WalkOrder::PreOrder>(
-        [&](Operation *op) { forms.analyze(op); });
+    for (Block &block : function.getBody())
+      sparse::analyze(block, forms);
     sparse::Demand demand(function, forms);
     sparse::Explanation explanation(function, forms, demand);
     explanation.attach();
@@ -92,7 +113,7 @@ struct SparsifyEinsums : shoal::impl::SparsifyEinsumsBase<SparsifyEinsums> {
     if (!forms.hasRewrites())
       return;
     sparse::Emitter emitter(forms, demand.getWhole());
-    Rewriter rewriter(demand, emitter);
+    Rewriter rewriter(forms, demand, emitter);
     for (Block &block : function.getBody())
       rewriter.rewrite(block);
     eraseDead(function.getBody());

@@ -22,6 +22,7 @@ def SparsifyEinsums : Pass<"shoal-sparsify-einsums", "::mlir::func::FuncOp"> {
     | it is in the result | a scatter that adds the rows to zeros |
     | an element of an einsum is read at places alone, as gradients are | the sum of products of the rows that are read there |
     | who else reads a mask | it is made by comparisons, for that reader |
+    | a loop carries a mask, or a choice yields one | they carry and yield its places and values, where these differ from time to time |
 
     An einsum is rewritten if it has at least `min-gain` multiply-adds for each
     element that is moved instead; ten times as many where these do not lie
