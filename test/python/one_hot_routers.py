@@ -242,14 +242,14 @@ def deepspeed_topk(logits, capacity):
     return Masks(combine, combine.astype(bool).astype(jnp.float32))
 
 
-def eye_rows(logits, capacity):
+def eye_rows(logits, capacity, k=2):
     """Rows of identity matrices, one einsum of three operands over the choices."""
     gates = jax.nn.softmax(logits)
     groups, tokens, experts = gates.shape
-    weights, chosen = jax.lax.top_k(gates, 2)
+    weights, chosen = jax.lax.top_k(gates, k)
     mask = jnp.eye(experts)[chosen]  # [G, S, k, E]
-    in_turn = mask.swapaxes(1, 2).reshape(groups, 2 * tokens, experts)
-    place = (_places(in_turn) * in_turn).sum(-1).reshape(groups, 2, tokens).swapaxes(1, 2)
+    in_turn = mask.swapaxes(1, 2).reshape(groups, k * tokens, experts)
+    place = (_places(in_turn) * in_turn).sum(-1).reshape(groups, k, tokens).swapaxes(1, 2)
     slot = jnp.eye(capacity)[jnp.minimum(place, capacity - 1).astype(jnp.int32)]
     weights = weights * (place < capacity)
     combine = jnp.einsum("...SKE,...SKC,...SK->...SEC", mask, slot, weights)

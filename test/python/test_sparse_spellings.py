@@ -14,7 +14,7 @@ import jax.numpy as jnp
 from one_hot_programs import (
     Sizes, layer, layer_arrays, layer_merged, layer_ungrouped, routed_by_places, with_gradients,
 )  # fmt: skip
-from one_hot_routers import ROUTERS
+from one_hot_routers import ROUTERS, eye_rows
 from shoal_testing import relative_difference
 from sparse_testing import import_program, masks_in
 
@@ -25,8 +25,8 @@ TOP_1 = {"switch", "deepspeed_top1"}
 
 
 def imported(folder, name, form="layer", gradients=False, sizes=SIZES, **arrays):
-    """A layer with one of the routers, and the values of its arguments."""
-    forward = partial(FORMS[form], ROUTERS[name], sizes.C)
+    """A layer with a router, or with that of a name, and the values of its arguments."""
+    forward = partial(FORMS[form], ROUTERS.get(name, name), sizes.C)
     arguments = layer_arrays(sizes, groups=form != "ungrouped") | arrays
     if gradients:
         return import_program(folder, with_gradients(forward), *arguments.values())
@@ -59,6 +59,18 @@ def test_layer(tmp_path, name):
 @pytest.mark.parametrize("name", ROUTERS)
 def test_gradients(tmp_path, name):
     check(imported(tmp_path, name, gradients=True))
+
+
+@pytest.mark.parametrize("gradients", [False, True])
+def test_the_program_does_not_grow_with_the_choices(tmp_path, gradients):
+    sizes = Sizes(E=40)
+    lengths = set()
+    for k in (9, 33):
+        router = partial(eye_rows, k=k)
+        program = imported(tmp_path, router, gradients=gradients, sizes=sizes)
+        check(program, tolerance=2e-6, sizes=sizes)
+        lengths.add(len(program.partitioned(sparse=True).read_text().splitlines()))
+    assert len(lengths) == 1, lengths
 
 
 @pytest.mark.parametrize("gradients", [False, True])

@@ -13,8 +13,12 @@ using namespace shoal;
 using namespace shoal::sparse;
 
 /// As many elements of a summed dimension are written out one by one, where
-/// places depend on it: the choices of a token.
+/// places depend on it. The choices of a token may be more.
 constexpr int64_t kMaxUnrolled = 16;
+
+/// More rows of a token are read, or written, by one op instead of one for
+/// each.
+constexpr size_t kMaxApart = 8;
 
 /// By letters. A background other than zero, or a letter that occurs twice,
 /// makes no sums shorter.
@@ -95,10 +99,25 @@ bool Contractor::placesMove(TermRange letters) const {
   });
 }
 
+/// Whether a mask has them: there are fewer than lines of it.
+bool Contractor::areChoices(Term letter) const {
+  double lines = 1;
+  SmallVector<Term> seen;
+  for (const TermList &all : c.letters)
+    for (Term kept : all)
+      if (!isSummed(kept) && !isPlace(kept) &&
+          !llvm::is_contained(seen, kept) && placesMove({kept})) {
+        seen.push_back(kept);
+        lines *= double(kept->size);
+      }
+  return denseOperands.empty() && double(letter->size) <= lines;
+}
+
 /// Writes out the few elements of summed dimensions that kept places depend on.
 void Contractor::unroll() {
   for (Term letter : denseSummed()) {
-    if (letter->size > kMaxUnrolled || !placesMove({letter}) ||
+    if (!placesMove({letter}) ||
+        (letter->size > kMaxUnrolled && !areChoices(letter)) ||
         form.exceptions.size() * letter->size > kMaxExceptions)
       continue;
     SmallVector<Exception, 2> all;
@@ -131,6 +150,43 @@ Contractor::Addend Contractor::takeOut(const Exception &exception) {
   return addend;
 }
 
+SmallVector<Contractor::Addend> Contractor::takeAllOut() {
+  return llvm::map_to_vector(form.exceptions, [&](const Exception &exception) {
+    return takeOut(exception);
+  });
+}
+
+/// Many choices that differ by their number alone become one, over the index
+/// that is returned: the program does not grow with them. Few are better taken
+/// one by one, as nobody then makes an array of all their rows.
+TermList Contractor::stack(SmallVectorImpl<Addend> &addends) {
+  if (addends.size() <= kMaxApart)
+    return {};
+  Term index = terms.freshIndex(int64_t(addends.size()));
+  auto stackOf = [&](auto part) {
+    return sparse::stack(terms, llvm::map_to_vector<8>(addends, part), index);
+  };
+  Addend all = addends.front();
+  bool isOne = true;
+  for (auto [i, place] : llvm::enumerate(all.places))
+    isOne &= bool(place = stackOf([&](auto &a) { return a.places[i]; }));
+  isOne &= bool(all.isThere = stackOf([](auto &a) { return a.isThere; }));
+  for (auto [i, factor] : llvm::enumerate(all.factors)) {
+    if (llvm::any_of(addends, [&](const Addend &addend) {
+          return addend.factors.size() != all.factors.size();
+        }))
+      return {};
+    isOne &= bool(factor = stackOf([&](auto &a) { return a.factors[i]; }));
+  }
+  // Equal ones are counted one by one.
+  auto isTold = [&](Term term) { return term->dependsOn(index); };
+  if (!isOne || !(isTold(all.isThere) || llvm::any_of(all.places, isTold) ||
+                  llvm::any_of(all.factors, isTold)))
+    return {};
+  addends.assign({std::move(all)});
+  return {index};
+}
+
 /// Makes the addend zero where the exception is not there, if that depends on
 /// what is summed; else false. What is read for such a place is nobody's and
 /// may be NaN, in each factor.
@@ -158,8 +214,9 @@ Outcome Contractor::addUp() {
   Term total = nullptr, none = terms.zero(type);
   Type wide = getAccumulator(ReduceKind::Sum, type);
   TermList over = denseSummed();
-  for (const Exception &exception : form.exceptions) {
-    Addend addend = takeOut(exception);
+  SmallVector<Addend> addends = takeAllOut();
+  llvm::append_range(over, stack(addends));
+  for (Addend &addend : addends) {
     bool isInside = hideInside(addend, over);
     Term sum = terms.sum(over, addend.factors, wide);
     if (!isInside)
@@ -199,15 +256,16 @@ Outcome Contractor::makeRows() {
   Form rows;
   rows.dims = keptDims();
   rows.background = terms.zero(type)->number;
-  for (const Exception &exception : form.exceptions) {
-    Addend addend = takeOut(exception);
+  SmallVector<Addend> addends = takeAllOut();
+  stack(addends);
+  for (Addend &addend : addends) {
     Exception row{addend.places, nullptr};
     restrictTo(terms, row, addend.isThere);
     TermList over;
     for (Term letter : denseSummed())
       if (!placesMove({letter}) && !addend.isThere->dependsOn(letter))
         over.push_back(letter);
-    Type wide = form.exceptions.size() > 1 || addend.factors.size() > 1
+    Type wide = addends.size() > 1 || addend.factors.size() > 1
                     ? getAccumulator(ReduceKind::Sum, type)
                     : type;
     row.value = terms.sum(over, addend.factors, wide);

@@ -7,6 +7,7 @@
 #define SHOAL_LIB_TRANSFORMS_SPARSE_CONTRACTOR_H
 
 #include "Forms.h"
+#include "Stack.h"
 #include "llvm/ADT/STLExtras.h"
 
 namespace shoal::sparse {
@@ -23,6 +24,7 @@ private:
   std::optional<Form> operandForm(unsigned i);
   bool multiplyForms();
   TermList factorsAt(const Exception &exception);
+  bool areChoices(Term letter) const;
   void unroll();
   double cost(bool isSparse) const;
   void noteLoss();
@@ -50,6 +52,8 @@ private:
   };
   Addend takeOut(const Exception &exception);
   bool hideInside(Addend &addend, TermRange over);
+  TermList stack(llvm::SmallVectorImpl<Addend> &addends);
+  llvm::SmallVector<Addend> takeAllOut();
   Outcome addUp();
   Outcome makeForm();
   Outcome makeRows();

@@ -19,7 +19,11 @@ Value Emitter::addRow(const Form &rows, const Exception &row, Value result,
   emitPlaces(row.places, dims);
   Tensor value = emit(row.value);
   // Rows are told apart by what is summed, whether or not places depend on it.
-  for (Term dim : value.dims)
+  TermList told = value.dims;
+  addDims(told, row.value->free);
+  for (Term place : row.places)
+    addDims(told, place->free);
+  for (Term dim : told)
     if (!llvm::is_contained(index, dim))
       addDims(dims, dim);
   Value indices = emitPlaces(row.places, dims);

@@ -26,7 +26,10 @@ Outcome Forms::equality(Operation *op, bool isNegated) {
         continue;
       // (L2) Places that are places of a form.
       if (const Form *form = lookup(op->getOperand(1 - which))) {
-        Form nested = form->isDistinct ? *form : group(*form);
+        Outcome apart = form->isDistinct ? Outcome(*form) : group(*form);
+        if (!apart.form)
+          return apart;
+        Form &nested = *apart.form;
         Term at = terms.solve(own, dim, terms.number(nested.background));
         bool isOut =
             at && terms.isInRange(at, dim->size) == terms.boolean(false);

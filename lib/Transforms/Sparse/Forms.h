@@ -102,7 +102,7 @@ public:
   /// L9, L10: the form of the result, or a rewrite.
   Outcome contract(const Contraction &contraction);
   /// L8.
-  Form group(const Form &form);
+  Outcome group(const Form &form);
   /// L3: the places of all forms, which have the same dimensions, each once.
   Outcome unite(llvm::ArrayRef<const Form *> lists);
   /// L5: the values are the pairs', combined by `combine`.

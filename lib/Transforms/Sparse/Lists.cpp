@@ -25,7 +25,9 @@ static bool neverMeet(Terms &terms, const Exception &a, const Exception &b) {
 }
 
 /// (L8) The first of those that meet has the sum; the others lose their place.
-Form Forms::group(const Form &form) {
+Outcome Forms::group(const Form &form) {
+  // Each is compared with each: many only where it is known that they differ.
+  constexpr size_t kMaxCompared = 16;
   Form result = form;
   result.isDistinct = true;
   for (size_t t = 0; t < form.exceptions.size(); ++t) {
@@ -34,6 +36,8 @@ Form Forms::group(const Form &form) {
       const Exception &other = form.exceptions[u];
       if (u == t || neverMeet(terms, form.exceptions[t], other))
         continue;
+      if (form.exceptions.size() > kMaxCompared)
+        return "more than 16 exceptions, which may meet";
       Term same = meet(terms, form.exceptions[t], other);
       if (u < t)
         restrictTo(

@@ -36,7 +36,10 @@ public:
     if (auto sum = addLists())
       return *sum;
     for (unsigned i : regrouped) {
-      grouped.push_back(forms.group(*operands[i]));
+      Outcome apart = forms.group(*operands[i]);
+      if (!apart.form)
+        return apart;
+      grouped.push_back(std::move(*apart.form));
       operands[i] = &grouped.back();
     }
     if (Outcome product = annihilate(); product.form || !product.reason.empty())
@@ -197,8 +200,12 @@ Outcome Pointwise::annihilate() {
       places = std::move(*joined.form);
   }
   // Sums of those that meet: each is a part of the element.
-  if (!places.isDistinct)
-    places = forms.group(places);
+  if (!places.isDistinct) {
+    Outcome apart = forms.group(places);
+    if (!apart.form)
+      return apart;
+    places = std::move(*apart.form);
+  }
   return fill(places, background->number);
 }
 
