@@ -137,10 +137,13 @@ LogicalResult LimitSearch::run() {
 LogicalResult shoal::keepMemoryLimit(ModuleOp module,
                                      const DriverOptions &options) {
   FailureOr<RematerializeSettings> settings = readRematerializeSettings(
-      options.partition.remat, options.partition.memoryLimit,
-      machineOf(options), module.getLoc());
+      options.partition.remat, options.partition.rematCollectives,
+      options.partition.memoryLimit, machineOf(options), module.getLoc());
   if (failed(settings))
     return failure();
+  for (func::FuncOp function : listEntries(module))
+    if (failed(checkPolicies(function, *settings)))
+      return failure();
   if (settings->limit && !listEntries(module).empty()) {
     registerLowering(*module.getContext());
     return LimitSearch(module, *settings, options.target).run();

@@ -100,6 +100,7 @@ void shoal::buildPartitionPipeline(OpPassManager &pm,
   // its final place.
   shoal::RematerializeOptions rematerialize;
   rematerialize.remat = options.remat;
+  rematerialize.rematCollectives = options.rematCollectives;
   rematerialize.memoryLimit = options.memoryLimit;
   rematerialize.machine = machine;
   pm.addPass(createRematerialize(rematerialize));

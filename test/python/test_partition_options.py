@@ -78,6 +78,7 @@ def test_fields_reach_the_compiler():
         "max_repeated_work": 7.5,
         "memory_limit": "12GiB",
         "remat": "dots",
+        "remat_collectives": "params",
     }
     assert values.keys() == set(native().PARTITION_OPTIONS)
     options = shoal.CompileOptions(**values).to_native()

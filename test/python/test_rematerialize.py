@@ -235,3 +235,75 @@ def test_jax_checkpoint_holds_less():
     expected = plain.run(x, w)
     for other in (again, limited):
         np.testing.assert_array_equal(other.run(x, w), expected)
+
+
+def test_offloading_is_refused_at_its_line():
+    block = shoal.checkpoint(shoal.exp, policy="offload")
+    with pytest.raises(shoal.CompileError, match='policy "offload": .* to move values to') as error:
+        shoal.compile(shoal.grad(lambda x: shoal.sum(block(x))), (np.ones(4, np.float32),))
+    assert "test_rematerialize.py" in error.value.diagnostics[0].location
+
+
+def zero_3(gathered, wrap=lambda layer: layer):
+    """Six layers as a loop, whose weights and moments are split over the data's axis."""
+    weights = {"w": (np.random.default_rng(7).standard_normal((6, 64, 64)) / 8).astype(np.float32)}
+    optimizer, mesh = shoal.optim.adam(1e-3), shoal.Mesh(data=4)
+    state = optimizer.init(weights)
+    split = {"w": shoal.P(None, "data")}
+
+    def layer(x, w):
+        return shoal.tanh(x @ gathered(w)), ()
+
+    def loss(weights, x):
+        x, _ = shoal.scan(wrap(layer), x, weights["w"])
+        return shoal.mean(shoal.square(x))
+
+    def step(weights, state, x):
+        value, grads = shoal.value_and_grad(loss)(weights, x)
+        updates, state = optimizer.update(grads, state, weights)
+        return shoal.optim.apply_updates(weights, updates), state, value
+
+    placed = split, shoal.optim.shardings_like(state, weights, split)
+    arguments = weights, state, np.ones((1024, 64), np.float32) / 8
+    return step, arguments, mesh, (*placed, shoal.P("data")), (*placed, None)
+
+
+def compile_zero_3(*program, **options):
+    step, arguments, mesh, inputs, outputs = zero_3(*program)
+    shardings = {"in_shardings": inputs, "out_shardings": outputs}
+    return shoal.compile(step, arguments, mesh, **shardings, flops_per_byte=1000, **options), arguments
+
+
+def sent(executable):
+    return sum(executable.stats["bytes_sent_per_device"].values())
+
+
+def whole(w):
+    return shoal.constrain(w, shoal.P())
+
+
+@pytest.mark.parametrize(
+    ("wrap", "options", "most_flops"),
+    [
+        (lambda layer: layer, {"remat_collectives": "params"}, 1.0),
+        (partial(shoal.checkpoint, collectives="params"), {}, 1.35),
+    ],
+)
+def test_gathered_parameters_are_sent_again(wrap, options, most_flops):
+    """ZeRO-3: each weight is gathered forward and backward, one layer's at a time."""
+    saved, arguments = compile_zero_3(whole)
+    again, _ = compile_zero_3(whole, wrap, **options)
+    parameters = 6 * 64 * 64 * 4
+    assert sent(saved) == 2 * parameters * 3 // 4 + 6
+    assert sent(again) == 3 * parameters * 3 // 4 + 6
+    assert again.stats["flops_per_device"] <= most_flops * saved.stats["flops_per_device"]
+    # Of the rows of gathered weights, the quarter that a device has may stay.
+    assert peak(again) <= peak(saved) - parameters * 3 // 4
+    assert_equal_results(again.run(arguments), saved.run(arguments))
+
+
+def test_wrong_collectives_are_told():
+    with pytest.raises(shoal.TraceError, match="expected collectives to be one of save, params"):
+        shoal.checkpoint(shoal.exp, collectives="all")
+    with pytest.raises(shoal.CompileError, match='expected save, params or repeat, but got "all"'):
+        shoal.compile(lambda x: x + 1, (np.float32(1),), remat_collectives="all")

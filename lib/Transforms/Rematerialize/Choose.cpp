@@ -95,7 +95,8 @@ void Frontiers::addRepeated(unsigned segment,
 
 Choice Frontiers::current(std::optional<int64_t> limit) const {
   Choice choice;
-  choice.repeated.resize(graph.ops.size());
+  for (const GraphOp &op : graph.ops)
+    choice.repeated.push_back(op.isSentAgain && !op.isBackward);
   for (unsigned segment = 0; segment < places.size(); ++segment)
     addRepeated(segment, choice.repeated);
   choice.schedule = makeSchedule(graph, choice.repeated);

@@ -59,10 +59,14 @@ double SegmentProblem::findUnit() const {
   return std::min(1024.0, std::exp2(std::floor(58 - std::log2(sum + 1))));
 }
 
-/// Whether the value is there in the backward pass without being saved.
+/// Whether the value is there in the backward pass without being saved, or
+/// comes there by itself.
 bool SegmentProblem::isThere(unsigned value) const {
   const GraphValue &v = graph.values[value];
-  return v.isHeld || !v.maker || graph.ops[*v.maker].isBackward;
+  if (v.isHeld || !v.maker)
+    return true;
+  const GraphOp &maker = graph.ops[*v.maker];
+  return maker.isBackward || maker.isSentAgain;
 }
 
 unsigned SegmentProblem::itemOf(unsigned value) {

@@ -44,7 +44,7 @@ mlir::Value RowWriter::read(const Stack &stack) {
   starts.front() = loop.step;
   mlir::Value row = DynamicSliceOp::create(
       *b, type, loop.forward.getResult(stack.number), starts, type.getShape());
-  return stack.value == stack.row
+  return stack.value.getType() == row.getType()
              ? row
              : ReshapeOp::create(*b, stack.value.getType(), row).getResult();
 }

@@ -43,9 +43,17 @@ static double costOf(Operation *op, const Machine &machine) {
   return flops + bytes * machine.flops / machine.memoryBytes;
 }
 
-/// Whether a device may run it twice and gets the same bits: it sends nothing,
-/// has no effect, and is no loop, branch or function of the user's, of which
-/// nobody knows what they cost.
+static double costOfSending(Operation *op, const Machine &machine) {
+  auto collective = dyn_cast<spmd::CollectiveOpInterface>(op);
+  if (!collective || !collective.communicates())
+    return 0;
+  return machine.flopsPerLinkByte *
+         (double(collective.countBytes()) + latencyBytes(machine));
+}
+
+/// Whether a device may run it twice by itself and gets the same bits: it sends
+/// nothing, has no effect, and is no loop, branch or function of the user's, of
+/// which nobody knows what they cost.
 static bool mayRunAgain(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>() || !isPure(op) ||
       isa<JoinOpInterface, BoundaryOpInterface>(op))
@@ -84,6 +92,7 @@ static bool isView(Operation *op) {
 GraphOp shoal::remat::toGraphOp(Operation *operation, const Machine &machine) {
   GraphOp op;
   op.cost = costOf(operation, machine);
+  op.sendCost = costOfSending(operation, machine);
   op.mayRepeat = mayRunAgain(operation);
   op.isView = isView(operation);
   op.writesOver = operation->hasTrait<OpTrait::Elementwise>();

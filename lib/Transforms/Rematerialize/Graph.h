@@ -20,11 +20,16 @@ struct GraphOp {
   llvm::SmallVector<unsigned, 2> results;
   /// Of running it once more, in scalar operations.
   double cost = 0;
-  /// Whether it may run again: no collective, no effect.
+  /// Of what it sends, which `cost` has where it may run again.
+  double sendCost = 0;
+  /// Whether it may run again: no effect, and no collective that is saved.
   bool mayRepeat = true;
   /// A policy saves nothing of it: where the backward pass reads its results,
   /// they are computed again.
   bool mustRepeat = false;
+  /// It does run again where the backward pass reads its results, in whatever
+  /// segments: it needs arguments alone.
+  bool isSentAgain = false;
   /// The results take no memory of their own: result i is operand i in another
   /// form, or, of one operand or none, known from that.
   bool isView = false;

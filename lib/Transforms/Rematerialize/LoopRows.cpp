@@ -67,6 +67,7 @@ unsigned RowProblem::idOf(mlir::Value value) {
 void RowProblem::addOp(Operation &operation) {
   GraphOp op = toGraphOp(&operation, machine);
   op.cost *= double(loop.trips);
+  op.sendCost *= double(loop.trips);
   for (mlir::Value operand : operation.getOperands())
     op.operands.push_back(idOf(operand));
   for (mlir::Value result : operation.getResults())
@@ -102,6 +103,7 @@ void RowProblem::limitToKnown() {
     op.mayRepeat &= llvm::all_of(
         op.operands, [&](unsigned operand) { return isThere(operand); });
     op.isView &= op.mayRepeat;
+    op.isSentAgain = false; // there is one segment, and what it lacks
     op.mustRepeat |= llvm::all_of(op.results, [&](unsigned value) {
       return step.graph.values[value].bytes == 0;
     });

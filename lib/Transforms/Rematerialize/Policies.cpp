@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Policies.h"
+#include "SentParameters.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -94,7 +96,8 @@ private:
 /// products.
 static bool isSaved(Operation *op, const RematerializePolicy &policy) {
   using Kind = RematerializePolicy::Kind;
-  if (policy.kind == Kind::Everything || policy.kind == Kind::Selective)
+  if (policy.kind == Kind::Everything || policy.kind == Kind::Selective ||
+      policy.kind == Kind::Offload)
     return true;
   if (policy.kind != Kind::Dots && policy.kind != Kind::DotsNoBatch)
     return false;
@@ -124,6 +127,10 @@ public:
 private:
   void pass(CheckpointBoundaryOp boundary);
   void saveNamed(CheckpointNameOp name, unsigned number);
+  bool isSentParameter(unsigned number);
+  void allowSending(unsigned number);
+  void sendAgain(unsigned number);
+  void sendOperandsAgain(unsigned boundary);
 
   bool isRepeated(unsigned number) const {
     const RematerializePolicy &policy = open.back().policy;
@@ -135,6 +142,7 @@ private:
 
   ExtractedStep &step;
   BetweenProducts between;
+  SentParameters sentParameters;
   SmallVector<OpenCheckpoint> open;
   unsigned numCheckpoints = 0;
 };
@@ -144,8 +152,12 @@ private:
 void PolicyReader::pass(CheckpointBoundaryOp boundary) {
   int64_t region = boundary.getRegion();
   if (boundary.getPolicy()) {
-    open.push_back({region, ++numCheckpoints,
-                    *RematerializePolicy::parse(*boundary.getPolicy())});
+    auto policy = *RematerializePolicy::parse(*boundary.getPolicy());
+    policy.collectives =
+        boundary.getCollectives()
+            ? *RematerializePolicy::parseCollectives(*boundary.getCollectives())
+            : open.front().policy.collectives;
+    open.push_back({region, ++numCheckpoints, std::move(policy)});
     return;
   }
   auto found = llvm::find_if(llvm::reverse(open), [&](const auto &other) {
@@ -165,17 +177,63 @@ void PolicyReader::saveNamed(CheckpointNameOp name, unsigned number) {
       step.graph.ops[*maker].mayRepeat = false;
 }
 
+/// Whether one of the op's results is a parameter that was sent.
+bool PolicyReader::isSentParameter(unsigned number) {
+  return llvm::any_of(step.ops[number]->getResults(), [&](mlir::Value result) {
+    return sentParameters.contains(result);
+  });
+}
+
+/// Lets it run again where it sends, which then costs what sending does.
+void PolicyReader::allowSending(unsigned number) {
+  GraphOp &op = step.graph.ops[number];
+  if (op.sendCost == 0 || op.mayRepeat)
+    return;
+  op.mayRepeat = true;
+  op.cost += op.sendCost;
+}
+
+/// Has what was sent of parameters, and copies and conversions of it, made
+/// again.
+void PolicyReader::sendAgain(unsigned number) {
+  GraphOp &op = step.graph.ops[number];
+  op.mustRepeat = op.isSentAgain = !op.isView;
+  allowSending(number);
+}
+
+/// Parameters mostly come to where they enter a checkpoint: those are its own.
+void PolicyReader::sendOperandsAgain(unsigned boundary) {
+  SmallVector<unsigned> open = {boundary};
+  while (!open.empty())
+    for (unsigned value : step.graph.ops[open.pop_back_val()].operands)
+      if (std::optional<unsigned> maker = step.graph.values[value].maker;
+          maker && isSentParameter(*maker) &&
+          !step.graph.ops[*maker].isSentAgain) {
+        sendAgain(*maker);
+        open.push_back(*maker);
+      }
+}
+
 void PolicyReader::run() {
+  using Collectives = RematerializePolicy::Collectives;
   for (auto [number, operation] : llvm::enumerate(step.ops)) {
     GraphOp &op = step.graph.ops[number];
     if (op.isBackward)
       continue;
-    if (auto boundary = dyn_cast<CheckpointBoundaryOp>(operation))
+    if (auto boundary = dyn_cast<CheckpointBoundaryOp>(operation)) {
       pass(boundary);
+      if (open.back().policy.collectives == Collectives::Params)
+        sendOperandsAgain(number);
+    }
     if (auto name = dyn_cast<CheckpointNameOp>(operation))
       saveNamed(name, number);
     op.checkpoint = open.back().number;
     op.mustRepeat = !op.isView && isRepeated(number);
+    Collectives collectives = open.back().policy.collectives;
+    if (collectives == Collectives::Repeat)
+      allowSending(number);
+    else if (collectives == Collectives::Params && isSentParameter(number))
+      sendAgain(number);
   }
 }
 

@@ -126,6 +126,32 @@ static Rematerialized describeChoice(const ExtractedStep &step,
   return outcome;
 }
 
+/// No machine has memory to offload to: hosts are devices themselves, and of
+/// GPUs nothing moves values to their host and back yet.
+static InFlightDiagnostic refuseOffload(Operation *op, MachineKind machine) {
+  return op->emitError("policy \"offload\": ")
+         << (machine == MachineKind::CPU
+                 ? "a cpu has no memory beside its own to move values to"
+                 : "values of a gpu cannot be moved to the host's memory yet");
+}
+
+LogicalResult shoal::checkPolicies(func::FuncOp function,
+                                   const RematerializeSettings &settings) {
+  auto offloads = [](const RematerializePolicy &policy) {
+    return policy.kind == RematerializePolicy::Kind::Offload;
+  };
+  if (offloads(settings.policy))
+    return refuseOffload(function, settings.machine);
+  WalkResult walk = function.walk([&](CheckpointBoundaryOp boundary) {
+    if (!boundary.getPolicy() ||
+        !offloads(*RematerializePolicy::parse(*boundary.getPolicy())))
+      return WalkResult::advance();
+    refuseOffload(boundary, settings.machine);
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 static Choice choose(const ExtractedStep &step, std::optional<int64_t> limit) {
   if (limit)
     *limit -= step.argumentBytes;

@@ -16,8 +16,9 @@ using namespace mlir;
 using namespace shoal;
 
 FailureOr<RematerializeSettings>
-shoal::readRematerializeSettings(StringRef policy, StringRef limit,
-                                 MachineKind machine, Location loc) {
+shoal::readRematerializeSettings(StringRef policy, StringRef collectives,
+                                 StringRef limit, MachineKind machine,
+                                 Location loc) {
   RematerializeSettings settings;
   settings.machine = machine;
   if (!policy.empty()) {
@@ -27,6 +28,14 @@ shoal::readRematerializeSettings(StringRef policy, StringRef limit,
                             << RematerializePolicy::kExpected << ", but got \""
                             << policy << '"';
     settings.policy = std::move(*parsed);
+  }
+  if (!collectives.empty()) {
+    auto parsed = RematerializePolicy::parseCollectives(collectives);
+    if (!parsed)
+      return emitError(loc) << "collectives of rematerialisation: expected "
+                            << RematerializePolicy::kExpectedCollectives
+                            << ", but got \"" << collectives << '"';
+    settings.policy.collectives = *parsed;
   }
   if (!limit.empty()) {
     settings.limit = parseBytes(limit);
@@ -45,7 +54,7 @@ struct Rematerialize : shoal::impl::RematerializeBase<Rematerialize> {
 
   void runOnOperation() override {
     FailureOr<RematerializeSettings> settings = readRematerializeSettings(
-        remat, memoryLimit, machine, getOperation().getLoc());
+        remat, rematCollectives, memoryLimit, machine, getOperation().getLoc());
     if (failed(settings))
       return signalPassFailure();
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -56,6 +65,8 @@ struct Rematerialize : shoal::impl::RematerializeBase<Rematerialize> {
 
   LogicalResult run(func::FuncOp function,
                     const RematerializeSettings &settings) {
+    if (failed(checkPolicies(function, settings)))
+      return failure();
     Rematerialized outcome = rematerialize(function, settings);
     if (auto lines = function->getAttrOfType<ArrayAttr>(kRematerializedAttr);
         explain && lines)

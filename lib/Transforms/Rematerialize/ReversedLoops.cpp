@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
+#include "shoal/Interfaces/PartitionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace mlir;
@@ -39,6 +40,17 @@ static bool startsInFirstDim(ValueRange starts) {
   });
 }
 
+/// The value itself behind marks and barriers: each of several values that pass
+/// one has rows for itself.
+static Value forwardedBy(Value value) {
+  while (auto forwarding = value.getDefiningOp<ForwardingOpInterface>()) {
+    if (!forwarding.forwardsOperands())
+      break;
+    value = forwarding->getOperand(cast<OpResult>(value).getResultNumber());
+  }
+  return value;
+}
+
 /// Whether the update of a carried value is a row at a counter from 0 on that
 /// nobody else reads.
 static std::optional<Stack> findStack(WhileOp loop, unsigned number) {
@@ -60,7 +72,7 @@ static std::optional<Stack> findStack(WhileOp loop, unsigned number) {
   Value value = write.getUpdate();
   if (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getInput();
-  return Stack{number, value, write.getUpdate(), write, {}};
+  return Stack{number, forwardedBy(value), write.getUpdate(), write, {}};
 }
 
 /// Finds the reads of the stack's rows, all in the body of one loop at one

@@ -17,8 +17,8 @@ namespace shoal::remat {
 struct Stack {
   /// Of the carried tensor.
   unsigned number;
-  /// In the first loop's body: the value that is kept, the row of it that is
-  /// written, be it in another shape, and what writes it.
+  /// In the first loop's body: the value that is kept, in front of marks, the
+  /// row of it that is written, be it in another shape, and what writes it.
   mlir::Value value, row;
   DynamicUpdateSliceOp write;
   /// In the second loop's body.

@@ -48,8 +48,10 @@ class CompileOptions:
     memory_limit: the most that a device may hold, as 12GiB: backward passes compute again
       what they would hold beyond it; empty for any number.
     remat: what backward passes find saved, the rest being computed again:
-      everything, nothing, dots, dots_no_batch, selective or names:NAME,...; empty
-      for everything, as far as a memory limit lets.
+      everything, nothing, dots, dots_no_batch, selective, offload or
+      names:NAME,...; empty for everything, as far as a memory limit lets.
+    remat_collectives: what backward passes send again: save for nothing, params for
+      gathered parameters, repeat for what costs least; empty for save.
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
     link: objects, archives and libraries with the functions of custom_call.
@@ -76,6 +78,7 @@ class CompileOptions:
     max_repeated_work: float = 0
     memory_limit: str | int = ""  # of bytes
     remat: str = ""
+    remat_collectives: str = ""
     cuda_arch: Sequence[str] = ("sm_90",)
     tf32: bool = False
     link: Sequence[str | Path] = field(default=())

@@ -24,26 +24,38 @@ __all__ = ["checkpoint", "checkpoint_name"]
 
 Tree = Any
 
-_POLICIES = ("everything", "nothing", "dots", "dots_no_batch", "selective")
+_POLICIES = ("everything", "nothing", "dots", "dots_no_batch", "selective", "offload")
+_COLLECTIVES = ("save", "params", "repeat")
 
 
 def checkpoint(
-    function: Callable[..., Any], *, policy: str | Sequence[str] | None = None
+    function: Callable[..., Any],
+    *,
+    policy: str | Sequence[str] | None = None,
+    collectives: str | None = None,
 ) -> Callable[..., Any]:
     """The function, of which a gradient computes again what it needs and what is not saved.
 
     policy: what is saved of the values in it: "nothing", which is the default, "everything",
       "dots" (results of products), "dots_no_batch" (of products without a batch dimension),
-      "selective" (all but scores and softmax of attention), or a sequence of names
-      that `checkpoint_name` gave. What was sent is always saved, as are the arguments and
-      results.
+      "selective" (all but scores and softmax of attention), "offload" (everything, in a memory
+      beside the device's, which no target has yet: an error), or a sequence of names that
+      `checkpoint_name` gave. Arguments and results are always saved.
+    collectives: what is sent again: "save" for nothing, "params" for parameters that devices
+      gathered, which are then held by the layer that uses them alone, "repeat" for what costs
+      least; by default the program's `remat_collectives`.
     """
     spelled = _spelled(policy)
+    if collectives is not None and collectives not in _COLLECTIVES:
+        raise TraceError(
+            f"checkpoint: expected collectives to be one of {', '.join(_COLLECTIVES)}, "
+            f"got {collectives!r}"
+        )
 
     @functools.wraps(function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         number = int(current("checkpoint").builder.fresh().removeprefix("%"))
-        args, kwargs = _mark((args, kwargs), number, spelled)
+        args, kwargs = _mark((args, kwargs), number, spelled, collectives)
         result, tree = pytrees.flatten(function(*args, **kwargs))
         what = f"the result of {name_of(function)}"
         return pytrees.unflatten(tree, _mark([as_value(leaf, what=what) for leaf in result], number))
@@ -79,13 +91,17 @@ def _spelled(policy: str | Sequence[str] | None) -> str:
     return policy
 
 
-def _mark(tree: Tree, region: int, policy: str | None = None) -> Tree:
+def _mark(
+    tree: Tree, region: int, policy: str | None = None, collectives: str | None = None
+) -> Tree:
     """The tree with its values behind one end of a checkpoint, the first where it has a policy."""
     leaves, spec = pytrees.flatten(tree)
     values = [leaf for leaf in leaves if is_value(leaf)]
     if not values:
         return tree
-    attributes = {"region": f"{region} : i64"} | ({"policy": ir.quoted(policy)} if policy else {})
+    words = {"policy": policy, "collectives": collectives}
+    attributes = {"region": f"{region} : i64"}
+    attributes |= {name: ir.quoted(word) for name, word in words.items() if word}
     types = [type_of(value) for value in values]
     marked = iter(emit("shoal.checkpoint_boundary", values, types, attributes))
     return pytrees.unflatten(spec, [next(marked) if is_value(leaf) else leaf for leaf in leaves])

@@ -162,7 +162,23 @@ func.func @boundary_types(%x: tensor<4xf32>) {
 
 // (K2)
 func.func @boundary_policy(%x: tensor<4xf32>) {
-  // expected-error @below {{policy: expected everything, nothing, dots, dots_no_batch, selective or names:NAME,..., but got "some"}}
+  // expected-error @below {{policy: expected everything, nothing, dots, dots_no_batch, selective, offload or names:NAME,..., but got "some"}}
   %0 = shoal.checkpoint_boundary %x {region = 0, policy = "some"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @boundary_collectives(%x: tensor<4xf32>) {
+  // expected-error @below {{collectives: expected save, params or repeat, but got "all"}}
+  %0 = shoal.checkpoint_boundary %x {region = 0, policy = "dots", collectives = "all"} : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @boundary_collectives_alone(%x: tensor<4xf32>) {
+  // expected-error @below {{collectives: expected a policy beside it}}
+  %0 = shoal.checkpoint_boundary %x {region = 0, collectives = "params"} : tensor<4xf32>
   return
 }

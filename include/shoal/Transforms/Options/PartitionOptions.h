@@ -36,6 +36,7 @@ struct PartitionOptions {
   double maxRepeatedWork = 0;
   std::string memoryLimit;
   std::string remat;
+  std::string rematCollectives;
 };
 
 /// One of them. Visitors of `member` get a pointer to a member of each type:

@@ -75,8 +75,12 @@ def MemoryLimit : PartitionOption<"memoryLimit", "std::string",
     "what they would hold beyond it; empty for any number">;
 def Remat : PartitionOption<"remat", "std::string", "remat", "policy",
     "What backward passes find saved, the rest being computed again: "
-    "everything, nothing, dots, dots_no_batch, selective or names:NAME,...; empty "
-    "for everything, as far as a memory limit lets">;
+    "everything, nothing, dots, dots_no_batch, selective, offload or "
+    "names:NAME,...; empty for everything, as far as a memory limit lets">;
+def RematCollectives : PartitionOption<"rematCollectives", "std::string",
+    "remat-collectives", "what",
+    "What backward passes send again: save for nothing, params for gathered "
+    "parameters, repeat for what costs least; empty for save">;
 
 // As an option of the pass that reads it, which may call it otherwise.
 class PassOptionOf<PartitionOption option, string arg = option.Flag,

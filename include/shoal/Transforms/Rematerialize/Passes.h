@@ -19,11 +19,12 @@ namespace shoal {
 #define GEN_PASS_REGISTRATION
 #include "shoal/Transforms/Rematerialize/Passes.h.inc"
 
-/// Reads the options `remat` and `memory-limit`; an error at `loc` where they
-/// are malformed.
+/// Reads the options `remat`, `remat-collectives` and `memory-limit`; an error
+/// at `loc` where they are malformed.
 mlir::FailureOr<RematerializeSettings>
-readRematerializeSettings(llvm::StringRef policy, llvm::StringRef limit,
-                          MachineKind machine, mlir::Location loc);
+readRematerializeSettings(llvm::StringRef policy, llvm::StringRef collectives,
+                          llvm::StringRef limit, MachineKind machine,
+                          mlir::Location loc);
 
 } // namespace shoal
 

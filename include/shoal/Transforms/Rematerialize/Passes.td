@@ -19,14 +19,20 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
     * The policy `remat` says what is saved: `everything`, which is the default, `nothing`, `dots`
       (results of products), `dots_no_batch`, `selective` (all but what lies between
       two products of values that are not weights), or `names:a,b` (values of
-      `shoal.checkpoint_name`). Between two `shoal.checkpoint_boundary` that of
+      `shoal.checkpoint_name`); `offload` is an error, as no target has a memory
+      beside the device's. Between two `shoal.checkpoint_boundary` that of
       the first one holds.
     * With a `memory-limit` so much of what is saved is computed again, for the
       fewest operations, that a device holds no more. This counts the arguments
       and what is made and still read in the order of the ops; `shoalc --memory-limit`
       looks at the arena of the compiled program instead.
 
-    Nothing that sends runs again. Behind an
+    * Nothing that sends runs again, but by `remat-collectives`: `params` are
+      gathers, or other moves, of what is only an argument or a part of it,
+      converted or not; they run again, and so do the conversions behind them.
+      With `repeat` whatever sends may, for the operations that take as long.
+
+    Behind an
     `optimization_barrier` what is computed again is kept apart from what was
     computed first. The function's attribute `shoal.rematerialized` says what
     became of it; marks of checkpoints are gone.
@@ -55,6 +61,7 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
   }];
   let options = [
     PassOptionOf<Remat>,
+    PassOptionOf<RematCollectives>,
     PassOptionOf<MemoryLimit>,
     Option<"machine", "machine", "::shoal::MachineKind",
            "::shoal::MachineKind::CPU",

@@ -43,8 +43,13 @@ struct Rematerialized {
   llvm::SmallVector<Held> largest;
 };
 
-/// Rewrites a per-device function of one block. Marks of checkpoints are gone
-/// behind it.
+/// An error at a checkpoint, or at the function where it is of the settings,
+/// whose policy the machine cannot follow: there is no memory to offload to.
+mlir::LogicalResult checkPolicies(mlir::func::FuncOp function,
+                                  const RematerializeSettings &settings);
+
+/// Rewrites a per-device function of one block. Its policies are checked. Marks
+/// of checkpoints are gone behind it.
 Rematerialized rematerialize(mlir::func::FuncOp function,
                              const RematerializeSettings &settings);
 

@@ -348,5 +348,13 @@ LogicalResult CheckpointBoundaryOp::verify() {
     return emitOpError("policy: expected ")
            << RematerializePolicy::kExpected << ", but got \"" << *getPolicy()
            << '"';
+  if (auto collectives = getCollectives()) { // (K3)
+    if (!getPolicy())
+      return emitOpError("collectives: expected a policy beside it");
+    if (!RematerializePolicy::parseCollectives(*collectives))
+      return emitOpError("collectives: expected ")
+             << RematerializePolicy::kExpectedCollectives << ", but got \""
+             << *collectives << '"';
+  }
   return verifyForwarding(*this);
 }

@@ -22,8 +22,18 @@ RematerializePolicy::parse(llvm::StringRef text) {
                   .Case("dots", Kind::Dots)
                   .Case("dots_no_batch", Kind::DotsNoBatch)
                   .Case("selective", Kind::Selective)
+                  .Case("offload", Kind::Offload)
                   .Default(std::nullopt);
   if (!kind)
     return std::nullopt;
   return RematerializePolicy{*kind, {}};
+}
+
+std::optional<RematerializePolicy::Collectives>
+RematerializePolicy::parseCollectives(llvm::StringRef text) {
+  return llvm::StringSwitch<std::optional<Collectives>>(text)
+      .Case("save", Collectives::Save)
+      .Case("params", Collectives::Params)
+      .Case("repeat", Collectives::Repeat)
+      .Default(std::nullopt);
 }

@@ -48,10 +48,12 @@ Axes AllGatherOp::getVaryingAxes() { return {}; }
 Axes AllReduceOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
 Axes AllReduceOp::getUniformAxes() { return getGroupAxes(); }
 Axes AllReduceOp::getVaryingAxes() { return {}; }
+bool AllReduceOp::reduces() { return true; }
 
 Axes ReduceScatterOp::getGroupAxes() { return flatten(getAxes()); }
 Axes ReduceScatterOp::getUniformAxes() { return {}; }
 Axes ReduceScatterOp::getVaryingAxes() { return getGroupAxes(); }
+bool ReduceScatterOp::reduces() { return true; }
 
 Axes AllToAllOp::getGroupAxes() {
   Axes axes;

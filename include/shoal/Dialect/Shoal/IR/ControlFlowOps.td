@@ -142,8 +142,8 @@ def Shoal_CheckpointBoundaryOp : Shoal_Op<"checkpoint_boundary",
     Its operands. The ops between the boundary with a `policy` and that without
     one, of the same `region`, are those of a function behind `shoal.checkpoint`:
     what the policy does not save of them, a backward pass computes again, from
-    the operands of the first boundary and from values of around. Gradients pass
-    through. `--shoal-rematerialize` reads and removes both.
+    the operands of the first boundary and from values of around. `collectives`
+    beside the policy says what it sends again. Gradients pass through. `--shoal-rematerialize` reads and removes both.
     ```mlir
     func.func @checkpointed(%x: tensor<8xf32>) -> tensor<8xf32> {
       %in = shoal.checkpoint_boundary %x {region = 0, policy = "nothing"} : tensor<8xf32>
@@ -155,10 +155,13 @@ def Shoal_CheckpointBoundaryOp : Shoal_Op<"checkpoint_boundary",
     ```
     Constraints:
     * (K1) at least one operand; the results have the operands' types;
-    * (K2) the policy is one of `--shoal-rematerialize` (its option `policy`).
+    * (K2) the policy is one of `--shoal-rematerialize` (its option `remat`);
+    * (K3) `collectives` stands beside a policy and is one of its option
+      `remat-collectives`.
   }];
   let arguments = (ins Variadic<Shoal_Tensor>:$inputs, I64Attr:$region,
-                       OptionalAttr<StrAttr>:$policy);
+                       OptionalAttr<StrAttr>:$policy,
+                       OptionalAttr<StrAttr>:$collectives);
   let results = (outs Variadic<Shoal_Tensor>:$results);
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

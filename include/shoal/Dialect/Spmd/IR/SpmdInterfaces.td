@@ -28,6 +28,10 @@ def CollectiveOpInterface : OpInterface<"CollectiveOpInterface"> {
         reach the op, in the same order as their other collectives.
       }], "bool", "communicates", (ins), "", "return true;">,
     InterfaceMethod<[{
+        Whether results are computed of what several devices have, as a sum is:
+        else each element is one of some device.
+      }], "bool", "reduces", (ins), "", "return false;">,
+    InterfaceMethod<[{
         Bytes that the busiest device sends or receives, whichever is more; see
         Support/CollectiveBytes.h.
       }], "int64_t", "countBytes", (ins), "", "return 0;">,

@@ -17,7 +17,10 @@ class Spmd_Op<string mnemonic, list<Trait> traits = []>
 
 /// An op that moves data.
 defvar Spmd_Collective = DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes"]>;
-/// The same between two lists of axes.
+/// The same that computes on the way.
+defvar Spmd_ReducingCollective =
+    DeclareOpInterfaceMethods<CollectiveOpInterface, ["countBytes", "reduces"]>;
+/// One that moves data between two lists of axes.
 defvar Spmd_TwoSidedCollective =
     DeclareOpInterfaceMethods<CollectiveOpInterface,
         ["countBytes", "describeAxes", "getResultMeshAttr"]>;
@@ -83,7 +86,7 @@ def Spmd_AllGatherOp : Spmd_Op<"all_gather", [Spmd_Collective]> {
   let assemblyFormat = "$mesh custom<AxesPerDim>($axes) $input attr-dict `:` type($input) `->` type($result)";
 }
 
-def Spmd_AllReduceOp : Spmd_Op<"all_reduce", [Spmd_Collective, SameOperandsAndResultType]> {
+def Spmd_AllReduceOp : Spmd_Op<"all_reduce", [Spmd_ReducingCollective, SameOperandsAndResultType]> {
   let summary = "Every device gets the reduction over its group";
   let description = [{
     ```mlir
@@ -101,7 +104,7 @@ def Spmd_AllReduceOp : Spmd_Op<"all_reduce", [Spmd_Collective, SameOperandsAndRe
   let assemblyFormat = "$kind $mesh $axes $input attr-dict `:` type($result)";
 }
 
-def Spmd_ReduceScatterOp : Spmd_Op<"reduce_scatter", [Spmd_Collective]> {
+def Spmd_ReduceScatterOp : Spmd_Op<"reduce_scatter", [Spmd_ReducingCollective]> {
   let summary = "Each device gets its own part of the reduction over its group";
   let description = [{
     `all_reduce` over all the axes named, then `all_slice` by `axes`.
