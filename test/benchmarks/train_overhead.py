@@ -41,8 +41,8 @@ class Watch:
         if isinstance(devices_of(DEVICES), Job):
             # The program and what ranks agree by run in this thread, and wait by polling.
             for owner, name in (
-                (self._loaded._library, "run_in_place"),
-                (self._loaded._library, "agree"),
+                (self._loaded.library, "run_in_place"),
+                (self._loaded.library, "agree"),
                 (shoal.train.loop, "any_of"),
             ):
                 setattr(owner, name, self._waits(getattr(owner, name)))
@@ -61,7 +61,7 @@ class Watch:
         self.walls, self.processors, self._last = [], [], None
         self._loaded._step = lambda places, timeout: 0.0
         if isinstance(devices_of(DEVICES), Job):
-            self._loaded._library.agree = lambda text: None
+            self._loaded.library.agree = lambda text: None
             shoal.train.loop.any_of = lambda job, holds: holds
 
     def __call__(self, state, batch):

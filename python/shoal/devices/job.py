@@ -193,11 +193,12 @@ class _JobProgram(Loaded):
 
     def _checked(self, values: Sequence[Any]) -> list[Any]:
         """All that may be wrong with them: arrays that move are gathered by all ranks, or none."""
+        checked = super()._checked(values)
+        if self._fit(checked):
+            return checked
         return [
             self._job.check(value, placement, tensor)
-            for value, placement, tensor in zip(
-                super()._checked(values), self.inputs, self._tensors
-            )
+            for value, placement, tensor in zip(checked, self.inputs, self._tensors)
         ]
 
     def _step(self, places: list[int], timeout: float | None) -> float:

@@ -149,13 +149,16 @@ class Loaded(ABC):
 
     def _arrange(self, arrays: list[Any], donate: bool) -> list[Array]:
         """The values where the program reads them, and may write to those it is given."""
-        try:
-            fits = [array.kind for array in arrays] == self._kinds
-        except AttributeError:
-            fits = False
-        if not fits:
+        if not self._fit(arrays):
             arrays = [self._bring(number, array) for number, array in enumerate(arrays)]
         return self._own(arrays, donate) if self._donated else arrays
+
+    def _fit(self, values: list[Any]) -> bool:
+        """Whether all are arrays, not deleted, that lie where the program reads them."""
+        try:
+            return [array.kind for array in values] == self._kinds
+        except AttributeError:
+            return False
 
     def _bring(self, number: int, value: Any) -> Array:
         array, moved = self._devices.bring(
