@@ -18,6 +18,8 @@ readonly PACKAGES=(
   libboost-context-dev libkissfft-dev
   # Tests and the example's data.
   libgtest-dev libgmock-dev iso-codes procps
+  # Tests on several hosts, which are namespaces of one machine.
+  openssh-server iproute2
   # Tests of the report's page.
   chromium chromium-driver
   python3 python3-dev python3-venv python3-pip

@@ -5,6 +5,7 @@
 
 #include <ctime>
 #include <fcntl.h>
+#include <fstream>
 #include <random>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,6 +16,15 @@ int64_t monotonicNanoseconds() {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
   return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+char stateOf(int process) {
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  size_t name = text.rfind(')');
+  return name == std::string::npos || name + 2 >= text.size() ? 'X'
+                                                              : text[name + 2];
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each rank of a machine is doing, in memory that they share: the flight
-// recorder. Free of MPI.
+// What each rank of a job is doing, in memory that those of a machine share:
+// the flight recorder. Free of MPI.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_PROGRESS_H
 #define SHOAL_LIB_RUNTIME_COMMON_PROGRESS_H
@@ -41,7 +41,8 @@ struct RecordedCollective {
   std::atomic<int64_t> begin, end;
 };
 
-/// Written by one rank, read by all.
+/// Written by one rank, read by all of its machine; elsewhere by the machine's
+/// speaker, as HostLinks tell it, without the last collectives.
 struct alignas(64) RankProgress {
   static constexpr size_t kept = 64;
 
@@ -55,6 +56,9 @@ struct alignas(64) RankProgress {
   std::atomic<int64_t> step;
   /// How many times it has entered or left a collective.
   std::atomic<int64_t> changes;
+  /// Of a rank elsewhere, as the kernel there has it: see stateOf; 0 as long as
+  /// its machine has not spoken.
+  std::atomic<char> state;
   /// How many were recorded; the last ones are kept.
   std::atomic<uint64_t> recorded;
   RecordedCollective last[kept];
@@ -65,7 +69,11 @@ struct alignas(64) RankProgress {
 
 int64_t monotonicNanoseconds();
 
-/// A table with a line for each rank of the machine. All zero at first.
+/// Of a process of this machine, as the kernel has it: 'T' is stopped, 'Z' has
+/// ended; 'X' where there is none.
+char stateOf(int process);
+
+/// A table with a line for each rank of the job. All zero at first.
 class ProgressTable {
 public:
   /// Of this process alone.

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <cstdio>
 #include <cstdlib>
-#include <fstream>
 #include <unistd.h>
 
 namespace shoal::rt {
@@ -19,6 +18,10 @@ static constexpr double interval = 0.25;
 /// How long a rank waits for one that has left before that is a fault: others
 /// may be about to leave, too.
 static constexpr double patience = 1.5;
+/// How much later than of this machine's ranks is heard of another one's.
+static constexpr double hearsay = 0.5;
+/// How long other machines leave the word to that of rank 0.
+static constexpr double politeness = 0.75;
 
 static constexpr int64_t defaultTimeout = 60;
 
@@ -48,45 +51,15 @@ RankWatch &RankWatch::get() {
 /// At the end of a process that has not said so.
 RankWatch::~RankWatch() { stop(); }
 
-/// A table for the ranks of this machine. Where they cannot share memory each
-/// has one of its own, and sees itself alone.
-void RankWatch::share(World &world) {
-  std::vector<int> neighbours = world.neighbours();
-  size_t line = std::find(neighbours.begin(), neighbours.end(), world.rank()) -
-                neighbours.begin();
-  table = std::make_unique<ProgressTable>();
-  std::string name;
-  if (line == 0)
-    name = table->create(neighbours.size()).value_or("");
-  name.resize(64);
-  std::string first = world.gatherOnNode(name).substr(0, name.size());
-  first.resize(first.find_last_not_of('\0') + 1);
-  bool isMapped =
-      !first.empty() && (line == 0 || table->map(first, neighbours.size()));
-  std::string all = world.gatherOnNode(isMapped ? "1" : "0");
-  if (line == 0 && !first.empty())
-    ProgressTable::remove(first);
-  if (all.find('0') != std::string::npos) {
-    table = std::make_unique<ProgressTable>(1);
-    line = 0;
-  }
-  if (table->ranks().empty())
-    return;
-  own = &table->ranks()[line];
-  own->rank.store(world.rank(), relaxed);
-  own->process.store(getpid(), relaxed);
-  own->place.store(Place::Outside, relaxed);
-}
-
 void RankWatch::start(World &world, const Program &ofRanks, int64_t seconds) {
   program = &ofRanks;
-  numRanks = world.size();
   limit = static_cast<double>(seconds);
-  if (seconds == 0 || numRanks == 1)
+  if (seconds == 0 || world.size() == 1)
     return;
-  share(world);
-  if (!own)
+  table = std::make_unique<JobTable>(world);
+  if (table->ranks().empty())
     return;
+  own = &table->ranks()[world.rank()];
   seen.assign(table->ranks().size(), {});
   isStopping = false;
   process = getpid();
@@ -105,6 +78,7 @@ void RankWatch::stop() {
   stopping.notify_one();
   thread.join();
   end();
+  table->leave();
   own = nullptr;
   table.reset();
 }
@@ -149,9 +123,9 @@ void RankWatch::update(Seen &seen, const RankProgress &rank,
 
 void RankWatch::look(double seconds) {
   own->beats.store(own->beats.load(relaxed) + 1, relaxed);
-  std::span<RankProgress> ranks = table->ranks();
-  for (size_t i = 0; i < ranks.size(); ++i)
-    update(seen[i], ranks[i], seconds);
+  table->exchange(seconds);
+  for (int rank : table->watched())
+    update(seen[rank], table->ranks()[rank], seconds);
   if (isWaiting(own->place.load(relaxed)))
     judge();
 }
@@ -160,14 +134,41 @@ static std::string secondsText(double seconds) {
   return std::to_string(static_cast<int64_t>(seconds)) + " s";
 }
 
+/// That a rank has not shown for too long that it runs. Of another machine it
+/// is heard later.
+bool RankWatch::isLost(int rank) const {
+  return seen[rank].still >= limit + (table->isHere(rank) ? 0 : hearsay);
+}
+
+std::string RankWatch::waitsIn() const {
+  return " in " + describe(own->place.load(relaxed), own->id.load(relaxed)) +
+         ", step " + std::to_string(own->step.load(relaxed));
+}
+
 /// A rank that the others wait for in vain, and why.
-void RankWatch::blame(const RankProgress &rank, const std::string &why) {
-  std::string text = "rank " + std::to_string(rank.rank.load(relaxed)) +
-                     " (process " + std::to_string(rank.process.load(relaxed));
-  text += ") " + why + ": rank " + std::to_string(own->rank.load(relaxed)) +
-          " waits for it in ";
-  text += describe(own->place.load(relaxed), own->id.load(relaxed)) + ", step ";
-  endJob(text + std::to_string(own->step.load(relaxed)));
+void RankWatch::blame(int rank, const std::string &why) {
+  int number = table->ranks()[rank].process.load(relaxed);
+  std::string where = table->hasManyHosts() ? " on " + table->hostOf(rank) : "";
+  endJob("rank " + std::to_string(rank) + " (process " +
+             std::to_string(number) + where + ") " + why + ": rank " +
+             std::to_string(own->rank.load(relaxed)) + " waits for it" +
+             waitsIn(),
+         /*isHearsay=*/!table->isHere(rank));
+}
+
+/// The machine of a rank of which nothing is heard: it is off, its network is
+/// cut, or what speaks for it is stopped.
+void RankWatch::blameHost(int rank) {
+  std::string ranks;
+  std::vector<int> beside = table->ranksBeside(rank);
+  for (int other : beside)
+    ranks += (ranks.empty() ? "" : ", ") + std::to_string(other);
+  endJob("host " + table->hostOf(rank) + " (rank" +
+             (beside.size() > 1 ? "s " : " ") + ranks +
+             ") has not been heard of for " + secondsText(seen[rank].still) +
+             ": rank " + std::to_string(own->rank.load(relaxed)) +
+             " waits for it" + waitsIn(),
+         /*isHearsay=*/true);
 }
 
 /// Whether this rank, which waits, waits in vain. A rank that computes may take
@@ -175,39 +176,56 @@ void RankWatch::blame(const RankProgress &rank, const std::string &why) {
 void RankWatch::judge() {
   std::span<RankProgress> ranks = table->ranks();
   Place here = own->place.load(relaxed);
-  double waited = seen[own - ranks.data()].unchanged;
-  bool areAllWaiting = true, areTogether = true;
-  for (size_t i = 0; i < ranks.size(); ++i) {
-    Place place = ranks[i].place.load(relaxed);
-    if (seen[i].still >= limit)
-      blame(ranks[i], "has not run for " + secondsText(seen[i].still));
+  double waited = seen[table->own()].unchanged;
+  bool areAllWaiting = true, areTogether = true, seesAll = table->seesAll();
+  double deadlock = limit + (table->hasManyHosts() ? 2 * hearsay : 0);
+  for (int rank : table->watched()) {
+    if (table->isSilent(rank)) {
+      seesAll = false;
+      continue;
+    }
+    Place place = ranks[rank].place.load(relaxed);
+    if (isLost(rank)) {
+      std::vector<int> beside = table->ranksBeside(rank);
+      if (!table->isHere(rank) &&
+          std::all_of(beside.begin(), beside.end(),
+                      [this](int other) { return isLost(other); }))
+        blameHost(rank);
+      blame(rank, "has not run for " + secondsText(seen[rank].still));
+    }
     if (place == Place::Ended && waited >= patience)
-      blame(ranks[i], "has left the program");
-    areAllWaiting &= place != Place::Outside && seen[i].unchanged >= limit;
+      blame(rank, "has left the program");
+    // One that does not run is lost, a little later.
+    areAllWaiting &= place != Place::Outside &&
+                     seen[rank].unchanged >= deadlock &&
+                     seen[rank].still < hearsay + 2 * interval;
     areTogether &=
-        place == here && ranks[i].id.load(relaxed) == own->id.load(relaxed);
+        place == here && ranks[rank].id.load(relaxed) == own->id.load(relaxed);
   }
-  bool seesAll = ranks.size() == static_cast<size_t>(numRanks);
   // In one collective, all of them: it is slow, no more.
   if (!areAllWaiting || (areTogether && seesAll))
     return;
   std::string since =
       secondsText(waited) + " in " + describe(here, own->id.load(relaxed));
   endJob(seesAll ? "ranks wait for each other, for " + since
-                 : "ranks of other machines do not come: all of this one have "
-                   "waited " +
-                       since);
+                 : "ranks of other machines do not come: all that this one "
+                   "sees have waited " +
+                       since,
+         /*isHearsay=*/true);
 }
 
-void RankWatch::endJob(const std::string &message) {
+void RankWatch::endJob(const std::string &message, bool isHearsay) {
   if (table->claimsTheWord()) {
+    // One machine's words are enough, if they are heard: first those of who saw
+    // it, then those of rank 0's machine.
+    if (isHearsay && !table->isFirstMachine())
+      std::this_thread::sleep_for(std::chrono::duration<double>(politeness));
     std::string text = "error: " + message + "\n";
-    std::span<RankProgress> ranks = table->ranks();
-    for (size_t i = 0; i < ranks.size(); ++i)
-      text += "  " + describe(ranks[i], seen[i]) + "\n";
+    for (int rank : table->watched())
+      text += "  " + describe(rank) + "\n";
     std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
-    writeFlightRecord(ranks, *program);
+    writeFlightRecord(table->ranks(), *program);
     // MPI is for the other thread alone, which waits; the launcher ends the
     // other ranks when this one leaves.
     std::_Exit(1);
@@ -231,16 +249,6 @@ std::string RankWatch::describe(Place place, int64_t id) const {
   return info.kind + " over " + info.axes + " at " + info.loc;
 }
 
-/// As the kernel has it: "T" is stopped.
-static char stateOf(int process) {
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  size_t name = text.rfind(')');
-  return name == std::string::npos || name + 2 >= text.size() ? 'X'
-                                                              : text[name + 2];
-}
-
 /// The last collective of the program that a rank was in.
 std::string RankWatch::describeLast(const RankProgress &rank) const {
   uint64_t end = rank.recorded.load(relaxed);
@@ -254,19 +262,21 @@ std::string RankWatch::describeLast(const RankProgress &rank) const {
   return "no collective yet";
 }
 
-std::string RankWatch::describe(const RankProgress &rank,
-                                const Seen &seen) const {
-  std::string text = "rank " + std::to_string(rank.rank.load(relaxed)) +
-                     ": step " + std::to_string(rank.step.load(relaxed));
+std::string RankWatch::describe(int number) const {
+  const RankProgress &rank = table->ranks()[number];
+  std::string where =
+      table->hasManyHosts() ? " on " + table->hostOf(number) : "";
+  std::string text = "rank " + std::to_string(number) + where + ": step " +
+                     std::to_string(rank.step.load(relaxed));
   Place place = rank.place.load(relaxed);
   if (place == Place::Ended)
     text += ", has left the program";
   if (isWaiting(place))
     text += ", in " + describe(place, rank.id.load(relaxed)) + " since " +
-            secondsText(seen.unchanged);
+            secondsText(seen[number].unchanged);
   if (!isWaiting(place) || place == Place::Agreement)
     text += ", behind " + describeLast(rank);
-  char state = stateOf(rank.process.load(relaxed));
+  char state = table->stateOfRank(number);
   if (state == 'T' || state == 't')
     text += "; the process is stopped";
   else if (state == 'X' || state == 'Z')

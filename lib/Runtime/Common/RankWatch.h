@@ -7,9 +7,8 @@
 #ifndef SHOAL_LIB_RUNTIME_COMMON_RANKWATCH_H
 #define SHOAL_LIB_RUNTIME_COMMON_RANKWATCH_H
 
+#include "JobTable.h"
 #include "Program.h"
-#include "Progress.h"
-#include "World.h"
 
 #include <condition_variable>
 #include <memory>
@@ -18,8 +17,7 @@
 
 namespace shoal::rt {
 
-/// One for the process. A thread looks at what the ranks of this machine are
-/// doing.
+/// One for the process. A thread looks at what the ranks of the job are doing.
 class RankWatch {
 public:
   static RankWatch &get();
@@ -56,22 +54,23 @@ private:
     double unchanged = 0;
   };
 
-  void share(World &world);
   void watch();
   void look(double seconds);
   void update(Seen &seen, const RankProgress &rank, double seconds) const;
   void judge();
-  [[noreturn]] void blame(const RankProgress &rank, const std::string &why);
-  [[noreturn]] void endJob(const std::string &message);
+  bool isLost(int rank) const;
+  [[noreturn]] void blame(int rank, const std::string &why);
+  [[noreturn]] void blameHost(int rank);
+  [[noreturn]] void endJob(const std::string &message, bool isHearsay);
 
+  std::string waitsIn() const;
   std::string describe(Place place, int64_t id) const;
   std::string describeLast(const RankProgress &rank) const;
-  std::string describe(const RankProgress &rank, const Seen &seen) const;
+  std::string describe(int rank) const;
 
-  std::unique_ptr<ProgressTable> table;
+  std::unique_ptr<JobTable> table;
   RankProgress *own = nullptr;
   const Program *program = nullptr;
-  int numRanks = 1;
   double limit = 0;
   std::vector<Seen> seen;
 

@@ -118,6 +118,15 @@ void World::gather(std::string_view text,
     });
 }
 
+std::string World::gatherAll(std::string_view mine) {
+  Waiting waiting = waitForAll();
+  int bytes = static_cast<int>(mine.size());
+  std::string all(mine.size() * numRanks, '\0');
+  MPI_Allgather(mine.data(), bytes, MPI_CHAR, all.data(), bytes, MPI_CHAR,
+                worldCommunicator());
+  return all;
+}
+
 MPI_Comm World::nodeCommunicator() {
   if (node == MPI_COMM_NULL)
     MPI_Comm_split_type(worldCommunicator(), MPI_COMM_TYPE_SHARED, myRank,

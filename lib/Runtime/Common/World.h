@@ -52,6 +52,10 @@ public:
   /// What rank 0 gives. Collective.
   std::string broadcast(std::string text);
 
+  /// What all ranks give, the same number of bytes each, one after the other.
+  /// Collective.
+  std::string gatherAll(std::string_view mine);
+
   /// How many ranks share this rank's memory.
   int ranksOnNode();
 

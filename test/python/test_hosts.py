@@ -1,0 +1,108 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs on several hosts, which are namespaces of this machine: executables and faults."""
+
+import re
+import time
+
+import network_hosts
+import pytest
+from network_hosts import Hosts, wait_until
+from shoal_testing import BIN, ROOT, TARGET, run
+
+if TARGET != "cpu":
+    pytest.skip("of CPUs' programs", allow_module_level=True)
+if reason := network_hosts.why_not():
+    pytest.skip(reason, allow_module_level=True)
+
+# What lets Open MPI notice a lost host in four seconds; docs/Hosts.md.
+QUICK = {
+    "OMPI_MCA_oob_tcp_keepalive_time": "2",
+    "OMPI_MCA_oob_tcp_keepalive_intvl": "1",
+    "OMPI_MCA_oob_tcp_keepalive_probes": "2",
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("hosts")
+
+
+@pytest.fixture(scope="module")
+def three(folder):
+    with Hosts(3, [folder]) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def moe(folder):
+    """The example's layer, which nobody has but who sees the folder."""
+    source = ROOT / "examples/moe_layer/moe_layer.mlir"
+    run(BIN / "shoalc", source, "-o", folder / "moe").expect_success()
+    return folder / "moe"
+
+
+def results(folder):
+    return {path.name: path.read_bytes() for path in folder.glob("*.npy")}
+
+
+def test_the_layer_has_the_same_bits_on_one_two_and_three_hosts(three, folder, moe):
+    for name, hosts in (("one", "alpha:4"), ("two", "alpha:2,beta:2"), ("three", "alpha:1,beta:2,gamma:1")):
+        command = ("mpirun", "-n", 4, "--host", hosts, moe, "--random-inputs=1", "--output-dir", folder / name)
+        ended = three.run("alpha", *command)
+        assert ended.returncode == 0, ended.stderr
+    assert len(results(folder / "one")) == 4
+    assert results(folder / "one") == results(folder / "two") == results(folder / "three")
+
+
+class Running:
+    """A job that goes on for ever, with rank 0 on alpha, 1 on beta, 2 and 3 on gamma."""
+
+    def __init__(self, hosts, program, timeout):
+        self.hosts = hosts
+        self.process = hosts.start(
+            *("alpha", "mpirun", "-n", 4, "--host", "alpha:1,beta:1,gamma:2", program),
+            *("--random-inputs=1", "--repeat=100000000", f"--collective-timeout={timeout}"),
+            **QUICK,
+        )
+        assert wait_until(lambda: all(self.ranks(name) for name in hosts.names), 20)
+        time.sleep(1)
+
+    def ranks(self, name):
+        return [number for number, command in self.hosts.processes(name).items() if command == "moe"]
+
+    def error(self, limit):
+        """What is said behind the fault; nothing is left then."""
+        begin = time.monotonic()
+        _, err = self.process.communicate(timeout=30)
+        seconds = time.monotonic() - begin
+        assert self.process.returncode != 0 and seconds < limit, (seconds, err)
+        for name in self.hosts.names:
+            assert wait_until(lambda: not self.hosts.processes(name), 8), self.hosts.processes(name)  # noqa: B023
+        return err
+
+
+def test_a_rank_that_is_stopped_alone_on_its_host(three, moe):
+    job = Running(three, moe, 2)
+    three.run("beta", "kill", "-STOP", *job.ranks("beta"))
+    err = job.error(2 + 5)
+    assert re.search(r"^error: host beta \(rank 1\) has not been heard of for \d s: rank \d waits for it in", err, re.M), err
+    assert re.search(r"^  rank 0 on alpha: step \d+, in", err, re.M), err
+
+
+def test_a_rank_that_is_stopped_beside_another_one(three, moe):
+    job = Running(three, moe, 2)
+    three.run("gamma", "kill", "-STOP", job.ranks("gamma")[0])
+    err = job.error(2 + 5)
+    assert re.search(r"^error: rank [23] \(process \d+ on gamma\) has not run for \d s", err, re.M), err
+    assert "; the process is stopped" in err
+
+
+def test_a_cut_link_ends_the_job_with_the_hosts_name(three, moe):
+    job = Running(three, moe, 8)
+    three.cut("gamma")
+    try:
+        err = job.error(8 + 4)
+    finally:
+        three.mend("gamma")
+    assert "host gamma (ranks 2, 3) has not been heard of" in err or re.search(r"on node gamma", err), err
