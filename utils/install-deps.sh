@@ -4,11 +4,12 @@
 #
 # Installs what building, running and testing Shoal needs on Debian 12: Debian
 # packages and a Python virtual environment in .venv. Does nothing when all of
-# it is there already.
+# it is there already. SHOAL_HOST_TESTS=1 also installs what tests on several
+# hosts need.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
-readonly PACKAGES=(
+PACKAGES=(
   # Compiler, linker and build tools.
   clang-22 clang-format-22 clang-tidy-22 lld-22 ccache cmake ninja-build g++ git
   # The libraries that Shoal stands on. With Boost.Context come the headers of all of Boost, of
@@ -18,12 +19,16 @@ readonly PACKAGES=(
   libboost-context-dev libkissfft-dev
   # Tests and the example's data.
   libgtest-dev libgmock-dev iso-codes procps
-  # Tests on several hosts, which are namespaces of one machine.
-  openssh-server iproute2
   # Tests of the report's page.
   chromium chromium-driver
   python3 python3-dev python3-venv python3-pip
 )
+# Tests on several hosts, which are namespaces of one machine, step aside without these; an sshd is
+# not installed unasked.
+if [ -n "${SHOAL_HOST_TESTS:-}" ]; then
+  PACKAGES+=(openssh-server iproute2)
+fi
+readonly PACKAGES
 readonly PYTHON_PACKAGES=(
   "numpy>=1.24,<3" "pytest>=7,<9" "selenium>=4,<5"
   # What optimisers are compared with.

@@ -87,7 +87,7 @@ def why_not() -> str | None:
         return "namespaces of a network need root"
     missing = [tool for tool in _TOOLS if not _find(tool)]
     if missing:
-        return f"{', '.join(missing)} not found: see utils/install-deps.sh"
+        return f"{', '.join(missing)} not found: SHOAL_HOST_TESTS=1 utils/install-deps.sh installs them"
     trial = "ip link add v0 type veth peer name v1 && ip link add b0 type bridge && mount -t tmpfs none /tmp"
     ended = subprocess.run(
         ["unshare", "-n", "-u", "-m", "-p", "-f", "bash", "-c", trial],

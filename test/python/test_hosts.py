@@ -4,8 +4,10 @@
 
 import re
 import time
+from pathlib import Path
 
 import network_hosts
+import numpy as np
 import pytest
 from network_hosts import Hosts, wait_until
 from shoal_testing import BIN, ROOT, TARGET, run
@@ -106,3 +108,63 @@ def test_a_cut_link_ends_the_job_with_the_hosts_name(three, moe):
     finally:
         three.mend("gamma")
     assert "host gamma (ranks 2, 3) has not been heard of" in err or re.search(r"on node gamma", err), err
+
+
+def test_files_are_on_the_first_host_alone(three, folder, moe):
+    """Each host has a /tmp of its own: rank 0 reads for the others, and writes what they made."""
+    x = np.random.default_rng(0).standard_normal((4, 256, 64)).astype(np.float32)
+    np.save(folder / "x.npy", x)
+    here = "/tmp/alone"
+    three.run("alpha", "bash", "-c", f"mkdir {here} && cp {folder}/x.npy {here}")
+    flags = (f"--input=x={here}/x.npy", "--random-inputs=1")
+    ended = three.run(
+        *("alpha", "mpirun", "-n", 4, "--host", "alpha:1,beta:1,gamma:2"),
+        *(moe, *flags, "--output-dir", f"{here}/out"),
+    )
+    assert ended.returncode == 0, ended.stderr
+    alone = ("mpirun", "-n", 4, moe, *flags, "--output-dir", folder / "alone")
+    assert three.run("alpha", *alone).returncode == 0
+    three.run("alpha", "cp", "-r", f"{here}/out", folder)
+    assert results(folder / "out") == results(folder / "alone") and results(folder / "out")
+    assert three.run("beta", "ls", here).returncode != 0
+
+
+def test_a_file_that_no_host_has(three, moe):
+    ended = three.run(
+        *("alpha", "mpirun", "-n", 4, "--host", "alpha:1,beta:1,gamma:2"),
+        *(moe, "--random-inputs=1", "--input=x=/tmp/none.npy"),
+    )
+    assert ended.returncode != 0 and ended.stderr.count("error: ") == 1, ended.stderr
+    assert 'error: input "x": ' in ended.stderr and "/tmp/none.npy" in ended.stderr
+
+
+MPI_OF_ANOTHER_VERSION = r"""
+#include <string.h>
+int MPI_Get_library_version(char *text, int *length) {
+  strcpy(text, "Open MPI v5.0.0");
+  *length = strlen(text);
+  return 0;
+}
+"""
+
+
+def test_machines_that_differ(three, folder, moe):
+    job = ("--random-inputs=1",)
+    (folder / "mpi.c").write_text(MPI_OF_ANOTHER_VERSION)
+    run("gcc", "-shared", "-fPIC", "-o", folder / "mpi.so", folder / "mpi.c").expect_success()
+    other = ("-n", 2, "--host", "beta:2", "-x", f"LD_PRELOAD={folder}/mpi.so", moe, *job)
+    ended = three.run("alpha", "mpirun", "-n", 2, "--host", "alpha:2", moe, *job, ":", *other)
+    assert ended.returncode != 0
+    assert re.search(r"error: rank 2 on beta has another MPI than rank 0 on alpha: Open MPI v5.0.0 instead of Open MPI v", ended.stderr), ended.stderr
+
+    info = Path("/proc/cpuinfo").read_text()
+    (folder / "cpuinfo").write_text(re.sub(r" avx2\b", "", info))
+    three.run("gamma", "mount", "--bind", folder / "cpuinfo", "/proc/cpuinfo")
+    command = ("alpha", "mpirun", "-n", 4, "--host", "alpha:2,gamma:2", moe, *job)
+    try:
+        ended, allowed = three.run(*command), three.run(*command[:1], "env", "SHOAL_MIXED_CPUS=1", *command[1:2], "-x", "SHOAL_MIXED_CPUS", *command[2:])
+    finally:
+        three.run("gamma", "umount", "/proc/cpuinfo")
+    assert allowed.returncode == 0, allowed.stderr
+    assert ended.returncode != 0
+    assert re.search(r"error: rank 2 on gamma has another kind of CPU .* than rank 0 on alpha: \S+ instead of \S+ with avx2$", ended.stderr, re.M), ended.stderr

@@ -2,11 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Files.h"
+#include "Memory.h"
 #include "shoal/Support/RandomInputs.h"
 
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,29 +16,82 @@ namespace shoal::rt {
 
 namespace fs = std::filesystem;
 
-static Status fillShard(const Tensor &input, const Block &block,
-                        const Options &options, void *shard) {
-  auto file = options.inputs.find(input.name);
-  if (file == options.inputs.end()) {
-    support::fillRandomBlock(*options.randomSeed, input.name, input.type,
-                             input.shape, block, input.localShape, shard);
-    return std::nullopt;
-  }
-  if (Status failed =
-          support::readNpyBlock(file->second, input.type, input.shape, block,
-                                input.localShape, shard))
+/// Reads a rank's block of a file.
+static Status readShard(const Program &program, const Tensor &input,
+                        const std::string &path, int rank, void *shard) {
+  if (Status failed = support::readNpyBlock(path, input.type, input.shape,
+                                            blockOf(program, input, rank),
+                                            input.localShape, shard))
     return Error{"input \"" + input.name + "\": " + failed->message};
   return std::nullopt;
 }
 
-Status loadInputs(const Program &program, const Options &options, int rank,
+/// For each rank whether `mine` is true there. Collective.
+static std::string gatherFlags(World &world, bool mine) {
+  return world.gatherAll(mine ? "1" : "0");
+}
+
+/// Rank 0 reads the shards of ranks that do not have the file.
+static Status sendShards(World &world, const Program &program,
+                         const Tensor &input, const std::string &path,
+                         const std::string &haveFile) {
+  std::string shard;
+  for (int rank = 1; rank < world.size(); ++rank) {
+    if (haveFile[rank] == '1')
+      continue;
+    shard.assign(input.localBytes(), '\0');
+    if (Status failed = readShard(program, input, path, rank, shard.data()))
+      return failed;
+    world.send(shard.data(), shard.size(), rank);
+  }
+  return std::nullopt;
+}
+
+static Status loadFile(World &world, const Program &program, size_t number,
+                       const std::string &path, Target &target) {
+  const Tensor &input = program.inputs[number];
+  std::string haveFile = gatherFlags(world, std::ifstream(path).good());
+  // Who has no file hears of the root's error before anything is sent.
+  bool isSent = haveFile[0] == '1' && haveFile[world.rank()] == '0';
+  Status status;
+  if (!isSent)
+    status = target.upload(number, [&](void *shard) {
+      return readShard(program, input, path, world.rank(), shard);
+    });
+  if (Status failed = world.agree(status))
+    return failed;
+  if (isSent)
+    status = target.upload(number, [&](void *shard) -> Status {
+      world.receive(shard, input.localBytes(), /*from=*/0);
+      return std::nullopt;
+    });
+  else if (world.isRoot())
+    status = sendShards(world, program, input, path, haveFile);
+  if (status && world.isRoot())
+    fatal(status->message); // the disk failed meanwhile
+  return world.agree(status);
+}
+
+static Status fillRandomly(const World &world, const Program &program,
+                           size_t number, uint64_t seed, Target &target) {
+  const Tensor &input = program.inputs[number];
+  return target.upload(number, [&](void *shard) -> Status {
+    support::fillRandomBlock(seed, input.name, input.type, input.shape,
+                             blockOf(program, input, world.rank()),
+                             input.localShape, shard);
+    return std::nullopt;
+  });
+}
+
+Status loadInputs(World &world, const Program &program, const Options &options,
                   Target &target) {
   for (size_t i = 0; i < program.inputs.size(); ++i) {
-    const Tensor &input = program.inputs[i];
-    Block block = blockOf(program, input, rank);
-    if (Status failed = target.upload(i, [&](void *shard) {
-          return fillShard(input, block, options, shard);
-        }))
+    auto file = options.inputs.find(program.inputs[i].name);
+    Status failed = file == options.inputs.end()
+                        ? world.agree(fillRandomly(world, program, i,
+                                                   *options.randomSeed, target))
+                        : loadFile(world, program, i, file->second, target);
+    if (failed)
       return failed;
   }
   return std::nullopt;
@@ -91,6 +146,9 @@ struct ResultFile {
   /// Beside the file, of the same name on all ranks.
   std::string temporary;
 
+  /// Whether it is on a disk of this machine.
+  bool isSeen() const { return access(temporary.c_str(), F_OK) == 0; }
+
   /// The error, which names the temporary file, of the result.
   Status explain(const Status &status) const {
     if (!status || !status->message.starts_with(temporary))
@@ -127,23 +185,60 @@ static Status createFiles(const std::vector<ResultFile> &results) {
   return std::nullopt;
 }
 
-/// What this rank owns.
-static Status writeBlocks(const std::vector<ResultFile> &results, World &world,
-                          const Program &program, Target &target) {
+static Status writeBlock(const ResultFile &result, const Program &program,
+                         int rank, const void *shard) {
+  const Tensor &output = *result.tensor;
+  return result.explain(
+      support::writeNpyBlock(result.temporary, output.type, output.shape,
+                             blockOf(program, output, rank), output.localShape,
+                             shard, output.isComplex));
+}
+
+/// What this rank owns, where it sees the file.
+static Status writeBlocks(const std::vector<ResultFile> &results,
+                          const World &world, const Program &program,
+                          Target &target) {
   for (size_t i = 0; i < results.size(); ++i) {
-    const Tensor &output = *results[i].tensor;
-    if (!ownsBlock(program, output, world.rank()))
+    if (!ownsBlock(program, *results[i].tensor, world.rank()) ||
+        !results[i].isSeen())
       continue;
-    Status status = target.download(i, [&](const void *shard) {
-      return support::writeNpyBlock(results[i].temporary, output.type,
-                                    output.shape,
-                                    blockOf(program, output, world.rank()),
-                                    output.localShape, shard, output.isComplex);
-    });
-    if (Status failed = results[i].explain(status))
+    if (Status failed = target.download(i, [&](const void *shard) {
+          return writeBlock(results[i], program, world.rank(), shard);
+        }))
       return failed;
   }
   return std::nullopt;
+}
+
+/// What ranks own that do not see the files, as those of other machines.
+/// Collective; fails on rank 0 alone.
+static Status writeOthersBlocks(const std::vector<ResultFile> &results,
+                                World &world, const Program &program,
+                                Target &target) {
+  Status status;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Tensor &output = *results[i].tensor;
+    std::string seen = gatherFlags(world, results[i].isSeen());
+    auto sends = [&](int rank) {
+      return seen[rank] == '0' && ownsBlock(program, output, rank);
+    };
+    if (!world.isRoot() && sends(world.rank()))
+      status = target.download(i, [&](const void *shard) -> Status {
+        world.send(shard, output.localBytes(), /*to=*/0);
+        return std::nullopt;
+      });
+    std::string shard;
+    for (int rank = 1; world.isRoot() && rank < world.size(); ++rank) {
+      if (!sends(rank))
+        continue;
+      shard.resize(output.localBytes());
+      world.receive(shard.data(), shard.size(), rank);
+      // The others' are taken in any case: they wait to be.
+      if (!status)
+        status = writeBlock(results[i], program, rank, shard.data());
+    }
+  }
+  return status;
 }
 
 static Status moveFiles(const std::vector<ResultFile> &results) {
@@ -164,6 +259,8 @@ Status storeOutputs(World &world, const Program &program,
   status = world.agree(status);
   if (!status)
     status = world.agree(writeBlocks(results, world, program, target));
+  if (!status)
+    status = world.agree(writeOthersBlocks(results, world, program, target));
   if (!world.isRoot())
     return world.agree(std::nullopt);
   if (!status)

@@ -72,6 +72,8 @@ static Timing runSteps(World &world, const Options &options, Target &target) {
 /// What has to be in place before the first step.
 static Status prepareRun(World &world, const Program &program,
                          const Options &options, Target &target) {
+  if (Status failed = checkSameMachines(world))
+    return failed;
   if (Status failed = checkSameProgram(world))
     return failed;
   if (Status failed = world.agree(checkWorld(world.size(), program)))
@@ -89,8 +91,7 @@ static Status prepareRun(World &world, const Program &program,
     return failed;
   if (Status failed = world.agree(target.prepare(world, program, options)))
     return failed;
-  if (Status failed =
-          world.agree(loadInputs(program, options, world.rank(), target)))
+  if (Status failed = loadInputs(world, program, options, target))
     return failed;
   // Every step begins with the inputs that were given.
   if (options.repeat + options.warmup > 1 || options.cudaGraph)

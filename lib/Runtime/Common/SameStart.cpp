@@ -6,9 +6,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <functional>
 #include <link.h>
+#include <set>
+#include <sstream>
+#include <unistd.h>
 
 namespace shoal::rt {
 
@@ -75,31 +80,141 @@ static int addCode(dl_phdr_info *object, size_t, void *hash) {
   return 1;
 }
 
-/// `mine` is what each rank has; `what` says it in the error.
+static std::string hostName() {
+  char name[256] = "";
+  gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
+/// What is said of two values that differ, the second that of rank 0.
+using Shown =
+    std::function<std::string(const std::string &, const std::string &)>;
+
+static std::string showBoth(const std::string &mine, const std::string &first) {
+  return mine + " instead of " + first;
+}
+
+/// `mine` is what each rank has, nothing where it is not to be compared; `what`
+/// says it in the error.
 static Status checkSame(World &world, const std::string &mine,
-                        const std::string &what, bool showsBoth) {
+                        const std::string &what, const Shown &shown = {}) {
   std::string first = world.broadcast(mine);
+  std::string host = hostName(), firstHost = world.broadcast(host);
   Status failed;
-  if (mine != first) {
-    std::string text =
-        "rank " + std::to_string(world.rank()) + " has " + what + " rank 0";
-    if (showsBoth)
-      text += ": " + mine + " instead of " + first;
+  if (!mine.empty() && !first.empty() && mine != first) {
+    bool areApart = host != firstHost;
+    std::string text = "rank " + std::to_string(world.rank()) +
+                       (areApart ? " on " + host : "") + " has " + what +
+                       " rank 0" + (areApart ? " on " + firstHost : "");
+    if (shown)
+      text += ": " + shown(mine, first);
     failed = Error{text};
   }
   return world.agree(failed);
 }
 
+static std::string libraryOfMPI() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING] = "";
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  return text;
+}
+
+/// What /proc/cpuinfo says behind a key, of the first processor.
+static std::string cpuEntry(const std::string &text, const std::string &key) {
+  size_t begin = text.find("\n" + key);
+  if (begin == std::string::npos)
+    return "";
+  begin = text.find(':', begin);
+  size_t end = text.find('\n', begin);
+  return begin == std::string::npos || begin + 2 > end
+             ? ""
+             : text.substr(begin + 2, end - begin - 2);
+}
+
+namespace {
+/// By which compilers and BLAS choose instructions. Models that differ in clock
+/// and cache have the same numbers as a rule, and kernels and hypervisors show
+/// flags that no code asks for.
+struct KindOfCPU {
+  std::string model;
+  std::set<std::string> flags;
+
+  static KindOfCPU ofThisMachine();
+  static KindOfCPU parse(const std::string &text);
+  std::string text() const;
+  /// In words, as far as another one is different.
+  std::string describe(const KindOfCPU &other) const;
+};
+} // namespace
+
+KindOfCPU KindOfCPU::ofThisMachine() {
+  std::ifstream file("/proc/cpuinfo");
+  std::string text("\n");
+  for (std::string line; std::getline(file, line) && !line.empty();)
+    text += line + "\n";
+  KindOfCPU kind;
+  for (const char *key :
+       {"vendor_id", "cpu family", "model\t", "CPU implementer", "CPU part"})
+    if (std::string entry = cpuEntry(text, key); !entry.empty())
+      kind.model += (kind.model.empty() ? "" : "/") + entry;
+  std::istringstream flags(cpuEntry(text, "flags") + " " +
+                           cpuEntry(text, "Features"));
+  for (std::string flag; flags >> flag;)
+    for (std::string_view family : {"sse", "avx", "amx", "fma", "f16c", "bmi",
+                                    "asimd", "sve", "sme", "bf16", "i8mm"})
+      if (flag.starts_with(family))
+        kind.flags.insert(flag);
+  return kind;
+}
+
+std::string KindOfCPU::text() const {
+  std::string text = model + "\n";
+  for (const std::string &flag : flags)
+    text += flag + " ";
+  return text;
+}
+
+KindOfCPU KindOfCPU::parse(const std::string &text) {
+  KindOfCPU kind;
+  kind.model = text.substr(0, text.find('\n'));
+  std::istringstream stream(text.substr(kind.model.size()));
+  for (std::string flag; stream >> flag;)
+    kind.flags.insert(flag);
+  return kind;
+}
+
+std::string KindOfCPU::describe(const KindOfCPU &other) const {
+  std::string text = model, more;
+  for (const std::string &flag : flags)
+    if (!other.flags.contains(flag))
+      more += " " + flag;
+  return more.empty() ? text : text + " with" + more;
+}
+
+Status checkSameMachines(World &world) {
+  if (Status failed =
+          checkSame(world, libraryOfMPI(), "another MPI than", showBoth))
+    return failed;
+  const char *allows = std::getenv("SHOAL_MIXED_CPUS");
+  bool mayDiffer = allows && std::string_view(allows) == "1";
+  return checkSame(
+      world, mayDiffer ? "" : KindOfCPU::ofThisMachine().text(),
+      "another kind of CPU (SHOAL_MIXED_CPUS=1 allows it) than",
+      [](const std::string &mine, const std::string &first) {
+        KindOfCPU own = KindOfCPU::parse(mine), other = KindOfCPU::parse(first);
+        return own.describe(other) + " instead of " + other.describe(own);
+      });
+}
+
 Status checkSameProgram(World &world) {
   Hash metadata, code;
   metadata.add(shoal_program_metadata, std::strlen(shoal_program_metadata));
-  if (Status failed = checkSame(world, metadata.text(), "another program than",
-                                /*showsBoth=*/false))
+  if (Status failed = checkSame(world, metadata.text(), "another program than"))
     return failed;
   dl_iterate_phdr(addCode, &code);
   return checkSame(world, code.text(),
-                   "another program than, or another build of that of",
-                   /*showsBoth=*/false);
+                   "another program than, or another build of that of");
 }
 
 Status checkSameFlags(World &world, const Options &options) {
@@ -115,7 +230,7 @@ Status checkSameFlags(World &world, const Options &options) {
     text += " --trace";
   if (options.cudaGraph)
     text += " --cuda-graph";
-  return checkSame(world, text, "other flags than", /*showsBoth=*/true);
+  return checkSame(world, text, "other flags than", showBoth);
 }
 
 /// Of a file that cannot be read nothing: loading it says why.
@@ -138,13 +253,9 @@ Status checkSameInputs(World &world, const Options &options) {
   for (const auto &[name, path] : options.inputs) {
     Hash hash;
     addEnds(hash, path);
-    bool isReadable = std::ifstream(path).good();
-    if (Status failed = world.agree(
-            isReadable ? Status() : Status(Error{"cannot open " + path})))
-      return std::nullopt; // loading says more
+    std::string mine = std::ifstream(path) ? hash.text() : "";
     if (Status failed = checkSame(
-            world, hash.text(), "another file for input \"" + name + "\" than",
-            /*showsBoth=*/false))
+            world, mine, "another file for input \"" + name + "\" than"))
       return failed;
   }
   return std::nullopt;

@@ -12,8 +12,13 @@
 
 namespace shoal::rt {
 
+/// Fails on all ranks where one runs on another MPI than rank 0, or on a CPU of
+/// another kind, on which sums in BLAS may differ in their last bits:
+/// SHOAL_MIXED_CPUS=1 allows that. Collective, as those below.
+Status checkSameMachines(World &world);
+
 /// Fails on all ranks where one has another program than rank 0, or another
-/// build of it. Collective, as those below.
+/// build of it.
 Status checkSameProgram(World &world);
 
 /// The flags that say what is computed and who takes part in it: not those of
@@ -21,7 +26,7 @@ Status checkSameProgram(World &world);
 Status checkSameFlags(World &world, const Options &options);
 
 /// The headers, sizes, first and last bytes of input files. Their paths may
-/// differ.
+/// differ, and ranks that do not have a file get their part from rank 0.
 Status checkSameInputs(World &world, const Options &options);
 
 } // namespace shoal::rt

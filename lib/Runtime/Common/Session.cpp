@@ -57,6 +57,8 @@ static Status checkProcess(int communicator, const Result<Program> &program) {
 
 static Status prepare(shoal_session &session) {
   World &world = session.world;
+  if (Status failed = checkSameMachines(world))
+    return failed;
   if (Status failed = checkSameProgram(world))
     return failed;
   Result<int64_t> limit = collectiveTimeout();

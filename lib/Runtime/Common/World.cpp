@@ -118,6 +118,25 @@ void World::gather(std::string_view text,
     });
 }
 
+/// MPI counts a message's bytes by an int.
+static constexpr size_t largestPiece = size_t(1) << 28;
+
+void World::send(const void *data, uint64_t bytes, int to) {
+  Waiting waiting = waitForAll();
+  forEachPiece(bytes, largestPiece, [&](uint64_t offset, int size) {
+    MPI_Send(static_cast<const char *>(data) + offset, size, MPI_CHAR, to,
+             /*tag=*/0, worldCommunicator());
+  });
+}
+
+void World::receive(void *data, uint64_t bytes, int from) {
+  Waiting waiting = waitForAll();
+  forEachPiece(bytes, largestPiece, [&](uint64_t offset, int size) {
+    MPI_Recv(static_cast<char *>(data) + offset, size, MPI_CHAR, from,
+             /*tag=*/0, worldCommunicator(), MPI_STATUS_IGNORE);
+  });
+}
+
 std::string World::gatherAll(std::string_view mine) {
   Waiting waiting = waitForAll();
   int bytes = static_cast<int>(mine.size());

@@ -49,6 +49,10 @@ public:
               const std::function<void(std::string_view)> &consume,
               size_t pieceBytes = size_t(1) << 28);
 
+  /// Any number of bytes to another rank, which receives as many.
+  void send(const void *data, uint64_t bytes, int to);
+  void receive(void *data, uint64_t bytes, int from);
+
   /// What rank 0 gives. Collective.
   std::string broadcast(std::string text);
 
