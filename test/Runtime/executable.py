@@ -206,22 +206,38 @@ class Executable(RunsToy):
         os.remove(self.x)
         self.check_error(f"{self.x}: cannot open: No such file", *self.inputs())
 
-    def test_only_one_rank_fails(self):
-        # Rank 3 alone sees another folder, in which the file is not there.
+    def as_rank_3_elsewhere(self, folder):
+        """A program of which rank 3 alone runs in another folder."""
         script = os.path.join(self.dir, "run.sh")
         with open(script, "w") as file:
             file.write(
-                f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 3 ] && cd /\nexec {TOY} "$@"\n'
+                f'#!/bin/sh\n[ "$OMPI_COMM_WORLD_RANK" = 3 ] && cd {folder}\nexec {TOY} "$@"\n'
             )
         os.chmod(script, 0o755)
-        folder = os.getcwd()
+        self.addCleanup(os.chdir, os.getcwd())
         os.chdir(self.dir)
-        try:
-            self.check_error(
-                "x.npy: cannot open", "--input=x=x.npy", "--random-inputs=1", program=script
-            )
-        finally:
-            os.chdir(folder)
+        return script
+
+    def test_only_one_rank_fails(self):
+        other = os.path.join(self.dir, "other")
+        os.mkdir(other)
+        with open(os.path.join(other, "x.npy"), "w") as file:
+            file.write("damaged")
+        self.check_error(
+            'rank 3 has another file for input "x" than rank 0',
+            *("--input=x=x.npy", "--random-inputs=1"),
+            program=self.as_rank_3_elsewhere(other),
+        )
+
+    def test_a_rank_without_the_files_gets_its_part_and_sends_its_results(self):
+        flags = ("--input=x=x.npy", "--input=n=n.npy", "--output-dir")
+        code, _, err = run(*flags, "out", program=self.as_rank_3_elsewhere("/"))
+        self.assertEqual(code, 0, err)
+        code, _, err = run(*flags, "alike")
+        self.assertEqual(code, 0, err)
+        for name in sorted(os.listdir("alike")):
+            with open(f"out/{name}", "rb") as mine, open(f"alike/{name}", "rb") as other:
+                self.assertEqual(mine.read(), other.read(), name)
 
     def test_output_folder(self):
         blocked = os.path.join(self.x, "below-a-file")
