@@ -101,7 +101,8 @@ TEST_F(FormLaws, AnElementIsTheSumOfTheExceptionsThere) {
 
 TEST_F(FormLaws, L3UnitedPlacesAreThoseOfAllEachOnce) {
   for (int round = 0; round < kRounds; ++round) {
-    Form a = forms.group(drawForm(dims)), b = forms.group(drawForm(dims));
+    Form a = *forms.group(drawForm(dims)).form,
+         b = *forms.group(drawForm(dims)).form;
     for (Form *form : {&a, &b})
       for (Exception &exception : form->exceptions)
         exception.value = terms.integer(1);
@@ -132,7 +133,8 @@ TEST_F(FormLaws, L5ConjoinedElementsAreProducts) {
 TEST_F(FormLaws, L5PairsThatDisagreeHaveNoPlace) {
   auto first = [](Term a, Term) { return a; };
   for (int round = 0; round < kRounds; ++round) {
-    Form a = forms.group(drawForm(dims)), b = forms.group(drawForm(dims));
+    Form a = *forms.group(drawForm(dims)).form,
+         b = *forms.group(drawForm(dims)).form;
     Outcome both = forms.conjoin(a, b, first);
     ASSERT_TRUE(both.form);
     EXPECT_TRUE(both.form->isDistinct);
@@ -151,7 +153,7 @@ TEST_F(FormLaws, L5NeitherMayDependOnTheOthersPlaces) {
 
 TEST_F(FormLaws, L8GroupedExceptionsHaveTheSumsInOnePlaceEach) {
   for (int round = 0; round < kRounds; ++round) {
-    Form form = drawForm(dims), grouped = forms.group(form);
+    Form form = drawForm(dims), grouped = *forms.group(form).form;
     EXPECT_TRUE(grouped.isDistinct);
     EXPECT_TRUE(isDistinct(grouped));
     forAll([&](int64_t i, int64_t j) {
