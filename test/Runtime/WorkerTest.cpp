@@ -87,6 +87,57 @@ TEST(SharedMemory, NoFile) {
   EXPECT_NE(failed->message.find("4096 bytes"), std::string::npos);
 }
 
+TEST(SharedMemory, OfAWorkerAlone) {
+  SharedMemory memory(/*rank=*/1);
+  ASSERT_FALSE(memory.make(4 * 4096));
+  char *begin = memory.findRange(0, 4 * 4096);
+  ASSERT_NE(begin, nullptr);
+  begin[4096] = begin[8192] = 'x';
+  memory.release(4096, 4096);
+  EXPECT_EQ(begin[4096], 0);
+  EXPECT_EQ(begin[8192], 'x');
+  EXPECT_EQ(memory.find(4096, 4096), begin + 8192);
+  for (auto [offset, bytes] : {std::pair<int64_t, int64_t>{0, 4 * 4096 + 1},
+                               {-1, 1},
+                               {0, -1},
+                               {4 * 4096 + 1, 0},
+                               {1, INT64_MAX}})
+    EXPECT_EQ(memory.findRange(offset, bytes), nullptr) << offset << bytes;
+}
+
+/// A parent that other machines may reach: it hears `expected` and answers.
+static std::thread answer(int listener, std::string expected,
+                          std::string answer) {
+  return std::thread([=] {
+    int socket = acceptBefore(listener, Deadline(5));
+    std::string said(expected.size(), ' ');
+    EXPECT_TRUE(receiveBefore(socket, said, Deadline(5)));
+    EXPECT_EQ(said, expected);
+    EXPECT_TRUE(sendBefore(socket, answer, Deadline(5)));
+    ::close(socket);
+  });
+}
+
+TEST(Channel, ReachesAParentThatKnowsTheWord) {
+  Invitation invitation = Invitation::make(8);
+  invitation.word = "minehers";
+  int listener = listenAnywhere(invitation.port);
+  // Something else is there at first.
+  invitation.addresses = {"127.0.0.1", "127.0.0.1"};
+  invitation = Invitation::parse(invitation.text());
+  ASSERT_EQ(invitation.addresses.size(), 2u);
+  auto parent = std::thread([&] {
+    answer(listener, "mine", "else").join();
+    answer(listener, "mine", "none").join();
+  });
+  Channel channel;
+  auto failed = channel.reach(invitation, 1);
+  parent.join();
+  ASSERT_TRUE(failed);
+  EXPECT_NE(failed->message.find("127.0.0.1, port"), std::string::npos);
+  ::close(listener);
+}
+
 TEST(Channel, Messages) {
   Parent parent;
   Channel channel;

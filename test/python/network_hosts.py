@@ -202,11 +202,11 @@ class Hosts:
         }
 
     def start(self, name: str, *command: object, **environment: str) -> subprocess.Popen[str]:
-        """A command on a host, with pipes for what it writes."""
+        """A command on a host, with pipes for what it reads and writes."""
         enter = ["nsenter", "-t", str(self._processes[name]), "-n", "-u", "-m", "-p"]
         return subprocess.Popen(
             [*enter, f"--wd={os.getcwd()}", *map(str, command)],
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -223,7 +223,7 @@ def test_messages_come_in_pieces():
 
 
 def test_a_worker_alone_says_what_it_is():
-    worker = Path(shoal.devices.workers.WORKER)
+    worker = Path(shoal.devices.meeting.WORKER)
     assert "Usage: shoal-worker" in run(worker, "--help").expect_success().stdout
     assert "Usage" in run(worker).stderr
     assert "cannot reach the parent" in run(worker, "--parent=nobody").stderr

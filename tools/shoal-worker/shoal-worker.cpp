@@ -6,15 +6,19 @@
 #include "../../lib/Runtime/Worker/Worker.h"
 
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 int main(int argc, char **argv) {
   if (argc == 2 && std::strncmp(argv[1], "--parent=", 9) == 0)
     return shoal::rt::worker::serve(argv[1] + 9);
-  std::fputs("Usage: shoal-worker --parent=NAME\n\n"
+  if (argc == 2 && std::strncmp(argv[1], "--elsewhere=", 12) == 0)
+    return shoal::rt::worker::serveElsewhere(std::atoll(argv[1] + 12));
+  std::fputs("Usage: shoal-worker --parent=NAME\n"
+             "       SHOAL_PARENT=... shoal-worker --elsewhere=SECONDS\n\n"
              "One device of a pool, see docs/Devices.md. A process of Python "
              "that calls\nshoal.launch starts it under mpirun and listens at "
-             "the name.\n",
+             "the name, or by TCP where the devices are on several hosts.\n",
              argc == 2 && std::strcmp(argv[1], "--help") == 0 ? stdout
                                                               : stderr);
   return argc == 2 && std::strcmp(argv[1], "--help") == 0 ? 0 : 2;

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <fcntl.h>
 #include <ifaddrs.h>
 #include <memory>
 #include <net/if.h>
@@ -220,6 +221,24 @@ bool receiveBefore(int socket, std::string &text, const Deadline &deadline) {
       return false;
   }
   return true;
+}
+
+static void setNumber(int socket, int option, int64_t value) {
+  int number = static_cast<int>(std::max<int64_t>(value, 1));
+  ::setsockopt(socket, IPPROTO_TCP, option, &number, sizeof(number));
+}
+
+void keepAlive(int socket, int64_t seconds) {
+  ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) & ~O_NONBLOCK);
+  if (seconds == 0)
+    return;
+  int yes = 1;
+  ::setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &yes, sizeof(yes));
+  setNumber(socket, TCP_KEEPIDLE, seconds / 2);
+  setNumber(socket, TCP_KEEPINTVL, seconds / 6);
+  setNumber(socket, TCP_KEEPCNT, 3);
+  // Of what was sent and not acknowledged.
+  setNumber(socket, TCP_USER_TIMEOUT, 1000 * seconds);
 }
 
 } // namespace shoal::rt

@@ -8,6 +8,7 @@
 #define SHOAL_LIB_RUNTIME_COMMON_HOSTSOCKETS_H
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,10 @@ int connectBefore(const std::string &address, int port,
 bool sendBefore(int socket, const std::string &text, const Deadline &deadline);
 /// As many bytes as the text has.
 bool receiveBefore(int socket, std::string &text, const Deadline &deadline);
+
+/// Makes the socket one whose calls wait, and whose other end is gone when its
+/// machine has not answered for so many seconds; 0: never.
+void keepAlive(int socket, int64_t seconds);
 
 } // namespace shoal::rt
 

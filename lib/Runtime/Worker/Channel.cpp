@@ -69,6 +69,34 @@ Status Channel::connect(std::string_view name) {
   return std::nullopt;
 }
 
+/// Seconds in which a parent's address answers.
+static constexpr double toConnect = 5;
+
+Status Channel::reach(const Invitation &invitation, int64_t seconds) {
+  size_t half = invitation.word.size() / 2;
+  std::string mine = invitation.word.substr(0, half),
+              theirs = invitation.word.substr(half);
+  for (const std::string &place : invitation.addresses) {
+    socket = connectBefore(place, invitation.port, Deadline(toConnect));
+    if (socket < 0)
+      continue;
+    std::string answer(theirs.size(), '\0');
+    if (sendBefore(socket, mine, Deadline(toConnect)) &&
+        receiveBefore(socket, answer, Deadline(toConnect)) &&
+        answer == theirs) {
+      keepAlive(socket, seconds);
+      watchParent(socket);
+      return std::nullopt;
+    }
+    ::close(socket);
+  }
+  std::string places;
+  for (const std::string &place : invitation.addresses)
+    places += " " + place;
+  return Error{"cannot reach the process that has started the devices, at" +
+               places + ", port " + std::to_string(invitation.port)};
+}
+
 /// The first bytes of a message, with which a file may come.
 static bool receiveHeader(int socket, Header &header, int &file) {
   iovec place{&header, sizeof(header)};

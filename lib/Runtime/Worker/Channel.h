@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_WORKER_CHANNEL_H
 #define SHOAL_LIB_RUNTIME_WORKER_CHANNEL_H
 
+#include "../Common/HostSockets.h"
 #include "Messages.h"
 #include "shoal/Support/Result.h"
 
@@ -34,6 +35,12 @@ public:
   /// namespace. From then on this process ends when the parent does, whatever
   /// it is doing.
   support::Status connect(std::string_view name);
+
+  /// The same where the parent may be on another machine. The invitation's word
+  /// is two of the same length: this side says the first and expects the
+  /// second. A parent whose machine or network is lost is gone after so many
+  /// seconds; 0: never.
+  support::Status reach(const Invitation &invitation, int64_t seconds);
 
   /// Waits, asleep, for the next message. It takes the place of the last one.
   void receive(Received &received);

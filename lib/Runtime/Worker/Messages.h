@@ -5,14 +5,17 @@
 // python/shoal/devices/wire.py has the same, and test_pool_wire.py compares
 // them.
 //
-// One stream each way on a Unix-domain socket. A message is a Header and a body
+// One stream each way, on a Unix-domain socket where all are on one machine and
+// else by TCP. A message is a Header and a body
 // of `bytes` bytes: words of 64 bits in the machine's byte order, behind them
 // text without an end or other bytes. A worker answers Load, Open, Memory and
-// Run by one Done or Failed each, the others by nothing; within a Run it may
-// send HostCalls, each of which has one Answer.
+// Run by one Done or Failed each, Read by one Done, the others by nothing;
+// within a Run it may send HostCalls, each of which has one Answer.
 //
 // A place is two words, an offset and a stride: on rank r it begins at
-// offset + r * stride of the memory that parent and workers share.
+// offset + r * stride of the memory that parent and workers share. Workers of
+// several machines have a memory of their own each, in which the places are the
+// same; the parent reads and writes it by messages.
 
 #ifndef SHOAL_LIB_RUNTIME_WORKER_MESSAGES_H
 #define SHOAL_LIB_RUNTIME_WORKER_MESSAGES_H
@@ -22,17 +25,18 @@
 namespace shoal::rt::worker {
 
 /// Goes up whenever anything on this page changes.
-constexpr int64_t kVersion = 1;
+constexpr int64_t kVersion = 2;
 
 enum class Message : int64_t {
-  // From the worker: {kVersion, rank, ranks, process}.
+  // From the worker: {kVersion, rank, ranks, process, bytes of its machine's
+  // memory for each of the machine's workers}, the machine's name.
   Hello = 1,
-  // {bytes}, with the memory's file.
+  // {bytes}, with the memory's file; without one the worker makes a memory.
   Memory = 2,
   // {program, whether to unload it at the end, number of inputs, of outputs,
   // the dimensions of each input and output in the metadata, of each output its
-  // offset in Run's second place or -1}, the path of a shared library. Loads
-  // it in this process alone.
+  // offset in Run's second place or -1}, the path of a shared library; without
+  // one, that of the last Library. Loads it in this process alone.
   Load = 3,
   // {program}: all workers together make a session. Done has the offsets and
   // the extents of this rank's block of each input, then of each output.
@@ -53,6 +57,14 @@ enum class Message : int64_t {
   // From the worker; both are those of Common/HostMessages.h.
   HostCall = 10,
   Answer = 11,
+  // For workers of several machines. {offset}, bytes that go there.
+  Write = 12,
+  // {offset, number of bytes}: Done has them.
+  Read = 13,
+  // {offset, number of bytes}, whole pages: nobody needs what is there.
+  Release = 14,
+  // {}, the bytes of a shared library.
+  Library = 15,
 };
 
 struct Header {

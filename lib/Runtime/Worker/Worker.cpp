@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <map>
 #include <memory>
 #include <mpi.h>
@@ -17,6 +19,7 @@
 
 namespace shoal::rt::worker {
 
+using support::Error;
 using support::Status;
 
 namespace {
@@ -30,7 +33,11 @@ public:
 
 private:
   void handle(const Received &request);
+  void map(const Received &request);
   void load(const Received &request);
+  void keepLibrary(const Received &request);
+  void write(const Received &request);
+  void read(const Received &request);
   void open(const Received &request);
   void run(const Received &request);
   void answer(const Status &status, const std::vector<int64_t> &words = {});
@@ -42,6 +49,8 @@ private:
 
   Channel &channel;
   SharedMemory memory;
+  /// Where the last one lies that came as bytes, until it is loaded.
+  std::string library;
   std::map<int64_t, std::unique_ptr<LoadedProgram>> programs;
   /// Kept from step to step.
   std::vector<int64_t> places;
@@ -70,9 +79,7 @@ void Worker::serve() {
 void Worker::handle(const Received &request) {
   switch (request.message) {
   case Message::Memory:
-    if (request.numWords() < 1)
-      breakOff("no size");
-    return answer(memory.map(request.file, request.word(0)));
+    return map(request);
   case Message::Load:
     return load(request);
   case Message::Open:
@@ -83,9 +90,61 @@ void Worker::handle(const Received &request) {
     programOf(request);
     programs.erase(request.word(0));
     return;
+  case Message::Library:
+    return keepLibrary(request);
+  case Message::Write:
+    return write(request);
+  case Message::Read:
+    return read(request);
+  case Message::Release:
+    if (request.numWords() != 2)
+      breakOff("no range");
+    return memory.release(request.word(0), request.word(1));
   default:
     breakOff("an unknown message");
   }
+}
+
+void Worker::map(const Received &request) {
+  if (request.numWords() < 1)
+    breakOff("no size");
+  answer(request.file < 0 ? memory.make(request.word(0))
+                          : memory.map(request.file, request.word(0)));
+}
+
+/// Under a name that no library had before: the loader knows them by that.
+void Worker::keepLibrary(const Received &request) {
+  const char *folder = std::getenv("TMPDIR");
+  library = std::string(folder ? folder : "/tmp") + "/shoal-XXXXXX";
+  int file = ::mkstemp(library.data());
+  const std::vector<char> &bytes = request.body;
+  for (size_t done = 0; file >= 0 && done < bytes.size();) {
+    ssize_t written = ::write(file, bytes.data() + done, bytes.size() - done);
+    if (written <= 0)
+      break; // loading says why
+    done += written;
+  }
+  if (file >= 0)
+    ::close(file);
+}
+
+void Worker::write(const Received &request) {
+  std::string_view bytes = request.textBehind(1);
+  char *to = request.numWords() == 0
+                 ? nullptr
+                 : memory.findRange(request.word(0), bytes.size());
+  if (!to)
+    breakOff("a place outside of its memory");
+  std::memcpy(to, bytes.data(), bytes.size());
+}
+
+void Worker::read(const Received &request) {
+  if (request.numWords() != 2)
+    breakOff("no range");
+  const char *from = memory.findRange(request.word(0), request.word(1));
+  if (!from)
+    breakOff("a place outside of its memory");
+  channel.send(Message::Done, std::string_view(from, request.word(1)));
 }
 
 void Worker::answer(const Status &status, const std::vector<int64_t> &words) {
@@ -122,7 +181,11 @@ void Worker::load(const Received &request) {
   signature.ownOffsets = take(numOutputs);
   auto program = std::make_unique<LoadedProgram>(std::move(signature),
                                                  request.word(1) != 0);
-  Status status = program->load(std::string(request.textBehind(next)));
+  std::string path(request.textBehind(next));
+  bool isOwn = path.empty();
+  Status status = program->load(isOwn ? library : path);
+  if (isOwn)
+    ::unlink(library.c_str());
   if (!status)
     programs[request.word(0)] = std::move(program);
   answer(status);
@@ -165,21 +228,60 @@ int Worker::callHost(void *context, const shoal_host_call *call, char *error,
   return failed ? 1 : 0;
 }
 
-int serve(std::string_view name) {
-  // First of all, so that a parent that ends meanwhile is noticed.
-  Channel channel;
-  if (Status failed = channel.connect(name)) {
-    std::fprintf(stderr, "error: %s\n", failed->message.c_str());
-    return 1;
-  }
+/// What this machine has for each of its workers.
+static int64_t shareOfMemory() {
+  int64_t pages = ::sysconf(_SC_PHYS_PAGES), page = ::sysconf(_SC_PAGESIZE);
+  MPI_Comm node;
+  int workers = 1;
+  MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL,
+                      &node);
+  MPI_Comm_size(node, &workers);
+  MPI_Comm_free(&node);
+  return pages * page / workers;
+}
+
+static int serve(Channel &channel) {
   int provided = 0, rank = 0, ranks = 0;
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  channel.send(Message::Hello, {kVersion, rank, ranks, ::getpid()});
+  char host[256] = "";
+  ::gethostname(host, sizeof(host) - 1);
+  int64_t words[] = {kVersion, rank, ranks, ::getpid(), shareOfMemory()};
+  std::string hello(reinterpret_cast<const char *>(words), sizeof(words));
+  channel.send(Message::Hello, hello + host);
   Worker(channel, rank).serve();
   MPI_Finalize();
   return 0;
+}
+
+static int fail(const Error &error) {
+  std::fprintf(stderr, "error: %s\n", error.message.c_str());
+  return 1;
+}
+
+// First of all the parent is found, so that one that ends meanwhile is noticed.
+
+int serve(std::string_view name) {
+  Channel channel;
+  if (Status failed = channel.connect(name))
+    return fail(*failed);
+  return serve(channel);
+}
+
+int serveElsewhere(int64_t seconds) {
+  const char *text = std::getenv("SHOAL_PARENT");
+  if (!text)
+    return fail({"SHOAL_PARENT does not say where the parent is"});
+  Invitation invitation = Invitation::parse(text);
+  ::unsetenv("SHOAL_PARENT");
+  Channel channel;
+  if (Status failed = channel.reach(invitation, seconds)) {
+    char host[256] = "";
+    ::gethostname(host, sizeof(host) - 1);
+    return fail({std::string(host) + ": " + failed->message});
+  }
+  return serve(channel);
 }
 
 } // namespace shoal::rt::worker

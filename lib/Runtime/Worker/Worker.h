@@ -6,6 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_WORKER_WORKER_H
 #define SHOAL_LIB_RUNTIME_WORKER_WORKER_H
 
+#include <cstdint>
 #include <string_view>
 
 namespace shoal::rt::worker {
@@ -13,6 +14,10 @@ namespace shoal::rt::worker {
 /// Serves the parent that listens at this name until it says Bye, then returns
 /// the exit code. Collective: MPI runs meanwhile.
 int serve(std::string_view name);
+
+/// The same for a parent that may be on another machine: the environment's
+/// SHOAL_PARENT has the text of an Invitation, see Channel::reach.
+int serveElsewhere(int64_t seconds);
 
 } // namespace shoal::rt::worker
 

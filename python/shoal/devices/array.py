@@ -28,6 +28,12 @@ class Home(ABC):
     count: int
     memory: Memory
     ranks: range
+    # Whether those parts lie beside each other in memory of this process.
+    lies_here = True
+
+    def read(self, array: Array, rank: int, begin: int, size: int) -> np.ndarray:
+        """Bytes of a device's part, which cannot be written to: a view, if it lies here."""
+        return array.live().view(begin, size)
 
     @abstractmethod
     def gather(self, array: Array) -> np.ndarray:
@@ -160,9 +166,11 @@ class Array(NDArrayOperatorsMixin):
 
     def view(self, rank: int, shape: tuple[int, ...]) -> np.ndarray:
         """From the begin of a device's part on, as an array of this shape."""
-        block, begin = self.live(), self.begin(rank)
+        self.live()
+        assert self.kind.home is not None
         size = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
-        return block.view(begin, size).view(self.dtype).reshape(shape)
+        content = self.kind.home.read(self, rank, self.begin(rank), size)
+        return content.view(self.dtype).reshape(shape)
 
     def begin(self, rank: int) -> int:
         """Where a device's part begins in the memory that this process reaches."""
@@ -173,10 +181,11 @@ class Array(NDArrayOperatorsMixin):
     def stacked(self) -> np.ndarray | None:
         """A view of the whole, where it lies so."""
         layout = self.placement.layout
+        assert self.kind.home is not None
         if layout.is_whole:
-            assert self.kind.home is not None
             return self.view(self.kind.home.ranks[0], layout.shape)
-        if layout.is_stacked and self.place[1] == layout.local_bytes:
+        lies_so = self.kind.home.lies_here and self.place[1] == layout.local_bytes
+        if layout.is_stacked and lies_so:
             return self.view(0, layout.shape)
         return None
 

@@ -15,6 +15,7 @@ from shoal.devices.wire import Message
 from shoal.errors import RunError
 
 _RECEIVED_AT_ONCE = 1 << 18  # bytes
+_HELLO = 5 * 8  # bytes of a first message's words
 _STUCK = 60.0  # seconds in which a worker reads nothing of a message
 
 
@@ -36,11 +37,18 @@ class Reply(NamedTuple):
 class Connection:
     """A worker's socket."""
 
-    def __init__(self, connected: socket.socket):
+    def __init__(self, connected: socket.socket, *, names_host: bool = False):
+        """names_host: whether `name` says where the worker is."""
+        self._names_host = names_host
         self.socket = connected
         self.file = connected.fileno()
         self.rank = -1
         self.process = 0
+        self.host = ""
+        # What its machine has for it, in bytes.
+        self.share = 0
+        # Whether its machine does not answer.
+        self.is_lost = False
         self.reply: Reply | None = None
         self._splitter = wire.Splitter()
         self._writable = select.poll()
@@ -49,9 +57,16 @@ class Connection:
 
     def greet(self, kind: int, body: bytes) -> None:
         """For a worker's first message; RunError where it is another version's."""
-        version, self.rank, _, self.process = wire.words_of(body)
+        (version,) = wire.words_of(body[:8])
         if kind != Message.HELLO or version != wire.VERSION:
             raise RunError(f"expected workers of version {wire.VERSION} but got {version}")
+        _, self.rank, _, self.process, self.share = wire.words_of(body[:_HELLO])
+        self.host = body[_HELLO:].decode(errors="replace")
+
+    @property
+    def name(self) -> str:
+        where = f" on {self.host}" if self._names_host else ""
+        return f"device {self.rank} (process {self.process}{where})"
 
     def send(self, message: bytes) -> None:
         """Waits while the worker has too much to read; BrokenPipeError where it does not read."""
@@ -62,7 +77,8 @@ class Connection:
             except BlockingIOError:
                 if not self._writable.poll(1000 * _STUCK):
                     raise BrokenPipeError from None
-            except ConnectionResetError:
+            except OSError as error:
+                self.is_lost = not isinstance(error, (ConnectionResetError, BrokenPipeError))
                 raise BrokenPipeError from None
 
     def receive(self) -> list[tuple[int, bytes]] | None:
@@ -71,7 +87,8 @@ class Connection:
             content = self.socket.recv(_RECEIVED_AT_ONCE)
         except BlockingIOError:
             return []
-        except ConnectionResetError:
+        except OSError as error:
+            self.is_lost = not isinstance(error, ConnectionResetError)
             return None
         return self._splitter.split(content) if content else None
 

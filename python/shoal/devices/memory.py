@@ -88,12 +88,7 @@ class Memory:
 
     def __init__(self) -> None:
         """RunError where the process has no addresses left."""
-        self.file = os.memfd_create("shoal-arrays", os.MFD_CLOEXEC)
-        weakref.finalize(self, os.close, self.file)
-        self._map = _map_whole(self.file)
-        self.size = len(self._map)
-        self.bytes = np.frombuffer(self._map, np.uint8)
-        self.address = self.bytes.ctypes.data
+        self._open()
         self._owner = os.getpid()
         self._turn = threading.Lock()
         self._space = AddressSpace(self.size)
@@ -105,6 +100,19 @@ class Memory:
         self._kept_by_size: dict[int, dict[int, None]] = {}
         self.in_use = 0
         self.kept = 0
+
+    def _open(self) -> None:
+        self.file = os.memfd_create("shoal-arrays", os.MFD_CLOEXEC)
+        weakref.finalize(self, os.close, self.file)
+        self._map = _map_whole(self.file)
+        self.size = len(self._map)
+        self.bytes = np.frombuffer(self._map, np.uint8)
+        self.address = self.bytes.ctypes.data
+        # What arrays may take.
+        self.capacity = _physical_memory()
+
+    def prepare(self, shares: list[int]) -> None:
+        """Is told what machines have for each process, before anything is allocated."""
 
     def allocate(self, size: int) -> Block:
         """A block of at least this size, of any contents; RunError if there is no memory."""
@@ -169,7 +177,14 @@ class Memory:
         first = max(round_up(free_begin, _PAGE), begin // _PAGE * _PAGE)
         last = min(free_end // _PAGE * _PAGE, round_up(begin + size, _PAGE))
         if first < last:
-            self._map.madvise(mmap.MADV_REMOVE, first, last - first)
+            self._drop(first, last - first)
+
+    def _drop(self, begin: int, size: int) -> None:
+        self._map.madvise(mmap.MADV_REMOVE, begin, size)
+
+    def _promise(self, begin: int, size: int) -> None:
+        """OSError where the system does not have it."""
+        os.posix_fallocate(self.file, begin, size)
 
     def _take(self, size: int) -> int:
         """Memory that is new, and promised: writing to it does not fail later."""
@@ -180,19 +195,19 @@ class Memory:
         if begin is None:
             raise self._shortage(size)
         try:
-            os.posix_fallocate(self.file, begin, size)
+            self._promise(begin, size)
         except OSError:
             self._give_back(begin, size)
             raise self._shortage(size) from None
         return begin
 
     def _fits(self, size: int) -> bool:
-        return self.in_use + self.kept + size <= _physical_memory()
+        return self.in_use + self.kept + size <= self.capacity
 
     def _shortage(self, size: int) -> RunError:
         return RunError(
             f"not enough memory: {size} bytes for arrays on devices, "
-            f"which have {self.in_use} of the machine's {_physical_memory()} bytes"
+            f"which have {self.in_use} of the machine's {self.capacity} bytes"
         )
 
 

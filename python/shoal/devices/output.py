@@ -108,6 +108,7 @@ def _show(text: str) -> None:
         raise RunError(f"cannot show what a program prints: {error}") from error
 
 
+_LOST = re.compile(r"Remote daemon: \S+ on node (\S+)")
 _SIGNALLED = re.compile(r"process rank (\d+) with PID \d+ on node \S+ exited on\s+signal (\d+)")
 
 
@@ -119,10 +120,14 @@ def explain(
         return output.error
     if found := _SIGNALLED.search(output.tail):
         rank, number = map(int, found.groups())
-        process = next((other.process for other in connections if other.rank == rank), 0)
-        return f"device {rank} (process {process}) was ended by {_signal_name(number)}"
+        name = next((other.name for other in connections if other.rank == rank), f"device {rank}")
+        return f"{name} was ended by {_signal_name(number)}"
+    if found := _LOST.search(output.tail):
+        return f"host {found[1]} is lost: it is off, or the network to it is cut"
+    if connection is not None and connection.is_lost:
+        return f"host {connection.host} is lost: {connection.name} does not answer"
     if connection is not None:
-        what = f"device {connection.rank} (process {connection.process}) has ended"
+        what = f"{connection.name} has ended"
     else:
         what = "mpirun has ended"
     lines = [line for line in output.tail.splitlines() if line.strip()]

@@ -17,6 +17,7 @@ from shoal.devices.array import Array
 from shoal.devices.interface import Devices
 from shoal.devices.interrupts import LateInterrupt
 from shoal.devices.loaded import Loaded, results_of
+from shoal.devices.meeting import Meeting
 from shoal.devices.memory import Memory
 from shoal.devices.placement import Slices
 from shoal.devices.store import assemble
@@ -37,8 +38,8 @@ class Pool(Devices):
     starts: how many times processes were started.
     """
 
-    def __init__(self, count: int):
-        super().__init__(count, Memory(), range(count))
+    def __init__(self, count: int, memory: Memory | None = None):
+        super().__init__(count, memory or Memory(), range(count))
         self._is_closed = False
         self._is_busy = False
         self._interrupt = LateInterrupt()
@@ -50,9 +51,12 @@ class Pool(Devices):
         self._start()
 
     def _start(self) -> None:
-        self._workers = Workers(self.count, self.memory)
+        self._workers = Workers(self.count, self.memory, self._meet())
         weakref.finalize(self, self._workers.close).atexit = False  # `end_all` does it then
         self.starts += 1
+
+    def _meet(self) -> Meeting:
+        return Meeting(self.count)
 
     @property
     def is_closed(self) -> bool:
@@ -74,7 +78,7 @@ class Pool(Devices):
 
     def _load(self, executable: Executable) -> Loaded:
         self._next_number += 1
-        return _PoolProgram(self, _Program(self._next_number, executable))
+        return _PoolProgram(self, ProgramOfPool(self._next_number, executable))
 
     def ready(self) -> Workers:
         """The processes, which wait for a call; RunError. Within a turn."""
@@ -115,10 +119,14 @@ class Pool(Devices):
         finally:
             self._is_busy = False
 
-    def send(self, program: _Program) -> list[bytes]:
+    def _deliver(self, program: ProgramOfPool) -> bytes:
+        """The message that loads a program, whose library workers reach by then."""
+        return program.load_message(os.fsencode(program.library))
+
+    def send(self, program: ProgramOfPool) -> list[bytes]:
         """Loads a program and opens its session; each device's blocks, as of Message.OPEN."""
         workers = self.ready()
-        loaded = self.call(program.load_message())
+        loaded = self.call(self._deliver(program))
         failed = next((reply for reply in loaded if reply.has_failed), None)
         if failed is None:
             opened = self.call(wire.pack(Message.OPEN, [program.number]))
@@ -138,7 +146,7 @@ class Pool(Devices):
         return f"<Pool of {self.count} devices, {state}>"
 
 
-class _Program:
+class ProgramOfPool:
     """What workers are told of a program."""
 
     def __init__(self, number: int, executable: Executable):
@@ -147,15 +155,16 @@ class _Program:
         self.host = executable.host()
         # The library is there as long as this is.
         self._folder = executable.folder
-        self._library = executable.library
+        self.library = executable.library
 
-    def load_message(self) -> bytes:
+    def load_message(self, path: bytes) -> bytes:
+        """path: of the library; none where it comes by Message.LIBRARY."""
         description = self.signature.description
         inputs, outputs = description["inputs"], description["outputs"]
         words = [self.number, int(description.get("target") == "cpu"), len(inputs), len(outputs)]
         words += [len(entry["shape"]) for entry in (*inputs, *outputs)]
         words += results_of(self.signature).own_offsets
-        return wire.pack(Message.LOAD, words, os.fsencode(self._library))
+        return wire.pack(Message.LOAD, words, path)
 
     def slices(self, blocks: Sequence[bytes]) -> tuple[list[list[Slices]], list[list[Slices]]]:
         """Of each input and of each output, of each device."""
@@ -180,7 +189,7 @@ def _slices(words: Iterator[int], rank: int) -> Slices:
 
 
 class _PoolProgram(Loaded):
-    def __init__(self, pool: Pool, program: _Program):
+    def __init__(self, pool: Pool, program: ProgramOfPool):
         self._pool = pool
         self._program = program
         super().__init__(pool, program.signature, *program.slices(pool.send(program)))

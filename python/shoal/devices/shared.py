@@ -9,7 +9,9 @@ import os
 import threading
 
 from shoal.devices.interface import Devices
+from shoal.devices.hosts_pool import HostsPool
 from shoal.devices.job import Job
+from shoal.devices.meeting import Hosts
 from shoal.devices.pool import Pool
 from shoal.devices.workers import end_all
 from shoal.errors import RunError
@@ -21,12 +23,18 @@ _pools: dict[int, Pool] = {}
 _jobs: list[Job] = []
 
 
-def launch(count: int) -> Pool:
-    """Starts so many devices: processes of this machine, until `close` or the end of `with`.
+def launch(count: int, hosts: Hosts | None = None) -> Pool:
+    """Starts so many devices: processes, until `close` or the end of `with`.
+
+    hosts: where, as mpirun's --host has it ("a:2,b:2", or a list of such entries), a Path of a
+      hostfile, or "allocated" for the hosts of Slurm's allocation. By default what the
+      environment's SHOAL_HOSTS says as such entries; else this machine. See docs/Hosts.md.
 
     RunError where they do not start, as in a process of an MPI job.
     """
-    return Pool(check_count("count", count, 1, 1 << 16))
+    count = check_count("count", count, 1, 1 << 16)
+    hosts = hosts or os.environ.get("SHOAL_HOSTS") or None
+    return Pool(count) if hosts is None else HostsPool(count, hosts)
 
 
 def devices_of(count: int) -> Devices:

@@ -58,13 +58,15 @@ class Store(Home):
         filled: dict[object, np.ndarray] = {}
         for rank in self.ranks if array.place[1] else self.ranks[:1]:
             rows = layout.slices[rank]
-            part = self._memory_of(array, rank)[(*layout.extents[rank], ...)]
+            memory = self._memory_of(array, rank)
+            part = memory[(*layout.extents[rank], ...)]
             key = tuple((dim.start, dim.stop) for dim in rows)
             if key in filled:
                 part[...] = filled[key]
             else:
                 read(rows, part)
                 filled[key] = part
+            self._written(array, rank, memory)
         return array
 
     def kind_of(self, layout: Layout) -> Kind:
@@ -124,7 +126,9 @@ class Store(Home):
         array = self.new(placement, kind, shares=layout.is_whole and not writable)
         for rank in self.ranks if array.place[1] else self.ranks[:1]:
             rows = source if is_part else source[layout.slices[rank]]
-            self._memory_of(array, rank)[layout.extents[rank]] = rows
+            part = self._memory_of(array, rank)
+            part[layout.extents[rank]] = rows
+            self._written(array, rank, part)
         return array
 
     def _move_in(self, source: Array, placement: Placement, kind: Kind, writable: bool) -> Array:
@@ -138,6 +142,7 @@ class Store(Home):
                 if rows is not None:
                     theirs = source.part(other)[within(rows, given.slices[other])]
                     part[within(rows, place)] = theirs
+            self._written(array, rank, part)
         return array
 
     def _is_part(self, shape: tuple[int, ...], layout: Layout) -> bool:
@@ -155,7 +160,9 @@ class Store(Home):
         """One of its own, to which a step may write."""
         made = self.new(array.placement, array.kind, shares=False)
         for rank in self.ranks:
-            self._memory_of(made, rank)[...] = array.view(rank, array.placement.local_shape)
+            part = self._memory_of(made, rank)
+            part[...] = array.view(rank, array.placement.local_shape)
+            self._written(made, rank, part)
         return made
 
     def shares_memory(self, array: Array) -> bool:
@@ -168,6 +175,9 @@ class Store(Home):
         return np.ndarray(
             layout.local_shape, layout.dtype, self.memory.bytes, array.begin(rank)
         )
+
+    def _written(self, array: Array, rank: int, part: np.ndarray) -> None:
+        """Is told when what `_memory_of` gave has its contents."""
 
 
 def assemble(layout: Layout, parts: dict[int, np.ndarray]) -> np.ndarray:

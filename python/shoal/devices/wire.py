@@ -8,7 +8,7 @@ import struct
 from collections.abc import Sequence
 from enum import IntEnum
 
-VERSION = 1
+VERSION = 2
 
 
 class Message(IntEnum):
@@ -23,6 +23,10 @@ class Message(IntEnum):
     FAILED = 9
     HOST_CALL = 10
     ANSWER = 11
+    WRITE = 12
+    READ = 13
+    RELEASE = 14
+    LIBRARY = 15
 
 
 _HEADER = struct.Struct("2q")

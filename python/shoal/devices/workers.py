@@ -6,19 +6,18 @@ from __future__ import annotations
 
 import contextlib
 import os
-import secrets
 import select
 import socket
 import subprocess
 import time
 import weakref
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
 
 from shoal.devices import wire
-from shoal.devices.connection import Connection, Reply, is_of_same_user
+from shoal.devices.connection import Connection, Reply
 from shoal.devices.interrupts import Patience
 from shoal.devices.leftovers import Leftovers
+from shoal.devices.meeting import Meeting
 from shoal.devices.memory import Memory
 from shoal.devices.output import Output, explain
 from shoal.devices.wire import Message
@@ -26,17 +25,12 @@ from shoal.errors import RunError
 from shoal.executable import launch
 from shoal.executable.host import Host, answer_request
 
-WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
-
 _START = 60.0  # seconds that processes have to start
 _GRACE = 1.0  # seconds that a step has to end after a Ctrl-C, or processes once they may
 # A worker's end is an exception within two seconds, whatever mpirun does: seconds that this
 # has to say what has happened, and then to end by itself.
 _TO_EXPLAIN = 0.8
 _TO_END = 0.5
-
-# Where one worker has ended mpirun waits a second before it kills the others.
-_ENVIRONMENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 
 # Ended when Python does, and not by children of os.fork.
 _alive: weakref.WeakSet[Workers] = weakref.WeakSet()
@@ -49,7 +43,7 @@ class Workers:
     does, however that comes.
     """
 
-    def __init__(self, count: int, memory: Memory):
+    def __init__(self, count: int, memory: Memory, meeting: Meeting):
         """RunError where they do not start."""
         self._connections: list[Connection] = []
         self._by_file: dict[int, Connection] = {}
@@ -57,17 +51,12 @@ class Workers:
         self._owner = os.getpid()
         self._is_ended = False
         self._leftovers: Leftovers | None = None
-        name = f"shoal-{secrets.token_hex(16)}"
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
-            # An abstract name: there is no file that could be left.
-            listener.bind(f"\0{name}")
-            listener.listen(count)
-            listener.setblocking(False)
-            self._process = _start(count, name)
+        with contextlib.closing(meeting):
+            self._process = _start(meeting)
             self._output = Output(self._process, self._poll)
             _alive.add(self)
             try:
-                self._accept(listener, count)
+                self._accept(meeting, count)
                 self._share(memory)
             except TimeoutError:
                 self.kill()
@@ -78,8 +67,9 @@ class Workers:
 
     # Starting
 
-    def _accept(self, listener: socket.socket, count: int) -> None:
+    def _accept(self, meeting: Meeting, count: int) -> None:
         """Waits until all have said what rank they are."""
+        listener = meeting.listener
         pending: dict[int, Connection] = {}
         ranks: dict[int, Connection] = {}
         self._poll.register(listener, select.POLLIN)
@@ -88,10 +78,10 @@ class Workers:
                 for file, _ in patience.poll(self._poll):
                     if file == listener.fileno():
                         connected = listener.accept()[0]
-                        if not is_of_same_user(connected):
+                        if not meeting.admits(connected):
                             connected.close()
                             continue
-                        connection = Connection(connected)
+                        connection = Connection(connected, names_host=meeting.names_hosts)
                         pending[connection.file] = connection
                         self._connections.append(connection)
                         self._poll.register(connection.socket, select.POLLIN)
@@ -102,7 +92,8 @@ class Workers:
         self._poll.unregister(listener)
         self._connections = [ranks[rank] for rank in range(count)]
         self._by_file = {connection.file: connection for connection in self._connections}
-        self._leftovers = Leftovers(self._connections[0].process)
+        if not meeting.names_hosts:
+            self._leftovers = Leftovers(self._connections[0].process)
 
     def _greet(self, connection: Connection, ranks: dict[int, Connection]) -> None:
         """Adds a worker that has said who it is."""
@@ -114,10 +105,14 @@ class Workers:
             ranks[connection.rank] = connection
 
     def _share(self, memory: Memory) -> None:
+        memory.prepare([connection.share for connection in self._connections])
         message = wire.pack(Message.MEMORY, [memory.size])
         for connection in self._connections:
-            socket.send_fds(connection.socket, [message], [memory.file])
-        for reply in self._replies(None, _START):
+            if memory.file < 0:
+                connection.send(message)
+            else:
+                socket.send_fds(connection.socket, [message], [memory.file])
+        for reply in self._replies(self._connections, None, _START):
             if reply.has_failed:
                 raise RunError(reply.text)
 
@@ -141,9 +136,8 @@ class Workers:
 
     def tell(self, message: bytes, ranks: Iterable[int] | None = None) -> None:
         """Sends what is not answered, to all or to these. That one has ended the next call finds."""
-        chosen = self._connections
         with contextlib.suppress(OSError):
-            for connection in chosen if ranks is None else [chosen[rank] for rank in ranks]:
+            for connection in self._choose(ranks):
                 connection.send(message)
 
     def call(
@@ -153,8 +147,9 @@ class Workers:
         host: Host | None = None,
         timeout: float | None = None,
         on_interrupt: Callable[[], None] | None = None,
+        ranks: Iterable[int] | None = None,
     ) -> list[Reply]:
-        """Asks all and returns what each answers.
+        """Asks all, or these, and returns what each answers.
 
         RunError where one has ended, or does not answer in `timeout` seconds: then
         all are ended. KeyboardInterrupt, where they are if they do not answer soon.
@@ -162,14 +157,14 @@ class Workers:
         on_interrupt: called on a Ctrl-C instead, where they answer soon.
         """
         self._output.forget()
-        sent = False
+        sent, asked = False, self._choose(ranks)
         try:
-            for connection in self._connections:
+            for connection in asked:
                 connection.send(message)
             sent = True
-            return self._replies(host, timeout)
+            return self._replies(asked, host, timeout)
         except KeyboardInterrupt:
-            replies = self._settle(host) if sent else None
+            replies = self._settle(asked, host) if sent else None
             if replies is None:
                 self.kill()
             if replies is None or on_interrupt is None:
@@ -186,10 +181,16 @@ class Workers:
             self.kill()
             raise
 
-    def _replies(self, host: Host | None, timeout: float | None) -> list[Reply]:
-        """One of each worker; answers what the program asks meanwhile."""
+    def _choose(self, ranks: Iterable[int] | None) -> list[Connection]:
+        chosen = self._connections
+        return chosen if ranks is None else [chosen[rank] for rank in ranks]
+
+    def _replies(
+        self, asked: Sequence[Connection], host: Host | None, timeout: float | None
+    ) -> list[Reply]:
+        """One of each that was asked; answers what the program asks meanwhile."""
         with Patience(timeout) as patience:
-            while any(connection.reply is None for connection in self._connections):
+            while any(connection.reply is None for connection in asked):
                 for file, _ in patience.poll(self._poll):
                     connection = self._by_file.get(file)
                     if connection is None:
@@ -199,7 +200,7 @@ class Workers:
                         self._receive(connection, host)
         self._output.read_all()
         replies = []
-        for connection in self._connections:
+        for connection in asked:
             assert connection.reply is not None
             replies.append(connection.reply)
             connection.reply = None
@@ -215,10 +216,10 @@ class Workers:
             else:
                 connection.reply = Reply(kind, body)
 
-    def _settle(self, host: Host | None) -> list[Reply] | None:
+    def _settle(self, asked: Sequence[Connection], host: Host | None) -> list[Reply] | None:
         """What they answer in the moment that a step has after a Ctrl-C."""
         with contextlib.suppress(BaseException):  # another Ctrl-C, among others
-            return self._replies(host, _GRACE)
+            return self._replies(asked, host, _GRACE)
         return None
 
     # Ends
@@ -276,14 +277,14 @@ class Workers:
         self._output.close()
 
 
-def _start(count: int, name: str) -> subprocess.Popen[bytes]:
+def _start(meeting: Meeting) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [launch.find_mpirun(), "-n", str(count), str(WORKER), f"--parent={name}"],
+        meeting.command,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         bufsize=0,
-        env={**_ENVIRONMENT, **launch.environment(count)},
+        env=meeting.environment,
         # A Ctrl-C is this process' to handle.
         start_new_session=True,
     )

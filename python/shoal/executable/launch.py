@@ -10,7 +10,7 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shoal.errors import RunError
@@ -38,6 +38,26 @@ def environment(devices: int) -> dict[str, str]:
     cores = len(os.sched_getaffinity(0))
     placed = _CROWDED if devices > cores else _UNBOUND if devices < cores else {}
     return {**_DEFAULTS, **placed, **os.environ}
+
+
+def lost_host_environment(seconds: int) -> dict[str, str]:
+    """What lets mpirun find, in fewer than so many seconds, that a host does not answer; 0: never.
+
+    Once it has sent something to that host it would wait for a quarter of an hour.
+    """
+    if seconds == 0:
+        return {}
+    settings = {"time": seconds // 3, "intvl": seconds // 12, "probes": 3}
+    made = {
+        f"OMPI_MCA_oob_tcp_keepalive_{name}": str(max(value, 1)) for name, value in settings.items()
+    }
+    return {name: value for name, value in made.items() if name not in os.environ}
+
+
+def exported(variables: Iterable[str]) -> list[str]:
+    """mpirun's flags that give other hosts' processes what is said to Shoal's runtime."""
+    names = [name for name in variables if name.startswith("SHOAL_")]
+    return [word for name in sorted(names) for word in ("-x", name)]
 
 
 def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | None) -> str:

@@ -1,0 +1,162 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""How a pool and the processes that it starts find each other."""
+
+from __future__ import annotations
+
+import contextlib
+import hmac
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from shoal.devices.connection import is_of_same_user
+from shoal.errors import InputError
+from shoal.executable import launch
+
+WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
+
+# Where one worker has ended mpirun waits a second before it kills the others.
+_ENVIRONMENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
+_WORD = 32  # characters by which each side knows the other
+_TO_GREET = 1.0  # seconds
+_DEFAULT_TIMEOUT = 60  # seconds; that of SHOAL_COLLECTIVE_TIMEOUT
+
+Hosts = str | Path | Sequence[str]
+
+
+class Meeting:
+    """A socket that workers of this machine connect to, by a name without a file.
+
+    listener: where they come.
+    command, environment: what starts them.
+    names_hosts: whether it matters which host a worker is on.
+    """
+
+    names_hosts = False
+
+    def __init__(self, count: int):
+        name = f"shoal-{secrets.token_hex(16)}"
+        self.listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.listener.bind(f"\0{name}")
+        self._listen(count)
+        self.command = [launch.find_mpirun(), "-n", str(count), str(WORKER), f"--parent={name}"]
+        self.environment = {**_ENVIRONMENT, **launch.environment(count)}
+
+    def _listen(self, count: int) -> None:
+        self.listener.listen(count)
+        self.listener.setblocking(False)
+
+    def admits(self, connected: socket.socket) -> bool:
+        """Whether this is a worker; anybody may come."""
+        return is_of_same_user(connected)
+
+    def close(self) -> None:
+        self.listener.close()
+
+
+class HostsMeeting(Meeting):
+    """The same by TCP, for workers on several hosts that mpirun reaches.
+
+    Each side says a word that the environment of this pool's processes alone has. As
+    what MPI sends, what is sent here can be read by who reads the network.
+    """
+
+    names_hosts = True
+
+    def __init__(self, count: int, hosts: Hosts):
+        names, arguments = _arguments(hosts)
+        self._timeout = collective_timeout()
+        self._words = (secrets.token_hex(_WORD // 2), secrets.token_hex(_WORD // 2))
+        self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        self.listener.bind(("", 0))
+        self._listen(count)
+        invitation = ["".join(self._words), str(self.listener.getsockname()[1]), *_addresses(names)]
+        self.environment = {
+            **_ENVIRONMENT,
+            **launch.environment(count),
+            **launch.lost_host_environment(self._timeout),
+            "SHOAL_PARENT": " ".join(invitation),
+        }
+        self.command = [
+            *(launch.find_mpirun(), "-n", str(count), *arguments),
+            *launch.exported(self.environment),
+            *(str(WORKER), f"--elsewhere={self._timeout}"),
+        ]
+
+    def admits(self, connected: socket.socket) -> bool:
+        mine, theirs = self._words[1].encode(), self._words[0].encode()
+        connected.settimeout(_TO_GREET)
+        with contextlib.suppress(OSError):
+            said = connected.recv(len(theirs), socket.MSG_WAITALL)
+            if not hmac.compare_digest(said, theirs):
+                return False
+            connected.sendall(mine)
+            _keep_alive(connected, self._timeout)
+            return True
+        return False
+
+
+def collective_timeout() -> int:
+    """What SHOAL_COLLECTIVE_TIMEOUT says, in seconds."""
+    text = os.environ.get("SHOAL_COLLECTIVE_TIMEOUT")
+    if text is None:
+        return _DEFAULT_TIMEOUT
+    if not text.isdecimal():
+        raise InputError(f'SHOAL_COLLECTIVE_TIMEOUT: "{text}" is not a number of seconds')
+    return int(text)
+
+
+def _keep_alive(connected: socket.socket, seconds: int) -> None:
+    """The other end is gone when its machine has not answered for so many seconds."""
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    if seconds == 0:
+        return
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for option, value in (
+        (socket.TCP_KEEPIDLE, seconds // 2),
+        (socket.TCP_KEEPINTVL, seconds // 6),
+        (socket.TCP_KEEPCNT, 3),
+        (socket.TCP_USER_TIMEOUT, 1000 * seconds),
+    ):
+        connected.setsockopt(socket.IPPROTO_TCP, option, max(value, 1))
+
+
+def _arguments(hosts: Hosts) -> tuple[list[str], list[str]]:
+    """The hosts' names, and how mpirun is told of them."""
+    if isinstance(hosts, Path):
+        lines = [line.partition("#")[0].split() for line in hosts.read_text().splitlines()]
+        return [line[0] for line in lines if line], ["--hostfile", str(hosts)]
+    if hosts == "allocated":
+        return _allocated(), []
+    entries = [entry.strip() for entry in hosts.split(",")] if isinstance(hosts, str) else [*hosts]
+    for entry in entries:
+        name, _, slots = entry.partition(":")
+        if not name or (slots and not slots.isdecimal()) or entry.endswith(":"):
+            raise InputError(f'hosts: expected NAME or NAME:COUNT but got "{entry}"')
+    return [entry.partition(":")[0] for entry in entries], ["--host", ",".join(entries)]
+
+
+def _allocated() -> list[str]:
+    """Of the Slurm allocation that this process is in, which mpirun knows by itself."""
+    nodes = os.environ.get("SLURM_JOB_NODELIST")
+    if not nodes or not shutil.which("scontrol"):
+        raise InputError('hosts="allocated": this process is in no allocation of Slurm')
+    listed = subprocess.run(
+        ["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True
+    )
+    return listed.stdout.split()
+
+
+def _addresses(names: Iterable[str]) -> list[str]:
+    """This machine's, as those hosts see it; the loopback at the end."""
+    found: dict[str, None] = {}
+    for name in [*names, socket.gethostname()]:
+        with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+            probe.connect((name, 9))  # nothing is sent
+            found[probe.getsockname()[0]] = None
+    return sorted(found, key=lambda address: address.startswith("127."))
