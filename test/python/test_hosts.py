@@ -57,6 +57,17 @@ def test_the_layer_has_the_same_bits_on_one_two_and_three_hosts(three, folder, m
     assert results(folder / "one") == results(folder / "two") == results(folder / "three")
 
 
+def test_the_command_of_the_page(three, folder, moe):
+    command = re.findall(r"```sh\n(mpirun.*?)```", (ROOT / "docs/Hosts.md").read_text(), re.DOTALL)[0]
+    assert "--output-dir out" in command
+    (folder / "page").mkdir()
+    ended = three.run(
+        "alpha", "bash", "-c", f"cd {folder}/page && cp {moe} program && {command.strip()} && ls out"
+    )
+    assert ended.returncode == 0, ended.stderr
+    assert "y.npy" in ended.stdout
+
+
 class Running:
     """A job that goes on for ever, with rank 0 on alpha, 1 on beta, 2 and 3 on gamma."""
 

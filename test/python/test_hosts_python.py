@@ -24,6 +24,7 @@ if reason := network_hosts.why_not():
     pytest.skip(reason, allow_module_level=True)
 
 HERE = Path(__file__).parent
+PAGE = HERE.parents[1] / "docs/Hosts.md"
 PYTHON = {"PYTHONPATH": os.pathsep.join(PATHS), "SHOAL_CACHE": "off", "SHOAL_NUM_THREADS": "1"}
 
 
@@ -100,6 +101,13 @@ with shoal.launch(4, hosts="alpha:1,beta:1,gamma:2") as pool:
         except shoal.RunError as error:
             print(f"then: {error}")
 """
+
+
+def test_the_pool_of_the_page(three):
+    (code,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.DOTALL)
+    ended = three.run("alpha", sys.executable, "-c", code, **PYTHON)
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stdout == "(8, 32) 1.0\n"
 
 
 @pytest.mark.parametrize("fault", ["cut", "kill"])
