@@ -24,6 +24,10 @@ static std::string formOf(const char *s = "") {
     return std::string("library") + s;
   else if constexpr (std::is_same_v<T, Access>)
     return std::string("access") + s;
+  else if constexpr (std::is_same_v<T, CheckRole>)
+    return std::string("role") + s;
+  else if constexpr (std::is_same_v<T, IterationEvent>)
+    return std::string("event") + s;
   else if constexpr (std::is_same_v<T, bool>)
     return "0 or 1";
   else if constexpr (std::is_integral_v<T>)
@@ -85,7 +89,9 @@ static void printCodes() {
             "| kind | 0 sum, 1 prod, 2 max, 3 min, 4 and, 5 or |\n"
             "| activation | 0 none, 1 relu, 2 gelu by tanh |\n"
             "| library | 0 BLAS, of a device cuBLASLt, 1 oneDNN |\n"
-            "| access | 1 read, 2 write, 3 both |");
+            "| access | 1 read, 2 write, 3 both |\n"
+            "| role | 0 an input, 1 made by an op, 2 joined of others |\n"
+            "| event | 0 begin, 1 next, 2 end |");
 }
 
 template <typename... Calls>

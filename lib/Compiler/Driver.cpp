@@ -9,11 +9,14 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/FileUtilities.h"
+#include "mlir/Transforms/Passes.h"
 #include "shoal/Compiler/Report.h"
+#include "shoal/Conversion/Checks/Passes.h"
 #include "shoal/InitShoal.h"
 #include "shoal/Report/Report.h"
 #include "shoal/Transforms/Import/TextLimits.h"
 #include "llvm/Support/SourceMgr.h"
+#include <cstdlib>
 
 using namespace mlir;
 using namespace shoal;
@@ -74,6 +77,42 @@ LogicalResult shoal::partition(ModuleOp module, const DriverOptions &options,
                [&] { return keepMemoryLimit(module, options); });
 }
 
+bool shoal::isFiniteCheck(StringRef text) {
+  return text.empty() || text == "all" || text == "nan";
+}
+
+CheckOptions shoal::withEnvironment(CheckOptions options) {
+  auto read = [](const char *name) {
+    const char *text = std::getenv(name);
+    return StringRef(text && StringRef(text) != "0" ? text : "");
+  };
+  if (options.finite.empty())
+    options.finite = read("SHOAL_CHECK_FINITE");
+  if (options.finite == "1")
+    options.finite = "all";
+  options.replicas |= !read("SHOAL_CHECK_REPLICAS").empty();
+  return options;
+}
+
+static LogicalResult insertChecks(ModuleOp module, const CheckOptions &checks) {
+  if (!isFiniteCheck(checks.finite))
+    return emitError(UnknownLoc::get(module.getContext()))
+           << "check-finite: expected all or nan but got \"" << checks.finite
+           << "\"";
+  if (!checks.any())
+    return success();
+  InsertChecksOptions options;
+  options.nan = !checks.finite.empty();
+  options.inf = checks.finite == "all";
+  options.replicas = checks.replicas;
+  PassManager passes(module.getContext());
+  // Ops that are the same, or compute nothing, are not told apart.
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createInsertChecks(options));
+  return passes.run(module);
+}
+
 /// Lowers a per-device program for its target and makes the file, if one is
 /// asked for.
 static FailureOr<LoweredProgram> build(ModuleOp module,
@@ -81,6 +120,8 @@ static FailureOr<LoweredProgram> build(ModuleOp module,
                                        StageSeconds &seconds,
                                        OnPrepared onPrepared) {
   registerLowering(*module.getContext());
+  if (failed(insertChecks(module, options.checks)))
+    return failure();
   bool makesFile =
       (options.emit == Emit::Executable || options.emit == Emit::Shared) &&
       !(options.outputPath.empty() && options.files.sharedPath.empty());
@@ -203,7 +244,9 @@ static FailureOr<std::optional<Compiled>> load(const CompileCache &cache,
 FailureOr<Compiled>
 shoal::compile(MLIRContext &context,
                const std::shared_ptr<llvm::SourceMgr> &sources,
-               const DriverOptions &options, StageSeconds &seconds) {
+               const DriverOptions &given, StageSeconds &seconds) {
+  DriverOptions options = given;
+  options.checks = withEnvironment(given.checks);
   CompileCache cache(context, options,
                      *sources->getMemoryBuffer(sources->getMainFileID()));
   FailureOr<std::optional<Compiled>> found = load(cache, seconds);

@@ -3,6 +3,7 @@
 
 #include "shoal/Target/ProgramDescription.h"
 #include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/ComplexArrays.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
@@ -206,6 +207,7 @@ FailureOr<ProgramDescription> shoal::describeProgram(ModuleOp module) {
     return failure();
   program.collectives = listCollectives(module);
   describeHostCalls(func, program);
+  func.walk([&](rt::CheckOp) { ++program.checks; });
   program.arithmetic = countArithmetic(func);
   program.oneHots = readLines(func, kOneHotsAttr);
   program.rematerialized = readLines(func, kRematerializedAttr);
@@ -339,5 +341,6 @@ llvm::json::Value shoal::toMetadata(const ProgramDescription &program,
                             {"outputs", std::move(outputs)},
                             {"collectives", std::move(collectives)},
                             {"host_calls", std::move(hostCalls)},
+                            {"checks", program.checks},
                             {"products", std::move(products)}};
 }

@@ -116,6 +116,9 @@ static void bindOptions(nb::module_ &m) {
   bindNested<files, &TargetOptions::linkedFiles>(options, "link");
   bindNested<&DriverOptions::cuda, &CUDAOptions::archs>(options, "cuda_arch");
   bindNested<&DriverOptions::cuda, &CUDAOptions::tf32>(options, "tf32");
+  constexpr auto checks = &DriverOptions::checks;
+  bindNested<checks, &CheckOptions::finite>(options, "check_finite");
+  bindNested<checks, &CheckOptions::replicas>(options, "check_replicas");
 }
 
 static nb::object bindCompiled(nb::module_ &m) {

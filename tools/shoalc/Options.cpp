@@ -50,6 +50,15 @@ struct CommandLine {
       "tf32", cl::cat(category),
       cl::desc("With --target=cuda: compute matrix products of f32 in TF32, "
                "whose mantissa has 10 bits (default: in f32)")};
+  cl::opt<std::string> checkFinite{
+      "check-finite", cl::value_desc("all|nan"), cl::ValueOptional,
+      cl::cat(category),
+      cl::desc("End a step where an op makes NaN or, but with =nan, an "
+               "infinity, and name it")};
+  cl::opt<bool> checkReplicas{
+      "check-replicas", cl::cat(category),
+      cl::desc("End a step where devices that should hold the same value do "
+               "not, and name it")};
   cl::opt<Emit> emit{
       "emit", cl::desc("What to write (default: exe)"),
       cl::init(Emit::Executable), cl::cat(category),
@@ -159,6 +168,9 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   if (!line.cudaArch.empty())
     options.cuda.archs = line.cudaArch;
   options.cuda.tf32 = line.tf32;
+  options.checks = {line.checkFinite, line.checkReplicas};
+  if (line.checkFinite.getNumOccurrences() > 0 && line.checkFinite.empty())
+    options.checks.finite = "all";
   if (line.cache && !looksInside())
     options.cacheDirectory = findCacheDirectory();
   return options;

@@ -6,6 +6,7 @@
 #ifndef SHOAL_CALLS_ALLCALLS_H
 #define SHOAL_CALLS_ALLCALLS_H
 
+#include "shoal/Calls/CheckCalls.h"
 #include "shoal/Calls/CollectiveCalls.h"
 #include "shoal/Calls/FourierCalls.h"
 #include "shoal/Calls/IndexingCalls.h"
@@ -20,7 +21,8 @@ using AllCalls =
                AllSliceCall, AllReduceCall, ReduceScatterCall, AllToAllCall,
                CollectivePermuteCall, ExchangeCall, WaitCall, CumulativeCall,
                TopKCall, SortCall, FftCall, GatherCall, ScatterCall, CustomCall,
-               HostCall, LaunchCall, CopyCall, ReadScalarCall>;
+               HostCall, CheckCall, IterationCall, LaunchCall, CopyCall,
+               ReadScalarCall>;
 
 } // namespace shoal::calls
 

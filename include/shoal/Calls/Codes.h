@@ -25,6 +25,13 @@ enum class Activation : int64_t { None, Relu, Gelu };
 /// What a kernel does with a buffer.
 enum class Access : int64_t { Read = 1, Write = 2, ReadWrite = 3 };
 
+/// What a value that is checked is: an argument of the program, a result of an
+/// op, or one of a region's values, which others become.
+enum class CheckRole : int64_t { Input = 0, Made = 1, Joined = 2 };
+
+/// A loop is reached, goes round once more, or is left.
+enum class IterationEvent : int64_t { Begin = 0, Next = 1, End = 2 };
+
 } // namespace shoal::calls
 
 #endif // SHOAL_CALLS_CODES_H

@@ -16,6 +16,24 @@ namespace shoal {
 enum class Emit { Executable, Shared, Spmd, Report, Summary };
 enum class Target { CPU, CUDA };
 
+/// What a program looks at while it runs, for programs for CPUs. See
+/// docs/Debugging.md.
+struct CheckOptions {
+  /// Ops that make a NaN ("nan"), or an infinity, too ("all"); empty for none.
+  std::string finite;
+  /// Values that differ between devices that should hold the same.
+  bool replicas = false;
+
+  bool any() const { return !finite.empty() || replicas; }
+};
+
+/// With what the environment's SHOAL_CHECK_FINITE (1, all or nan) and
+/// SHOAL_CHECK_REPLICAS (1) say, where `options` does not; 0 says nothing.
+CheckOptions withEnvironment(CheckOptions options);
+
+/// Whether the text is one of CheckOptions::finite.
+bool isFiniteCheck(llvm::StringRef text);
+
 struct DriverOptions {
   std::string inputPath, outputPath, statsPath;
   /// The function to compile; empty for the one public function.
@@ -25,6 +43,7 @@ struct DriverOptions {
   TargetOptions files;
   CUDAOptions cuda;
   PartitionOptions partition;
+  CheckOptions checks;
   /// Where to leave the page of Emit::Report, whatever is emitted; may be null.
   std::string *report = nullptr;
   /// The folder of programs compiled before, see shoal/Compiler/Cache.h; empty

@@ -7,6 +7,7 @@
 #define SHOAL_CONVERSION_PASSES_H
 
 #include "shoal/Conversion/Buffers/Passes.h"
+#include "shoal/Conversion/Checks/Passes.h"
 #include "shoal/Conversion/Device/Passes.h"
 #include "shoal/Conversion/Fusion/Passes.h"
 #include "shoal/Conversion/Kernels/Passes.h"
@@ -18,6 +19,7 @@
 namespace shoal {
 
 inline void registerShoalConversionPasses() {
+  registerChecksPasses();
   registerShoalToLinalgPasses();
   registerFusionPasses();
   registerBuffersPasses();

@@ -76,6 +76,7 @@ enum shoal_rt_type {
  *  "collectives": [{"id": 0, "kind": "all_to_all", "axes": "{\"expert\"}",
  *                   "bytes": 1234, "loc": "file:line:col", "reason": "..."}],
  *  "host_calls": [{"number": 0, "name": "normalise", "loc": "file:line:col"}],
+ *  "checks": 0,
  *  "products": [{"ragged": false, "desc": [...], "loc": "file:line:col"}]}
  * An input that a step writes over has "donated": true, an output that lies in
  * an input's memory "donor": the number of that input. An output with an
@@ -84,6 +85,7 @@ enum shoal_rt_type {
  * caller there is "complex": true; files of such a tensor are NumPy's of
  * complex numbers. "products" are the calls of einsum and ragged_einsum with
  * their descriptors, for --describe. A host call without a number prints.
+ * "checks" is how many calls of shoal_rt_check the program has.
  * device_ids null: position i of the mesh (row-major over its axes) is rank i;
  * otherwise device_ids[i] is the rank at position i. */
 extern const char shoal_program_metadata[];
@@ -249,6 +251,15 @@ void shoal_rt_scatter(const int64_t *desc, const void *indices,
  * zeros, -0.0 of floats. The operands come first, then `when` if it is there,
  * then the results. */
 void shoal_rt_host_call(const int64_t *desc, ...);
+
+/* --- Checks, of programs for CPUs alone. ------------------------------------
+ * What they find ends the step, on all devices, when it is over. */
+
+/* Looks at the elements that exist of this device's block of a value. */
+void shoal_rt_check(const int64_t *desc, const void *in);
+
+/* A loop is reached, goes round or is left: for messages. */
+void shoal_rt_iteration(const int64_t *desc);
 
 /* NOLINTEND(readability-identifier-naming) */
 

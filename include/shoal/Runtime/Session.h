@@ -101,6 +101,11 @@ SHOAL_EXPORT void shoal_session_set_host(shoal_session *session,
                                          shoal_host_function function,
                                          void *context);
 
+/* Between a call with 1 and one with 0 this process waits for the others in a
+ * call of MPI of its own: ranks that wait elsewhere, for each other, end the
+ * job after the time-out. */
+SHOAL_EXPORT void shoal_session_wait(shoal_session *session, int begins);
+
 /* This process will make no call any more, as it is about to end: ranks that
  * wait for it end the job and say so, instead of waiting for ever. */
 SHOAL_EXPORT void shoal_session_leave(shoal_session *session);

@@ -64,6 +64,8 @@ struct ProgramDescription {
   llvm::SmallVector<TensorDescription> inputs, outputs;
   /// Their `op` is gone once the program has been lowered.
   llvm::SmallVector<CollectiveCost> collectives;
+  /// How many values it looks at while it runs.
+  int64_t checks = 0;
   /// In program order. Known once the program has been lowered.
   std::vector<ProductCall> products;
   std::vector<HostCallDescription> hostCalls;

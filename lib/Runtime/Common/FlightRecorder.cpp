@@ -12,16 +12,22 @@ namespace shoal::rt {
 
 static constexpr auto relaxed = std::memory_order_relaxed;
 
+static std::string_view kindOf(Place place) {
+  if (place == Place::Agreement)
+    return "agreement";
+  return place == Place::Caller ? "mpi4py"
+                                : activityName(static_cast<Activity>(place));
+}
+
 static nlohmann::json entryOf(const RecordedCollective &entry,
                               const Program &program) {
   Place place = entry.place.load(relaxed);
   int64_t id = entry.id.load(relaxed);
-  bool isProgram = place != Place::Agreement;
+  bool isProgram = place < Place::Agreement;
   bool isKnown = isProgram && id >= 0 &&
                  static_cast<size_t>(id) < program.collectives.size();
   return {{"step", entry.step.load(relaxed)},
-          {"kind", isProgram ? activityName(static_cast<Activity>(place))
-                             : std::string_view("agreement")},
+          {"kind", kindOf(place)},
           {"loc", isKnown ? program.collectives[id].loc : std::string()},
           {"begin_ns", entry.begin.load(relaxed)},
           {"end_ns", entry.end.load(relaxed)}};

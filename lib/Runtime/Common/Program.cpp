@@ -98,6 +98,7 @@ static Program parse(const json &root) {
                   {},
                   {},
                   {},
+                  root.value("checks", int64_t(0)),
                   {}};
   for (const json &mesh : root.at("meshes"))
     program.meshes.push_back(parseMesh(mesh));

@@ -97,6 +97,8 @@ struct Program {
   /// In program order.
   std::vector<HostCallInfo> hostCalls;
   std::vector<ProductInfo> products;
+  /// How many of its values it looks at while it runs.
+  int64_t checks = 0;
   CudaProgram cuda;
 };
 

@@ -26,6 +26,8 @@ enum class Place : int32_t {
   Ended = -2,
   /// In an agreement of all ranks, in front of a step or behind it.
   Agreement = 1000,
+  /// In a call of MPI of the process' own, outside of the program.
+  Caller = 1001,
 };
 
 inline Place placeOf(Activity activity) { return static_cast<Place>(activity); }

@@ -39,17 +39,22 @@ Result<int64_t> collectiveTimeout() {
   return seconds;
 }
 
+/// It is never destroyed: a child of fork would wait for a thread that it has
+/// not, as the destructors of the thread and of what it waits for do.
 RankWatch &RankWatch::get() {
-  static RankWatch watch;
-  return watch;
+  alignas(RankWatch) static std::byte memory[sizeof(RankWatch)];
+  static auto *watch = new (memory) RankWatch;
+  static AtEnd stops;
+  return *watch;
 }
+
+/// At the end of a process that has not said so.
+RankWatch::AtEnd::~AtEnd() { get().stop(); }
 
 //===----------------------------------------------------------------------===//
 // Begin and end
 //===----------------------------------------------------------------------===//
 
-/// At the end of a process that has not said so.
-RankWatch::~RankWatch() { stop(); }
 
 void RankWatch::start(World &world, const Program &ofRanks, int64_t seconds) {
   program = &ofRanks;
@@ -67,10 +72,8 @@ void RankWatch::start(World &world, const Program &ofRanks, int64_t seconds) {
 }
 
 void RankWatch::stop() {
-  if (!thread.joinable())
+  if (!thread.joinable() || process != getpid())
     return;
-  if (process != getpid())
-    return thread.detach();
   {
     std::lock_guard lock(mutex);
     isStopping = true;
@@ -81,6 +84,7 @@ void RankWatch::stop() {
   table->leave();
   own = nullptr;
   table.reset();
+  seen = {};
 }
 
 void RankWatch::beginStep() {
@@ -242,6 +246,8 @@ void RankWatch::endJob(const std::string &message, bool isHearsay) {
 std::string RankWatch::describe(Place place, int64_t id) const {
   if (place == Place::Agreement)
     return "an agreement of all ranks";
+  if (place == Place::Caller)
+    return "a call of mpi4py";
   std::string text(activityName(static_cast<Activity>(place)));
   if (id < 0 || static_cast<size_t>(id) >= program->collectives.size())
     return text;
@@ -256,7 +262,7 @@ std::string RankWatch::describeLast(const RankProgress &rank) const {
   for (uint64_t i = end; i > begin; --i) {
     const RecordedCollective &last = rank.last[(i - 1) % RankProgress::kept];
     Place place = last.place.load(relaxed);
-    if (place != Place::Agreement)
+    if (place < Place::Agreement)
       return describe(place, last.id.load(relaxed));
   }
   return "no collective yet";
@@ -274,7 +280,7 @@ std::string RankWatch::describe(int number) const {
   if (isWaiting(place))
     text += ", in " + describe(place, rank.id.load(relaxed)) + " since " +
             secondsText(seen[number].unchanged);
-  if (!isWaiting(place) || place == Place::Agreement)
+  if (!isWaiting(place) || place >= Place::Agreement)
     text += ", behind " + describeLast(rank);
   char state = table->stateOfRank(number);
   if (state == 'T' || state == 't')

@@ -42,8 +42,11 @@ public:
   void end();
 
 private:
+  struct AtEnd {
+    ~AtEnd();
+  };
+
   RankWatch() = default;
-  ~RankWatch();
 
   /// What was seen of another rank, and for how many seconds it has not
   /// changed while this process ran.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Run.h"
+#include "Checks.h"
 #include "Files.h"
 #include "Host.h"
 #include "RankWatch.h"
@@ -42,12 +43,21 @@ struct Timing {
 };
 } // namespace
 
-static Timing runSteps(World &world, const Options &options, Target &target) {
+/// Fails on all ranks where a check of a value does.
+static Status runStep(World &world, const Program &program, Target &target) {
+  Checks::get().beginStep(world, program);
+  target.step();
+  target.synchronize();
+  return Checks::get().endStep();
+}
+
+static Result<Timing> runSteps(World &world, const Program &program,
+                               const Options &options, Target &target) {
   for (int64_t step = 0; step < options.warmup; ++step) {
     target.restoreDonated();
     RankWatch::get().beginStep();
-    target.step();
-    target.synchronize();
+    if (Status failed = runStep(world, program, target))
+      return *failed;
   }
   target.prepareSteps();
   Recorder::get().reset(!options.traceFile.empty());
@@ -60,8 +70,8 @@ static Timing runSteps(World &world, const Options &options, Target &target) {
     Clock::time_point begin = Clock::now();
     {
       Timed timed(Activity::Step);
-      target.step();
-      target.synchronize();
+      if (Status failed = runStep(world, program, target))
+        return *failed;
     }
     timing.stepSeconds.push_back(
         std::chrono::duration<double>(Clock::now() - begin).count());
@@ -104,8 +114,10 @@ static Status runWatched(World &world, const Program &program,
                          const Options &options, Target &target) {
   if (Status failed = prepareRun(world, program, options, target))
     return failed;
-  Timing timing = runSteps(world, options, target);
-  Measurements measurements = measure(world, timing.stepSeconds, target);
+  Result<Timing> timing = runSteps(world, program, options, target);
+  if (!timing)
+    return timing.error();
+  Measurements measurements = measure(world, timing->stepSeconds, target);
   Status written;
   if (!options.outputDir.empty())
     written = storeOutputs(world, program, options, target);
@@ -117,7 +129,7 @@ static Status runWatched(World &world, const Program &program,
     return failed;
   if (!options.traceFile.empty())
     if (Status failed = world.agree(
-            writeTrace(world, program, timing.origin, options.traceFile)))
+            writeTrace(world, program, timing->origin, options.traceFile)))
       return failed;
   if (world.isRoot())
     std::puts(summaryText(program, measurements).c_str());

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Runtime/Session.h"
+#include "Checks.h"
 #include "Host.h"
 #include "RankWatch.h"
 #include "Run.h"
@@ -123,10 +124,16 @@ static Status runStep(shoal_session &session, Step &&step) {
   RankWatch::get().beginStep();
   if (Status failed = host.check(session.program))
     return failed;
+  Checks &checks = Checks::get();
+  checks.beginStep(session.world, session.program);
   Status failed = step(*session.target, session.program);
-  if (failed || session.program.hostCalls.empty())
+  if (failed)
     return failed;
-  return session.world.agree(host.takeFailure());
+  failed = checks.endStep();
+  if (session.program.hostCalls.empty())
+    return failed;
+  Status ofHost = session.world.agree(host.takeFailure());
+  return ofHost ? ofHost : failed;
 }
 
 int shoal_session_run(shoal_session *session, void *const *inputs,
@@ -145,6 +152,13 @@ int shoal_session_run_in_place(shoal_session *session, void *const *inputs,
                               static_cast<char *>(shared));
   };
   return report(runStep(*session, step), error, size);
+}
+
+void shoal_session_wait(shoal_session *, int begins) {
+  if (begins)
+    RankWatch::get().enter(Place::Caller, /*id=*/-1);
+  else
+    RankWatch::get().leave();
 }
 
 void shoal_session_leave(shoal_session *) { RankWatch::get().end(); }

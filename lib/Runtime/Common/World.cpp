@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 
 namespace shoal::rt {
 
@@ -17,10 +18,17 @@ MPI_Comm worldCommunicator() {
   return communicator == MPI_COMM_NULL ? MPI_COMM_WORLD : communicator;
 }
 
+/// Adds a byte to the file where a launcher looks whether MPI has started.
+static void tellStart() {
+  if (const char *path = std::getenv("SHOAL_STARTED"))
+    std::ofstream(path, std::ios::app) << '.';
+}
+
 World::World(int *argc, char ***argv) : ownsMPI(true) {
   // A rank's threads compute; the first one communicates.
   int provided = 0;
   MPI_Init_thread(argc, argv, MPI_THREAD_FUNNELED, &provided);
+  tellStart();
   setUp();
 }
 

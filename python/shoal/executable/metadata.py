@@ -57,6 +57,7 @@ _TENSOR: Form = {
 _OPTIONS: dict[str, Form] = {
     "str": str,
     "str | Path": str,
+    "str | bool": str,  # as text once it is chosen
     "str | int": _is_text_or_int64,
     "bool": bool,
     "int": _is_int64,

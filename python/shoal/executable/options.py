@@ -54,6 +54,11 @@ class CompileOptions:
       gathered parameters, repeat for what costs least; empty for save.
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
+    check_finite: "all" or True: a step in which an op makes NaN or an infinity ends
+      with an error that names the op; "nan": NaN alone. By default as the
+      environment's SHOAL_CHECK_FINITE says.
+    check_replicas: the same where devices that should hold the same value do not; or
+      SHOAL_CHECK_REPLICAS.
     link: objects, archives and libraries with the functions of custom_call.
     save_temps: a folder for what is made on the way; nothing is taken from the
       cache then.
@@ -81,6 +86,8 @@ class CompileOptions:
     remat_collectives: str = ""
     cuda_arch: Sequence[str] = ("sm_90",)
     tf32: bool = False
+    check_finite: str | bool = ""
+    check_replicas: bool = False
     link: Sequence[str | Path] = field(default=())
     save_temps: str | Path = ""
     cache: bool = True
@@ -89,6 +96,10 @@ class CompileOptions:
         if self.target not in ("cpu", "cuda"):
             raise ValueError(f'target: expected "cpu" or "cuda" but got {self.target!r}')
         object.__setattr__(self, "memory_limit", str(self.memory_limit))
+        if isinstance(self.check_finite, bool):
+            object.__setattr__(self, "check_finite", "all" if self.check_finite else "")
+        if self.check_finite not in ("", "all", "nan"):
+            raise ValueError(f'check_finite: expected "all" or "nan" but got {self.check_finite!r}')
         for name in ("allow_replicated", "cuda_arch", "link"):
             if isinstance(getattr(self, name), (str, Path)):
                 object.__setattr__(self, name, (getattr(self, name),))
@@ -105,6 +116,8 @@ class CompileOptions:
                 setattr(options, name, value)
         options.cuda_arch = list(self.cuda_arch)
         options.tf32 = self.tf32
+        options.check_finite = self.check_finite
+        options.check_replicas = self.check_replicas
         options.link = [str(Path(path).absolute()) for path in self.link]
         options.save_temps = str(self.save_temps)
         options.runtime_directory = str(RUNTIME_DIRECTORY)

@@ -19,4 +19,16 @@ def Rt_Access : I32EnumAttr<"Access", "what a kernel does with a buffer", [
   let cppNamespace = "::shoal::rt";
 }
 
+def Rt_CheckRole : I32EnumAttr<"CheckRole", "what a value that is checked is", [
+    I32EnumAttrCase<"Input", 0, "input">, I32EnumAttrCase<"Made", 1, "made">,
+    I32EnumAttrCase<"Joined", 2, "joined">]> {
+  let cppNamespace = "::shoal::rt";
+}
+
+def Rt_IterationEvent : I32EnumAttr<"IterationEvent", "what happens to a loop", [
+    I32EnumAttrCase<"Begin", 0, "begin">, I32EnumAttrCase<"Next", 1, "next">,
+    I32EnumAttrCase<"End", 2, "end">]> {
+  let cppNamespace = "::shoal::rt";
+}
+
 #endif // RT_ENUMS_TD

@@ -4,6 +4,7 @@
 #ifndef RT_OPS_TD
 #define RT_OPS_TD
 
+include "shoal/Dialect/Rt/IR/RtCheckOps.td"
 include "shoal/Dialect/Rt/IR/RtCollectiveOps.td"
 include "shoal/Dialect/Rt/IR/RtFourierOps.td"
 include "shoal/Dialect/Rt/IR/RtIndexingOps.td"
