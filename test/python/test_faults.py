@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,6 +19,9 @@ from shoal_testing import TARGET, mpi_environment
 
 if TARGET != "cpu":
     pytest.skip("GPUs have a watchdog of their own: test_cuda.py", allow_module_level=True)
+
+import shoal
+from shoal.executable import launch
 
 HERE = Path(__file__).parent
 
@@ -93,6 +97,42 @@ def test_a_rank_that_is_stopped_is_named_with_the_collective_and_its_line(tmp_pa
 def test_a_rank_that_ends_ends_the_others(fault, message, limit):
     code, _, err, seconds = job(fault)
     assert code != 0 and seconds < limit and re.search(message, err, re.DOTALL), err
+
+
+@pytest.mark.parametrize("fault, code", [("fork", 3), ("fork-raise", 1)])
+def test_a_child_of_a_rank_ends_by_itself(fault, code):
+    ended, out, err, _ = job(fault)
+    assert ended == 0 and f"child ended with {code}\n" in out and "done\n" in out, err
+
+
+def test_ranks_that_are_in_different_collectives():
+    """One computes a shape of its own, which the others are not asked for."""
+    code, _, err, seconds = job("shape", SHOAL_COLLECTIVE_TIMEOUT="2")
+    assert code != 0 and seconds < 2 + 4, (seconds, err)
+    assert re.search(r"^error: ranks wait for each other, for 2 s in ", err, re.MULTILINE), err
+    assert re.search(r"^  rank 2: step 5, in a call of mpi4py since 2 s", err, re.MULTILINE), err
+
+
+def test_a_start_that_is_a_deadlock_is_made_once_more(one, tmp_path, monkeypatch):
+    """mpirun, as it is when its processes do not find each other, the first time or each time."""
+    mpirun = shutil.which("mpirun")
+    fake = tmp_path / "mpirun"
+    fake.write_text(
+        f"#!/bin/sh\nif [ -e {tmp_path}/again ]; then exec {mpirun} \"$@\"; fi\n[ -e {tmp_path}/never ] || touch {tmp_path}/again\nexec sleep 60\n"
+    )
+    fake.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr(launch, "START", 1.0)
+    for name, value in mpi_environment().items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.warns(RuntimeWarning, match="no process was through MPI_Init after 1 s; started again"):
+        out = launch.mpirun(2, one, ["--random-inputs=1"], timeout=None)
+    assert out.startswith("total: 2 devices")
+    (tmp_path / "again").unlink()
+    (tmp_path / "never").touch()
+    with pytest.warns(RuntimeWarning), pytest.raises(shoal.RunError, match="MPI_Init after 1 s, twice"):
+        launch.mpirun(2, one, ["--random-inputs=1"], timeout=None)
 
 
 def test_a_rank_that_is_slow_is_waited_for():

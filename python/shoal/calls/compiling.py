@@ -5,6 +5,8 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -13,6 +15,7 @@ from shoal.devices import Devices, Job
 from shoal.errors import RunError, ShoalError
 from shoal.executable import CompileOptions, Executable, compile_text
 from shoal.executable.executable import from_bytes
+from shoal.executable.leaving import waiting
 
 
 def check_options(options: Mapping[str, Any]) -> None:
@@ -41,12 +44,30 @@ def compile_for(devices: Devices, source: Source, options: Mapping[str, Any]) ->
         except Exception as error:  # pylint: disable=broad-exception-caught
             # The other ranks wait.
             sent = RunError(f"{source.name}: rank 0 could not compile it: {error!r}")
-    sent = devices.comm.bcast(sent)
+    with waiting():
+        sent, first = devices.comm.bcast((sent, source.text))
+        problems = devices.comm.allgather(_compare(devices.rank, source, first))
     if isinstance(sent, ShoalError):
         raise sent
+    for problem in problems:
+        if problem:
+            raise RunError(problem)
     return made or from_bytes(
         sent, structure=source.structure, host_functions=source.host_functions
     )
+
+
+def _compare(rank: int, source: Source, first: str) -> str | None:
+    """What is wrong where this rank's program is not that of rank 0; its files may lie elsewhere."""
+    for mine, theirs in itertools.zip_longest(source.text.splitlines(), first.splitlines()):
+        if mine != theirs and _without_folders(mine) != _without_folders(theirs):
+            own, other = ((line or "").strip()[:200] for line in (mine, theirs))
+            return f"{source.name}: rank {rank} has another program than rank 0: {own} instead of {other}"
+    return None
+
+
+def _without_folders(line: str | None) -> str | None:
+    return line and re.sub(r'"[^"]*/([^"/]*":\d+:\d+)', r'"\1', line)
 
 
 def _compile(source: Source, options: Mapping[str, Any], *, links_program: bool) -> Executable:

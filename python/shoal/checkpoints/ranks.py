@@ -10,6 +10,7 @@ from typing import Any
 from shoal.devices import Array, Devices, Job
 from shoal.errors import RunError
 from shoal.executable.launch import is_in_job
+from shoal.executable.leaving import waiting
 
 
 class Ranks:
@@ -28,11 +29,17 @@ class Ranks:
 
     def all(self, value: Any) -> list[Any]:
         """What each rank gives."""
-        return self._comm.allgather(value) if self._comm else [value]
+        if not self._comm:
+            return [value]
+        with waiting():
+            return self._comm.allgather(value)
 
     def of_first(self, value: Any) -> Any:
         """What rank 0 gives."""
-        return self._comm.bcast(value) if self._comm else value
+        if not self._comm:
+            return value
+        with waiting():
+            return self._comm.bcast(value)
 
     def raise_together(self, error: BaseException | None) -> None:
         """The error of the lowest rank that has one, on all of them."""

@@ -9,15 +9,19 @@ import os
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
+import warnings
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from shoal.errors import RunError
 from shoal.executable.interrupts import CtrlCWatch
+from shoal.frames import user_stacklevel
 
 GRACE = 5.0  # seconds that mpirun has to end its processes
 POLL = 0.2  # seconds between looks for a Ctrl-C
+START = 60.0  # seconds that processes have to find each other
 
 # What many ranks on a small machine need, and containers, where one is root.
 _DEFAULTS = {
@@ -65,9 +69,35 @@ def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | N
 
     RunError where it fails or does not end in `timeout` seconds,
     KeyboardInterrupt after a Ctrl-C, in any thread. Nothing is left running,
-    whatever happens to this process.
+    whatever happens to this process. Processes that do not find each other are
+    started once more, with a warning: Open MPI's start can be a deadlock.
     """
     command = [*_launcher(), "-n", str(devices), str(program), *flags]
+    with tempfile.NamedTemporaryFile(prefix="shoal-") as started:
+        try:
+            return _run(command, devices, timeout, Path(started.name))
+        except _NotStartedError:
+            warnings.warn(
+                f"{program.name}: no process was through MPI_Init after {START:g} s; started again",
+                RuntimeWarning,
+                stacklevel=user_stacklevel(),
+            )
+        try:
+            return _run(command, devices, timeout, Path(started.name))
+        except _NotStartedError as error:
+            raise RunError(
+                f"no process was through MPI_Init after {START:g} s, twice", error.stderr
+            ) from None
+
+
+class _NotStartedError(Exception):
+    def __init__(self, stderr: str):
+        super().__init__(stderr)
+        self.stderr = stderr
+
+
+def _run(command: Sequence[str], devices: int, timeout: float | None, started: Path) -> str:
+    """What it wrote to stdout. Each process adds a byte to `started` behind MPI_Init."""
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -75,12 +105,14 @@ def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | N
         stderr=subprocess.PIPE,
         text=True,
         errors="replace",
-        env=environment(devices),
+        env={**environment(devices), "SHOAL_STARTED": str(started)},
         # A Ctrl-C is ours to handle, and all of them have this session's number.
         start_new_session=True,
     )
     try:
-        stdout, stderr = _wait(process, timeout)
+        stdout, stderr = _wait(process, timeout, started)
+    except _NotStartedError:
+        raise _NotStartedError(end(process)) from None
     except subprocess.TimeoutExpired:
         stderr = end(process)
         raise RunError(f"did not end in {timeout:g} s", stderr) from None
@@ -92,9 +124,15 @@ def mpirun(devices: int, program: Path, flags: Sequence[str], timeout: float | N
     return stdout
 
 
-def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[str, str]:
-    """What the process wrote until its end; TimeoutExpired, KeyboardInterrupt."""
+def _wait(
+    process: subprocess.Popen[str], timeout: float | None, started: Path
+) -> tuple[str, str]:
+    """What the process wrote until its end.
+
+    Raises TimeoutExpired, _NotStartedError and KeyboardInterrupt.
+    """
     end_time = math.inf if timeout is None else time.monotonic() + timeout
+    start_time = time.monotonic() + START
     with CtrlCWatch() as ctrl_c:
         while True:
             try:
@@ -103,6 +141,10 @@ def _wait(process: subprocess.Popen[str], timeout: float | None) -> tuple[str, s
             except subprocess.TimeoutExpired:
                 if time.monotonic() >= end_time:
                     raise
+            if time.monotonic() >= start_time:
+                if started.stat().st_size == 0:
+                    raise _NotStartedError("")
+                start_time = math.inf
             if ctrl_c.came:
                 raise KeyboardInterrupt
 

@@ -97,6 +97,14 @@ class Library:
         if function is not None:
             function(self._session)
 
+    def wait(self, begins: bool) -> None:
+        """While this process waits for the other ranks in a call of mpi4py."""
+        if self._session is None:
+            return
+        function = getattr(self._handle, "shoal_session_wait", None)
+        if function is not None:
+            function(self._session, ctypes.c_int(begins))
+
     def set_host(self, host: Host) -> None:
         """Who answers the program's calls from now on."""
         self._host_function = as_c_function(host)

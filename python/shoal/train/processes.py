@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shoal.devices import Array, Job
+from shoal.executable.leaving import waiting
 from shoal.frontend import pytrees
 
 Tree = Any
@@ -32,13 +33,15 @@ def any_of(job: Job | None, holds: bool) -> bool:
     if job is None:
         return holds
     found = np.array([holds], np.int32)
-    job.comm.Allreduce(found.copy(), found)
+    with waiting():
+        job.comm.Allreduce(found.copy(), found)
     return bool(found[0])
 
 
 def raise_together(job: Job | None, error: Exception | None) -> None:
     """The first process' exception in all of them; collective."""
     if job is not None:
-        error = job.comm.bcast(error)
+        with waiting():
+            error = job.comm.bcast(error)
     if error is not None:
         raise error
