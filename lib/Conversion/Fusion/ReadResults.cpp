@@ -11,6 +11,7 @@
 #include "shoal/Conversion/Fusion/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/Support/DebugLog.h"
 
 #define DEBUG_TYPE "shoal-read-results"
@@ -145,7 +146,9 @@ static bool suffices(const StoredResult &result, OpOperand &use) {
 static void readInstead(const StoredResult &result, OpOperand &use) {
   auto reader = cast<linalg::GenericOp>(use.getOwner());
   BlockArgument value = reader.getMatchingBlockArgument(&use);
-  for (Operation *user : llvm::make_early_inc_range(value.getUsers())) {
+  // Once each, as of x * x, which is two users.
+  llvm::SetVector<Operation *> users(value.user_begin(), value.user_end());
+  for (Operation *user : users) {
     if (!isAgain(result.scalarOp, result.argument, user, value))
       continue;
     user->replaceAllUsesWith(ValueRange(value));

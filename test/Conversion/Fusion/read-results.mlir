@@ -99,3 +99,33 @@ func.func @other_comparisons(%a: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xi
   } -> tensor<64xi1>
   return %y, %less, %more : tensor<64xf32>, tensor<64xi1>, tensor<64xi1>
 }
+
+// -----
+
+#id = affine_map<(d0) -> (d0)>
+
+// x * x is two users of x, which are one op.
+// CHECK-LABEL: @squared_again
+// CHECK: %[[X:.+]] = linalg.exp
+// CHECK: %[[Y:.+]] = linalg.generic {{.*}} ins(%[[X]] :
+// CHECK: linalg.generic {{.*}} ins(%[[Y]] :
+// CHECK-NOT: arith.mulf
+// CHECK: arith.negf
+func.func @squared_again(%a: tensor<64xf32>) -> (tensor<64xf32>, tensor<64xf32>) {
+  %0 = tensor.empty() : tensor<64xf32>
+  %x = linalg.exp ins(%a : tensor<64xf32>) outs(%0 : tensor<64xf32>) -> tensor<64xf32>
+  %y = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<64xf32>) outs(%0 : tensor<64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.mulf %in, %in : f32
+    linalg.yield %1 : f32
+  } -> tensor<64xf32>
+  %z = linalg.generic {indexing_maps = [#id, #id], iterator_types = ["parallel"]}
+      ins(%x : tensor<64xf32>) outs(%0 : tensor<64xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %1 = arith.mulf %in, %in : f32
+    %2 = arith.negf %1 : f32
+    linalg.yield %2 : f32
+  } -> tensor<64xf32>
+  return %y, %z : tensor<64xf32>, tensor<64xf32>
+}

@@ -23,18 +23,18 @@ def InsertChecks : Pass<"shoal-insert-checks", "::mlir::ModuleOp"> {
 
     ```mlir
     shoal.mesh @mesh = <["x" = 2]>
-    func.func @f(%x: tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"} ]>, shoal.global_type = tensor<8xf32>})
+    func.func @f(%x: tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"} ]>, shoal.global_type = tensor<8xf32>} loc("f.py":2:3))
         -> tensor<4xf32> attributes {shoal.spmd} {
       %y = math.log %x : tensor<4xf32> loc(fused<{shoal.layouts = [{type = tensor<8xf32>, sharding = #shoal.sharding<@mesh, [{"x"} ]>} ]}>["f.py":3:5])
       return %y : tensor<4xf32>
     }
     ```
-    becomes with `nan`
+    becomes
     ```mlir
     shoal.mesh @mesh = <["x" = 2]>
     func.func @f(%x: tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"} ]>, shoal.global_type = tensor<8xf32>})
         -> tensor<4xf32> attributes {shoal.spmd} {
-      rt.check 0 input "arg0" at "f.mlir:2:9" <@mesh, [{"x"} ]> of [8] sources [] ins(%x : tensor<4xf32>) {nan}
+      rt.check 0 input "arg0" at "f.py:2:3" <@mesh, [{"x"} ]> of [8] sources [] ins(%x : tensor<4xf32>) {nan}
       %y = math.log %x : tensor<4xf32>
       rt.check 1 made "math.log" at "f.py:3:5" <@mesh, [{"x"} ]> of [8] sources [0] ins(%y : tensor<4xf32>) {nan}
       return %y : tensor<4xf32>
@@ -42,7 +42,7 @@ def InsertChecks : Pass<"shoal-insert-checks", "::mlir::ModuleOp"> {
     ```
   }];
   let options = [
-    Option<"nan", "nan", "bool", "false", "Ops that make a NaN">,
+    Option<"nan", "nan", "bool", "true", "Ops that make a NaN">,
     Option<"inf", "inf", "bool", "false", "Ops that make an infinity">,
     Option<"replicas", "replicas", "bool", "false",
            "Values that differ between devices that should hold the same">
