@@ -8,7 +8,7 @@ import os
 import re
 import threading
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -151,14 +151,6 @@ def _ranks(like: Tree, mesh: Mesh | None) -> Ranks:
     return ranks_of(leaf for _, leaf in named_leaves(like))
 
 
-def _yield_to_others() -> None:
-    """This thread has the time that those have not who compute, or copy what they save."""
-    try:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), 19)
-    except OSError:
-        pass  # where a process may not
-
-
 class _Pending:
     """A save under way: this process writes its shards, then, when all have, the first one the
     manifest. Threads do both where it is asynchronous."""
@@ -198,13 +190,8 @@ class _Pending:
         except Exception as error:
             self._error = error
 
-    def _start(self, function: Callable[[], None]) -> threading.Thread:
-        def run() -> None:
-            if self._asynchronous:
-                _yield_to_others()
-            function()
-
-        thread = threading.Thread(target=run, name="shoal-checkpoint")
+    def _start(self, function: Any) -> threading.Thread:
+        thread = threading.Thread(target=function, name="shoal-checkpoint")
         thread.start()
         if not self._asynchronous:
             thread.join()
