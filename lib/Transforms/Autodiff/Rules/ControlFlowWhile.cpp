@@ -4,12 +4,14 @@
 // The gradient of a loop is a loop that runs from the last step to the first.
 // What its steps read of the forward ones is kept, a row for each step.
 
+#include "../Expansion.h"
 #include "../SplitBlock.h"
 #include "Rules.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -34,7 +36,8 @@ private:
   void findActiveCarried();
   void findCounters();
   FailureOr<SplitBlock> differentiateBody();
-  /// Whether a value of the body follows from counters alone.
+  /// Whether a value of the body follows from counters alone, or is a part of
+  /// what is around the loop at a place that does.
   bool followsFromCounters(Value value);
 
   WhileOp buildForward(const SplitBlock &body);
@@ -127,8 +130,9 @@ bool LoopReversal::followsFromCounters(Value value) {
   if (maker->getBlock() != body || matchPattern(value, m_Constant()))
     return true;
   auto type = cast<RankedTensorType>(value.getType());
-  return type.getRank() == 0 && type.getElementType().isInteger() &&
-         maker->getNumRegions() == 0 && isPure(maker) &&
+  bool isNumber = type.getRank() == 0 && type.getElementType().isInteger() &&
+                  maker->getNumRegions() == 0 && isPure(maker);
+  return (isNumber || isa<DynamicSliceOp, ReshapeOp>(maker)) &&
          llvm::all_of(maker->getOperands(), [&](Value operand) {
            return followsFromCounters(operand);
          });
@@ -295,7 +299,8 @@ LogicalResult LoopReversal::run() {
   FailureOr<SplitBlock> body = differentiateBody();
   if (succeeded(body)) {
     residuals = body->findResiduals(op.getInits().size(), [&](Value value) {
-      return followsFromCounters(value);
+      return followsFromCounters(value) ||
+             (!isa<BlockArgument>(value) && isExpansion(value));
     });
     WhileOp forward = buildForward(*body);
     buildBackward(*body, forward);

@@ -1,0 +1,41 @@
+// What the rows of a reversed loop are of.
+//
+// RUN: shoal-opt %s --shoal-differentiate="function=loss wrt=0,1" --canonicalize --cse -o %t.mlir
+// RUN: FileCheck %s < %t.mlir
+
+// Of the mask its places are kept, eight numbers and not 8 x 16: the backward
+// steps make it again. Of the weights nothing is kept, as they are around the
+// loop: the slice is taken again.
+// CHECK-LABEL: @loss_grad
+// CHECK: shoal.while
+// CHECK-NOT: tensor<3x8x16xi1>
+// CHECK-NOT: tensor<3x8x16xf32>
+// CHECK: shoal.dynamic_update_slice {{.*}} -> tensor<3x8xi32>
+// CHECK: shoal.while
+// CHECK: shoal.dynamic_slice %arg0
+// CHECK: arith.cmpi eq, {{.*}} tensor<8x16xi32>
+// CHECK: return
+func.func @loss(%w: tensor<3x8x8xf32>, %c: tensor<16x8xf32>, %x0: tensor<8x8xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %three = arith.constant dense<3> : tensor<i32>
+  %r:2 = shoal.while (%i = %zero, %x = %x0) : tensor<i32>, tensor<8x8xf32> cond {
+    %more = arith.cmpi slt, %i, %three : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %next = arith.addi %i, %one : tensor<i32>
+    %row = shoal.dynamic_slice %w[%i, %zero, %zero] sizes = [1, 8, 8] : (tensor<3x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %v = shoal.reshape %row : tensor<1x8x8xf32> -> tensor<8x8xf32>
+    %places = shoal.argmax %x dim = 1 : tensor<8x8xf32> -> tensor<8xi32>
+    %wide = shoal.broadcast_in_dim %places dims = [0] : tensor<8xi32> -> tensor<8x16xi32>
+    %numbers = shoal.iota dim = 1 : tensor<8x16xi32>
+    %is = arith.cmpi eq, %wide, %numbers : tensor<8x16xi32>
+    %mask = arith.uitofp %is : tensor<8x16xi1> to tensor<8x16xf32>
+    %y = shoal.einsum "SE,EM->SM" %mask, %c : (tensor<8x16xf32>, tensor<16x8xf32>) -> tensor<8x8xf32>
+    %h = arith.mulf %y, %x : tensor<8x8xf32>
+    %z = shoal.einsum "SM,MN->SN" %h, %v : (tensor<8x8xf32>, tensor<8x8xf32>) -> tensor<8x8xf32>
+    shoal.yield %next, %z : tensor<i32>, tensor<8x8xf32>
+  }
+  %l = shoal.reduce sum %r#1 dims = [0, 1] : tensor<8x8xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
