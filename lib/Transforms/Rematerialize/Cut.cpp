@@ -51,11 +51,7 @@ private:
 /// Weights are whole numbers of 2^-10 operations, or coarser ones so that their
 /// sum stays below 2^60.
 double SegmentProblem::findUnit() const {
-  double sum = 0;
-  for (const GraphOp &op : graph.ops)
-    sum += op.cost;
-  for (const GraphValue &value : graph.values)
-    sum += 2 * price * double(value.bytes);
+  double sum = segments.cost + 2 * price * segments.bytes;
   return std::min(1024.0, std::exp2(std::floor(58 - std::log2(sum + 1))));
 }
 

@@ -117,6 +117,7 @@ Cut RowProblem::solve(const RematerializePolicy &policy, double price) {
   all.ofOp.resize(step.graph.ops.size());
   all.crosses.resize(step.graph.values.size());
   all.needed.resize(1);
+  all.countAll(step.graph);
   for (unsigned value : step.graph.ops.back().operands)
     for (unsigned root : rootsOf(step.graph, value))
       if (step.graph.values[root].maker)

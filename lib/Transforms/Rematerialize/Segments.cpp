@@ -15,6 +15,14 @@ bool Segments::mayRepeat(const Graph &graph, unsigned number) const {
           }));
 }
 
+void Segments::countAll(const Graph &graph) {
+  cost = bytes = 0;
+  for (const GraphOp &op : graph.ops)
+    cost += op.cost;
+  for (const GraphValue &value : graph.values)
+    bytes += double(value.bytes);
+}
+
 namespace {
 
 /// The forward ops of a graph, by their places among themselves.
@@ -142,5 +150,6 @@ Segments shoal::remat::findSegments(const Graph &graph, unsigned gap) {
   }
   segments.count = waists.size() + 1;
   findReads(graph, segments);
+  segments.countAll(graph);
   return segments;
 }

@@ -22,7 +22,10 @@ struct Segments {
   std::vector<bool> crosses;
   /// Of each segment the values that backward ops read, or views of which.
   std::vector<std::vector<unsigned>> needed;
+  /// Of all ops and values of the graph.
+  double cost = 0, bytes = 0;
 
+  void countAll(const Graph &graph);
   /// Whether a backward pass may run the op again.
   bool mayRepeat(const Graph &graph, unsigned op) const;
 };
