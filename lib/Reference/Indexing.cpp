@@ -140,14 +140,24 @@ static FailureOr<Tensors> evaluateScatter(ScatterOp op,
   std::optional<Combiner> combiner;
   if (op.getKind())
     combiner.emplace(*op.getKind(), result.getElementType());
+  std::vector<bool> written(op.getUniqueIndices() ? elements.size() : 0);
+  std::optional<int64_t> twice;
   forEachIndex(w.windowsShape, [&](int64_t number, ArrayRef<int64_t> index) {
     std::optional<int64_t> place = finder.find(index, /*clamps=*/false);
     if (!place)
       return;
+    if (!written.empty()) {
+      if (written[*place])
+        twice = *place;
+      written[*place] = true;
+    }
     Scalar update = operands[2][number];
     elements[*place] =
         combiner ? combiner->combine(elements[*place], update) : update;
   });
+  if (twice)
+    return op.emitOpError() << "unique_indices: two windows have element "
+                            << *twice << " of the operand";
   if (combiner)
     for (Scalar &element : elements)
       element = combiner->finish(element);

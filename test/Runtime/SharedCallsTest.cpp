@@ -153,8 +153,8 @@ TEST(SharedCalls, rows_that_are_gathered_and_scattered_where_they_meet) {
       return out;
     });
     expectSame([&] {
-      ScatterCall call{ElementType::F32, ElementType::I32, Kind::Sum,
-                       /*clamps=*/false, windows};
+      ScatterCall call{ElementType::F32, ElementType::I32,   Kind::Sum,
+                       /*clamps=*/false, /*isUnique=*/false, windows};
       std::vector<int64_t> desc = encode(call);
       std::vector<float> updates = makeFloats(count * columns),
                          out = makeFloats(40 * columns);

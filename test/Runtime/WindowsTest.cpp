@@ -9,8 +9,10 @@
 #include "TestScratch.h"
 #include "shoal/Calls/IndexingScratch.h"
 
+#include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <random>
 
 using namespace shoal::rt;
@@ -230,20 +232,25 @@ TEST(Gather, rows_of_whole_words) {
 
 template <typename T, Kind kind>
 void checkScatter(Random &random, const Case &c, ElementType type,
-                  bool overwrites = false) {
+                  bool overwrites = false, bool isUnique = false) {
   auto expected = randomElements<T>(random, c.elements(c.operandShape()));
   auto updates = randomElements<T>(random, c.elements(c.windowsShape()));
   std::vector<int32_t> indices = randomIndices(random, c);
   std::vector<T> result = expected;
-  bool clamps = random.below(2) == 0;
+  bool clamps = !isUnique && random.below(2) == 0;
+  if (isUnique) {
+    // Some of them outside.
+    std::iota(indices.begin(), indices.end(), -2);
+    std::shuffle(indices.begin(), indices.end(), random.engine);
+  }
   forEachElement(c, indices, clamps, [&](int64_t place, int64_t element) {
     expected[place] = overwrites
                           ? updates[element]
                           : combine<kind>(expected[place], updates[element]);
   });
-  ScatterCall call{type, ElementType::I32,
-                   overwrites ? std::nullopt : std::optional(kind), clamps,
-                   layoutOf(c)};
+  ScatterCall call{
+      type,   ElementType::I32, overwrites ? std::nullopt : std::optional(kind),
+      clamps, isUnique,         layoutOf(c)};
   std::vector<int64_t> desc = encode(call);
   TestScratch scratch(call);
   shoal_rt_scatter(desc.data(), indices.data(), updates.data(), result.data(),
@@ -282,6 +289,20 @@ TEST(Scatter, many_rows_go_to_few_places_in_order) {
   checkScatter<float, Kind::Sum>(random, c, ElementType::F32);
   checkScatter<BFloat16, Kind::Sum>(random, c, ElementType::BF16);
   checkScatter<int32_t, Kind::Sum>(random, c, ElementType::I32, true);
+}
+
+TEST(Scatter, rows_that_are_known_to_be_apart) {
+  Random random{std::mt19937(6)};
+  for (int64_t columns : {3, 64}) {
+    Case c{{{80, 1, true, false}, {columns, columns, false, false}},
+           {{-1, 90}, {0, 1}, {1, columns}}};
+    for (bool overwrites : {false, true}) {
+      checkScatter<float, Kind::Sum>(random, c, ElementType::F32, overwrites,
+                                     /*isUnique=*/true);
+      checkScatter<BFloat16, Kind::Sum>(random, c, ElementType::BF16,
+                                        overwrites, /*isUnique=*/true);
+    }
+  }
 }
 
 TEST(Scatter, rows_of_whole_words) {

@@ -99,7 +99,7 @@ struct ScatterCall {
 
   ElementType type{}, indexType{};
   std::optional<Kind> kind;
-  bool clamps = false;
+  bool clamps = false, isUnique = false;
   WindowLayout windows;
 
   bool operator==(const ScatterCall &) const = default;
@@ -110,6 +110,8 @@ struct ScatterCall {
         field("index_type", &Call::indexType, "an integer"),
         field("kind", &Call::kind, "none to overwrite"),
         field("clamps", &Call::clamps, "starts, as a gather does"),
+        field("is_unique", &Call::isUnique,
+              "whether no two windows within inout begin at the same place"),
         field("windows", &Call::windows, "of inout; updates has them")};
   }
 };

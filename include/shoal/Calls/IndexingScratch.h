@@ -80,6 +80,13 @@ struct ScatterTarget {
   int64_t update, place;
 };
 
+/// A key for each window, and of windows that may be equal what sorts these.
+inline int64_t scratchBytesOfRuns(const ScatterCall &call) {
+  int64_t count = countWindows(call.windows);
+  return call.isUnique ? sumOfPieces({count * int64_t(sizeof(uint64_t))})
+                       : deviceSortBytes(count);
+}
+
 /// On the host, windows that are not in order are listed element by element.
 inline int64_t scratchBytes(const ScatterCall &call, bool onDevice) {
   int64_t count = countWindows(call.windows);
@@ -88,7 +95,7 @@ inline int64_t scratchBytes(const ScatterCall &call, bool onDevice) {
     return 0;
   if (onDevice)
     return chooseScatterWay(call.windows) == ScatterWay::ByRuns
-               ? deviceSortBytes(count)
+               ? scratchBytesOfRuns(call)
                : 0;
   return areInOrder(call.windows)
              ? 0

@@ -104,14 +104,15 @@ static Value makeGather(OpBuilder &builder, Location loc, Type type,
 
 static Value makeScatter(OpBuilder &builder, Location loc,
                          std::optional<ReduceKind> kind, bool clamps,
-                         const IndexedWindows &w, Value operand, Value indices,
-                         Value updates) {
+                         bool isUnique, const IndexedWindows &w, Value operand,
+                         Value indices, Value updates) {
   MLIRContext *context = builder.getContext();
   return rt::ScatterOp::create(builder, loc, operand.getType(), indices,
                                updates, operand, describeWindows(context, w),
                                kind ? ReduceKindAttr::get(context, *kind)
                                     : ReduceKindAttr(),
                                clamps ? UnitAttr::get(context) : UnitAttr(),
+                               isUnique ? UnitAttr::get(context) : UnitAttr(),
                                /*scratch=*/Value())
       .getResult(0);
 }
@@ -163,11 +164,12 @@ struct LowerScatter : OpRewritePattern<ScatterOp> {
     Type accumulator =
         op.getKind() ? getAccumulator(*op.getKind(), element) : element;
     Location loc = op.getLoc();
-    Value scattered = makeScatter(
-        rewriter, loc, op.getKind(), /*clamps=*/false, IndexedWindows::of(op),
-        convertTo(rewriter, loc, op.getInput(), accumulator),
-        readableIndices(rewriter, loc, op.getIndices()),
-        convertTo(rewriter, loc, op.getUpdates(), accumulator));
+    Value scattered =
+        makeScatter(rewriter, loc, op.getKind(), /*clamps=*/false,
+                    op.getUniqueIndices(), IndexedWindows::of(op),
+                    convertTo(rewriter, loc, op.getInput(), accumulator),
+                    readableIndices(rewriter, loc, op.getIndices()),
+                    convertTo(rewriter, loc, op.getUpdates(), accumulator));
     rewriter.replaceOp(op, convertTo(rewriter, loc, scattered, element));
     return success();
   }
@@ -190,8 +192,8 @@ struct LowerDynamicUpdateSlice : OpRewritePattern<DynamicUpdateSliceOp> {
     }
     Value indices = makeIndices(rewriter, op.getLoc(), op.getStarts(), w);
     rewriter.replaceOp(op, makeScatter(rewriter, op.getLoc(), std::nullopt,
-                                       /*clamps=*/true, w, op.getInput(),
-                                       indices, op.getUpdate()));
+                                       /*clamps=*/true, /*isUnique=*/false, w,
+                                       op.getInput(), indices, op.getUpdate()));
     return success();
   }
 };

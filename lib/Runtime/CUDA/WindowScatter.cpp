@@ -9,7 +9,8 @@
 //  - Windows of one element along every dimension that is indexed are the same
 //    or apart: they are sorted by where they go, and each run of equal ones is
 //    combined in order, a thread some elements of the window. Of windows that
-//    overwrite, the last of each run is moved in words.
+//    overwrite, the last of each run is moved in words. Those that are known to
+//    be apart are not sorted: each is a run.
 //  - A few windows that come in the order of the updates, such as the one of a
 //    dynamic_update_slice, are launched one after another; in words, too,
 //    where they overwrite and are clamped.
@@ -32,6 +33,7 @@ struct Scatter {
   ElementType type;
   /// Of the windows in their tensor.
   bool inOrder;
+  bool isUnique;
   cudaStream_t stream;
   Touched indices, updates, inout;
 
@@ -64,11 +66,23 @@ void Scatter::byRuns(Scratch &pieces) {
   const char *kernel = overwrites() ? useMoves() : useTerms();
   int64_t length = p.windows.rowLength;
   p.rows = Rows(p.windows.rows(), p.vectors ? length / vectorElements : length);
-  LineSorter sorter({1, count, 1}, pieces, stream);
   auto keyBytes = count * static_cast<int64_t>(sizeof(uint64_t));
-  launch(stream, "shoal_scatter_keys", blocksFor(count, blockThreads),
-         ScatterKeysParameters{p.windows, sorter.keys()},
-         {indices, {sorter.keys(), keyBytes, Access::Write}});
+  auto writeKeys = [&](uint64_t *keys) {
+    launch(stream, "shoal_scatter_keys", blocksFor(count, blockThreads),
+           ScatterKeysParameters{p.windows, keys},
+           {indices, {keys, keyBytes, Access::Write}});
+  };
+  if (isUnique) {
+    uint64_t *keys = pieces.take<uint64_t>(count).data();
+    writeKeys(keys);
+    p.keys = keys;
+    p.places = nullptr;
+    launch(stream, kernel, blocksFor(p.rows.threads(), blockThreads), p,
+           {updates, inout, {keys, keyBytes, Access::Read}});
+    return;
+  }
+  LineSorter sorter({1, count, 1}, pieces, stream);
+  writeKeys(sorter.keys());
   SortedLines sorted = sorter.sortKeys();
   p.keys = sorted.keys;
   p.places = sorted.places;
@@ -128,6 +142,7 @@ extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                   {},
                   type,
                   areInOrder(call.windows),
+                  call.isUnique,
                   Device::get().compute(),
                   touchedIndices(boxes, indices),
                   {updates, windowsExtent(boxes) * width, Access::Read},

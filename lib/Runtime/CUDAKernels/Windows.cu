@@ -103,6 +103,12 @@ SHOAL_KERNEL(shoal_scatter_keys, ScatterKeysParameters) {
   });
 }
 
+/// The window of a key: keys that are not sorted are in the windows' order.
+static SHOAL_DEVICE uint32_t windowOf(const ScatterParameters &p,
+                                      int64_t number) {
+  return static_cast<uint32_t>(p.places ? p.places[number] : number);
+}
+
 /// Windows that go to the same place lie in a run; a thread takes elements of
 /// the first and goes through the run.
 template <int count, typename Wide>
@@ -124,7 +130,7 @@ static SHOAL_DEVICE void scatterItems(const ScatterParameters &p) {
       loadElements<count>(p.inout, p.type, place, values);
       for (int64_t w = first; w < numWindows && p.keys[w] == key; ++w) {
         int64_t batch[3];
-        locate(windows.batch, static_cast<uint32_t>(p.places[w]), batch);
+        locate(windows.batch, windowOf(p, w), batch);
         loadElements<count>(p.updates, p.type, batch[2] + from, terms);
         SHOAL_UNROLL
         for (int i = 0; i < count; ++i)
@@ -156,7 +162,7 @@ static SHOAL_DEVICE MovedWindow movedWindow(const ScatterParameters &p,
   if (key == droppedWindow ||
       (number + 1 < p.windows.batch.count && p.keys[number + 1] == key))
     return {};
-  return {p.places[number], static_cast<int64_t>(key)};
+  return {windowOf(p, number), static_cast<int64_t>(key)};
 }
 
 template <typename Word>

@@ -5,6 +5,7 @@
 // comparisons.
 
 #include "Emit.h"
+#include "Unique.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -41,13 +42,22 @@ Value Emitter::addRow(const Form &rows, const Exception &row, Value result,
       dims.push_back(dim);
     }
   }
+  // Rows of one token each, whose places differ?
+  TermList tokens;
+  for (Term dim : ArrayRef(dims).take_front(numDims))
+    if (!llvm::is_contained(index, dim))
+      tokens.push_back(dim);
+  bool isUnique =
+      tokens.empty() || (tokens.size() == 1 &&
+                         areUnique(forms, rows.dims, row.places, tokens[0]));
   Value updates = writer.spread(value, dims).value;
   if (writer.isDry())
     return {};
   auto sum = ReduceKindAttr::get(terms.getContext(), ReduceKind::Sum);
   return ScatterOp::create(writer.get(), writer.getLoc(), result.getType(), sum,
                            result, indices, updates, windows, inserted,
-                           batching, indexBatching, inserted, numDims);
+                           batching, indexBatching, inserted, numDims,
+                           isUnique);
 }
 
 Value Emitter::emitRows(const Form &rows, Value result) {

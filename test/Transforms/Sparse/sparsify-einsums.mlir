@@ -30,6 +30,42 @@ func.func @combine_gathers_rows(%e: tensor<96xi32>, %c: tensor<96xi32>, %w: tens
 
 // -----
 
+// Slots that count the tokens of an expert are unique; others are not known to be.
+// CHECK-LABEL: @slots_are_counted(
+// CHECK: shoal.scatter sum {{.*}} {unique_indices}
+// CHECK: shoal.scatter sum
+// CHECK-NOT: unique_indices
+// CHECK: return
+func.func @slots_are_counted(%e: tensor<96xi32>, %first: tensor<16xi32>, %x: tensor<96x12xf32>) -> (tensor<16x10x12xf32>, tensor<16x10x12xf32>) {
+  %ei = shoal.iota dim = 1 : tensor<96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x16xi32>
+  %en = arith.extui %em : tensor<96x16xi1> to tensor<96x16xi32>
+  %eh = arith.uitofp %em : tensor<96x16xi1> to tensor<96x16xf32>
+  %before = shoal.cumulative sum %en dim = 0 {exclusive} : tensor<96x16xi32>
+  %fb = shoal.broadcast_in_dim %first dims = [1] : tensor<16xi32> -> tensor<96x16xi32>
+  %slots = arith.addi %before, %fb : tensor<96x16xi32>
+  %mine = arith.muli %slots, %en : tensor<96x16xi32>
+  %c = shoal.reduce sum %mine dims = [1] : tensor<96x16xi32> -> tensor<96xi32>
+  %ci = shoal.iota dim = 1 : tensor<96x10xi32>
+  %cb = shoal.broadcast_in_dim %c dims = [0] : tensor<96xi32> -> tensor<96x10xi32>
+  %cm = arith.cmpi eq, %cb, %ci : tensor<96x10xi32>
+  %ch = arith.uitofp %cm : tensor<96x10xi1> to tensor<96x10xf32>
+  %m = shoal.einsum "SE,SC->SEC" %eh, %ch : (tensor<96x16xf32>, tensor<96x10xf32>) -> tensor<96x16x10xf32>
+  %y = shoal.einsum "SEC,SM->ECM" %m, %x : (tensor<96x16x10xf32>, tensor<96x12xf32>) -> tensor<16x10x12xf32>
+  // Half of the count: two tokens have one slot.
+  %two = arith.constant dense<2> : tensor<96xi32>
+  %h = arith.divsi %c, %two : tensor<96xi32>
+  %hb = shoal.broadcast_in_dim %h dims = [0] : tensor<96xi32> -> tensor<96x10xi32>
+  %hm = arith.cmpi eq, %hb, %ci : tensor<96x10xi32>
+  %hh = arith.uitofp %hm : tensor<96x10xi1> to tensor<96x10xf32>
+  %m2 = shoal.einsum "SE,SC->SEC" %eh, %hh : (tensor<96x16xf32>, tensor<96x10xf32>) -> tensor<96x16x10xf32>
+  %y2 = shoal.einsum "SEC,SM->ECM" %m2, %x : (tensor<96x16x10xf32>, tensor<96x12xf32>) -> tensor<16x10x12xf32>
+  return %y, %y2 : tensor<16x10x12xf32>, tensor<16x10x12xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @dispatch_scatters_rows(
 // CHECK-SAME: %{{.*}}: tensor<96xi32>, %{{.*}}: tensor<96xi32>, %[[X:.*]]: tensor<96x12xf32>)
 // CHECK: shoal.scatter sum %{{.*}}, %{{.*}}, %[[X]] update_window_dims = [1] inserted_window_dims = [0, 1]

@@ -99,12 +99,14 @@ TEST(Encoding, words) {
   EXPECT_THAT(encode(AllReduceCall{
                   5, ElementType::BF16, 1, Kind::Max, 24, {{0, 2, 4}}}),
               ElementsAre(5, 2, 1, 2, 24, 1, 0, 2, 4));
-  EXPECT_THAT(encode(ScatterCall{
-                  ElementType::F32, ElementType::I32, Kind::Prod, true, {}}),
-              ElementsAre(0, 5, 1, 1, 1, 0, 0));
-  EXPECT_THAT(encode(ScatterCall{
-                  ElementType::F32, ElementType::I32, std::nullopt, true, {}}),
-              ElementsAre(0, 5, 0, 1, 0, 0));
+  EXPECT_THAT(
+      encode(ScatterCall{
+          ElementType::F32, ElementType::I32, Kind::Prod, true, false, {}}),
+      ElementsAre(0, 5, 1, 1, 1, 0, 0, 0));
+  EXPECT_THAT(
+      encode(ScatterCall{
+          ElementType::F32, ElementType::I32, std::nullopt, true, true, {}}),
+      ElementsAre(0, 5, 0, 1, 1, 0, 0));
   EXPECT_THAT(encode(CustomCall{{}, {{ElementType::I8, {3}}}, "ab", ""}),
               ElementsAre(0, 1, 7, 1, 3, 2, 'a', 'b', 0));
 }

@@ -246,7 +246,10 @@ static calls::ScatterCall describe(ScatterOp op) {
   if (op.getKind())
     kind = encodeKind(*op.getKind());
   return {encodeType(op.getOutput().getType()),
-          encodeType(op.getIndices().getType()), kind, op.getClamps(),
+          encodeType(op.getIndices().getType()),
+          kind,
+          op.getClamps(),
+          op.getUnique(),
           op.getWindows().getLayout()};
 }
 

@@ -66,7 +66,8 @@ def Rt_ScatterOp : Rt_CallOp<"scatter", "getOutputMutable()"> {
     Combines the elements of `updates`, the windows' tensor, into the output in
     their row-major order, by `kind`; without one they overwrite it. The rest of
     the output stays as it is. What lies outside of it is dropped, where `clamps`
-    does not say that starts are clamped so that windows fit.
+    does not say that starts are clamped so that windows fit. With `unique` no two
+    windows begin at the same place of it.
     ```mlir
     func.func @add_rows(%i: tensor<3xi32>, %u: tensor<3x16xf32>, %x: tensor<8x16xf32>)
         -> tensor<8x16xf32> {
@@ -83,7 +84,7 @@ def Rt_ScatterOp : Rt_CallOp<"scatter", "getOutputMutable()"> {
   }];
   let arguments = !con((ins AnyShaped:$indices, AnyShaped:$updates, AnyShaped:$output,
                             Rt_WindowsAttr:$windows, OptionalAttr<Shoal_ReduceKind>:$kind,
-                            UnitAttr:$clamps), Rt_Scratch);
+                            UnitAttr:$clamps, UnitAttr:$unique), Rt_Scratch);
   let assemblyFormat = !strconcat([{
     $windows (`kind` $kind^)? `ins` `(` $indices `,` $updates `:` type($indices) `,` type($updates) `)`
     `outs` `(` $output `:` type($output) `)` }],

@@ -145,7 +145,9 @@ def Shoal_ScatterOp : Shoal_Op<"scatter", [Pure]> {
     how an update is combined with what is there: as in `reduce`, or
     `overwrite`. Updates of one place are combined in row-major order of
     `updates`, so that the last one stays; sums and products of bf16 and f16 are
-    accumulated in f32 and rounded once.
+    accumulated in f32 and rounded once. `unique_indices` promises that no two
+    windows begin at the same place of the operand, but outside of it: a GPU then
+    need not bring equal ones together. The interpreter checks it.
 
     The gradient of a table of embeddings:
     ```mlir
@@ -175,7 +177,8 @@ def Shoal_ScatterOp : Shoal_Op<"scatter", [Pure]> {
       DenseI64ArrayAttr:$update_window_dims, DenseI64ArrayAttr:$inserted_window_dims,
       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$input_batching_dims,
       DefaultValuedAttr<DenseI64ArrayAttr, "{}">:$scatter_indices_batching_dims,
-      DenseI64ArrayAttr:$scatter_dims_to_operand_dims, I64Attr:$index_vector_dim);
+      DenseI64ArrayAttr:$scatter_dims_to_operand_dims, I64Attr:$index_vector_dim,
+      UnitAttr:$unique_indices);
   let results = (outs Shoal_Tensor:$result);
   let assemblyFormat = [{
     ($kind^) : (`overwrite`)? $input `,` $indices `,` $updates
