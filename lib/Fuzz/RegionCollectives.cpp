@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "RegionCollectives.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/MeshConversion.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 
 using namespace mlir;
@@ -137,6 +139,64 @@ static bool makeAllToAll(Collective c) {
   return true;
 }
 
+/// Random rows go to places that every device computes from what it is sent, so
+/// that all sizes agree: device r gets `sizes[r][s]` rows from device s, behind
+/// those of the devices in front of it.
+static bool makeRaggedAllToAll(Collective c) {
+  ProgramBuilder &p = c.p;
+  if (c.input.type().getRank() == 0 || c.input.shape()[0] == 0)
+    return false;
+  int64_t rows = c.input.shape()[0], devices = c.devices;
+  SmallVector<int64_t> sizes; // row r, column s
+  for (int64_t i = 0; i < devices * devices; ++i)
+    sizes.push_back(p.choices.below(rows / devices + 1));
+  SmallVector<int64_t> to;
+  int64_t most = 1;
+  for (int64_t r = 0; r < devices; ++r) {
+    int64_t end = 0;
+    for (int64_t s = 0; s < devices; ++s) {
+      to.push_back(end);
+      end += sizes[r * devices + s];
+    }
+    most = std::max(most, end);
+  }
+  // A line for each device, of which it reads its own.
+  auto listOf = [&](function_ref<int64_t(int64_t, int64_t)> of) {
+    SmallVector<int32_t> values;
+    for (int64_t me = 0; me < devices; ++me)
+      for (int64_t other = 0; other < devices; ++other)
+        values.push_back(static_cast<int32_t>(of(me, other)));
+    auto type = p.tensor({devices, devices}, p.builder.getI32Type());
+    Value table = arith::ConstantOp::create(
+        p.builder, p.loc, DenseElementsAttr::get(type, ArrayRef(values)));
+    MLIRContext *context = p.builder.getContext();
+    Value line = spmd::AllSliceOp::create(
+        p.builder, p.loc, p.tensor({1, devices}, p.builder.getI32Type()),
+        p.manualMesh,
+        p.builder.getArrayAttr({c.attr(), AxesAttr::get(context, {})}), table,
+        StringAttr());
+    return ReshapeOp::create(p.builder, p.loc,
+                             p.tensor({devices}, p.builder.getI32Type()), line)
+        .getResult();
+  };
+  SmallVector<int64_t> shape(c.input.shape());
+  shape[0] = most + p.choices.below(3);
+  RankedTensorType type = p.tensor(shape, c.input.element());
+  if (!ProgramBuilder::fits(shape))
+    return false;
+  Value output = p.constant(type, 0).value;
+  auto sizeAt = [&](int64_t r, int64_t s) { return sizes[r * devices + s]; };
+  p.add(spmd::RaggedAllToAllOp::create(
+            p.builder, p.loc, p.manualMesh, c.attr(), c.input.value, output,
+            listOf([&](int64_t, int64_t t) { return t * (rows / devices); }),
+            listOf([&](int64_t s, int64_t t) { return sizeAt(t, s); }),
+            listOf([&](int64_t s, int64_t t) { return to[t * devices + s]; }),
+            listOf([&](int64_t r, int64_t s) { return sizeAt(r, s); }),
+            StringAttr()),
+        c.input.range);
+  return true;
+}
+
 static bool makeShift(Collective c) {
   auto shift = c.p.builder.getI64IntegerAttr(c.p.choices.below(c.devices));
   c.p.add(spmd::CollectivePermuteOp::create(
@@ -156,8 +216,8 @@ static bool makeAxisIndex(Collective c) {
 
 bool shoal::fuzz::makeCollective(ProgramBuilder &p) {
   static constexpr bool (*kinds[])(Collective) = {
-      makeAllReduce, makeAllGather, makeReduceScatter, makeAxisIndex,
-      makeAllToAll,  makeShift,     makeAllSlice};
+      makeAllReduce, makeAllGather,      makeReduceScatter, makeAxisIndex,
+      makeAllToAll,  makeRaggedAllToAll, makeShift,         makeAllSlice};
   auto input = p.pick([](const Known &) { return true; });
   return input && p.choices.pick(kinds)(Collective{p, *input});
 }

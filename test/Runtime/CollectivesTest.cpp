@@ -628,6 +628,72 @@ void testPermute(int round) {
               std::vector<int32_t>(count, sender + 100));
 }
 
+/// Random slices of rows that lie apart on both sides; all ranks draw those of
+/// all. `sizes[s][t * each + j]` rows go from member s to member t as slice j.
+void testRaggedAllToAll(int round) {
+  auto mesh = static_cast<size_t>(draw(static_cast<int64_t>(meshes.size())));
+  Axes axes, rest;
+  for (const SubAxis &atom : drawAtoms(meshes[mesh]))
+    (draw(3) == 0 ? rest : axes).push_back(atom);
+  int64_t p = shoal::calls::shardCount(axes), each = 1 + draw(3);
+  int64_t n = p * each, width = 1 + draw(5);
+  std::vector<std::vector<int64_t>> sizes(p), from(p), to(p);
+  int64_t inRows = 0, outRows = 0;
+  for (int64_t s = 0; s < p; ++s) {
+    int64_t end = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      sizes[s].push_back(draw(2) * draw(4));
+      from[s].push_back(end += draw(2));
+      end += sizes[s].back();
+    }
+    inRows = std::max(inRows, end);
+    to[s].resize(n);
+  }
+  for (int64_t t = 0; t < p; ++t) {
+    int64_t end = 0;
+    for (int64_t s = p; s-- > 0;)
+      for (int64_t i = t * each; i < (t + 1) * each; ++i) {
+        to[s][i] = end += draw(2);
+        end += sizes[s][i];
+      }
+    outRows = std::max(outRows, end);
+  }
+  int64_t me = indexOf(meshes[mesh], myRank, axes);
+  auto salt =
+      static_cast<int32_t>(1000000 * groupSalt(meshes[mesh], myRank, rest));
+  auto element = [&](int64_t member, int64_t row, int64_t column) {
+    return static_cast<int32_t>((member * 100 + row) * 10 + column) + salt;
+  };
+  std::vector<int32_t> in(inRows * width), out(outRows * width, -5);
+  for (int64_t i = 0; i < inRows * width; ++i)
+    in[i] = element(me, i / width, i % width);
+  std::vector<int32_t> expected = out;
+  std::vector<int64_t> come;
+  for (int64_t s = 0; s < p; ++s)
+    for (int64_t i = me * each; i < (me + 1) * each; ++i) {
+      come.push_back(sizes[s][i]);
+      for (int64_t x = 0; x < sizes[s][i] * width; ++x)
+        expected[to[s][i] * width + x] =
+            element(s, from[s][i] + x / width, x % width);
+    }
+  RaggedAllToAllCall call{0,
+                          i32,
+                          ElementType::I64,
+                          static_cast<int64_t>(mesh),
+                          inRows,
+                          outRows,
+                          width,
+                          n,
+                          axes};
+  Shape desc = encode(call);
+  TestScratch scratch(call);
+  shoal_rt_ragged_all_to_all(desc.data(), in.data(), from[me].data(),
+                             sizes[me].data(), to[me].data(), come.data(),
+                             out.data(), scratch.data());
+  finishCalls();
+  expectEqual("ragged_all_to_all", round, out, expected);
+}
+
 void testAxisIndex(int round) {
   size_t mesh = draw(static_cast<int64_t>(meshes.size()));
   Axes atoms = drawAtoms(meshes[mesh]);
@@ -677,6 +743,7 @@ int main(int argc, char **argv) {
     testAllReduce(round);
     testReduceScatter(round);
     testAllToAll(round);
+    testRaggedAllToAll(round);
     testPermute(round);
     testHaloExchange(round);
     testExchange(round);

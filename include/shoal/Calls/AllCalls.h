@@ -19,10 +19,10 @@ namespace shoal::calls {
 using AllCalls =
     std::tuple<EinsumCall, RaggedEinsumCall, AxisIndexCall, AllGatherCall,
                AllSliceCall, AllReduceCall, ReduceScatterCall, AllToAllCall,
-               CollectivePermuteCall, ExchangeCall, WaitCall, CumulativeCall,
-               TopKCall, SortCall, FftCall, GatherCall, ScatterCall, CustomCall,
-               HostCall, CheckCall, IterationCall, LaunchCall, CopyCall,
-               ReadScalarCall>;
+               RaggedAllToAllCall, CollectivePermuteCall, ExchangeCall,
+               WaitCall, CumulativeCall, TopKCall, SortCall, FftCall,
+               GatherCall, ScatterCall, CustomCall, HostCall, CheckCall,
+               IterationCall, LaunchCall, CopyCall, ReadScalarCall>;
 
 } // namespace shoal::calls
 

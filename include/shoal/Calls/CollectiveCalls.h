@@ -202,6 +202,39 @@ struct AllToAllCall {
   }
 };
 
+/// What a device tells another one of a slice that it sends there.
+struct AnnouncedSlice {
+  int64_t to, rows;
+};
+
+struct RaggedAllToAllCall {
+  static constexpr const char *name = "ragged_all_to_all";
+  static constexpr const char *arguments =
+      "in, in_offsets, send_sizes, out_offsets, recv_sizes, out, scratch";
+
+  int64_t id = -1;
+  ElementType type{}, countType{};
+  int64_t mesh = 0;
+  int64_t inRows = 0, outRows = 0, rowElements = 1, slices = 0;
+  Axes axes;
+
+  bool operator==(const RaggedAllToAllCall &) const = default;
+  static constexpr auto fields() {
+    using Call = RaggedAllToAllCall;
+    return std::tuple{
+        field("id", &Call::id, "index into the metadata's \"collectives\""),
+        field("type", &Call::type, ""),
+        field("count_type", &Call::countType, "of offsets and sizes"),
+        field("mesh", &Call::mesh, "index into the metadata's \"meshes\""),
+        field("in_rows", &Call::inRows, "of in"),
+        field("out_rows", &Call::outRows, "of out"),
+        field("row_elements", &Call::rowElements, "of a row"),
+        field("slices", &Call::slices,
+              "entries of offsets and sizes, the same number for each device"),
+        field("axes", &Call::axes, "of the group")};
+  }
+};
+
 struct CollectivePermuteCall {
   static constexpr const char *name = "collective_permute";
   static constexpr const char *arguments = "in, out";

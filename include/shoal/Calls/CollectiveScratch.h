@@ -77,6 +77,15 @@ inline int64_t scratchBytes(const AllToAllCall &call, bool onDevice) {
       {plan.sendsInOrder() ? 0 : bytes, plan.receivesInOrder() ? 0 : bytes});
 }
 
+/// A device has memory of its own for what is said of slices before they are
+/// sent, and what is heard.
+inline int64_t scratchBytes(const RaggedAllToAllCall &call, bool onDevice) {
+  if (!onDevice || shardCount(call.axes) == 1)
+    return 0;
+  auto bytes = call.slices * static_cast<int64_t>(sizeof(AnnouncedSlice));
+  return sumOfPieces({bytes, bytes});
+}
+
 /// Of uneven blocks the rows that exist are packed, then received.
 inline int64_t scratchBytes(const AllGatherCall &call, bool /*onDevice*/) {
   Blocks blocks(call.blocks);

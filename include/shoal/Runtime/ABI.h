@@ -172,6 +172,17 @@ void shoal_rt_reduce_scatter(const int64_t *desc, const void *in, void *out,
 void shoal_rt_all_to_all(const int64_t *desc, const void *in, void *out,
                          void *scratch);
 
+/* Entry t * k + j of the lists, k of them for each of the p devices of the
+ * group: the send_sizes rows from in_offsets on of in get to the rows from
+ * out_offsets on of the out of the device with index t over the axes; from the
+ * one with index s come recv_sizes[s * k + j] rows. Other rows of out stay.
+ * Where a slice lies outside of its tensor, where the sender's size is not the
+ * receiver's, or where two slices meet, the process ends with an error. */
+void shoal_rt_ragged_all_to_all(const int64_t *desc, const void *in,
+                                const void *in_offsets, const void *send_sizes,
+                                const void *out_offsets, const void *recv_sizes,
+                                void *out, void *scratch);
+
 /* The device whose index over the source axes is i sends to the device whose
  * index over the target axes is (i + shift) mod p, its other coordinates
  * unchanged. Both lists are permutations of the same sub-axes, p is the product

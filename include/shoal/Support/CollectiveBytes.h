@@ -9,6 +9,9 @@
 // collective carries it along: the pieces of all_to_all and reduce_scatter and
 // the tensor of a collective_permute have one size on all devices, whereas of
 // the blocks of an all_gather, and in an exchange, only rows that exist travel.
+// How many rows of a ragged_all_to_all travel only the runtime knows, and
+// counts; before it runs all rows count that can, and that each device gets as
+// many.
 //
 // Sizes are elements or bytes; shapes are those of the collective's operand and
 // result on one device.
@@ -45,6 +48,13 @@ inline int64_t allToAllSize(std::span<const int64_t> operand,
   for (size_t d = 0; d < operand.size(); ++d)
     piece *= (operand[d] + cuts[d] - 1) / cuts[d];
   return (p - 1) * piece;
+}
+
+/// (p - 1) / p of the rows that devices have, or have room for if those are
+/// fewer.
+inline int64_t raggedAllToAllSize(int64_t input, int64_t output, int64_t p) {
+  int64_t rows = std::min(input, output);
+  return rows - rows / p;
 }
 
 /// A block of the result for each other device.

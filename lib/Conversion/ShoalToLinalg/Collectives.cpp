@@ -98,6 +98,20 @@ struct LowerAllToAll : LowerSpmd<spmd::AllToAllOp> {
   }
 };
 
+/// The output is what rows come into.
+struct LowerRaggedAllToAll : LowerSpmd<spmd::RaggedAllToAllOp> {
+  using LowerSpmd::LowerSpmd;
+  LogicalResult matchAndRewrite(spmd::RaggedAllToAllOp op,
+                                PatternRewriter &rewriter) const override {
+    rewriter.replaceOpWithNewOp<rt::RaggedAllToAllOp>(
+        op, TypeRange(op.getResult().getType()), op.getInput(),
+        op.getInputOffsets(), op.getSendSizes(), op.getOutputOffsets(),
+        op.getRecvSizes(), op.getOutput(), op.getMeshAttr(), op.getAxesAttr(),
+        numberOf(op), /*scratch=*/Value());
+    return success();
+  }
+};
+
 struct LowerCollectivePermute : LowerSpmd<spmd::CollectivePermuteOp> {
   using LowerSpmd::LowerSpmd;
   LogicalResult matchAndRewrite(spmd::CollectivePermuteOp op,
@@ -155,8 +169,9 @@ struct LowerExchange : LowerSpmd<spmd::ExchangeOp> {
 
 void shoal::populateCollectivesPatterns(RewritePatternSet &patterns,
                                         const ProgramNumbering &numbering) {
-  patterns.add<LowerAxisIndex, LowerAllGather, LowerAllSlice,
-               LowerReduceScatter, LowerAllReduce, LowerAllToAll,
-               LowerCollectivePermute, LowerHaloExchange, LowerExchange>(
-      patterns.getContext(), numbering);
+  patterns
+      .add<LowerAxisIndex, LowerAllGather, LowerAllSlice, LowerReduceScatter,
+           LowerAllReduce, LowerAllToAll, LowerRaggedAllToAll,
+           LowerCollectivePermute, LowerHaloExchange, LowerExchange>(
+          patterns.getContext(), numbering);
 }

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Collective.h"
+#include "../Common/Memory.h"
 #include "Combine.h"
 #include "Reductions.h"
 #include "shoal/Calls/CollectiveScratch.h"
@@ -76,9 +77,15 @@ static MPI_Comm groupOf(const CollectiveStart &start) {
 }
 
 Collective::Collective(const CollectiveStart &start)
-    : timed(start.activity, start.id, start.bytes),
+    : activity(start.activity), id(start.id),
+      timed(start.activity, start.id, start.bytes),
       waiting(placeOf(start.activity), start.id, start.communicates),
       group(groupOf(start)) {}
+
+void Collective::fail(const std::string &text) const {
+  fatal(RankWatch::get().describe(placeOf(activity), id) + ", rank " +
+        std::to_string(topology().rank()) + ": " + text);
+}
 
 void Collective::swapPieces(int64_t bytes, int64_t stride, const char *from,
                             char *to) const {

@@ -38,6 +38,17 @@ public:
   }
   void gatherPieces(int64_t bytes, const char *from, char *to) const;
 
+  static void copyToHost(const void *from, void *to, int64_t bytes) {
+    copyBytes(from, to, bytes);
+  }
+  static void waitForHost() {}
+  void swapOnHost(int64_t bytes, int64_t /*members*/, const char *from,
+                  char *to, HostStage /*stage*/) const {
+    swapPieces(bytes, from, to);
+  }
+  void countBytes(int64_t bytes) { timed.setBytes(bytes); }
+  [[noreturn]] void fail(const std::string &text) const;
+
   static void startMessages() {}
   void receive(char *to, int64_t bytes, int64_t rank);
   void send(const char *from, int64_t bytes, int64_t rank);
@@ -57,6 +68,8 @@ private:
   void swapPieces(int64_t bytes, int64_t stride, const char *from,
                   char *to) const;
 
+  Activity activity;
+  int64_t id;
   Timed timed;
   Waiting waiting;
   /// MPI_COMM_NULL where nothing is to be communicated.

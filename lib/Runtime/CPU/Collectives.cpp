@@ -3,6 +3,7 @@
 
 #include "../Common/RunAllToAll.h"
 #include "../Common/RunExchange.h"
+#include "../Common/RunRaggedAllToAll.h"
 #include "../Common/RunReduce.h"
 #include "Collective.h"
 
@@ -47,6 +48,19 @@ extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
                                     void *out, void *scratch) {
   const auto &call = lookUp<AllToAllCall>(desc);
   runAllToAll<Collective>(call, in, out, scratchOf(call, scratch));
+}
+
+extern "C" void shoal_rt_ragged_all_to_all(const int64_t *desc, const void *in,
+                                           const void *in_offsets,
+                                           const void *send_sizes,
+                                           const void *out_offsets,
+                                           const void *recv_sizes, void *out,
+                                           void *scratch) {
+  const auto &call = lookUp<RaggedAllToAllCall>(desc);
+  runRaggedAllToAll<Collective>(
+      call, static_cast<const char *>(in),
+      {in_offsets, send_sizes, out_offsets, recv_sizes},
+      static_cast<char *>(out), scratchOf(call, scratch));
 }
 
 extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,

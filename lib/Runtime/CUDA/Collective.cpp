@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Collective.h"
+#include "../Common/Memory.h"
 #include "Combine.h"
 #include "Reductions.h"
 #include "shoal/Calls/Sizes.h"
@@ -82,6 +83,34 @@ void Collective::swapPieces(int64_t bytes, int64_t stride, const char *from,
     send(from + member * stride, bytes, member);
     receive(to + member * bytes, bytes, member);
   });
+}
+
+void Collective::copyToHost(const void *from, void *to, int64_t bytes) const {
+  if (bytes != 0)
+    check(api.cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToHost, stream),
+          "cudaMemcpyAsync");
+}
+
+void Collective::waitForHost() const {
+  name();
+  Timeline::get().waitFor(stream, group ? &work : nullptr);
+}
+
+void Collective::swapOnHost(int64_t bytes, int64_t members, const char *from,
+                            char *to, HostStage stage) const {
+  check(api.cudaMemcpyAsync(stage.sent, from, members * bytes,
+                            cudaMemcpyHostToDevice, stream),
+        "cudaMemcpyAsync");
+  swapPieces(bytes, stage.sent, stage.received);
+  copyToHost(stage.received, to, members * bytes);
+  waitForHost();
+}
+
+void Collective::fail(const std::string &text) const {
+  const char *known = Timeline::get().describe(id);
+  fatal("collective " + (known ? std::string(known) : std::to_string(id)) +
+            ", rank " + std::to_string(topology().rank()) + ": " + text,
+        Communicators::abort);
 }
 
 void Collective::gatherPieces(int64_t bytes, const char *from, char *to) const {

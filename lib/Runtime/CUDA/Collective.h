@@ -45,6 +45,14 @@ public:
   }
   void gatherPieces(int64_t bytes, const char *from, char *to) const;
 
+  void copyToHost(const void *from, void *to, int64_t bytes) const;
+  /// The step can be no graph then: what it does follows from values.
+  void waitForHost() const;
+  void swapOnHost(int64_t bytes, int64_t members, const char *from, char *to,
+                  HostStage stage) const;
+  void countBytes(int64_t bytes) { work.bytes = bytes; }
+  [[noreturn]] void fail(const std::string &text) const;
+
   /// A group of NCCL, whose sends and receives go on together.
   void startMessages() const;
   void send(const char *from, int64_t bytes, int64_t rank) const;

@@ -157,28 +157,33 @@ void Timeline::reportTimeout(const Work &work) {
         Communicators::abort);
 }
 
+void Timeline::watch(const Work &work) {
+  // One that waits for this device's own work is not late.
+  if (watched != work.begin || !hasEnded(work, work.begin)) {
+    watched = work.begin;
+    watchedSince = Clock::now();
+  } else if (Clock::now() - watchedSince >= limit) {
+    reportTimeout(work);
+  }
+}
+
 void Timeline::watch() {
   drain();
   Communicators::get().checkErrors();
-  for (const Work &work : pending) {
-    if (!work.group || hasEnded(work, work.end))
-      continue;
-    // One that waits for this device's own work is not late.
-    if (watched != work.end || !hasEnded(work, work.begin)) {
-      watched = work.end;
-      watchedSince = Clock::now();
-    } else if (Clock::now() - watchedSince >= limit) {
-      reportTimeout(work);
-    }
-    return;
-  }
+  for (const Work &work : pending)
+    if (work.group && !hasEnded(work, work.end))
+      return watch(work);
+  if (asking)
+    return watch(*asking);
   watched = nullptr;
 }
 
-void Timeline::waitFor(cudaStream_t stream) {
+void Timeline::waitFor(cudaStream_t stream, const Work *collective) {
   if (waited.empty())
     waited = describeActivity();
+  asking = collective;
   finish(stream);
+  asking = nullptr;
 }
 
 void Timeline::finish(cudaStream_t stream) {

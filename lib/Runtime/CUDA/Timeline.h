@@ -59,8 +59,9 @@ public:
   /// error or a collective that has begun takes longer than the time-out.
   void finish(cudaStream_t stream);
 
-  /// The same for calls of the program that need a value.
-  void waitFor(cudaStream_t stream);
+  /// The same for calls of the program that need a value; `collective`, if any,
+  /// is the one that needs it and has not ended.
+  void waitFor(cudaStream_t stream, const Work *collective = nullptr);
 
   /// What the program was doing when it waited for a value; empty if it never
   /// did.
@@ -79,6 +80,8 @@ private:
   void record(const Work &work);
   /// Ends the job if the collective at the front has taken too long.
   void watch();
+  /// The same of this one, which has not ended.
+  void watch(const Work &work);
   [[noreturn]] void reportTimeout(const Work &work);
 
   std::vector<std::string> descriptions;
@@ -90,7 +93,10 @@ private:
   std::vector<cudaEvent_t> freeEvents;
   cudaEvent_t stepBegin = nullptr;
   Clock::time_point hostBegin = Clock::now();
-  /// The collective that is waited for, by its end, and since when it runs.
+  /// The collective that waits for a value, if any.
+  const Work *asking = nullptr;
+  /// The collective that is waited for, by its beginning, and since when it
+  /// runs.
   cudaEvent_t watched = nullptr;
   Clock::time_point watchedSince;
 };

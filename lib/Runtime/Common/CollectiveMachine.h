@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What collectives take from a machine. Who sends what, and what is packed for
-// it, is the same on all: RunAllToAll.h, RunExchange.h, RunGather.h,
-// RunReduce.h.
+// it, is the same on all: RunAllToAll.h, RunRaggedAllToAll.h, RunExchange.h,
+// RunGather.h, RunReduce.h.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_COLLECTIVEMACHINE_H
 #define SHOAL_LIB_RUNTIME_COMMON_COLLECTIVEMACHINE_H
@@ -15,6 +15,7 @@
 #include "Topology.h"
 
 #include <concepts>
+#include <string>
 
 namespace shoal::rt {
 
@@ -30,6 +31,11 @@ struct CollectiveStart {
   /// False where nothing goes from device to device: then copies are all that
   /// the machine is asked for. The same on all devices that take part.
   bool communicates;
+};
+
+/// Where a machine keeps what its host sends and gets, if it must.
+struct HostStage {
+  char *sent, *received;
 };
 
 /// Copies between tensors in the memory of one device.
@@ -48,7 +54,8 @@ template <typename T>
 concept CollectiveMachine =
     CopyMachine<T> && std::constructible_from<T, const CollectiveStart &> &&
     requires(T machine, const char *from, char *to, int64_t n, int64_t stride,
-             ElementType type, Kind kind) {
+             ElementType type, Kind kind, const std::string &text,
+             HostStage stage) {
       // Whether tensors are in the memory of a GPU.
       { T::onDevice } -> std::convertible_to<bool>;
       // The devices and meshes of the program.
@@ -58,8 +65,18 @@ concept CollectiveMachine =
       machine.swapPieces(n, from, to);
       // Each member gives n bytes, which come one after another.
       machine.gatherPieces(n, from, to);
-      // Messages; on a GPU at most one in each direction between two devices;
-      // of no bytes, none.
+      // A tensor's bytes for the host, which has them behind waitForHost.
+      machine.copyToHost(from, to, n);
+      machine.waitForHost();
+      // As swapPieces of so many members, in memory of the host, which has
+      // them at once.
+      machine.swapOnHost(n, /*members=*/n, from, to, stage);
+      // What counts as traffic, where that is known only now.
+      machine.countBytes(n);
+      // Ends the job by an error that names the collective and this rank.
+      machine.fail(text);
+      // Messages, in one order on both sides where there are several between
+      // two devices; of no bytes, none.
       machine.startMessages();
       machine.receive(to, n, /*rank=*/n);
       machine.send(from, n, /*rank=*/n);

@@ -249,7 +249,8 @@ std::string RankWatch::describe(Place place, int64_t id) const {
   if (place == Place::Caller)
     return "a call of mpi4py";
   std::string text(activityName(static_cast<Activity>(place)));
-  if (id < 0 || static_cast<size_t>(id) >= program->collectives.size())
+  if (!program || id < 0 ||
+      static_cast<size_t>(id) >= program->collectives.size())
     return text;
   const CollectiveInfo &info = program->collectives[id];
   return info.kind + " over " + info.axes + " at " + info.loc;

@@ -38,6 +38,8 @@ public:
     if (own)
       own->leave();
   }
+  /// "all_reduce over {"data"} at train.py:41:12", as far as the program says.
+  std::string describe(Place place, int64_t id) const;
   /// This process leaves: who waits for it would wait for ever.
   void end();
 
@@ -67,7 +69,6 @@ private:
   [[noreturn]] void endJob(const std::string &message, bool isHearsay);
 
   std::string waitsIn() const;
-  std::string describe(Place place, int64_t id) const;
   std::string describeLast(const RankProgress &rank) const;
   std::string describe(int rank) const;
 

@@ -7,14 +7,9 @@ namespace shoal::rt {
 
 std::string_view activityName(Activity activity) {
   constexpr std::array<std::string_view, numActivities> names = {
-      "all_gather",
-      "all_reduce",
-      "reduce_scatter",
-      "all_to_all",
-      "collective_permute",
-      "halo_exchange",
-      "exchange",
-      "einsum",
+      "all_gather",    "all_reduce",        "reduce_scatter",
+      "all_to_all",    "ragged_all_to_all", "collective_permute",
+      "halo_exchange", "exchange",          "einsum",
       "step"};
   return names[static_cast<size_t>(activity)];
 }

@@ -20,6 +20,7 @@ enum class Activity {
   AllReduce,
   ReduceScatter,
   AllToAll,
+  RaggedAllToAll,
   CollectivePermute,
   HaloExchange,
   Exchange,
@@ -27,9 +28,9 @@ enum class Activity {
   Step,
 };
 
-inline constexpr size_t numActivities = 9;
+inline constexpr size_t numActivities = 10;
 /// The collectives are the first.
-inline constexpr size_t numCollectives = 7;
+inline constexpr size_t numCollectives = 8;
 
 /// "all_gather", "einsum"...
 std::string_view activityName(Activity activity);
@@ -81,6 +82,8 @@ public:
     event.end = Clock::now();
     Recorder::get().add(event);
   }
+  /// What is known only while it lasts.
+  void setBytes(int64_t bytes) { event.bytes = bytes; }
   Timed(const Timed &) = delete;
   Timed &operator=(const Timed &) = delete;
 

@@ -249,3 +249,33 @@ func.func @waits_for_none() {
   rt.wait -1
   return
 }
+
+// -----
+
+// ragged_all_to_all (C1)
+shoal.mesh @mesh = <["x" = 2]>
+func.func @ragged_rows(%x: memref<3x4xf32>, %y: memref<3x5xf32>, %i: memref<2xi32>) {
+  // expected-error@+1 {{expected rows of 'memref<3x4xf32>' to go to rows like them but got 'memref<3x5xf32>'}}
+  rt.ragged_all_to_all @mesh {"x"} ins(%x, %i, %i, %i, %i : memref<3x4xf32>, memref<2xi32>, memref<2xi32>, memref<2xi32>, memref<2xi32>) outs(%y : memref<3x5xf32>)
+  return
+}
+
+// -----
+
+// ragged_all_to_all (C2)
+shoal.mesh @mesh = <["x" = 2]>
+func.func @ragged_sizes(%x: memref<3x4xf32>, %i: memref<3xi32>) {
+  // expected-error@+1 {{3 offsets and sizes are not the same number for each of 2 devices}}
+  rt.ragged_all_to_all @mesh {"x"} ins(%x, %i, %i, %i, %i : memref<3x4xf32>, memref<3xi32>, memref<3xi32>, memref<3xi32>, memref<3xi32>) outs(%x : memref<3x4xf32>)
+  return
+}
+
+// -----
+
+// ragged_all_to_all (C2)
+shoal.mesh @mesh = <["x" = 2]>
+func.func @ragged_lists_differ(%x: memref<3x4xf32>, %i: memref<2xi32>, %j: memref<4xi32>) {
+  // expected-error@+1 {{expected input and output of one shape but got 'memref<2xi32>' and 'memref<4xi32>'}}
+  rt.ragged_all_to_all @mesh {"x"} ins(%x, %i, %i, %j, %i : memref<3x4xf32>, memref<2xi32>, memref<2xi32>, memref<4xi32>, memref<2xi32>) outs(%x : memref<3x4xf32>)
+  return
+}

@@ -131,6 +131,38 @@ int64_t AllToAllOp::getScratchBytes(const ProgramMeshes &meshes,
 }
 
 //===----------------------------------------------------------------------===//
+// ragged_all_to_all
+//===----------------------------------------------------------------------===//
+
+static calls::RaggedAllToAllCall describe(RaggedAllToAllOp op,
+                                          const ProgramMeshes &meshes) {
+  auto input = cast<ShapedType>(op.getInput().getType());
+  auto output = cast<ShapedType>(op.getOutput().getType());
+  int64_t elements = 1;
+  for (int64_t size : input.getShape().drop_front())
+    elements *= size;
+  return {encodeNumber(op),
+          encodeType(input),
+          encodeType(op.getSendSizes().getType()),
+          meshes.numberOf(op.getMeshAttr()),
+          input.getDimSize(0),
+          output.getDimSize(0),
+          elements,
+          cast<ShapedType>(op.getSendSizes().getType()).getDimSize(0),
+          meshes.encode(op.getMeshAttr(), op.getAxes())};
+}
+
+std::vector<int64_t>
+RaggedAllToAllOp::getDescriptor(const ProgramMeshes &meshes) {
+  return encode(describe(*this, meshes));
+}
+
+int64_t RaggedAllToAllOp::getScratchBytes(const ProgramMeshes &meshes,
+                                          bool onDevice) {
+  return scratchBytes(describe(*this, meshes), onDevice);
+}
+
+//===----------------------------------------------------------------------===//
 // collective_permute
 //===----------------------------------------------------------------------===//
 

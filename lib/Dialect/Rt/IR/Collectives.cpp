@@ -139,6 +139,24 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
 }
 
 //===----------------------------------------------------------------------===//
+// ragged_all_to_all
+//===----------------------------------------------------------------------===//
+
+LogicalResult
+RaggedAllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  MeshOp mesh = verifyMesh(*this, symbols, getMeshAttr(), getAxes());
+  if (!mesh ||
+      failed(spmd::verifyRagged( // (C1), (C2)
+          *this, sizeOf(getAxes().getAxes(), mesh.getMesh()),
+          typeOf(getInput()), typeOf(getOutput()), typeOf(getSendSizes()))))
+    return failure();
+  for (Value counts : {getInputOffsets(), getOutputOffsets(), getRecvSizes()})
+    if (failed(verifySameShape(*this, getSendSizes(), counts))) // (C2)
+      return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // collective_permute
 //===----------------------------------------------------------------------===//
 

@@ -100,6 +100,22 @@ struct Exchange : FactorRuleOpInterface::ExternalModel<Exchange, ExchangeOp> {
   }
 };
 
+/// What follows the rows may be split; offsets and sizes are whole. Rows that
+/// stay and rows that come are addends of one sum.
+struct RaggedAllToAll
+    : FactorRuleOpInterface::ExternalModel<RaggedAllToAll, RaggedAllToAllOp> {
+  FactorRule getFactorRule(Operation *operation) const {
+    auto op = cast<RaggedAllToAllOp>(operation);
+    ArrayRef<int64_t> shape =
+        cast<RankedTensorType>(op.getResult().getType()).getShape();
+    int64_t rank = shape.size();
+    FactorRuleBuilder rule({rank, rank, 1, 1, 1, 1}, {rank});
+    for (int64_t d = 1; d < rank; ++d)
+      rule.addFactor(shape[d], {d, d, -1, -1, -1, -1}, {d});
+    return rule.linearIn({0, 1}).build();
+  }
+};
+
 struct Permute
     : FactorRuleOpInterface::ExternalModel<Permute, CollectivePermuteOp> {
   FactorRule getFactorRule(Operation *op) const {
@@ -119,6 +135,7 @@ void shoal::registerCollectivesFactorRules(DialectRegistry &registry) {
     AllToAllOp::attachInterface<AllToAll>(*context);
     HaloExchangeOp::attachInterface<HaloExchange>(*context);
     ExchangeOp::attachInterface<Exchange>(*context);
+    RaggedAllToAllOp::attachInterface<RaggedAllToAll>(*context);
     CollectivePermuteOp::attachInterface<Permute>(*context);
   });
 }

@@ -119,3 +119,33 @@ LogicalResult shoal::spmd::verifyReach(Operation *op, int64_t step,
                            << " devices and offset " << offset
                            << " reach past 2^60 rows";
 }
+
+//===----------------------------------------------------------------------===//
+// Ragged rows
+//===----------------------------------------------------------------------===//
+
+LogicalResult shoal::spmd::verifyRagged(Operation *op, int64_t devices,
+                                        ShapedType input, ShapedType output,
+                                        ShapedType counts) {
+  if (input.getRank() == 0)
+    return op->emitOpError("expected rows to send but got a scalar");
+  if (output.getRank() != input.getRank() ||
+      output.getShape().drop_front() != input.getShape().drop_front() ||
+      output.getElementType() != input.getElementType())
+    return op->emitOpError() << "expected rows of " << input
+                             << " to go to rows like them but got " << output;
+  Type element = counts.getElementType();
+  if (!element.isInteger(32) && !element.isInteger(64))
+    return op->emitOpError()
+           << "expected offsets and sizes of i32 or i64 but got " << element;
+  if (counts.getRank() != 1)
+    return op->emitOpError()
+           << "expected lists of offsets and sizes but got " << counts;
+  int64_t entries = counts.getDimSize(0);
+  if (entries == 0 || entries % devices != 0)
+    return op->emitOpError() << entries
+                             << " offsets and sizes are not the same number "
+                                "for each of "
+                             << devices << " devices";
+  return success();
+}

@@ -68,6 +68,11 @@ int64_t AllToAllOp::countBytes() {
                                groupSize(*this));
 }
 
+int64_t RaggedAllToAllOp::countBytes() {
+  return support::raggedAllToAllSize(
+      ::countBytes(getInput()), ::countBytes(getOutput()), groupSize(*this));
+}
+
 int64_t CollectivePermuteOp::countBytes() { return ::countBytes(getInput()); }
 
 std::string CollectivePermuteOp::describeAxes() {

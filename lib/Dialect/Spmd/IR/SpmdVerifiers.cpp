@@ -96,3 +96,13 @@ LogicalResult CollectivePermuteOp::verify() {
                            getTargetAxes(), // (C2), (C3)
                            source.getMesh(), static_cast<int64_t>(getShift()));
 }
+
+LogicalResult RaggedAllToAllOp::verify() {
+  MeshOp mesh = verifyMesh(*this, getMeshAttr(), getAxes());
+  if (!mesh)
+    return failure();
+  return verifyRagged(*this, // (C1), (C2)
+                      sizeOf(getAxes().getAxes(), mesh.getMesh()),
+                      tensorTypeOf(getInput()), tensorTypeOf(getOutput()),
+                      tensorTypeOf(getSendSizes()));
+}

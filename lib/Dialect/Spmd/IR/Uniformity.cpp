@@ -64,6 +64,11 @@ Axes AllToAllOp::getGroupAxes() {
 Axes AllToAllOp::getUniformAxes() { return {}; }
 Axes AllToAllOp::getVaryingAxes() { return getGroupAxes(); }
 
+// Every device gets rows of its own.
+Axes RaggedAllToAllOp::getGroupAxes() { return Axes(getAxes().getAxes()); }
+Axes RaggedAllToAllOp::getUniformAxes() { return {}; }
+Axes RaggedAllToAllOp::getVaryingAxes() { return getGroupAxes(); }
+
 // Between two orders of the devices data may go anywhere.
 Axes CollectivePermuteOp::getGroupAxes() {
   return getMeshAttr() == getTargetMeshAttr() ? Axes(getSourceAxes().getAxes())

@@ -207,6 +207,63 @@ struct AllToAll
   }
 };
 
+/// Rows go back by the same way: what came from a device goes to it, to where
+/// it took it from.
+struct RaggedAllToAll
+    : DifferentiableOpInterface::ExternalModel<RaggedAllToAll,
+                                               RaggedAllToAllOp> {
+  static StringRef getDomain() {
+    return "slices of a device that do not share rows of its input";
+  }
+  LogicalResult buildVjp(Operation *operation, Vjp &vjp) const {
+    auto op = cast<RaggedAllToAllOp>(operation);
+    TensorBuilder &b = vjp.b;
+    Value g = vjp.cotangent();
+    // Where in this device's output the others' rows are.
+    Value came = swapped(b, op, op.getOutputOffsets());
+    if (vjp.wants(0))
+      vjp.add(0, RaggedAllToAllOp::create(b, op.getInput().getType(),
+                                          op.getMeshAttr(), op.getAxesAttr(), g,
+                                          b.zeros(op.getInput().getType()),
+                                          came, op.getRecvSizes(),
+                                          swapped(b, op, op.getInputOffsets()),
+                                          op.getSendSizes(), StringAttr()));
+    if (vjp.wants(1))
+      vjp.add(1, b.select(areSent(b, op, came), b.zeros(g.getType()), g));
+    return success();
+  }
+
+private:
+  /// Entry t of each device for the entry of device t: both sides see what the
+  /// other one has.
+  static Value swapped(TensorBuilder &b, RaggedAllToAllOp op, Value list) {
+    auto type = tensorTypeOf(list);
+    int64_t p = partsOf(op, op.getMeshAttr(), op.getAxesAttr());
+    int64_t each = type.getDimSize(0) / p;
+    MLIRContext *context = b.getContext();
+    Attribute move = MoveAttr::get(context, op.getAxesAttr(), 0, 1);
+    Value mine = b.reshape(list, {1, p, each});
+    Value theirs =
+        AllToAllOp::create(b, type.clone({p, 1, each}), op.getMeshAttr(),
+                           ArrayAttr::get(context, move), mine, StringAttr());
+    return b.reshape(theirs, type.getShape());
+  }
+  /// Whether each element of the output is in a row that came.
+  static Value areSent(TensorBuilder &b, RaggedAllToAllOp op, Value offsets) {
+    auto type = tensorTypeOf(offsets), result = tensorTypeOf(op.getResult());
+    int64_t rows = result.getDimSize(0), slices = type.getDimSize(0);
+    Value row = b.iota({rows, slices}, type.getElementType(), 0);
+    Value begin = b.broadcast(offsets, {rows, slices}, {1});
+    Value end =
+        b.broadcast(b.add(offsets, op.getRecvSizes()), {rows, slices}, {1});
+    Value isIn = arith::AndIOp::create(
+        b, b.compare(arith::CmpIPredicate::sge, row, begin),
+        b.compare(arith::CmpIPredicate::slt, row, end));
+    return b.broadcast(b.reduce(ReduceKind::Or, isIn, {1}), result.getShape(),
+                       {0});
+  }
+};
+
 /// From the receiver to the sender.
 struct CollectivePermute
     : DifferentiableOpInterface::ExternalModel<CollectivePermute,
@@ -235,6 +292,7 @@ void shoal::registerManualCollectivesDerivativeRules(
     ReduceScatterOp::attachInterface<ReduceScatter>(*context);
     AllSliceOp::attachInterface<AllSlice>(*context);
     AllToAllOp::attachInterface<AllToAll>(*context);
+    RaggedAllToAllOp::attachInterface<RaggedAllToAll>(*context);
     CollectivePermuteOp::attachInterface<CollectivePermute>(*context);
     noGradient<AxisIndexOp>(context, [] { return "it is a device's index"; });
     refuse<HaloExchangeOp, ExchangeOp>(context, [] {

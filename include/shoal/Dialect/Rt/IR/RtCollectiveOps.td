@@ -155,6 +155,42 @@ def Rt_AllToAllOp : Rt_PackingCollectiveOp<"all_to_all"> {
   let assemblyFormat = !strconcat("$mesh custom<Moves>($moves) ", Rt_InputOutputAndScratch);
 }
 
+def Rt_RaggedAllToAllOp : Rt_MeshCallOp<"ragged_all_to_all"> {
+  let summary = "Each device sends as many rows as it likes to each";
+  let description = [{
+    See `spmd.ragged_all_to_all`; rows of the output that nobody sends stay as
+    they are. The inputs are the rows, the offsets and sizes of what is sent, the
+    offsets where it gets to, and the sizes of what comes.
+    ```mlir
+    func.func @send(%x: tensor<3x1xf32>, %from: tensor<2xi32>, %count: tensor<2xi32>,
+                    %to: tensor<2xi32>, %come: tensor<2xi32>, %y: tensor<4x1xf32>)
+        -> tensor<4x1xf32> {
+      %z = rt.ragged_all_to_all @mesh {"x"}
+           ins(%x, %from, %count, %to, %come : tensor<3x1xf32>, tensor<2xi32>, tensor<2xi32>,
+               tensor<2xi32>, tensor<2xi32>)
+           outs(%y : tensor<4x1xf32>) {collective = 0 : i64} -> tensor<4x1xf32>
+      return %z : tensor<4x1xf32>
+    }
+    ```
+    Constraints:
+    * (C1) input and output differ in their rows alone;
+    * (C2) offsets and sizes have one type, of k * p numbers of i32 or i64, p the
+      product of the axes.
+  }];
+  let arguments = !con((ins AnyShaped:$input, AnyShaped:$input_offsets, AnyShaped:$send_sizes,
+                       AnyShaped:$output_offsets, AnyShaped:$recv_sizes, AnyShaped:$output,
+                       FlatSymbolRefAttr:$mesh, Shoal_AxesAttr:$axes,
+                       OptionalAttr<I64Attr>:$collective), Rt_Scratch);
+  let assemblyFormat = !strconcat([{
+    $mesh $axes `ins` `(` $input `,` $input_offsets `,` $send_sizes `,` $output_offsets `,`
+    $recv_sizes `:` type($input) `,` type($input_offsets) `,` type($send_sizes) `,`
+    type($output_offsets) `,` type($recv_sizes) `)`
+    `outs` `(` $output `:` type($output) `)` }],
+    Rt_ScratchFormat, "attr-dict (`->` type($results)^)?");
+  let declarations = !strconcat(Rt_CollectiveDeclarations, Rt_ScratchDeclarations,
+                                "bool readsOutputs() { return true; }");
+}
+
 def Rt_CollectivePermuteOp : Rt_CollectiveOp<"collective_permute"> {
   let summary = "Each device sends its tensor to one other";
   let description = [{

@@ -41,6 +41,14 @@ llvm::LogicalResult verifyPermutation(mlir::Operation *op, AxesAttr sourceAxes,
 llvm::LogicalResult verifyReach(mlir::Operation *op, int64_t step,
                                 int64_t offset, int64_t shards);
 
+/// Of a ragged_all_to_all of a group of `devices`: the tensors differ in their
+/// rows alone, and `counts`, the type of its offsets and sizes, has as many
+/// entries for each device.
+llvm::LogicalResult verifyRagged(mlir::Operation *op, int64_t devices,
+                                 mlir::ShapedType input,
+                                 mlir::ShapedType output,
+                                 mlir::ShapedType counts);
+
 } // namespace shoal::spmd
 
 #endif // SHOAL_DIALECT_SPMD_IR_COLLECTIVELAWS_H

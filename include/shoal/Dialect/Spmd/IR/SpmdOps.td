@@ -187,5 +187,6 @@ def Spmd_CollectivePermuteOp : Spmd_Op<"collective_permute", [Spmd_TwoSidedColle
 }
 
 include "shoal/Dialect/Spmd/IR/SpmdExchangeOps.td"
+include "shoal/Dialect/Spmd/IR/SpmdRaggedOps.td"
 
 #endif // SPMD_OPS_TD
