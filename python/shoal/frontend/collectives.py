@@ -16,7 +16,10 @@ from shoal.frontend.core import ArrayLike, current, emit_one
 from shoal.frontend.reduction import check_reducible
 from shoal.frontend.value import Value
 
-__all__ = ["all_gather", "all_reduce", "all_to_all", "axis_index", "reduce_scatter", "ring_shift"]
+__all__ = [
+    "all_gather", "all_reduce", "all_to_all", "axis_index", "ragged_all_to_all", "reduce_scatter",
+    "ring_shift",
+]  # fmt: skip
 
 
 def _group(axes: AxisNames, what: str) -> tuple[tuple[str, ...], dict[str, str], int]:
@@ -83,6 +86,50 @@ def all_to_all(x: ArrayLike, axes: AxisNames, source: int, target: int) -> Value
     names = ", ".join(map(ir.quoted, listed))
     attributes |= {"moves": f"[#spmd<move {{{names}}} : {grows} -> {shrinks}>]"}
     return emit_one("spmd.all_to_all", [value], shape, value.dtype, attributes)
+
+
+def ragged_all_to_all(
+    x: ArrayLike,
+    output: ArrayLike,
+    input_offsets: ArrayLike,
+    send_sizes: ArrayLike,
+    output_offsets: ArrayLike,
+    recv_sizes: ArrayLike,
+    axes: AxisNames,
+) -> Value:
+    """`output` with the rows that all devices send here, as `jax.lax.ragged_all_to_all` has it.
+
+    x [N, ...] and output [R, ...]: rows. Offsets and sizes, int32 or int64 [k p], have k entries
+    for each of the p devices along the axes: the `send_sizes` rows from `input_offsets` on of x
+    get to the rows from `output_offsets` on of that device's output; `recv_sizes` rows come.
+    A program in which a slice leaves its array, sizes of the two sides differ or rows are sent
+    twice ends with an error that names the device and the entry.
+    """
+    rows, into = as_value(x), as_value(output)
+    what = "ragged_all_to_all"
+    lists = [as_value(v) for v in (input_offsets, send_sizes, output_offsets, recv_sizes)]
+    listed, attributes, count = _group(axes, what)
+    check(
+        rows.ndim > 0 and into.shape[1:] == rows.shape[1:] and into.ndim == rows.ndim,
+        f"{what}: rows of {list(rows.shape)} do not go to rows of {list(into.shape)}",
+    )
+    check(into.dtype == rows.dtype, f"{what}: rows of {rows.dtype} go to rows of {into.dtype}")
+    first = lists[0]
+    check(
+        all(v.shape == first.shape and v.dtype == first.dtype for v in lists),
+        f"{what}: offsets and sizes are {', '.join(f'{v.dtype}{list(v.shape)}' for v in lists)}",
+    )
+    check(
+        first.ndim == 1 and first.shape[0] > 0 and first.shape[0] % count == 0,
+        f"{what}: {list(first.shape)} offsets and sizes are not the same number for each of"
+        f" {count} devices",
+    )
+    check(
+        first.dtype in (dtypes.INT32, dtypes.INT64),
+        f"{what}: offsets and sizes are int32 or int64 but not {first.dtype}",
+    )
+    attributes |= {"axes": axes_attribute(listed)}
+    return emit_one("spmd.ragged_all_to_all", [rows, into, *lists], into.shape, into.dtype, attributes)
 
 
 def ring_shift(x: ArrayLike, axes: AxisNames, by: int = 1) -> Value:

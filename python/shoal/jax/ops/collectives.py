@@ -30,10 +30,17 @@ def frame_of(importer: Importer) -> Frame:
 
 def groups_of(importer: Importer, op: ir.Operation, *, ordered: bool) -> tuple[Axis, ...]:
     """The axes along which the op's replica_groups differ."""
-    frame = frame_of(importer)
     groups = np.asarray(ir.DenseElementsAttr(op.attributes["replica_groups"]))
-    channel = find(op, "channel_handle")
-    if channel is None and groups.size > 1:
+    are_partitions = find(op, "channel_handle") is not None
+    return axes_of(importer, groups, are_partitions, ordered=ordered)
+
+
+def axes_of(
+    importer: Importer, groups: np.ndarray, are_partitions: bool, *, ordered: bool
+) -> tuple[Axis, ...]:
+    """The axes along which the devices of each group differ."""
+    frame = frame_of(importer)
+    if not are_partitions and groups.size > 1:
         raise Unsupported("groups of replicas; a channel_handle says that they are partitions")
     axes = frame.axes_of_groups(groups, ordered=ordered)
     if axes is None:
@@ -208,6 +215,26 @@ def _exchanged(importer: Importer, value, type, axes, split: int, concat: int) -
     blocks = importer.emit("shoal.reshape", [value], before)[0]
     blocks = move(blocks, behind, split, split + 1)
     return importer.emit("shoal.reshape", [blocks], type)[0]
+
+
+@imports("stablehlo.custom_call @ragged_all_to_all")
+def ragged_all_to_all(importer: Importer, op: ir.Operation) -> Value:
+    """Slices for a group of one device, too, which is one along no axes."""
+    config = op.attributes["backend_config"]
+    if not isinstance(config, ir.DictAttr) or "replica_groups" not in config:
+        raise Unsupported("without replica_groups in its backend_config")
+    groups = np.asarray(ir.DenseElementsAttr(config["replica_groups"]))
+    axes = axes_of(importer, groups, "channel_id" in config, ordered=True)
+    rows, output, *lists = importer.operands(op)
+    width = "i64" if any(v.type.element == "i64" for v in lists) else "i32"
+    lists = [
+        importer.arith.convert(value, width, unsigned=is_unsigned(of.type))
+        for value, of in zip(lists, list(op.operands)[2:])
+    ]
+    mesh = f"@{frame_of(importer).mesh.name}"
+    attributes = {"mesh": mesh, "axes": axes_attribute(axes)}
+    operands = [rows, output, *lists]
+    return importer.emit("spmd.ragged_all_to_all", operands, output.type, attributes)[0]
 
 
 @imports("stablehlo.collective_permute", of_complex=OfComplex.EACH)
