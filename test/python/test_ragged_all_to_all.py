@@ -17,7 +17,7 @@ from jax_import_testing import run as run_imported
 from shoal import P
 from shoal.frontend.tracing import trace_program
 from shoal.jax.locations import legal_name
-from shoal_testing import load_results, mpirun, save_inputs, shoalc
+from shoal_testing import load_json, load_results, mpirun, save_inputs, shoalc
 
 COLUMNS = 3
 
@@ -118,7 +118,8 @@ def write_executable(tmp_path, case, mesh):
 def run_executable(tmp_path, program, case, devices):
     arrays = [flat(case.x), flat(case.output), *case.lists]
     flags = save_inputs(tmp_path, dict(zip(program.inputs, arrays)))
-    return mpirun(devices, tmp_path / "program", *flags, "--output-dir", tmp_path / "out")
+    flags += ["--output-dir", tmp_path / "out", "--stats", tmp_path / "stats.json"]
+    return mpirun(devices, tmp_path / "program", *flags)
 
 
 def test_executable_and_its_errors(tmp_path):
@@ -128,6 +129,13 @@ def test_executable_and_its_errors(tmp_path):
     run_executable(tmp_path, program, case, 4).expect_success()
     (made,) = load_results(tmp_path / "out", program.outputs).values()
     assert_same("rows", made, flat(case.result(case.x, case.output)))
+    travels = np.zeros((2, 4), int)
+    for sender, _, target, _ in case.moves():
+        if sender != target:
+            travels[0, sender] += 1
+            travels[1, target] += 1
+    sent = load_json(tmp_path / "stats.json")["bytes_sent_per_device"]
+    assert sent["ragged_all_to_all"] == travels.max() * COLUMNS * 4, (sent, travels)
 
     has, room = case.x.shape[1], case.output.shape[1]
     s, i = np.argwhere(case.rows > 0)[0]
