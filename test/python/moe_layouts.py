@@ -85,6 +85,17 @@ def all_gather(layout, k=2):
     return Case(layout, forward, gradients, fields)
 
 
+def ragged(layout, k=2):
+    """As `all_to_all`, of rows that exist, if each device gets as many; and how many of each expert."""
+    case = all_to_all(layout, k=k)
+    p, experts = layout.size("ep", "etp"), 8
+    # Backward the lists of both exchanges change sides: two each, an entry for a device and an expert.
+    entries = layout.size("etp") * experts * 4
+    counts, lists = (p - 1) * experts * 4, 4 * part(p) * entries
+    fields = {"moe_expert_capacity_factor": None, "moe_token_dispatcher_type": "alltoall"}
+    return Case(layout, case.forward + counts, case.gradients + lists, fields)
+
+
 def tutel(r, hidden=1024, model=32, tokens=1024):
     """Two experts on eight devices. Gradients are the gather of parameters, reversed."""
     layout = Layout.tutel(2, 8, r)
@@ -105,6 +116,11 @@ CASES = {
     "all-gather, EP 8": all_gather(Layout.folded({"dp": 8}, {"ep": 8})),
     "all-gather, EP 4, EDP 2": all_gather(Layout.folded({"dp": 8}, {"ep": 4, "edp": 2})),
     "all-gather, EP 2, EDP 2, ETP 2": all_gather(
+        Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 2, "edp": 2})
+    ),
+    "ragged, EP 8": ragged(Layout.folded({"dp": 8}, {"ep": 8})),
+    "ragged, EP 4, EDP 2": ragged(Layout.folded({"dp": 8}, {"ep": 4, "edp": 2})),
+    "ragged, EP 2, EDP 2, ETP 2": ragged(
         Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 2, "edp": 2})
     ),
     "Tutel, r = 0": tutel(0, hidden=64),
@@ -140,12 +156,12 @@ def program(case, gradient):
     return shoal.trace(forward, (x, params), layout.mesh, out_shardings=outside)
 
 
-def statistics(text):
+def statistics(text, *options):
     """{collective: bytes} and {collective: count} of a device."""
     with TemporaryDirectory() as folder:
         source, stats = Path(folder) / "p.mlir", Path(folder) / "s.json"
         source.write_text(text)
-        flags = ("--emit=spmd", "-o", Path(folder) / "o.mlir", "--stats", stats)
+        flags = ("--emit=spmd", "-o", Path(folder) / "o.mlir", "--stats", stats, *options)
         run(BIN / "shoalc", source, *flags).expect_success()
         made = load_json(stats)
     sent, count = made["bytes_sent_per_device"], made["collectives"]

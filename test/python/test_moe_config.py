@@ -118,7 +118,6 @@ WRONG = [
     ({"batch_prioritized_routing": True, **DROPS}, "with moe_token_drop_policy='probs'"),
     ({"renormalize_after_drop": True}, "with moe_expert_capacity_factor=None"),
     ({"moe_pad_expert_input_to_capacity": True}, "with moe_expert_capacity_factor=None"),
-    ({"moe_token_dispatcher_type": "alltoall"}, "ragged all-to-all"),
     ({"swiglu_limit": 7.0}, "swiglu_limit=7.0 with gated_linear_unit=False"),
     ({"moe_shared_expert_gate": True}, "with moe_shared_expert_intermediate_size=None"),
     ({"use_residual": True, **SHARED}, "use_residual=True with moe_shared_expert_intermediate_size=4"),
@@ -238,6 +237,7 @@ def test_megatron_arguments():
         8, 14336, gated_linear_unit=True, hidden_act="silu",
         moe_router_load_balancing_type=("aux_loss", "seq_aux_loss"),
         moe_aux_loss_coeff={"aux_loss": 0.01, "seq_aux_loss": 0.001},
+        moe_token_dispatcher_type="alltoall",
     )  # fmt: skip
     assert config == expected
     layout = Layout.from_megatron(ARGUMENTS, 128)

@@ -40,8 +40,7 @@ def config_of(case, dispatcher):
 
 
 def dispatchers(case):
-    padded = ("alltoall",) if "moe_expert_capacity_factor" in CASES[case] else ()
-    return ("einsum", "sort", "allgather", "auto", *padded)
+    return ("einsum", "sort", "alltoall", "allgather", "auto")
 
 
 def parameters(config):

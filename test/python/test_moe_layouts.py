@@ -93,6 +93,7 @@ def test_what_no_mesh_refines():
 
 
 DROPS = {"moe_expert_capacity_factor": 0.75}
+RAGGED = {"moe_token_dispatcher_type": "alltoall"}
 LAYOUTS = {
     "EP, drops": (Layout.folded({"dp": 4}, {"ep": 4}), DROPS),
     "EDP, ETP": (Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 2, "edp": 2}), {}),
@@ -103,6 +104,16 @@ LAYOUTS = {
     "one group": (Layout.folded({"dp": 4}, {"ep": 4}), {**DROPS, "moe_group_size": None}),
     "one group, dropless": (Layout.folded({"dp": 4}, {"ep": 2, "edp": 2}), {"moe_group_size": None}),
     "uneven experts": (Layout.folded({"dp": 4}, {"ep": 4}), {"num_experts": 6}),
+    "ragged": (Layout.folded({"tp": 2, "dp": 2}, {"ep": 4}), RAGGED),
+    "ragged, EDP, ETP": (Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 2, "edp": 2}), RAGGED),
+    "ragged, tokens equal along tp": (Layout.folded({"tp": 2, "dp": 2}, {"ep": 4}, outside=("dp",)), RAGGED),
+    "ragged, tokens on some devices": (Layout(shoal.Mesh(d=2, x=2), {"dp": ("d",), "ep": ("x",)}), RAGGED),
+    "ragged, uneven experts and hidden units": (
+        Layout.folded({"dp": 4}, {"etp": 2, "ep": 2}),
+        {**RAGGED, "num_experts": 3, "moe_ffn_hidden_size": 7, "is_postscore": False},
+    ),
+    "ragged, uneven tokens": (Layout.folded({"dp": 3}, {"ep": 3}), RAGGED),
+    "ragged, r = 2": (Layout.tutel(2, 4, 2), {"num_experts": 2, **RAGGED}),
     "r = 0": (Layout.tutel(2, 4, 0), {"num_experts": 2, **DROPS}),
     "r = 2": (Layout.tutel(2, 4, 2), {"num_experts": 2, **DROPS}),
 }  # fmt: skip
@@ -138,7 +149,7 @@ def test_results_do_not_depend_on_the_layout(tmp_path, name):
 
 
 SENT = ("EP 4, EDP 2", "EP 2, EDP 2, ETP 2", "folding, TP 2 CP 2 DP 2, EP 8", "DeepSpeed, TP 2 DP 4, EP 4 EDP 2",
-        "all-gather, EP 4, EDP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2")  # fmt: skip
+        "all-gather, EP 4, EDP 2", "ragged, EP 4, EDP 2", "ragged, EP 2, EDP 2, ETP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SENT)
@@ -172,7 +183,10 @@ def test_which_dispatcher_is_taken():
     assert plan(few, 4, moe_pad_expert_input_to_capacity=True).name == "sort"
     assert plan(Layout(), 4).reason == "experts lie whole on every device"
     dropless = plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16), many)
-    assert dropless.name == "allgather" and "nothing is dropped" in dropless.reason
+    assert dropless.name == "alltoall" and dropless.bytes_sent["alltoall"] == 28672
+    assert plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16, 8), few).name == "allgather"
+    parts = Layout.folded({"dp": 8}, {"ep": 4, "etp": 2})
+    assert "in parts" in plan_dispatch((8, 64, 32), 4, MoeConfig(8, 16), parts).reason
     assert plan(many, 2, moe_token_dispatcher_type="einsum").reason == "named"
 
 

@@ -165,10 +165,6 @@ def _capacity_pairs(c: Any) -> Pairs:
         yield field, "router_type", getattr(c, field) and chooses, "experts choose"
     kind = c.moe_token_dispatcher_type
     yield (
-        "moe_token_dispatcher_type", name, kind == "alltoall" and not drops,
-        "rows of no fixed number need a ragged all-to-all; \"allgather\" drops nothing",
-    )  # fmt: skip
-    yield (
         "moe_token_dispatcher_type", "router_type", chooses and kind in ("einsum", "allgather"),
         "slots are the router's own; \"sort\" takes them",
     )  # fmt: skip

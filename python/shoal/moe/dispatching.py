@@ -18,6 +18,7 @@ from shoal.frontend.structure import broadcast_to, iota, pad
 from shoal.frontend.value import Value
 from shoal.moe.buffers import Buffers, Chosen, Masks, Ragged, Slots, mask_of
 from shoal.moe.config import MoeConfig
+from shoal.moe.exchanging import exchange_rows
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.routing import Routing
 from shoal.moe.rows import put_rows, take_rows
@@ -64,9 +65,10 @@ def plan_dispatch(
     room = config.capacity(tokens)
     e, t, devices = layout.size("ep"), layout.size("etp"), layout.size("tokens")
     share = groups * tokens * model * width / devices
-    slots = config.num_experts * (room or tokens) / tokens  # rows of a token
+    slots = config.num_experts * room / tokens if room else config.moe_router_topk  # rows of a token
+    sent = "alltoall" if room is None else "sort"
     costs = {
-        "sort": 2 * slots * share * ((e - 1) / e + (t - 1)),
+        sent: 2 * slots * share * ((e - 1) / e + (t - 1)),
         "allgather": 2 * share * (e * t - 1),
     }
     named = config.moe_token_dispatcher_type
@@ -74,8 +76,8 @@ def plan_dispatch(
         return Plan(named, "named", costs)
     if e * t == 1:
         return Plan("sort", "experts lie whole on every device", costs)
-    if room is None:
-        return Plan("allgather", "nothing is dropped, and rows have no fixed number", costs)
+    if room is None and t > 1:
+        return Plan("allgather", "nothing is dropped, and experts lie in parts", costs)
     if config.moe_pad_expert_input_to_capacity:
         return Plan("sort", "buffers are padded to their capacity", costs)
     name = min(costs, key=costs.__getitem__)
@@ -165,6 +167,14 @@ def _by_sort(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout)
     return (_by_slots if drops else _by_sorting)(tokens, routing, config, layout)
 
 
+def _by_alltoall(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+    if config.capacity(tokens.shape[1]) is not None:
+        return _by_slots(tokens, routing, config, layout)
+    if layout.size("ep", "etp") == 1:  # nobody else has experts
+        return _by_sorting(tokens, routing, config, layout)
+    return exchange_rows(tokens, routing, config, layout)
+
+
 def _by_allgather(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     """Each device gets all tokens of its ep and etp, and multiplies those of its experts."""
     tokens, routing = _evenly(tokens, routing, layout)
@@ -176,6 +186,6 @@ def _by_allgather(tokens: Value, routing: Routing, config: MoeConfig, layout: La
 _DISPATCHERS = {
     "einsum": _by_einsum,
     "sort": _by_sort,
-    "alltoall": _by_slots,
+    "alltoall": _by_alltoall,
     "allgather": _by_allgather,
 }

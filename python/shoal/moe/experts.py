@@ -15,6 +15,7 @@ from shoal.frontend.nn import gelu, relu, sigmoid, silu, softmax
 from shoal.frontend.value import Value
 from shoal.moe.buffers import Buffers
 from shoal.moe.config import MoeConfig
+from shoal.moe.exchanging import Exchanged
 
 __all__ = ["apply_experts", "beside", "feed_forward_of"]
 
@@ -43,6 +44,8 @@ def apply_experts(
       multiplies each row with its expert's matrix, however the rows lie; what it makes of a row
       of zeros must be zero, or not be read.
     """
+    if function is not None and isinstance(buffers.source, Exchanged):
+        buffers.source.check_takes_any()
     rows = (function or feed_forward_of)(buffers.source.linear, buffers.rows, params, config)
     return buffers._replace(rows=rows)
 

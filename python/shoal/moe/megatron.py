@@ -152,10 +152,7 @@ def _dispatch(flags: Flags) -> dict[str, Any]:
     name = _one(flags, "moe-token-dispatcher-type") if "moe-token-dispatcher-type" in flags else "allgather"
     if name not in _DISPATCHERS:
         raise UnsupportedError(f'from_megatron: --moe-token-dispatcher-type {name}')
-    drops = float(flags.get("moe-expert-capacity-factor", ["-1"])[0]) > 0
-    # What drops nothing has rows of no fixed number, which the gather alone takes.
-    chosen = _DISPATCHERS[name] if drops or name == "allgather" else "auto"
-    return {**fields, "moe_token_dispatcher_type": chosen}
+    return {**fields, "moe_token_dispatcher_type": _DISPATCHERS[name]}
 
 
 def _groups(flags: Flags) -> dict[str, Any]:

@@ -1,0 +1,281 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rows to the devices of their experts and back, as many as there are: ragged all-to-alls.
+
+Letters: n tokens and T = n k choices of a device; the p = e t devices of a group, of which each has
+X = E / e experts and 1 / t of their hidden units; R = p T rows that it gets at most; O devices
+along all other axes of tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from shoal.frontend.annotations import P, constrain
+from shoal.frontend.checks import check
+from shoal.frontend.collectives import all_gather, axis_index, ragged_all_to_all
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum, ragged_einsum
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.creation import ones, zeros
+from shoal.frontend.elementwise import where
+from shoal.frontend.manual import manual
+from shoal.frontend.nn import one_hot
+from shoal.frontend.ordering import argsort
+from shoal.frontend.reduction import cumsum, sum
+from shoal.frontend.structure import broadcast_to, iota, pad, stack
+from shoal.frontend.value import Value
+from shoal.moe.buffers import Buffers
+from shoal.moe.config import MoeConfig
+from shoal.moe.layout import Layout
+from shoal.moe.routing import Routing
+from shoal.moe.rows import put_rows, take_rows
+
+__all__ = ["Exchanged", "exchange_rows"]
+
+
+@dataclass(frozen=True)
+class Places:
+    """The devices that exchange rows, and how many there are of what."""
+
+    layout: Layout
+    tokens: int  # n
+    k: int
+    experts: int
+
+    @property
+    def group(self) -> tuple[str, ...]:
+        return self.layout.axes("ep", "etp")
+
+    @property
+    def others(self) -> tuple[str, ...]:
+        """The axes of tokens along which each has experts of its own."""
+        listed = dict.fromkeys(self.layout.axes("tokens", "edp"))
+        return tuple(axis for axis in listed if axis not in self.group)
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """Those of tokens first: they lie there already."""
+        return tuple(dict.fromkeys((*self.layout.axes("tokens"), *self.others, *self.group)))
+
+    @property
+    def devices(self) -> int:
+        return math.prod(self.layout.mesh.axes[axis] for axis in self.all)
+
+    @property
+    def parts(self) -> int:  # e
+        return self.layout.size("ep")
+
+    @property
+    def copies(self) -> int:  # t
+        return self.layout.size("etp")
+
+    @property
+    def local(self) -> int:  # X
+        return -(-self.experts // self.parts)
+
+    @property
+    def choices(self) -> int:  # T
+        return self.tokens * self.k
+
+    @property
+    def room(self) -> int:  # R
+        return self.parts * self.copies * self.choices
+
+    def by_device(self, rank: int) -> P:
+        """A dimension for all devices, and what each has."""
+        return P(self.all, *[None] * (rank - 1))
+
+    def by_expert(self, rank: int) -> P:
+        """[O, e, t, ...]."""
+        return P(self.others or None, self.layout.axes("ep") or None, self.layout.axes("etp") or None,
+                 *[None] * (rank - 3))  # fmt: skip
+
+
+class Slices(NamedTuple):
+    """Of each slice that a device sends, or gets: [p X] each, of devices and their experts.
+
+    begin: its first row here, which is `there` with the device on the other side.
+    """
+
+    begin: Value
+    rows: Value
+    there: Value
+
+
+def exchange_rows(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
+    """The rows of tokens [G, S, M] on the devices of their experts: nothing is dropped or padded."""
+    groups, count, k = routing.experts.shape
+    devices = Places(layout, 1, k, config.num_experts).devices
+    places = Places(layout, -(-groups * count // devices), k, config.num_experts)
+    spread = _Spread(places, groups, count)
+    expert = spread.out(where(routing.kept, routing.experts, config.num_experts), config.num_experts)
+    weights = None if config.is_postscore else spread.out(routing.weights)
+    rows, order, lists, begins, ends = _send(places, spread.out(tokens), expert, weights)
+    return Buffers(rows, Exchanged(order, lists, begins, ends, spread))
+
+
+@dataclass(frozen=True)
+class _Spread:
+    """Tokens [G, S, ...] as [W, n, ...], for W devices: the last one may have fewer."""
+
+    places: Places
+    groups: int
+    count: int
+
+    def out(self, value: Value, fill: int = 0) -> Value:
+        rest = value.shape[2:]
+        flat = value.reshape(self.groups * self.count, *rest)
+        missing = self.places.devices * self.places.tokens - flat.shape[0]
+        if missing:
+            flat = pad(flat, [(0, missing, 0), *[(0, 0, 0)] * len(rest)], fill)
+        cut = flat.reshape(self.places.devices, self.places.tokens, *rest)
+        return constrain(cut, self.places.by_device(cut.ndim))
+
+    def home(self, value: Value) -> Value:
+        flat = value.reshape(self.places.devices * self.places.tokens, *value.shape[2:])
+        return flat[: self.groups * self.count].reshape(self.groups, self.count, *value.shape[2:])
+
+
+def _slices(places: Places, counts: Value) -> tuple[Slices, Slices]:
+    """What this device sends and gets, by the rows that it has for each expert, counts [1, e X].
+
+    It gets rows in the order of its experts, and those of an expert in that of the devices. To each
+    of the t devices that share an expert it sends the rows of another copy.
+    """
+    e, t, size, total = places.parts, places.copies, places.local, places.choices
+    everyone = all_gather(counts, places.group)  # [p, e X]
+    first = cumsum(everyone, 1, exclusive=True)
+    of_expert = cumsum(sum(everyone, 0).reshape(e, size), 1, exclusive=True).reshape(1, e * size)
+    place = of_expert + cumsum(everyone, 0, exclusive=True)
+    me = axis_index(places.group)
+    mine = me // t
+
+    def to(table: Value) -> Value:
+        row = take_rows(table[None], me.reshape(1, 1)).reshape(e, 1, size)
+        return broadcast_to(row, (e, t, size)).reshape(-1)
+
+    def of(table: Value) -> Value:
+        by_part = table.reshape(e * t, e, size).transpose(1, 0, 2)
+        return take_rows(by_part[None], mine.reshape(1, 1)).reshape(-1)
+
+    copy = (iota((e, t, size), 1) * total).reshape(-1)
+    sent = Slices(to(first) + copy, to(everyone), to(place))
+    return sent, Slices(of(place), of(everyone), of(first) + (me - mine * t) * total)
+
+
+def _send(places: Places, tokens: Value, expert: Value, weights: Value | None) -> tuple[Value, ...]:
+    """rows [O, e, t, R, M], order [W, T], lists [W, 6, p X], begins and ends [O, e, t, X]."""
+    total, size, copies, model = places.choices, places.local, places.copies, tokens.shape[2]
+
+    def on_device(tokens: Value, expert: Value, *weights: Value) -> tuple[Value, ...]:
+        flat = expert.reshape(1, total)
+        order = argsort(flat, 1)
+        rows = take_rows(tokens, order // places.k)
+        for weight in weights:
+            rows = rows * take_rows(weight.reshape(1, total), order)[..., None].astype(rows.dtype)
+        counts = sum(one_hot(flat, places.experts, "int32"), 1)
+        missing = places.parts * size - places.experts
+        sent, come = _slices(places, pad(counts, [(0, 0, 0), (0, missing, 0)], 0))
+        repeated = broadcast_to(rows, (copies, total, model)).reshape(copies * total, model)
+        room = zeros((places.room, model), rows.dtype)
+        got = ragged_all_to_all(repeated, room, sent.begin, sent.rows, sent.there, come.rows, places.group)
+        sizes = sum(come.rows.reshape(-1, size), 0)
+        ends = cumsum(sizes, 0)
+        bounds = (edge.reshape(1, 1, 1, size) for edge in (ends - sizes, ends))
+        return got.reshape(1, 1, 1, *got.shape), order, stack([*sent, *come])[None], *bounds
+
+    given = (tokens, expert) if weights is None else (tokens, expert, weights)
+    ins = tuple(places.by_device(value.ndim) for value in given)
+    outs = (places.by_expert(5), places.by_device(2), places.by_device(3), *[places.by_expert(4)] * 2)
+    return manual(on_device, ins, outs, places.all)(*given)
+
+
+@dataclass(frozen=True)
+class Exchanged:
+    """Rows [O, e, t, R, M], on each device those of its experts: begins and ends [O, e, t, X].
+
+    The t devices of an expert have the same rows, and each the products with its hidden units; what
+    they make are terms of a sum, which are added where the rows came from.
+    order [W, T]: which choice each row was; lists [W, 6, p X]: what was sent and what came.
+    """
+
+    order: Value
+    lists: Value
+    begins: Value
+    ends: Value
+    spread: _Spread
+
+    def check_takes_any(self) -> None:
+        """TraceError where experts must be two layers, of which the second makes terms of a sum."""
+        copies = self.spread.places.copies
+        check(
+            copies == 1,
+            f'moe: an expert of your own, whose hidden units lie over {copies} devices of "etp", with'
+            ' moe_token_dispatcher_type="alltoall" and no capacity; "allgather" takes it',
+        )
+
+    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+        """To hidden units, which lie in t parts, or from them, to terms of a sum."""
+        matrix = as_value(weights)
+        widens = rows.shape[-1] == matrix.shape[1]
+        made = self._widened(rows, matrix) if widens else self._summed(rows, matrix)
+        if bias is None:
+            return made
+        vectors = as_value(bias)
+        column = vectors.reshape(vectors.shape[0], 1, vectors.shape[1])
+        one = ones((*rows.shape[:4], 1), made.dtype)
+        if widens:
+            return made + self._widened(one, column)
+        # In one of the terms.
+        one = where(iota(one.shape, 2) == 0, one, 0.0)
+        return made + self._product("OETRM,EXMH,OETX->OETRH", one, self._cut(column, None))
+
+    def _widened(self, rows: Value, weights: Value) -> Value:
+        """By [E, M, H], whose H lies in t parts."""
+        return self._product("OETRM,EXMTH,OETX->OETRH", rows, self._cut(weights, 2))
+
+    def _summed(self, rows: Value, weights: Value) -> Value:
+        """By [E, H, M], whose H lies in t parts; each part's sum."""
+        return self._product("OETRH,EXTHM,OETX->OETRM", rows, self._cut(weights, 1))
+
+    def _product(self, spec: str, rows: Value, weights: Value) -> Value:
+        made = ragged_einsum(spec, "R", rows, weights, self.begins, self.ends)
+        return constrain(made, self.spread.places.by_expert(5))
+
+    def _cut(self, weights: Value, dim: int | None) -> Value:
+        """[E, ...] as [e, X, ...], and dimension `dim` as [t, ...] in its place."""
+        places = self.spread.places
+        parts = {0: places.parts} | ({dim: places.copies} if dim else {})
+        shape: list[int] = []
+        entries: list[Any] = []
+        missing = []
+        for d, size in enumerate(weights.shape):
+            count = parts.get(d)
+            part = -(-size // count) if count else size
+            missing.append((0, part * (count or 1) - size, 0))
+            shape += [count, part] if count else [part]
+            entries += ["ep" if d == 0 else "etp", None] if count else [None]
+        even = pad(weights, missing, 0) if any(m for _, m, _ in missing) else weights
+        return places.layout.constrain(even.reshape(shape), *entries)
+
+    def combine(self, rows: Value, weights: Value) -> Value:
+        places, model = self.spread.places, rows.shape[-1]
+        total, copies = places.choices, places.copies
+
+        def on_device(made: Value, order: Value, lists: Value) -> Value:
+            sent, come = (Slices(*(lists[0, i + j] for j in range(3))) for i in (0, 3))
+            home = zeros((copies * total, model), made.dtype)
+            flat = made.reshape(places.room, model)
+            home = ragged_all_to_all(flat, home, come.begin, come.rows, come.there, sent.rows, places.group)
+            terms = home.reshape(1, copies, total, model).astype("float32")
+            summed = sum(terms, 1)
+            place = put_rows(zeros((1, total), "int32"), order, iota((1, total), 1))
+            return take_rows(summed, place).reshape(1, places.tokens, places.k, model)
+
+        ins = (places.by_expert(5), places.by_device(2), places.by_device(3))
+        made = manual(on_device, ins, places.by_device(4), places.all)(rows, self.order, self.lists)
+        read = self.spread.home(made)
+        return einsum("GSKM,GSK->GSM", read, weights.astype("float32"))
