@@ -36,6 +36,8 @@ void shoal::buildImportPipeline(OpPassManager &pm) {
   // chosen, and whose reshards are paid, once.
   pm.addPass(createCanonicalizerPass());
   pm.addPass(createCSEPass());
+  // By bounds that are one value now. What it leaves is as simple as before.
+  pm.addPass(createSplitGroups());
 }
 
 void shoal::buildCollectivesPipeline(OpPassManager &pm,

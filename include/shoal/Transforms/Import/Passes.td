@@ -33,6 +33,52 @@ def DecomposeComposites : Pass<"shoal-decompose-composites"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def SplitGroups : Pass<"shoal-split-groups", "::mlir::ModuleOp"> {
+  let summary = "Keeps rows of groups in parts between their ragged products";
+  let description = [{
+    Of the result of a ragged product each row is that of one group. Where an
+    annotation splits the groups over p parts, each element of it is non-zero in
+    one part alone: the parts' results are addends of a sum, of which one is not
+    zero. A further product with the same groups reads in each part the rows of
+    its own groups, so whatever is computed of rows in between, element by
+    element, may be computed of each part's, linear or not, and no sum is needed
+    in front of it.
+
+    To say so, such products get a dimension of size p for the parts, and so does
+    what is computed between them. The sum over parts stands behind the last one,
+    where all that is linear lets it pass, as any partial sum.
+
+    Assumes equal bounds to be one value (`--cse`). Products in regions that are
+    written for one device stay, and so do groups that p does not divide.
+
+    ```mlir
+    shoal.mesh @mesh = <["ep" = 2]>
+    func.func @experts(%x: tensor<8x4xf32>, %wi: tensor<6x4x5xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"ep"}, {}, {} ]>},
+                       %wo: tensor<6x5x4xf32>, %b: tensor<6xi32>, %e: tensor<6xi32>) -> tensor<8x4xf32> {
+      %h = shoal.ragged_einsum "TM,EMH,E->TH" rows "T" %x, %wi groups %b, %e
+         : (tensor<8x4xf32>, tensor<6x4x5xf32>, tensor<6xi32>, tensor<6xi32>) -> tensor<8x5xf32>
+      %a = math.exp %h : tensor<8x5xf32>
+      %y = shoal.ragged_einsum "TH,EHM,E->TM" rows "T" %a, %wo groups %b, %e
+         : (tensor<8x5xf32>, tensor<6x5x4xf32>, tensor<6xi32>, tensor<6xi32>) -> tensor<8x4xf32>
+      return %y : tensor<8x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+      %h = shoal.ragged_einsum "TM,AEMH,AE->ATH" rows "T" %x, %0 groups %1, %2
+         : (tensor<8x4xf32>, tensor<2x3x4x5xf32>, tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x8x5xf32>
+      %a = math.exp %h : tensor<2x8x5xf32>
+    ...
+      %p = shoal.ragged_einsum "ATH,AEHM,AE->ATM" rows "T" %a, %5 groups %6, %7
+         : (tensor<2x8x5xf32>, tensor<2x3x5x4xf32>, tensor<2x3xi32>, tensor<2x3xi32>) -> tensor<2x8x4xf32>
+      %y = shoal.reduce sum %p dims = [0] : tensor<2x8x4xf32> -> tensor<8x4xf32>
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::shoal::ShoalDialect"];
+}
+
 def FormManualRegions : Pass<"shoal-form-manual-regions"> {
   let summary = "Makes regions of the parts written for one device";
   let description = [{
