@@ -218,3 +218,34 @@ def blocks(layout):
     roles = (("ep", "zero_ep"), ("etp", "zero"))
     counts = [math.prod(layout.mesh.axes[a] for a in layout.axes(*role)) for role in roles]
     return counts, [[number(d, layout.axes(*role)) for role in roles] for d in range(layout.mesh.size)]
+
+
+def test_ragged_rows_that_all_go_to_one_device(tmp_path):
+    """Others get no row at all; padding tokens go nowhere."""
+    layout = Layout.folded({"dp": 4}, {"ep": 4})
+    config = MoeConfig(8, 8, 2, router_type="hash", moe_router_load_balancing_type=(), **RAGGED)
+    rng = np.random.default_rng(1)
+    x, mask = rng.standard_normal((4, 4, 6)).astype(np.float32), np.arange(16).reshape(4, 4) % 5 > 0
+    ids, params = np.zeros((4, 4), np.int32), init_params(config, 6)
+
+    def layer(layout, *args):
+        return moe(args[0], args[1], config, layout, mask=args[2], token_ids=args[3])
+
+    one = evaluate(tmp_path, lambda *args: layer(Layout(), *args), x, params, mask, ids)
+    many = evaluate(
+        tmp_path, lambda *args: layer(layout, *args), x, params, mask, ids, mesh=layout.mesh, devices=4
+    )  # fmt: skip
+    assert np.count_nonzero(one.metrics.counts) <= 2
+    assert_same("y", many.y, one.y, np.float32, 1e-5)
+
+
+def test_ragged_rows_and_experts_in_parts():
+    layout = Layout.folded({"dp": 4}, {"ep": 2, "etp": 2})
+    config = MoeConfig(4, 8, **RAGGED)
+
+    def layer(x, params):
+        expert = lambda linear, rows, params, config: linear(rows, params["wi"])  # noqa: E731
+        return moe(x, params, config, layout, expert=expert).y
+
+    with pytest.raises(shoal.TraceError, match='over 2 devices of "etp".*"allgather" takes it'):
+        shoal.trace(layer, (np.ones((4, 4, 6), np.float32), init_params(config, 6)), layout.mesh)
