@@ -26,7 +26,7 @@ PACKAGES=(
 # Tests on several hosts, which are namespaces of one machine, step aside without these; an sshd is
 # not installed unasked.
 if [ -n "${SHOAL_HOST_TESTS:-}" ]; then
-  PACKAGES+=(openssh-server iproute2)
+  PACKAGES+=(openssh-server iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 fi
 readonly PACKAGES
 readonly PYTHON_PACKAGES=(
