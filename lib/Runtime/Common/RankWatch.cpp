@@ -55,7 +55,6 @@ RankWatch::AtEnd::~AtEnd() { get().stop(); }
 // Begin and end
 //===----------------------------------------------------------------------===//
 
-
 void RankWatch::start(World &world, const Program &ofRanks, int64_t seconds) {
   program = &ofRanks;
   limit = static_cast<double>(seconds);
