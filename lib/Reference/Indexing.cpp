@@ -148,7 +148,7 @@ static FailureOr<Tensors> evaluateScatter(ScatterOp op,
       return;
     if (!written.empty()) {
       if (written[*place])
-        twice = *place;
+        twice = place;
       written[*place] = true;
     }
     Scalar update = operands[2][number];

@@ -5,6 +5,7 @@
 
 #include "../../lib/Runtime/Worker/Worker.h"
 
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,8 +13,12 @@
 int main(int argc, char **argv) {
   if (argc == 2 && std::strncmp(argv[1], "--parent=", 9) == 0)
     return shoal::rt::worker::serve(argv[1] + 9);
-  if (argc == 2 && std::strncmp(argv[1], "--elsewhere=", 12) == 0)
-    return shoal::rt::worker::serveElsewhere(std::atoll(argv[1] + 12));
+  if (argc == 2 && std::strncmp(argv[1], "--elsewhere=", 12) == 0) {
+    char *end = nullptr;
+    int64_t seconds = std::strtoll(argv[1] + 12, &end, 10);
+    if (*end == '\0')
+      return shoal::rt::worker::serveElsewhere(seconds);
+  }
   std::fputs("Usage: shoal-worker --parent=NAME\n"
              "       SHOAL_PARENT=... shoal-worker --elsewhere=SECONDS\n\n"
              "One device of a pool, see docs/Devices.md. A process of Python "

@@ -47,16 +47,16 @@ extern "C" void shoal_rt_all_to_all(const int64_t *desc, const void *in,
 }
 
 extern "C" void shoal_rt_ragged_all_to_all(const int64_t *desc, const void *in,
-                                           const void *in_offsets,
-                                           const void *send_sizes,
-                                           const void *out_offsets,
-                                           const void *recv_sizes, void *out,
+                                           const void *inOffsets,
+                                           const void *sendSizes,
+                                           const void *outOffsets,
+                                           const void *recvSizes, void *out,
                                            void *scratch) {
   const auto &call = lookUp<RaggedAllToAllCall>(desc);
-  runRaggedAllToAll<Collective>(
-      call, static_cast<const char *>(in),
-      {in_offsets, send_sizes, out_offsets, recv_sizes},
-      static_cast<char *>(out), scratchOf(call, scratch));
+  runRaggedAllToAll<Collective>(call, static_cast<const char *>(in),
+                                {inOffsets, sendSizes, outOffsets, recvSizes},
+                                static_cast<char *>(out),
+                                scratchOf(call, scratch));
 }
 
 extern "C" void shoal_rt_collective_permute(const int64_t *desc, const void *in,

@@ -5,6 +5,7 @@
 #include "Memory.h"
 
 #include <cstring>
+#include <ranges>
 #include <utility>
 
 namespace shoal::rt {
@@ -49,11 +50,10 @@ void Checks::count(const calls::IterationCall &call) {
 
 std::string Checks::loopText() const {
   std::string text;
-  for (auto loop = loops.rbegin(); loop != loops.rend(); ++loop) {
-    text +=
-        ", in iteration " + std::to_string(loop->iteration) + " of the loop";
-    if (!loop->place.empty())
-      text += " at " + loop->place;
+  for (const auto &loop : std::views::reverse(loops)) {
+    text += ", in iteration " + std::to_string(loop.iteration) + " of the loop";
+    if (!loop.place.empty())
+      text += " at " + loop.place;
   }
   return text;
 }
@@ -145,6 +145,7 @@ void Checks::checkFinite(const CheckCall &call, const Block &block,
 
 void Checks::compareReplicas() {
   std::vector<uint64_t> own;
+  own.reserve(records.size());
   for (const ReplicaRecord &record : records)
     own.push_back(record.hash);
   std::string all;

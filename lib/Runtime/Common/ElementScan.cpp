@@ -94,7 +94,8 @@ private:
     bool areAll = true;
     for (int64_t i = 0; i < count; ++i) {
       auto value = widen(elements[i]);
-      areAll &= value - value == 0;
+      // NaN and infinity times zero are NaN.
+      areAll &= value * 0 == 0;
     }
     return areAll;
   }

@@ -213,11 +213,9 @@ bool receiveBefore(int socket, std::string &text, const Deadline &deadline) {
     ssize_t got = ::recv(socket, text.data() + done, text.size() - done, 0);
     if (got > 0)
       done += got;
-    else if (got == 0)
-      return false;
-    else if (errno == EINTR)
+    else if (got < 0 && errno == EINTR)
       continue;
-    else if (errno != EAGAIN || !waitFor(socket, POLLIN, deadline))
+    else if (got == 0 || errno != EAGAIN || !waitFor(socket, POLLIN, deadline))
       return false;
   }
   return true;

@@ -58,6 +58,7 @@ void JobTable::introduce(World &world, int speaker) {
 
 void JobTable::connect(World &world) {
   std::vector<int> speakers;
+  speakers.reserve(members.size());
   for (const Member &member : members)
     speakers.push_back(member.speaker);
   bool isAlone = std::all_of(speakers.begin(), speakers.end(),
@@ -113,11 +114,11 @@ RankReport JobTable::report(int rank) {
                   line.step.load(relaxed),
                   line.changes.load(std::memory_order_acquire),
                   line.beats.load(relaxed),
-                  line.state.load(relaxed)};
+                  static_cast<unsigned char>(line.state.load(relaxed))};
   // The kernel is asked only of a process that does not show that it runs.
   if (isHere(rank))
-    made.state =
-        made.beats == beats[rank] ? stateOf(members[rank].process) : 'R';
+    made.state = static_cast<unsigned char>(
+        made.beats == beats[rank] ? stateOf(members[rank].process) : 'R');
   beats[rank] = made.beats;
   return made;
 }

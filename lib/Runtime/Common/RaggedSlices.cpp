@@ -9,6 +9,7 @@ namespace shoal::rt {
 
 std::vector<AnnouncedSlice> announce(const RaggedCounts &counts) {
   std::vector<AnnouncedSlice> slices;
+  slices.reserve(counts.sendSizes.size());
   for (size_t i = 0; i < counts.sendSizes.size(); ++i)
     slices.push_back({counts.outOffsets[i], counts.sendSizes[i]});
   return slices;

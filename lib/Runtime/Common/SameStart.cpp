@@ -214,7 +214,7 @@ Status checkSameProgram(World &world) {
     return failed;
   dl_iterate_phdr(addCode, &code);
   return checkSame(world, code.text(),
-                   "another program than, or another build of that of");
+                   "another program, or another build of it, than");
 }
 
 Status checkSameFlags(World &world, const Options &options) {

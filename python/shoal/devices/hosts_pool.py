@@ -66,11 +66,13 @@ class HostsPool(Pool):
         return HostsMeeting(self.count, self.hosts)
 
     def ready(self) -> Workers:
-        if not self._is_closed and self.starts and not self._workers.is_alive:
-            raise RunError(
-                "the devices on other hosts have ended, and their arrays with them: "
-                "close this pool and launch another one"
-            )
+        if not self._is_closed and self.starts:
+            self._workers.expect_alive()
+            if not self._workers.is_alive:
+                raise RunError(
+                    "the devices on other hosts have ended, and their arrays with them: "
+                    "close this pool and launch another one"
+                )
         workers = super().ready()
         assert isinstance(self.memory, HostsMemory)
         while self.memory.released:

@@ -125,14 +125,20 @@ class Workers:
     @property
     def is_alive(self) -> bool:
         """Whether a call has a chance: none has ended so far."""
-        if self._is_ended:
-            return False
-        for file, _ in self._poll.poll(0):
-            # Workers say nothing without being asked.
-            if file in self._by_file or not self._output.read(file):
-                self.kill()
-                return False
-        return True
+        if not self._is_ended and self._sees_end():
+            self.kill()
+        return not self._is_ended
+
+    def expect_alive(self) -> None:
+        """RunError with the reason where one has ended since the last call."""
+        if not self._is_ended and self._sees_end():
+            raise self._end_of(None)
+
+    def _sees_end(self) -> bool:
+        # Workers say nothing without being asked.
+        return any(
+            file in self._by_file or not self._output.read(file) for file, _ in self._poll.poll(0)
+        )
 
     def tell(self, message: bytes, ranks: Iterable[int] | None = None) -> None:
         """Sends what is not answered, to all or to these. That one has ended the next call finds."""

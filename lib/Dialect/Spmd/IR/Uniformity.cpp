@@ -24,7 +24,7 @@ static Axes allAxes(Operation *op, FlatSymbolRefAttr symbol) {
   if (MeshOp mesh = lookupMesh(op, symbol))
     for (MeshAxisAttr axis : mesh.getMesh().getAxes())
       axes.push_back(AxisRefAttr::get(op->getContext(), axis.getName(),
-                                      /*preSize=*/1, /*size=*/0));
+                                      /*pre_size=*/1, /*size=*/0));
   return axes;
 }
 

@@ -11,7 +11,6 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
-#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -36,8 +35,7 @@ private:
   void findActiveCarried();
   void findCounters();
   FailureOr<SplitBlock> differentiateBody();
-  /// Whether a value of the body follows from counters alone, or is a part of
-  /// what is around the loop at a place that does.
+  /// Whether a value of the body follows from counters alone.
   bool followsFromCounters(Value value);
 
   WhileOp buildForward(const SplitBlock &body);
@@ -130,9 +128,8 @@ bool LoopReversal::followsFromCounters(Value value) {
   if (maker->getBlock() != body || matchPattern(value, m_Constant()))
     return true;
   auto type = cast<RankedTensorType>(value.getType());
-  bool isNumber = type.getRank() == 0 && type.getElementType().isInteger() &&
-                  maker->getNumRegions() == 0 && isPure(maker);
-  return (isNumber || isa<DynamicSliceOp, ReshapeOp>(maker)) &&
+  return type.getRank() == 0 && type.getElementType().isInteger() &&
+         maker->getNumRegions() == 0 && isPure(maker) &&
          llvm::all_of(maker->getOperands(), [&](Value operand) {
            return followsFromCounters(operand);
          });
