@@ -10,6 +10,7 @@
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 
 using namespace mlir;
 using namespace shoal;
@@ -17,7 +18,13 @@ using namespace shoal;
 int64_t shoal::sizeInBytes(Type type) {
   auto shaped = cast<ShapedType>(type);
   unsigned bits = shaped.getElementType().getIntOrFloatBitWidth();
-  return shaped.getNumElements() * llvm::divideCeil(bits, 8u);
+  int64_t bytes = 0;
+  // More than any memory has, of which sums are still numbers.
+  constexpr int64_t kMost = std::numeric_limits<int64_t>::max() >> 10;
+  bool overflows = llvm::MulOverflow(
+      shaped.getNumElements(), static_cast<int64_t>(llvm::divideCeil(bits, 8u)),
+      bytes);
+  return overflows ? kMost : std::min(bytes, kMost);
 }
 
 //===----------------------------------------------------------------------===//
