@@ -169,6 +169,8 @@ class Runner:
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_hwloc_base_binding_policy": "none",
             "OMPI_MCA_mpi_yield_when_idle": "1",
+            # OPENBLAS_NUM_THREADS, of the plain rate, would be the ranks' as well.
+            "SHOAL_NUM_THREADS": str(max(1, self.case.cores // self.case.ranks)),
             "XLA_FLAGS": f"--xla_force_host_platform_device_count={self.case.ranks}",
         }
         cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[: self.case.cores]))
