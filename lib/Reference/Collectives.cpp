@@ -3,6 +3,7 @@
 
 #include "Combiner.h"
 #include "Exchange.h"
+#include "GridModel.h"
 #include "Models.h"
 #include "RowExchange.h"
 
@@ -12,28 +13,6 @@ using namespace mlir;
 using namespace shoal::spmd;
 
 namespace shoal::reference {
-
-template <typename Op, auto evaluateFn>
-struct GridModel
-    : GridOpInterface::ExternalModel<GridModel<Op, evaluateFn>, Op> {
-  FailureOr<GridValues> evaluateOnGrid(Operation *op, int64_t numDevices,
-                                       ArrayRef<GridValue> operands) const {
-    auto typed = cast<Op>(op);
-    FailureOr<DeviceGrid> grid =
-        DeviceGrid::lookUp(op, typed.getMeshAttr(), numDevices);
-    if (failed(grid))
-      return failure();
-    FailureOr<GridValue> result = evaluateFn(typed, *grid, operands);
-    if (failed(result))
-      return failure();
-    return GridValues{*result};
-  }
-};
-
-template <typename Op, auto evaluateFn>
-static void attachGrid(MLIRContext *context) {
-  Op::template attachInterface<GridModel<Op, evaluateFn>>(*context);
-}
 
 static DeviceGrid::Digits readAxes(const DeviceGrid &grid, AxesAttr axes) {
   return grid.digitsOf(axes.getAxes());

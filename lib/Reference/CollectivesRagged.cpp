@@ -3,6 +3,7 @@
 
 // ragged_all_to_all: slices of rows whose sizes are values.
 
+#include "GridModel.h"
 #include "Models.h"
 #include "StridedView.h"
 
@@ -118,27 +119,15 @@ LogicalResult RaggedExchange::receive(int64_t position, Tensor &result) {
   return success();
 }
 
-namespace {
-struct RaggedModel
-    : GridOpInterface::ExternalModel<RaggedModel, RaggedAllToAllOp> {
-  FailureOr<GridValues> evaluateOnGrid(Operation *operation, int64_t numDevices,
-                                       ArrayRef<GridValue> operands) const {
-    auto op = cast<RaggedAllToAllOp>(operation);
-    FailureOr<DeviceGrid> grid =
-        DeviceGrid::lookUp(op, op.getMeshAttr(), numDevices);
-    if (failed(grid))
-      return failure();
-    FailureOr<GridValue> result = RaggedExchange(op, *grid, operands).run();
-    if (failed(result))
-      return failure();
-    return GridValues{*result};
-  }
-};
-} // namespace
+static FailureOr<GridValue> evaluateRagged(RaggedAllToAllOp op,
+                                           const DeviceGrid &grid,
+                                           ArrayRef<GridValue> operands) {
+  return RaggedExchange(op, grid, operands).run();
+}
 
 void registerCollectivesRaggedModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, spmd::SpmdDialect *) {
-    RaggedAllToAllOp::attachInterface<RaggedModel>(*context);
+    attachGrid<RaggedAllToAllOp, evaluateRagged>(context);
   });
 }
 

@@ -90,12 +90,18 @@ def is_alive(process):
     return state != "Z"
 
 
+def signalled(rng, number):
+    """A job of which a rank gets a signal at some moment, and the rank."""
+    job = Job("none")
+    rank = int(rng.integers(RANKS))
+    time.sleep(0.2 * rng.random())
+    os.kill(job.processes[rank], number)
+    return job, rank
+
+
 def kills(count, rng):
     def kill():
-        job = Job("none")
-        rank = int(rng.integers(RANKS))
-        time.sleep(0.2 * rng.random())
-        os.kill(job.processes[rank], signal.SIGKILL)
+        job, rank = signalled(rng, signal.SIGKILL)
         seconds = job.end()
         assert seconds < 5, (seconds, job.error)
         assert re.search(rf"rank {rank} .*signal 9 \(Killed\)", job.error) or (
@@ -108,10 +114,7 @@ def kills(count, rng):
 
 def freezes(count, rng):
     def freeze():
-        job = Job("none")
-        rank = int(rng.integers(RANKS))
-        time.sleep(0.2 * rng.random())
-        os.kill(job.processes[rank], signal.SIGSTOP)
+        job, rank = signalled(rng, signal.SIGSTOP)
         seconds = job.end()
         assert seconds < TIMEOUT + 2, (seconds, job.error)
         assert re.search(rf"^error: rank {rank} \(process {job.processes[rank]}\) has not run", job.error, re.M), job.error

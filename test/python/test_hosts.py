@@ -9,8 +9,9 @@ from pathlib import Path
 import network_hosts
 import numpy as np
 import pytest
+from hosts_fixtures import folder, moe, three  # noqa: F401
 from network_hosts import Hosts, wait_until
-from shoal_testing import BIN, ROOT, TARGET, run
+from shoal_testing import ROOT, TARGET
 
 if TARGET != "cpu":
     pytest.skip("of CPUs' programs", allow_module_level=True)
@@ -23,25 +24,6 @@ QUICK = {
     "OMPI_MCA_oob_tcp_keepalive_intvl": "1",
     "OMPI_MCA_oob_tcp_keepalive_probes": "2",
 }
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("hosts")
-
-
-@pytest.fixture(scope="module")
-def three(folder):
-    with Hosts(3, [folder]) as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def moe(folder):
-    """The example's layer, which nobody has but who sees the folder."""
-    source = ROOT / "examples/moe_layer/moe_layer.mlir"
-    run(BIN / "shoalc", source, "-o", folder / "moe").expect_success()
-    return folder / "moe"
 
 
 def results(folder):

@@ -11,6 +11,7 @@ from pathlib import Path
 import network_hosts
 import pytest
 from conftest import PATHS
+from hosts_fixtures import folder, three  # noqa: F401
 from network_hosts import Hosts, wait_until
 from shoal_testing import TARGET
 
@@ -26,17 +27,6 @@ if reason := network_hosts.why_not():
 HERE = Path(__file__).parent
 PAGE = HERE.parents[1] / "docs/Hosts.md"
 PYTHON = {"PYTHONPATH": os.pathsep.join(PATHS), "SHOAL_CACHE": "off", "SHOAL_NUM_THREADS": "1"}
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("hosts")
-
-
-@pytest.fixture(scope="module")
-def three(folder):
-    with Hosts(3, [folder]) as made:
-        yield made
 
 
 def train(hosts, at, places, folder, steps):

@@ -11,8 +11,9 @@ import time
 import network_hosts
 import pytest
 from conftest import PATHS
+from hosts_fixtures import folder, moe  # noqa: F401
 from network_hosts import Hosts, wait_until
-from shoal_testing import BIN, ROOT, TARGET, run
+from shoal_testing import TARGET
 
 if TARGET != "cpu":
     pytest.skip("of CPUs' programs", allow_module_level=True)
@@ -50,18 +51,6 @@ munged --force --key-file=/run/munge/key --socket=/run/munge/munge.socket.2 --pi
 [ "$(hostname)" = alpha ] && slurmctld
 slurmd
 """
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    return tmp_path_factory.mktemp("hosts")
-
-
-@pytest.fixture(scope="module")
-def moe(folder):
-    source = ROOT / "examples/moe_layer/moe_layer.mlir"
-    run(BIN / "shoalc", source, "-o", folder / "moe").expect_success()
-    return folder / "moe"
 
 
 @pytest.fixture(scope="module")

@@ -30,6 +30,12 @@ int Deadline::milliseconds() const {
 // Addresses
 //===----------------------------------------------------------------------===//
 
+std::string hostName() {
+  char name[256] = "";
+  ::gethostname(name, sizeof(name) - 1);
+  return name;
+}
+
 static socklen_t sizeOf(const sockaddr &address) {
   return address.sa_family == AF_INET ? sizeof(sockaddr_in)
                                       : sizeof(sockaddr_in6);

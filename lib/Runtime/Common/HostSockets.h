@@ -27,6 +27,9 @@ private:
   Clock::time_point end;
 };
 
+/// This machine's.
+std::string hostName();
+
 /// What a process that listens tells the others by MPI: its addresses, and a
 /// word by which both sides know each other.
 struct Invitation {

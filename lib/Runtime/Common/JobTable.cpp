@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "JobTable.h"
+#include "HostSockets.h"
 
 #include <algorithm>
 #include <cstring>
@@ -41,7 +42,7 @@ int JobTable::share(World &world) {
 /// Who is where. All ranks of a machine write the same to the table.
 void JobTable::introduce(World &world, int speaker) {
   Member mine{{}, getpid(), speaker};
-  gethostname(mine.host, sizeof(mine.host) - 1);
+  hostName().copy(mine.host, sizeof(mine.host) - 1);
   std::string all =
       world.gatherAll({reinterpret_cast<const char *>(&mine), sizeof(mine)});
   members.resize(world.size());

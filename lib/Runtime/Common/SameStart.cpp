@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SameStart.h"
+#include "HostSockets.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include <link.h>
 #include <set>
 #include <sstream>
-#include <unistd.h>
 
 namespace shoal::rt {
 
@@ -80,12 +80,6 @@ static int addCode(dl_phdr_info *object, size_t, void *hash) {
   return 1;
 }
 
-static std::string hostName() {
-  char name[256] = "";
-  gethostname(name, sizeof(name) - 1);
-  return name;
-}
-
 /// What is said of two values that differ, the second that of rank 0.
 using Shown =
     std::function<std::string(const std::string &, const std::string &)>;
@@ -98,8 +92,11 @@ static std::string showBoth(const std::string &mine, const std::string &first) {
 /// says it in the error.
 static Status checkSame(World &world, const std::string &mine,
                         const std::string &what, const Shown &shown = {}) {
-  std::string first = world.broadcast(mine);
-  std::string host = hostName(), firstHost = world.broadcast(host);
+  std::string host = hostName();
+  // Rank 0's name and value, which go together: a name has no line's end.
+  std::string told = world.broadcast(host + "\n" + mine);
+  std::string firstHost = told.substr(0, told.find('\n'));
+  std::string first = told.substr(firstHost.size() + 1);
   Status failed;
   if (!mine.empty() && !first.empty() && mine != first) {
     bool areApart = host != firstHost;

@@ -245,11 +245,9 @@ static int serve(Channel &channel) {
   MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided);
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-  char host[256] = "";
-  ::gethostname(host, sizeof(host) - 1);
   int64_t words[] = {kVersion, rank, ranks, ::getpid(), shareOfMemory()};
   std::string hello(reinterpret_cast<const char *>(words), sizeof(words));
-  channel.send(Message::Hello, hello + host);
+  channel.send(Message::Hello, hello + hostName());
   Worker(channel, rank).serve();
   MPI_Finalize();
   return 0;
@@ -276,11 +274,8 @@ int serveElsewhere(int64_t seconds) {
   Invitation invitation = Invitation::parse(text);
   ::unsetenv("SHOAL_PARENT");
   Channel channel;
-  if (Status failed = channel.reach(invitation, seconds)) {
-    char host[256] = "";
-    ::gethostname(host, sizeof(host) - 1);
-    return fail({std::string(host) + ": " + failed->message});
-  }
+  if (Status failed = channel.reach(invitation, seconds))
+    return fail({hostName() + ": " + failed->message});
   return serve(channel);
 }
 
