@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hosts_fixtures import folder, moe, three  # noqa: F401
 from network_hosts import Hosts, wait_until
-from shoal_testing import ROOT, TARGET
+from shoal_testing import ROOT, TARGET, run
 
 if TARGET != "cpu":
     pytest.skip("of CPUs' programs", allow_module_level=True)

@@ -13,7 +13,7 @@ import pytest
 from conftest import PATHS
 from hosts_fixtures import folder, moe  # noqa: F401
 from network_hosts import Hosts, wait_until
-from shoal_testing import TARGET
+from shoal_testing import TARGET, run
 
 if TARGET != "cpu":
     pytest.skip("of CPUs' programs", allow_module_level=True)

@@ -148,6 +148,44 @@ def test_results_do_not_depend_on_the_layout(tmp_path, name):
         assert_same(name, actual, expected, np.float32, 1e-5)
 
 
+SPLIT = {
+    "one": Layout(),
+    "tp": Layout.folded({"tp": 2}, {"ep": 2}),
+    "cp": Layout.folded({"cp": 2}, {"ep": 2}),
+    "dp": Layout.folded({"dp": 2}, {"ep": 2}),
+    "folded": Layout.folded({"tp": 2, "cp": 2, "dp": 2}, {"ep": 8}),
+    "in parts": Layout.folded({"tp": 2, "dp": 2}, {"etp": 2, "ep": 2}),
+}
+
+
+@pytest.mark.parametrize("name", SPLIT)
+def test_losses_and_the_router_in_float64(tmp_path, name):
+    """In 1, 2 and 4 micro-batches on each layout: the strength of a loss depends on neither."""
+    layout = SPLIT[name]
+    config = MoeConfig(
+        8, 8, moe_router_dtype="fp64", moe_group_size=8, moe_z_loss_coeff=0.1, moe_aux_loss_coeff=0.1,
+        moe_router_load_balancing_type=("aux_loss", "gshard"), moe_expert_capacity_factor=1.0,
+    )  # fmt: skip
+    rng = np.random.default_rng(3)
+    x, router = rng.standard_normal((8, 16, 6)), rng.standard_normal((6, 8))
+    others = {key: np.float64(array) for key, array in init_params(config, 6).items() if key != "router"}
+
+    def run(layout, counts, *args):
+        def loss(router, x):
+            return total_loss(moe(x, {"router": router, **args[2]}, config, layout).losses, config)
+
+        return [shoal.optim.accumulate(loss, n)(args[0], args[1]) for n in counts]
+
+    ((expected, gradient),) = evaluate(tmp_path, lambda *args: run(Layout(), (1,), *args), router, x, others)
+    made = evaluate(
+        tmp_path, lambda *args: run(layout, (1, 2, 4), *args), router, x, others, mesh=layout.mesh,
+        devices=layout.mesh.size if layout.mesh else 0,
+    )  # fmt: skip
+    for loss, found in made:
+        assert_same("loss", loss, expected, np.float64, 1e-12)
+        assert_same("router", found, gradient, np.float64, 1e-12)
+
+
 SENT = ("EP 4, EDP 2", "EP 2, EDP 2, ETP 2", "folding, TP 2 CP 2 DP 2, EP 8", "DeepSpeed, TP 2 DP 4, EP 4 EDP 2",
         "all-gather, EP 4, EDP 2", "ragged, EP 4, EDP 2", "ragged, EP 2, EDP 2, ETP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2")  # fmt: skip
 

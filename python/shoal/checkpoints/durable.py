@@ -35,8 +35,9 @@ def sync_folder(path: Path) -> None:
             os.close(descriptor)
 
 
-def make_folder(path: Path) -> None:
-    """Makes it and those above it, where they are not there."""
+def make_folder(path: Path) -> list[Path]:
+    """Makes it and those above it, where they are not there. Returns the folders that have new
+    names, which are on the disk when these are synced."""
     made = []
     while not path.is_dir():
         made.append(path)
@@ -44,7 +45,7 @@ def make_folder(path: Path) -> None:
     for folder in reversed(made):
         with naming(folder):
             folder.mkdir(exist_ok=True)
-        sync_folder(folder.parent)
+    return [folder.parent for folder in reversed(made)]
 
 
 def write_at(descriptor: int, data: bytes | np.ndarray, offset: int) -> None:

@@ -63,18 +63,20 @@ class Save:
         self.ranks = self._snapshot.ranks
         if copies is not None:
             self._snapshot.copy_to(copies)
+        self._unsynced: list[Path] = []
         self._entries: dict[int, ShardEntry] = {}
         self._error: BaseException | None = None
         self._manifest = b""
         self._save = ""
 
     def prepare(self) -> None:
-        """Collective: there is a folder, and a name."""
+        """Collective: there is a folder, and a name. Nothing waits for the disk here, as a step
+        waits for it."""
         error = None
         if self.ranks.is_first:
             try:
                 manifests.dump(Manifest("", {}, (), self._metadata))
-                make_folder(self.folder)
+                self._unsynced = make_folder(self.folder)
             except Exception as failed:
                 error = failed
         self.ranks.raise_together(error)
@@ -114,6 +116,8 @@ class Save:
         if not self.ranks.is_first:
             return
         try:
+            for folder in self._unsynced:
+                sync_folder(folder)
             replace(self.folder / manifests.NAME, self._manifest)
         finally:
             # Of the checkpoint before, or of this one if it is none.

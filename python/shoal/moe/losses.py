@@ -46,10 +46,14 @@ def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = 
 
 
 def total_loss(losses: Mapping[str, Value], config: MoeConfig, layer: int = 0) -> Value:
-    """The losses of a layer, each times its coefficient: to be added to the task's loss."""
-    total = zeros((), "float32")
+    """The losses of a layer, each times its coefficient: to be added to the task's loss.
+
+    float32, or float64 if a router's are.
+    """
+    kind = "float64" if any(loss.dtype == "float64" for loss in losses.values()) else "float32"
+    total = zeros((), kind)
     for name, loss in losses.items():
-        total = total + loss.astype("float32") * config.loss_coefficient(name, layer)
+        total = total + loss.astype(kind) * config.loss_coefficient(name, layer)
     return total
 
 
