@@ -43,16 +43,12 @@ def test_forward_is_gathers_and_one_reduce_scatter():
     places = (P("ep"), P("ep"), P("ep"), P("ep"), P("ep"), P("ep"))
     specs = [shoal.TensorSpec(a.shape, str(a.dtype), place) for a, place in zip(arrays(), places)]
     program = shoal.trace(annotated, specs, mesh, out_shardings=P("ep"))
-    # The last sum is made behind what is computed of rows on all devices, if that counts once.
-    sent, kinds = statistics(program, "--repeat-margin=1")
+    sent, kinds = statistics(program)
     assert set(kinds) == {"all_gather", "reduce_scatter"} and kinds["reduce_scatter"] == 1, kinds
     tokens = T // 4 * M * 4
     assert sent["reduce_scatter"] == 3 * tokens, sent
     total = 3 * 4  # how many rows the experts of a device have
     assert sent["all_gather"] == 3 * tokens + 3 * (T // 4) * K * 8 + total, sent
-    # Else it is made in front of that, by columns; there is none between the products either way.
-    sent, _ = statistics(program)
-    assert sum(sent.values()) < 3 * (T * K) * H * 4 // 4, sent
 
 
 @pytest.mark.parametrize("devices", [2, 4])

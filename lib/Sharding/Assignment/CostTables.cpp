@@ -545,14 +545,6 @@ static double repeatedPart(int64_t devices, int64_t hinted) {
   return devices < hinted ? 1 - double(devices) / hinted : 0;
 }
 
-/// Whether the op stands for what a loop carries, which are several values: no
-/// device does any work for it, and of a sum each carries its own addend.
-static bool isLoopJoin(const Problem::Op &op) {
-  return op.results.size() > 1 && op.operands.size() > 1 &&
-         op.rule.flops == 0 && op.rule.linearIn.size() == 1 &&
-         op.rule.linearIn[0].size() == op.operands.size();
-}
-
 void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
                        Choice &choice) const {
   const Problem::Op &op = opClass.op;
@@ -567,9 +559,9 @@ void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
   }
   choice.flops = op.rule.flops * share;
   choice.compute = choice.flops / flopsPerByte;
-  if (isLoopJoin(op))
-    for (const FactorSharding::Pass &pass : choice.sharding.passes)
-      devices *= problem.mesh.axes[pass.axis].size;
+  // Addends of a sum that pass through differ from device to device.
+  for (const FactorSharding::Pass &pass : choice.sharding.passes)
+    devices *= problem.mesh.axes[pass.axis].size;
   choice.repeatFactor = (options.repeatMargin - 1) *
                         repeatedPart(devices, opClass.numHintedDevices());
   auto bytesOf = [&](unsigned value, const Sharding &sharding) -> double {
