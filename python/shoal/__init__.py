@@ -38,6 +38,7 @@ from shoal.frontend.jit import jit
 from shoal.frontend.manual import *
 from shoal.frontend.nn import *
 from shoal.frontend.ordering import *
+from shoal.frontend.pipelining import *
 from shoal.frontend.reduction import *
 from shoal.frontend.reshape import *
 from shoal.frontend.structure import *

@@ -12,6 +12,7 @@ imports those above it:
                                                     bits, pytrees, creation, index_expressions, ...
     subfunctions, autodiff, custom_derivatives      functions within the program, gradients
     checkpointing                                   what gradients find saved
+    pipelining                                      stages on devices one behind the other
     numpy_protocol, operators                       what is attached to values
     tracing, calls, compiling, jit                  whole functions
 """
@@ -34,6 +35,7 @@ from shoal.frontend import (
     nn,
     operators,  # attached for all who have values
     ordering,
+    pipelining,
     reduction,
     reshape,
     structure,
@@ -44,6 +46,6 @@ from shoal.frontend import (
 # What `shoal` exports: the families, and what makes values and programs.
 EXPORTED = (
     annotations, autodiff, checkpointing, collectives, contraction, control_flow, creation,
-    custom_call, custom_derivatives, elementwise, fourier, host_call, indexing, manual, nn, ordering, reduction,
-    reshape, structure, tracing, windows,
+    custom_call, custom_derivatives, elementwise, fourier, host_call, indexing, manual, nn, ordering,
+    pipelining, reduction, reshape, structure, tracing, windows,
 )  # fmt: skip

@@ -29,7 +29,8 @@ class P:
     An entry is None (whole), an axis, or several from major to minor. An axis
     is a name or an Axis, a part of one. "?" alone or behind axes leaves it to
     the compiler to add more. A Dim says all that, and a priority. Dimensions
-    without an entry are whole. `replicated` axes stay so where dimensions are open.
+    without an entry are whole, behind a last `...` left to the compiler. `replicated` axes stay so
+    where dimensions are open.
     """
 
     def __init__(self, *dims: Any, replicated: Sequence[str | Axis] = ()):
@@ -51,12 +52,15 @@ def as_sharding(spec: Spec, shape: Sequence[int], mesh: Mesh | None, what: str) 
     if isinstance(spec, Sharding):
         return spec
     spec = spec if isinstance(spec, P) else P(*_entries(spec, what))
+    rest: Any = None
+    if spec.dims and spec.dims[-1] is Ellipsis:
+        spec, rest = P(*spec.dims[:-1], replicated=spec.replicated), OPEN
     check(
         len(spec.dims) <= len(shape),
         f"{what}: {spec!r} has {len(spec.dims)} entries, {list(shape)} has {len(shape)} dimensions",
     )
     dims = [_dim(entry, what) for entry in spec.dims]
-    dims += [Dim()] * (len(shape) - len(dims))
+    dims += [_dim(rest, what)] * (len(shape) - len(dims))
     replicated = tuple(_axis(axis, what) for axis in spec.replicated)
     used: list[Axis] = [axis for dim in dims for axis in dim.axes] + list(replicated)
     for i, axis in enumerate(used):
