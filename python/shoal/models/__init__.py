@@ -26,10 +26,11 @@ from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.families import model_config_of
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.safetensors import read_file, read_folder, write_file
+from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
 from shoal.moe.layout import SINGLE, Layout
 
 __all__ = [
-    "Decoded", "LatentAttention", "Model", "ModelConfig", "Rope", "attend", "decode", "from_config",
+    "Decoded", "LatentAttention", "Model", "ModelConfig", "Rope", "Stages", "attend", "decode", "from_config",
     "loss_of", "read_file", "read_folder", "rope_of", "rotate", "write_file",
 ]  # fmt: skip
 
@@ -55,23 +56,35 @@ class Model:
 
     def shapes(self) -> dict[str, Any]:
         """A tree of the parameters' shapes."""
-        return parameters.shapes(self.config)
+        return stage_shapes(parameters.shapes(self.config), self.stages())
 
     def init(self, seed: int = 0) -> dict[str, Any]:
         """Parameters to begin with, NumPy's float32."""
-        return parameters.init(self.config, seed)
+        return self.to_stages(parameters.init(self.config, seed))
 
     def shardings(self) -> dict[str, Any]:
         """Where parameters are stored, a tree of P."""
-        return parameters.shardings(self.config, self.layout)
+        return stage_shardings(parameters.shardings(self.config, self.layout), self.stages(), self.layout)
 
     def read(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
         """The parameters of model*.safetensors, in the files' types."""
-        return weights.from_tensors(read_folder(folder), self.config)
+        return self.to_stages(weights.from_tensors(read_folder(folder), self.config))
 
     def write(self, folder: str | os.PathLike[str], params: Any) -> None:
         """model.safetensors, with Hugging Face's names."""
-        write_file(Path(folder) / "model.safetensors", weights.to_tensors(params, self.config))
+        write_file(Path(folder) / "model.safetensors", weights.to_tensors(self.to_layers(params), self.config))
+
+    def stages(self) -> Stages | None:
+        """How the layout cuts the layers, see `stages_of`."""
+        return stages_of(self.config, self.layout)
+
+    def to_stages(self, params: Any) -> dict[str, Any]:
+        """Parameters of this layout, of those of one without stages; of gradients, too."""
+        return to_stages(params, self.stages())
+
+    def to_layers(self, params: Any) -> dict[str, Any]:
+        """The inverse: "layers" is a list of all layers."""
+        return to_layers(params, self.stages())
 
 
 def from_config(config: Mapping[str, Any], layout: Layout = SINGLE) -> Model:

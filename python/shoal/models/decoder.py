@@ -14,11 +14,12 @@ from shoal.frontend.creation import zeros
 from shoal.frontend.random import fold_in
 from shoal.frontend.structure import stack
 from shoal.frontend.value import Value
-from shoal.models.attention import attention, norm
+from shoal.models.attention import norm
 from shoal.models.config import ModelConfig
-from shoal.moe.experts import feed_forward_of, plain_linear
+from shoal.models.layer import apply_layer
+from shoal.models.stages import pass_stages, stages_of
 from shoal.moe.gshard import cross_entropy
-from shoal.moe.layer import MoeMetrics, moe
+from shoal.moe.layer import MoeMetrics
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import total_loss
 
@@ -42,32 +43,29 @@ def decode(
 ) -> Decoded:  # fmt: skip
     """Of tokens [B, S], integers; each sees itself and those before it.
 
+    params: with "stages" where the layout has any, as `Model.to_stages` makes them.
     key: of the routers' noise, each layer from one of its own. mask [B, S]: true for real tokens, which
     stand in front; the others are left out of routing.
     """
     x = layout.spread(as_value(params["embed"])[as_value(tokens)], "outside")
-    balance, metrics = zeros((), "float32"), []
+    balance, found = zeros((), "float32"), []
     for number, layer in enumerate(params["layers"]):
-        y = norm(x, layer["input_norm"], config)
-        y = attention(y, layer["attention"], config, config.windows[number])
-        x = layout.spread(x + y, "outside")
-        y = norm(x, layer["post_norm"], config)
-        if "dense" in layer:
-            y = feed_forward_of(plain_linear, y, layer["dense"], config.moe.replace(add_bias_linear=False))
-        else:
-            own = None if key is None else fold_in(key, number)
-            bias = layer["moe"].get("expert_bias")
-            made = moe(y, layer["moe"], config.moe, layout, bias=bias, key=own, mask=mask)
-            balance = balance + total_loss(made.losses, config.moe, number)
-            y = made.y
-            metrics.append(made.metrics)
-        x = layout.spread(x + y, "outside")
+        own = None if key is None else fold_in(key, number)
+        made = apply_layer(x, layer, config, layout, config.windows[number], key=own, mask=mask)
+        x = made.x
+        balance = balance + total_loss(made.losses, config.moe, number)
+        found += [made.metrics] if made.metrics is not None else []
+    metrics = MoeMetrics(*map(stack, zip(*found))) if found else None
+    stages = stages_of(config, layout)
+    if stages is not None:
+        passed = pass_stages(x, params["stages"], stages, config, layout, key=key, mask=mask)
+        x, balance, metrics = passed.x, balance + passed.balance, passed.metrics
     head = params["head"] if "head" in params else params["embed"]
     logits = einsum("BSM,VM->BSV", norm(x, params["norm"], config), as_value(head))
-    if not metrics:
+    if metrics is None:
         none = zeros((0, config.moe.num_experts), "float32")
         return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")))
-    return Decoded(logits, balance / len(metrics), MoeMetrics(*map(stack, zip(*metrics))))
+    return Decoded(logits, balance / metrics.needed.shape[0], metrics)
 
 
 def loss_of(

@@ -26,7 +26,7 @@ from shoal.moe.gshard import (
     self_attention,
 )
 from shoal.moe.layer import MoeMetrics, MoeOutput, metrics_of, moe
-from shoal.moe.layout import Layout
+from shoal.moe.layout import Layout, Schedule
 from shoal.moe.limiting import limit
 from shoal.moe.losses import balance_losses, total_loss, update_expert_bias
 from shoal.moe.parameters import init_params, param_shapes, param_shardings
@@ -34,7 +34,7 @@ from shoal.moe.routing import Routing, route
 from shoal.moe.upcycling import upcycle
 
 __all__ = [
-    "Buffers", "GShardOutput", "Layout", "MoeConfig", "MoeMetrics", "MoeOutput", "Routing",
+    "Buffers", "GShardOutput", "Layout", "MoeConfig", "MoeMetrics", "MoeOutput", "Routing", "Schedule",
     "apply_experts", "attention", "balance_losses", "combine", "cross_entropy", "dispatch",
     "feed_forward", "fold", "init_params", "limit", "metrics_of", "moe", "moe_layer", "param_shapes",
     "param_shardings", "plan_dispatch", "route", "self_attention", "total_loss",

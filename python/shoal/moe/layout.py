@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from shoal.errors import TraceError
@@ -20,7 +20,7 @@ from shoal.mesh import Mesh
 from shoal.moe import megatron
 from shoal.moe.folding import fold, groups_of
 
-__all__ = ["Layout", "ROLES", "SINGLE"]
+__all__ = ["Layout", "ROLES", "SINGLE", "Schedule"]
 
 # What each role splits.
 ROLES = {
@@ -39,14 +39,30 @@ ROLES = {
 
 
 @dataclass(frozen=True)
+class Schedule:
+    """How a batch passes the stages of a model: in so many micro-batches, each device having `interleave` stages."""
+
+    microbatches: int = 1
+    interleave: int = 1
+
+    def __post_init__(self) -> None:
+        for name in ("microbatches", "interleave"):
+            number = getattr(self, name)
+            if isinstance(number, bool) or int(number) != number or number < 1:
+                raise TraceError(f"Schedule: {name} {number!r} is not a positive integer")
+
+
+@dataclass(frozen=True)
 class Layout:
     """A mesh and, for each role, its axes from major to minor. A role that is not named has none.
 
     mesh: None is one device, where annotations are the identity.
+    schedule: of models whose layers lie over "pp".
     """
 
     mesh: Mesh | None = None
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    schedule: Schedule = Schedule()
 
     def __post_init__(self) -> None:
         for role, axes in self.roles.items():
@@ -69,7 +85,12 @@ class Layout:
     @staticmethod
     def from_megatron(arguments: str | Sequence[str], devices: int, **roles: tuple[str, ...]) -> Layout:
         """Of a command line of Megatron-Core for so many devices; roles: as in `folded`."""
-        return Layout.folded(*megatron.factorisations_of(arguments, devices), **roles)
+        made = Layout.folded(*megatron.factorisations_of(arguments, devices), **roles)
+        return made.scheduled(*megatron.schedule_of(arguments, devices))
+
+    def scheduled(self, microbatches: int, interleave: int = 1) -> Layout:
+        """The same with this schedule."""
+        return replace(self, schedule=Schedule(microbatches, interleave))
 
     @staticmethod
     def tutel(experts: int, devices: int, r: int) -> Layout:

@@ -12,7 +12,7 @@ from typing import Any
 
 from shoal.errors import TraceError, UnsupportedError
 
-__all__ = ["factorisations_of", "fields_of"]
+__all__ = ["factorisations_of", "fields_of", "schedule_of"]
 
 Flags = dict[str, list[str]]
 
@@ -32,6 +32,11 @@ _WITHOUT_EFFECT = ("moe-grouped-gemm", "moe-use-legacy-grouped-gemm", "moe-permu
                    "moe-router-fusion", "moe-shared-expert-overlap", "moe-layer-recompute",
                    "moe-enable-deepep", "moe-per-layer-logging", "moe-deepep-num-sms",
                    "moe-extended-tp", "moe-use-upcycling")  # fmt: skip
+# Stages of each device, by their layers or by their number; and what makes stages that differ.
+_BY_LAYERS, _BY_STAGES = "num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank"
+_UNEVEN = ("decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
+           "pipeline-model-parallel-layout", "account-for-embedding-in-pipeline-split",
+           "account-for-loss-in-pipeline-split")  # fmt: skip
 _DISPATCHERS = {"allgather": "allgather", "alltoall": "alltoall", "alltoall_seq": "alltoall",
                 "flex": "alltoall"}  # fmt: skip
 
@@ -61,16 +66,54 @@ def fields_of(arguments: str | Sequence[str]) -> dict[str, Any]:
 def factorisations_of(arguments: str | Sequence[str], devices: int) -> tuple[dict[str, int], ...]:
     """The devices of attention and of experts, as `Layout.folded` takes them, fastest first."""
     flags = _parse(arguments)
-
-    def size(name: str, default: int = 1) -> int:
-        return int(_one(flags, name)) if name in flags else default
-
-    tp, cp = size("tensor-model-parallel-size"), size("context-parallel-size")
-    pp = size("pipeline-model-parallel-size")
-    ep, etp = size("expert-model-parallel-size"), size("expert-tensor-parallel-size", tp)
+    tp, cp = (_size(flags, f"{name}-parallel-size") for name in ("tensor-model", "context"))
+    pp = _size(flags, "pipeline-model-parallel-size")
+    ep, etp = _size(flags, "expert-model-parallel-size"), _size(flags, "expert-tensor-parallel-size", tp)
     dp = _rest(devices, tp=tp, cp=cp, pp=pp)
     edp = _rest(devices, etp=etp, ep=ep, pp=pp)
     return {"tp": tp, "cp": cp, "dp": dp, "pp": pp}, {"etp": etp, "ep": ep, "edp": edp, "pp": pp}
+
+
+def schedule_of(arguments: str | Sequence[str], devices: int) -> tuple[int, int]:
+    """(micro-batches, stages of a device), of --pipeline-model-parallel-size above 1; else (1, 1).
+
+    Micro-batches are --global-batch-size over dp times --micro-batch-size; without these, 1.
+    """
+    flags = _parse(arguments)
+    pp = _size(flags, "pipeline-model-parallel-size")
+    for name in _UNEVEN:
+        if name in flags:
+            raise UnsupportedError(f"from_megatron: --{name}: stages of different numbers of layers")
+    if pp == 1:
+        return 1, 1
+    attention, _ = factorisations_of(arguments, devices)
+    micro = _size(flags, "micro-batch-size") * attention["dp"]
+    whole = _size(flags, "global-batch-size", micro)
+    if whole % micro:
+        raise TraceError(
+            f"from_megatron: --global-batch-size {whole} is not divisible by --micro-batch-size times dp = {micro}"
+        )
+    return whole // micro, _stages_of_device(flags, pp)
+
+
+def _stages_of_device(flags: Flags, pp: int) -> int:
+    if _BY_LAYERS not in flags:
+        return _size(flags, _BY_STAGES)
+    if _BY_STAGES in flags:
+        raise TraceError(f"from_megatron: --{_BY_LAYERS} and --{_BY_STAGES} say the same")
+    layers, each = int(_one(flags, "num-layers")), _size(flags, _BY_LAYERS)
+    if layers % (each * pp):
+        raise TraceError(
+            f"from_megatron: --num-layers {layers} is not divisible by --{_BY_LAYERS} {each} times pp = {pp}"
+        )
+    return layers // (each * pp)
+
+
+def _size(flags: Flags, name: str, default: int = 1) -> int:
+    size = int(_one(flags, name)) if name in flags else default
+    if size < 1:
+        raise TraceError(f"from_megatron: --{name} {size} is not positive")
+    return size
 
 
 def _rest(devices: int, **sizes: int) -> int:

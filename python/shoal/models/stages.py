@@ -1,0 +1,210 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Layers of a decoder as stages of a pipeline (docs/Pipelines.md).
+
+Letters: p devices along "pp", V stages on each, N layers in each, m micro-batches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import TraceError
+from shoal.frontend.annotations import P
+from shoal.frontend.checks import check
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.creation import zeros
+from shoal.frontend.pipelining import pipeline
+from shoal.frontend.random import fold_in
+from shoal.frontend.reduction import max, mean, sum
+from shoal.frontend.structure import iota, stack, swapaxes
+from shoal.frontend.value import Value
+from shoal.models.config import ModelConfig
+from shoal.models.layer import LayerOutput, apply_layer
+from shoal.moe.layer import MoeMetrics
+from shoal.moe.layout import Layout, Schedule
+
+__all__ = [
+    "Passed", "Stages", "pass_stages", "stage_shapes", "stage_shardings", "stages_of", "to_layers", "to_stages",
+]  # fmt: skip
+
+Tree = Any
+
+
+@dataclass(frozen=True)
+class Stages:
+    """Layer l of stage v p + d is layer `outside` + (v p + d) N + l of the model."""
+
+    outside: int  # layers in front of the pipeline
+    turns: int  # V
+    devices: int  # p
+    each: int  # N
+
+    def number(self, turn: int, device: int, layer: int) -> int:
+        return self.outside + (turn * self.devices + device) * self.each + layer
+
+    def stacked(self, layers: Sequence[Tree], join: Callable[[list[Any]], Any]) -> list[Tree]:
+        """Of all layers a tree for each of a stage; `join` takes the leaves of its V p ones, in order."""
+        return [_together(layers[self.outside + layer :: self.each], join) for layer in range(self.each)]
+
+
+class Passed(NamedTuple):
+    """x like it was; the layers' losses times their coefficients; metrics of those with experts, a row each."""
+
+    x: Value
+    balance: Value
+    metrics: MoeMetrics | None
+
+
+def stages_of(config: ModelConfig, layout: Layout) -> Stages | None:
+    """How a layout cuts the layers; None where it has neither "pp" nor a schedule.
+
+    Layers without experts in front of all others (DeepSeek's first_k_dense_replace) stay in front of the pipeline.
+    TraceError where the rest does not divide, or stages would differ in kinds of layers or windows.
+    """
+    devices, turns = layout.size("pp"), layout.schedule.interleave
+    if devices == 1 and layout.schedule == Schedule():
+        return None
+    kinds = list(zip(config.moe_layers, config.windows))
+    first = config.moe_layers.index(True) if any(config.moe_layers) else 0
+    outside = first if all(config.moe_layers[first:]) else 0
+    rest = len(kinds) - outside
+    if rest % (turns * devices):
+        raise TraceError(
+            f'stages: {rest} layers are not divisible by {turns} stages on each of {devices} devices of "pp"'
+        )
+    stages = Stages(outside, turns, devices, rest // (turns * devices))
+    for number in range(outside, len(kinds)):
+        like = outside + (number - outside) % stages.each
+        if kinds[number] != kinds[like]:
+            raise TraceError(
+                f"stages of {stages.each} layers: layer {number} ({_described(*kinds[number])}) would be in the "
+                f"place of layer {like} ({_described(*kinds[like])})"
+            )
+    return stages
+
+
+def _described(has_experts: bool, window: int | None) -> str:
+    return f"{'experts' if has_experts else 'dense'}, {'no window' if window is None else f'window {window}'}"
+
+
+def to_stages(tree: Mapping[str, Any], stages: Stages | None) -> dict[str, Any]:
+    """Parameters with "stages", N trees of [V, p, ...], instead of all but the first "layers"."""
+    if stages is None:
+        return dict(tree)
+
+    def joined(leaves: list[Any]) -> np.ndarray:
+        first = np.asarray(leaves[0])
+        return np.stack(leaves).reshape(stages.turns, stages.devices, *first.shape)
+
+    layers = list(tree["layers"])
+    return {**tree, "layers": layers[: stages.outside], "stages": stages.stacked(layers, joined)}
+
+
+def to_layers(tree: Mapping[str, Any], stages: Stages | None) -> dict[str, Any]:
+    """The inverse: "layers" has all of them."""
+    if stages is None:
+        return dict(tree)
+    layers = list(tree["layers"])
+    for turn in range(stages.turns):
+        for device in range(stages.devices):
+            layers += [_apart(part, (turn, device)) for part in tree["stages"]]
+    return {**{name: part for name, part in tree.items() if name != "stages"}, "layers": layers}
+
+
+def _together(nodes: Sequence[Tree], join: Callable[[list[Any]], Any]) -> Tree:
+    if isinstance(nodes[0], Mapping):
+        return {key: _together([node[key] for node in nodes], join) for key in nodes[0]}
+    return join(list(nodes))
+
+
+def _apart(node: Tree, place: tuple[int, int]) -> Tree:
+    if isinstance(node, Mapping):
+        return {key: _apart(part, place) for key, part in node.items()}
+    return np.asarray(node)[place]
+
+
+def stage_shapes(tree: Mapping[str, Any], stages: Stages | None) -> dict[str, Any]:
+    """`to_stages` of a tree of shapes."""
+    if stages is None:
+        return dict(tree)
+    made = stages.stacked(tree["layers"], lambda shapes: (stages.turns, stages.devices, *shapes[0]))
+    return {**tree, "layers": tree["layers"][: stages.outside], "stages": made}
+
+
+def stage_shardings(tree: Mapping[str, Any], stages: Stages | None, layout: Layout) -> dict[str, Any]:
+    """`to_stages` of a tree of P."""
+    if stages is None:
+        return dict(tree)
+    made = stages.stacked(tree["layers"], lambda specs: P(None, layout.axes("pp") or None, *specs[0].dims))
+    return {**tree, "layers": tree["layers"][: stages.outside], "stages": made}
+
+
+def pass_stages(
+    x: Value, params: Sequence[Tree], stages: Stages, config: ModelConfig, layout: Layout, *,
+    key: ArrayLike | None = None, mask: ArrayLike | None = None,
+) -> Passed:  # fmt: skip
+    """x [B, S, M] through the pipeline, sequences i, m + i, ... as micro-batch i.
+
+    Losses are the means of those of micro-batches, counts their sums, and a router's noise is drawn for each.
+    Behind it micro-batches lie over "pp".
+    """
+    count, size = layout.schedule.microbatches, x.shape[0]
+    check(size % count == 0, f"stages: {size} sequences are not divisible by {count} micro-batches")
+    rows: dict[str, Value] = {}
+    given: dict[str, Tree] = {"layers": list(params)}
+    if mask is not None:
+        rows["mask"] = _cut(as_value(mask), count)
+    if key is not None:
+        rows["key"] = stack([fold_in(key, i) for i in range(count)])
+        given["stage"] = iota(stages.turns * stages.devices).reshape(stages.turns, stages.devices)
+
+    def stage(params: Tree, x: Value, row: Tree) -> tuple[Value, list[Tree]]:
+        records = []
+        for number, layer in enumerate(params["layers"]):
+            place = None if key is None else params["stage"] * stages.each + stages.outside + number
+            own = None if place is None else fold_in(row["key"], place)
+            window = config.windows[stages.outside + number]
+            made = apply_layer(x, layer, config, layout, window, key=own, mask=row.get("mask"))
+            x = made.x
+            records.append(made._replace(x=None))
+        return x, records
+
+    made, records = pipeline(stage, given, _cut(x, count), layout.axes("pp"), rows)
+    spread = layout.constrain(made, "pp", "outside", *["?"] * (made.ndim - 2))
+    return Passed(swapaxes(spread, 0, 1).reshape(*x.shape), _balance(records, stages, config), _metrics(records))
+
+
+def _cut(value: Value, count: int) -> Value:
+    """[B, ...] as [m, B / m, ...], so that a device's sequences are a part of each micro-batch."""
+    return swapaxes(value.reshape(value.shape[0] // count, count, *value.shape[1:]), 0, 1)
+
+
+def _balance(records: Sequence[LayerOutput], stages: Stages, config: ModelConfig) -> Value:
+    """Of losses [V, p, m] of each layer of a stage."""
+    total = zeros((), "float32")
+    for layer, record in enumerate(records):
+        for name, loss in record.losses.items():
+            rates = [[config.moe.loss_coefficient(name, stages.number(turn, device, layer))
+                      for device in range(stages.devices)] for turn in range(stages.turns)]  # fmt: skip
+            total = total + sum(mean(loss.astype("float32"), 2) * np.array(rates, np.float32))
+    return total
+
+
+def _metrics(records: Sequence[LayerOutput]) -> MoeMetrics | None:
+    """Of metrics [V, p, m, ...]: rows in the order of layers."""
+    found = [record.metrics for record in records if record.metrics is not None]
+    if not found:
+        return None
+    counts, kept = (_by_layer([sum(part[i], 2) for part in found]) for i in (0, 1))
+    return MoeMetrics(counts, kept, _by_layer([max(part.needed, 2) for part in found]))
+
+
+def _by_layer(values: Sequence[Value]) -> Value:
+    """[V, p, ...] of each layer of a stage as [L, ...]."""
+    return stack(values, 2).reshape(-1, *values[0].shape[2:])
