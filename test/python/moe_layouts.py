@@ -168,14 +168,23 @@ def statistics(text, *options):
     return {k: v for k, v in sent.items() if v}, {k: v for k, v in count.items() if v}
 
 
-def rank_generator(sizes, order, roles):
-    """Megatron-Core's groups of ranks along some roles, by its definition: strides in order."""
-    ids = np.arange(int(np.prod([sizes[role] for role in order])))
-    digits, rest = {}, ids
-    for role in order:
-        digits[role], rest = rest % sizes[role], rest // sizes[role]
-    others = [digits[role] for role in reversed(order) if role not in roles]
-    key = np.zeros_like(ids)
-    for digit, role in zip(others, [r for r in reversed(order) if r not in roles]):
-        key = key * sizes[role] + digit
-    return [ids[key == group].tolist() for group in range(key.max() + 1)]
+def rank_generator(sizes, roles):
+    """Megatron-Core's groups of ranks along some roles, by its definition, in its order.
+
+    sizes: {role: size}, fastest first. Ranks are sums of a role's number times its stride; a group's
+    number counts the other roles, fastest first, as a rank's place in it counts these.
+    """
+    strides, stride = {}, 1
+    for role, size in sizes.items():
+        strides[role], stride = stride, stride * size
+    inside, outside = ([role for role in sizes if (role in roles) == wanted] for wanted in (True, False))
+
+    def rank(number, listed):
+        total = 0
+        for role in listed:
+            number, digit = divmod(number, sizes[role])
+            total += digit * strides[role]
+        return total
+
+    places, groups = (int(np.prod([sizes[role] for role in listed])) for listed in (inside, outside))
+    return [[rank(group, outside) + rank(place, inside) for place in range(places)] for group in range(groups)]
