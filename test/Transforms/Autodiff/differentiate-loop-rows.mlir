@@ -2,6 +2,7 @@
 //
 // RUN: shoal-opt %s --shoal-differentiate="function=loss wrt=0,1" --canonicalize --cse -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
+// RUN: shoal-opt %s --shoal-differentiate="function=again wrt=0,1" --canonicalize --cse | FileCheck %s --check-prefix=AGAIN
 
 // Of the mask its places are kept, eight numbers and not 8 x 16: the backward
 // steps make it again.
@@ -35,5 +36,34 @@ func.func @loss(%w: tensor<3x8x8xf32>, %c: tensor<16x8xf32>, %x0: tensor<8x8xf32
     shoal.yield %next, %z : tensor<i32>, tensor<8x8xf32>
   }
   %l = shoal.reduce sum %r#1 dims = [0, 1] : tensor<8x8xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// Two rows of which six steps read one each are read again, and not kept six
+// times; where there is a row for each step, slices are kept, as above.
+// AGAIN-LABEL: @again_grad
+// AGAIN: shoal.while
+// AGAIN-NOT: tensor<6x8x8xf32>
+// AGAIN: shoal.dynamic_update_slice {{.*}} -> tensor<6x4x8xf32>
+// AGAIN: shoal.while
+// AGAIN: shoal.dynamic_slice %arg0[{{.*}} -> tensor<1x8x8xf32>
+// AGAIN: return
+func.func @again(%w: tensor<2x8x8xf32>, %x0: tensor<4x8xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %two = arith.constant dense<2> : tensor<i32>
+  %six = arith.constant dense<6> : tensor<i32>
+  %r:2 = shoal.while (%i = %zero, %x = %x0) : tensor<i32>, tensor<4x8xf32> cond {
+    %more = arith.cmpi slt, %i, %six : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %next = arith.addi %i, %one : tensor<i32>
+    %turn = arith.remsi %i, %two : tensor<i32>
+    %row = shoal.dynamic_slice %w[%turn, %zero, %zero] sizes = [1, 8, 8] : (tensor<2x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %v = shoal.reshape %row : tensor<1x8x8xf32> -> tensor<8x8xf32>
+    %z = shoal.einsum "SM,MN->SN" %x, %v : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    shoal.yield %next, %z : tensor<i32>, tensor<4x8xf32>
+  }
+  %l = shoal.reduce sum %r#1 dims = [0, 1] : tensor<4x8xf32> -> tensor<f32>
   return %l : tensor<f32>
 }

@@ -11,6 +11,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -37,6 +38,10 @@ private:
   FailureOr<SplitBlock> differentiateBody();
   /// Whether a value of the body follows from counters alone.
   bool followsFromCounters(Value value);
+  /// Whether a value of the body is a slice, at a place that counters say, of
+  /// something around the loop with fewer elements than all steps' slices:
+  /// steps read rows again and again, as a pipeline those of its stages.
+  bool isReadRepeatedly(Value value);
 
   WhileOp buildForward(const SplitBlock &body);
   void buildBackward(const SplitBlock &body, WhileOp forward);
@@ -133,6 +138,19 @@ bool LoopReversal::followsFromCounters(Value value) {
          llvm::all_of(maker->getOperands(), [&](Value operand) {
            return followsFromCounters(operand);
          });
+}
+
+bool LoopReversal::isReadRepeatedly(Value value) {
+  while (auto reshape = value.getDefiningOp<ReshapeOp>())
+    value = reshape.getInput();
+  auto slice = value.getDefiningOp<DynamicSliceOp>();
+  if (!slice || slice.getInput().getParentBlock() == slice->getBlock())
+    return false;
+  int64_t elements = tensorTypeOf(value).getNumElements();
+  int64_t whole = tensorTypeOf(slice.getInput()).getNumElements();
+  return elements > whole / trips &&
+         llvm::all_of(slice.getStarts(),
+                      [&](Value start) { return followsFromCounters(start); });
 }
 
 FailureOr<SplitBlock> LoopReversal::differentiateBody() {
@@ -296,7 +314,7 @@ LogicalResult LoopReversal::run() {
   FailureOr<SplitBlock> body = differentiateBody();
   if (succeeded(body)) {
     residuals = body->findResiduals(op.getInits().size(), [&](Value value) {
-      return followsFromCounters(value) ||
+      return followsFromCounters(value) || isReadRepeatedly(value) ||
              (!isa<BlockArgument>(value) && isExpansion(value));
     });
     WhileOp forward = buildForward(*body);
