@@ -20,18 +20,19 @@ from typing import Any
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.value import Value
 from shoal.models import parameters, weights
-from shoal.models.attention import attend
 from shoal.models.config import LatentAttention, ModelConfig
+from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.families import model_config_of
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.safetensors import read_file, read_folder, write_file
+from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
 from shoal.moe.layout import SINGLE, Layout
 
 __all__ = [
-    "Decoded", "LatentAttention", "Model", "ModelConfig", "Rope", "Stages", "attend", "decode", "from_config",
-    "loss_of", "read_file", "read_folder", "rope_of", "rotate", "write_file",
+    "Decoded", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend", "attend_over",
+    "decode", "from_config", "loss_of", "read_file", "read_folder", "rope_of", "rotate", "write_file",
 ]  # fmt: skip
 
 

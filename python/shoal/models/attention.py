@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention of decoders: grouped queries, latent keys, windows, sinks, norms.
+"""Attention of decoders: projections, latent keys, norms.
 
 Letters: B sequences, S and T places, M model size, N heads, K key-value heads, R = N / K, D head.
 """
@@ -12,42 +12,20 @@ from typing import Any
 
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
-from shoal.frontend.elementwise import clip, logical_and, where
-from shoal.frontend.nn import rms_norm, softmax
-from shoal.frontend.structure import broadcast_to, concatenate, iota
+from shoal.frontend.elementwise import clip
+from shoal.frontend.nn import rms_norm
+from shoal.frontend.structure import broadcast_to, concatenate
 from shoal.frontend.value import Value
 from shoal.models.config import LatentAttention, ModelConfig
+from shoal.models.context import attend_over
+from shoal.models.order import Order
 from shoal.models.rope import rotate
+from shoal.models.scores import Rule
+from shoal.moe.layout import SINGLE, Layout
 
-__all__ = ["attend", "attention", "norm"]
+__all__ = ["attention", "norm"]
 
 Params = Mapping[str, Any]
-
-
-def attend(
-    q: Value, k: Value, v: Value, scale: float, window: int | None = None, sinks: Any = None
-) -> Value:
-    """Causal softmax(scale q k) v: q [B, S, N, D], k [B, S, K, D], v [B, S, K, H]; [B, S, N, H].
-
-    Head n reads key-value head n // (N / K), and nothing is repeated. Softmax is float32.
-    window: a place looks at so many up to its own. sinks [N]: a further score of each head, which
-    takes its part of the softmax and gives nothing (arXiv 2309.17453; gpt-oss).
-    """
-    batch, length, heads, size = q.shape
-    shared = heads // k.shape[2]
-    grouped = q.reshape(batch, length, k.shape[2], shared, size)
-    scores = einsum("BSKRD,BTKD->BKRST", grouped, k, dtype="float32") * scale
-    row, column = iota((length, length), 0), iota((length, length), 1)
-    seen = column <= row
-    if window is not None:
-        seen = logical_and(seen, row - column < window)
-    scores = where(broadcast_to(seen, scores.shape), scores, -1e30)
-    if sinks is not None:
-        further = as_value(sinks).astype("float32").reshape(1, k.shape[2], shared, 1, 1)
-        scores = concatenate([scores, broadcast_to(further, (*scores.shape[:-1], 1))], -1)
-    weights = softmax(scores)[..., :length].astype(v.dtype)
-    made = einsum("BKRST,BTKH->BSKRH", weights, v)
-    return made.reshape(batch, length, heads, v.shape[3])
 
 
 def norm(x: Value, scale: Any, config: ModelConfig) -> Value:
@@ -56,18 +34,22 @@ def norm(x: Value, scale: Any, config: ModelConfig) -> Value:
     return made.astype(x.dtype) * as_value(scale)
 
 
-def attention(x: Value, params: Params, config: ModelConfig, window: int | None) -> Value:
-    """x [B, S, M] to itself. params: as `shoal.models.shapes` has them."""
-    if config.latent is not None:
-        q, k, v, scale = _latent(x, params, config, config.latent)
-    else:
-        q, k, v, scale = _projected(x, params, config)
-    made = attend(q, k, v, scale * config.rope.scale, window, params.get("sinks"))
+def attention(
+    x: Value, params: Params, config: ModelConfig, window: int | None, layout: Layout = SINGLE,
+    order: Order = None,
+) -> Value:  # fmt: skip
+    """x [B, S, M] to itself. params: as `shoal.models.shapes` has them; order: of the places."""
+    project = _projected if config.latent is None else _latent
+    q, k, v, scale = project(x, params, config, order)
+    rule = Rule(scale * config.rope.scale, window, params.get("sinks"), order)
+    made = attend_over(layout, q, k, v, rule)
     y = einsum("BSND,NDM->BSM", made, as_value(params["wo"]))
     return y + as_value(params["bo"]) if config.out_bias else y
 
 
-def _projected(x: Value, params: Params, config: ModelConfig) -> tuple[Value, Value, Value, float]:
+def _projected(
+    x: Value, params: Params, config: ModelConfig, order: Order
+) -> tuple[Value, Value, Value, float]:
     def heads(name: str) -> Value:
         made = einsum("BSM,MND->BSND", x, as_value(params[f"w{name}"]))
         made = made + as_value(params[f"b{name}"]) if config.qkv_bias else made
@@ -77,7 +59,7 @@ def _projected(x: Value, params: Params, config: ModelConfig) -> tuple[Value, Va
         return made if limit is None else clip(made, -limit, limit)
 
     q, k, v = (heads(name) for name in "qkv")
-    q, k = (rotate(value, config.rope, config.rope_interleave) for value in (q, k))
+    q, k = (rotate(value, config.rope, config.rope_interleave, order) for value in (q, k))
     return q, k, v, config.head_dim**-0.5
 
 
@@ -89,9 +71,11 @@ def _normed(heads: Value, scale: Any, config: ModelConfig) -> Value:
 
 
 def _latent(
-    x: Value, params: Params, config: ModelConfig, latent: LatentAttention
+    x: Value, params: Params, config: ModelConfig, order: Order
 ) -> tuple[Value, Value, Value, float]:
     """Keys and values from one short vector a token, with one turned part for all heads."""
+    latent = config.latent
+    assert isinstance(latent, LatentAttention)
     short = x
     if latent.q_rank is not None:
         short = norm(x @ as_value(params["wqa"]), params["q_norm"], config)
@@ -102,7 +86,9 @@ def _latent(
     kv = einsum("BSM,MND->BSND", compressed, as_value(params["wkv"]))
     k_nope, v = kv[..., : latent.nope], kv[..., latent.nope :]
     turned = both[..., latent.kv_rank :].reshape(*both.shape[:2], 1, latent.rope)
-    q_rope, k_rope = (rotate(value, config.rope, config.rope_interleave) for value in (q_rope, turned))
+    q_rope, k_rope = (
+        rotate(value, config.rope, config.rope_interleave, order) for value in (q_rope, turned)
+    )
     k_rope = broadcast_to(k_rope, (*k_nope.shape[:3], latent.rope))
     q, k = concatenate([q_nope, q_rope], -1), concatenate([k_nope, k_rope], -1)
     return q, k, v, (latent.nope + latent.rope) ** -0.5

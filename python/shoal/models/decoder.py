@@ -7,16 +7,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import zeros
+from shoal.frontend.indexing import take
 from shoal.frontend.random import fold_in
 from shoal.frontend.structure import stack
 from shoal.frontend.value import Value
 from shoal.models.attention import norm
 from shoal.models.config import ModelConfig
-from shoal.models.layer import apply_layer
+from shoal.models.layer import apply_layer, between, within
+from shoal.models.order import Order, check_order_free, order_of, ordered
 from shoal.models.stages import pass_stages, stages_of
 from shoal.moe.gshard import cross_entropy
 from shoal.moe.layer import MoeMetrics
@@ -47,21 +51,35 @@ def decode(
     key: of the routers' noise, each layer from one of its own. mask [B, S]: true for real tokens, which
     stand in front; the others are left out of routing.
     """
-    x = layout.spread(as_value(params["embed"])[as_value(tokens)], "outside")
+    whole = as_value(tokens)
+    order = order_of(layout, whole.shape[1])
+    made = _decode(params, whole, config, layout, order, key, mask)
+    return made if order is None else made._replace(logits=take(made.logits, np.argsort(order), 1))
+
+
+def _decode(
+    params: Params, tokens: Value, config: ModelConfig, layout: Layout, order: Order,
+    key: ArrayLike | None, mask: ArrayLike | None,
+) -> Decoded:  # fmt: skip
+    """`decode` of tokens [B, S] as they come; logits [B, S, V] are in the order of the layout."""
+    check_order_free(config.moe, order, tokens.shape[1], key is not None)
+    valid = None if mask is None else ordered(as_value(mask), order)
+    x = between(layout, as_value(params["embed"])[ordered(tokens, order)])
     balance, found = zeros((), "float32"), []
     for number, layer in enumerate(params["layers"]):
         own = None if key is None else fold_in(key, number)
-        made = apply_layer(x, layer, config, layout, config.windows[number], key=own, mask=mask)
+        made = apply_layer(x, layer, config, layout, config.windows[number], order, key=own, mask=valid)
         x = made.x
         balance = balance + total_loss(made.losses, config.moe, number)
         found += [made.metrics] if made.metrics is not None else []
     metrics = MoeMetrics(*map(stack, zip(*found))) if found else None
     stages = stages_of(config, layout)
     if stages is not None:
-        passed = pass_stages(x, params["stages"], stages, config, layout, key=key, mask=mask)
+        passed = pass_stages(x, params["stages"], stages, config, layout, order, key=key, mask=valid)
         x, balance, metrics = passed.x, balance + passed.balance, passed.metrics
     head = params["head"] if "head" in params else params["embed"]
-    logits = einsum("BSM,VM->BSV", norm(x, params["norm"], config), as_value(head))
+    x = within(layout, norm(x, params["norm"], config))
+    logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head)), "dp", "cp", "tp")
     if metrics is None:
         none = zeros((0, config.moe.num_experts), "float32")
         return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")))
@@ -74,7 +92,8 @@ def loss_of(
     """The mean of -log p of each next token plus the balance; and metrics, "nll", "balance" and `MoeMetrics`' by
     their names where there are layers with experts."""
     whole = as_value(tokens)
-    made = decode(params, whole[:, :-1], config, layout, key=key)
-    nll = cross_entropy(made.logits.astype("float32"), whole[:, 1:])
+    order = order_of(layout, whole.shape[1] - 1)
+    made = _decode(params, whole[:, :-1], config, layout, order, key, None)
+    nll = cross_entropy(made.logits.astype("float32"), ordered(whole[:, 1:], order))
     layers = made.metrics._asdict() if made.metrics.needed.shape[0] else {}
     return nll + made.balance, {"nll": nll, "balance": made.balance, **layers}

@@ -11,11 +11,12 @@ from shoal.frontend.core import ArrayLike
 from shoal.frontend.value import Value
 from shoal.models.attention import attention, norm
 from shoal.models.config import ModelConfig
+from shoal.models.order import Order
 from shoal.moe.experts import feed_forward_of, plain_linear
 from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import Layout
 
-__all__ = ["LayerOutput", "apply_layer"]
+__all__ = ["LayerOutput", "apply_layer", "between", "within"]
 
 
 class LayerOutput(NamedTuple):
@@ -26,18 +27,29 @@ class LayerOutput(NamedTuple):
     metrics: MoeMetrics | None
 
 
+def between(layout: Layout, x: Value) -> Value:
+    """[B, S, M] around blocks: where they end in sums over tp, these stay in parts (sequence parallelism)."""
+    return layout.constrain(x, "dp", "sp", None)
+
+
+def within(layout: Layout, x: Value) -> Value:
+    """[B, S, M] where each device of tp has the same, for its heads or hidden units."""
+    return layout.constrain(x, "dp", "cp", None)
+
+
 def apply_layer(
-    x: Value, params: Mapping[str, Any], config: ModelConfig, layout: Layout, window: int | None, *,
-    key: ArrayLike | None = None, mask: ArrayLike | None = None,
+    x: Value, params: Mapping[str, Any], config: ModelConfig, layout: Layout, window: int | None,
+    order: Order = None, *, key: ArrayLike | None = None, mask: ArrayLike | None = None,
 ) -> LayerOutput:  # fmt: skip
-    """x [B, S, M] to itself. window: to how many tokens attention looks back; key, mask: as `moe` has them."""
-    y = norm(x, params["input_norm"], config)
-    y = attention(y, params["attention"], config, window)
-    x = layout.spread(x + y, "outside")
+    """x [B, S, M] to itself. window: to how many tokens attention looks back; order: of the places;
+    key, mask: as `moe` has them."""
+    y = within(layout, norm(x, params["input_norm"], config))
+    x = x + between(layout, attention(y, params["attention"], config, window, layout, order))
     y = norm(x, params["post_norm"], config)
     if "dense" in params:
-        y = feed_forward_of(plain_linear, y, params["dense"], config.moe.replace(add_bias_linear=False))
-        return LayerOutput(layout.spread(x + y, "outside"), {}, None)
+        dense = config.moe.replace(add_bias_linear=False)
+        y = feed_forward_of(plain_linear, within(layout, y), params["dense"], dense)
+        return LayerOutput(x + between(layout, y), {}, None)
     bias = params["moe"].get("expert_bias")
     made = moe(y, params["moe"], config.moe, layout, bias=bias, key=key, mask=mask)
-    return LayerOutput(layout.spread(x + made.y, "outside"), made.losses, made.metrics)
+    return LayerOutput(x + between(layout, made.y), made.losses, made.metrics)

@@ -103,14 +103,17 @@ _KINDS: dict[str, Callable[[np.ndarray, Mapping[str, Any]], Rope]] = {
 }
 
 
-def rotate(x: Value, rope: Rope, interleaved: bool = False) -> Value:
-    """x [B, S, N, D] turned by the positions 0 ... S - 1.
+def rotate(
+    x: Value, rope: Rope, interleaved: bool = False, positions: np.ndarray | None = None
+) -> Value:
+    """x [B, S, N, D] turned by the positions [S], by default 0 ... S - 1.
 
     Elements i and i + D / 2 are a pair; interleaved: 2 i and 2 i + 1, of which the first ones come
     first in the result, where scores are the same.
     """
     *outer, heads, size = x.shape
-    angles = np.arange(outer[-1])[:, None] * np.asarray(rope.frequencies)
+    places = np.arange(outer[-1]) if positions is None else positions
+    angles = places[:, None] * np.asarray(rope.frequencies)
     cos, sin = (
         as_value((f(angles) * rope.factor).astype(np.float32)).reshape(outer[-1], 1, size // 2)
         for f in (np.cos, np.sin)

@@ -26,6 +26,7 @@ from shoal.frontend.structure import iota, stack, swapaxes
 from shoal.frontend.value import Value
 from shoal.models.config import ModelConfig
 from shoal.models.layer import LayerOutput, apply_layer
+from shoal.models.order import Order
 from shoal.moe.layer import MoeMetrics
 from shoal.moe.layout import Layout, Schedule
 
@@ -146,8 +147,8 @@ def stage_shardings(tree: Mapping[str, Any], stages: Stages | None, layout: Layo
 
 
 def pass_stages(
-    x: Value, params: Sequence[Tree], stages: Stages, config: ModelConfig, layout: Layout, *,
-    key: ArrayLike | None = None, mask: ArrayLike | None = None,
+    x: Value, params: Sequence[Tree], stages: Stages, config: ModelConfig, layout: Layout,
+    order: Order = None, *, key: ArrayLike | None = None, mask: ArrayLike | None = None,
 ) -> Passed:  # fmt: skip
     """x [B, S, M] through the pipeline, sequences i, m + i, ... as micro-batch i.
 
@@ -170,7 +171,7 @@ def pass_stages(
             place = None if key is None else params["stage"] * stages.each + stages.outside + number
             own = None if place is None else fold_in(row["key"], place)
             window = config.windows[stages.outside + number]
-            made = apply_layer(x, layer, config, layout, window, key=own, mask=row.get("mask"))
+            made = apply_layer(x, layer, config, layout, window, order, key=own, mask=row.get("mask"))
             x = made.x
             records.append(made._replace(x=None))
         return x, records

@@ -20,7 +20,7 @@ from shoal.mesh import Mesh
 from shoal.moe import megatron
 from shoal.moe.folding import fold, groups_of
 
-__all__ = ["Layout", "ROLES", "SINGLE", "Schedule"]
+__all__ = ["CP_COMM_TYPES", "Layout", "ROLES", "SINGLE", "Schedule"]
 
 # What each role splits.
 ROLES = {
@@ -35,7 +35,12 @@ ROLES = {
     "zero_ep": "experts while they are stored, not while they are used",
     "tokens": "groups of tokens within an MoE layer; by default dp, cp and tp",
     "outside": "sequences around an MoE layer; by default as tokens",
+    "sp": "places within sequences around attention and dense networks; by default cp and tp",
 }
+
+# How attention gets the keys and values of other devices of cp: round a ring while it computes, by
+# exchanging places for heads, or all at once. Megatron-Core's names.
+CP_COMM_TYPES = ("p2p", "a2a", "allgather")
 
 
 @dataclass(frozen=True)
@@ -57,11 +62,16 @@ class Layout:
     """A mesh and, for each role, its axes from major to minor. A role that is not named has none.
 
     mesh: None is one device, where annotations are the identity.
+    cp_comm_type: one of `CP_COMM_TYPES`.
+    cp_balanced: places over cp lie so that all devices have the same part of causal attention
+      (`shoal.models.order`).
     schedule: of models whose layers lie over "pp".
     """
 
     mesh: Mesh | None = None
     roles: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    cp_comm_type: str = "allgather"
+    cp_balanced: bool = False
     schedule: Schedule = Schedule()
 
     def __post_init__(self) -> None:
@@ -71,21 +81,35 @@ class Layout:
             for axis in axes:
                 if self.mesh is None or axis not in self.mesh.axes:
                     raise TraceError(f'Layout: role "{role}": axis "{axis}" is not one of {self.mesh!r}')
+        if self.cp_comm_type not in CP_COMM_TYPES:
+            raise TraceError(f'Layout: cp_comm_type "{self.cp_comm_type}" is not one of {list(CP_COMM_TYPES)}')
 
     @staticmethod
-    def folded(*factorisations: Mapping[str, int], **roles: tuple[str, ...]) -> Layout:
+    def folded(
+        *factorisations: Mapping[str, int], cp_comm_type: str = "allgather", cp_balanced: bool = False,
+        **roles: tuple[str, ...],
+    ) -> Layout:  # fmt: skip
         """Of factorisations of the devices, fastest first: dict(tp=2, dp=8), dict(ep=4, edp=4).
 
         roles: further ones, in terms of those of the factorisations: tokens=("dp",).
         """
         axes, found = fold(*factorisations)
         made = Layout(Mesh(axes), found)
-        return Layout(made.mesh, {**found, **{role: made.axes(*of) for role, of in roles.items()}})
+        further = {role: made.axes(*of) for role, of in roles.items()}
+        return Layout(made.mesh, {**found, **further}, cp_comm_type, cp_balanced)
 
     @staticmethod
-    def from_megatron(arguments: str | Sequence[str], devices: int, **roles: tuple[str, ...]) -> Layout:
-        """Of a command line of Megatron-Core for so many devices; roles: as in `folded`."""
-        made = Layout.folded(*megatron.factorisations_of(arguments, devices), **roles)
+    def from_megatron(arguments: str | Sequence[str], devices: int, **options: Any) -> Layout:
+        """Of a command line of Megatron-Core for so many devices; options: as of `folded`.
+
+        Without --sequence-parallel places around blocks lie over cp alone; --cp-comm-type is its p2p
+        where it is not given.
+        """
+        said = {
+            "sp": megatron.sequence_roles_of(arguments),
+            "cp_comm_type": megatron.cp_comm_type_of(arguments, CP_COMM_TYPES),
+        }
+        made = Layout.folded(*megatron.factorisations_of(arguments, devices), **{**said, **options})
         return made.scheduled(*megatron.schedule_of(arguments, devices))
 
     def scheduled(self, microbatches: int, interleave: int = 1) -> Layout:
@@ -123,6 +147,8 @@ class Layout:
             return self.roles.get(role) or self.axes("dp", "cp", "tp")
         if role == "outside":
             return self.roles.get(role) or self.axes("tokens")
+        if role == "sp" and role not in self.roles:
+            return self.axes("cp", "tp")
         return tuple(self.roles.get(role, ()))
 
     def size(self, *roles: str) -> int:

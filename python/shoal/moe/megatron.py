@@ -12,7 +12,7 @@ from typing import Any
 
 from shoal.errors import TraceError, UnsupportedError
 
-__all__ = ["factorisations_of", "fields_of", "schedule_of"]
+__all__ = ["cp_comm_type_of", "factorisations_of", "fields_of", "schedule_of", "sequence_roles_of"]
 
 Flags = dict[str, list[str]]
 
@@ -114,6 +114,19 @@ def _size(flags: Flags, name: str, default: int = 1) -> int:
     if size < 1:
         raise TraceError(f"from_megatron: --{name} {size} is not positive")
     return size
+
+
+def sequence_roles_of(arguments: str | Sequence[str]) -> tuple[str, ...]:
+    """Over which roles places lie around attention and dense networks."""
+    return ("cp", "tp") if "sequence-parallel" in _parse(arguments) else ("cp",)
+
+
+def cp_comm_type_of(arguments: str | Sequence[str], known: Sequence[str]) -> str:
+    """The one of --cp-comm-type; UnsupportedError for others, and for one of each layer."""
+    named = _parse(arguments).get("cp-comm-type", ["p2p"])
+    if len(named) != 1 or named[0] not in known:
+        raise UnsupportedError(f"from_megatron: --cp-comm-type {' '.join(named)}; expected one of {list(known)}")
+    return named[0]
 
 
 def _rest(devices: int, **sizes: int) -> int:

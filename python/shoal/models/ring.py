@@ -1,0 +1,198 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ring attention (arXiv 2310.01889): keys and values go from device to device along "cp".
+
+Each device has a block of places. A step sends the keys and values that it has on to the next device
+and adds what its queries see of those that came, with the softmax's largest score and sum so far.
+
+Letters: as in `shoal.models.scores`; c devices, s places of a block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from shoal.frontend import pytrees
+from shoal.frontend.autodiff import stop_gradient
+from shoal.frontend.collectives import axis_index, ring_shift
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum
+from shoal.frontend.control_flow import fori_loop
+from shoal.frontend.creation import full, zeros
+from shoal.frontend.elementwise import exp, maximum, where
+from shoal.frontend.manual import manual
+from shoal.frontend.reduction import max, sum
+from shoal.frontend.structure import broadcast_to, concatenate, iota
+from shoal.frontend.value import Value
+from shoal.models.scores import HIDDEN, Rule, seen_by
+from shoal.moe.layout import Layout
+
+__all__ = ["ring"]
+
+Tree = Any
+
+
+class Softmax(NamedTuple):
+    """Of the scores so far: their largest and the sum of exp(score - largest) [B, K, R, s], and the
+    sum of the values times that [B, K, R, s, H]; float32."""
+
+    largest: Value
+    total: Value
+    made: Value
+
+
+class Piece(NamedTuple):
+    """Queries or keys and values of one run of places: arrays [B, s, ...], positions [s]."""
+
+    arrays: tuple[Value, ...]
+    positions: Value
+
+
+@dataclass(frozen=True)
+class _Ring:
+    """The devices along cp, and where the places of each are."""
+
+    axes: tuple[str, ...]
+    count: int  # c
+    rule: Rule
+
+    @property
+    def hops(self) -> int:
+        return self.count - 1
+
+    def places(self, device: Value, length: int) -> Value:
+        """The positions of the block of a device, int32 [s]."""
+        return device * length + iota((length,), 0)
+
+    def hops_of(self, length: int) -> int:
+        """How far back the window of a block's first place reaches, in blocks of `length`."""
+        window = self.rule.window
+        return self.hops if window is None else min(self.hops, -(-(window - 1) // length))
+
+    def add(self, state: Softmax, queries: Piece, seen: Piece) -> Softmax:
+        """With what queries see of further keys and values."""
+        (q,), (k, v) = queries.arrays, seen.arrays
+        scores = einsum("BSKRD,BTKD->BKRST", q, k, dtype="float32") * self.rule.scale
+        grid = (q.shape[1], k.shape[1])
+        row = broadcast_to(queries.positions.reshape(-1, 1), grid)
+        column = broadcast_to(seen.positions.reshape(1, -1), grid)
+        scores = where(broadcast_to(seen_by(row, column, self.rule.window), scores.shape), scores, HIDDEN)
+        # Results do not depend on what is subtracted, so it has no gradient.
+        before = stop_gradient(state.largest)
+        largest = maximum(before, stop_gradient(max(scores, -1)))
+        old, weights = exp(before - largest), exp(scores - largest[..., None])
+        made = einsum("BKRST,BTKH->BKRSH", weights.astype(v.dtype), v, dtype="float32")
+        total = state.total * old + sum(weights, -1)
+        return Softmax(largest, total, state.made * old[..., None] + made)
+
+    def walk(self, step: Callable[..., Tree], hops: int, state: Tree, *kv: Value) -> Tree:
+        """state = step(device, state, *kv), once for each of the devices before this one.
+
+        kv: this device's keys and values; those of `device` come to the step.
+        """
+        me = axis_index(self.axes)
+
+        def body(hop: Value, carry: tuple[Tree, ...]) -> tuple[Tree, ...]:
+            state, *kv = carry
+            kv = [ring_shift(x, self.axes) for x in kv]
+            device = (me + (self.count - 1) - hop) % self.count
+            return step(device, state, *kv), *kv
+
+        return fori_loop(0, hops, body, (state, *kv))[0] if hops else state
+
+
+def ring(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value:
+    """[B, S, K, R, H] of q [B, S, K, R, D], k [B, S, K, D], v [B, S, K, H]."""
+    heads = "tp" if k.shape[2] >= layout.size("tp") else None
+    rows = "dp" if k.shape[0] >= layout.size("dp") else None
+    axes = layout.axes("cp", *(role for role in (rows, heads) if role))
+    around = _Ring(layout.axes("cp"), layout.size("cp"), rule)
+    walk = _contiguous if rule.order is None else _balanced
+
+    def on_device(q: Value, k: Value, v: Value, *sinks: Value) -> Value:
+        state = walk(around, _begin(q, v.shape[3], *sinks), q, k, v)
+        made = state.made / state.total[..., None]
+        return made.transpose(0, 3, 1, 2, 4).astype(v.dtype)
+
+    outer, inner = layout.P(rows, "cp", heads, None, None), layout.P(rows, "cp", heads, None)
+    given = [q, k, v]
+    ins = [outer, inner, inner]
+    if rule.sinks is not None:
+        given.append(as_value(rule.sinks).astype("float32").reshape(q.shape[2], q.shape[3]))
+        ins.append(layout.P(heads, None))
+    made = manual(on_device, tuple(ins), outer, axes)(*given)
+    return made[: q.shape[0], : q.shape[1], : q.shape[2]]
+
+
+def _begin(q: Value, size: int, sinks: Value | None = None) -> Softmax:
+    """Before the first score: none, or that of each head's sink [K, R]."""
+    batch, length, shared, copies, _ = q.shape
+    shape = (batch, shared, copies, length)
+    made = zeros((*shape, size), "float32")
+    if sinks is None:
+        return Softmax(full(shape, HIDDEN, "float32"), zeros(shape, "float32"), made)
+    largest = stop_gradient(sinks)
+    total = exp(sinks - largest)
+    spread = (broadcast_to(x.reshape(1, shared, copies, 1), shape) for x in (largest, total))
+    return Softmax(*spread, made)
+
+
+def _contiguous(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> Softmax:
+    """Device i has block i. A window ends the walk where no query sees what comes."""
+    length, me = q.shape[1], axis_index(around.axes)
+    queries = Piece((q,), around.places(me, length))
+    state = around.add(state, queries, Piece((k, v), around.places(me, length)))
+
+    def step(device: Value, state: Softmax, *kv: Value) -> Softmax:
+        return around.add(state, queries, Piece(kv, around.places(device, length)))
+
+    return around.walk(step, around.hops_of(length), state, k, v)
+
+
+def _balanced(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> Softmax:
+    """Device i has the pieces i and 2 c - 1 - i; from device j come j and 2 c - 1 - j.
+
+    The later queries see the earlier keys in any case. Of the other pairs of pieces one is seen:
+
+      j < i: the earlier queries see the earlier keys, and none the later keys;
+      j > i: the later queries see the later keys, and the earlier queries none.
+
+    So a step is two products of pieces, half of a block's, on every device.
+    """
+    length, me = q.shape[1] // 2, axis_index(around.axes)
+
+    def halves(device: Value, *arrays: Value) -> tuple[Piece, Piece]:
+        late = 2 * around.count - 1 - device
+        parts = [_halves(x, 1) for x in arrays]
+        places = (around.places(device, length), around.places(late, length))
+        return tuple(Piece(tuple(part[i] for part in parts), places[i]) for i in (0, 1))
+
+    queries, own = halves(me, q), halves(me, k, v)
+    early, late = (Softmax(*parts) for parts in zip(*(_halves(x, 3) for x in state)))
+    early = around.add(early, queries[0], own[0])
+    late = around.add(around.add(late, queries[1], own[0]), queries[1], own[1])
+
+    def step(device: Value, states: tuple[Softmax, Softmax], *kv: Value) -> tuple[Softmax, Softmax]:
+        early, late = states
+        keys = halves(device, *kv)
+        late = around.add(late, queries[1], keys[0])
+        is_before = device < me
+        added = _chosen(is_before, early, late)
+        added = around.add(added, _chosen(is_before, *queries), _chosen(is_before, *keys))
+        return _chosen(is_before, added, early), _chosen(is_before, late, added)
+
+    early, late = around.walk(step, around.hops, (early, late), k, v)
+    return Softmax(*(concatenate(parts, 3) for parts in zip(early, late)))
+
+
+def _halves(x: Value, dim: int) -> tuple[Value, Value]:
+    before, half = [slice(None)] * dim, x.shape[dim] // 2
+    return x[(*before, slice(None, half))], x[(*before, slice(half, None))]
+
+
+def _chosen(condition: Value, a: Tree, b: Tree) -> Tree:
+    """The one or the other tree of values, which are alike."""
+    (left, tree), (right, _) = pytrees.flatten(a), pytrees.flatten(b)
+    return pytrees.unflatten(tree, [where(condition, x, y) for x, y in zip(left, right)])

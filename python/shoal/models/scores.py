@@ -1,0 +1,76 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Causal attention of whole sequences: grouped queries, windows, sinks.
+
+Letters: B sequences, S and T places, N heads, K key-value heads, R = N / K, D and H elements of a head.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum
+from shoal.frontend.elementwise import logical_and, where
+from shoal.frontend.nn import softmax
+from shoal.frontend.structure import broadcast_to, concatenate, iota
+from shoal.frontend.value import Value
+from shoal.models.order import Order
+
+__all__ = ["HIDDEN", "Rule", "attend", "grouped", "seen_by", "weighted"]
+
+# The score of a place that is not looked at.
+HIDDEN = -1e30
+
+
+class Rule(NamedTuple):
+    """What attention of a layer is, beside q, k and v.
+
+    window: a place looks at so many up to its own. sinks [N]: a further score of each head, which
+    takes its part of the softmax and gives nothing (arXiv 2309.17453; gpt-oss). order: of the
+    places (`shoal.models.order`).
+    """
+
+    scale: float
+    window: int | None = None
+    sinks: Any = None
+    order: Order = None
+
+
+def attend(
+    q: Value, k: Value, v: Value, scale: float, window: int | None = None, sinks: Any = None
+) -> Value:
+    """Causal softmax(scale q k) v: q [B, S, N, D], k [B, S, K, D], v [B, S, K, H]; [B, S, N, H].
+
+    Head n reads key-value head n // (N / K), and nothing is repeated. Softmax is float32.
+    window, sinks: see `Rule`.
+    """
+    made = weighted(grouped(q, k.shape[2]), k, v, Rule(scale, window, sinks))
+    return made.reshape(*q.shape[:3], v.shape[3])
+
+
+def grouped(q: Value, shared: int) -> Value:
+    """[B, S, N, D] as [B, S, K, R, D]."""
+    batch, length, heads, size = q.shape
+    return q.reshape(batch, length, shared, heads // shared, size)
+
+
+def seen_by(row: Value, column: Value, window: int | None) -> Value:
+    """Whether places of these positions look at those: booleans of the positions' shape."""
+    seen = column <= row
+    return seen if window is None else logical_and(seen, row - column < window)
+
+
+def weighted(q: Value, k: Value, v: Value, rule: Rule) -> Value:
+    """[B, S, K, R, H] of q [B, S, K, R, D], k [B, S, K, D] and v [B, S, K, H]."""
+    length, shared, copies = q.shape[1:4]
+    scores = einsum("BSKRD,BTKD->BKRST", q, k, dtype="float32") * rule.scale
+    positions = iota((length,), 0) if rule.order is None else as_value(rule.order)
+    row = broadcast_to(positions.reshape(length, 1), (length, length))
+    column = broadcast_to(positions.reshape(1, length), (length, length))
+    scores = where(broadcast_to(seen_by(row, column, rule.window), scores.shape), scores, HIDDEN)
+    if rule.sinks is not None:
+        further = as_value(rule.sinks).astype("float32").reshape(1, shared, copies, 1, 1)
+        scores = concatenate([scores, broadcast_to(further, (*scores.shape[:-1], 1))], -1)
+    weights = softmax(scores)[..., :length].astype(v.dtype)
+    return einsum("BKRST,BTKH->BSKRH", weights, v)
