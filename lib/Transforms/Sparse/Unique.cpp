@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Unique.h"
+#include "WholeNumbers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "shoal/Dialect/Shoal/IR/ReductionOps.h"
 #include "llvm/ADT/STLExtras.h"
@@ -14,9 +15,9 @@ namespace {
 
 class UniquenessProof {
 public:
-  UniquenessProof(const Forms &forms, TermRange others, TermRange areInRange,
+  UniquenessProof(Forms &forms, TermRange others, TermRange areInRange,
                   Term token)
-      : forms(forms), terms(forms.terms), others(others),
+      : forms(forms), terms(forms.terms), numbers(forms), others(others),
         areInRange(areInRange), token(token) {}
 
   /// Whether the place differs for all tokens of which the others agree.
@@ -27,19 +28,22 @@ private:
   bool isRunningSum(Term element) const;
   bool isPositiveThere(Value summed, TermRange index) const;
   Term expand(Term element) const;
+  bool countsSum(Term sum, unsigned depth) const;
+  bool countsChoice(Term choice, unsigned depth) const;
 
-  const Forms &forms;
+  Forms &forms;
   Terms &terms;
+  WholeNumbers numbers;
   TermRange others;
   /// That the others are in range, which is so of all rows that count.
   TermRange areInRange;
   Term token;
 };
 
-template <typename Op>
+template <typename... Ops>
 bool isOp(Term term) {
   return term->kind == TermKind::Op &&
-         term->name->getStringRef() == Op::getOperationName();
+         ((term->name->getStringRef() == Ops::getOperationName()) || ...);
 }
 
 } // namespace
@@ -76,23 +80,24 @@ bool UniquenessProof::isPositiveThere(Value summed, TermRange index) const {
       at[from] = to;
   bool isThere = false;
   for (const Exception &exception : form->exceptions) {
-    auto range = terms.range(exception.value);
-    if (!range || range->smin().isNegative())
+    auto range = numbers.of(exception.value);
+    if (!range || range->low < 0)
       return false;
     bool isHere = llvm::all_of(
         llvm::zip_equal(form->dims, exception.places), [&](auto pair) {
           auto [dim, place] = pair;
           return terms.substitute(place, at) == index[dim->id];
         });
-    isThere |= isHere && range->smin().isStrictlyPositive();
+    isThere |= isHere && range->low > 0;
   }
   return isThere;
 }
 
 bool UniquenessProof::isRunningSum(Term element) const {
   auto op = element->value.getDefiningOp<CumulativeOp>();
-  if (!op || op.getKind() != ReduceKind::Sum ||
-      !element->type.isSignlessInteger(32))
+  bool isExact = element->type.isSignlessInteger(32) ||
+                 (isa<FloatType>(element->type) && numbers.of(element));
+  if (!op || op.getKind() != ReduceKind::Sum || !isExact)
     return false;
   int64_t dim = op.getDim();
   ArrayRef<int64_t> shape = tensorType(op.getInput()).getShape();
@@ -104,34 +109,68 @@ bool UniquenessProof::isRunningSum(Term element) const {
   return isPositiveThere(op.getInput(), element->operands);
 }
 
+/// Of a count and what the others add to it. Floats only where nothing is
+/// rounded.
+bool UniquenessProof::countsSum(Term sum, unsigned depth) const {
+  if (isa<FloatType>(sum->type) && !numbers.of(sum))
+    return false;
+  // The mask at the token's own place is one.
+  auto known = [&](Term term) {
+    return term->isElement() && forms.lookup(term->value)
+               ? forms.element(term->value, term->operands)
+               : term;
+  };
+  Term a = known(sum->operands[0]), b = known(sum->operands[1]);
+  if (!dependsOnToken(b))
+    return counts(a, depth);
+  return isOp<arith::AddIOp, arith::AddFOp>(sum) && !dependsOnToken(a) &&
+         counts(b, depth);
+}
+
+/// Of a place, or none.
+bool UniquenessProof::countsChoice(Term choice, unsigned depth) const {
+  Term condition = choice->operands[0], place = choice->operands[1];
+  // What conversions make of numbers that are too large, which counts are not.
+  if (std::optional<bool> chosen = numbers.decide(condition))
+    return counts(choice->operands[*chosen ? 1 : 2], depth);
+  // A place that is out of range is no place.
+  auto none = terms.range(choice->operands[2]);
+  bool isKnown = llvm::is_contained(areInRange, condition) ||
+                 (none && none->smax().isNegative());
+  if (!isKnown)
+    return false;
+  // A float that is a place: both are the same number.
+  if (isOp<arith::CmpFOp>(condition) &&
+      cast<arith::CmpFPredicateAttr>(condition->attributes.get("predicate"))
+              .getValue() == arith::CmpFPredicate::OEQ)
+    for (unsigned which : {0u, 1u})
+      if (Term own = condition->operands[which];
+          isOp<arith::SIToFPOp>(own) && own->operands[0] == place)
+        return counts(condition->operands[1 - which], depth);
+  return counts(place, depth);
+}
+
 bool UniquenessProof::counts(Term place, unsigned depth) const {
   constexpr unsigned kMaxExpansions = 16;
   if (depth > kMaxExpansions)
     return false;
-  auto next = [&](Term term) { return counts(term, depth + 1); };
   if (place->isElement()) {
     if (isRunningSum(place))
       return true;
     Term expanded = expand(place);
-    return expanded && next(expanded);
+    return expanded && counts(expanded, depth + 1);
   }
-  if (isOp<arith::AddIOp>(place) || isOp<arith::SubIOp>(place)) {
-    Term a = place->operands[0], b = place->operands[1];
-    if (!dependsOnToken(b))
-      return next(a);
-    return isOp<arith::AddIOp>(place) && !dependsOnToken(a) && next(b);
-  }
-  // A place that is out of range is no place.
-  if (isOp<arith::SelectOp>(place)) {
-    auto none = terms.range(place->operands[2]);
-    bool isKnown = llvm::is_contained(areInRange, place->operands[0]) ||
-                   (none && none->smax().isNegative());
-    return isKnown && next(place->operands[1]);
-  }
+  if (isOp<arith::AddIOp, arith::SubIOp, arith::AddFOp, arith::SubFOp>(place))
+    return countsSum(place, depth + 1);
+  if (isOp<arith::FPToSIOp, arith::FPToUIOp>(place))
+    return numbers.of(place->operands[0]) &&
+           counts(place->operands[0], depth + 1);
+  if (isOp<arith::SelectOp>(place))
+    return countsChoice(place, depth + 1);
   return false;
 }
 
-bool sparse::areUnique(const Forms &forms, TermRange dims, TermRange places,
+bool sparse::areUnique(Forms &forms, TermRange dims, TermRange places,
                        Term token) {
   for (size_t i = 0; i < places.size(); ++i) {
     TermList others, areInRange;

@@ -19,8 +19,7 @@ namespace shoal::sparse {
 ///
 ///   slot[s] = sum over tokens before s of (expert[.] == expert[s]) +
 ///   first[expert[s]]
-bool areUnique(const Forms &forms, TermRange dims, TermRange places,
-               Term token);
+bool areUnique(Forms &forms, TermRange dims, TermRange places, Term token);
 
 } // namespace shoal::sparse
 

@@ -66,6 +66,86 @@ func.func @slots_are_counted(%e: tensor<96xi32>, %first: tensor<16xi32>, %x: ten
 
 // -----
 
+// So are those that are counted in f32, as GShard's text does, as long as f32 has
+// all of these numbers.
+// CHECK-LABEL: @slots_are_counted_in_floats(
+// CHECK: shoal.scatter sum {{.*}} {unique_indices}
+// CHECK: return
+func.func @slots_are_counted_in_floats(%e: tensor<96xi32>, %x: tensor<96x12xf32>) -> tensor<16x10x12xf32> {
+  %ei = shoal.iota dim = 1 : tensor<96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x16xi32>
+  %eh = arith.uitofp %em : tensor<96x16xi1> to tensor<96x16xf32>
+  %count = shoal.cumulative sum %eh dim = 0 : tensor<96x16xf32>
+  %before = arith.subf %count, %eh : tensor<96x16xf32>
+  %mine = arith.mulf %before, %eh : tensor<96x16xf32>
+  %c = shoal.reduce sum %mine dims = [1] : tensor<96x16xf32> -> tensor<96xf32>
+  %i = shoal.iota dim = 1 : tensor<96x10xi32>
+  %ci = arith.sitofp %i : tensor<96x10xi32> to tensor<96x10xf32>
+  %cb = shoal.broadcast_in_dim %c dims = [0] : tensor<96xf32> -> tensor<96x10xf32>
+  %cm = arith.cmpf oeq, %cb, %ci : tensor<96x10xf32>
+  %ch = arith.uitofp %cm : tensor<96x10xi1> to tensor<96x10xf32>
+  %m = shoal.einsum "SE,SC->SEC" %eh, %ch : (tensor<96x16xf32>, tensor<96x10xf32>) -> tensor<96x16x10xf32>
+  %y = shoal.einsum "SEC,SM->ECM" %m, %x : (tensor<96x16x10xf32>, tensor<96x12xf32>) -> tensor<16x10x12xf32>
+  return %y : tensor<16x10x12xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @slots_are_converted_counts(
+// CHECK: shoal.scatter sum {{.*}} {unique_indices}
+// CHECK: return
+func.func @slots_are_converted_counts(%e: tensor<96xi32>, %x: tensor<96x12xf32>) -> tensor<16x10x12xf32> {
+  %ei = shoal.iota dim = 1 : tensor<96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x16xi32>
+  %eh = arith.uitofp %em : tensor<96x16xi1> to tensor<96x16xf32>
+  %count = shoal.cumulative sum %eh dim = 0 {exclusive} : tensor<96x16xf32>
+  %mine = arith.mulf %count, %eh : tensor<96x16xf32>
+  %f = shoal.reduce sum %mine dims = [1] : tensor<96x16xf32> -> tensor<96xf32>
+  // As JAX converts: what does not fit becomes the nearest integer.
+  %large = arith.constant dense<2147483648.0> : tensor<96xf32>
+  %most = arith.constant dense<2147483647> : tensor<96xi32>
+  %whole = arith.fptosi %f : tensor<96xf32> to tensor<96xi32>
+  %above = arith.cmpf oge, %f, %large : tensor<96xf32>
+  %c = arith.select %above, %most, %whole : tensor<96xi1>, tensor<96xi32>
+  %ci = shoal.iota dim = 1 : tensor<96x10xi32>
+  %cb = shoal.broadcast_in_dim %c dims = [0] : tensor<96xi32> -> tensor<96x10xi32>
+  %cm = arith.cmpi eq, %cb, %ci : tensor<96x10xi32>
+  %ch = arith.uitofp %cm : tensor<96x10xi1> to tensor<96x10xf32>
+  %m = shoal.einsum "SE,SC->SEC" %eh, %ch : (tensor<96x16xf32>, tensor<96x10xf32>) -> tensor<96x16x10xf32>
+  %y = shoal.einsum "SEC,SM->ECM" %m, %x : (tensor<96x16x10xf32>, tensor<96x12xf32>) -> tensor<16x10x12xf32>
+  return %y : tensor<16x10x12xf32>
+}
+
+// -----
+
+// bf16 counts up to 256: of 300 tokens the last ones may have one slot.
+// CHECK-LABEL: @counts_that_are_rounded(
+// CHECK: shoal.scatter sum
+// CHECK-NOT: unique_indices
+// CHECK: return
+func.func @counts_that_are_rounded(%e: tensor<300xi32>, %x: tensor<300x12xf32>) -> tensor<16x10x12xf32> {
+  %ei = shoal.iota dim = 1 : tensor<300x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<300xi32> -> tensor<300x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<300x16xi32>
+  %eh = arith.uitofp %em : tensor<300x16xi1> to tensor<300x16xbf16>
+  %count = shoal.cumulative sum %eh dim = 0 {exclusive} : tensor<300x16xbf16>
+  %mine = arith.mulf %count, %eh : tensor<300x16xbf16>
+  %f = shoal.reduce sum %mine dims = [1] : tensor<300x16xbf16> -> tensor<300xbf16>
+  %c = arith.fptosi %f : tensor<300xbf16> to tensor<300xi32>
+  %ci = shoal.iota dim = 1 : tensor<300x10xi32>
+  %cb = shoal.broadcast_in_dim %c dims = [0] : tensor<300xi32> -> tensor<300x10xi32>
+  %cm = arith.cmpi eq, %cb, %ci : tensor<300x10xi32>
+  %ch = arith.uitofp %cm : tensor<300x10xi1> to tensor<300x10xf32>
+  %ef = arith.uitofp %em : tensor<300x16xi1> to tensor<300x16xf32>
+  %m = shoal.einsum "SE,SC->SEC" %ef, %ch : (tensor<300x16xf32>, tensor<300x10xf32>) -> tensor<300x16x10xf32>
+  %y = shoal.einsum "SEC,SM->ECM" %m, %x : (tensor<300x16x10xf32>, tensor<300x12xf32>) -> tensor<16x10x12xf32>
+  return %y : tensor<16x10x12xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @dispatch_scatters_rows(
 // CHECK-SAME: %{{.*}}: tensor<96xi32>, %{{.*}}: tensor<96xi32>, %[[X:.*]]: tensor<96x12xf32>)
 // CHECK: shoal.scatter sum %{{.*}}, %{{.*}}, %[[X]] update_window_dims = [1] inserted_window_dims = [0, 1]
