@@ -29,10 +29,15 @@ public:
     allocateLanes();
     nest(sums.firstReduced, [&] {
       clearLanes();
-      nest(ranges.size() - 1, [&] { addTerms(); });
-      for (auto [number, combiner] : llvm::enumerate(sums.combiners))
-        if (combiner)
+      nest(sums.walked, [&] { isInnermost() ? addTerms() : addRows(); });
+      for (auto [number, combiner] : llvm::enumerate(sums.combiners)) {
+        if (!combiner)
+          continue;
+        if (isInnermost())
           addToResult(number, addLanes(number));
+        else
+          addRowsToResult(number);
+      }
     });
     op.erase();
   }
@@ -42,6 +47,8 @@ private:
     return arith::ConstantIndexOp::create(b, value);
   }
   Value add(Value lhs, Value rhs) { return arith::AddIOp::create(b, lhs, rhs); }
+  /// Whether the sums run along the innermost loop.
+  bool isInnermost() const { return sums.walked + 1 == ranges.size(); }
   Type typeOf(unsigned number) const {
     return sums.combiners[number]->getResult(0).getType();
   }
@@ -83,10 +90,14 @@ private:
     for (auto [number, combiner] : llvm::enumerate(sums.combiners)) {
       if (!combiner)
         continue;
-      auto type = VectorType::get(sums.lanes, typeOf(number));
+      // In pieces of which each becomes a register.
+      int64_t size = isInnermost() ? sums.lanes : sums.width;
+      auto type = VectorType::get(size, typeOf(number));
       Value none = arith::ConstantOp::create(
           b, DenseElementsAttr::get(type, getNeutralElement(combiner)));
-      vector::StoreOp::create(b, none, lanes[number], index(0));
+      loop(sums.lanes, size, [&, number = number](Value lane) {
+        vector::StoreOp::create(b, none, lanes[number], lane);
+      });
     }
   }
 
@@ -109,6 +120,39 @@ private:
     mask = arith::ConstantOp::create(b, DenseElementsAttr::get(type, isThere));
     addVector(index(whole + last), index(last));
     mask = nullptr;
+  }
+
+  /// Those of all steps of the walked loop, around the kept ones.
+  void addRows() {
+    int64_t size = ranges[sums.walked], rows = sums.lanes / sums.kept;
+    auto addSome = [&](Value first, int64_t count) {
+      loop(count, 1, [&](Value row) {
+        places.push_back(add(first, row));
+        forKept(row, [&](Value place, Value lane) { addVector(place, lane); });
+        places.pop_back();
+      });
+    };
+    int64_t whole = size / rows * rows;
+    loop(whole, rows, [&](Value first) { addSome(first, rows); });
+    addSome(index(whole), size - whole);
+  }
+
+  /// Calls body(place in the innermost loop, lane) for each vector of the
+  /// elements of a row of lanes, in the loops behind the walked one.
+  void forKept(Value row, llvm::function_ref<void(Value, Value)> body) {
+    nest(ranges.size() - 1, [&] {
+      Value lane = row;
+      auto descend = [&](unsigned number, Value place) {
+        lane =
+            add(arith::MulIOp::create(b, lane, index(ranges[number])), place);
+      };
+      for (unsigned l = sums.walked + 1; l + 1 < ranges.size(); ++l)
+        descend(l, places[l]);
+      loop(ranges.back(), sums.width, [&](Value place) {
+        descend(ranges.size() - 1, place);
+        body(place, lane);
+      });
+    });
   }
 
   /// Steps place ... place + width - 1 of the innermost loop into the lanes
@@ -264,6 +308,30 @@ private:
       all = combine(number, low, high);
     }
     return vector::ExtractOp::create(b, all, ArrayRef<int64_t>{0});
+  }
+
+  /// The rows of a sum's lanes, each half added to the other, and the last one
+  /// to the result.
+  void addRowsToResult(unsigned number) {
+    Value buffer = lanes[number];
+    for (int64_t half = sums.lanes / 2; half >= sums.kept; half /= 2)
+      loop(half, sums.width, [&](Value lane) {
+        Value low = loadLanes(buffer, lane);
+        Value high = loadLanes(buffer, add(lane, index(half)));
+        storeLanes(combine(number, low, high), low, buffer, lane);
+      });
+    OpOperand &init = *op.getDpsInitOperand(number);
+    SmallVector<Value> outer = places;
+    // The map has none of the reduced loops, which are not there any more.
+    places.resize(sums.walked + 1, index(0));
+    forKept(index(0), [&](Value place, Value lane) {
+      places.push_back(place);
+      SmallVector<Value> at = placesIn(init);
+      Value before = load(init.get(), at, isLaned(init));
+      store(combine(number, before, loadLanes(buffer, lane)), init.get(), at);
+      places.pop_back();
+    });
+    places = outer;
   }
 
   Value combine(unsigned number, Value lhs, Value rhs) {

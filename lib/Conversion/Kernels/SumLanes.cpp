@@ -63,29 +63,59 @@ static Type findSums(linalg::GenericOp op, SumLanes &sums) {
   return element;
 }
 
+/// Lanes of vectors along the walked loop, the innermost one.
+static void planTerms(int64_t terms, int64_t whole, SumLanes &sums) {
+  sums.width = std::min<int64_t>(whole, llvm::bit_ceil<uint64_t>(terms));
+  int64_t vectors = llvm::bit_floor<uint64_t>(terms / sums.width);
+  sums.lanes = sums.width * std::clamp<int64_t>(vectors, 1, kMaxVectors);
+}
+
+/// Lanes of `kept` elements, in vectors of `inner`. False where one alone would
+/// do: terms enough are under way at a time, or there are few.
+static bool planRows(int64_t terms, int64_t inner, int64_t whole,
+                     SumLanes &sums) {
+  int64_t rows = std::min(kMaxVectors * whole / sums.kept, terms / 4);
+  sums.width = inner;
+  sums.lanes =
+      static_cast<int64_t>(llvm::bit_floor<uint64_t>(rows)) * sums.kept;
+  return rows >= 2;
+}
+
+/// Sets the loops that the sums run along; false where there are none.
+static bool findLoops(linalg::GenericOp op, ArrayRef<int64_t> ranges,
+                      SumLanes &sums) {
+  unsigned behind = op.getNumLoops();
+  sums.kept = 1;
+  while (behind > 0 && !reduces(op, behind - 1))
+    sums.kept *= ranges[--behind];
+  if (behind == 0)
+    return false;
+  sums.walked = sums.firstReduced = behind - 1;
+  while (sums.firstReduced > 0 && reduces(op, sums.firstReduced - 1))
+    --sums.firstReduced;
+  return true;
+}
+
 std::optional<SumLanes> shoal::planSumLanes(linalg::GenericOp op) {
-  unsigned loops = op.getNumLoops();
-  if (!op.hasPureBufferSemantics() || op.hasDynamicShape() || loops == 0 ||
-      !reduces(op, loops - 1))
+  if (!op.hasPureBufferSemantics() || op.hasDynamicShape())
     return std::nullopt;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   int64_t terms = 1;
-  for (unsigned loop = 0; loop < loops; ++loop)
+  for (unsigned loop = 0; loop < ranges.size(); ++loop)
     terms *= reduces(op, loop) ? ranges[loop] : 1;
-  if (llvm::is_contained(ranges, 0) || terms <= kSequentialTerms)
-    return std::nullopt;
   SumLanes sums;
+  if (llvm::is_contained(ranges, 0) || terms <= kSequentialTerms ||
+      !findLoops(op, ranges, sums))
+    return std::nullopt;
   Type element = findSums(op, sums);
   if (!element || !element.isIntOrFloat())
     return std::nullopt;
-  sums.firstReduced = loops - 1;
-  while (sums.firstReduced > 0 && reduces(op, sums.firstReduced - 1))
-    --sums.firstReduced;
   int64_t whole = kVectorBytes * 8 / element.getIntOrFloatBitWidth();
-  sums.width =
-      std::min<int64_t>(whole, llvm::bit_ceil<uint64_t>(ranges.back()));
-  int64_t vectors = llvm::bit_floor<uint64_t>(ranges.back() / sums.width);
-  sums.lanes = sums.width * std::clamp<int64_t>(vectors, 1, kMaxVectors);
+  int64_t walked = ranges[sums.walked];
+  if (sums.walked + 1 == ranges.size())
+    planTerms(walked, whole, sums);
+  else if (!planRows(walked, ranges.back(), whole, sums))
+    return std::nullopt;
   return sums;
 }
 
@@ -123,7 +153,7 @@ bool shoal::hasVectorBody(linalg::GenericOp op, const SumLanes &sums) {
     return false;
   return llvm::all_of(op->getOpOperands(), [&](OpOperand &operand) {
     bool isSum =
-        op.isDpsInit(&operand) &&
+        sums.walked + 1 == op.getNumLoops() && op.isDpsInit(&operand) &&
         sums.combiners[operand.getOperandNumber() - op.getNumDpsInputs()];
     return isSum || isDenseOrUniform(operand, op.isDpsInput(&operand));
   });

@@ -69,8 +69,55 @@ func.func @across(%x: memref<1037x7xf32>, %y: memref<7xf32>) {
   return
 }
 
-// Few terms, and sums along other loops than the innermost one, are added up
-// one after the other. Nobody may choose another order.
+// Elements that are summed side by side have rows of lanes: 16 of 4 elements, the
+// last 13 of 1037 terms without a loop around.
+
+// CHECK-LABEL: func.func @side_by_side
+// CHECK: %[[LANES:.*]] = memref.alloca() {{.*}} : memref<64xf32>
+// CHECK: vector.store %{{.*}}, %[[LANES]][%{{.*}}] : memref<64xf32>, vector<4xf32>
+// CHECK: scf.for %[[I:.*]] = %{{.*}} to %c1024 step %c16
+// CHECK: scf.for %[[ROW:.*]] = %{{.*}} to %c16{{.*}} step %c1
+// CHECK: %[[J:.*]] = arith.addi %[[I]], %[[ROW]]
+// CHECK: vector.load %{{.*}}[%[[J]], %{{.*}}] : memref<1037x4xf32>, vector<4xf32>
+// CHECK: arith.addf %{{.*}}, %{{.*}} : vector<4xf32>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c13 step
+// The halves of the lanes: 32, 16, 8 and 4.
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c32{{.*}} step %c4
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c16{{.*}} step %c4
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c8{{.*}} step %c4
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c4{{.*}} step %c4
+// CHECK: vector.store %{{.*}} : memref<4xf32>, vector<4xf32>
+func.func @side_by_side(%x: memref<1037x4xf32>, %y: memref<4xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(i, r) -> (i, r)>, affine_map<(i, r) -> (r)>],
+                  iterator_types = ["reduction", "parallel"]}
+      ins(%x : memref<1037x4xf32>) outs(%y : memref<4xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %sum = arith.addf %out, %in fastmath<reassoc> : f32
+    linalg.yield %sum : f32
+  }
+  return
+}
+
+// Three loops, elements that do not lie side by side: the same lanes, one by one.
+
+// CHECK-LABEL: func.func @side_by_side_across
+// CHECK: memref.alloca() {{.*}} : memref<48xf32>
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c9 step
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c1032 step %c8
+// CHECK: memref.load %{{.*}} : memref<9x1037x3x2xf32>
+// CHECK: arith.addf %{{.*}}, %{{.*}} : f32
+func.func @side_by_side_across(%x: memref<9x1037x3x2xf32>, %y: memref<9x2x3xf32>) {
+  linalg.generic {indexing_maps = [affine_map<(g, i, a, b) -> (g, i, b, a)>, affine_map<(g, i, a, b) -> (g, a, b)>],
+                  iterator_types = ["parallel", "reduction", "parallel", "parallel"]}
+      ins(%x : memref<9x1037x3x2xf32>) outs(%y : memref<9x2x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %sum = arith.addf %out, %in fastmath<reassoc> : f32
+    linalg.yield %sum : f32
+  }
+  return
+}
+
+// Few terms, and many elements side by side, are added up one after the other. Nobody may choose another order.
 
 // CHECK-LABEL: func.func @few
 // CHECK: linalg.generic
@@ -89,10 +136,10 @@ func.func @few(%x: memref<7x8xf32>, %y: memref<7xf32>) {
 // CHECK-LABEL: func.func @columns
 // CHECK: linalg.generic
 // CHECK-NOT: reassoc
-func.func @columns(%x: memref<1037x7xf32>, %y: memref<7xf32>) {
+func.func @columns(%x: memref<1037x70xf32>, %y: memref<70xf32>) {
   linalg.generic {indexing_maps = [affine_map<(i, r) -> (i, r)>, affine_map<(i, r) -> (r)>],
                   iterator_types = ["reduction", "parallel"]}
-      ins(%x : memref<1037x7xf32>) outs(%y : memref<7xf32>) {
+      ins(%x : memref<1037x70xf32>) outs(%y : memref<70xf32>) {
   ^bb0(%in: f32, %out: f32):
     %sum = arith.addf %out, %in fastmath<reassoc> : f32
     linalg.yield %sum : f32

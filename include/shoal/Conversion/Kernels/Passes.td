@@ -190,7 +190,13 @@ def OrderSums : Pass<"shoal-order-sums", "::mlir::func::FuncOp"> {
     in lanes: up to four vectors of 64 bytes, as many as have terms, and the last
     terms under a mask. Term j goes into lane j modulo their number; then the
     upper half of the lanes is added to the lower one until one is left. Up to 8
-    terms, and sums along other loops, are added one after the other.
+    terms are added one after the other.
+
+    Where loops that are kept lie behind the last one that is summed along, with
+    up to 32 elements of f32 together, each addition would wait for the one
+    before. So these, too, have up to 256 bytes of lanes, of which term j goes
+    into row j modulo their number. More elements are a row that is added to as
+    it is, term by term.
 
     The order is that of the loops, whatever the body computes: what is fused
     into a sum, and what for, changes none of its bits. So no op stays `reassoc`.
