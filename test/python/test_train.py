@@ -196,6 +196,31 @@ def test_weights_and_metrics_of_the_loss_in_micro_batches():
         np.testing.assert_allclose(four, one, rtol=1e-5, atol=1e-6)
 
 
+def test_a_loss_gets_a_key_of_its_step():
+    """Another one in each step and of each seed; the same in a run that goes on, and in micro-batches."""
+
+    def loss(params, batch, key=None):
+        drawn = shoal.random.uniform(key, (1,))[0]
+        return programs.loss(params, batch), {"drawn": drawn}
+
+    opt = optim.sgd(0.1)
+    batch = {name: array[:8] for name, array in programs.examples().items()}
+
+    def drawn(first, steps, seed=3, **options):
+        step = shoal.jit(train.step(loss, opt, has_aux=True, seed=seed, **options))
+        state, found = programs.start(opt)._replace(step=np.int32(first)), []
+        for _ in range(steps):
+            state, metrics = step(state, batch)
+            found.append(float(metrics["drawn"]))
+        return found
+
+    whole = drawn(0, 4)
+    assert len(set(whole)) == 4
+    assert drawn(2, 2) == whole[2:]
+    assert drawn(0, 2, micro_batches=4) == pytest.approx(whole[:2])
+    assert not set(drawn(0, 2, seed=4)) & set(whole)
+
+
 def test_states_of_all_types_are_saved(tmp_path):
     state = {
         "a": np.arange(6, dtype=shoal.bfloat16).reshape(2, 3),

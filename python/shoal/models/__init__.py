@@ -6,7 +6,8 @@
     params = model.read("folder")            # or model.init(seed)
     logits = shoal.jit(model.logits)(params, tokens)
 
-Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss.
+Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss. `EncoderDecoder` is GShard's
+Transformer from one sequence to another, by its own fields.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from shoal.models import parameters, weights
 from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
+from shoal.models.encoder_decoder import EncoderDecoder
 from shoal.models.families import model_config_of
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.safetensors import read_file, read_folder, write_file
@@ -31,8 +33,8 @@ from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of
 from shoal.moe.layout import SINGLE, Layout
 
 __all__ = [
-    "Decoded", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend", "attend_over",
-    "decode", "from_config", "loss_of", "read_file", "read_folder", "rope_of", "rotate", "write_file",
+    "Decoded", "EncoderDecoder", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend",
+    "attend_over", "decode", "from_config", "loss_of", "read_file", "read_folder", "rope_of", "rotate", "write_file",
 ]  # fmt: skip
 
 

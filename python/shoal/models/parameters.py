@@ -10,10 +10,11 @@ import numpy as np
 
 from shoal.frontend.annotations import P
 from shoal.models.config import ModelConfig
+from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 from shoal.moe.parameters import param_shapes, param_shardings
 
-__all__ = ["init", "shapes", "shardings"]
+__all__ = ["init", "shapes", "shardings", "shardings_of"]
 
 _ONES = ("norm", "q_norm", "k_norm", "kv_norm", "input_norm", "post_norm")
 _ZEROS = ("bq", "bk", "bv", "bo", "bi", "bg", "router_bias", "sinks", "expert_bias")
@@ -109,15 +110,20 @@ _DENSE: dict[str, Any] = {"wi": (None, "tp"), "wg": (None, "tp"), "wo": ("tp", N
 
 def shardings(config: ModelConfig, layout: Layout) -> dict[str, Any]:
     """Where a layout stores the parameters: a tree of P like `shapes`."""
+    return shardings_of(shapes(config), config.moe, layout)
+
+
+def shardings_of(tree: dict[str, Any], moe: MoeConfig | None, layout: Layout) -> dict[str, Any]:
+    """Of a tree of shapes, whose parts have the names that `shapes` gives them; "cross" is attention, too."""
 
     def placed(name: str, node: Any, table: dict[str, Any]) -> Any:
-        if name == "moe":
-            return {**param_shardings(config.moe, layout), **({"expert_bias": P()} if "expert_bias" in node else {})}
+        if name == "moe" and moe is not None:
+            return {**param_shardings(moe, layout), **({"expert_bias": P()} if "expert_bias" in node else {})}
         if isinstance(node, dict):
-            table = {"attention": _ATTENTION, "dense": _DENSE}.get(name, table)
+            table = {"attention": _ATTENTION, "cross": _ATTENTION, "dense": _DENSE}.get(name, table)
             return {key: placed(key, part, table) for key, part in node.items()}
         if isinstance(node, list):
             return [placed(name, part, table) for part in node]
         return layout.P(*table.get(name, ()))
 
-    return placed("", shapes(config), {"embed": ("tp", None), "head": ("tp", None)})
+    return placed("", tree, {"embed": ("tp", None), "head": ("tp", None)})

@@ -18,7 +18,7 @@ from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum, matmul
 from shoal.frontend.core import ArrayLike, current
-from shoal.frontend.elementwise import where
+from shoal.frontend.elementwise import maximum, where
 from shoal.frontend.nn import log_softmax, one_hot, relu, softmax, top_k_gating
 from shoal.frontend.ordering import top_k
 from shoal.frontend.reduction import mean, sum
@@ -167,8 +167,15 @@ def self_attention(
     return einsum("BSND,NDM->BSM", attention(q, k, v, mask=mask, causal=causal), wo)
 
 
-def cross_entropy(logits: ArrayLike, labels: ArrayLike) -> Value:
-    """The mean of -log softmax(logits)[label] for logits [..., V] and labels [...], a scalar."""
+def cross_entropy(logits: ArrayLike, labels: ArrayLike, *, mask: ArrayLike | None = None) -> Value:
+    """The mean of -log softmax(logits)[label] for logits [..., V] and labels [...], a scalar.
+
+    mask [...]: true for labels that count; the mean is over these, and 0 where there are none.
+    """
     scores = as_value(logits)
     chosen = one_hot(labels, scores.shape[-1], scores.dtype)
-    return -mean(sum(log_softmax(scores) * chosen, -1))
+    right = sum(log_softmax(scores) * chosen, -1)
+    if mask is None:
+        return -mean(right)
+    counted = as_value(mask).astype(scores.dtype)
+    return -sum(right * counted) / maximum(sum(counted), 1.0)

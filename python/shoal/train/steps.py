@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import pytrees
 from shoal.frontend.annotations import constrain
 from shoal.frontend.constants import as_value
+from shoal.frontend.random import fold_in, split
+from shoal.frontend.random import key as random_key
 from shoal.optim import LossScale, Transform, accumulate, apply_updates, cast, global_norm
 from shoal.train.state import TrainState
 
@@ -30,6 +33,7 @@ def step(
     micro_batches: int = 1,
     compute: Any = None,
     gradients: Any = None,
+    seed: int | None = None,
 ) -> Callable[[TrainState, Tree], tuple[TrainState, dict[str, Any]]]:
     """A function from (state, batch) to (state, metrics), for `shoal.jit`.
 
@@ -39,6 +43,8 @@ def step(
     compute: the type that floats of parameters and batch are cast to for the loss.
     gradients: where gradients lie between loss and update, a tree of P or a prefix of one, as
       of ZeRO-2; None: as is best.
+    seed: the loss is called with `key=` a key of the seed and the step's number, as of routers' noise: the
+      same on any devices, in a run that goes on, and in each micro-batch of a step.
 
     Metrics are the scalars "loss" and "grad_norm", with a dynamic loss scale "loss_scale" and "skipped", and
     those of aux, of any shape.
@@ -46,7 +52,8 @@ def step(
 
     def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
         scale = _scale_of(state.optimizer)
-        scaled = _scaled(loss, scale, compute, has_aux, weighted)
+        of_step = loss if seed is None else partial(loss, key=_key_of(seed, state.step))
+        scaled = _scaled(of_step, scale, compute, has_aux, weighted)
         gradient = accumulate(scaled, micro_batches, has_aux=has_aux, weighted=weighted)
         result, grads = gradient(state.params, batch)
         value, aux = result if has_aux else (result, {})
@@ -57,6 +64,11 @@ def step(
         return new, _metrics(value, global_norm(grads), scale, kept, aux)
 
     return train_step
+
+
+def _key_of(seed: int, step: Any) -> Any:
+    """The seed is hashed first: `fold_in` adds, and step 1 of a seed would be step 0 of the next."""
+    return fold_in(split(random_key(seed), 1)[0], step)
 
 
 def _scale_of(optimizer: Tree) -> Any:

@@ -1,0 +1,253 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A Transformer from one sequence to another, whose layers may have experts (GShard, arXiv 2006.16668, section 3).
+
+Letters: B pairs, S places of a source, T of a target, M model size, N heads, D = M / N, V tokens.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shoal.errors import TraceError
+from shoal.frontend.constants import as_value
+from shoal.frontend.contraction import einsum
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.control_flow import scan
+from shoal.frontend.creation import full, zeros
+from shoal.frontend.elementwise import logical_and, logical_or, where
+from shoal.frontend.nn import rms_norm
+from shoal.frontend.ordering import argmax
+from shoal.frontend.random import fold_in
+from shoal.frontend.structure import broadcast_to, concatenate, iota, stack
+from shoal.frontend.value import Value
+from shoal.models import parameters
+from shoal.models.rope import rope_of, rotate
+from shoal.moe.config import MoeConfig
+from shoal.moe.gshard import attention, cross_entropy, feed_forward
+from shoal.moe.layer import MoeMetrics, moe
+from shoal.moe.layout import SINGLE, Layout
+from shoal.moe.losses import total_loss
+from shoal.moe.parameters import init_params, param_shapes
+
+__all__ = ["EncoderDecoder", "Passed"]
+
+Params = Mapping[str, Any]
+
+
+class Passed(NamedTuple):
+    """x [B, S, M] behind the layers so far, the sum of their losses, the metrics of those with experts."""
+
+    x: Value
+    balance: Value
+    metrics: list[MoeMetrics]
+
+
+@dataclass(frozen=True)
+class EncoderDecoder:
+    """What the model is, where it lies, and its functions, for `shoal.jit` and `shoal.train`.
+
+    encoder, decoder: of each layer whether it has experts, those of `moe`; the others have a network of
+      `intermediate_size` units with ReLU. Norms stand before what they norm (RMSNorm), places are rotary, in
+      self-attention alone; one matrix embeds sources and targets and gives the logits.
+    pad, begin, end: tokens. Padding stands behind a sequence, and counts in no attention, router or loss.
+    """
+
+    vocab_size: int
+    hidden_size: int
+    num_attention_heads: int
+    intermediate_size: int
+    encoder: tuple[bool, ...]
+    decoder: tuple[bool, ...]
+    moe: MoeConfig | None = None
+    layout: Layout = SINGLE
+    pad: int = 0
+    begin: int = 1
+    end: int = 2
+    rms_norm_eps: float = 1e-6
+
+    def __post_init__(self) -> None:
+        model, heads = self.hidden_size, self.num_attention_heads
+        if model % (2 * heads):
+            raise TraceError(f"EncoderDecoder: hidden_size {model} in {heads} heads of an even number of elements")
+        if any((*self.encoder, *self.decoder)) and self.moe is None:
+            raise TraceError("EncoderDecoder: layers with experts, and moe is None")
+        tokens = (self.pad, self.begin, self.end)
+        if len(set(tokens)) < 3 or not all(0 <= token < self.vocab_size for token in tokens):
+            raise TraceError(f"EncoderDecoder: pad, begin, end {tokens}: expected three of {self.vocab_size} tokens")
+
+    def shapes(self) -> dict[str, Any]:
+        """{name: shape}: "embed" [V, M], "encoder" and "decoder" lists of layers, and a norm [M] behind each."""
+        return {
+            "embed": (self.vocab_size, self.hidden_size),
+            "encoder": [self._layer(has_experts, ("attention",)) for has_experts in self.encoder],
+            "encoder_norm": (self.hidden_size,),
+            "decoder": [self._layer(has_experts, ("attention", "cross")) for has_experts in self.decoder],
+            "decoder_norm": (self.hidden_size,),
+        }
+
+    def _layer(self, has_experts: bool, attentions: tuple[str, ...]) -> dict[str, Any]:
+        model, hidden, heads = self.hidden_size, self.intermediate_size, self.num_attention_heads
+        size = model // heads
+        projections = {name: (model, heads, size) for name in ("wq", "wk", "wv")} | {"wo": (heads, size, model)}
+        made: dict[str, Any] = {name: dict(projections) for name in attentions}
+        made |= {f"{name}_norm": (model,) for name in (*attentions, "post")}
+        if has_experts and self.moe is not None:
+            return made | {"moe": param_shapes(self.moe, model)}
+        return made | {"dense": {"wi": (model, hidden), "wo": (hidden, model)}}
+
+    def init(self, seed: int = 0) -> dict[str, Any]:
+        """Normal numbers of NumPy, float32, of deviation the root of 1 / fan-in; norms are 1. The same for every
+        layout."""
+        rng = np.random.default_rng(seed)
+
+        def made(part: str, name: str, node: Any) -> Any:
+            if name == "moe" and self.moe is not None:
+                return init_params(self.moe, self.hidden_size, int(rng.integers(2**32)))
+            if isinstance(node, dict):
+                return {key: made(name, key, node[key]) for key in sorted(node)}
+            if isinstance(node, list):
+                return [made(name, "", layer) for layer in node]
+            if name.endswith("norm"):
+                return np.ones(node, np.float32)
+            return (rng.standard_normal(node) * _fan_in(part, name, node) ** -0.5).astype(np.float32)
+
+        return made("", "", self.shapes())
+
+    def shardings(self) -> dict[str, Any]:
+        """Where parameters are stored, a tree of P."""
+        return parameters.shardings_of(self.shapes(), self.moe, self.layout)
+
+    def encode(self, params: Params, source: ArrayLike, *, key: ArrayLike | None = None) -> Passed:
+        """Of source [B, S] its memory [B, S, M]. key: of the routers' noise."""
+        tokens = as_value(source)
+        passed = self._embed(params, tokens)
+        seen = tokens != self.pad
+        for number, layer in enumerate(params["encoder"]):
+            passed = self._self_attention(passed, layer, seen, causal=False)
+            passed = self._feed_forward(passed, layer, seen, _folded(key, number))
+        return passed._replace(x=self._norm(passed.x, params["encoder_norm"]))
+
+    def decode(
+        self, params: Params, memory: Value, source: ArrayLike, inputs: ArrayLike, *, key: ArrayLike | None = None
+    ) -> Passed:
+        """Of inputs [B, T], `begin` and a target's tokens but the last, what logits are made of, [B, T, M].
+
+        memory [B, S, M] of source [B, S]. A place sees itself and those before it; `end` and padding are no
+        inputs.
+        """
+        tokens, seen = as_value(inputs), as_value(source) != self.pad
+        real = logical_and(tokens != self.pad, tokens != self.end)
+        real = logical_and(real, broadcast_to(seen[:, :1], real.shape))  # none of a row that is padding alone
+        passed = self._embed(params, tokens)
+        for number, layer in enumerate(params["decoder"]):
+            passed = self._self_attention(passed, layer, real, causal=True)
+            passed = self._cross_attention(passed, layer, memory, seen)
+            passed = self._feed_forward(passed, layer, real, _folded(key, len(self.encoder) + number))
+        return passed._replace(x=self._norm(passed.x, params["decoder_norm"]))
+
+    def logits(self, params: Params, x: Value) -> Value:
+        """[..., V] of what `decode` made, [..., M]."""
+        letters = "ABCDEFG"[: x.ndim - 1]
+        return einsum(f"{letters}M,VM->{letters}V", x, as_value(params["embed"]), dtype="float32")
+
+    def loss(
+        self, params: Params, batch: Mapping[str, ArrayLike], *, key: ArrayLike | None = None
+    ) -> tuple[Value, dict[str, Value]]:
+        """The mean of -log p of each target token, `end` among them, plus the routers' losses times their coefficients
+        over the number of layers with experts; and metrics: "nll", "balance" and, where there are
+        experts, those of `MoeMetrics` by their names, a row for each such layer, the encoder's first.
+
+        batch: "source" [B, S] and "target" [B, T], which ends with `end` and then padding. key: of the
+        routers' noise.
+        """
+        target = as_value(batch["target"])
+        first = full((target.shape[0], 1), self.begin, target.dtype)
+        inputs = concatenate([first, target[:, :-1]], 1)
+        encoded = self.encode(params, batch["source"], key=key)
+        decoded = self.decode(params, encoded.x, batch["source"], inputs, key=key)
+        nll = cross_entropy(self.logits(params, decoded.x), target, mask=target != self.pad)
+        layers = [*encoded.metrics, *decoded.metrics]
+        balance = (encoded.balance + decoded.balance) / float(len(layers) or 1)
+        stacked = MoeMetrics(*map(stack, zip(*layers)))._asdict() if layers else {}
+        return nll + balance, {"nll": nll, "balance": balance, **stacked}
+
+    def translate(self, params: Params, source: ArrayLike, length: int) -> Value:
+        """Of source [B, S] the likeliest next token at each of `length` places, int32 [B, length]; padding behind
+        `end`.
+
+        The encoder runs once, the decoder over all places for each token: there is no cache of keys.
+        """
+        memory = self.encode(params, source).x
+        places = iota((memory.shape[0], length), 1)
+        start = where(places == 0, full(places.shape, self.begin, "int32"), self.pad)
+
+        def step(inputs: Value, place: Value) -> tuple[Value, Value]:
+            x = self.decode(params, memory, source, inputs).x
+            token = argmax(self.logits(params, x[:, place]), -1)
+            last = inputs[:, place]
+            token = where(logical_or(last == self.end, last == self.pad), self.pad, token)
+            return where(places == place + 1, token.reshape(-1, 1), inputs), token
+
+        tokens = scan(step, start, iota((length,), 0))[1]
+        return tokens.swapaxes(0, 1)
+
+    def over(self, layout: Layout) -> EncoderDecoder:
+        """The same over devices."""
+        return replace(self, layout=layout)
+
+    def _norm(self, x: Value, scale: ArrayLike) -> Value:
+        return rms_norm(x, scale, epsilon=self.rms_norm_eps)
+
+    def _embed(self, params: Params, tokens: Value) -> Passed:
+        x = as_value(params["embed"])[tokens] * self.hidden_size**0.5
+        return Passed(self.layout.spread(x, "outside"), zeros((), "float32"), [])
+
+    def _add(self, passed: Passed, y: Value) -> Passed:
+        return passed._replace(x=self.layout.spread(passed.x + y, "outside"))
+
+    def _self_attention(self, passed: Passed, layer: Params, real: Value, *, causal: bool) -> Passed:
+        y, weights = self._norm(passed.x, layer["attention_norm"]), layer["attention"]
+        rope = rope_of({}, self.hidden_size // self.num_attention_heads)
+        q, k, v = (einsum("BSM,MND->BSND", y, as_value(weights[name])) for name in ("wq", "wk", "wv"))
+        q, k = rotate(q, rope), rotate(k, rope)
+        made = attention(q, k, v, mask=_columns(real), causal=causal)
+        return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
+
+    def _cross_attention(self, passed: Passed, layer: Params, memory: Value, seen: Value) -> Passed:
+        y, weights = self._norm(passed.x, layer["cross_norm"]), layer["cross"]
+        q = einsum("BSM,MND->BSND", y, as_value(weights["wq"]))
+        k, v = (einsum("BTM,MND->BTND", memory, as_value(weights[name])) for name in ("wk", "wv"))
+        made = attention(q, k, v, mask=_columns(seen))
+        return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
+
+    def _feed_forward(self, passed: Passed, layer: Params, real: Value, key: Value | None) -> Passed:
+        y = self._norm(passed.x, layer["post_norm"])
+        if "dense" in layer:
+            return self._add(passed, feed_forward(y, layer["dense"]["wi"], layer["dense"]["wo"]))
+        assert self.moe is not None
+        made = moe(y, layer["moe"], self.moe, self.layout, key=key, mask=real)
+        balance = passed.balance + total_loss(made.losses, self.moe)
+        return self._add(Passed(passed.x, balance, [*passed.metrics, made.metrics]), made.y)
+
+
+def _fan_in(part: str, name: str, shape: tuple[int, ...]) -> int:
+    """Of how many products each element of a matrix's result is a sum."""
+    if name == "embed":
+        return shape[1]  # as logits are made by it
+    return math.prod(shape[:-1]) if name == "wo" or part == "dense" else shape[0]
+
+
+def _folded(key: ArrayLike | None, number: int) -> Value | None:
+    """A layer's key."""
+    return None if key is None else fold_in(key, number)
+
+
+def _columns(real: Value) -> Value:
+    """real [B, T], which places may be looked at, as a mask of scores [B, N, S, T]."""
+    return real.reshape(real.shape[0], 1, 1, real.shape[1])
