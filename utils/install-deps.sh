@@ -35,6 +35,8 @@ readonly PYTHON_PACKAGES=(
   "optax>=0.2.8,<0.3"
   # What training shows and logs with, where it is there.
   "tqdm>=4.60,<5" "tensorboardX>=2.6,<3"
+  # What examples/translation makes tokens and draws plots with.
+  "tokenizers>=0.21,<1" "matplotlib>=3.7,<4"
   # What runs the tutorials' notebooks, and what one of them trains.
   "nbclient>=0.10,<1" "ipykernel>=6,<8" "flax>=0.12,<0.13"
   # The package `shoal`: what builds it, what it needs, and what it imports from.
@@ -85,7 +87,7 @@ create_venv() {
 }
 
 install_python() {
-  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, optax, nbclient, ipykernel, flax, scikit_build_core, nanobind, optree, mpi4py, jax, google_crc32c, safetensors' 2>/dev/null && return
+  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, optax, nbclient, ipykernel, flax, scikit_build_core, nanobind, optree, mpi4py, jax, google_crc32c, safetensors, tokenizers, matplotlib' 2>/dev/null && return
   shoal_step "creating .venv with ${PYTHON_PACKAGES[*]}"
   create_venv
   "$SHOAL_PYTHON" -m pip install -q --disable-pip-version-check "${PYTHON_PACKAGES[@]}" ||
