@@ -10,6 +10,8 @@ import pytest
 
 import shoal
 from frontend_testing import assert_same, evaluate
+from moe_layouts import statistics
+from shoal import P
 from shoal.frontend.pytrees import flatten
 from shoal.models import Model, from_config
 from shoal.moe import Layout, Schedule
@@ -105,6 +107,27 @@ def test_dense_layers_in_front_stay_there(tmp_path):
     expected = evaluate(tmp_path, step_of(other), other.to_stages(params), tokens, key)
     actual = evaluate(tmp_path, step_of(model), model.to_stages(params), tokens, key, mesh=layout.mesh, devices=2)
     compare(model, actual, other, expected)
+
+
+def test_what_a_model_sends():
+    """Ticks, its result in parts and back, one sum of the table's gradient and one of a norm's; a scalar."""
+    layout = Layout.folded({"pp": 2}).scheduled(2, 2)
+    model = model_of("mixtral", 4, layout)
+    places, params = model.shardings(), model.init()
+    share, width = 1 / 2, 4 * model.config.hidden_size
+    ticks, whole = 2 * 2 + 2 - 1, BATCH * LENGTH * width
+
+    def text(function, outs):
+        given = (params, tokens_of(model))
+        return shoal.trace(function, given, layout.mesh, in_shardings=(places, None), out_shardings=outs)
+
+    sent, kinds = statistics(text(lambda p, t: model.loss(p, t)[0], P()))
+    assert kinds["collective_permute"] == ticks and sent["collective_permute"] == ticks * whole / 2
+    assert sum(sent.values()) == ticks * whole / 2 + whole * share + 2 * 4 * share
+    sent, kinds = statistics(text(lambda p, t: shoal.grad(lambda p: model.loss(p, t)[0])(p), places))
+    sums = 2 * (model.config.vocab_size + 1) * width * share
+    assert kinds["collective_permute"] == 2 * ticks and kinds["all_reduce"] == 2
+    assert sum(sent.values()) == 2 * (ticks * whole / 2 + whole * share) + sums
 
 
 def test_files_have_layers(tmp_path):

@@ -153,7 +153,7 @@ def pass_stages(
     """x [B, S, M] through the pipeline, sequences i, m + i, ... as micro-batch i.
 
     Losses are the means of those of micro-batches, counts their sums, and a router's noise is drawn for each.
-    Behind it micro-batches lie over "pp".
+    Behind it they lie over "pp", too.
     """
     count, size = layout.schedule.microbatches, x.shape[0]
     check(size % count == 0, f"stages: {size} sequences are not divisible by {count} micro-batches")
@@ -177,8 +177,18 @@ def pass_stages(
         return x, records
 
     made, records = pipeline(stage, given, _cut(x, count), layout.axes("pp"), rows)
-    spread = layout.constrain(made, "pp", "outside", *["?"] * (made.ndim - 2))
-    return Passed(swapaxes(spread, 0, 1).reshape(*x.shape), _balance(records, stages, config), _metrics(records))
+    y = swapaxes(_over_stages(made, layout), 0, 1).reshape(*x.shape)
+    return Passed(y, _balance(records, stages, config), _metrics(records))
+
+
+def _over_stages(value: Value, layout: Layout) -> Value:
+    """[m, B / m, S, M], each device of "pp" with its sequences of every micro-batch, or of too few its places.
+
+    Of whole micro-batches a device would have sequences that are no block of the batch.
+    """
+    if value.shape[1] >= layout.size("outside", "pp"):
+        return layout.constrain(value, None, ("outside", "pp"), None, None)
+    return layout.constrain(value, None, "outside", "pp", None)
 
 
 def _cut(value: Value, count: int) -> Value:
