@@ -96,7 +96,7 @@ def test_over_devices(tmp_path, family):
 def test_what_there_is_none_of():
     config = json.loads((MODELS / "mixtral.json").read_text())["config"]
     cases = {
-        'rope_type "longrope" is not one of': {"rope_parameters": {"rope_type": "longrope"}},
+        'rope_type "dynamic" is not one of': {"rope_parameters": {"rope_type": "dynamic"}},
         "quantization_config": {"quantization_config": {"quant_method": "mxfp4"}},
         'hidden_act "xielu" is not one of': {"hidden_act": "xielu"},
         'model_type "mamba" is not one of': {"model_type": "mamba"},
@@ -143,3 +143,27 @@ def test_angles():
                    "original_max_position_embeddings": 4096}  # fmt: skip
         ratio = plain / np.array(rope_of({**base, "rope_scaling": scaling}, 64).frequencies)
         assert np.isclose(ratio[0], 1) and np.isclose(ratio[-1], 4) and (np.diff(ratio) > -1e-9).all()
+
+
+LONGROPE = {"rope_type": "longrope", "short_factor": [1.0, 2.0], "long_factor": [3.0, 8.0]}
+
+
+def test_longrope(tmp_path):
+    """Of Phi-3: cos and sin times a factor, waves by another list where there are more places than before."""
+    config = {"max_position_embeddings": 64, "original_max_position_embeddings": 8, "rope_theta": 100.0}
+    rope = rope_of({**config, "rope_scaling": LONGROPE}, 4)
+    x = np.random.default_rng(0).standard_normal((1, 9, 2, 4)).astype(np.float32)
+    for length, factors in ((8, (1.0, 2.0)), (9, (3.0, 8.0))):
+        part = x[:, :length]
+        actual = evaluate(tmp_path, lambda x: shoal.models.rotate(x, rope), part)
+        angles = np.arange(length)[:, None] / (np.array(factors) * [1.0, 10.0])
+        turns = np.exp(1j * angles)[:, None] * np.sqrt(1 + np.log(64 / 8) / np.log(8))
+        turned = (part[..., :2] + 1j * part[..., 2:]) * turns
+        expected = np.concatenate([turned.real, turned.imag], -1).astype(np.float32)
+        assert_same(f"{length} places", actual, expected, np.float32, 1e-6)
+    given = {**LONGROPE, "attention_factor": 1.5, "original_max_position_embeddings": 16, "factor": 4.0}
+    rope = rope_of({**config, "rope_parameters": given}, 4)
+    assert (rope.factor, rope.original) == (1.5, 16)
+    assert np.isclose(rope_of({**config, "rope_parameters": {**LONGROPE, "factor": 2.0}}, 4).factor, np.sqrt(4 / 3))
+    with pytest.raises(shoal.InputError, match="short_factor has 2 factors; expected 3"):
+        rope_of({**config, "rope_scaling": LONGROPE}, 6)

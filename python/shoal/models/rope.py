@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.errors import UnsupportedError
+from shoal.errors import InputError, UnsupportedError
 from shoal.frontend.constants import as_value
 from shoal.frontend.structure import concatenate
 from shoal.frontend.value import Value
@@ -19,17 +19,26 @@ __all__ = ["Rope", "rope_of", "rotate"]
 
 
 class Rope(NamedTuple):
-    """frequencies: D / 2 angles a position; factor: of cos and sin; scale: of the softmax's scale, further."""
+    """frequencies: D / 2 angles a position; factor: of cos and sin; scale: of the softmax's scale, further.
+
+    long: other frequencies, of sequences of more places than `original`.
+    """
 
     frequencies: tuple[float, ...]
     factor: float = 1.0
     scale: float = 1.0
+    long: tuple[float, ...] | None = None
+    original: int = 0
+
+    def of_length(self, length: int) -> tuple[float, ...]:
+        """The frequencies of a sequence of so many places."""
+        return self.frequencies if self.long is None or length <= self.original else self.long
 
 
 def rope_of(config: Mapping[str, Any], size: int) -> Rope:
     """Of a Hugging Face `config.json`, for heads of which `size` elements turn.
 
-    UnsupportedError names a `rope_type` there is none of.
+    UnsupportedError names a `rope_type` there is none of, InputError a list of factors of the wrong length.
     """
     options = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
     kind = options.get("rope_type", options.get("type", "default"))
@@ -37,8 +46,10 @@ def rope_of(config: Mapping[str, Any], size: int) -> Rope:
     plain = 1.0 / base ** (np.arange(0, size, 2, dtype=np.float64) / size)
     if kind not in _KINDS:
         raise UnsupportedError(f'rope_type "{kind}" is not one of {sorted(_KINDS)}')
-    longest = options.get("original_max_position_embeddings") or config.get("max_position_embeddings")
-    return _KINDS[kind](plain, {**options, "original_max_position_embeddings": longest, "base": base})
+    name = "original_max_position_embeddings"
+    longest = config.get("max_position_embeddings")
+    original = options.get(name) or config.get(name) or longest
+    return _KINDS[kind](plain, {**options, name: original, "longest": longest, "base": base})
 
 
 def _made(frequencies: np.ndarray, factor: float = 1.0, scale: float = 1.0) -> Rope:
@@ -95,10 +106,27 @@ def _magnitude(factor: float, weight: float) -> float:
     return 1.0 if factor <= 1 else 0.1 * weight * math.log(factor) + 1
 
 
+def _longrope(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
+    """LongRoPE (arXiv 2402.13753), as Phi-3 has it: a factor for each wave, others for long sequences."""
+    original = options["original_max_position_embeddings"]
+
+    def stretched(name: str) -> tuple[float, ...]:
+        factors = np.asarray(options[name], np.float64)
+        if factors.shape != plain.shape:
+            raise InputError(f"rope_parameters: {name} has {factors.size} factors; expected {plain.size}")
+        return tuple((plain / factors).tolist())
+
+    factor = options.get("factor") or options["longest"] / original
+    given = options.get("attention_factor")
+    made = math.sqrt(1 + math.log(factor) / math.log(original)) if factor > 1 else 1.0
+    return Rope(stretched("short_factor"), made if given is None else given, 1.0, stretched("long_factor"), original)
+
+
 _KINDS: dict[str, Callable[[np.ndarray, Mapping[str, Any]], Rope]] = {
     "default": _default,
     "linear": _linear,
     "llama3": _llama3,
+    "longrope": _longrope,
     "yarn": _yarn,
 }
 
@@ -113,7 +141,7 @@ def rotate(
     """
     *outer, heads, size = x.shape
     places = np.arange(outer[-1]) if positions is None else positions
-    angles = places[:, None] * np.asarray(rope.frequencies)
+    angles = places[:, None] * np.asarray(rope.of_length(outer[-1]))
     cos, sin = (
         as_value((f(angles) * rope.factor).astype(np.float32)).reshape(outer[-1], 1, size // 2)
         for f in (np.cos, np.sin)
