@@ -19,18 +19,19 @@ class Chain {
 public:
   Chain(Plan &plan, Frontier &frontier)
       : plan(plan), frontier(frontier), trial(plan) {}
-  /// Returns the gain of the prefix that was kept, 0 where none was.
-  double run(const Candidate &first, double slack);
+  /// Gives up where it has lost more than `mostLost`. Returns the gain of the
+  /// prefix that was kept, 0 where none was.
+  double run(const Candidate &first, double mostLost);
+  /// As FailedTry::lost.
+  double getLost() const { return lost; }
 
 private:
   void move(const Candidate &candidate);
-  /// What the op and the values that it touches cost.
-  double atStake(unsigned op) const;
 
   Plan &plan;
   Frontier &frontier;
   Trial trial;
-  double change = 0;
+  double change = 0, lost = std::numeric_limits<double>::infinity();
 };
 
 } // namespace
@@ -41,24 +42,19 @@ void Chain::move(const Candidate &candidate) {
   frontier.expand(candidate.op);
 }
 
-double Chain::atStake(unsigned op) const {
-  double cost = plan.resolved(op).cost();
-  for (unsigned value : plan.valuesOf(op))
-    cost += plan.valueCost(value);
-  return cost;
-}
-
-double Chain::run(const Candidate &first, double slack) {
-  double mostLost = slack * atStake(first.op);
+double Chain::run(const Candidate &first, double mostLost) {
   double best = -kMinGain;
   size_t keep = 0;
   move(first);
   while (true) {
     if (change < best)
       best = change, keep = trial.size();
-    if (trial.size() >= plan.getTables().options.maxMovesPerChain ||
-        change > mostLost)
+    if (trial.size() >= plan.getTables().options.maxMovesPerChain)
       break;
+    if (change > mostLost) {
+      lost = change;
+      break;
+    }
     std::optional<Candidate> next = frontier.findNext();
     if (!next)
       break;
@@ -86,24 +82,33 @@ static bool isSeed(Plan &plan, unsigned op) {
          plan.resolved(op).flops * devices > whole * (1 + 1e-9);
 }
 
+/// What the op and the values that it touches cost.
+static double atStake(const Plan &plan, unsigned op) {
+  double cost = plan.resolved(op).cost();
+  for (unsigned value : plan.valuesOf(op))
+    cost += plan.valueCost(value);
+  return cost;
+}
+
 /// The gain of the chain that begins with one label of `op`; 0 where the op's
-/// rule does not allow it, and where it gained nothing before and all that it
-/// came across is as it was.
+/// rule does not allow it, and where it gained nothing before, would not go
+/// further now, and all that it came across is as it was.
 static double tryLabel(Plan &plan, Frontier &frontier, unsigned op, AxisId axis,
                        unsigned label, double slack) {
   ChoiceIndex index =
       plan.getTables().classOf(op).withLabel(plan.choiceOf(op), axis, label);
   TryId id{TryId::Chain, op, axis, int(label)};
-  if (const FailedTry *last = plan.lastFailure(id))
-    if (last->slack == slack && plan.isUnchanged(last->ops, last->at))
-      return 0;
+  double mostLost = slack * atStake(plan, op);
+  if (plan.isFailure(id, mostLost))
+    return 0;
   std::optional<double> change = plan.costChange(op, index);
   if (!change)
     return 0;
   frontier.begin(axis);
-  double gain = Chain(plan, frontier).run({op, index, *change}, slack);
+  Chain chain(plan, frontier);
+  double gain = chain.run({op, index, *change}, mostLost);
   if (gain == 0)
-    plan.noteFailure(id, {plan.now(), slack, frontier.opsSeen()});
+    plan.noteFailure(id, frontier.opsSeen(), chain.getLost());
   return gain;
 }
 

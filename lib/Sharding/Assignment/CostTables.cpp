@@ -3,6 +3,7 @@
 
 #include "CostTables.h"
 #include "Keys.h"
+#include "Known.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
 #include "llvm/ADT/STLExtras.h"
@@ -271,7 +272,9 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
                        const AxisList &axisOrder, const Hints *hints)
     : problem(problem), options(options),
       emptyShards(asksForEmptyShards(problem)),
-      flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)) {
+      flopsPerByte(options.flopsPerByte), meshes(meshesOf(problem)),
+      known(std::make_unique<Known>()),
+      knownCosts(&known->costs[flopsPerByte]) {
   llvm::StringMap<unsigned> valueIds, opIds;
   std::vector<const Problem::Op *> makers(problem.values.size(), nullptr);
   for (const Problem::Op &op : problem.ops)
@@ -313,6 +316,8 @@ CostTables::CostTables(const Problem &problem, const AssignmentOptions &options,
   findKinds();
 }
 
+CostTables::~CostTables() = default;
+
 void CostTables::findKinds() {
   llvm::StringMap<unsigned> ids;
   for (auto [id, op] : llvm::enumerate(problem.ops)) {
@@ -332,7 +337,7 @@ void CostTables::findKinds() {
 
 void CostTables::setFlopsPerByte(double value) {
   flopsPerByte = value;
-  ++priceChanges;
+  knownCosts = &known->costs[value];
   for (auto &opClass : classes)
     for (auto &entry : opClass->choices)
       if (Choice *choice = entry.second.get())

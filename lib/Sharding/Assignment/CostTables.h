@@ -109,11 +109,15 @@ private:
   llvm::DenseMap<ChoiceIndex, std::unique_ptr<Choice>> choices;
 };
 
+struct Known;
+struct KnownCosts;
+
 class CostTables {
 public:
   /// Without hints no annotation splits anything.
   CostTables(const AssignmentProblem &problem, const AssignmentOptions &options,
              const AxisList &axisOrder, const Hints *hints = nullptr);
+  ~CostTables();
 
   const AssignmentProblem &problem;
   const AssignmentOptions &options;
@@ -128,8 +132,10 @@ public:
 
   /// Changes what arithmetic costs, of plans made before too.
   void setFlopsPerByte(double value);
-  /// How often that was done: what was computed before is of other prices.
-  unsigned numPriceChanges() const { return priceChanges; }
+  /// What plans found of states and situations, and of their costs at the
+  /// present price.
+  Known &getKnown() { return *known; }
+  KnownCosts &getKnownCosts() { return *knownCosts; }
 
   LayoutId intern(const Layout &layout);
   const Layout &layout(LayoutId id) const { return layouts[id]; }
@@ -158,11 +164,12 @@ private:
   std::vector<Mesh> meshes;
   std::vector<std::unique_ptr<OpClass>> classes;
   std::vector<unsigned> opClasses, kinds, valueClasses;
-  unsigned priceChanges = 0;
   std::deque<Layout> layouts;
   std::vector<llvm::SmallVector<int, 4>> locations;
   llvm::StringMap<LayoutId> layoutIds;
   llvm::DenseMap<uint64_t, double> reshards;
+  std::unique_ptr<Known> known;
+  KnownCosts *knownCosts;
 };
 
 } // namespace shoal::assignment

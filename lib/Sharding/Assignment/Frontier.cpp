@@ -163,12 +163,12 @@ bool Frontier::grants(unsigned op, const Choice &choice,
   });
 }
 
-Frontier::Move Frontier::findBest(unsigned op,
-                                  llvm::ArrayRef<Wish> wishes) const {
+PricedChange Frontier::findBest(unsigned op,
+                                llvm::ArrayRef<Wish> wishes) const {
   CostTables &tables = plan.getTables();
   const OpClass &opClass = tables.classOf(op);
   ChoiceIndex current = plan.choiceOf(op);
-  Move best{0, kNone};
+  PricedChange best{0, kNone};
   for (unsigned label = 0; label < opClass.numLabels(axis); ++label) {
     ChoiceIndex next = opClass.withLabel(current, axis, label);
     const Choice *choice = next == current ? nullptr : tables.choice(op, next);
@@ -208,11 +208,12 @@ void Frontier::update(unsigned op) {
     return;
   neighbour.hasNewWish = false;
   neighbour.foundAt = plan.now();
-  auto [move, isNew] = bestMoves.try_emplace(keyOf(op).text()); // (B3)
-  if (isNew)
-    move->second = findBest(op, neighbour.wishes); // (B4)
-  neighbour.index = move->second.index;
-  open[neighbour.place].change = move->second.change;
+  KnownCosts &known = plan.getTables().getKnownCosts();
+  unsigned asked = known.asked.idOf(keyOf(op)); // (B3)
+  if (asked == known.granting.size())
+    known.granting.push_back(findBest(op, neighbour.wishes)); // (B4)
+  neighbour.index = known.granting[asked].index;
+  open[neighbour.place].change = known.granting[asked].change;
 }
 
 std::optional<Candidate> Frontier::findNext() {

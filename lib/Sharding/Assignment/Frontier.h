@@ -40,7 +40,7 @@ public:
   std::optional<Candidate> findNext();
 
   /// The ops that were moved or asked since begin.
-  const std::vector<unsigned> &opsSeen() const { return seen; }
+  llvm::ArrayRef<unsigned> opsSeen() const { return seen; }
 
 private:
   /// Where the axis shall be on one of the op's values, by its number there.
@@ -66,11 +66,6 @@ private:
     /// Infinite where it has no move.
     double change;
   };
-  struct Move {
-    ChoiceIndex index;
-    double change;
-  };
-
   /// Of the ops of a value those that have been asked last: from `first` on,
   /// all before `last`, for the same location. While the state of the value
   /// stays as it was then, they need not be asked again.
@@ -88,7 +83,7 @@ private:
   int locationOf(unsigned op, unsigned value) const;
   bool grants(unsigned op, const Choice &choice,
               llvm::ArrayRef<Wish> wishes) const;
-  Move findBest(unsigned op, llvm::ArrayRef<Wish> wishes) const;
+  PricedChange findBest(unsigned op, llvm::ArrayRef<Wish> wishes) const;
   WordKey keyOf(unsigned op);
   void update(unsigned op);
 
@@ -99,9 +94,9 @@ private:
   std::vector<Asked> lastAsked;
   std::vector<Open> open;
   std::vector<unsigned> seen;
+
   /// Open ops whose best move may be another one by now.
   std::vector<unsigned> queue;
-  llvm::StringMap<Move> bestMoves;
 };
 
 } // namespace shoal::assignment

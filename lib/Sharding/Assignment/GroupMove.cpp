@@ -65,9 +65,8 @@ void GroupMove::descend() {
 double
 GroupMove::run(const TryId &id,
                llvm::function_ref<std::optional<ChoiceIndex>(size_t)> want) {
-  if (const FailedTry *last = plan.lastFailure(id))
-    if (plan.isUnchanged(group, last->at))
-      return 0;
+  if (plan.isFailure(id))
+    return 0;
   trial.begin();
   change = 0;
   for (auto [place, op] : llvm::enumerate(group))
@@ -82,6 +81,6 @@ GroupMove::run(const TryId &id,
   if (change < -kMinGain)
     return -change;
   trial.takeBack();
-  plan.noteFailure(id, {plan.now(), /*slack=*/0, /*ops=*/{}});
+  plan.noteFailure(id, group);
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringRef.h"
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace shoal::assignment {
 
@@ -21,13 +22,49 @@ public:
     add(uint32_t(number));
     add(uint32_t(number >> 32));
   }
-  llvm::StringRef text() const {
-    return {reinterpret_cast<const char *>(words.data()),
-            words.size() * sizeof(uint32_t)};
-  }
+  llvm::ArrayRef<uint32_t> list() const { return words; }
 
 private:
   llvm::SmallVector<uint32_t, 32> words;
+};
+
+/// A digest of words, one after the other.
+class WordDigest {
+public:
+  void add(uint64_t word) {
+    digest = (digest ^ word) * 0x9e3779b97f4a7c15;
+    digest ^= digest >> 29;
+  }
+  uint64_t get() const { return digest; }
+
+private:
+  uint64_t digest = 0;
+};
+
+/// Numbers keys from 0 on, in the order in which they come. Keys stand one
+/// behind the other: looking for one that is known allocates nothing.
+class WordIds {
+public:
+  /// The key's number, which is size() where it is new.
+  unsigned idOf(const WordKey &key);
+  unsigned size() const { return ends.size(); }
+
+private:
+  llvm::ArrayRef<uint32_t> keyOf(unsigned id) const {
+    size_t begin = id == 0 ? 0 : ends[id - 1];
+    return llvm::ArrayRef(words).slice(begin, ends[id] - begin);
+  }
+  void grow();
+  size_t firstSlot(uint64_t digest) const {
+    return digest & (slots.size() - 1);
+  }
+
+  std::vector<uint32_t> words;
+  std::vector<size_t> ends;
+  std::vector<uint64_t> digests;
+  /// Open addressing: 1 + the number of the key; a power of two of them, at
+  /// most half of which are taken.
+  std::vector<uint32_t> slots;
 };
 
 template <typename T>

@@ -5,10 +5,14 @@
 #include "Keys.h"
 #include "llvm/ADT/STLExtras.h"
 #include <algorithm>
-#include <limits>
+#include <cmath>
 
 using namespace shoal;
 using namespace shoal::assignment;
+
+/// Of one thing that was tried in vain: searches from several starts end near
+/// each other.
+static constexpr size_t kKnownFailures = 2;
 
 //===----------------------------------------------------------------------===//
 // Version trees
@@ -112,18 +116,44 @@ void Plan::updateState(unsigned value) {
   ValueState &own = values[value];
   WordKey key;
   key.add(tables->valueClassOf(value));
+  key.add(own.mostCounted);
+  key.add(own.made);
+  for (auto [layout, count] : own.needed) {
+    key.add(layout);
+    key.add(count);
+  }
+  Known &known = tables->getKnown();
+  UseId use = known.uses.idOf(key);
+  if (use == known.stateOfUse.size())
+    known.stateOfUse.push_back(findState(value));
+  setUse(value, use);
+}
+
+StateId Plan::findState(unsigned value) const {
+  const ValueState &own = values[value];
+  WordKey key;
+  key.add(tables->valueClassOf(value));
   key.add(own.made);
   for (auto [layout, count] : own.needed) {
     key.add(layout);
     key.add(std::min(count, own.mostCounted));
   }
-  auto [it, isNew] = stateIds.try_emplace(key.text(), stateIds.size());
-  if (isNew)
-    stateCosts.push_back(computeCost(value));
-  if (own.state != it->second)
+  return tables->getKnown().states.idOf(key);
+}
+
+void Plan::setUse(unsigned value, UseId use) {
+  ValueState &own = values[value];
+  own.use = use;
+  StateId state = tables->getKnown().stateOfUse[use];
+  std::vector<double> &costs = tables->getKnownCosts().ofStates;
+  if (state >= costs.size())
+    costs.resize(state + 1, std::numeric_limits<double>::quiet_NaN());
+  if (std::isnan(costs[state]))
+    costs[state] = computeCost(value);
+  if (own.state != state)
     own.changedAt = numMoves;
-  own.state = it->second;
-  own.cost = stateCosts[own.state];
+  own.state = state;
+  own.cost = costs[state];
 }
 
 llvm::ArrayRef<unsigned> Plan::opsNear(unsigned value, unsigned op,
@@ -211,22 +241,13 @@ SituationId Plan::situationOf(unsigned op) {
   key.addLong(choices[op]);
   for (unsigned value : touched[op])
     key.add(values[value].state);
-  auto [it, isNew] = situationIds.try_emplace(key.text(), situationIds.size());
-  own = {true, choices[op], numMoves, it->second};
+  own = {true, choices[op], numMoves, tables->getKnown().situations.idOf(key)};
   return own.id;
 }
 
-Plan::Memory &Plan::recall() {
-  if (memory.priceChanges != tables->numPriceChanges()) {
-    memory = Memory();
-    memory.priceChanges = tables->numPriceChanges();
-  }
-  return memory;
-}
-
 std::optional<double> Plan::costChange(unsigned op, ChoiceIndex index) {
-  auto [it, isNew] =
-      recall().changes.try_emplace({situationOf(op), index}, std::nullopt);
+  auto [it, isNew] = tables->getKnownCosts().changes.try_emplace(
+      {situationOf(op), index}, std::nullopt);
   if (isNew)
     it->second = computeChange(op, index);
   return it->second;
@@ -234,10 +255,11 @@ std::optional<double> Plan::costChange(unsigned op, ChoiceIndex index) {
 
 std::optional<ChoiceIndex> Plan::findBestChange(unsigned op) {
   SituationId situation = situationOf(op);
-  if (auto known = recall().best.find(situation); known != memory.best.end())
-    return known->second;
+  auto &known = tables->getKnownCosts().best;
+  if (auto found = known.find(situation); found != known.end())
+    return found->second;
   std::optional<ChoiceIndex> best = computeBestChange(op);
-  memory.best[situation] = best;
+  known[situation] = best;
   return best;
 }
 
@@ -270,17 +292,20 @@ std::optional<ChoiceIndex> Plan::computeBestChange(unsigned op) {
   return best;
 }
 
-void Plan::move(unsigned op, ChoiceIndex index) {
+/// Leaves the states of the op's values to the caller.
+void Plan::take(unsigned op, ChoiceIndex index) {
   const Choice *next = tables->choice(op, index);
   assert(next && "a move goes to an allowed choice");
   apply(op, *current[op], *next);
   choices[op] = index;
   current[op] = next;
   ++numMoves;
-  for (unsigned value : touched[op]) {
-    values[value].alteredAt = numMoves;
+}
+
+void Plan::move(unsigned op, ChoiceIndex index) {
+  take(op, index);
+  for (unsigned value : touched[op])
     updateState(value);
-  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -290,34 +315,43 @@ void Plan::move(unsigned op, ChoiceIndex index) {
 void Trial::move(unsigned op, ChoiceIndex index) {
   Move &move = moves.emplace_back(op, plan.choiceOf(op));
   for (unsigned value : plan.valuesOf(op))
-    move.alteredAt.push_back(plan.values[value].alteredAt);
+    move.uses.push_back(plan.values[value].use);
   plan.move(op, index);
 }
 
 void Trial::takeBack(size_t kept) {
   for (; moves.size() > kept; moves.pop_back()) {
     const Move &move = moves.back();
-    plan.move(move.op, move.before);
-    for (auto [value, at] :
-         llvm::zip_equal(plan.valuesOf(move.op), move.alteredAt))
-      plan.values[value].alteredAt = at;
+    plan.take(move.op, move.before);
+    for (auto [value, use] : llvm::zip_equal(plan.valuesOf(move.op), move.uses))
+      plan.setUse(value, use);
   }
 }
 
-const FailedTry *Plan::lastFailure(const TryId &id) {
-  auto &failures = recall().failures;
-  auto found = failures.find(id.asTuple());
-  return found == failures.end() ? nullptr : &found->second;
+uint64_t Plan::digestOf(llvm::ArrayRef<unsigned> ops) const {
+  WordDigest digest;
+  for (unsigned op : ops) {
+    digest.add(choices[op]);
+    for (unsigned value : touched[op])
+      digest.add(values[value].use);
+  }
+  return digest.get();
 }
 
-void Plan::noteFailure(const TryId &id, FailedTry failure) {
-  recall().failures[id.asTuple()] = std::move(failure);
+bool Plan::isFailure(const TryId &id, double mostLost) const {
+  auto &failures = tables->getKnownCosts().failures;
+  auto known = failures.find(id.asTuple());
+  return known != failures.end() &&
+         llvm::any_of(known->second, [&](const FailedTry &failed) {
+           return failed.lost > mostLost &&
+                  failed.digest == digestOf(failed.ops);
+         });
 }
 
-bool Plan::isUnchanged(llvm::ArrayRef<unsigned> ops, uint64_t since) const {
-  return llvm::all_of(ops, [&](unsigned op) {
-    return llvm::all_of(touched[op], [&](unsigned value) {
-      return values[value].alteredAt <= since;
-    });
-  });
+void Plan::noteFailure(const TryId &id, llvm::ArrayRef<unsigned> ops,
+                       double lost) {
+  auto &known = tables->getKnownCosts().failures[id.asTuple()];
+  if (known.size() == kKnownFailures)
+    known.erase(known.begin());
+  known.push_back({ops.vec(), digestOf(ops), lost});
 }

@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_PLAN_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_PLAN_H
 
-#include "CostTables.h"
+#include "Known.h"
 
 namespace shoal::assignment {
 
@@ -26,39 +26,8 @@ struct VersionTree {
 VersionTree findVersionTree(CostTables &tables, unsigned value, LayoutId made,
                             llvm::ArrayRef<LayoutId> needed);
 
-/// All that the price of a value depends on: its type, the layout it is made in
-/// and those that are needed. Of how many operands need a layout it says as
-/// much as decides whether one op alone can change that it is needed.
-using StateId = unsigned;
-
-/// All that the price of a change of one op depends on: its kind, its choice
-/// and the states of its values. Layers are alike, so ops are in few
-/// situations.
-using SituationId = unsigned;
-
 /// Gains below this are rounding, not improvements.
 inline constexpr double kMinGain = 1e-6;
-
-/// What is tried of a plan: a chain from a label of an op, or a group of one
-/// kind with an axis in one place.
-struct TryId {
-  enum Kind : unsigned { Chain, Elementwise, Accumulator, Dimension } kind;
-  /// An op or the number of a group.
-  unsigned subject;
-  AxisId axis;
-  int detail = 0;
-  auto asTuple() const {
-    return std::tuple(unsigned(kind), subject, unsigned(axis), detail);
-  }
-};
-
-/// When something was tried that gained nothing. It does not gain either while
-/// no value of `ops`, all that were looked at, is made or needed otherwise.
-struct FailedTry {
-  uint64_t at = 0;
-  double slack = 0;
-  std::vector<unsigned> ops;
-};
 
 /// A complete assignment. Every move keeps it complete and legal.
 class Plan {
@@ -82,12 +51,16 @@ public:
   std::optional<ChoiceIndex> findBestChange(unsigned op);
   void move(unsigned op, ChoiceIndex index);
 
-  /// Null where it has not been tried at these prices.
-  const FailedTry *lastFailure(const TryId &id);
-  void noteFailure(const TryId &id, FailedTry failure);
-  /// Whether no op has moved since then that reads or makes a value of `ops`,
-  /// but for moves that were taken back.
-  bool isUnchanged(llvm::ArrayRef<unsigned> ops, uint64_t since) const;
+  /// Whether it is known that this gains nothing, of a chain where it is given
+  /// up when it has lost more than `mostLost`.
+  bool isFailure(const TryId &id, double mostLost = 0) const;
+  /// It gained nothing of this plan, and looked at these ops; `lost` is
+  /// FailedTry's.
+  void noteFailure(const TryId &id, llvm::ArrayRef<unsigned> ops,
+                   double lost = std::numeric_limits<double>::infinity());
+  /// A number for what the ops chose and how their values are made and needed:
+  /// of 64 bits, so that no two are equal by chance.
+  uint64_t digestOf(llvm::ArrayRef<unsigned> ops) const;
 
   StateId stateOf(unsigned value) const { return values[value].state; }
   SituationId situationOf(unsigned op);
@@ -115,10 +88,9 @@ private:
     llvm::SmallVector<std::pair<LayoutId, unsigned>, 2> needed;
     /// One more than an op has operands of it, at most.
     unsigned mostCounted = 1;
+    UseId use = 0;
     StateId state = 0;
     uint64_t changedAt = 0;
-    /// The last move, of those not taken back, of an op that has the value.
-    uint64_t alteredAt = 0;
     double cost = 0;
   };
 
@@ -130,18 +102,6 @@ private:
     uint64_t foundAt = 0;
     SituationId id = 0;
   };
-  /// What was computed of situations and tried, at the prices of
-  /// `priceChanges`.
-  struct Memory {
-    unsigned priceChanges = 0;
-    llvm::DenseMap<std::pair<SituationId, ChoiceIndex>, std::optional<double>>
-        changes;
-    llvm::DenseMap<SituationId, std::optional<ChoiceIndex>> best;
-    llvm::DenseMap<std::tuple<unsigned, unsigned, unsigned, int>, FailedTry>
-        failures;
-  };
-
-  Memory &recall();
   std::optional<double> computeChange(unsigned op, ChoiceIndex index);
   std::optional<ChoiceIndex> computeBestChange(unsigned op);
   void apply(unsigned op, const Choice &from, const Choice &to);
@@ -149,7 +109,10 @@ private:
   /// The layouts needed other than the made one.
   llvm::SmallVector<LayoutId, 4> othersNeeded(unsigned value) const;
   double computeCost(unsigned value) const;
+  void take(unsigned op, ChoiceIndex index);
   void updateState(unsigned value);
+  StateId findState(unsigned value) const;
+  void setUse(unsigned value, UseId use);
 
   CostTables *tables;
   std::vector<ChoiceIndex> choices;
@@ -157,15 +120,10 @@ private:
   std::vector<ValueState> values;
   std::vector<llvm::SmallVector<unsigned, 4>> touched, neighbours;
   uint64_t numMoves = 0;
-  llvm::StringMap<StateId> stateIds;
-  /// By state.
-  std::vector<double> stateCosts;
   std::vector<OpSituation> situations;
-  llvm::StringMap<SituationId> situationIds;
-  Memory memory;
 };
 
-/// Moves that are kept together, or taken back as if they had not been.
+/// Moves that are kept together, or taken back.
 class Trial {
 public:
   explicit Trial(Plan &plan) : plan(plan) {}
@@ -180,8 +138,8 @@ private:
   struct Move {
     unsigned op;
     ChoiceIndex before;
-    /// Of the op's values.
-    llvm::SmallVector<uint64_t, 4> alteredAt;
+    /// Of the op's values, before the move.
+    llvm::SmallVector<UseId, 4> uses;
   };
 
   Plan &plan;
