@@ -25,9 +25,14 @@ def expansion_of(op: ir.Operation) -> ir.Module:
         f'  %r = "{op.name}"({names}) {{{attributes}}} : ({types}) -> {result} {op.location}\n'
         f"  func.return %r : {result}\n}}"
     )
+    return expanded_module(text, op.context)
+
+
+def expanded_module(text: str, context: ir.Context) -> ir.Module:
+    """The module of this text, in StableHLO alone."""
     stablehlo.register_stablehlo_passes()
-    module = ir.Module.parse(text, op.context)
-    with op.context:
+    module = ir.Module.parse(text, context)
+    with context:
         passmanager.PassManager.parse(f"builtin.module(func.func({_PASSES}))").run(module.operation)
     return module
 

@@ -129,6 +129,11 @@ class Importer:
     def in_combiner(self) -> bool:
         return self._scalars is not None
 
+    @property
+    def can_call(self) -> bool:
+        """Whether calls may stand here: in combiners and regions for one device none do."""
+        return not (self.in_combiner or self.shardings.frames)
+
     @contextlib.contextmanager
     def _instead(self, scalars: Callable[[TensorType], TensorType]) -> Iterator[None]:
         outer, self._scalars = self._scalars, scalars
@@ -153,16 +158,19 @@ class Importer:
         finally:
             self._around = outer
 
-    def inline_module(self, op: ir.Operation, module: ir.Module) -> list[Any]:
+    def inline_module(
+        self, op: ir.Operation, module: ir.Module, arguments: Sequence[Any] | None = None
+    ) -> list[Any]:
         """Imports the one function of a module in the op's place: its ops have that place.
 
+        arguments: of the function; by default the op's operands.
         The module stays, as values of it are noted.
         """
         self.kept_modules.append(module)
         block = module.body.operations[0].operation.regions[0].blocks[0]
         outer, self._place = self._place, self._spelled(op.location)
         try:
-            return self.inline(block, self.operands(op))
+            return self.inline(block, self.operands(op) if arguments is None else arguments)
         finally:
             self._place = outer
 

@@ -32,7 +32,7 @@ def call_function(importer: Importer, op: ir.Operation, callee: str) -> list[Val
     block = _body(importer, callee)
     if not importer.in_combiner and (exits := exits_of(op)):
         return manual_call(importer, op, block, exits)
-    if importer.in_combiner or importer.shardings.frames:
+    if not importer.can_call:
         return importer.inline_at(op, block, importer.operands(op))
     attributes = {"callee": f"@{json.dumps(callee)}"}
     return importer.emit("func.call", importer.operands(op), importer.result_types(op), attributes)

@@ -12,6 +12,7 @@ from jaxlib.mlir import ir
 
 from shoal.ir import Value
 from shoal.jax.attributes import case, integer
+from shoal.jax.derivatives import call_with_slope, has_slope
 from shoal.jax.expansions import expansion_of
 from shoal.jax.importer import Importer
 from shoal.jax.known import known_splat
@@ -193,6 +194,8 @@ def map_(importer: Importer, op: ir.Operation) -> list[Value]:
 @imports(*(f"chlo.{name}" for name in _EXPANDED))
 def expanded(importer: Importer, op: ir.Operation) -> list[Value]:
     """Special functions that no single op says: the StableHLO that XLA, too, computes for it."""
+    if has_slope(op) and importer.can_call:
+        return call_with_slope(importer, op)
     return importer.inline_module(op, expansion_of(op))
 
 
