@@ -101,9 +101,9 @@ class Mesh:
         return "{" + ", ".join(used) + "}"
 
 
-def layer(mesh: Mesh, variant: str, reversed_loss: bool = False) -> str:
-    """The layer's text; the loss may be computed before or after the experts."""
-    sizes = {"G": mesh.devices, "S": S, "E": mesh.experts, "M": M, "H": H}
+def layer(mesh: Mesh, variant: str, groups_of_tokens: int | None = None) -> str:
+    """The layer's text, with a group of tokens for each device where nothing else is said."""
+    sizes = {"G": groups_of_tokens or mesh.devices, "S": S, "E": mesh.experts, "M": M, "H": H}
     sizes["C"] = 2 * S // mesh.experts
     groups, experts = mesh.axes("dp", "ep"), mesh.axes("ep")
     data, tensor = mesh.axes("dp"), mesh.axes("tp")

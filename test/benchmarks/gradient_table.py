@@ -6,9 +6,10 @@
     test/benchmarks/gradient_table.py
 
 The layer of `assignment_table.py` with a loss, differentiated here and partitioned; nothing is run.
-On one axis the plan is four all_to_alls, two forward and two backward, and one all_reduce of
-what is replicated. The exit code is 1 where there are other all_to_alls on d8 or dp4xep4, or
-where more is sent than by JAX's gradient of the same layer, whose bytes stand beside.
+Each device of dp and ep has a group of tokens. On one axis the plan is four all_to_alls, two forward
+and two backward, and one all_reduce of what is replicated. The exit code is 1 where there are other
+all_to_alls on d8 or dp4xep4, or where more is sent than by JAX's gradient of the same layer, whose
+bytes stand beside.
 """
 
 import argparse
@@ -21,13 +22,16 @@ import assignment_table
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VARIANTS = ("full", "min", "mid", "none")
-# Bytes that a device sends in JAX's gradient of the layer, imported; of the last one not known.
-MESHES = {"d8": 59_143, "dp4xep4": 149_384, "dp2xep2xtp2": None}
+# Bytes that a device sends in JAX's gradient of the layer, imported.
+MESHES = {"d8": 59_143, "dp4xep4": 149_384, "dp2xep2xtp2": 86_663}
+# What annotations ask for that JAX's layer does not have: the whole sum over tp where the experts
+# are (4,096 bytes), and that cotangents of what is constrained need not lie as it does (256).
+ASKED = {("dp2xep2xtp2", "full"): 4_352}
 
 
 def loss(mesh: assignment_table.Mesh, variant: str) -> str:
     """The layer with the mean of its squares and a hundredth of its auxiliary loss."""
-    text = assignment_table.layer(mesh, variant)
+    text = assignment_table.layer(mesh, variant, mesh.dp * mesh.ep)
     returned = re.search(r"return %y, %aux : (tensor<([0-9x]+)xf32>), tensor<f32>", text)
     whole, count = returned.group(1), 1
     for size in returned.group(2).split("x"):
@@ -72,8 +76,9 @@ def main() -> int:
         for variant in VARIANTS:
             kinds, sent = collectives_of(shoal_opt, loss(assignment_table.Mesh.parse(name), variant))
             counts = ", ".join(f"{kinds.count(kind)} {kind}" for kind in sorted(set(kinds)))
-            print(f"{name:12} {variant:8} {sent:8} {imported or '-':>8}  {counts}", flush=True)
-            is_well &= imported is None or (sent <= imported and kinds.count("all_to_all") == 4)
+            print(f"{name:12} {variant:8} {sent:8} {imported:>8}  {counts}", flush=True)
+            is_well &= sent <= imported + ASKED.get((name, variant), 0)
+            is_well &= name == "dp2xep2xtp2" or kinds.count("all_to_all") == 4
             is_well &= name != "d8" or len(kinds) == 5
     return 0 if is_well else 1
 
