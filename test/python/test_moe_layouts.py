@@ -3,6 +3,7 @@
 """Layouts of MoE layers: groups of devices, the same results everywhere, and what is sent."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -10,8 +11,9 @@ import pytest
 from frontend_testing import assert_same, evaluate, shoal
 from moe_layouts import CASES, program, rank_generator, statistics
 from shoal.frontend.pytrees import flatten
-from shoal.moe import Layout, MoeConfig, init_params, moe, plan_dispatch, total_loss
+from shoal.moe import Layout, MoeConfig, init_params, moe, param_shardings, plan_dispatch, total_loss
 from shoal.moe.tutel import Work, best_degree, bytes_of_degree, degrees
+from shoal_testing import BIN, run
 
 # Both factorisations, and the groups that they must have.
 LISTED = {
@@ -260,6 +262,25 @@ def test_tutels_degree():
         Layout.tutel(2, 8, 3)
     with pytest.raises(shoal.TraceError, match="3 experts do not divide 8 devices"):
         Layout.tutel(3, 8, 1)
+
+
+def test_tutels_degrees_have_the_same_parameters_and_results(tmp_path):
+    """Of every r a device holds an eighth of the experts' bytes and the router, and y is that of one device."""
+    config = MoeConfig(2, 16, moe_group_size=8, moe_expert_capacity_factor=1.0, gated_linear_unit=True, hidden_act="silu")
+    rng = np.random.default_rng(4)
+    x, params = rng.standard_normal((8, 8, 6)).astype(np.float32), init_params(config, 6)
+    one = evaluate(tmp_path, lambda x, p: moe(x, p, config).y, x, params)
+    sizes = {name: leaf.size // (1 if name == "router" else 8) for name, leaf in params.items()}
+    for r in degrees(2, 8):
+        layout = Layout.tutel(2, 8, r)
+        places = (layout.P("outside"), param_shardings(config, layout))
+        y = evaluate(
+            tmp_path, lambda x, p: moe(x, p, config, layout).y, x, params, mesh=layout.mesh, devices=8, in_shardings=places
+        )
+        assert_same(f"r = {r}", y, one, np.float32, 1e-5)
+        local = run(BIN / "shoalc", tmp_path / "program.mlir", "--emit=spmd", "-o", "-").expect_success().stdout
+        held = re.findall(r'tensor<([\dx]+)xf32> \{shoal.global_type = \S+, shoal.name = "p\.(\w+)"', local)
+        assert {name: math.prod(map(int, shape.split("x"))) for shape, name in held} == sizes, r
 
 
 def blocks(layout):
