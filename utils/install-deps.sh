@@ -88,8 +88,9 @@ create_venv() {
 
 install_python() {
   "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, optax, nbclient, ipykernel, flax, scikit_build_core, nanobind, optree, mpi4py, jax, google_crc32c, safetensors, tokenizers, matplotlib' 2>/dev/null && return
-  shoal_step "creating .venv with ${PYTHON_PACKAGES[*]}"
-  create_venv
+  shoal_step "installing into .venv ${PYTHON_PACKAGES[*]}"
+  # What is there stays: other processes may run on it.
+  "$SHOAL_PYTHON" -m pip --version >/dev/null 2>&1 || create_venv
   "$SHOAL_PYTHON" -m pip install -q --disable-pip-version-check "${PYTHON_PACKAGES[@]}" ||
     shoal_die "pip could not install: ${PYTHON_PACKAGES[*]}"
 }
