@@ -47,7 +47,10 @@ def gain(results, pyplot):
         for place, row in zip(zip(x, y), rows):
             axes.annotate(row["model"], place, textcoords="offset points", xytext=(4, 6), fontsize=8)
     axes.axhline(0, color="grey", linewidth=0.8)
+    ticks = sorted({round(int(row["parameters"]) / 1e6, 1) for row in models.values() if int(row["steps"])})
     axes.set(xscale="log", xlabel="parameters, millions", ylabel="ΔchrF, mean over languages, 95 % of the bootstrap")
+    axes.set_xticks(ticks, map(str, ticks))
+    axes.minorticks_off()
     cost = axes.twinx()
     shared = sorted((row for row in models.values() if int(row["steps"]) and not row["model"].startswith("only-")),
                     key=lambda row: int(row["parameters"]))  # fmt: skip
@@ -55,7 +58,7 @@ def gain(results, pyplot):
               "s--", color="grey", label="core-hours")  # fmt: skip
     cost.set(ylabel="core-hours", ylim=(0, None))
     lines = [part for axis in (axes, cost) for part in zip(*axis.get_legend_handles_labels())]
-    axes.legend(*zip(*lines), loc="upper left", fontsize=8)
+    axes.legend(*zip(*lines), loc="upper center", bbox_to_anchor=(0.5, 1.1), ncols=3, fontsize=8)
     figure.suptitle(f"Held-out English strings; {steps_of(models.values())}")
     return figure
 
@@ -86,8 +89,8 @@ def languages(results, pyplot):
 
 def smoothed(values, width=SMOOTH):
     """Running means of neighbours, of fewer at the ends."""
-    ones = np.ones(width)
-    return np.convolve(values, ones, "same") / np.convolve(np.ones(len(values)), ones, "same")
+    half = width // 2
+    return np.array([values[max(i - half, 0) : i + half + 1].mean() for i in range(len(values))])
 
 
 def experts(results, pyplot, most=16):
@@ -95,11 +98,12 @@ def experts(results, pyplot, most=16):
     rows, models = read(results, "experts"), read(results, "models")
     counts = {row["model"]: int(row["experts"]) for row in models}
     model = max({row["model"] for row in rows if counts[row["model"]] <= most}, key=counts.get)
-    figure, both = pyplot.subplots(1, 2, figsize=(10, 5), sharey=True)
+    figure, both = pyplot.subplots(1, 2, figsize=(12, 5))
+    total = {row["script"]: int(row["tokens"]) for row in rows if (row["model"], row["layer"]) == (model, "encoder")}
+    scripts = sorted(total, key=total.get, reverse=True)  # the same rows on both sides
     for axes, layer in zip(both, ("encoder", "decoder")):
         own = [row for row in rows if row["model"] == model and row["layer"] == layer]
         size = {row["script"]: int(row["tokens"]) for row in own}
-        scripts = sorted(size, key=size.get, reverse=True)
         share = np.zeros((len(scripts), counts[model]))
         for row in own:
             share[scripts.index(row["script"]), int(row["expert"])] = float(row["share"])

@@ -237,6 +237,13 @@ def test_figures_of_a_run(figures):
     assert scripts == {"uk": "CYRILLIC", "fr": "LATIN", "da": "LATIN", "cy": "LATIN", "yo": "LATIN"}
 
 
+def test_running_means():
+    from plots import smoothed
+
+    np.testing.assert_allclose(smoothed(np.array([0.0, 3.0, 6.0, 0.0]), 3), [1.5, 3, 3, 3])
+    np.testing.assert_allclose(smoothed(np.array([1.0, 3.0]), 15), [2, 2])  # fewer values than neighbours
+
+
 def test_plots_are_made_of_figures(figures):
     pytest.importorskip("matplotlib")
     import plots
