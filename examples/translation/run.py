@@ -26,6 +26,8 @@ from prepare import Settings, prepare
 from tokens import Sizes
 from variants import VARIANTS, Width
 
+from shoal.checkpoints import Series
+
 HERE = Path(__file__).resolve().parent
 SMALL = Settings(Sizes(1024, 24, 16), Width(64, 256, 4, 128), batch=64, warmup=100)
 # Smaller than the demonstration, to end in three minutes on two cores.
@@ -44,17 +46,20 @@ def call(script, *arguments, ranks=1):
         raise SystemExit(f"run.py: {' '.join(map(str, command))} ended with {ended.returncode}")
 
 
+def steps_done(folder):
+    """Of a model's folder, as its checkpoints say."""
+    return max(Series(folder / "checkpoints").steps(), default=0)
+
+
 def losses_of(folder):
     """{step: nll}."""
-    file = folder / "metrics.jsonl"
-    lines = [json.loads(line) for line in file.read_text().splitlines()] if file.exists() else []
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
     return {line["step"]: line["nll"] for line in lines if "nll" in line}
 
 
 def train(folder, model, steps, ranks):
     """Up to this step, and notes on how many cores."""
-    done = max(losses_of(folder / model), default=0)
-    if done < steps:
+    if steps_done(folder / model) < steps:
         call("train.py", folder, model, "--ranks", ranks, "--steps", steps, ranks=ranks)
         threads = int(os.environ.get("SHOAL_NUM_THREADS") or max((os.cpu_count() or 1) // ranks, 1))
         (folder / model / "cores.json").write_text(str(min(ranks * threads, os.cpu_count() or 1)))
@@ -88,7 +93,7 @@ def demonstrate(folder, options):
 def is_evaluated(folder):
     """At the step it has come to."""
     file = folder / "translations.json"
-    return file.exists() and json.loads(file.read_text())["steps"] == max(losses_of(folder), default=0)
+    return file.exists() and json.loads(file.read_text())["steps"] == steps_done(folder)
 
 
 def check(folder):

@@ -237,6 +237,28 @@ def test_figures_of_a_run(figures):
     assert scripts == {"uk": "CYRILLIC", "fr": "LATIN", "da": "LATIN", "cy": "LATIN", "yo": "LATIN"}
 
 
+def test_rounds_give_all_models_equal_steps(tmp_path, monkeypatch):
+    """Each has as many at the end of a round, and none is begun without the last one's time."""
+    from argparse import Namespace
+
+    import run as driver
+
+    done, clock = [], [0.0]
+
+    def train(folder, model, steps, ranks):
+        done.append((model, steps))
+        clock[0] += 10.0
+
+    monkeypatch.setattr(driver, "train", train)
+    monkeypatch.setattr(driver.time, "monotonic", lambda: clock[0])
+    options = Namespace(models=["dense", "e4"], steps=250, round=100, ranks=1, budget=None)
+    driver.train_in_rounds(tmp_path, options)
+    assert done == [(model, steps) for steps in (100, 200, 250) for model in ("dense", "e4")]
+    done.clear()
+    driver.train_in_rounds(tmp_path, Namespace(**{**vars(options), "budget": 59.0}))
+    assert done == [(model, steps) for steps in (100, 200) for model in ("dense", "e4")]
+
+
 def test_running_means():
     from plots import smoothed
 
