@@ -19,7 +19,7 @@ from shoal.frontend.structure import stack
 from shoal.frontend.value import Value
 from shoal.models.attention import norm
 from shoal.models.config import ModelConfig
-from shoal.models.layer import apply_layer, between, within
+from shoal.models.layer import apply_layer, between
 from shoal.models.order import Order, check_order_free, order_of, ordered
 from shoal.models.stages import pass_stages, stages_of
 from shoal.moe.gshard import cross_entropy
@@ -28,6 +28,9 @@ from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import total_loss
 
 __all__ = ["Decoded", "decode", "loss_of"]
+
+# Behind all layers, where each device of "pp" has a part of the sequences (`pass_stages`).
+_ROWS = ("dp", "pp")
 
 Params = Mapping[str, Any]
 
@@ -78,8 +81,8 @@ def _decode(
         passed = pass_stages(x, params["stages"], stages, config, layout, order, key=key, mask=valid)
         x, balance, metrics = passed.x, balance + passed.balance, passed.metrics
     head = params["head"] if "head" in params else params["embed"]
-    x = within(layout, norm(x, params["norm"], config))
-    logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head)), "dp", "cp", "tp")
+    x = layout.constrain(norm(x, params["norm"], config), _ROWS, "cp", None)
+    logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head)), _ROWS, "cp", "tp")
     if metrics is None:
         none = zeros((0, config.moe.num_experts), "float32")
         return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")))
