@@ -32,6 +32,7 @@ _SLOPES = {
 
 
 def has_slope(op: ir.Operation) -> bool:
+    """Whether JAX has a formula for the op's derivative that its expansion may miss."""
     return op.name in _SLOPES
 
 
