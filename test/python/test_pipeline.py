@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Pipelines: the results of their stages one after the other, and what they send."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -9,6 +11,7 @@ from frontend_testing import assert_same, evaluate, shoal
 from moe_layouts import statistics
 from shoal import P
 from shoal.frontend.pytrees import flatten
+from shoal_testing import BIN, run
 
 M, B = 6, 4  # sizes of a micro-batch [B, M]
 RNG = np.random.default_rng(0)
@@ -121,32 +124,74 @@ def test_what_is_sent(turns, count):
     assert sum(sent.values()) == 2 * ticks * micro + 3 * whole, sent
 
 
+def block(w, x, _):
+    """Hidden units over "tp", rows over "dp"."""
+    hidden = shoal.tanh(x @ w["i"])
+    return x + (shoal.constrain(hidden, P("dp", "tp")) if "placed" in w else hidden) @ w["o"], None
+
+
+def step_of_blocks(placed, wi, wo, xs):
+    def loss(wi, wo, xs):
+        w = {"i": wi, "o": wo}
+        w |= {"placed": np.zeros(wi.shape[:2], np.int32)} if placed else {}
+        return shoal.sum(shoal.pipeline(block, w, xs, "pp" if placed else ())[0] ** 2)
+
+    return shoal.value_and_grad(loss, (0, 1, 2))(wi, wo, xs)
+
+
+SPREAD = (P(None, "pp", None, "tp"), P(None, "pp", "tp"), P(None, "dp"))
+
+
 def test_other_axes_are_partitioned_in_a_stage(tmp_path):
-    """Rows over "dp" and hidden units over "tp": the stage sums over tp alone, and is shifted over pp alone."""
     mesh = shoal.Mesh(pp=2, dp=2, tp=2)
     wi, wo = (RNG.standard_normal((2, 2, *shape)).astype(np.float32) for shape in ((M, 8), (8, M)))
     xs = RNG.standard_normal((4, B, M)).astype(np.float32)
-
-    def block(params, x, _):
-        hidden = shoal.constrain(shoal.tanh(x @ params[0]), P("dp", "tp")) if params[2] else shoal.tanh(x @ params[0])
-        return x + hidden @ params[1], None
-
-    def step(is_placed):
-        def loss(wi, wo, xs):
-            given = (wi, wo)
-            ys, _ = shoal.pipeline(
-                lambda w, x, _: block((*w, is_placed), x, None), given, xs, "pp" if is_placed else ()
-            )
-            return shoal.sum(ys**2)
-
-        return shoal.value_and_grad(loss, (0, 1, 2))
-
-    flat = lambda w: w.reshape(4, 1, *w.shape[2:])  # noqa: E731
-    expected = evaluate(tmp_path, step(False), flat(wi), flat(wo), xs)
-    places = (P(None, "pp", None, "tp"), P(None, "pp", "tp"), P(None, "dp"))
-    actual = evaluate(tmp_path, step(True), wi, wo, xs, mesh=mesh, devices=8, in_shardings=places)
+    here = (w.reshape(4, 1, *w.shape[2:]) for w in (wi, wo))
+    expected = evaluate(tmp_path, lambda *args: step_of_blocks(False, *args), *here, xs)
+    actual = evaluate(
+        tmp_path, lambda *args: step_of_blocks(True, *args), wi, wo, xs, mesh=mesh, devices=8, in_shardings=SPREAD
+    )
     for a, e in zip(flatten(actual)[0], flatten(expected)[0]):
         assert_same("step", a.reshape(e.shape), e, tolerance=1e-5)
+
+
+def test_shifts_go_over_the_pipeline_alone(tmp_path):
+    """Of a device's part of a micro-batch; a tick's sums go over tp, and gradients over dp behind all ticks."""
+    shapes = ((1, 2, 64, 256), (1, 2, 256, 64), (4, 512, 64))
+    given = [shoal.TensorSpec(shape, "float32", place) for shape, place in zip(shapes, SPREAD)]
+    source = tmp_path / "step.mlir"
+    program = shoal.trace(
+        lambda *args: step_of_blocks(True, *args), given, shoal.Mesh(pp=2, dp=2, tp=2), out_shardings=(P(), SPREAD)
+    )
+    source.write_text(program)
+    partitioned = run(BIN / "shoalc", source, "--emit=spmd", "-o", "-").expect_success().stdout
+    permutes = re.findall(r"spmd.collective_permute @mesh (.*?) -> @mesh (.*?) %.* : tensor<(\d+)x(\d+)xf32>", partitioned)
+    assert [axes for *axes, _, _ in permutes] == [['{"pp"}', '{"pp"}']] * 2
+    assert all(int(rows) * int(columns) <= 256 * 64 for *_, rows, columns in permutes)  # tp may halve it further
+    in_ticks = re.findall(r"\n {6}%\S+ = spmd\.(?!collective_permute)\S+ (.*?) %", partitioned)
+    assert in_ticks and {axis for text in in_ticks for axis in re.findall(r'"(\w+)"', text)} == {"tp"}
+
+
+def test_a_stage_that_is_computed_again():
+    """What enters a tick is kept, and not what the four products of a stage make; nothing more is sent."""
+
+    def peak_and_sent(is_checkpointed):
+        def stage(w, x, _):
+            for _ in range(4):
+                x = shoal.tanh(x @ w)
+            return x
+
+        kept = shoal.checkpoint(stage) if is_checkpointed else stage
+
+        def loss(w, xs):
+            return shoal.mean(shoal.pipeline(lambda w, x, _: (kept(w, x, 0), None), w, xs, "pp")[0] ** 2)
+
+        given = shoal.TensorSpec((1, 4, 32, 32), "float32", P(None, "pp")), shoal.TensorSpec((16, 64, 32), "float32")
+        exe = shoal.compile(shoal.grad(loss, (0, 1)), given, shoal.Mesh(pp=4))
+        return exe.stats["peak_bytes_per_device"], exe.stats["bytes_sent_per_device"]
+
+    plain, again = peak_and_sent(False), peak_and_sent(True)
+    assert again[0] < 0.7 * plain[0] and again[1] == plain[1]
 
 
 def test_what_is_no_pipeline():
