@@ -59,6 +59,12 @@ LAYOUTS = {
     "interleaved": (Layout.folded({"pp": 4}).scheduled(4, 2), 8),
     "two layers a stage": (Layout.folded({"pp": 2}).scheduled(4, 2), 8),
     "with dp, tp and ep": (Layout.folded({"tp": 2, "dp": 2, "pp": 2}, {"ep": 4, "pp": 2}).scheduled(2, 2), 4),
+    "with a ring": (
+        Layout.folded({"cp": 3, "pp": 2}, {"ep": 3, "pp": 2}, cp_comm_type="p2p", cp_balanced=True).scheduled(2), 2
+    ),
+    "with heads exchanged": (
+        Layout.folded({"tp": 2, "cp": 2, "pp": 2}, {"ep": 4, "pp": 2}, cp_comm_type="a2a").scheduled(2, 2), 4
+    ),
 }
 
 
