@@ -115,6 +115,26 @@ def test_dense_layers_in_front_stay_there(tmp_path):
     compare(model, actual, other, expected)
 
 
+def test_padding_is_each_micro_batches(tmp_path):
+    """A mask goes to the stages by rows: padding is not routed in any."""
+    layout = Layout.folded({"pp": 2}).scheduled(2)
+    model = model_of("mixtral", 2, layout)
+    other = model.over(Layout(schedule=Schedule(2)))
+    params, tokens = model.over(Layout()).init(1), tokens_of(model)
+    mask = np.arange(LENGTH + 1) < np.array([[7, 3, 5, 1, 7, 2, 6, 4]]).T
+
+    def decoded(model):
+        return lambda p, t, mask: shoal.models.decode(p, t, model.config, model.layout, mask=mask)
+
+    expected = evaluate(tmp_path, decoded(other), other.to_stages(params), tokens, mask)
+    actual = evaluate(
+        tmp_path, decoded(model), model.to_stages(params), tokens, mask, mesh=layout.mesh, devices=2
+    )
+    assert actual.metrics.counts.sum() == 2 * 2 * mask.sum()
+    for a, e in zip(flatten(actual)[0], flatten(expected)[0]):
+        assert_same("decoded", a, e, tolerance=1e-5)
+
+
 def test_what_a_model_sends():
     """Ticks, its result in parts and back, one sum of the table's gradient and one of a norm's; a scalar."""
     layout = Layout.folded({"pp": 2}).scheduled(2, 2)
