@@ -26,6 +26,8 @@ void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
 void shoal::buildHostLoopsPipeline(OpPassManager &pm) {
   OpPassManager &func = pm.nest<func::FuncOp>();
   func.addPass(createOrderSums());
+  // What has no lanes by now is summed in rows.
+  func.addPass(createJamReductions());
   func.addPass(createConvertLinalgToLoopsPass());
   func.addPass(memref::createFoldMemRefAliasOpsPass());
   addCleanup(func);

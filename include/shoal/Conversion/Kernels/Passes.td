@@ -182,6 +182,50 @@ def VectorizeTransposes : Pass<"shoal-vectorize-transposes", "::mlir::func::Func
                            "::mlir::ub::UBDialect", "::mlir::vector::VectorDialect"];
 }
 
+def JamReductions : Pass<"shoal-jam-reductions", "::mlir::func::FuncOp"> {
+  let summary = "Reduce several rows in one pass over the result";
+  let description = [{
+    For hosts. Assumes linalg on memrefs of static shapes. An op with kept loops
+    inside of its last reduced one goes over the result once for each row: as
+    many reads and writes of the result as there are elements. It becomes loops
+    that combine up to eight rows with each element before they go on to the
+    next one, fewer where several operands have rows. Memory sees as many
+    streams at a time.
+
+    The order in which an element is combined with others stays. Ops that store
+    something in each row stay as well.
+
+    ```mlir
+    func.func @columns(%x: memref<1024x512xf32>, %y: memref<512xf32>) {
+      linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (c)>],
+                      iterator_types = ["reduction", "parallel"]}
+          ins(%x : memref<1024x512xf32>) outs(%y : memref<512xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %sum = arith.addf %out, %in : f32
+        linalg.yield %sum : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+    scf.for %row = %c0 to %c1024 step %c8 {
+      scf.for %column = %c0_0 to %c512 step %c1_1 {
+        %0 = memref.load %x[%row, %column] : memref<1024x512xf32>
+        %1 = memref.load %y[%column] : memref<512xf32>
+        %2 = arith.addf %1, %0 : f32
+        memref.store %2, %y[%column] : memref<512xf32>
+        ...
+      }
+    }
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::affine::AffineDialect", "::mlir::arith::ArithDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect"];
+}
+
 def OrderSums : Pass<"shoal-order-sums", "::mlir::func::FuncOp"> {
   let summary = "Fix the order in which a host adds up the terms of sums";
   let description = [{
