@@ -75,7 +75,12 @@ def table(config, loss, mesh, limits_of):
     print("| limit | a device holds | arena | computed again, of forward | sent |\n|--:|--:|--:|--:|--:|")
     is_well = True
     for limit, most in [(None, 0), *limits_of(everything)]:
-        stats = measure(config, loss, mesh, memory_limit=limit) if limit else everything
+        try:
+            stats = measure(config, loss, mesh, memory_limit=limit) if limit else everything
+        except shoal.CompileError as error:
+            print(f"| {limit:,} | {error.diagnostics[0].message} | | | |", flush=True)
+            is_well = False
+            continue
         cells = (
             f"{limit:,}" if limit else "none", f"{stats['peak_bytes_per_device']:,}",
             f"{stats['arena_bytes_per_device']:,}", f"{repeated(stats):.0f}%",
