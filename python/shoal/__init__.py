@@ -36,6 +36,7 @@ from shoal.frontend.host_call import *
 from shoal.frontend.indexing import *
 from shoal.frontend.jit import jit
 from shoal.frontend.manual import *
+from shoal.frontend.naming import *
 from shoal.frontend.nn import *
 from shoal.frontend.ordering import *
 from shoal.frontend.pipelining import *

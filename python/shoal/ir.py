@@ -242,9 +242,12 @@ class Builder:
         )
         self._lines, self._depth = outer
 
-    def mesh(self, name: str, attribute: str) -> None:
+    def mesh(
+        self, name: str, attribute: str, discardable: Mapping[str, str | None] | None = None
+    ) -> None:
         """`shoal.mesh @name = attribute`, at the module's level."""
-        self.op("shoal.mesh", attributes={"sym_name": quoted(name), "mesh": attribute})
+        attributes = {"sym_name": quoted(name), "mesh": attribute}
+        self.op("shoal.mesh", attributes=attributes, discardable=discardable)
 
     def module(self) -> str:
         """The text of the module."""

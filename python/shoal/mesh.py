@@ -16,7 +16,8 @@ class Mesh:
     """Named axes over the devices: `Mesh(data=2, expert=4)` has 8.
 
     The device at position (i, j), row-major, is i * 4 + j unless `device_ids`,
-    a permutation of 0 ... devices - 1, lists another order.
+    a permutation of 0 ... devices - 1, lists another order. roles: what lists of axes are for, which
+    reports show; meshes of other roles are equal.
     """
 
     def __init__(
@@ -25,6 +26,7 @@ class Mesh:
         *,
         name: str = "mesh",
         device_ids: Sequence[int] | None = None,
+        roles: Mapping[str, Sequence[str]] | None = None,
         **named: int,
     ):
         self.name = name
@@ -38,6 +40,12 @@ class Mesh:
                 f"device_ids is not a permutation of 0 ... {self.size - 1}: {list(self.device_ids)}"
             )
 
+        self.roles = {role: tuple(listed) for role, listed in (roles or {}).items()}
+        for role, listed in self.roles.items():
+            for axis in listed:
+                if axis not in self.axes:
+                    raise TraceError(f'mesh role "{role}": axis "{axis}" is not one of {list(self.axes)}')
+
     @property
     def size(self) -> int:
         """The number of devices."""
@@ -49,6 +57,16 @@ class Mesh:
         if self.device_ids is not None:
             order = f", device_ids = [{', '.join(map(str, self.device_ids))}]"
         return f"#shoal.mesh<[{axes}]{order}>"
+
+    def discardable(self) -> dict[str, str]:
+        """What the program says of the mesh for reports."""
+        listed = {role: axes for role, axes in sorted(self.roles.items()) if axes}
+        entries = (f"{quoted(role)} = [{', '.join(map(quoted, axes))}]" for role, axes in listed.items())
+        return {"shoal.roles": f"{{{', '.join(entries)}}}"} if listed else {}
+
+    def with_roles(self, roles: Mapping[str, Sequence[str]]) -> Mesh:
+        """The same mesh, whose axes are for these."""
+        return Mesh(self.axes, name=self.name, device_ids=self.device_ids, roles=roles)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mesh) and self._key() == other._key()

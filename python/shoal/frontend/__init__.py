@@ -32,6 +32,7 @@ from shoal.frontend import (
     host_call,
     indexing,
     manual,
+    naming,
     nn,
     operators,  # attached for all who have values
     ordering,
@@ -46,6 +47,6 @@ from shoal.frontend import (
 # What `shoal` exports: the families, and what makes values and programs.
 EXPORTED = (
     annotations, autodiff, checkpointing, collectives, contraction, control_flow, creation,
-    custom_call, custom_derivatives, elementwise, fourier, host_call, indexing, manual, nn, ordering,
+    custom_call, custom_derivatives, elementwise, fourier, host_call, indexing, manual, naming, nn, ordering,
     pipelining, reduction, reshape, structure, tracing, windows,
 )  # fmt: skip

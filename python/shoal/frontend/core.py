@@ -35,6 +35,8 @@ class Trace:
         self.scopes: list[Scope] = []
         # The axes of all `shoal.manual` around the next op.
         self.manual_axes: tuple[str, ...] = ()
+        # Of the scopes around the next op, outermost first.
+        self.names: tuple[str, ...] = ()
 
 
 _active = threading.local()
@@ -70,11 +72,12 @@ def activate(trace: Trace) -> Iterator[None]:
 
 
 def user_location() -> ir.Location:
-    """The line, and from Python 3.11 on the column, of the innermost user's frame."""
-    frame = frames.user_frame()
+    """The line, and from Python 3.11 on the column, of the innermost user's frame; names of scopes."""
+    frame, trace = frames.user_frame(), getattr(_active, "trace", None)
+    name = "" if trace is None else "/".join(trace.names)
     if frame is None:
-        return ir.Location("<unknown>", 0)
-    return ir.Location(frame.f_code.co_filename, frame.f_lineno, frames.column(frame))
+        return ir.Location("<unknown>", 0, name=name)
+    return ir.Location(frame.f_code.co_filename, frame.f_lineno, frames.column(frame), name)
 
 
 def type_of(value: Value) -> Type:

@@ -193,7 +193,7 @@ def _trace(
     builder = tracing.builder
     builder.location = _location(function)
     if mesh is not None:
-        builder.mesh(mesh.name, mesh.attribute())
+        builder.mesh(mesh.name, mesh.attribute(), mesh.discardable())
     title = str(name or getattr(function, "__name__", "main"))
     with (
         activate(tracing),

@@ -14,6 +14,7 @@ from shoal.frontend.contraction import einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import zeros
 from shoal.frontend.indexing import take
+from shoal.frontend.naming import named_scope
 from shoal.frontend.random import fold_in
 from shoal.frontend.structure import stack
 from shoal.frontend.value import Value
@@ -67,11 +68,13 @@ def _decode(
     """`decode` of tokens [B, S] as they come; logits [B, S, V] are in the order of the layout."""
     check_order_free(config.moe, order, tokens.shape[1], key is not None)
     valid = None if mask is None else ordered(as_value(mask), order)
-    x = between(layout, as_value(params["embed"])[ordered(tokens, order)])
+    with named_scope("embed"):
+        x = between(layout, as_value(params["embed"])[ordered(tokens, order)])
     balance, found = zeros((), "float32"), []
     for number, layer in enumerate(params["layers"]):
         own = None if key is None else fold_in(key, number)
-        made = apply_layer(x, layer, config, layout, config.windows[number], order, key=own, mask=valid)
+        with named_scope(f"layers.{number}"):
+            made = apply_layer(x, layer, config, layout, config.windows[number], order, key=own, mask=valid)
         x = made.x
         balance = balance + total_loss(made.losses, config.moe, number)
         found += [made.metrics] if made.metrics is not None else []
@@ -80,9 +83,10 @@ def _decode(
     if stages is not None:
         passed = pass_stages(x, params["stages"], stages, config, layout, order, key=key, mask=valid)
         x, balance, metrics = passed.x, balance + passed.balance, passed.metrics
-    head = params["head"] if "head" in params else params["embed"]
-    x = layout.constrain(norm(x, params["norm"], config), _ROWS, "cp", None)
-    logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head)), _ROWS, "cp", "tp")
+    with named_scope("head"):
+        head = params["head"] if "head" in params else params["embed"]
+        x = layout.constrain(norm(x, params["norm"], config), _ROWS, "cp", None)
+        logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head)), _ROWS, "cp", "tp")
     if metrics is None:
         none = zeros((0, config.moe.num_experts), "float32")
         return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")))

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from shoal.frontend.core import ArrayLike
+from shoal.frontend.naming import named_scope
 from shoal.frontend.value import Value
 from shoal.models.attention import attention, norm
 from shoal.models.config import ModelConfig
@@ -43,13 +44,17 @@ def apply_layer(
 ) -> LayerOutput:  # fmt: skip
     """x [B, S, M] to itself. window: to how many tokens attention looks back; order: of the places;
     key, mask: as `moe` has them."""
-    y = within(layout, norm(x, params["input_norm"], config))
-    x = x + between(layout, attention(y, params["attention"], config, window, layout, order))
-    y = norm(x, params["post_norm"], config)
+    with named_scope("attention"):
+        y = within(layout, norm(x, params["input_norm"], config))
+        x = x + between(layout, attention(y, params["attention"], config, window, layout, order))
     if "dense" in params:
-        dense = config.moe.replace(add_bias_linear=False)
-        y = feed_forward_of(plain_linear, within(layout, y), params["dense"], dense)
-        return LayerOutput(x + between(layout, y), {}, None)
-    bias = params["moe"].get("expert_bias")
-    made = moe(y, params["moe"], config.moe, layout, bias=bias, key=key, mask=mask)
-    return LayerOutput(x + between(layout, made.y), made.losses, made.metrics)
+        with named_scope("dense"):
+            dense = config.moe.replace(add_bias_linear=False)
+            y = within(layout, norm(x, params["post_norm"], config))
+            y = feed_forward_of(plain_linear, y, params["dense"], dense)
+            return LayerOutput(x + between(layout, y), {}, None)
+    with named_scope("experts"):
+        y = norm(x, params["post_norm"], config)
+        bias = params["moe"].get("expert_bias")
+        made = moe(y, params["moe"], config.moe, layout, bias=bias, key=key, mask=mask)
+        return LayerOutput(x + between(layout, made.y), made.losses, made.metrics)

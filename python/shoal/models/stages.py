@@ -19,6 +19,7 @@ from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import zeros
+from shoal.frontend.naming import named_scope
 from shoal.frontend.pipelining import pipeline
 from shoal.frontend.random import fold_in
 from shoal.frontend.reduction import max, mean, sum
@@ -171,7 +172,8 @@ def pass_stages(
             place = None if key is None else params["stage"] * stages.each + stages.outside + number
             own = None if place is None else fold_in(row["key"], place)
             window = config.windows[stages.outside + number]
-            made = apply_layer(x, layer, config, layout, window, order, key=own, mask=row.get("mask"))
+            with named_scope(f"stages.{number}"):
+                made = apply_layer(x, layer, config, layout, window, order, key=own, mask=row.get("mask"))
             x = made.x
             records.append(made._replace(x=None))
         return x, records

@@ -38,6 +38,9 @@ ROLES = {
     "sp": "places within sequences around attention and dense networks; by default cp and tp",
 }
 
+# Those that say where values lie and not what devices are for.
+_SPREADS = ("tokens", "outside", "sp")
+
 # How attention gets the keys and values of other devices of cp: round a ring while it computes, by
 # exchanging places for heads, or all at once. Megatron-Core's names.
 CP_COMM_TYPES = ("p2p", "a2a", "allgather")
@@ -81,6 +84,9 @@ class Layout:
             for axis in axes:
                 if self.mesh is None or axis not in self.mesh.axes:
                     raise TraceError(f'Layout: role "{role}": axis "{axis}" is not one of {self.mesh!r}')
+        if self.mesh is not None:
+            named = {role: axes for role, axes in self.roles.items() if role not in _SPREADS}
+            object.__setattr__(self, "mesh", self.mesh.with_roles(named))
         if self.cp_comm_type not in CP_COMM_TYPES:
             raise TraceError(f'Layout: cp_comm_type "{self.cp_comm_type}" is not one of {list(CP_COMM_TYPES)}')
 
