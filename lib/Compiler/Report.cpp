@@ -38,7 +38,9 @@ llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
                                       {"bytes", collective.bytes},
                                       {"runs", collective.runs},
                                       {"loc", collective.location},
-                                      {"reason", collective.reason}});
+                                      {"reason", collective.reason},
+                                      {"layer", collective.layer},
+                                      {"roles", collective.roles}});
   }
   llvm::json::Value ratio = nullptr;
   if (description.globalEinsumFlops != 0)
@@ -77,6 +79,14 @@ static void printTensors(llvm::StringRef title,
   }
 }
 
+/// "tp, in layers.0/attention".
+static std::string placeOf(const CollectiveCost &collective) {
+  std::string text = collective.roles;
+  if (!collective.layer.empty())
+    text += (text.empty() ? "in " : ", in ") + collective.layer;
+  return text;
+}
+
 static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
                              llvm::raw_ostream &os) {
   int64_t total = 0;
@@ -93,6 +103,8 @@ static void printCollectives(llvm::ArrayRef<CollectiveCost> collectives,
     if (!collective.location.empty())
       os << ", at " << collective.location;
     os << '\n';
+    if (!collective.layer.empty() || !collective.roles.empty())
+      os << "      " << placeOf(collective) << '\n';
     if (!collective.reason.empty())
       os << "      " << collective.reason << '\n';
   }

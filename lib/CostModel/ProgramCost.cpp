@@ -8,6 +8,8 @@
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/NamePath.h"
+#include "shoal/Dialect/Shoal/IR/Roles.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
@@ -45,8 +47,10 @@ static CollectiveCost describe(spmd::CollectiveOpInterface op) {
   cost.runs = countRuns(op);
   cost.kind = op->getName().stripDialect();
   cost.axes = op.describeAxes();
-  cost.groupSize =
-      sizeOf(op.getGroupAxes(), lookupMesh(op, op.getMeshAttr()).getMesh());
+  MeshOp mesh = lookupMesh(op, op.getMeshAttr());
+  cost.groupSize = sizeOf(op.getGroupAxes(), mesh.getMesh());
+  cost.roles = describeRoles(op.getGroupAxes(), mesh);
+  cost.layer = namePath(op->getLoc());
   cost.bytes = op.countBytes();
   cost.location = sourcePlace(op->getLoc());
   if (auto why = op->getAttrOfType<StringAttr>("why"))

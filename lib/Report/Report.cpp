@@ -15,14 +15,20 @@ static llvm::json::Array describeCollectives(const LoweredProgram &program,
                                              llvm::json::Array ops) {
   llvm::json::Array list;
   for (auto [collective, op] :
-       llvm::zip_equal(program.description.collectives, ops))
-    list.push_back(llvm::json::Object{{"op", op},
-                                      {"kind", collective.kind},
-                                      {"axes", toUTF8(collective.axes)},
-                                      {"group_size", collective.groupSize},
-                                      {"bytes", collective.bytes},
-                                      {"runs", collective.runs},
-                                      {"reason", toUTF8(collective.reason)}});
+       llvm::zip_equal(program.description.collectives, ops)) {
+    llvm::json::Object entry{{"op", op},
+                             {"kind", collective.kind},
+                             {"axes", toUTF8(collective.axes)},
+                             {"group_size", collective.groupSize},
+                             {"bytes", collective.bytes},
+                             {"runs", collective.runs},
+                             {"reason", toUTF8(collective.reason)}};
+    if (!collective.layer.empty())
+      entry["layer"] = toUTF8(collective.layer);
+    if (!collective.roles.empty())
+      entry["roles"] = toUTF8(collective.roles);
+    list.push_back(std::move(entry));
+  }
   return list;
 }
 

@@ -6,7 +6,36 @@ import re
 
 import pytest
 
+from context_layouts import dense, spec_of
 from frontend_testing import shoal
+from shoal.moe import Layout
+from shoal_testing import BIN, load_json, run
+
+
+def collectives_of(tmp_path, text):
+    source, stats = tmp_path / "p.mlir", tmp_path / "s.json"
+    source.write_text(text)
+    run(BIN / "shoalc", source, "--emit=spmd", "-o", tmp_path / "o.mlir", "--stats", stats).expect_success()
+    return load_json(stats)["collective_list"]
+
+
+def test_layers_and_roles_of_a_training_step(tmp_path):
+    layout = Layout.folded({"tp": 2, "dp": 2})
+    model = dense(2, layout)
+    tokens = shoal.TensorSpec((4, 17), "int32", layout.P("dp"))
+
+    def step(params, tokens):
+        return shoal.value_and_grad(lambda p: model.loss(p, tokens)[0])(params)
+
+    params = spec_of(model.shapes(), model.shardings())
+    out = (None, model.shardings())
+    listed = collectives_of(tmp_path, shoal.trace(step, (params, tokens), layout.mesh, out_shardings=out))
+    assert all(collective["roles"] for collective in listed)
+    named = {(collective["layer"], collective["roles"]) for collective in listed}
+    for number in (0, 1):
+        for part in ("attention", "dense"):
+            assert (f"layers.{number}/{part}", "tp") in named, named
+    assert any(roles == "dp" for _, roles in named), named
 
 
 def test_names_nest_and_end():
@@ -33,7 +62,7 @@ def test_names_and_roles_that_are_wrong():
 
 
 def test_layouts_say_what_axes_are_for():
-    layout = shoal.moe.Layout.folded({"tp": 2, "dp": 2}, {"ep": 4}, outside=("dp",))
+    layout = Layout.folded({"tp": 2, "dp": 2}, {"ep": 4}, outside=("dp",))
     text = shoal.trace(lambda x: x + 1, (shoal.TensorSpec((2,), "float32"),), layout.mesh)
     assert '{shoal.roles = {"dp" = ["x1"], "ep" = ["x1", "x0"], "tp" = ["x0"]}}' in text
     assert layout.mesh == shoal.Mesh(x1=2, x0=2)

@@ -36,6 +36,11 @@ struct CollectiveCost {
   std::string location;
   /// The op's `why`, else empty.
   std::string reason;
+  /// What the program calls the part of it that this is of
+  /// (`layers.0/attention`), else empty.
+  std::string layer;
+  /// What the mesh says that the group's axes are for (Roles.h), else empty.
+  std::string roles;
 };
 
 /// The collectives below `root` in program order. `axis_index` and `all_slice`

@@ -9,6 +9,7 @@ const collectiveView = { key: "total", descending: true, all: false };
 const collectiveColumns = [
   { title: "Collective", key: "kind", cell: (c) => [showKind(c.kind), c.op === null ? null : linkTo(opOf(c))] },
   { title: "Axes", key: "axes", cell: showAxes, className: "stack" },
+  ...(report.collectives.some((c) => c.layer) ? [{ title: "Layer", key: "layer", cell: (c) => c.layer || "–" }] : []),
   { title: "Sent by a device", key: "total", cell: showSent, className: "number sent" },
   { title: "Why", key: "reason", cell: showReason, className: "why" },
   { title: sourceTitle(), key: "op", cell: (c) => showSource(opOf(c)), className: "source-cell" },
@@ -16,7 +17,8 @@ const collectiveColumns = [
 
 function showAxes(collective) {
   const group = element("span", { class: "muted small" }, `groups of ${collective.group_size}`);
-  return [formatAxes(collective.axes), group];
+  const roles = collective.roles ? element("span", { class: "muted small" }, collective.roles) : null;
+  return [formatAxes(collective.axes), roles, group];
 }
 
 function sentBytes() {

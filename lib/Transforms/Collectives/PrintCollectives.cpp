@@ -28,6 +28,10 @@ void print(func::FuncOp function, raw_ostream &os) {
       os << ", " << collective.runs << " times";
     if (!collective.reason.empty())
       os << ", for " << collective.reason;
+    if (!collective.roles.empty())
+      os << ", over " << collective.roles;
+    if (!collective.layer.empty())
+      os << ", in " << collective.layer;
     os << '\n';
   }
   os << "  in all " << bytes << " bytes in " << collectives.size()

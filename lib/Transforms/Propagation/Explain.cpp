@@ -5,6 +5,7 @@
 #include "mlir/IR/AsmState.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
+#include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
@@ -193,6 +194,8 @@ void Explainer::printReshard(ReshardOp op) {
     os << llvm::format(", %.0f times", times);
   if (op.getWhy())
     os << ", for " << *op.getWhy();
+  if (std::string layer = namePath(op.getLoc()); !layer.empty())
+    os << ", in " << layer;
   printMeeting(op);
   os << '\n';
 }

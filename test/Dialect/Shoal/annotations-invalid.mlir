@@ -195,3 +195,18 @@ func.func @reshard_between_meshes(%x: tensor<16xf32>) {
   %0 = shoal.reshard %x <@mesh, [{"x"}]> -> <@other, [{"x"}]> : tensor<16xf32>
   return
 }
+
+// -----
+
+// expected-error @below {{role "tp": "y" is not an axis of the mesh}}
+shoal.mesh @mesh = <["x" = 4]> {shoal.roles = {tp = ["y"]}}
+
+// -----
+
+// expected-error @below {{role "tp": expected a list of axes' names}}
+shoal.mesh @mesh = <["x" = 4]> {shoal.roles = {tp = "x"}}
+
+// -----
+
+// expected-error @below {{expected shoal.roles to be a dictionary on a mesh}}
+shoal.mesh @mesh = <["x" = 4]> {shoal.roles = ["x"]}

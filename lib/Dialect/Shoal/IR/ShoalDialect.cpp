@@ -11,6 +11,8 @@
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 
+#include "shoal/Dialect/Shoal/IR/Roles.h"
+
 using namespace mlir;
 using namespace shoal;
 
@@ -177,6 +179,8 @@ LogicalResult ShoalDialect::verifyRegionResultAttribute(
 
 LogicalResult ShoalDialect::verifyOperationAttribute(Operation *op,
                                                      NamedAttribute attribute) {
+  if (attribute.getName() == kRolesAttr)
+    return verifyRoles(op, attribute.getValue());
   if (attribute.getName() != kShardingsAttr)
     return success();
   auto shardings = dyn_cast<ArrayAttr>(attribute.getValue());
