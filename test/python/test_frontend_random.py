@@ -35,3 +35,13 @@ def test_random_numbers(tmp_path):
     counts = np.bincount(actual["randint"] + 2, minlength=5)
     assert len(counts) == 5 and counts.min() > 140
     assert len({tuple(key) for key in [*actual["split"], *actual["folded"], key]}) == 104
+
+
+def test_neighbours_of_seeds_and_numbers_are_different_keys(tmp_path):
+    def run():
+        keys = [shoal.random.key(seed) for seed in range(4)]
+        once = [shoal.random.fold_in(key, i) for key in keys for i in range(4)]
+        twice = [shoal.random.fold_in(shoal.random.fold_in(keys[0], i), j) for i in range(4) for j in range(4)]
+        return once + twice
+
+    assert len({tuple(key) for key in evaluate(tmp_path, run)}) == 32

@@ -84,9 +84,15 @@ def fold_in(key: ArrayLike, number: ArrayLike) -> Value:
     words = as_key(key)
     added = convert(as_value(number), words.dtype)
     check(added.ndim == 0, f"random.fold_in: expected a scalar, got {added!r}")
-    # Other keys than those that `split` and draws of this key hash.
-    high, low = (take_slices(words, [part]) for part in (slice(1), slice(1, 2)))
-    return _words(concatenate([bitwise_xor(high, _FOLDED), add(low, added)]), (2,))
+    high, low = _parts(words)
+    # Other keys than those that `split` and draws of this key hash; hashed before the number is added,
+    # as keys of neighbouring seeds with neighbouring numbers would be one otherwise.
+    high, low = _parts(_words(concatenate([bitwise_xor(high, _FOLDED), low]), (2,)))
+    return _words(concatenate([high, add(low, added)]), (2,))
+
+
+def _parts(words: Value) -> tuple[Value, Value]:
+    return take_slices(words, [slice(1)]), take_slices(words, [slice(1, 2)])
 
 
 def _words(key: ArrayLike, shape: Shape) -> Value:

@@ -12,7 +12,7 @@ from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import pytrees
 from shoal.frontend.annotations import constrain
 from shoal.frontend.constants import as_value
-from shoal.frontend.random import fold_in, split
+from shoal.frontend.random import fold_in
 from shoal.frontend.random import key as random_key
 from shoal.optim import LossScale, Transform, accumulate, apply_updates, cast, global_norm
 from shoal.train.state import TrainState
@@ -52,7 +52,7 @@ def step(
 
     def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
         scale = _scale_of(state.optimizer)
-        of_step = loss if seed is None else partial(loss, key=_key_of(seed, state.step))
+        of_step = loss if seed is None else partial(loss, key=fold_in(random_key(seed), state.step))
         scaled = _scaled(of_step, scale, compute, has_aux, weighted)
         gradient = accumulate(scaled, micro_batches, has_aux=has_aux, weighted=weighted)
         result, grads = gradient(state.params, batch)
@@ -64,11 +64,6 @@ def step(
         return new, _metrics(value, global_norm(grads), scale, kept, aux)
 
     return train_step
-
-
-def _key_of(seed: int, step: Any) -> Any:
-    """The seed is hashed first: `fold_in` adds, and step 1 of a seed would be step 0 of the next."""
-    return fold_in(split(random_key(seed), 1)[0], step)
 
 
 def _scale_of(optimizer: Tree) -> Any:
