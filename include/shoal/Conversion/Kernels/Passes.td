@@ -210,12 +210,15 @@ def JamReductions : Pass<"shoal-jam-reductions", "::mlir::func::FuncOp"> {
     becomes
     ```mlir
     ...
-    scf.for %row = %c0 to %c1024 step %c8 {
+    scf.for %row = %c0 to %c1024 step %c8_2 {
       scf.for %column = %c0_0 to %c512 step %c1_1 {
-        %0 = memref.load %x[%row, %column] : memref<1024x512xf32>
-        %1 = memref.load %y[%column] : memref<512xf32>
-        %2 = arith.addf %1, %0 : f32
-        memref.store %2, %y[%column] : memref<512xf32>
+        ...
+        %2 = memref.load %x[%0, %1] : memref<1024x512xf32>
+        %3 = affine.apply #map(%column)
+        %4 = memref.load %y[%3] : memref<512xf32>
+        %5 = affine.apply #map(%column)
+        %6 = arith.addf %4, %2 : f32
+        memref.store %6, %y[%5] : memref<512xf32>
         ...
       }
     }
