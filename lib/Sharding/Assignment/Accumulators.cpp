@@ -15,7 +15,8 @@ using namespace shoal::assignment;
 
 namespace {
 /// Finds the ops that lead to what a loop's join joins with, as far as they
-/// have results of its size, maybe reshaped, and pass partial sums on.
+/// have results of its size, maybe reshaped, or of rows of it that are read,
+/// added to and written back, and pass partial sums on.
 class AccumulatorWalk {
 public:
   AccumulatorWalk(const AssignmentProblem &problem);
@@ -49,8 +50,10 @@ AccumulatorWalk::AccumulatorWalk(const AssignmentProblem &problem)
 
 bool AccumulatorWalk::mayPass(unsigned id) const {
   const AssignmentProblem::Op &op = problem.ops[id];
-  return !op.constraint && !op.rule.linearIn.empty() &&
-         op.priority != AssignmentProblem::Priority::Contraction;
+  // A product is what is added; rows that are read are not.
+  bool isProduct = op.priority == AssignmentProblem::Priority::Contraction &&
+                   op.rule.linearIn.size() > 1;
+  return !op.constraint && !op.rule.linearIn.empty() && !isProduct;
 }
 
 llvm::SmallDenseSet<unsigned> AccumulatorWalk::findBehind(unsigned join) const {
@@ -59,13 +62,17 @@ llvm::SmallDenseSet<unsigned> AccumulatorWalk::findBehind(unsigned join) const {
   llvm::SmallVector<unsigned> work;
   auto visit = [&](unsigned value) {
     unsigned maker = makerOf[value];
-    if (maker > join && numElements(problem, value) == size && mayPass(maker) &&
+    if (maker > join && numElements(problem, value) <= size && mayPass(maker) &&
         behind.insert(maker).second)
       work.push_back(maker);
   };
   llvm::for_each(problem.ops[join].operands, visit);
-  while (!work.empty())
-    llvm::for_each(problem.ops[work.pop_back_val()].operands, visit);
+  while (!work.empty()) {
+    const AssignmentProblem::Op &op = problem.ops[work.pop_back_val()];
+    for (unsigned value : op.operands)
+      if (findLinearSet(op, value))
+        visit(value);
+  }
   return behind;
 }
 

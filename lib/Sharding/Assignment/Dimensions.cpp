@@ -96,8 +96,9 @@ namespace {
 class GroupBuilder {
 public:
   GroupBuilder(const AssignmentProblem &problem,
-               llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> usersOf)
-      : problem(problem), usersOf(usersOf) {}
+               llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> usersOf,
+               llvm::ArrayRef<unsigned> makerOf)
+      : problem(problem), usersOf(usersOf), makerOf(makerOf) {}
   void addFactor(unsigned op, unsigned factor) {
     labels[op].push_back({Label::Factor, factor});
   }
@@ -106,9 +107,11 @@ public:
 private:
   void follow(unsigned op);
   void pass(unsigned op, unsigned set);
+  void addConstants();
 
   const AssignmentProblem &problem;
   llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> usersOf;
+  llvm::ArrayRef<unsigned> makerOf;
   llvm::MapVector<unsigned, llvm::SmallVector<Label, 1>> labels;
   llvm::SmallVector<unsigned> work;
 };
@@ -149,6 +152,24 @@ void GroupBuilder::pass(unsigned op, unsigned set) {
   work.push_back(op);
 }
 
+/// What sums begin with, as the zeros in front of a loop, is whole on each
+/// device: of parts no addends can be made.
+void GroupBuilder::addConstants() {
+  llvm::SmallVector<unsigned> constants;
+  for (auto &[op, own] : labels)
+    for (const Label &label : own)
+      if (label.kind == Label::Pass)
+        for (unsigned operand : problem.ops[op].rule.linearIn[label.index]) {
+          unsigned maker = makerOf[problem.ops[op].operands[operand]];
+          if (problem.ops[maker].operands.empty() &&
+              !problem.ops[maker].constraint)
+            constants.push_back(maker);
+        }
+  for (unsigned constant : constants)
+    if (!labels.contains(constant))
+      labels[constant].push_back({Label::None, 0});
+}
+
 DimensionGroup GroupBuilder::finish() {
   for (auto &[op, own] : labels)
     if (llvm::any_of(own, [&, &factors = problem.ops[op].rule.factors](
@@ -158,6 +179,7 @@ DimensionGroup GroupBuilder::finish() {
       work.push_back(op);
   while (!work.empty())
     follow(work.pop_back_val());
+  addConstants();
   auto all = labels.takeVector();
   llvm::sort(all, llvm::less_first());
   DimensionGroup group;
@@ -171,15 +193,19 @@ DimensionGroup GroupBuilder::finish() {
 std::vector<DimensionGroup>
 assignment::findDimensionGroups(const AssignmentProblem &problem) {
   std::vector<llvm::SmallVector<unsigned, 4>> usersOf(problem.values.size());
-  for (auto [id, op] : llvm::enumerate(problem.ops))
+  std::vector<unsigned> makerOf(problem.values.size());
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
     for (unsigned value : op.operands)
       usersOf[value].push_back(id);
+    for (unsigned value : op.results)
+      makerOf[value] = id;
+  }
   DimensionClasses classes(problem);
   llvm::MapVector<unsigned, GroupBuilder> builders;
   for (auto [id, op] : llvm::enumerate(problem.ops))
     for (unsigned factor = 0; factor < op.rule.factors.size(); ++factor)
       if (std::optional<unsigned> number = classes.classOf(op, factor))
-        builders.try_emplace(*number, problem, usersOf)
+        builders.try_emplace(*number, problem, usersOf, makerOf)
             .first->second.addFactor(id, factor);
   std::vector<DimensionGroup> groups;
   for (auto &[number, builder] : builders) {
