@@ -172,6 +172,29 @@ def test_shifts_go_over_the_pipeline_alone(tmp_path):
     assert in_ticks and {axis for text in in_ticks for axis in re.findall(r'"(\w+)"', text)} == {"tp"}
 
 
+def test_gradients_of_interleaved_stages_are_summed_once():
+    """Over dp, behind the ticks, although a tick adds to one of V rows."""
+    p, turns, count, shards = 2, 2, 4, 4
+
+    def stage(w, x, _):
+        return x + shoal.tanh(x @ w["in"]) @ w["out"], None
+
+    def loss(w, xs):
+        return shoal.mean(shoal.pipeline(stage, w, xs, "pp")[0] ** 2)
+
+    split = P(None, "pp")
+    shapes = {"in": (turns, p, 64, 256), "out": (turns, p, 256, 64)}
+    params = {name: shoal.TensorSpec(shape, "float32", split) for name, shape in shapes.items()}
+    xs = shoal.TensorSpec((count, 64, 64), "float32", P(None, "dp"))
+    places = dict.fromkeys(shapes, split)
+    mesh = shoal.Mesh(pp=p, dp=shards)
+    sent, kinds = statistics(shoal.trace(shoal.value_and_grad(loss), (params, xs), mesh, out_shardings=(None, places)))
+    weights, micro = 4 * turns * 2 * 64 * 256, 4 * 64 * 64 // shards
+    assert kinds["collective_permute"] == 2 * (count * turns + p - 1)
+    sums = sum(sent.values()) - sent["collective_permute"] - count * micro  # and the pipeline's results, halved twice
+    assert 0 <= sums - 2 * weights * (shards - 1) // shards < 16, (sent, kinds)
+
+
 def test_a_stage_that_is_computed_again():
     """What enters a tick is kept, and not what the four products of a stage make; nothing more is sent."""
 
