@@ -50,9 +50,12 @@ AccumulatorWalk::AccumulatorWalk(const AssignmentProblem &problem)
 
 bool AccumulatorWalk::mayPass(unsigned id) const {
   const AssignmentProblem::Op &op = problem.ops[id];
-  // A product is what is added; rows that are read are not.
+  // A product or a sum of one is what is added; rows that are read are not.
   bool isProduct = op.priority == AssignmentProblem::Priority::Contraction &&
-                   op.rule.linearIn.size() > 1;
+                   (op.rule.linearIn.size() > 1 ||
+                    llvm::any_of(op.rule.factors, [](const Factor &factor) {
+                      return factor.reduction == ReduceKind::Sum;
+                    }));
   return !op.constraint && !op.rule.linearIn.empty() && !isProduct;
 }
 
