@@ -152,19 +152,25 @@ void GroupBuilder::pass(unsigned op, unsigned set) {
   work.push_back(op);
 }
 
-/// What sums begin with, as the zeros in front of a loop, is whole on each
-/// device: of parts no addends can be made.
+/// What sums of a loop begin with, such as zeros in front of it, is whole on
+/// each device: of parts no addends can be made.
 void GroupBuilder::addConstants() {
   llvm::SmallVector<unsigned> constants;
-  for (auto &[op, own] : labels)
-    for (const Label &label : own)
-      if (label.kind == Label::Pass)
-        for (unsigned operand : problem.ops[op].rule.linearIn[label.index]) {
-          unsigned maker = makerOf[problem.ops[op].operands[operand]];
-          if (problem.ops[maker].operands.empty() &&
-              !problem.ops[maker].constraint)
-            constants.push_back(maker);
-        }
+  for (auto &[id, own] : labels) {
+    const AssignmentProblem::Op &op = problem.ops[id];
+    bool passes = llvm::any_of(
+        own, [](const Label &label) { return label.kind == Label::Pass; });
+    bool joins = llvm::any_of(op.operands, [&, id = id](unsigned value) {
+      return makerOf[value] > id;
+    });
+    if (!passes || !joins)
+      continue;
+    for (unsigned value : op.operands) {
+      unsigned maker = makerOf[value];
+      if (problem.ops[maker].operands.empty() && !problem.ops[maker].constraint)
+        constants.push_back(maker);
+    }
+  }
   for (unsigned constant : constants)
     if (!labels.contains(constant))
       labels[constant].push_back({Label::None, 0});
