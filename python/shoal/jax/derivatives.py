@@ -19,15 +19,15 @@ from shoal.jax.importer import Importer
 # The slope of y at x.
 _SLOPES = {
     "chlo.erf_inv": """
-      %square = stablehlo.multiply %y, %y : {type}
-      %power = stablehlo.exponential %square : {type}
-      %factor = stablehlo.constant dense<0.88622692545275801> : {type}
-      %slope = stablehlo.multiply %factor, %power : {type}""",
+      %square = stablehlo.multiply %y, %y : {type} {place}
+      %power = stablehlo.exponential %square : {type} {place}
+      %factor = stablehlo.constant dense<0.88622692545275801> : {type} {place}
+      %slope = stablehlo.multiply %factor, %power : {type} {place}""",
     "chlo.lgamma": """
-      %slope = chlo.digamma %x : {type} -> {type}""",
+      %slope = chlo.digamma %x : {type} -> {type} {place}""",
     "chlo.digamma": """
-      %order = stablehlo.constant dense<1.0> : {type}
-      %slope = chlo.polygamma %order, %x : {type}, {type} -> {type}""",
+      %order = stablehlo.constant dense<1.0> : {type} {place}
+      %slope = chlo.polygamma %order, %x : {type}, {type} -> {type} {place}""",
 }
 
 
@@ -65,12 +65,12 @@ def _results_and_residuals(importer: Importer, name: str, x: list[Value]) -> lis
 
 
 def _pulled_back(op: ir.Operation) -> ir.Module:
-    """A module of one function, of y, x and the cotangent of y."""
-    type = op.results[0].type
+    """A module of one function, of y, x and the cotangent of y; its ops have the op's place."""
+    type, place = op.results[0].type, op.location
     text = f"""func.func @pulled_back(%y: {type}, %x: {type}, %g: {type}) -> {type} {{
-      {_SLOPES[op.name].format(type=type)}
-      %r = stablehlo.multiply %g, %slope : {type}
-      func.return %r : {type}
+      {_SLOPES[op.name].format(type=type, place=place)}
+      %r = stablehlo.multiply %g, %slope : {type} {place}
+      func.return %r : {type} {place}
     }}"""
     return expanded_module(text, op.context)
 
