@@ -19,7 +19,8 @@ namespace {
 /// added to and written back, and pass partial sums on.
 class AccumulatorWalk {
 public:
-  AccumulatorWalk(const AssignmentProblem &problem);
+  explicit AccumulatorWalk(const AssignmentProblem &problem)
+      : problem(problem), valueOps(problem) {}
   /// The ops of the group of `join`; none where it adds to nothing.
   std::vector<unsigned> run(unsigned join) const;
 
@@ -32,21 +33,9 @@ private:
                  const llvm::SmallDenseSet<unsigned> &behind) const;
 
   const AssignmentProblem &problem;
-  std::vector<unsigned> makerOf;
-  std::vector<llvm::SmallVector<unsigned, 4>> usersOf;
+  ValueOps valueOps;
 };
 } // namespace
-
-AccumulatorWalk::AccumulatorWalk(const AssignmentProblem &problem)
-    : problem(problem), makerOf(problem.values.size()),
-      usersOf(problem.values.size()) {
-  for (auto [id, op] : llvm::enumerate(problem.ops)) {
-    for (unsigned value : op.results)
-      makerOf[value] = id;
-    for (unsigned value : op.operands)
-      usersOf[value].push_back(id);
-  }
-}
 
 bool AccumulatorWalk::mayPass(unsigned id) const {
   const AssignmentProblem::Op &op = problem.ops[id];
@@ -64,7 +53,7 @@ llvm::SmallDenseSet<unsigned> AccumulatorWalk::findBehind(unsigned join) const {
   llvm::SmallDenseSet<unsigned> behind;
   llvm::SmallVector<unsigned> work;
   auto visit = [&](unsigned value) {
-    unsigned maker = makerOf[value];
+    unsigned maker = valueOps.makerOf[value];
     if (maker > join && numElements(problem, value) <= size && mayPass(maker) &&
         behind.insert(maker).second)
       work.push_back(maker);
@@ -85,7 +74,7 @@ bool AccumulatorWalk::isAddedTo(
   llvm::SmallVector<unsigned> work = {join};
   while (!work.empty())
     for (unsigned value : problem.ops[work.pop_back_val()].results)
-      for (unsigned user : usersOf[value]) {
+      for (unsigned user : valueOps.usersOf[value]) {
         if (user == join)
           return true;
         if (behind.contains(user) && findLinearSet(problem.ops[user], value) &&
@@ -101,8 +90,8 @@ std::vector<unsigned> AccumulatorWalk::run(unsigned join) const {
     return {};
   group.insert(join);
   for (unsigned value : problem.ops[join].operands)
-    if (!problem.ops[makerOf[value]].constraint)
-      group.insert(makerOf[value]);
+    if (!problem.ops[valueOps.makerOf[value]].constraint)
+      group.insert(valueOps.makerOf[value]);
   std::vector<unsigned> ops(group.begin(), group.end());
   llvm::sort(ops);
   return ops;

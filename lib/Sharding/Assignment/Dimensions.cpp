@@ -95,10 +95,8 @@ namespace {
 /// Collects the group of one class.
 class GroupBuilder {
 public:
-  GroupBuilder(const AssignmentProblem &problem,
-               llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> usersOf,
-               llvm::ArrayRef<unsigned> makerOf)
-      : problem(problem), usersOf(usersOf), makerOf(makerOf) {}
+  GroupBuilder(const AssignmentProblem &problem, const ValueOps &valueOps)
+      : problem(problem), valueOps(valueOps) {}
   void addFactor(unsigned op, unsigned factor) {
     labels[op].push_back({Label::Factor, factor});
   }
@@ -110,8 +108,7 @@ private:
   void addConstants();
 
   const AssignmentProblem &problem;
-  llvm::ArrayRef<llvm::SmallVector<unsigned, 4>> usersOf;
-  llvm::ArrayRef<unsigned> makerOf;
+  const ValueOps &valueOps;
   llvm::MapVector<unsigned, llvm::SmallVector<Label, 1>> labels;
   llvm::SmallVector<unsigned> work;
 };
@@ -135,10 +132,10 @@ assignment::findLinearSet(const AssignmentProblem::Op &op, unsigned value) {
 void GroupBuilder::follow(unsigned op) {
   for (unsigned value : problem.ops[op].results) {
     llvm::SmallVector<std::pair<unsigned, unsigned>> sets; // by user
-    for (unsigned user : usersOf[value])
+    for (unsigned user : valueOps.usersOf[value])
       if (auto set = findLinearSet(problem.ops[user], value))
         sets.emplace_back(user, *set);
-    if (sets.size() < usersOf[value].size())
+    if (sets.size() < valueOps.usersOf[value].size())
       continue;
     for (auto [user, set] : sets)
       pass(user, set);
@@ -161,12 +158,12 @@ void GroupBuilder::addConstants() {
     bool passes = llvm::any_of(
         own, [](const Label &label) { return label.kind == Label::Pass; });
     bool joins = llvm::any_of(op.operands, [&, id = id](unsigned value) {
-      return makerOf[value] > id;
+      return valueOps.makerOf[value] > id;
     });
     if (!passes || !joins)
       continue;
     for (unsigned value : op.operands) {
-      unsigned maker = makerOf[value];
+      unsigned maker = valueOps.makerOf[value];
       if (problem.ops[maker].operands.empty() && !problem.ops[maker].constraint)
         constants.push_back(maker);
     }
@@ -198,20 +195,13 @@ DimensionGroup GroupBuilder::finish() {
 
 std::vector<DimensionGroup>
 assignment::findDimensionGroups(const AssignmentProblem &problem) {
-  std::vector<llvm::SmallVector<unsigned, 4>> usersOf(problem.values.size());
-  std::vector<unsigned> makerOf(problem.values.size());
-  for (auto [id, op] : llvm::enumerate(problem.ops)) {
-    for (unsigned value : op.operands)
-      usersOf[value].push_back(id);
-    for (unsigned value : op.results)
-      makerOf[value] = id;
-  }
+  ValueOps valueOps(problem);
   DimensionClasses classes(problem);
   llvm::MapVector<unsigned, GroupBuilder> builders;
   for (auto [id, op] : llvm::enumerate(problem.ops))
     for (unsigned factor = 0; factor < op.rule.factors.size(); ++factor)
       if (std::optional<unsigned> number = classes.classOf(op, factor))
-        builders.try_emplace(*number, problem, usersOf, makerOf)
+        builders.try_emplace(*number, problem, valueOps)
             .first->second.addFactor(id, factor);
   std::vector<DimensionGroup> groups;
   for (auto &[number, builder] : builders) {

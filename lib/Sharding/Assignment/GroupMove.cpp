@@ -20,6 +20,16 @@ int64_t assignment::numElements(const AssignmentProblem &problem,
   return count;
 }
 
+ValueOps::ValueOps(const AssignmentProblem &problem)
+    : makerOf(problem.values.size()), usersOf(problem.values.size()) {
+  for (auto [id, op] : llvm::enumerate(problem.ops)) {
+    for (unsigned value : op.results)
+      makerOf[value] = id;
+    for (unsigned value : op.operands)
+      usersOf[value].push_back(id);
+  }
+}
+
 std::optional<ChoiceIndex> assignment::findChoiceAt(Plan &plan, unsigned op,
                                                     AxisId axis, int location) {
   CostTables &tables = plan.getTables();

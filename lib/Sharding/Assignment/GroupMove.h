@@ -19,6 +19,14 @@ std::optional<ChoiceIndex> findChoiceAt(Plan &plan, unsigned op, AxisId axis,
 /// Elements of a value.
 int64_t numElements(const AssignmentProblem &problem, unsigned value);
 
+/// Which op makes each value, and which read it.
+struct ValueOps {
+  explicit ValueOps(const AssignmentProblem &problem);
+
+  std::vector<unsigned> makerOf;
+  std::vector<llvm::SmallVector<unsigned, 4>> usersOf;
+};
+
 /// One group and what is tried with it.
 class GroupMove {
 public:

@@ -38,19 +38,15 @@ private:
 
 } // namespace
 
-static bool isOp(Term term, StringRef name) {
-  return term->kind == TermKind::Op && term->name->getStringRef() == name;
-}
-
 void Presence::assumeTrue(Term condition) {
   bool isNew = known.try_emplace(condition, terms.boolean(true)).second;
-  if (isNew && isOp(condition, arith::AndIOp::getOperationName()))
+  if (isNew && isOp<arith::AndIOp>(condition))
     for (Term part : condition->operands)
       assumeTrue(part);
 }
 
 void Presence::assumeInRange(Term place, int64_t size) {
-  if (isOp(place, arith::SelectOp::getOperationName()) &&
+  if (isOp<arith::SelectOp>(place) &&
       terms.isInRange(place->operands[2], size) == terms.boolean(false)) {
     assumeTrue(place->operands[0]);
     return assumeInRange(place->operands[1], size);

@@ -56,6 +56,13 @@ struct TermNode {
   bool dependsOn(Term index) const { return llvm::is_contained(free, index); }
 };
 
+/// Whether the term is an op, one of these.
+template <typename... Ops>
+bool isOp(Term term) {
+  return term->kind == TermKind::Op &&
+         ((term->name->getStringRef() == Ops::getOperationName()) || ...);
+}
+
 using Substitution = llvm::DenseMap<Term, Term>;
 
 class Terms {

@@ -40,12 +40,6 @@ private:
   Term token;
 };
 
-template <typename... Ops>
-bool isOp(Term term) {
-  return term->kind == TermKind::Op &&
-         ((term->name->getStringRef() == Ops::getOperationName()) || ...);
-}
-
 } // namespace
 
 /// In another way than by the other places.

@@ -116,11 +116,6 @@ Whole WholeNumbers::ofSum(Term sum, unsigned depth) const {
   return sumUpTo(count, product);
 }
 
-template <typename... Ops>
-static bool isOp(Term term) {
-  return ((term->name->getStringRef() == Ops::getOperationName()) || ...);
-}
-
 Whole WholeNumbers::ofArithmetic(Term op, unsigned depth) const {
   if (op->operands.size() != 2)
     return std::nullopt;
@@ -170,7 +165,7 @@ std::optional<bool> WholeNumbers::decide(Term comparison) const {
     return definition && !definition->isElement() ? decide(definition)
                                                   : std::nullopt;
   }
-  if (comparison->kind != TermKind::Op || !isOp<arith::CmpFOp>(comparison))
+  if (!isOp<arith::CmpFOp>(comparison))
     return std::nullopt;
   double low[2] = {}, high[2] = {};
   for (auto [i, operand] : llvm::enumerate(comparison->operands)) {

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from shoal.frontend import pytrees
@@ -153,7 +154,7 @@ def _run(stage: Stage, ring: _Ring, params: Tree, xs: Tree, rows: Tree) -> tuple
         turn, batch = ring.item(number)
         enters = logical_and(place == 0, turn == 0)
         passed = pytrees.map_leaves(lambda value: ring_shift(value, ring.axes), before) if ring.axes else before
-        x = _chosen(enters, _row(xs, batch), passed)
+        x = pytrees.map_leaves(partial(where, enters), _row(xs, batch), passed)
         made, record = stage(_stage(params, turn), x, _row(rows, batch))
         made = _like(made, x)
         return (time + 1, made), (made, record)
@@ -174,12 +175,6 @@ def _stage(params: Tree, turn: Value) -> Tree:
 
 def _row(tree: Tree, batch: Value) -> Tree:
     return pytrees.map_leaves(lambda leaf: leaf[0, batch], tree)
-
-
-def _chosen(condition: Value, first: Tree, second: Tree) -> Tree:
-    leaves, spec = pytrees.flatten(first)
-    both = zip(leaves, pytrees.flatten(second)[0])
-    return pytrees.unflatten(spec, [where(condition, a, b) for a, b in both])
 
 
 def _from(values: Value, begin: Value, count: int) -> Value:

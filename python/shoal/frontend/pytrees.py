@@ -29,11 +29,15 @@ def unflatten(spec: optree.PyTreeSpec, leaves: Sequence[Any]) -> Any:
     return optree.tree_unflatten(spec, leaves)
 
 
-def map_leaves(function: Callable[[Any], Any], tree: Any) -> Any:
-    """The same tree, with what the function makes of each leaf, in their order."""
+def map_leaves(function: Callable[..., Any], tree: Any, *others: Any) -> Any:
+    """The same tree, with what the function makes of each leaf, in their order.
+
+    others: trees of the same structure, whose leaves the function gets, too.
+    """
     # Not by optree, whose frame would be taken for the user's line.
     leaves, spec = flatten(tree)
-    return unflatten(spec, [function(leaf) for leaf in leaves])
+    columns = (flatten(other)[0] for other in others)
+    return unflatten(spec, [function(*row) for row in zip(leaves, *columns)])
 
 
 def describe(spec: optree.PyTreeSpec) -> str:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, NamedTuple
 
 from shoal.frontend import pytrees
@@ -194,5 +195,4 @@ def _halves(x: Value, dim: int) -> tuple[Value, Value]:
 
 def _chosen(condition: Value, a: Tree, b: Tree) -> Tree:
     """The one or the other tree of values, which are alike."""
-    (left, tree), (right, _) = pytrees.flatten(a), pytrees.flatten(b)
-    return pytrees.unflatten(tree, [where(condition, x, y) for x, y in zip(left, right)])
+    return pytrees.map_leaves(partial(where, condition), a, b)

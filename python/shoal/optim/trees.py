@@ -20,17 +20,15 @@ Tree = Any
 
 def zip_leaves(function: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     """A tree of what the function makes of the leaves at each place of trees of one structure."""
-    leaves, spec = pytrees.flatten(tree)
-    columns = [leaves]
+    spec = pytrees.flatten(tree)[1]
     for other in others:
-        column, actual = pytrees.flatten(other)
+        actual = pytrees.flatten(other)[1]
         if actual != spec:
             raise TraceError(
                 f"optim: a tree has the structure {pytrees.describe(actual)}, "
                 f"the gradients have {pytrees.describe(spec)}"
             )
-        columns.append(column)
-    return pytrees.unflatten(spec, [function(*row) for row in zip(*columns)])
+    return pytrees.map_leaves(function, tree, *others)
 
 
 def unzip(tree: Tree, count: int) -> tuple[Tree, ...]:
