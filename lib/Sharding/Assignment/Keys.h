@@ -6,11 +6,12 @@
 #ifndef SHOAL_LIB_SHARDING_ASSIGNMENT_KEYS_H
 #define SHOAL_LIB_SHARDING_ASSIGNMENT_KEYS_H
 
+#include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SmallVector.h"
-#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Allocator.h"
 #include <cstdint>
 #include <string>
-#include <vector>
 
 namespace shoal::assignment {
 
@@ -41,30 +42,30 @@ private:
   uint64_t digest = 0;
 };
 
-/// Numbers keys from 0 on, in the order in which they come. Keys stand one
-/// behind the other: looking for one that is known allocates nothing.
+/// Numbers keys from 0 on, in the order in which they come. Looking for one
+/// that is known allocates nothing.
 class WordIds {
 public:
-  /// The key's number, which is size() where it is new.
-  unsigned idOf(const WordKey &key);
-  unsigned size() const { return ends.size(); }
+  /// The key's number, which is that of how many there were where it is new.
+  unsigned idOf(const WordKey &key) {
+    auto [it, isNew] = ids.try_emplace(key.list(), ids.size());
+    if (isNew)
+      it->getFirst() = key.list().copy(storage);
+    return it->getSecond();
+  }
 
 private:
-  llvm::ArrayRef<uint32_t> keyOf(unsigned id) const {
-    size_t begin = id == 0 ? 0 : ends[id - 1];
-    return llvm::ArrayRef(words).slice(begin, ends[id] - begin);
-  }
-  void grow();
-  size_t firstSlot(uint64_t digest) const {
-    return digest & (slots.size() - 1);
-  }
+  struct KeyInfo : llvm::DenseMapInfo<llvm::ArrayRef<uint32_t>> {
+    static unsigned getHashValue(llvm::ArrayRef<uint32_t> words) {
+      WordDigest digest;
+      for (uint32_t word : words)
+        digest.add(word);
+      return digest.get();
+    }
+  };
 
-  std::vector<uint32_t> words;
-  std::vector<size_t> ends;
-  std::vector<uint64_t> digests;
-  /// Open addressing: 1 + the number of the key; a power of two of them, at
-  /// most half of which are taken.
-  std::vector<uint32_t> slots;
+  llvm::BumpPtrAllocator storage;
+  llvm::DenseMap<llvm::ArrayRef<uint32_t>, unsigned, KeyInfo> ids;
 };
 
 template <typename T>
