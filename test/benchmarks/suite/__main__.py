@@ -22,6 +22,9 @@ ROOT = Path(__file__).resolve().parents[3]
 BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
 # As waiting ranks take cores; processes that are started inherit all of it.
 os.environ |= {"JAX_PLATFORMS": "cpu", "OMPI_MCA_hwloc_base_binding_policy": "none"}
+# Which utils/env.sh sets for the tests: a rank has the threads of its row's cores here.
+for name in ("SHOAL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ.pop(name, None)
 sys.path[:0] = [str(Path(__file__).parent), str(BUILD / "python"), str(ROOT / "python")]
 
 from groups import GROUPS, Options  # noqa: E402
