@@ -54,7 +54,7 @@ def gain(results, pyplot):
     cost = axes.twinx()
     shared = sorted((row for row in models.values() if int(row["steps"]) and not row["model"].startswith("only-")),
                     key=lambda row: int(row["parameters"]))  # fmt: skip
-    cost.plot([int(row["parameters"]) / 1e6 for row in shared], [float(row["core_hours"]) for row in shared],
+    cost.plot([int(row["parameters"]) / 1e6 for row in shared], [float(row["core_hours"] or "nan") for row in shared],
               "s--", color="grey", label="core-hours")  # fmt: skip
     cost.set(ylabel="core-hours", ylim=(0, None))
     lines = [part for axis in (axes, cost) for part in zip(*axis.get_legend_handles_labels())]
