@@ -1,8 +1,11 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs of random ops on random shardings, with what NumPy makes of them."""
+"""Programs of random ops on random shardings, with what NumPy makes of them, and their runs."""
+
+import os
 
 import numpy as np
+from shoal_testing import load_results, mpirun, save_inputs, shoal_run, shoalc
 
 MESHES = [{"x": 2}, {"x": 4}, {"x": 2, "y": 2}, {"x": 3, "y": 2}]
 TYPES = {"f32": np.float32, "i32": np.int32, "i1": np.bool_, "i8": np.int8}
@@ -14,11 +17,14 @@ class RandomProgram:
     def __init__(self, seed):
         self.random = np.random.default_rng(seed)
         self.mesh = MESHES[seed % len(MESHES)]
-        devices = int(np.prod(list(self.mesh.values())))
-        order = [int(i) for i in self.random.permutation(devices)]
+        order = [int(i) for i in self.random.permutation(self.devices)]
         self.device_order = f", device_ids = {order}" if seed % 3 == 2 else ""
         self.inputs, self.arguments, self.lines = {}, [], []
         self.expected, self.results = {}, []
+
+    @property
+    def devices(self):
+        return int(np.prod(list(self.mesh.values())))
 
     def pick(self, *choices):
         return choices[self.random.integers(len(choices))]
@@ -83,4 +89,43 @@ class RandomProgram:
             + ["func.func @main(" + ",\n    ".join(self.arguments) + ")", f"    -> ({types}) {{"]
             + self.lines
             + [f"  return {values} : {kinds}", "}", ""]
+        )
+
+
+def seeds(variable, default):
+    """Those of an environment variable's "FIRST:LAST"."""
+    first, last = map(int, os.environ.get(variable, default).split(":"))
+    return range(first, last)
+
+
+def check_interpreted(program, directory):
+    """Globally and partitioned."""
+    source, flags = _save(program, directory)
+    for count in (0, program.devices):
+        out = directory / f"on{count}"
+        shoal_run(source, *flags, f"--devices={count}", "--output-dir", out).expect_success()
+        _check_results(program, out, source)
+
+
+def check_executable(program, directory):
+    source, flags = _save(program, directory)
+    shoalc(source, directory / "program").expect_success()
+    out = directory / "out"
+    mpirun(program.devices, directory / "program", *flags, "--output-dir", out).expect_success()
+    _check_results(program, out, source)
+
+
+def _save(program, directory):
+    """Its source, and the flags for its inputs."""
+    source = directory / "program.mlir"
+    source.write_text(program.text())
+    return source, save_inputs(directory, program.inputs)
+
+
+def _check_results(program, directory, source):
+    results = load_results(directory, program.expected)
+    for (name, expected), line in zip(program.expected.items(), program.lines):
+        # Sums of small whole numbers are exact.
+        assert np.array_equal(results[name], expected), (
+            f"{source}\n{line}\n{results[name]}\n{expected}"
         )

@@ -6,12 +6,9 @@ partitioned one and, for some, the executable against NumPy's einsum with a mask
 SHOAL_RAGGED_SEEDS=FIRST:LAST runs other seeds.
 """
 
-import os
-
 import numpy as np
 import pytest
-from random_program import RandomProgram
-from shoal_testing import load_results, mpirun, save_inputs, shoal_run, shoalc
+from random_program import RandomProgram, check_executable, check_interpreted, seeds
 
 # Rows kept and summed, bounds with batches, the rows' letter in either operand
 # or both, minor in the result, sums over groups and over single operands.
@@ -72,41 +69,11 @@ def random_program(seed):
     return program
 
 
-def check_results(program, directory, source):
-    results = load_results(directory, program.expected)
-    for (name, expected), line in zip(program.expected.items(), program.lines):
-        # Sums of small whole numbers are exact.
-        assert np.array_equal(results[name], expected), (
-            f"{source}\n{line}\n{results[name]}\n{expected}"
-        )
-
-
-def seeds():
-    first, last = map(int, os.environ.get("SHOAL_RAGGED_SEEDS", "0:16").split(":"))
-    return range(first, last)
-
-
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds("SHOAL_RAGGED_SEEDS", "0:16"))
 def test_random_groups_on_random_shardings(seed, tmp_path):
-    program = random_program(seed)
-    source = tmp_path / "program.mlir"
-    source.write_text(program.text())
-    flags = save_inputs(tmp_path, program.inputs)
-    devices = int(np.prod(list(program.mesh.values())))
-    for count in (0, devices):
-        out = tmp_path / f"on{count}"
-        shoal_run(source, *flags, f"--devices={count}", "--output-dir", out).expect_success()
-        check_results(program, out, source)
+    check_interpreted(random_program(seed), tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(1000, 1006))
 def test_random_groups_as_an_executable(seed, tmp_path):
-    program = random_program(seed)
-    source = tmp_path / "program.mlir"
-    source.write_text(program.text())
-    shoalc(source, tmp_path / "program").expect_success()
-    devices = int(np.prod(list(program.mesh.values())))
-    flags = save_inputs(tmp_path, program.inputs)
-    out = tmp_path / "out"
-    mpirun(devices, tmp_path / "program", *flags, "--output-dir", out).expect_success()
-    check_results(program, out, source)
+    check_executable(random_program(seed), tmp_path)

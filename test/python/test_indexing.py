@@ -6,20 +6,12 @@ program, the partitioned one and, for some, the executable against NumPy.
 SHOAL_INDEXING_SEEDS=FIRST:LAST runs other seeds.
 """
 
-import os
-
 import indexing_oracle as oracle
 import numpy as np
 import pytest
-from random_program import TYPES, RandomProgram
-from shoal_testing import (
-    load_json,
-    load_results,
-    mpirun,
-    save_inputs,
-    shoal_run,
-    shoalc,
-)
+from random_program import TYPES, RandomProgram, check_executable, check_interpreted, seeds
+from shoal_testing import load_json, load_results, mpirun, save_inputs, shoalc
+
 
 class Program(RandomProgram):
     def starts(self, shape):
@@ -150,44 +142,14 @@ def random_program(seed):
     return program
 
 
-def check_results(program, directory, source):
-    results = load_results(directory, program.expected)
-    for (name, expected), line in zip(program.expected.items(), program.lines):
-        # Sums of small whole numbers are exact.
-        assert np.array_equal(results[name], expected), (
-            f"{source}\n{line}\n{results[name]}\n{expected}"
-        )
-
-
-def seeds():
-    first, last = map(int, os.environ.get("SHOAL_INDEXING_SEEDS", "0:24").split(":"))
-    return range(first, last)
-
-
-@pytest.mark.parametrize("seed", seeds())
+@pytest.mark.parametrize("seed", seeds("SHOAL_INDEXING_SEEDS", "0:24"))
 def test_random_ops_on_random_shardings(seed, tmp_path):
-    program = random_program(seed)
-    source = tmp_path / "program.mlir"
-    source.write_text(program.text())
-    flags = save_inputs(tmp_path, program.inputs)
-    devices = int(np.prod(list(program.mesh.values())))
-    for count in (0, devices):
-        out = tmp_path / f"on{count}"
-        shoal_run(source, *flags, f"--devices={count}", "--output-dir", out).expect_success()
-        check_results(program, out, source)
+    check_interpreted(random_program(seed), tmp_path)
 
 
 @pytest.mark.parametrize("seed", range(1000, 1004))
 def test_random_ops_as_an_executable(seed, tmp_path):
-    program = random_program(seed)
-    source = tmp_path / "program.mlir"
-    source.write_text(program.text())
-    shoalc(source, tmp_path / "program").expect_success()
-    devices = int(np.prod(list(program.mesh.values())))
-    flags = save_inputs(tmp_path, program.inputs)
-    out = tmp_path / "out"
-    mpirun(devices, tmp_path / "program", *flags, "--output-dir", out).expect_success()
-    check_results(program, out, source)
+    check_executable(random_program(seed), tmp_path)
 
 
 EMBEDDING = """
