@@ -19,7 +19,7 @@ from executable_cases import SCALED, scaled_inputs, scaled_outputs
 
 import shoal
 from shoal.executable import CallStructure
-from shoal.executable.storage import replace_file
+from shoal.files import replace_file
 
 
 @pytest.fixture(scope="module")
@@ -210,6 +210,12 @@ def test_a_save_that_fails_leaves_what_was_there(saved, tmp_path):
     assert os.listdir(tmp_path) == ["kept.shoal"]
 
 
+def umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
 def test_a_file_is_replaced_with_its_mode_through_links(tmp_path):
     target, link = tmp_path / "target", tmp_path / "link"
     target.write_bytes(b"old")
@@ -219,6 +225,7 @@ def test_a_file_is_replaced_with_its_mode_through_links(tmp_path):
     assert link.is_symlink() and target.read_bytes() == b"new"
     assert stat.S_IMODE(target.stat().st_mode) == 0o640
     replace_file(tmp_path / ("n" * 255), b"")
+    assert stat.S_IMODE((tmp_path / ("n" * 255)).stat().st_mode) == 0o666 & ~umask()
     replace_file("/dev/null", b"gone")
     assert stat.S_ISCHR(os.stat("/dev/null").st_mode)
 

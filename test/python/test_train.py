@@ -241,7 +241,7 @@ def test_a_file_is_replaced_by_a_whole_one_or_stays(tmp_path):
     path = tmp_path / "state.npz"
     train.save(path, {"x": np.zeros(3)})
     before = path.read_bytes()
-    with mock.patch("os.replace", side_effect=OSError("full")), pytest.raises(OSError, match="full"):
+    with mock.patch("os.rename", side_effect=OSError("full")), pytest.raises(OSError, match="full"):
         train.save(path, {"x": np.ones(3)})
     assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
 

@@ -13,11 +13,12 @@ from typing import Any
 
 from shoal.checkpoints import manifest as manifests
 from shoal.checkpoints.checkpoint import read_manifest
-from shoal.checkpoints.durable import make_folder, replace, sync_folder
+from shoal.checkpoints.durable import make_folder, write_at
 from shoal.checkpoints.manifest import Manifest, ShardEntry
 from shoal.checkpoints.shards import shard_name, write_shard
 from shoal.checkpoints.snapshot import Copies, Snapshot
 from shoal.errors import CheckpointError
+from shoal.files import PARTIAL, replacing, sync_folder
 
 Tree = Any
 
@@ -118,7 +119,8 @@ class Save:
         try:
             for folder in self._unsynced:
                 sync_folder(folder)
-            replace(self.folder / manifests.NAME, self._manifest)
+            with replacing(self.folder / manifests.NAME) as file:
+                write_at(file.fileno(), self._manifest, 0)
         finally:
             # Of the checkpoint before, or of this one if it is none.
             remove_leftovers(self.folder)
@@ -139,10 +141,9 @@ def remove_leftovers(folder: Path) -> None:
         kept = set()
         if (folder / manifests.NAME).exists():
             kept = {entry.file for entry in read_manifest(folder).shards if entry}
-        for path in folder.glob("shard-*.safetensors"):
+        for path in (*folder.glob("shard-*.safetensors"), *folder.glob(f"{PARTIAL}*")):
             if path.name not in kept:
                 path.unlink()
-        (folder / f"{manifests.NAME}.new").unlink(missing_ok=True)
 
 
 def remove(folder: Path) -> None:

@@ -13,9 +13,10 @@ import numpy as np
 
 from shoal.checkpoints.checksums import BLOCK, RunningChecksums, block_count, crc32c
 from shoal.checkpoints.dtypes import stored_as
-from shoal.checkpoints.durable import naming, sync_folder, write_at
+from shoal.checkpoints.durable import write_at
 from shoal.checkpoints.heads import head_of
 from shoal.checkpoints.manifest import ShardEntry
+from shoal.files import naming, sync_folder
 
 TABLE = "__crc32c__"
 # Bytes that are copied, checked and written at once: caches have them.

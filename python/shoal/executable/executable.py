@@ -20,8 +20,9 @@ from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.session import Session
 from shoal.executable.signature import Signature, Tensor, arrange, check_global
-from shoal.executable.storage import TemporaryFolder, replace_file
+from shoal.executable.storage import TemporaryFolder
 from shoal.executable.structure import CallStructure
+from shoal.files import replace_file
 
 if TYPE_CHECKING:
     from mpi4py import MPI

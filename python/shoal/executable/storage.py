@@ -1,11 +1,10 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Files and folders that are there whole, or not at all."""
+"""Folders that go away with who has them."""
 
 from __future__ import annotations
 
 import os
-import secrets
 import shutil
 import tempfile
 import weakref
@@ -39,28 +38,3 @@ class TemporaryFolder:
 def _remove_as(owner: int, folder: Path) -> None:
     if os.getpid() == owner:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def replace_file(path: str | Path, content: bytes) -> None:
-    """Writes a file; where that fails, what was there is as it was. OSError.
-
-    A link stays one: its target is replaced. What is no file, as a pipe or a
-    device, is written into.
-    """
-    target = Path(os.path.realpath(path))
-    if target.exists() and not target.is_file():
-        target.write_bytes(content)
-        return
-    # The name is short, whatever the target's.
-    temporary = target.with_name(f".shoal-{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        if target.exists():
-            shutil.copymode(target, temporary)
-        os.replace(temporary, target)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

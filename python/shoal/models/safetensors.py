@@ -16,6 +16,7 @@ import numpy as np
 from shoal.checkpoints.dtypes import stored_name
 from shoal.checkpoints.heads import LENGTH_BYTES, MOST_BYTES, Tensor, head_of, parse_head
 from shoal.errors import InputError
+from shoal.files import replacing
 
 __all__ = ["read_file", "read_folder", "write_file"]
 
@@ -62,9 +63,7 @@ def write_file(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) 
         if kind is None:
             raise InputError(f"{path}: {name!r}: files have no {array.dtype}")
         entries[name] = (kind, array.shape, array.nbytes)
-    partial = Path(f"{path}.partial")
-    with open(partial, "wb") as file:
+    with replacing(path) as file:
         file.write(head_of(entries, {"format": "pt"}))
         for name in entries:
             file.write(np.ascontiguousarray(tensors[name]).tobytes())
-    os.replace(partial, path)

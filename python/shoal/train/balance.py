@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import InputError
-from shoal.executable.storage import replace_file
+from shoal.files import replace_file
 
 __all__ = ["BalancePage"]
 

@@ -6,15 +6,14 @@ on many ranks, is `shoal.checkpoints`'."""
 from __future__ import annotations
 
 import os
-import tempfile
 import zipfile
-from contextlib import suppress
-from pathlib import Path
-from typing import IO, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
 from shoal.errors import InputError
+from shoal.files import replacing
 from shoal.frontend import pytrees
 from shoal.frontend.tracing import TensorSpec
 from shoal.train.processes import is_first, job_of, raise_together
@@ -32,26 +31,24 @@ def save(path: str | os.PathLike[str], state: Tree) -> None:
     """
     job = job_of(state)
     names, leaves = _names(state), pytrees.flatten(state)[0]
-    error = None
-    file = None
-    if is_first(job):
-        try:
-            file = _NewFile(Path(path))
-        except OSError as failed:
-            error = failed
-    for name, leaf in zip(names, leaves):
-        array = np.asarray(leaf)  # of all ranks, also where one cannot write any more
-        if file is not None and error is None:
-            try:
-                file.add(name, array)
-            except OSError as failed:
-                error = failed
-    if file is not None:
-        try:
-            file.close(keep=error is None)
-        except OSError as failed:
-            error = error or failed
+    arrays = (np.asarray(leaf) for leaf in leaves)
+    error = _write(path, names, arrays) if is_first(job) else None
+    for _ in arrays:
+        pass  # of all ranks, also where one cannot write any more
     raise_together(job, error)
+
+
+def _write(
+    path: str | os.PathLike[str], names: Iterable[str], arrays: Iterable[np.ndarray]
+) -> OSError | None:
+    try:
+        with replacing(path) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+            for name, array in zip(names, arrays):
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    np.lib.format.write_array(entry, array, allow_pickle=False)
+    except OSError as error:
+        return error
+    return None
 
 
 def restore(path: str | os.PathLike[str], like: Tree) -> Tree:
@@ -70,32 +67,6 @@ def restore(path: str | os.PathLike[str], like: Tree) -> Tree:
             raise
         raise InputError(f"{path}: is no saved state: {error}") from error
     return pytrees.unflatten(spec, arrays)
-
-
-class _NewFile:
-    """A .npz beside the path, which takes its place when it is whole."""
-
-    def __init__(self, path: Path):
-        self._path = path
-        descriptor, self._name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-        self._file: IO[bytes] = os.fdopen(descriptor, "wb")
-        self._zip = zipfile.ZipFile(self._file, "w", zipfile.ZIP_STORED)
-
-    def add(self, name: str, array: np.ndarray) -> None:
-        with self._zip.open(f"{name}.npy", "w", force_zip64=True) as entry:
-            np.lib.format.write_array(entry, array, allow_pickle=False)
-
-    def close(self, *, keep: bool) -> None:
-        try:
-            if keep:
-                self._zip.close()
-                self._file.flush()
-                os.fsync(self._file.fileno())
-                os.replace(self._name, self._path)
-        finally:
-            self._file.close()
-            with suppress(OSError):
-                os.unlink(self._name)
 
 
 def _names(tree: Tree) -> list[str]:
