@@ -52,6 +52,8 @@ def cut(batch):
 
 def main(fault, rank=2, at=5):
     is_meant = RANK == rank
+    if is_meant and fault.startswith("first-"):
+        meet(fault.removeprefix("first-"))
     optimizer = programs.optimizer()
     state = programs.start(optimizer)
     options = {}

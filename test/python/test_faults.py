@@ -99,6 +99,20 @@ def test_a_rank_that_ends_ends_the_others(fault, message, limit):
     assert code != 0 and seconds < limit and re.search(message, err, re.DOTALL), err
 
 
+@pytest.mark.parametrize(
+    "fault, message",
+    [
+        ("first-exit", r"error: rank 2 \(process \d+\) has left the program: rank 0 waits for it"),
+        ("first-raise", r"ValueError: of rank 2\n.*error: rank 2 ends the job: ValueError"),
+    ],
+)
+def test_a_rank_that_ends_in_front_of_its_first_program_ends_the_others(fault, message):
+    begin = time.monotonic()
+    code, out, err = run("mpirun", "-n", 4, sys.executable, HERE / "fault_ranks.py", fault)
+    assert code != 0 and "step 1" not in out and time.monotonic() - begin < 20, (out, err)
+    assert re.search(message, err, re.DOTALL), err
+
+
 @pytest.mark.parametrize("fault, code", [("fork", 3), ("fork-raise", 1)])
 def test_a_child_of_a_rank_ends_by_itself(fault, code):
     ended, out, err, _ = job(fault)

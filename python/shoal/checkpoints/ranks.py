@@ -31,14 +31,14 @@ class Ranks:
         """What each rank gives."""
         if not self._comm:
             return [value]
-        with waiting():
+        with waiting(self._comm):
             return self._comm.allgather(value)
 
     def of_first(self, value: Any) -> Any:
         """What rank 0 gives."""
         if not self._comm:
             return value
-        with waiting():
+        with waiting(self._comm):
             return self._comm.bcast(value)
 
     def raise_together(self, error: BaseException | None) -> None:

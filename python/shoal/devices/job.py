@@ -25,7 +25,7 @@ from shoal.devices.store import assemble
 from shoal.errors import ClosedError, RunError
 from shoal.executable.arguments import check_timeout
 from shoal.executable.executable import Executable
-from shoal.executable.leaving import end_alone_safely, waiting
+from shoal.executable.leaving import waiting
 from shoal.executable.library import Library
 from shoal.executable.session import Agreement, load_library
 from shoal.executable.signature import Tensor
@@ -52,7 +52,6 @@ class Job(Devices):
 
         self.comm = MPI.COMM_WORLD if comm is None else comm
         self.rank: int = self.comm.Get_rank()
-        end_alone_safely(self.comm)
         super().__init__(
             self.comm.Get_size(), Memory(), range(self.rank, self.rank + 1)
         )
@@ -75,7 +74,7 @@ class Job(Devices):
         """Collective: what is garbage on all ranks, in the same order on all."""
         while self._gone:
             self._garbage.add(self._gone.popleft())
-        with waiting():
+        with waiting(self.comm):
             everywhere = set.intersection(*self.comm.allgather(self._garbage))
         self._garbage -= everywhere
         for number in sorted(everywhere & self._libraries.keys()):
@@ -126,7 +125,7 @@ class Job(Devices):
         gathered = np.empty((self.count, lines * LINE), np.uint8)
         line = MPI.BYTE.Create_contiguous(LINE).Commit()
         try:
-            with waiting():
+            with waiting(self.comm):
                 self.comm.Allgather([mine, lines, line], [gathered, lines, line])
         finally:
             line.Free()
@@ -175,7 +174,7 @@ class _JobProgram(Loaded):
             ]
             for number, tensor in enumerate(tensors)
         ]
-        with waiting():
+        with waiting(self._job.comm):
             ranks = self._job.comm.allgather(mine)
         return [
             [tuple(slice(*bounds) for bounds in rank[number]) for rank in ranks]

@@ -15,7 +15,7 @@ from typing import Any
 
 from shoal.errors import RunError
 from shoal.executable.host import Host, as_c_function
-from shoal.executable.leaving import tell_at_exit
+from shoal.executable.leaving import join, part
 
 _ERROR_BYTES = 4096
 
@@ -84,7 +84,7 @@ class Library:
             self.close()
             raise RunError(_text(error))
         self._session = session
-        tell_at_exit(self)
+        join(self, communicator)
 
     def leave(self) -> None:
         """Before this process ends. Libraries of earlier versions cannot be told.
@@ -157,6 +157,7 @@ class Library:
     def close(self) -> None:
         """Ends the session, where there is one, and unloads the copy; once more is nothing."""
         if self._session is not None:
+            part(self)
             session, self._session = self._session, None
             self._handle.shoal_session_close(session)
         if self._is_loaded and self._can_unload:

@@ -16,7 +16,7 @@ import numpy as np
 
 from shoal.errors import InputError, RunError, ShoalError
 from shoal.executable.host import Host
-from shoal.executable.leaving import end_alone_safely, waiting
+from shoal.executable.leaving import waiting
 from shoal.executable.library import Library
 from shoal.executable.signature import Signature, Tensor, arrange, as_array
 
@@ -231,14 +231,13 @@ class Agreement:
 
 def load_library(path: Path, signature: Signature, comm: MPI.Comm) -> Library:
     """The library, on every rank or on none."""
-    end_alone_safely(comm)
     library, problem = None, None
     try:
         library = Library(path, signature.description)
         library.check_mpi()
     except (OSError, RunError) as error:
         problem = f"rank {comm.Get_rank()}: {error}"
-    with waiting():
+    with waiting(comm):
         problems = [text for text in comm.allgather(problem) if text]
     if problems or library is None:
         if library is not None:

@@ -33,7 +33,7 @@ def any_of(job: Job | None, holds: bool) -> bool:
     if job is None:
         return holds
     found = np.array([holds], np.int32)
-    with waiting():
+    with waiting(job.comm):
         job.comm.Allreduce(found.copy(), found)
     return bool(found[0])
 
@@ -41,7 +41,7 @@ def any_of(job: Job | None, holds: bool) -> bool:
 def raise_together(job: Job | None, error: Exception | None) -> None:
     """The first process' exception in all of them; collective."""
     if job is not None:
-        with waiting():
+        with waiting(job.comm):
             error = job.comm.bcast(error)
     if error is not None:
         raise error
