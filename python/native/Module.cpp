@@ -6,6 +6,7 @@
 #include "Compile.h"
 #include "mlir/Pass/PassManager.h"
 #include "shoal/Compiler/Cache.h"
+#include "shoal/Support/RandomInputs.h"
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -147,6 +148,24 @@ static void bindCache(nb::module_ &m) {
       "folder"_a, "Removes all programs; how many there were. ValueError.");
 }
 
+static void bindRandomInputs(nb::module_ &m) {
+  m.def(
+      "random_input",
+      [](uint64_t seed, const std::string &name, const std::string &type,
+         const std::vector<int64_t> &shape) {
+        auto element = support::parseElementType(type);
+        if (!element)
+          throw nb::value_error(("no element type: " + type).c_str());
+        std::string content(
+            support::numElements(shape) * support::elementSize(*element), '\0');
+        support::fillRandom(seed, name, *element, shape, content.data());
+        return nb::bytes(content.data(), content.size());
+      },
+      "seed"_a, "name"_a, "type"_a, "shape"_a,
+      "The bytes of the input of this name under --random-inputs=SEED. "
+      "ValueError.");
+}
+
 NB_MODULE(_native, m) {
   m.doc() = "The compiler in this process. Texts are MLIR; errors are raised "
             "as shoal.CompileError.";
@@ -156,6 +175,7 @@ NB_MODULE(_native, m) {
   bindOptions(m);
   bindCompiled(m);
   bindCache(m);
+  bindRandomInputs(m);
   m.def(
       "format",
       [](const std::string &text, const std::string &source, bool locations,

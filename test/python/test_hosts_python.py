@@ -121,6 +121,58 @@ def test_a_lost_host_of_a_pool_is_an_exception(three, fault):
     assert out.count("then: the devices on other hosts have ended") == 2, out
 
 
+RUN = """
+import sys, numpy as np, shoal
+exe = shoal.load(sys.argv[1])  # into this host's own /tmp
+x = np.linspace(-1, 1, 4 * 256 * 64, dtype=np.float32).reshape(4, 256, 64)
+hosts = "alpha:1,beta:1,gamma:2"
+here = exe.run({"x": x}, random_inputs=1)
+stats = {}
+apart = exe.run({"x": x}, random_inputs=1, hosts=hosts, warmup=1, repeat=2, stats=stats, threads=1)
+assert len(here) == 4 and all(np.array_equal(here[name], apart[name]) for name in here)
+assert stats["devices"] == 4 and 0 < stats["step_seconds"]["min"] <= stats["step_seconds"]["max"]
+for wrong in ({"hosts": "alpha:1,nowhere:3"}, {"hosts": hosts, "timeout": 3.0, "repeat": 10**9}):
+    try:
+        exe.run({"x": x}, random_inputs=1, **wrong)
+    except shoal.RunError as error:
+        print("RunError:", str(error).splitlines()[0], "nowhere" in error.stderr)
+"""
+
+
+@pytest.fixture(scope="module")
+def layer(folder):
+    """A file that all hosts see, of a program that they lack."""
+    path = folder / "moe.shoal"
+    shoal.compile_text((PAGE.parents[1] / "examples/moe_layer/moe_layer.mlir").read_text()).save(path)
+    return path
+
+
+def test_a_run_on_hosts_that_lack_the_program(three, layer):
+    ended = three.run("alpha", sys.executable, "-c", RUN, layer, **PYTHON)
+    assert ended.returncode == 0, ended.stderr
+    unknown, late = ended.stdout.splitlines()
+    assert unknown.startswith("RunError: ") and unknown.endswith(" True"), unknown
+    assert late.startswith("RunError: did not end in "), late
+
+
+def test_a_lost_host_of_a_run_is_an_exception(three, layer):
+    code = "import sys, shoal; shoal.load(sys.argv[1]).run(random_inputs=1, repeat=10**9)"
+    where = {"SHOAL_HOSTS": "alpha:1,beta:1,gamma:2", "SHOAL_COLLECTIVE_TIMEOUT": "6"}
+    process = three.start("alpha", sys.executable, "-c", code, layer, **PYTHON, **where)
+    try:
+        assert wait_until(lambda: "shoal-worker" in three.processes("gamma").values(), 20)
+        time.sleep(2)
+        begin = time.monotonic()
+        three.cut("gamma")
+        _, err = process.communicate(timeout=40)
+        assert time.monotonic() - begin < 6 + 6
+    finally:
+        three.mend("gamma")
+    assert process.returncode == 1 and re.search(r"RunError: .*\bgamma\b", err), err
+    for name in three.names:
+        assert wait_until(lambda: not three.processes(name), 10), three.processes(name)  # noqa: B023
+
+
 def test_who_does_not_know_the_word_is_not_admitted():
     made = meeting.HostsMeeting(1, "localhost")
     with meeting.contextlib.closing(made):

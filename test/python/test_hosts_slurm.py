@@ -26,7 +26,8 @@ if missing := [
 ]:
     pytest.skip(f"{', '.join(missing)} not found: SHOAL_HOST_TESTS=1 utils/install-deps.sh", allow_module_level=True)
 
-SLURM = """
+KILL_WAIT = 3  # seconds that srun waits for the end of processes
+SLURM = f"""
 ClusterName=test
 SlurmctldHost=alpha
 SlurmUser=root
@@ -40,6 +41,7 @@ SlurmdLogFile=/tmp/slurmd.log
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/none
 SelectType=select/cons_tres
+KillWait={KILL_WAIT}
 NodeName=alpha,beta,gamma CPUs=2
 PartitionName=all Nodes=ALL Default=YES OverSubscribe=YES
 """
@@ -101,6 +103,27 @@ def test_a_rank_that_is_stopped_ends_the_step(slurm, moe):
     for name in slurm.names:
         left = lambda: "moe" in slurm.processes(name).values()  # noqa: B023,E731
         assert wait_until(lambda: not left(), 15), slurm.processes(name)  # noqa: B023
+
+
+def test_a_cut_link_ends_the_step_with_the_hosts_name(slurm, moe):
+    process = slurm.submit(*SRUN, moe, "--random-inputs=1", "--repeat=100000000", "--collective-timeout=4")
+    ranks = lambda: "moe" in slurm.processes("gamma").values()  # noqa: E731
+    assert wait_until(ranks, 20)
+    time.sleep(2)
+    slurm.cut("gamma")
+    begin = time.monotonic()
+    try:
+        line = process.stderr.readline()
+        assert re.match(r"error: host gamma \(ranks? [\d, ]+\) has not been heard of", line), (line, process.communicate())
+        assert time.monotonic() - begin < 4 + 5
+        for name in slurm.names:
+            left = lambda: "moe" in slurm.processes(name).values()  # noqa: B023,E731
+            assert wait_until(lambda: not left(), 10), (name, slurm.processes(name))  # noqa: B023
+        # srun waits for the daemon that it cannot reach.
+        _, err = process.communicate(timeout=60)
+    finally:
+        slurm.mend("gamma")
+    assert process.returncode != 0 and time.monotonic() - begin < 4 + KILL_WAIT + 15, err
 
 
 POOL = """

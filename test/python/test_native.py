@@ -11,7 +11,7 @@ import time
 
 import pytest
 from conftest import PATHS
-from executable_cases import SCALED
+from executable_cases import SCALED, identity
 
 import shoal
 from shoal import _native
@@ -24,6 +24,15 @@ func.func @f(%x: tensor<3xf32> loc("x"("model.py":1:2)), %y: tensor<4xf32>) -> t
   return %z : tensor<3xf32>
 }
 """
+
+
+@pytest.mark.parametrize("element", ["f32", "bf16", "i1"])
+def test_random_inputs_are_the_executables(element):
+    exe = shoal.compile_text(identity(element))
+    (made,) = exe.run(random_inputs=7).values()
+    assert made.tobytes() == _native.random_input(7, exe.inputs[0].name, element, [4])
+    with pytest.raises(ValueError, match="no element type: f31"):
+        _native.random_input(7, "x", "f31", [4])
 
 
 def test_messages_say_where_and_what():

@@ -5,19 +5,21 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 
 import numpy as np
 
 from shoal.devices import wire
 from shoal.devices.addresses import AddressSpace
 from shoal.devices.array import Array, Kind
-from shoal.devices.meeting import Hosts, HostsMeeting, Meeting
+from shoal.devices.meeting import HostsMeeting, Meeting
 from shoal.devices.memory import Memory
 from shoal.devices.placement import Placement
 from shoal.devices.pool import Pool, ProgramOfPool
 from shoal.devices.wire import Message
 from shoal.devices.workers import Workers
 from shoal.errors import ClosedError, RunError
+from shoal.executable.launch import Hosts
 
 _PIECE = 16 << 20  # bytes of a message
 
@@ -58,12 +60,14 @@ class HostsPool(Pool):
 
     lies_here = False
 
-    def __init__(self, count: int, hosts: Hosts):
+    def __init__(self, count: int, hosts: Hosts, environment: Mapping[str, str] | None = None):
+        """environment: of the processes, beside this one's."""
         self.hosts = hosts
+        self._environment = environment or {}
         super().__init__(count, HostsMemory())
 
     def _meet(self) -> Meeting:
-        return HostsMeeting(self.count, self.hosts)
+        return HostsMeeting(self.count, self.hosts, self._environment)
 
     def ready(self) -> Workers:
         if not self._is_closed and self.starts:

@@ -13,7 +13,7 @@ from shoal.devices.loaded import Loaded
 from shoal.devices.memory import Memory
 from shoal.devices.store import Store
 from shoal.errors import InputError
-from shoal.executable.executable import Executable
+from shoal.executable.program import Program
 
 
 class Devices(Store):
@@ -21,11 +21,11 @@ class Devices(Store):
 
     def __init__(self, count: int, memory: Memory, ranks: range):
         super().__init__(count, memory, ranks)
-        self._loaded: weakref.WeakKeyDictionary[Executable, Loaded] = weakref.WeakKeyDictionary()
+        self._loaded: weakref.WeakKeyDictionary[Program, Loaded] = weakref.WeakKeyDictionary()
 
-    def load(self, executable: Executable) -> Loaded:
+    def load(self, executable: Program) -> Loaded:
         """The program on these devices, where it stays as long as either object does."""
-        if not isinstance(executable, Executable):
+        if not isinstance(executable, Program):
             raise InputError(f"expected an Executable but got {type(executable).__name__}")
         self.check_owner()
         with self.turn:
@@ -40,7 +40,7 @@ class Devices(Store):
             return loaded
 
     @abstractmethod
-    def _load(self, executable: Executable) -> Loaded: ...
+    def _load(self, executable: Program) -> Loaded: ...
 
     @abstractmethod
     def close(self) -> None:

@@ -24,9 +24,9 @@ from shoal.devices.placement import Layout, Slices
 from shoal.devices.store import assemble
 from shoal.errors import ClosedError, RunError
 from shoal.executable.arguments import check_timeout
-from shoal.executable.executable import Executable
 from shoal.executable.leaving import waiting
 from shoal.executable.library import Library
+from shoal.executable.program import Program
 from shoal.executable.session import Agreement, load_library
 from shoal.executable.signature import Tensor
 
@@ -62,7 +62,7 @@ class Job(Devices):
         self._garbage: set[int] = set()
         self._gone: deque[int] = deque()
 
-    def _load(self, executable: Executable) -> Loaded:
+    def _load(self, executable: Program) -> Loaded:
         self._unload_garbage()
         program = _JobProgram(self, executable)
         number = next(self._loads)
@@ -150,7 +150,7 @@ class Job(Devices):
 class _JobProgram(Loaded):
     """A program in this process. A step that runs out of time ends the job."""
 
-    def __init__(self, job: Job, executable: Executable):
+    def __init__(self, job: Job, executable: Program):
         self._job = job
         signature, self._host = executable.signature, executable.host()
         self.library = load_library(executable.library, signature, job.comm)

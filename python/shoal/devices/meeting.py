@@ -11,12 +11,13 @@ import secrets
 import shutil
 import socket
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from shoal.devices.connection import is_of_same_user
 from shoal.errors import InputError
 from shoal.executable import launch
+from shoal.executable.launch import Hosts
 
 WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
 
@@ -25,8 +26,6 @@ _ENVIRONMENT = {"OMPI_MCA_odls_base_sigkill_timeout": "0"}
 _WORD = 32  # characters by which each side knows the other
 _TO_GREET = 1.0  # seconds
 _DEFAULT_TIMEOUT = 60  # seconds; that of SHOAL_COLLECTIVE_TIMEOUT
-
-Hosts = str | Path | Sequence[str]
 
 
 class Meeting:
@@ -68,7 +67,8 @@ class HostsMeeting(Meeting):
 
     names_hosts = True
 
-    def __init__(self, count: int, hosts: Hosts):
+    def __init__(self, count: int, hosts: Hosts, environment: Mapping[str, str]):
+        """environment: of the workers, beside this process'."""
         names, arguments = _arguments(hosts)
         self._timeout = collective_timeout()
         self._words = (secrets.token_hex(_WORD // 2), secrets.token_hex(_WORD // 2))
@@ -80,6 +80,7 @@ class HostsMeeting(Meeting):
             **_ENVIRONMENT,
             **launch.environment(count),
             **launch.lost_host_environment(self._timeout),
+            **environment,
             "SHOAL_PARENT": " ".join(invitation),
         }
         self.command = [

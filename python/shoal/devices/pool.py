@@ -24,7 +24,7 @@ from shoal.devices.store import assemble
 from shoal.devices.wire import Message
 from shoal.devices.workers import Reply, Workers
 from shoal.errors import ClosedError, RunError
-from shoal.executable.executable import Executable
+from shoal.executable.program import Program
 from shoal.executable.host import Host
 
 
@@ -76,7 +76,7 @@ class Pool(Devices):
         layout = array.placement.layout
         return assemble(layout, {rank: array.part(rank) for rank in layout.speakers})
 
-    def _load(self, executable: Executable) -> Loaded:
+    def _load(self, executable: Program) -> Loaded:
         self._next_number += 1
         return _PoolProgram(self, ProgramOfPool(self._next_number, executable))
 
@@ -149,7 +149,7 @@ class Pool(Devices):
 class ProgramOfPool:
     """What workers are told of a program."""
 
-    def __init__(self, number: int, executable: Executable):
+    def __init__(self, number: int, executable: Program):
         self.number = number
         self.signature = executable.signature
         self.host = executable.host()

@@ -11,12 +11,11 @@ import threading
 from shoal.devices.interface import Devices
 from shoal.devices.hosts_pool import HostsPool
 from shoal.devices.job import Job
-from shoal.devices.meeting import Hosts
 from shoal.devices.pool import Pool
 from shoal.devices.workers import end_all
 from shoal.errors import RunError
 from shoal.executable.arguments import check_count
-from shoal.executable.launch import is_in_job
+from shoal.executable.launch import Hosts, hosts_by_default, is_in_job
 
 _turn = threading.Lock()
 _pools: dict[int, Pool] = {}
@@ -33,7 +32,7 @@ def launch(count: int, hosts: Hosts | None = None) -> Pool:
     RunError where they do not start, as in a process of an MPI job.
     """
     count = check_count("count", count, 1, 1 << 16)
-    hosts = hosts or os.environ.get("SHOAL_HOSTS") or None
+    hosts = hosts or hosts_by_default()
     return Pool(count) if hosts is None else HostsPool(count, hosts)
 
 

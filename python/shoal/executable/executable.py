@@ -14,10 +14,12 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.executable import saving
 from shoal.executable.arguments import check_count, check_stats, check_timeout
-from shoal.executable.files import run_by_files
+from shoal.executable.files import RunOptions, run_by_files
 from shoal.executable.host import Host, HostFunction, check_functions
+from shoal.executable.launch import Hosts, hosts_by_default
 from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
+from shoal.executable.program import Program
 from shoal.executable.session import Session
 from shoal.executable.signature import Signature, Tensor, arrange, check_global
 from shoal.executable.storage import TemporaryFolder
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from mpi4py import MPI
 
 
-class Executable:
+class Executable(Program):
     """A program that a number of processes run, one for each device.
 
     `compile_text` and the frontends make them; `load` reads one from a file.
@@ -63,16 +65,6 @@ class Executable:
         self._folder = folder
 
     @property
-    def name(self) -> str:
-        """The function's."""
-        return self._signature.name
-
-    @property
-    def devices(self) -> int:
-        """How many processes run it."""
-        return self._signature.devices
-
-    @property
     def inputs(self) -> tuple[Tensor, ...]:
         return self._signature.inputs
 
@@ -82,12 +74,10 @@ class Executable:
 
     @property
     def signature(self) -> Signature:
-        """What it takes and gives, with the metadata of shoal/Runtime/ABI.h."""
         return self._signature
 
     @property
     def folder(self) -> TemporaryFolder:
-        """What `program` and `library` lie in; they are there as long as this object."""
         return self._folder
 
     @property
@@ -110,7 +100,6 @@ class Executable:
 
     @property
     def library(self) -> Path:
-        """The shared library, see shoal/Runtime/Session.h."""
         return self._folder.path / "program.so"
 
     def run(
@@ -123,6 +112,7 @@ class Executable:
         random_inputs: int | None = None,
         stats: dict[str, Any] | None = None,
         threads: int | None = None,
+        hosts: Hosts | None = None,
     ) -> Any:
         """Runs the program on whole arrays, in processes that mpirun starts.
 
@@ -135,6 +125,9 @@ class Executable:
         stats: a dict that is filled with times, bytes sent and memory.
         threads: of each process, on CPUs; else SHOAL_NUM_THREADS, or its part of
           the cores (docs/Threads.md).
+        hosts: where, as `shoal.launch` takes them; by default what SHOAL_HOSTS says, else
+          this machine. Hosts are sent the program and their parts of the inputs
+          (docs/Hosts.md); `stats` has times alone then.
 
         Returns the whole outputs, as the call's structure nests them, or a dict
         by name. Raises InputError, and RunError with what processes wrote.
@@ -142,22 +135,25 @@ class Executable:
         seed = random_inputs
         if seed is not None:
             seed = check_count("random_inputs", seed, 0, 2**64 - 1)
-        outputs = run_by_files(
-            self.program,
-            self._signature,
-            self._arrays(inputs, seed is not None),
+        options = RunOptions(
             timeout=check_timeout(timeout),
             repeat=check_count("repeat", repeat, 1),
             warmup=check_count("warmup", warmup, 0),
             seed=seed,
             stats=check_stats(stats),
             threads=None if threads is None else check_count("threads", threads, 1, 1024),
-            host=self.host(),
         )
-        return self._result(outputs)
+        arrays = self._arrays(inputs, seed is not None)
+        hosts = hosts or hosts_by_default()
+        if hosts is None:
+            return self._result(
+                run_by_files(self.program, self._signature, arrays, options, self.host())
+            )
+        from shoal.devices.elsewhere import run_on_hosts  # devices stand on this package
+
+        return self._result(run_on_hosts(self, arrays, hosts, options))
 
     def host(self) -> Host | None:
-        """Who answers a run's calls; RunError where a function is not there."""
         description = self._signature.description
         check_functions(description, self._host_functions)
         return Host(self._host_functions) if description.get("host_calls") else None

@@ -7,6 +7,7 @@ from __future__ import annotations
 import contextlib
 import json
 from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,18 +21,24 @@ from shoal.executable.signature import Signature, Tensor
 from shoal.executable.storage import TemporaryFolder
 
 
+@dataclass(frozen=True, kw_only=True)
+class RunOptions:
+    """What `Executable.run` is asked for, checked."""
+
+    timeout: float | None
+    repeat: int
+    warmup: int
+    seed: int | None
+    stats: MutableMapping[str, Any] | None
+    threads: int | None
+
+
 def run_by_files(
     program: Path,
     signature: Signature,
     arrays: Sequence[np.ndarray | None],
-    *,
-    timeout: float | None,
-    repeat: int,
-    warmup: int,
-    seed: int | None,
-    stats: MutableMapping[str, Any] | None,
-    threads: int | None = None,
-    host: Host | None = None,
+    options: RunOptions,
+    host: Host | None,
 ) -> list[np.ndarray]:
     """Runs the executable on the whole inputs, of which None is made up from the seed.
 
@@ -39,23 +46,24 @@ def run_by_files(
     """
     with TemporaryFolder(prefix="shoal-run-") as folder:
         results = folder / "results"
-        flags = ["--output-dir", str(results), "--repeat", str(repeat), "--warmup", str(warmup)]
-        if seed is not None:
-            flags.append(f"--random-inputs={seed}")
-        if threads is not None:
-            flags.append(f"--threads={threads}")
+        flags = [f"--output-dir={results}", f"--repeat={options.repeat}"]
+        flags.append(f"--warmup={options.warmup}")
+        if options.seed is not None:
+            flags.append(f"--random-inputs={options.seed}")
+        if options.threads is not None:
+            flags.append(f"--threads={options.threads}")
         for number, (tensor, array) in enumerate(zip(signature.inputs, arrays)):
             if array is not None:
                 path = folder / f"input-{number}.npy"
                 _write(path, array, tensor)
                 flags += ["--input", f"{tensor.name}={path}"]
         measured = folder / "stats.json"
-        if stats is not None:
+        if options.stats is not None:
             flags += ["--stats", str(measured)]
         with _serving(host, folder, flags):
-            mpirun(signature.devices, program, flags, timeout)
-        if stats is not None:
-            stats.update(json.loads(measured.read_text()))
+            mpirun(signature.devices, program, flags, options.timeout)
+        if options.stats is not None:
+            options.stats.update(json.loads(measured.read_text()))
         return [_read(results / f"{tensor.name}.npy", tensor) for tensor in signature.outputs]
 
 

@@ -19,6 +19,9 @@ from shoal.errors import RunError
 from shoal.executable.interrupts import CtrlCWatch
 from shoal.frames import user_stacklevel
 
+# As mpirun's --host has them, a list of such entries, a hostfile, or "allocated".
+Hosts = str | Path | Sequence[str]
+
 GRACE = 5.0  # seconds that mpirun has to end its processes
 POLL = 0.2  # seconds between looks for a Ctrl-C
 START = 60.0  # seconds that processes have to find each other
@@ -56,6 +59,11 @@ def lost_host_environment(seconds: int) -> dict[str, str]:
         f"OMPI_MCA_oob_tcp_keepalive_{name}": str(max(value, 1)) for name, value in settings.items()
     }
     return {name: value for name, value in made.items() if name not in os.environ}
+
+
+def hosts_by_default() -> str | None:
+    """What the environment's SHOAL_HOSTS says of everything that is not told where it runs."""
+    return os.environ.get("SHOAL_HOSTS") or None
 
 
 def exported(variables: Iterable[str]) -> list[str]:
