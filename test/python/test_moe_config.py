@@ -3,12 +3,14 @@
 """Configurations: every field counts, pairs without a meaning are refused, and where they come from."""
 
 import dataclasses
+import re
 
 import numpy as np
 import pytest
 
 from frontend_testing import shoal
 from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, total_loss, update_expert_bias
+from shoal.moe.checking import CHOICES, POSITIVE, pairs_of
 from shoal.moe.patterns import moe_layers
 from shoal_testing import ROOT
 
@@ -94,6 +96,12 @@ def test_every_field_counts(field):
     assert program(base) != program(base.replace(**{field: value}))
 
 
+NO_LOSS = {"moe_router_load_balancing_type": ()}
+SINKHORN = {"router_type": "sinkhorn", **NO_LOSS}
+HASHED = {"router_type": "hash", **NO_LOSS}
+CHOOSING = {"router_type": "expert_choice", **NO_LOSS, **DROPS}
+ONE = {"moe_router_topk": 1, **PRE}
+
 # The fields that each error names, the first where one is wrong alone.
 WRONG = [
     ({"moe_router_topk": 9}, "moe_router_topk=9 with num_experts=8"),
@@ -121,6 +129,35 @@ WRONG = [
     ({"swiglu_limit": 7.0}, "swiglu_limit=7.0 with gated_linear_unit=False"),
     ({"moe_shared_expert_gate": True}, "with moe_shared_expert_intermediate_size=None"),
     ({"use_residual": True, **SHARED}, "use_residual=True with moe_shared_expert_intermediate_size=4"),
+    ({"norm_topk_prob": False}, "norm_topk_prob=False with moe_router_pre_softmax=False"),
+    ({**SINKHORN, "moe_router_score_function": "sigmoid"}, "moe_router_score_function='sigmoid' with router_type"),
+    ({**SINKHORN, "moe_router_pre_softmax": True}, "moe_router_pre_softmax=True with router_type='sinkhorn'"),
+    ({**SINKHORN, "moe_router_enable_expert_bias": True}, "moe_router_enable_expert_bias=True with router_type"),
+    ({**SINKHORN, "norm_topk_prob": True}, "norm_topk_prob=True with router_type='sinkhorn'"),
+    ({**SINKHORN, "moe_router_topk_scaling_factor": 2.0}, "moe_router_topk_scaling_factor=2.0 with router_type"),
+    ({**SINKHORN, "noisy_gate_policy": "RSample"}, "noisy_gate_policy='RSample' with router_type='sinkhorn'"),
+    ({**SINKHORN, "gate_noise": 1.0}, "gate_noise=1.0 with router_type='sinkhorn'"),
+    ({**SINKHORN, "second_policy": "random"}, "second_policy='random' with router_type='sinkhorn'"),
+    ({**HASHED, "add_router_bias": True}, "add_router_bias=True with router_type='hash'"),
+    ({"router_type": "cosine", "add_router_bias": True}, "add_router_bias=True with router_type='cosine'"),
+    ({**HASHED, "moe_input_jitter_eps": 0.1}, "moe_input_jitter_eps=0.1 with router_type='hash'"),
+    ({**HASHED, "moe_z_loss_coeff": 0.1}, "moe_z_loss_coeff=0.1 with router_type='hash'"),
+    ({**ONE, "second_policy": "random"}, "second_policy='random' with moe_router_topk=1"),
+    ({"moe_router_num_groups": 2, "moe_router_group_topk": 3}, "moe_router_group_topk=3 with moe_router_num_groups=2"),
+    ({**GROUPS, "group_best_of": 3}, "group_best_of=3 with moe_router_num_groups=4"),
+    ({**ONE, "num_experts": 1, "gate_noise": 1.0, "moe_router_load_balancing_type": "importance"},
+     "moe_router_load_balancing_type=('importance',) with num_experts=1"),
+    ({"moe_aux_loss_coeff": {"gshard": 0.1}}, "with moe_router_load_balancing_type=('aux_loss',)"),
+    ({"position_order": "token", **DROPS}, "position_order='token' with moe_token_drop_policy='probs'"),
+    ({"batch_prioritized_routing": True, "moe_token_drop_policy": "position"},
+     "batch_prioritized_routing=True with moe_expert_capacity_factor=None"),
+    ({**CHOOSING, "renormalize_after_drop": True}, "renormalize_after_drop=True with router_type='expert_choice'"),
+    ({**CHOOSING, "batch_prioritized_routing": True, "moe_token_drop_policy": "position"},
+     "batch_prioritized_routing=True with router_type='expert_choice'"),
+    ({**CHOOSING, "moe_token_dispatcher_type": "einsum"}, "moe_token_dispatcher_type='einsum' with router_type"),
+    ({**CHOOSING, "is_postscore": False}, "is_postscore=False with router_type='expert_choice'"),
+    ({"gated_linear_unit": True, "swiglu_limit": 7.0}, "swiglu_limit=7.0 with hidden_act='gelu'"),
+    ({"swiglu_alpha": 1.0}, "swiglu_alpha=1.0 with swiglu_limit=None"),
     ({"router_type": "topp"}, "router_type='topp' is not one of ['topk'"),
     ({"moe_group_size": 0}, "moe_group_size=0 is not a positive integer"),
     ({"moe_router_load_balancing_type": "aux"}, "='aux' is not one of ['aux_loss'"),
@@ -130,8 +167,37 @@ WRONG = [
 @pytest.mark.parametrize("fields, message", WRONG, ids=[message for _, message in WRONG])
 def test_pairs_without_a_meaning(fields, message):
     with pytest.raises(shoal.TraceError) as error:
-        MoeConfig(E, H, **fields)
+        config_of(fields)
     assert message in str(error.value)
+
+
+def config_of(fields):
+    return MoeConfig(**{"num_experts": E, "moe_ffn_hidden_size": H, **fields})
+
+
+def named(message):
+    """The two fields of an error and the reason, whatever numbers there are in it."""
+    first, second, why = re.fullmatch(r"MoeConfig: (\w+)=.* with (\w+)=.*?: (.*)", message).groups()
+    return first, second, re.sub(r"\d+", "#", why)
+
+
+def test_every_pair_is_in_the_list():
+    """What is refused is each refused above, and by no other pair's name."""
+    found = set()
+    for fields, _ in WRONG:
+        with pytest.raises(shoal.TraceError) as error:
+            config_of(fields)
+        found |= {named(str(error.value))} if " with " in str(error.value) else set()
+    known = {(a, b, re.sub(r"\d+", "#", why)) for a, b, _, why in pairs_of(config_of(GROUPS))}
+    assert found == known, (known - found, found - known)
+
+
+@pytest.mark.parametrize("field", [*CHOICES, *POSITIVE])
+def test_what_a_field_may_be(field):
+    """A word that is not one of its own, and no size below 1 nor between two."""
+    for value in ("other",) if field in CHOICES else (0, -1, 1.5, True):
+        with pytest.raises(shoal.TraceError, match=f"MoeConfig: {field}={value!r} is not"):
+            config_of({field: value})
 
 
 def test_arguments_that_do_not_fit():

@@ -4,7 +4,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from numbers import Integral
 from typing import Any
 
 from shoal.errors import TraceError
@@ -28,7 +29,7 @@ CHOICES = {
 LOSSES = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard", "importance")
 
 # Sizes that are at least 1 where they are given.
-_POSITIVE = (
+POSITIVE = (
     "num_experts", "moe_ffn_hidden_size", "moe_router_topk", "moe_router_num_groups",
     "moe_router_group_topk", "group_best_of", "min_capacity", "capacity_alignment",
     "moe_group_size", "moe_shared_expert_intermediate_size",
@@ -38,7 +39,7 @@ _POSITIVE = (
 def check_config(config: Any) -> None:
     """TraceError for a field or a pair of fields without a meaning."""
     _check_fields(config)
-    for first, second, is_wrong, why in _pairs(config):
+    for first, second, is_wrong, why in pairs_of(config):
         if is_wrong:
             values = (f"{name}={getattr(config, name)!r}" for name in (first, second))
             raise TraceError(f"MoeConfig: {' with '.join(values)}: {why}")
@@ -49,9 +50,9 @@ def _check_fields(config: Any) -> None:
         value = getattr(config, name)
         if value not in allowed:
             raise TraceError(f"MoeConfig: {name}={value!r} is not one of {list(allowed)}")
-    for name in _POSITIVE:
+    for name in POSITIVE:
         value = getattr(config, name)
-        if value is not None and (isinstance(value, bool) or int(value) != value or value < 1):
+        if value is not None and (isinstance(value, bool) or not isinstance(value, Integral) or value < 1):
             raise TraceError(f"MoeConfig: {name}={value!r} is not a positive integer")
     for name in config.moe_router_load_balancing_type:
         if name not in LOSSES:
@@ -60,8 +61,10 @@ def _check_fields(config: Any) -> None:
             )
 
 
-def _pairs(config: Any) -> Pairs:
+def pairs_of(config: Any) -> Pairs:
+    """All pairs that have no meaning for some values, in the order in which they are looked at."""
     yield from _router_pairs(config)
+    yield from _noise_pairs(config)
     yield from _group_pairs(config)
     yield from _balance_pairs(config)
     yield from _capacity_pairs(config)
@@ -81,6 +84,11 @@ def _router_pairs(c: Any) -> Pairs:
         "norm_topk_prob=True asks for that",
     )  # fmt: skip
     yield (
+        "norm_topk_prob", "moe_router_pre_softmax",
+        is_late and learns and c.norm_topk_prob is False and c.noisy_gate_policy is None
+        and c.second_policy != "gumbel", "the softmax of those chosen is of sum 1",
+    )  # fmt: skip
+    yield (
         "moe_router_pre_softmax", "moe_router_score_function",
         c.moe_router_pre_softmax and not is_softmax, "there is no softmax",
     )  # fmt: skip
@@ -88,11 +96,16 @@ def _router_pairs(c: Any) -> Pairs:
         "moe_router_score_function", "router_type", not is_softmax and not learns,
         "this router has scores of its own",
     )  # fmt: skip
-    for name in ("moe_router_enable_expert_bias", "moe_router_num_groups", "norm_topk_prob",
-                 "moe_router_topk_scaling_factor", "noisy_gate_policy", "add_router_bias"):  # fmt: skip
-        has_logits = kind in ("sinkhorn", "expert_choice") and name == "add_router_bias"
-        is_used = bool(getattr(c, name)) and not learns and not has_logits
-        yield name, "router_type", is_used, "this router does not read it"
+    for name in ("moe_router_pre_softmax", "moe_router_enable_expert_bias", "moe_router_num_groups",
+                 "norm_topk_prob", "moe_router_topk_scaling_factor", "noisy_gate_policy", "gate_noise"):  # fmt: skip
+        yield name, "router_type", bool(getattr(c, name)) and not learns, "this router does not read it"
+    for name in ("add_router_bias", "moe_input_jitter_eps"):
+        has_none = kind == "hash" or (kind == "cosine" and name == "add_router_bias")
+        yield name, "router_type", bool(getattr(c, name)) and has_none, "this router has no such logits"
+
+
+def _noise_pairs(c: Any) -> Pairs:
+    k, learns = c.moe_router_topk, c.router_type in ("topk", "cosine")
     yield "second_policy", "router_type", c.second_policy != "all" and not learns, "top-k alone"
     yield (
         "second_policy", "moe_router_topk", c.second_policy == "gumbel" and k != 2,
@@ -103,7 +116,6 @@ def _router_pairs(c: Any) -> Pairs:
         "noisy_gate_policy", "moe_router_topk", c.noisy_gate_policy is not None and k != 1,
         "it samples one expert",
     )  # fmt: skip
-    yield "gate_noise", "router_type", c.gate_noise > 0 and kind == "hash", "there are no logits"
 
 
 def _group_pairs(c: Any) -> Pairs:
@@ -132,10 +144,10 @@ def _balance_pairs(c: Any) -> Pairs:
         "the router has a balance of its own",
     )  # fmt: skip
     yield name, "gate_noise", "importance" in kinds and not c.gate_noise > 0, "the load is of noise"
-    yield (
-        name, "moe_router_topk", "importance" in kinds and c.num_experts < 2,
-        "one expert has no variance",
-    )  # fmt: skip
+    yield name, "num_experts", "importance" in kinds and c.num_experts < 2, "one expert has no variance"
+    rates = c.moe_aux_loss_coeff
+    others = isinstance(rates, Mapping) and not set(rates) <= set(kinds)
+    yield "moe_aux_loss_coeff", name, others, "a coefficient of a loss that is not among them"
     yield (
         "moe_z_loss_coeff", "router_type", c.moe_z_loss_coeff and c.router_type == "hash",
         "there are no logits",
@@ -172,6 +184,7 @@ def _capacity_pairs(c: Any) -> Pairs:
 
 def _expert_pairs(c: Any) -> Pairs:
     yield "swiglu_limit", "gated_linear_unit", c.swiglu_limit is not None and not c.gated_linear_unit, "no gate"
+    yield "swiglu_alpha", "swiglu_limit", c.swiglu_limit is None and c.swiglu_alpha != 1.702, "the clamped gate's"
     yield "swiglu_limit", "hidden_act", c.swiglu_limit is not None and c.hidden_act != "silu", "it is SwiGLU's"
     yield (
         "moe_shared_expert_gate", "moe_shared_expert_intermediate_size",
