@@ -39,18 +39,32 @@ def gradient_of(model, params, tokens):
     return shoal.value_and_grad(loss, has_aux=True)(params)
 
 
+RATE, EPS, DECAY = 1e-3, 1e-3, 0.1
+
+
+def stepped(weights, gradient):
+    """The first step of AdamW: both moments, corrected, are those of this gradient alone."""
+    return weights - RATE * (gradient / (np.abs(gradient) + EPS) + DECAY * weights)
+
+
 @pytest.mark.parametrize("family", FAMILIES)
 def test_logits_and_gradients_of_transformers(tmp_path, family):
+    """And one step of AdamW by them."""
     model, tensors, gradients, tokens, logits = load(family)
-    params = from_tensors(tensors, model.config)
-    (_, actual), grads = evaluate(
-        tmp_path, lambda params, tokens: gradient_of(model, params, tokens), params, tokens
-    )
+    params, optimizer = from_tensors(tensors, model.config), shoal.optim.adamw(RATE, eps=EPS, weight_decay=DECAY)
+
+    def run(params, tokens):
+        (_, logits), grads = gradient_of(model, params, tokens)
+        updates, _ = optimizer.update(grads, optimizer.init(params), params)
+        return logits, grads, shoal.optim.apply_updates(params, updates)
+
+    actual, *trees = evaluate(tmp_path, run, params, tokens)
     assert_same("logits", actual, logits, np.float32, 1e-5)
-    made = to_tensors(grads, model.config)
+    made, moved = (to_tensors(tree, model.config) for tree in trees)
     for name, expected in gradients.items():
         if not name.endswith("e_score_correction_bias"):
             assert_same(name, made[name], expected, np.float32, 1e-5)
+            assert_same(f"{name} behind a step", moved[name], stepped(tensors[name], expected), np.float32, 1e-5)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Whole layers of shoal.moe: every dispatcher against the oracle, gradients against JAX."""
 
+import time
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -10,11 +12,12 @@ import pytest
 import moe_oracle as oracle
 from frontend_testing import assert_same, evaluate, shoal
 from shoal.frontend.pytrees import flatten
-from shoal.moe import Layout, MoeConfig, init_params, moe, total_loss, upcycle
+from shoal.moe import Layout, MoeConfig, init_params, moe, total_loss, update_expert_bias, upcycle
 
 G, S, M, E, H = 4, 8, 6, 4, 10
 SWIGLU = {"gated_linear_unit": True, "hidden_act": "silu", "moe_group_size": S}
 DROPS = {"moe_expert_capacity_factor": 0.75}
+PRE = {"moe_router_pre_softmax": True}
 X = np.random.default_rng(0).standard_normal((2, 2 * S, M)).astype(np.float32)
 
 CASES = {
@@ -239,10 +242,11 @@ def test_all_tokens_of_one_expert_and_none_of_others(tmp_path, direction):
         assert sorted(made.metrics.counts) == [0, 0, 0, G * S]
 
 
-def test_on_four_ranks():
+@pytest.mark.parametrize("case, dispatcher", [("drops", "auto"), ("biases", "alltoall"), ("biases", "allgather")])
+def test_on_four_ranks(case, dispatcher):
     """Compiled, with the gradient of all losses, under mpirun."""
     layout = Layout.folded({"tp": 2, "dp": 2}, {"etp": 1, "ep": 4})
-    config = config_of("drops", "auto").replace(moe_aux_loss_coeff=0.01, moe_z_loss_coeff=0.001)
+    config = config_of(case, dispatcher).replace(moe_aux_loss_coeff=0.01, moe_z_loss_coeff=0.001)
     params = parameters(config)
 
     def loss(layout, x, params):
@@ -257,6 +261,54 @@ def test_on_four_ranks():
     for expected, actual in zip(flatten(one)[0], flatten(many)[0]):
         assert_same("step", actual.numpy(), expected.numpy(), np.float32, 1e-5)
     assert_same("y", many[0][1].numpy(), oracle_layer(X, params, config), np.float32, 1e-5)
+
+
+# Which factors and dispatchers, and what goes where: of tokens 4 x 8 on 4 ranks, which expert each first likes.
+FACTORS = {
+    "None": {}, "0": {"moe_expert_capacity_factor": 0.0},
+    "below 0": {"moe_expert_capacity_factor": -1.0, "capacity_rule": "tutel", "moe_token_drop_policy": "position"},
+    "above 0": {"moe_expert_capacity_factor": 0.5},
+    "None, exchanged": {"moe_token_dispatcher_type": "alltoall"},
+    "None, gathered": {"moe_token_dispatcher_type": "allgather"},
+}  # fmt: skip
+LOADS = {
+    "even": (np.arange(G * S) % E, np.ones(G * S, bool)),
+    "all to one expert": (np.full(G * S, 2), np.ones(G * S, bool)),
+    "none to a device": (np.arange(G * S) % (E - 1), np.ones(G * S, bool)),
+    "a device has padding alone": (np.arange(G * S) % E, np.arange(G * S) // S != 1),
+    "padding alone": (np.arange(G * S) % E, np.zeros(G * S, bool)),
+}
+
+
+@pytest.mark.parametrize("factor", FACTORS)
+def test_loads_on_four_ranks(factor):
+    """One program for all loads: y, gradients and counts are one device's, and no step takes five seconds."""
+    layout = Layout.folded({"dp": 4}, {"ep": 4})
+    config = MoeConfig(E, H, 1, **{**SWIGLU, **PRE, **FACTORS[factor]})
+    params = {**parameters(config), "router": np.eye(M, E, dtype=np.float32) * 4}
+
+    def step(layout):
+        def loss(x, params, mask):
+            out = moe(x, params, config, layout, mask=mask)
+            return shoal.sum(out.y**2), (out.y, out.metrics)
+
+        return shoal.jit(shoal.value_and_grad(loss, (0, 1), has_aux=True), mesh=layout.mesh)
+
+    one, many = step(Layout()), step(layout)
+    for name, (liked, mask) in LOADS.items():
+        x = np.float32(X.reshape(G, S, M) / 8)
+        x[..., :E] += np.eye(E, dtype=np.float32)[liked].reshape(G, S, E)
+        given = x, params, mask.reshape(G, S)
+        expected = [leaf.numpy() for leaf in flatten(one(*given))[0]]
+        many(*given) if name == "even" else None  # compiled, and started
+        begin = time.monotonic()
+        made = [leaf.numpy() for leaf in flatten(many(*given))[0]]
+        assert time.monotonic() - begin < 5, name
+        for number, pair in enumerate(zip(made, expected)):
+            assert_same(f"{name}: {number}", *pair, np.float32, 1e-5)
+        counts = expected[2]
+        assert counts.tolist() == np.bincount(liked[mask], minlength=E).tolist()
+    assert (one.cache_size(), many.cache_size()) == (1, 1)
 
 
 def test_an_upcycled_layer_is_the_dense_one(tmp_path):
@@ -338,3 +390,34 @@ def test_micro_batches_and_recomputation_change_nothing(tmp_path):
             assert_same("micro-batches", actual, expected, np.float32, 1e-5)
     for expected, actual in zip(*(flatten(made)[0] for made in again)):
         assert_same("recomputed", actual, expected, np.float32, 0)
+
+
+def test_how_a_step_is_run_leaves_counts_and_bias_alone(tmp_path):
+    """Micro-batches, a forward pass that runs again, and an evaluation beside it: the same bits."""
+    config = config_of("sigmoid", "sort").replace(moe_router_enable_expert_bias=True, moe_aux_loss_coeff=0.1)
+    params, x = parameters(config), X.reshape(4, 8, M)
+    bias = np.random.default_rng(5).standard_normal(E).astype(np.float32) / 8
+
+    def loss(params, x):
+        out = moe(x, params, config, bias=bias, training=True)
+        return shoal.mean(out.y**2) + total_loss(out.losses, config), out.metrics.counts
+
+    def evaluated(params, x):
+        return moe(x, params, config, bias=bias, training=False).metrics.counts
+
+    def run(params, x):
+        plain = shoal.value_and_grad(loss, has_aux=True)
+        ways = {
+            "plain": plain(params, x)[0][1],
+            "again": shoal.value_and_grad(shoal.checkpoint(loss), has_aux=True)(params, x)[0][1],
+            "evaluated": evaluated(params, x),
+            # Of micro-batches there is the mean.
+            **{f"{n} parts": shoal.optim.accumulate(loss, n, has_aux=True)(params, x)[0][1] * n for n in (2, 4)},
+        }
+        return {name: (counts, update_expert_bias(bias, counts, config)) for name, counts in ways.items()}
+
+    made = evaluate(tmp_path, run, params, x)
+    counts, stepped = made["plain"]
+    assert counts.sum() == X.size / M * config.moe_router_topk and (stepped != bias).any()
+    for name, pair in made.items():
+        assert [part.tobytes() for part in pair] == [counts.tobytes(), stepped.tobytes()], name

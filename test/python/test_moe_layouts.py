@@ -8,11 +8,15 @@ import re
 import numpy as np
 import pytest
 
+from checkpoint_cases import devices, same_bits
 from frontend_testing import assert_same, evaluate, shoal
 from moe_layouts import CASES, program, rank_generator, statistics
+from shoal import checkpoints
+from shoal.frontend.annotations import as_sharding
 from shoal.frontend.pytrees import flatten
-from shoal.moe import Layout, MoeConfig, init_params, moe, param_shardings, plan_dispatch, total_loss
-from shoal.moe.tutel import Work, best_degree, bytes_of_degree, degrees
+from shoal.moe import Layout, MoeConfig, init_params, moe, param_shardings, plan_dispatch, total_loss, upcycle
+from shoal.moe.tutel import Work, best_degree, degrees
+from shoal.places import placement_of
 from shoal_testing import BIN, run
 
 # Both factorisations, and the groups that they must have.
@@ -122,6 +126,9 @@ LAYOUTS = {
     "tokens equal along tp": (Layout.folded({"tp": 2, "dp": 2}, {"ep": 4}, outside=("dp",)), DROPS),
     "one group": (Layout.folded({"dp": 4}, {"ep": 4}), {**DROPS, "moe_group_size": None}),
     "one group, dropless": (Layout.folded({"dp": 4}, {"ep": 2, "edp": 2}), {"moe_group_size": None}),
+    "sixteen devices": (Layout.folded({"tp": 2, "dp": 8}, {"etp": 2, "ep": 4, "edp": 2}), DROPS),
+    "sixteen devices, dropless": (Layout.folded({"tp": 2, "dp": 8}, {"etp": 2, "ep": 4, "edp": 2}), {}),
+    "sixteen devices, ragged": (Layout.folded({"tp": 2, "dp": 8}, {"etp": 2, "ep": 4, "edp": 2}), RAGGED),
     "uneven experts": (Layout.folded({"dp": 4}, {"ep": 4}), {"num_experts": 6}),
     "ragged": (Layout.folded({"tp": 2, "dp": 2}, {"ep": 4}), RAGGED),
     "ragged, EDP, ETP": (Layout.folded({"tp": 2, "dp": 4}, {"etp": 2, "ep": 2, "edp": 2}), RAGGED),
@@ -206,7 +213,7 @@ def test_losses_and_the_router_in_float64(tmp_path, name):
 
 
 SENT = ("EP 4, EDP 2", "EP 2, EDP 2, ETP 2", "folding, TP 2 CP 2 DP 2, EP 8", "DeepSpeed, TP 2 DP 4, EP 4 EDP 2",
-        "all-gather, EP 4, EDP 2", "ragged, EP 4, EDP 2", "ragged, EP 2, EDP 2, ETP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2")  # fmt: skip
+        "all-gather, EP 4, EDP 2", "ragged, EP 4, EDP 2", "ragged, EP 2, EDP 2, ETP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2", "Tutel, r = 4")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SENT)
@@ -248,13 +255,17 @@ def test_which_dispatcher_is_taken():
 
 
 def test_tutels_degree():
-    """The least of the formula, for 50 sizes; parameters lie the same for all."""
-    rng = np.random.default_rng(2)
+    """The least of the row of the table in docs/MoE.md, for 50 sizes; parameters lie the same for all."""
+    rng, taken = np.random.default_rng(2), set()
     for _ in range(50):
-        experts, shards = (int(2 ** rng.integers(0, 4)) for _ in range(2))
-        work, devices = Work(*(10 ** rng.uniform(3, 9, 2))), experts * shards
-        costs = {r: sum(bytes_of_degree(work, experts, devices, r)) for r in degrees(experts, devices)}
-        assert costs[best_degree(work, experts, devices)] == min(costs.values())
+        e, s = (int(2 ** rng.integers(0, 4)) for _ in range(2))
+        rows, held = 10 ** rng.uniform(3, 9, 2)  # R and P
+        row = {r: 2 * rows * ((e - 1) / e + r - 1) + held * (1 - r / s) / (e * r) for r in degrees(e, e * s) if r}
+        row[0] = held * (e * s - 1) / (e * s)
+        found = best_degree(Work(rows, held), e, e * s)
+        assert row[found] == pytest.approx(min(row.values()))
+        taken.add(found)
+    assert {0, 1, 2, 4} <= taken
     assert degrees(2, 12) == [0, 1, 2, 3, 6]
     placed = {r: blocks(Layout.tutel(2, 8, r)) for r in degrees(2, 8)}
     assert all(place == placed[0] for place in placed.values())
@@ -294,6 +305,64 @@ def blocks(layout):
     roles = (("ep", "zero_ep"), ("etp", "zero"))
     counts = [math.prod(layout.mesh.axes[a] for a in layout.axes(*role)) for role in roles]
     return counts, [[number(d, layout.axes(*role)) for role in roles] for d in range(layout.mesh.size)]
+
+
+# Of 8 experts: whole, in parts, unevenly, with copies, stored in more places than they are used in.
+PLACES = {
+    "EP 4": Layout.folded({"dp": 4}, {"ep": 4}),
+    "EP 2, ETP 2": Layout.folded({"tp": 2, "dp": 2}, {"etp": 2, "ep": 2}),
+    "EP 3": Layout.folded({"dp": 3}, {"ep": 3}),
+    "EP 2, EDP 2": Layout.folded({"dp": 4}, {"ep": 2, "edp": 2}),
+    "stored over all": Layout(shoal.Mesh(e=2, z=2), {"dp": ("e", "z"), "ep": ("e",), "edp": ("z",), "zero": ("z",)}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PLACES)
+def test_upcycled_experts_are_the_dense_network_anywhere(tmp_path, name):
+    """Of granularity 1, 2 and 4, by slots, by exchanged rows and by gathered tokens."""
+    layout, model, hidden = PLACES[name], 6, 16
+    rng = np.random.default_rng(4)
+    shapes = {"wi": (model, hidden), "wg": (model, hidden), "wo": (hidden, model)}
+    dense = {key: rng.standard_normal(shape).astype(np.float32) for key, shape in shapes.items()}
+    x = rng.standard_normal((4, 16, model)).astype(np.float32)
+    fields = {"gated_linear_unit": True, "hidden_act": "silu", "moe_group_size": 8}
+    configs = {(g, d): MoeConfig(8, hidden // g, 4, **fields, moe_token_dispatcher_type=d)
+               for g in (1, 2, 4) for d in ("sort", "alltoall", "allgather")}  # fmt: skip
+    params = {str(g): upcycle(dense, configs[g, "sort"], seed=g, deviation=1.0) for g in (1, 2, 4)}
+    places = {str(g): param_shardings(configs[g, "sort"], layout) for g in (1, 2, 4)}
+    gate = x @ dense["wg"]
+    expected = (gate / (1 + np.exp(-gate)) * (x @ dense["wi"])) @ dense["wo"]
+
+    def run(x, params):
+        return {f"{g} {d}": moe(x, params[str(g)], config, layout).y for (g, d), config in configs.items()}
+
+    made = evaluate(tmp_path, run, x, params, mesh=layout.mesh, devices=layout.mesh.size, in_shardings=(None, places))
+    for key, y in made.items():
+        assert_same(key, y, expected, np.float32, 1e-5)
+
+
+def test_experts_that_one_layout_saves_any_other_loads(tmp_path):
+    """50 pairs of meshes, of 5 to 8 experts that lie over 2, 3 and 4 devices, bit by bit."""
+    rng, uneven = np.random.default_rng(6), 0
+
+    def placed(tree, shardings, layout):
+        store = devices(layout.mesh.size)
+        return {
+            name: store.put(leaf, placement_of(as_sharding(shardings[name], leaf.shape, layout.mesh, name), layout.mesh,
+                                               leaf.shape, leaf.dtype))
+            for name, leaf in tree.items()
+        }  # fmt: skip
+
+    for number in range(50):
+        config = MoeConfig(int(rng.integers(5, 9)), int(rng.integers(6, 12)), gated_linear_unit=True)
+        source, target = (list(PLACES.values())[i] for i in rng.permutation(len(PLACES))[:2])
+        uneven += any(config.num_experts % layout.size("ep") for layout in (source, target))
+        saved, other = (init_params(config, 6, seed=seed) for seed in (2 * number, 2 * number + 1))
+        checkpoints.save(tmp_path / "c", placed(saved, param_shardings(config, source), source))
+        loaded = checkpoints.load(tmp_path / "c", placed(other, param_shardings(config, target), target))
+        for name, array in saved.items():
+            same_bits(loaded[name], array)
+    assert uneven > 20
 
 
 def test_ragged_rows_that_all_go_to_one_device(tmp_path):

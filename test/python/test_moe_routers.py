@@ -12,13 +12,15 @@ import pytest
 
 import moe_oracle as oracle
 from frontend_testing import assert_same, evaluate, shoal
-from shoal.moe import MoeConfig, balance_losses, limit, metrics_of, route, update_expert_bias
+from shoal.moe import Layout, MoeConfig, balance_losses, limit, metrics_of, route, update_expert_bias
 from shoal.moe.noise import later_choices, priorities
 
 HIDDEN = 4
 # Programs of random cases; a longer run has more of them.
 PROGRAMS = range(int(os.environ.get("SHOAL_MOE_PROGRAMS", "1")))
 PRE = {"moe_router_pre_softmax": True}
+# Over which the groups of tokens lie, or the tokens of groups that are fewer.
+DEVICES = {devices: Layout.folded({"dp": devices}) if devices > 1 else Layout() for devices in (1, 2, 4, 6)}
 
 
 def tied(rng, *shape):
@@ -69,32 +71,66 @@ def draw_case(rng):
     return int(rng.integers(1, 4)), int(rng.integers(1, 9)), experts, k
 
 
+def draw_tokens(rng, groups, tokens, experts):
+    """Logits, and which tokens are real: in every other case all of them, and always one of a group."""
+    mask = (rng.random((groups, tokens)) < 0.7) | (rng.random() < 0.5)
+    mask[:, 0] = True
+    return tied(rng, groups, tokens, experts), mask
+
+
+def traits(logits, mask, config):
+    """Which special cases this is."""
+    chosen = np.argsort(-logits, -1, kind="stable")[..., : config.moe_router_topk]
+    room = config.capacity(logits.shape[1])
+    found = {
+        "k = E": config.moe_router_topk == config.num_experts,
+        "an expert without tokens": len(set(chosen[mask].ravel().tolist())) < config.num_experts,
+        "ties": any(len(set(row)) < len(row) for row in logits.reshape(-1, config.num_experts).tolist()),
+        "padding": not mask.all(),
+        "C >= S": room is not None and room >= logits.shape[1],
+    }
+    return {name for name, holds in found.items() if holds}
+
+
+def over(devices, function, tmp_path, *args):
+    """`function(put, *args)` on so many devices; `put` spreads tokens [G, S, ...] over them."""
+    layout = DEVICES[devices]
+    return evaluate(
+        tmp_path, lambda *args: function(layout.spread, *args), *args, mesh=layout.mesh,
+        devices=layout.mesh.size if layout.mesh else 0,
+    )  # fmt: skip
+
+
 def assert_routing(name, actual, expected):
     assert actual.experts.tolist() == expected["experts"].tolist(), name
     assert_same(f"{name}: weights", actual.weights, expected["weights"], np.float32)
     assert_same(f"{name}: scores", actual.scores, expected["scores"], np.float32)
 
 
+@pytest.mark.parametrize("devices", DEVICES)
 @pytest.mark.parametrize("seed", PROGRAMS)
-def test_top_k_routers_of_random_shapes(tmp_path, seed):
-    rng, traced, expected = np.random.default_rng(1 + seed), {}, {}
-    logits = {}
+def test_top_k_routers_of_random_shapes(tmp_path, seed, devices):
+    rng, configs, expected, given, seen = np.random.default_rng([1 + seed, devices]), {}, {}, {}, set()
     for i in range(70):
         groups, tokens, experts, k = draw_case(rng)
         name = list(ROUTERS)[i % len(ROUTERS)]
         fields, options = ROUTERS[name]
         if k == 1 and name == "post-softmax":
             fields = {**fields, "norm_topk_prob": True}  # asked for by name
-        config = MoeConfig(experts, HIDDEN, moe_router_topk=k, **fields)
         key = f"case{i}"
-        logits[key] = tied(rng, groups, tokens, experts)
-        traced[key] = config
-        expected[key] = in_groups(lambda x, k=k, o=options: oracle.route(x, k, **o), logits[key])
-    actual = evaluate(
-        tmp_path, lambda args: {key: routed(args[key], traced[key]) for key in args}, logits
-    )
-    for key in logits:
-        assert_routing(f"{key} of {traced[key]}", actual[key], expected[key])
+        configs[key] = MoeConfig(experts, HIDDEN, moe_router_topk=k, **fields)
+        given[key] = draw_tokens(rng, groups, tokens, experts)
+        expected[key] = in_groups(lambda x, k=k, o=options: oracle.route(x, k, **o), given[key][0])
+        seen |= traits(*given[key], configs[key])
+    assert {"k = E", "an expert without tokens", "ties", "padding"} <= seen
+
+    def run(put, given):
+        return {key: routed(put(x), configs[key], mask=put(mask)) for key, (x, mask) in given.items()}
+
+    actual = over(devices, run, tmp_path, given)
+    for key, (_, mask) in given.items():
+        assert_routing(f"{key} of {configs[key]}", actual[key], expected[key])
+        assert (actual[key].valid == mask).all()
 
 
 def test_biased_and_limited_routers(tmp_path):
@@ -289,6 +325,66 @@ def test_importance_and_load(tmp_path):
     assert_same("importance", losses["importance"], expected, np.float32, 1e-5)
 
 
+# Six tokens and four experts by hand: their experts with weights, behind some limits those that are kept.
+TO_TWO = {**PRE, "norm_topk_prob": True}
+HALF = {"moe_router_num_groups": 2, "moe_router_group_topk": 1}
+FIRST = {**TO_TWO, "moe_token_drop_policy": "position", "moe_expert_capacity_factor": 1.0}
+EXAMPLE = {
+    "softmax, normalised": (TO_TWO, ".731 .269, .622 .378, .818 .182, .731 .269, .731 .269, .924 .076", "01 01 02 12 30 01"),
+    "post-softmax": ({}, ".731 .269, .622 .378, .818 .182, .731 .269, .731 .269, .924 .076", "01 01 02 12 30 01"),
+    "pre-softmax": (PRE, ".644 .237, .455 .276, .694 .155, .610 .225, .534 .197, .824 .068", "01 01 02 12 30 01"),
+    "sqrtsoftplus": ({"moe_router_score_function": "sqrtsoftplus"},
+                     ".560 .440, .532 .468, .584 .416, .560 .440, .560 .440, .639 .361", "01 01 02 12 30 01"),
+    "sigmoid, biased": (
+        {"moe_router_score_function": "sigmoid", "moe_router_enable_expert_bias": True, "moe_router_topk_scaling_factor": 2.5},
+        "1.485 1.015, 1.350 1.150, 1.350 1.150, 1.366 1.134, 1.366 1.134, 1.386 1.114", "12 12 23 12 31 23",
+    ),
+    "sigmoid, of the better half": ({"moe_router_score_function": "sigmoid", **HALF, "group_best_of": 2},
+                                    ".546 .454, .528 .472, .649 .351, .638 .362, .500 .500, .605 .395", "01 01 01 10 01 01"),
+    "softmax, of the half with the best": ({**PRE, **HALF, "group_best_of": 1},
+                                           ".644 .237, .455 .276, .694 .057, .610 .083, .534 .072, .824 .068", "01 01 01 10 32 01"),
+    "sinkhorn of one": ({"router_type": "sinkhorn", "moe_router_topk": 1}, ".881, .622, .731, .881, .881, .953", "0 2 2 1 3 0"),
+    "sinkhorn of two": ({"router_type": "sinkhorn"},
+                        ".644 .237, .167 .276, .155 .694, .610 .225, .534 .197, .824 .068", "01 21 20 12 31 02"),
+    "hash": ({"router_type": "hash"}, ".5 .5, .5 .5, .5 .5, .5 .5, .5 .5, .5 .5", "02 13 20 31 02 13"),
+    "places": (FIRST, ".731 .269, .622 .378, .818 .182, .731 .269, .731 0, 0 0", "01 01 02 12 3. .."),
+    "places of two": ({**FIRST, "moe_expert_capacity_factor": 0.5},
+                      ".731 .269, .622 0, 0 .182, .731 .269, .731 0, 0 0", "01 0. .2 12 3. .."),
+    "places by tokens": ({**FIRST, "moe_expert_capacity_factor": 0.5, "position_order": "token"},
+                         ".731 .269, .622 .378, 0 .182, 0 .269, .731 0, 0 0", "01 01 .2 .2 3. .."),
+    "places by priority": ({**FIRST, "batch_prioritized_routing": True},
+                           ".731 .269, 0 0, .818 .182, .731 .269, .731 0, .924 .076", "01 .. 02 12 3. 01"),
+    "weights": ({**TO_TWO, "moe_expert_capacity_factor": 1.0},
+                ".731 .269, 0 .378, .818 .182, .731 .269, .731 0, .924 0", "01 .1 02 12 3. 0."),
+    "places, renormalised": ({**FIRST, "renormalize_after_drop": True},
+                             ".731 .269, .622 .378, .818 .182, .731 .269, 1 0, 0 0", "01 01 02 12 3. .."),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("devices", DEVICES)
+def test_the_worked_example(tmp_path, devices):
+    """Values to the digits that are written, and to 1e-6 those of the oracle in the other tests."""
+    bias = np.float32([-0.3, 0, 0.1, 0.2])
+    quiet = {"moe_router_load_balancing_type": ()}
+    configs = {name: MoeConfig(4, HIDDEN, **quiet, **fields) for name, (fields, *_) in EXAMPLE.items()}
+
+    def run(put, logits, ids):
+        made = {}
+        for name, config in configs.items():
+            own = bias if config.moe_router_enable_expert_bias else None
+            routing = routed(put(logits), config, bias=own, token_ids=put(ids), training=True)
+            made[name] = limit(routing, config)
+        return made
+
+    made = over(devices, run, tmp_path, oracle.LOGITS[None], np.arange(6, dtype=np.int32)[None])
+    for name, (_, weights, experts) in EXAMPLE.items():
+        wanted = np.array([list(map(float, token.split())) for token in weights.split(",")])
+        np.testing.assert_allclose(made[name].weights[0], wanted, atol=6e-4, err_msg=name)
+        for token, listed in enumerate(experts.split()):
+            kept = zip(made[name].experts[0, token], made[name].kept[0, token])
+            assert "".join(str(e) if stays else "." for e, stays in kept) == listed, (name, token)
+
+
 LIMITS = {
     "position": {"moe_token_drop_policy": "position"},
     "token order": {"moe_token_drop_policy": "position", "position_order": "token"},
@@ -318,42 +414,51 @@ def assert_equally_good(what, routing, actual, expected):
         assert_same(what, *kept, np.float32, 1e-6)
 
 
+@pytest.mark.parametrize("devices", DEVICES)
 @pytest.mark.parametrize("seed", PROGRAMS)
-def test_drops_of_random_shapes(tmp_path, seed):
-    rng, configs, logits = np.random.default_rng(7 + seed), {}, {}
+def test_drops_of_random_shapes(tmp_path, seed, devices):
+    """Padding is as if it were not there, but that the capacity is that of all tokens."""
+    rng, configs, given, seen = np.random.default_rng([7 + seed, devices]), {}, {}, set()
     for i in range(48):
         groups, tokens, experts, k = draw_case(rng)
         fields = LIMITS[list(LIMITS)[i % len(LIMITS)]]
         factor = float(rng.choice([0.25, 0.5, 1.0, 1.25, 3.0]))
         configs[f"case{i}"] = MoeConfig(experts, HIDDEN, k, **PRE, norm_topk_prob=True,
                                         moe_expert_capacity_factor=factor, **fields)  # fmt: skip
-        logits[f"case{i}"] = tied(rng, groups, tokens, experts)
+        given[f"case{i}"] = draw_tokens(rng, groups, tokens, experts)
+        seen |= traits(*given[f"case{i}"], configs[f"case{i}"])
+    assert {"k = E", "an expert without tokens", "ties", "padding", "C >= S"} <= seen
 
-    def run(logits, key):
+    def run(put, given, key):
         made = {}
-        for name, config in configs.items():
-            routing = limit(routed(logits[name], config), config, key)
+        for name, (x, mask) in given.items():
+            routing = limit(routed(put(x), configs[name], mask=put(mask)), configs[name], key)
             made[name] = routing, metrics_of(routing), priorities(routing.experts.shape, key)
         return made
 
-    actual = evaluate(tmp_path, run, logits, np.array([3, 4], np.int32))
+    actual = over(devices, run, tmp_path, given, np.array([3, 4], np.int32))
     for i, (name, config) in enumerate(configs.items()):
-        routing, metrics, drawn = actual[name]
-        room = config.capacity(logits[name].shape[1])
+        logits, mask = given[name]
         rule = list(LIMITS)[i % len(LIMITS)]
-        for g, group in enumerate(logits[name]):
-            base = oracle.route(group, config.moe_router_topk)
-            expected = oracle_drop(rule, base, room, drawn[g])
-            what = f"{name}: {rule}, {config.num_experts} experts, room {room}"
-            kept = expected.kept
-            if rule == "probs" and (routing.kept[g] != kept).any():
-                assert_equally_good(what, base, routing.kept[g], kept)
-                continue
-            assert routing.kept[g].tolist() == kept.tolist(), what
-            assert routing.place[g][kept].tolist() == expected.place[kept].tolist(), what
-            assert_same(what, routing.weights[g], expected.weights, np.float32)
-        assert metrics.kept.sum() == routing.kept.sum()
-        assert metrics.counts.sum() == routing.kept.size
+        assert_drops(f"{name}: {rule}, {config}", rule, config, actual[name], logits, mask)
+
+
+def assert_drops(what, rule, config, made, logits, mask):
+    routing, metrics, drawn = made
+    room = config.capacity(logits.shape[1])
+    for g, valid in enumerate(mask):
+        kept, place, weights = (part[g][valid] for part in (routing.kept, routing.place, routing.weights))
+        base = oracle.route(logits[g][valid], config.moe_router_topk)
+        expected = oracle_drop(rule, base, room, drawn[g][valid])
+        if rule == "probs" and (kept != expected.kept).any():
+            assert_equally_good(what, base, kept, expected.kept)
+            continue
+        assert kept.tolist() == expected.kept.tolist(), what
+        assert place[kept].tolist() == expected.place[kept].tolist(), what
+        assert_same(what, weights, expected.weights, np.float32)
+    assert not routing.kept[~mask].any() and not routing.weights[~mask].any(), what
+    assert metrics.kept.sum() == routing.kept.sum()
+    assert metrics.counts.sum() == mask.sum() * config.moe_router_topk
 
 
 def test_masked_tokens_take_no_room_and_count_nowhere(tmp_path):
