@@ -57,8 +57,9 @@ def _attention(kind, sizes, shared=N, balanced=False, window=None):
     gather = (c - 1) * hop
     if kind == "allgather":
         return Attention(layout, gather, 2 * gather, shared, window)
-    exchanged = 2 * N * a_head * part(c)
-    exchanged += 2 * shared * a_head * part(c) if shared >= c * t else gather
+    # Over the most parts of cp that there are heads for, and over the rest of it their queries.
+    parts = max(d for d in range(1, c + 1) if c % d == 0 and (d == 1 or shared >= t * d) and N // shared >= c // d)
+    exchanged = 2 * N * a_head * part(c) + gather / parts
     return Attention(layout, exchanged, 2 * exchanged, shared, window)
 
 
@@ -139,6 +140,8 @@ CASES = {
     "Ulysses, CP 4, balanced": _attention("a2a", {"cp": 4}, balanced=True),
     "Ulysses, TP 2, CP 4": _attention("a2a", {"tp": 2, "cp": 4}),
     "Ulysses, CP 4, K 1": _attention("a2a", {"cp": 4}, shared=1),
+    "Ulysses, CP 4, K 2": _attention("a2a", {"cp": 4}, shared=2),
+    "Ulysses, TP 2, CP 4, K 4": _attention("a2a", {"tp": 2, "cp": 4}, shared=4),
     "gather, CP 4": _attention("allgather", {"cp": 4}),
     "gather, CP 4, balanced": _attention("allgather", {"cp": 4}, balanced=True),
     "gather, TP 2, CP 4": _attention("allgather", {"tp": 2, "cp": 4}),

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
+from shoal.mesh import Axis
 from shoal.models import Rule, attend, attend_over
+from shoal.models.context import queries_over
 from shoal.models.order import order_of
 from shoal.moe import Layout
 from shoal.moe.layout import CP_COMM_TYPES
@@ -84,6 +86,28 @@ def test_fewer_key_value_heads_than_devices(tmp_path):
             check(tmp_path, Layout.folded(sizes, cp_comm_type=kind), None, inputs(shared=shared))
 
 
+@pytest.mark.parametrize("balanced", [False, True])
+def test_heads_and_their_queries_over_parts_of_cp(tmp_path, balanced):
+    """Fewer key-value heads than devices, and fewer queries of each than devices of cp: 2 x 2, and unevenly 3 x 2."""
+    for shared, sizes in ((2, {"cp": 4}), (4, {"tp": 2, "cp": 4})):
+        check(tmp_path, Layout.folded(sizes, cp_comm_type="a2a", cp_balanced=balanced), 5, inputs(shared=shared))
+    assert queries_over(Layout.folded({"cp": 4}), 2, 4) == ((("tp", Axis("x0", 1, 2))), (Axis("x0", 2, 2),))
+    rng = np.random.default_rng(1)
+    arrays = [rng.standard_normal((B, S, n, D)).astype(np.float32) for n in (6, 3, 3)]
+    arrays += [rng.standard_normal(6).astype(np.float32), rng.standard_normal((B, S, 6, D)).astype(np.float32)]
+    check(tmp_path, Layout.folded({"cp": 4}, cp_comm_type="a2a", cp_balanced=balanced), None, arrays)
+
+
+def test_parts_of_a_role():
+    layout = Layout(shoal.Mesh(a=2, b=6), {"cp": ("a", "b")})
+    assert layout.cut("cp", 1) == ((), (Axis("a"), Axis("b")))
+    assert layout.cut("cp", 2) == ((Axis("a"),), (Axis("b"),))
+    assert layout.cut("cp", 6) == ((Axis("a"), Axis("b", 1, 3)), (Axis("b", 3, 2),))
+    assert layout.cut("cp", 12) == ((Axis("a"), Axis("b")), ())
+    assert layout.cut("cp", 3) is None and layout.cut("cp", 24) is None
+    assert layout.size("cp", Axis("b", 3, 2)) == 24
+
+
 def test_places_that_do_not_divide(tmp_path):
     for kind in CP_COMM_TYPES:
         check(tmp_path, Layout.folded({"cp": 4}, cp_comm_type=kind), 4, inputs(length=10))
@@ -94,7 +118,8 @@ def test_what_does_not_fit():
         order_of(Layout.folded({"cp": 4}, cp_balanced=True), 10)
     with pytest.raises(shoal.TraceError, match='cp_comm_type "ring" is not one of'):
         Layout.folded({"cp": 4}, cp_comm_type="ring")
-    layout = Layout.folded({"tp": 2, "cp": 4}, cp_comm_type="a2a")
+    layout = Layout.folded({"tp": 2, "cp": 8}, cp_comm_type="a2a")
     arrays = inputs()
-    with pytest.raises(shoal.TraceError, match='4 key-value heads .* 8 devices .* 2 heads that share one as the 4 of "cp"'):
+    message = '4 key-value heads, which 2 queries share each, .* 2 devices of "tp" and 8 of "cp": .*"allgather" and "p2p"'
+    with pytest.raises(shoal.TraceError, match=message):
         shoal.trace(over(layout, None), arrays, layout.mesh)

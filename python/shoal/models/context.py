@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 from shoal.errors import TraceError
 from shoal.frontend.value import Value
+from shoal.mesh import Axis
 from shoal.models.ring import ring
 from shoal.models.scores import Rule, grouped, weighted
 from shoal.moe.layout import Layout
@@ -43,23 +44,30 @@ def _gathered(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value
 def _exchanged(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value:
     """All places of a part of the heads on each (DeepSpeed-Ulysses, arXiv 2309.14509).
 
-    Where the key-value heads are fewer than the devices those that share one have all its keys and
-    values, and parts of its queries.
+    Devices that share a key-value head have all its keys and values, and parts of its queries.
     """
-    _, _, shared, copies, _ = q.shape
-    whole, parts = layout.size("tp", "cp"), layout.size("cp")
-    if shared >= whole:
-        heads, within = ("tp", "cp"), None
-    elif copies >= parts:
-        heads, within = ("tp",), "cp"
-    else:
-        raise TraceError(
-            f'Layout: cp_comm_type "a2a": neither {shared} key-value heads are as many as the {whole} devices'
-            f' of "tp" and "cp", nor the {copies} heads that share one as the {parts} of "cp"'
-        )
+    heads, within = queries_over(layout, *q.shape[2:4])
     q = layout.constrain(layout.constrain(q, "dp", "cp", "tp", None, None), "dp", None, heads, within, None)
     k, v = (layout.constrain(_split(layout, x), "dp", None, heads, None) for x in (k, v))
     return layout.constrain(weighted(q, k, v, rule), "dp", None, heads, within, None)
+
+
+def queries_over(layout: Layout, shared: int, copies: int) -> tuple[tuple[str | Axis, ...], tuple[Axis, ...]]:
+    """Over what `shared` key-value heads lie, and the `copies` queries of each: over tp and cp in all.
+
+    The heads over as much of cp as there are enough of them for, which gathers the fewest keys and values.
+    TraceError where the heads are too few.
+    """
+    whole, parts = layout.size("tp"), layout.size("cp")
+    for count in range(parts, 0, -1):
+        found = layout.cut("cp", count) if parts % count == 0 else None
+        if found and (count == 1 or shared >= whole * count) and copies >= parts // count:
+            return ("tp", *found[0]), found[1]
+    raise TraceError(
+        f'Layout: cp_comm_type "a2a": {shared} key-value heads, which {copies} queries share each, do not lie over'
+        f' {whole} devices of "tp" and {parts} of "cp": expected a divisor d of {parts} with {whole} d <= {shared}'
+        f' and {parts} / d <= {copies}; "allgather" and "p2p" take any number of heads'
+    )
 
 
 _CONTEXTS: dict[str, Callable[[Layout, Value, Value, Value, Rule], Value]] = {

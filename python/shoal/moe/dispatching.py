@@ -72,10 +72,10 @@ def plan_dispatch(
         "allgather": 2 * share * (e * t - 1),
     }
     named = config.moe_token_dispatcher_type
+    if e * t == 1 and named in ("auto", "alltoall"):
+        return Plan("sort", "experts lie whole on every device", costs)
     if named != "auto":
         return Plan(named, "named", costs)
-    if e * t == 1:
-        return Plan("sort", "experts lie whole on every device", costs)
     if room is None and t > 1:
         return Plan("allgather", "nothing is dropped, and experts lie in parts", costs)
     if config.moe_pad_expert_input_to_capacity:
@@ -170,8 +170,6 @@ def _by_sort(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout)
 def _by_alltoall(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     if config.capacity(tokens.shape[1]) is not None:
         return _by_slots(tokens, routing, config, layout)
-    if layout.size("ep", "etp") == 1:  # nobody else has experts
-        return _by_sorting(tokens, routing, config, layout)
     return exchange_rows(tokens, routing, config, layout)
 
 

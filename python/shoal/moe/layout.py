@@ -16,7 +16,7 @@ from typing import Any
 from shoal.errors import TraceError
 from shoal.frontend.annotations import P, constrain
 from shoal.frontend.value import Value
-from shoal.mesh import Mesh
+from shoal.mesh import Axis, Mesh
 from shoal.moe import megatron
 from shoal.moe.folding import fold, groups_of
 
@@ -142,9 +142,9 @@ class Layout:
         roles = {"dp": ("z", "e", "r"), "ep": ("e",), "etp": ("r",), "edp": ("z",), "zero": ("z",)}
         return Layout(mesh, roles)
 
-    def axes(self, *roles: str) -> tuple[str, ...]:
-        """The axes of roles, one role after the other."""
-        return tuple(axis for role in roles for axis in self._axes(role))
+    def axes(self, *roles: str | Axis) -> tuple[Any, ...]:
+        """The axes of roles, one role after the other; an axis is its own."""
+        return tuple(axis for role in roles for axis in ((role,) if isinstance(role, Axis) else self._axes(role)))
 
     def _axes(self, role: str) -> tuple[str, ...]:
         if role not in ROLES:
@@ -157,16 +157,33 @@ class Layout:
             return self.axes("cp", "tp")
         return tuple(self.roles.get(role, ()))
 
-    def size(self, *roles: str) -> int:
-        """How many devices are along these roles."""
-        return math.prod(self.mesh.axes[axis] for axis in self.axes(*roles)) if self.mesh else 1
+    def size(self, *roles: str | Axis) -> int:
+        """How many devices are along these roles, or axes."""
+        if self.mesh is None:
+            return 1
+        axes = (axis if isinstance(axis, Axis) else Axis(axis) for axis in self.axes(*roles))
+        return math.prod(axis.size or self.mesh.axes[axis.name] for axis in axes)
+
+    def cut(self, role: str, count: int) -> tuple[tuple[Axis, ...], tuple[Axis, ...]] | None:
+        """The axes of a role as those of `count` parts and those within a part; None where there are none."""
+        parts: list[Axis] = []
+        within: list[Axis] = []
+        for name in self._axes(role):
+            size = self.mesh.axes[name]
+            major = math.gcd(count, size)
+            count //= major
+            if major < size and count > 1:
+                return None
+            parts += [Axis(name, 1, major if major < size else 0)] if major > 1 else []
+            within += [Axis(name, major, size // major) if major > 1 else Axis(name)] if major < size else []
+        return (tuple(parts), tuple(within)) if count == 1 else None
 
     def groups(self, *roles: str) -> list[list[int]]:
         """The devices of each group of a collective along these roles."""
         return groups_of(self.mesh.axes, self.axes(*roles)) if self.mesh else [[0]]
 
     def P(self, *entries: Any) -> P:  # noqa: N802, as shoal.P
-        """A sharding whose entries are roles, tuples of roles, None or "?"."""
+        """A sharding whose entries are roles, tuples of roles and axes, None or "?"."""
         return P(*(self._entry(entry) for entry in entries))
 
     def _entry(self, entry: Any) -> Any:
