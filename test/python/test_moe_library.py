@@ -14,7 +14,6 @@ FILES = sorted(path for name in ("moe", "models") for path in (ROOT / "python/sh
 # What may ask a layout: tables and plans, which decide, and never what makes the values.
 DECIDES = {
     "layout.py": None,  # the table itself
-    "dispatching.plan_dispatch": "the dispatcher of fewer bytes",
     "context.attend_over": "one device of cp has all places",
     "context.queries_over": "which heads there are enough of",
     "ring.ring": "heads or sequences, fewer than devices, stay whole",

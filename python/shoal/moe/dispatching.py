@@ -27,7 +27,7 @@ __all__ = ["Plan", "combine", "dispatch", "plan_dispatch"]
 
 
 class Plan(NamedTuple):
-    """A dispatcher, why it was taken, and what each sends: bytes a device, forward."""
+    """A dispatcher, why it was taken with what each would send, and that as numbers: bytes a device, forward."""
 
     name: str
     reason: str
@@ -71,17 +71,24 @@ def plan_dispatch(
         sent: 2 * slots * share * ((e - 1) / e + (t - 1)),
         "allgather": 2 * share * (e * t - 1),
     }
+    name, reason = _choose(config, (room, e, t), costs)
+    listed = " or ".join(f"{sent:.0f} by {other}" for other, sent in costs.items())
+    return Plan(name, f"{reason}; a device sends {listed} bytes", costs)
+
+
+def _choose(config: MoeConfig, sizes: tuple[int | None, int, int], costs: dict[str, float]) -> tuple[str, str]:
+    """(name, why) of capacity, ep and etp, and what each would send."""
     named = config.moe_token_dispatcher_type
+    room, e, t = sizes
     if e * t == 1 and named in ("auto", "alltoall"):
-        return Plan("sort", "experts lie whole on every device", costs)
+        return "sort", "experts lie whole on every device"
     if named != "auto":
-        return Plan(named, "named", costs)
+        return named, "named"
     if room is None and t > 1:
-        return Plan("allgather", "nothing is dropped, and experts lie in parts", costs)
+        return "allgather", "nothing is dropped, and experts lie in parts"
     if config.moe_pad_expert_input_to_capacity:
-        return Plan("sort", "buffers are padded to their capacity", costs)
-    name = min(costs, key=costs.__getitem__)
-    return Plan(name, f"it sends {costs[name]:.0f} bytes, of {costs}", costs)
+        return "sort", "buffers are padded to their capacity"
+    return min(costs, key=costs.__getitem__), "the fewest bytes"
 
 
 def _before(rows: Value, weights: Value, config: MoeConfig) -> Value:

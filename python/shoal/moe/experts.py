@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
@@ -77,19 +77,31 @@ def plain_linear(x: Value, weights: ArrayLike, bias: Any = None) -> Value:
     return made if bias is None else made + as_value(bias)
 
 
-def beside(x: Value, y: Value, params: Params, config: MoeConfig) -> Value:
-    """y plus what is beside the experts: a shared expert, or a residual one (PR-MoE).
+class Beside(NamedTuple):
+    """What is beside the experts of a token: `made` of a network of all, `parts` of both where they are weighed."""
+
+    made: Value | None = None
+    parts: Value | None = None
+
+    def join(self, y: Value) -> Value:
+        """y, of the experts, with it."""
+        if self.made is None:
+            return y
+        return y + self.made if self.parts is None else self.parts[..., :1] * y + self.parts[..., 1:] * self.made
+
+
+def beside(x: Value, params: Params, config: MoeConfig) -> Beside:
+    """A shared expert, or a residual one (PR-MoE), of x; it waits for nothing that is sent.
 
     params: "shared", a feed-forward network of weights [M, H], with "shared_gate" [M, 1] where it
       is gated (Qwen2-MoE); "residual" and "residual_gate" [M, 2] (arXiv 2201.05596).
     """
-    if config.moe_shared_expert_intermediate_size is not None:
-        made = feed_forward_of(plain_linear, x, params["shared"], config)
-        if config.moe_shared_expert_gate:
-            made = made * sigmoid(plain_linear(x, params["shared_gate"]))
-        y = y + made
     if config.use_residual:
         parts = softmax(plain_linear(x, params["residual_gate"]))
-        made = feed_forward_of(plain_linear, x, params["residual"], config)
-        y = parts[..., :1] * y + parts[..., 1:] * made
-    return y
+        return Beside(feed_forward_of(plain_linear, x, params["residual"], config), parts)
+    if config.moe_shared_expert_intermediate_size is None:
+        return Beside()
+    made = feed_forward_of(plain_linear, x, params["shared"], config)
+    if config.moe_shared_expert_gate:
+        made = made * sigmoid(plain_linear(x, params["shared_gate"]))
+    return Beside(made)

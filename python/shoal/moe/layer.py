@@ -80,9 +80,10 @@ def moe(
     routing = route(tokens, params, config, bias=bias, key=key, mask=valid, token_ids=ids, training=training)
     routing = limit(routing, config, key)
     buffers = dispatch(tokens, routing, config, layout)
+    meanwhile = beside(whole, params, config)  # rows are under way
     buffers = apply_experts(buffers, as_used(params, layout), config, expert)
     y = layout.spread(combine(buffers, routing, config)).astype(whole.dtype)
-    y = beside(whole, y.reshape(*whole.shape), params, config)
+    y = meanwhile.join(y.reshape(*whole.shape))
     sequences = math.prod(outer[:-1])
     return MoeOutput(y, balance_losses(routing, config, sequences), metrics_of(routing))
 
