@@ -260,6 +260,22 @@ def test_vjp_and_jvp(tmp_path):
     assert_same("mixed", by_mixed[0], 2 * X * tangent, np.float32)
 
 
+def test_a_result_of_vjp_is_computed_once():
+    """The loop that keeps rows for the pullback is the one that makes the result."""
+
+    def layers(weights, x):
+        return shoal.scan(lambda x, w: (shoal.tanh(x @ w), None), x, weights)[0]
+
+    def step(weights, x):
+        y, pull = shoal.vjp(lambda w: layers(w, x), weights)
+        return y, pull(y)[0]
+
+    shapes = np.zeros((6, 16, 16), np.float32), np.zeros((8, 16), np.float32)
+    once = 6 * 2 * 8 * 16 * 16
+    stats = shoal.compile(step, shapes, shoal.Mesh(d=1)).stats
+    assert stats["flops_per_device"] == 3 * once
+
+
 def test_what_stops_is_constant(tmp_path):
     def run(x):
         y = x * 2

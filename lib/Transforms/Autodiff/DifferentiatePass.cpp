@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Derivatives.h"
+#include "SharedForward.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/PassManager.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
@@ -36,6 +37,11 @@ public:
   explicit DerivativeWriter(ModuleOp module) : symbols(module) {}
 
   LogicalResult write(func::FuncOp declaration);
+  /// Functions that call derivatives, behind all that is written.
+  void shareForwards(ModuleOp module) {
+    for (auto function : module.getOps<func::FuncOp>())
+      shareForward(function, functions);
+  }
 
 private:
   /// The derivatives that `function` calls, or what it calls does.
@@ -43,6 +49,7 @@ private:
   void inlineCalls(func::FuncOp function);
 
   SymbolTable symbols;
+  FunctionsOfDerivatives functions;
   /// Functions whose calls are being followed.
   llvm::SmallPtrSet<Operation *, 8> open, done;
 };
@@ -143,12 +150,15 @@ LogicalResult DerivativeWriter::write(func::FuncOp declaration) {
   ++numDerivatives;
   IRMapping mapping;
   of.getBody().cloneInto(&declaration.getBody(), mapping);
+  shareForward(declaration, functions);
   inlineCalls(declaration);
   decomposeComposites(declaration, [](Operation *op) {
     return isa<DifferentiableOpInterface>(op);
   });
   declaration->removeAttr(kDerivativeAttr);
   open.erase(declaration);
+  if (derivative->mode != DerivativeMode::Grad)
+    functions[declaration.getName()] = of;
   return appendGradients(declaration, *derivative);
 }
 
@@ -179,6 +189,7 @@ struct Differentiate : shoal::impl::DifferentiateBase<Differentiate> {
       if (declaration->hasAttr(kDerivativeAttr) &&
           failed(writer.write(declaration)))
         return signalPassFailure();
+    writer.shareForwards(module);
     if (asked)
       asked.setPublic();
   }

@@ -28,6 +28,11 @@ def Differentiate : Pass<"shoal-differentiate", "::mlir::ModuleOp"> {
     read of the forward pass are ordinary uses. Derivatives may call
     derivatives: second order is the derivative of a derivative.
 
+    Where a function is called and behind it, on the same arguments, a derivative of it that
+    returns its results as well, that alone is left: what makes the
+    results in the first call's place, the rest in its own. A loop then runs once, which keeps
+    rows for the backward one.
+
     A function may bring a derivative of its own: by `shoal.vjp_forward` it names
     a function that returns its results and then residuals, by
     `shoal.vjp_backward` one that makes the cotangents of its arguments of floats
