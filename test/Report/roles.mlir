@@ -11,7 +11,9 @@
 // CHECK-DAG: collectives {{.*}}"axes": "{\"c\", \"b\"}"{{.*}}"layer": "head"{{.*}}"roles": "dp + etp + tp"
 
 // SUMMARY: etp, tp, in layers.0/attention
-// EXPLAIN: reshard {{.*}}, in layers.0/attention
+// EXPLAIN: reshard %arg0 {{.*}} bytes, over etp, tp, for operand 0 {{.*}}, in layers.0/attention
+// EXPLAIN: reshard %arg1 {{.*}} bytes, over part of ep, for
+// EXPLAIN: reshard %arg2 {{.*}} bytes, over dp + etp + tp, for
 
 shoal.mesh @mesh = <["c" = 2, "a" = 2, "b" = 2]>
     {shoal.roles = {dp = ["c"], ep = ["a", "b"], etp = ["b"], tp = ["b"]}}

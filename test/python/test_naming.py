@@ -4,12 +4,13 @@
 
 import re
 
+import numpy as np
 import pytest
 
 from context_layouts import dense, spec_of
 from frontend_testing import shoal
 from shoal.moe import Layout
-from shoal_testing import BIN, load_json, run
+from shoal_testing import BIN, ROOT, load_json, run
 
 
 def collectives_of(tmp_path, text):
@@ -36,6 +37,15 @@ def test_layers_and_roles_of_a_training_step(tmp_path):
         for part in ("attention", "dense"):
             assert (f"layers.{number}/{part}", "tp") in named, named
     assert any(roles == "dp" for _, roles in named), named
+
+
+def test_the_example_of_the_page():
+    page, names = (ROOT / "docs/Python.md").read_text(), {}
+    (example,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.S) if "named_scope" in block)
+    exec(example, names)
+    x, wi, wo = (np.ones(shape, np.float32) for shape in ((4, 6), (6, 8), (8, 6)))
+    executable = names["network"].executable_for(x, wi, wo)
+    assert [(one["layer"], one["roles"]) for one in executable.stats["collective_list"]] == [("layers.0/mlp", "tp")]
 
 
 def test_names_nest_and_end():

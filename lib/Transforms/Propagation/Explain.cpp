@@ -4,8 +4,10 @@
 #include "Extract.h"
 #include "mlir/IR/AsmState.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
+#include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
+#include "shoal/Dialect/Shoal/IR/Roles.h"
 #include "shoal/Dialect/Shoal/IR/WrittenShardings.h"
 #include "shoal/Sharding/ManualAxes.h"
 #include "shoal/Sharding/ReshardCost.h"
@@ -178,6 +180,36 @@ double Explainer::bytesOf(ReshardOp op) const {
                       source.deviceIds != target.deviceIds ? &target : nullptr);
 }
 
+/// Where a sharding has each axis: its dimension, or behind these sums, and its
+/// place there.
+static SmallVector<std::tuple<AxisRefAttr, size_t, size_t>>
+placesOf(ShardingAttr sharding) {
+  SmallVector<std::tuple<AxisRefAttr, size_t, size_t>> places;
+  auto add = [&](ArrayRef<AxisRefAttr> axes, size_t dim) {
+    for (auto [place, axis] : llvm::enumerate(axes))
+      places.emplace_back(axis, dim, place);
+  };
+  for (auto [number, dim] : llvm::enumerate(sharding.getDims()))
+    add(dim.getAxes(), number);
+  add(sharding.getPartial(), sharding.getDims().size());
+  return places;
+}
+
+/// The roles of the axes that a reshard leaves in another place, as
+/// `describeRoles` has them; empty between meshes.
+static std::string rolesOf(ReshardOp op) {
+  ShardingAttr source = op.getSource(), target = op.getTarget();
+  if (source.getMesh() != target.getMesh())
+    return "";
+  auto before = placesOf(source), behind = placesOf(target);
+  SmallVector<AxisRefAttr> moved;
+  for (auto [from, to] : {std::pair(&before, &behind), {&behind, &before}})
+    for (const auto &place : *from)
+      if (!llvm::is_contained(*to, place))
+        moved.push_back(std::get<0>(place));
+  return describeRoles(moved, lookupMesh(op, source.getMesh()));
+}
+
 void Explainer::printReshard(ReshardOp op) {
   double bytes = bytesOf(op), times = weightOf(op->getBlock());
   total += bytes * times;
@@ -192,6 +224,8 @@ void Explainer::printReshard(ReshardOp op) {
   os << llvm::format("  %.0f bytes", bytes);
   if (times != 1)
     os << llvm::format(", %.0f times", times);
+  if (std::string roles = rolesOf(op); !roles.empty())
+    os << ", over " << roles;
   if (op.getWhy())
     os << ", for " << *op.getWhy();
   if (std::string layer = namePath(op.getLoc()); !layer.empty())

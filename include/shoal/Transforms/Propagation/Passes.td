@@ -157,7 +157,8 @@ def Explain : Pass<"shoal-explain", "::mlir::ModuleOp"> {
     A value's brackets hold the chain of decisions behind its sharding: the
     annotation that each axis came from and the ops that it came through, or
     that cost chose. A reshard's line says which operand of which op asked for
-    it, both shardings, its bytes, and the annotations that met there: those
+    it, both shardings, its bytes, what the axes that lie elsewhere behind it are
+    for, where the mesh says so, and the annotations that met there: those
     behind the sharding that the value has, and those behind what its user
     makes. Collectives carry the operand and the shardings in their `why`.
 
