@@ -156,14 +156,19 @@ def program(case, gradient):
     return shoal.trace(forward, (x, params), layout.mesh, out_shardings=outside)
 
 
-def statistics(text, *options):
-    """{collective: bytes} and {collective: count} of a device."""
+def all_statistics(text, *options):
+    """What `shoalc --stats` says of a program."""
     with TemporaryDirectory() as folder:
         source, stats = Path(folder) / "p.mlir", Path(folder) / "s.json"
         source.write_text(text)
         flags = ("--emit=spmd", "-o", Path(folder) / "o.mlir", "--stats", stats, *options)
         run(BIN / "shoalc", source, *flags).expect_success()
-        made = load_json(stats)
+        return load_json(stats)
+
+
+def statistics(text, *options):
+    """{collective: bytes} and {collective: count} of a device."""
+    made = all_statistics(text, *options)
     sent, count = made["bytes_sent_per_device"], made["collectives"]
     return {k: v for k, v in sent.items() if v}, {k: v for k, v in count.items() if v}
 

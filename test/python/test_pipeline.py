@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from frontend_testing import assert_same, evaluate, shoal
-from moe_layouts import statistics
+from moe_layouts import all_statistics, statistics
 from shoal import P
 from shoal.frontend.pytrees import flatten
 from shoal_testing import BIN, run
@@ -195,26 +195,41 @@ def test_gradients_of_interleaved_stages_are_summed_once():
     assert 0 <= sums - 2 * weights * (shards - 1) // shards < 16, (sent, kinds)
 
 
+def costs_of_gradient(count, rows, width, again=False, parts=1):
+    """(peak, bytes sent) of a device, of four products a stage and 4 stages."""
+
+    def stage(w, x, _):
+        for _ in range(4):
+            x = shoal.tanh(x @ w)
+        return x
+
+    kept = shoal.checkpoint(stage) if again else stage
+
+    def loss(w, xs):
+        return shoal.mean(shoal.pipeline(lambda w, x, _: (kept(w, x, 0), None), w, xs, "pp")[0] ** 2)
+
+    place = P(None, "pp")
+    given = shoal.TensorSpec((1, 4, width, width), "float32", place), shoal.TensorSpec((count, rows, width), "float32")
+    step = shoal.optim.accumulate(loss, parts)
+    stats = all_statistics(shoal.trace(step, given, shoal.Mesh(pp=4), out_shardings=(None, place)))
+    return stats["peak_bytes_per_device"], stats["bytes_sent_per_device"], stats["flops_per_device"]
+
+
 def test_a_stage_that_is_computed_again():
     """What enters a tick is kept, and not what the four products of a stage make; nothing more is sent."""
-
-    def peak_and_sent(is_checkpointed):
-        def stage(w, x, _):
-            for _ in range(4):
-                x = shoal.tanh(x @ w)
-            return x
-
-        kept = shoal.checkpoint(stage) if is_checkpointed else stage
-
-        def loss(w, xs):
-            return shoal.mean(shoal.pipeline(lambda w, x, _: (kept(w, x, 0), None), w, xs, "pp")[0] ** 2)
-
-        given = shoal.TensorSpec((1, 4, 32, 32), "float32", P(None, "pp")), shoal.TensorSpec((16, 64, 32), "float32")
-        exe = shoal.compile(shoal.grad(loss, (0, 1)), given, shoal.Mesh(pp=4))
-        return exe.stats["peak_bytes_per_device"], exe.stats["bytes_sent_per_device"]
-
-    plain, again = peak_and_sent(False), peak_and_sent(True)
+    plain, again = (costs_of_gradient(16, 64, 32, again=again) for again in (False, True))
     assert again[0] < 0.7 * plain[0] and again[1] == plain[1]
+
+
+def test_parts_of_a_batch_through_the_pipeline():
+    """As in docs/Pipelines.md: what is held is that of a part, and a part waits for as long as the batch did."""
+    whole = costs_of_gradient(32, 64, 64)
+    for again, parts, most in ((True, 1, 0.63), (False, 4, 0.58), (False, 8, 0.47), (True, 4, 0.46)):
+        held, sent, flops = costs_of_gradient(32, 64, 64, again, parts)
+        assert 0.9 * most < held / whole[0] < most, (again, parts)
+        ticks = parts * (32 // parts + 3)
+        assert sent["collective_permute"] == whole[1]["collective_permute"] * ticks / 35
+        assert 0.97 < flops / whole[2] / (ticks / 35 * (4 / 3 if again else 1)) < 1.03
 
 
 def test_what_is_no_pipeline():
