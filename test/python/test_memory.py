@@ -4,8 +4,10 @@
 
 import importlib.util
 
+import numpy as np
 import pytest
 
+import shoal
 from shoal_testing import TARGET, load_json, mpirun
 
 if TARGET != "cpu":
@@ -41,6 +43,22 @@ def test_resident_memory(name, tmp_path):
     assert measured["resident_bytes_per_process"] <= promised + PROCESS_BYTES
     # Nothing leaves its memory, nothing reads what was not written.
     run(exe, tmp_path, "--check-memory")
+
+
+def test_what_is_stacked_is_made_in_the_stack(tmp_path):
+    """Each product at its place in the result: the arena has none of them, and nothing is copied."""
+
+    def stacked(x, weights):
+        return shoal.stack([shoal.tanh(x @ weight) for weight in weights])
+
+    random = np.random.default_rng(0)
+    x = random.normal(size=(64, 32)).astype(np.float32)
+    weights = [random.normal(size=(32, 256)).astype(np.float32) for _ in range(6)]
+    exe = shoal.compile(stacked, (x, weights), shoal.Mesh(d=1))
+    assert exe.stats["arena_bytes_per_device"] < x.nbytes
+    expected = [np.tanh(x @ weight) for weight in weights]
+    np.testing.assert_allclose(exe.run((x, weights)), expected, rtol=1e-4, atol=1e-5)
+    mpirun(1, exe.program, "--random-inputs=1", "--check-memory").expect_success()
 
 
 def test_limited_address_space(tmp_path):

@@ -4,7 +4,7 @@
 // The pass --shoal-overlap-collectives.
 
 #include "BlockSchedule.h"
-#include "BufferLives.h"
+#include "JoinedBuffers.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
@@ -50,11 +50,11 @@ static std::vector<BlockSchedule> findSchedules(func::FuncOp func,
 /// be planned, which is the plan's error to report.
 static std::optional<MemorySize> measureMemory(func::FuncOp func) {
   Places places(func);
-  FailureOr<SmallVector<Buffer>> buffers =
-      findBuffers(func, places, [](memref::AllocOp) {});
-  if (failed(buffers))
+  FailureOr<BufferPlan> plan =
+      planBuffers(func, places, [](memref::AllocOp) {});
+  if (failed(plan))
     return std::nullopt;
-  return placeBuffers(*buffers);
+  return plan->size;
 }
 
 /// How many ops have another place in the order than they had.

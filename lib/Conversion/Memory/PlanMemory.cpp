@@ -4,7 +4,7 @@
 // The pass --shoal-plan-memory.
 
 #include "../Utils/ArgumentAttrs.h"
-#include "BufferLives.h"
+#include "JoinedBuffers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Buffers/Passes.h"
@@ -28,6 +28,8 @@ using namespace shoal;
 
 static PassCounter numBuffers(DEBUG_TYPE, "Buffers placed in arenas");
 static PassCounter numBufferBytes(DEBUG_TYPE, "Bytes of buffers");
+static PassCounter numParts(DEBUG_TYPE, "Buffers made where others copy them");
+static PassCounter numPartBytes(DEBUG_TYPE, "Bytes of them");
 static PassCounter numArenaBytes(DEBUG_TYPE, "Bytes of arenas");
 
 /// The plan in steps: the places, of all, where a buffer's life begins or ends.
@@ -95,13 +97,29 @@ static void noteOffsets(func::FuncOp func, ArrayRef<Buffer> buffers) {
   });
 }
 
-static void replaceByViews(func::FuncOp func, ArrayRef<Buffer> buffers,
-                           const MemorySize &size) {
+/// The buffers of the parts, at their places, and no copies there any more.
+static SmallVector<Buffer> placeParts(const BufferPlan &plan) {
+  llvm::DenseMap<Value, int64_t> offsets;
+  for (const Buffer &buffer : plan.buffers)
+    offsets[buffer.memory] = buffer.offset;
+  SmallVector<Buffer> placed;
+  for (BufferPart part : plan.parts) {
+    part.copy.erase();
+    placed.push_back(part.buffer);
+    placed.back().offset = offsets.at(part.whole) + part.offset;
+  }
+  return placed;
+}
+
+static void replaceByViews(func::FuncOp func, const BufferPlan &plan) {
+  const MemorySize &size = plan.size;
   BlockArgument results;
   if (size.results != 0)
     results = addMemory(func, size.results);
   BlockArgument arena = addMemory(func, size.arena);
-  noteOffsets(func, buffers); // as long as all of them are there
+  noteOffsets(func, plan.buffers); // as long as all of them are there
+  SmallVector<Buffer> buffers = placeParts(plan);
+  buffers.append(plan.buffers);
   for (const Buffer &buffer : buffers) {
     if (buffer.isResult()) {
       replaceResult(func, buffer, results);
@@ -132,8 +150,9 @@ static void flattenEmptyArguments(func::FuncOp func) {
 }
 
 /// Where each buffer lies and how long.
-static void tellPlan(func::FuncOp func, ArrayRef<Buffer> buffers,
-                     const Places &places, const MemorySize &size) {
+static void tellPlan(func::FuncOp func, const BufferPlan &plan,
+                     const Places &places) {
+  const auto &[buffers, parts, size] = plan;
   numBuffers += buffers.size();
   numArenaBytes += size.arena;
   LDBG() << "@" << func.getSymName() << ": " << buffers.size()
@@ -145,6 +164,12 @@ static void tellPlan(func::FuncOp func, ArrayRef<Buffer> buffers,
     return (op->getName().getStringRef() + " at " + sourcePlace(op->getLoc()))
         .str();
   };
+  for (const BufferPart &part : parts) {
+    ++numParts;
+    numPartBytes += part.buffer.bytes;
+    LDBG() << "  what is copied to byte " << part.offset << " of another at "
+           << sourcePlace(part.copy->getLoc()) << " is made there";
+  }
   for (const Buffer &buffer : buffers) {
     numBufferBytes += buffer.bytes;
     LDBG() << "  bytes [" << buffer.offset << ", " << buffer.end() << "), "
@@ -203,20 +228,20 @@ struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
         return signalPassFailure();
       }
       Places places(func);
-      FailureOr<SmallVector<Buffer>> buffers =
-          findBuffers(func, places, [](memref::AllocOp alloc) {
+      FailureOr<BufferPlan> plan =
+          planBuffers(func, places, [](memref::AllocOp alloc) {
             alloc.emitOpError("cannot be placed in the arena: expected a "
                               "static buffer that is used in its own block "
                               "alone");
           });
-      if (failed(buffers))
+      if (failed(plan))
         return signalPassFailure();
-      MemorySize size = placeBuffers(*buffers);
       if (background)
-        size = placeForBackground(*buffers, func, places, size);
-      tellPlan(func, *buffers, places, size);
-      annotate(func, *buffers, places, size);
-      replaceByViews(func, *buffers, size);
+        plan->size =
+            placeForBackground(plan->buffers, func, places, plan->size);
+      tellPlan(func, *plan, places);
+      annotate(func, plan->buffers, places, plan->size);
+      replaceByViews(func, *plan);
       flattenEmptyArguments(func);
     }
   }

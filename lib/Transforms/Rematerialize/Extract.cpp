@@ -89,12 +89,43 @@ static bool isView(Operation *op) {
          });
 }
 
+/// Whether the window reads rows as they are, but for their numbers.
+static bool isShift(const FactorRule::Window &window) {
+  const RowMap &map = window.map;
+  return map.scale == 1 && map.divisor == 1 && map.low == map.high &&
+         !map.wraps;
+}
+
+/// Whether each operand is rows of the result, and all together are it, each
+/// dense: nothing in front of the rows' dimension has several.
+static bool isJoin(Operation *op) {
+  auto interface = dyn_cast<FactorRuleOpInterface>(op);
+  if (!interface || op->getNumOperands() < 2 || op->getNumResults() != 1)
+    return false;
+  FactorRule rule = interface.getFactorRule();
+  if (rule.flops != 0 || rule.windows.size() != op->getNumOperands() ||
+      !llvm::all_of(rule.windows, isShift))
+    return false;
+  int64_t bytes = 0;
+  for (auto [number, window] : llvm::enumerate(rule.windows)) {
+    mlir::Value operand = op->getOperand(number);
+    auto type = cast<RankedTensorType>(operand.getType());
+    if (window.operand != number ||
+        llvm::any_of(type.getShape().take_front(window.dim),
+                     [](int64_t size) { return size != 1; }))
+      return false;
+    bytes += bytesOf(operand);
+  }
+  return bytes == bytesOf(op->getResult(0));
+}
+
 GraphOp shoal::remat::toGraphOp(Operation *operation, const Machine &machine) {
   GraphOp op;
   op.cost = costOf(operation, machine);
   op.sendCost = costOfSending(operation, machine);
   op.mayRepeat = mayRunAgain(operation);
   op.isView = isView(operation);
+  op.isJoin = isJoin(operation);
   op.writesOver = operation->hasTrait<OpTrait::Elementwise>();
   for (Region &region : operation->getRegions())
     for (Block &block : region)

@@ -37,6 +37,9 @@ struct GraphOp {
   bool isBackward = false;
   /// Results may lie where operands end.
   bool writesOver = false;
+  /// Its operands come to lie one behind the other in its result: who has no
+  /// other reader may be made there.
+  bool isJoin = false;
   /// Held inside of its regions while it runs.
   int64_t innerBytes = 0;
   /// The function behind a `shoal.checkpoint` that it belongs to; 0 for none.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Schedule.h"
+#include "shoal/CostModel/JoinedLives.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace shoal::remat;
@@ -84,26 +85,48 @@ namespace {
 /// nothing of what takes no memory.
 class Lives {
 public:
-  struct Life {
-    size_t first = 0, last = 0;
-    bool exists = false;
-  };
-
   Lives(const Graph &graph, llvm::ArrayRef<Step> steps);
 
   template <typename Fn>
   void forEach(Fn fn) const {
     for (unsigned value = 0; value < lives.size(); ++value)
       for (bool isRepeat : {false, true})
-        if (const Life &life = lives[value][isRepeat]; life.exists)
-          fn(Instance{value, isRepeat}, life);
+        if (const Held &life = lives[value][isRepeat]; life.exists)
+          fn(Instance{value, isRepeat}, lifeOf({value, isRepeat}));
   }
 
+  /// What is held at each step, after parts are made in what they are joined in
+  /// where the plan of memory would do so.
+  shoal::HeldProfile joinParts(llvm::ArrayRef<Step> steps);
+
 private:
-  void read(unsigned value, bool ofRepeat, size_t place);
+  struct Held {
+    size_t first = 0, last = 0;
+    bool exists = false;
+  };
+  /// An op that joins its operands, and what these are or are views of.
+  struct Join {
+    Instance whole;
+    size_t place;
+    llvm::SmallVector<Instance> parts;
+  };
+
+  template <typename Fn>
+  void visitRoots(unsigned value, bool ofRepeat, Fn fn) const;
+  void addJoin(const Step &step, size_t place);
+  void keepOwnParts(Join &join) const;
+  Held &heldOf(const Instance &instance) {
+    return lives[instance.value][instance.isRepeat];
+  }
+  shoal::Life lifeOf(const Instance &instance) const {
+    const Held &held = lives[instance.value][instance.isRepeat];
+    return {int64_t(held.first), int64_t(held.last),
+            graph.values[instance.value].bytes};
+  }
 
   const Graph &graph;
-  std::vector<std::array<Life, 2>> lives;
+  std::vector<std::array<Held, 2>> lives;
+  std::vector<Join> joins;
 };
 
 } // namespace
@@ -119,10 +142,16 @@ Lives::Lives(const Graph &graph, llvm::ArrayRef<Step> steps)
       continue;
     }
     for (unsigned operand : op.operands)
-      read(operand, step.isRepeat || op.isBackward, place);
+      visitRoots(operand, step.isRepeat || op.isBackward,
+                 [&, place = place](const Instance &root) {
+                   Held &held = heldOf(root);
+                   held.last = std::max(held.last, place);
+                 });
     size_t first = place + (op.writesOver ? 1 : 0);
     for (unsigned value : op.results)
       lives[value][step.isRepeat] = {first, first, true};
+    if (op.isJoin)
+      addJoin(step, place);
   }
   for (unsigned value = 0; value < lives.size(); ++value)
     if (std::optional<unsigned> maker = graph.values[value].maker;
@@ -130,39 +159,66 @@ Lives::Lives(const Graph &graph, llvm::ArrayRef<Step> steps)
       lives[value] = {};
 }
 
-/// Repeats and backward ops read the repeat, where there is one.
-void Lives::read(unsigned value, bool ofRepeat, size_t place) {
+/// What is read where the value is: itself, or what it is a view of. Repeats
+/// and backward ops read the repeat, where there is one.
+template <typename Fn>
+void Lives::visitRoots(unsigned value, bool ofRepeat, Fn fn) const {
   std::optional<unsigned> maker = graph.values[value].maker;
   if (!maker)
     return;
   bool isRepeat = ofRepeat && lives[value][1].exists;
   const GraphOp &op = graph.ops[*maker];
   if (!op.isView) {
-    Life &life = lives[value][isRepeat];
-    life.last = std::max(life.last, place);
+    fn(Instance{value, isRepeat});
     return;
   }
   for (auto [i, operand] : llvm::enumerate(op.operands))
     if (op.operands.size() != op.results.size() || op.results[i] == value)
-      read(operand, isRepeat || op.isBackward, place);
+      visitRoots(operand, isRepeat || op.isBackward, fn);
 }
 
-static void findPeak(const Graph &graph, Schedule &schedule) {
-  std::vector<int64_t> changes(schedule.steps.size() + 2);
-  Lives(graph, schedule.steps)
-      .forEach([&](const Instance &instance, const Lives::Life &life) {
-        changes[life.first] += graph.values[instance.value].bytes;
-        changes[life.last + 1] -= graph.values[instance.value].bytes;
-      });
-  int64_t held = 0;
-  for (size_t place = 0; place < schedule.steps.size(); ++place) {
-    held += changes[place];
-    int64_t now = held + graph.ops[schedule.steps[place].op].innerBytes;
-    if (now > schedule.peakBytes) {
-      schedule.peakBytes = now;
-      schedule.peakStep = place;
-    }
+void Lives::addJoin(const Step &step, size_t place) {
+  const GraphOp &op = graph.ops[step.op];
+  Join join{{op.results.front(), step.isRepeat}, place, {}};
+  for (unsigned operand : op.operands)
+    visitRoots(
+        operand, step.isRepeat || op.isBackward, [&](const Instance &root) {
+          if (graph.values[root.value].bytes == graph.values[operand].bytes)
+            join.parts.push_back(root);
+        });
+  joins.push_back(std::move(join));
+}
+
+/// Drops those that are read otherwise behind the join or in it.
+void Lives::keepOwnParts(Join &join) const {
+  llvm::erase_if(join.parts, [&](const Instance &part) {
+    const Held &held = lives[part.value][part.isRepeat];
+    return held.last != join.place || llvm::count(join.parts, part) > 1;
+  });
+}
+
+shoal::HeldProfile Lives::joinParts(llvm::ArrayRef<Step> steps) {
+  shoal::HeldProfile held(int64_t(steps.size()) + 1);
+  forEach([&](const Instance &, const shoal::Life &life) { held.add(life); });
+  for (auto [place, step] : llvm::enumerate(steps))
+    held.add({int64_t(place), int64_t(place), graph.ops[step.op].innerBytes});
+  llvm::SmallVector<shoal::JoinedLives> candidates;
+  for (Join &join : joins) {
+    keepOwnParts(join);
+    candidates.push_back({lifeOf(join.whole), {}});
+    for (const Instance &part : join.parts)
+      candidates.back().parts.push_back(lifeOf(part));
   }
+  auto isChosen = shoal::chooseInPlace(held, candidates);
+  for (auto [join, candidate, isInPlace] :
+       llvm::zip_equal(joins, candidates, isChosen)) {
+    if (!isInPlace)
+      continue;
+    heldOf(join.whole).first = size_t(candidate.inPlace().first);
+    for (const Instance &part : join.parts)
+      heldOf(part).exists = false;
+  }
+  return held;
 }
 
 Schedule shoal::remat::makeSchedule(const Graph &graph,
@@ -172,19 +228,21 @@ Schedule shoal::remat::makeSchedule(const Graph &graph,
   for (const Step &step : schedule.steps)
     if (step.isRepeat)
       schedule.repeatedCost += graph.ops[step.op].cost;
-  findPeak(graph, schedule);
+  std::tie(schedule.peakStep, schedule.peakBytes) =
+      Lives(graph, schedule.steps).joinParts(schedule.steps).peak();
   return schedule;
 }
 
 std::vector<Instance> shoal::remat::listHeldAtPeak(const Graph &graph,
                                                    const Schedule &schedule) {
   std::vector<Instance> held;
-  Lives(graph, schedule.steps)
-      .forEach([&](const Instance &instance, const Lives::Life &life) {
-        if (life.first <= schedule.peakStep && schedule.peakStep <= life.last &&
-            graph.values[instance.value].bytes > 0)
-          held.push_back(instance);
-      });
+  Lives lives(graph, schedule.steps);
+  lives.joinParts(schedule.steps);
+  auto peak = int64_t(schedule.peakStep);
+  lives.forEach([&](const Instance &instance, const shoal::Life &life) {
+    if (life.first <= peak && peak <= life.last && life.bytes > 0)
+      held.push_back(instance);
+  });
   llvm::sort(held, [&](const Instance &a, const Instance &b) {
     return std::tuple(-graph.values[a.value].bytes, a.value, a.isRepeat) <
            std::tuple(-graph.values[b.value].bytes, b.value, b.isRepeat);

@@ -128,3 +128,76 @@ func.func @buffer_of_the_next_trip(%n: index, %x: memref<4xf32>) {
   memref.copy %r, %x : memref<4xf32> to memref<4xf32>
   return
 }
+
+// -----
+
+// What is joined is made where it comes to lie: 128 bytes, not 256, and only the
+// copy to the argument is left.
+// CHECK-LABEL: @parts_are_made_in_place
+// CHECK-SAME: shoal.arena_bytes = 128
+// CHECK-SAME: shoal.memory_plan = {buffers = {{\[\[}}array<i64: 0, 128, 0, {{[0-9]+}}>, memref<2x16xf32>]]
+// CHECK: %[[A:.+]] = arith.constant 64 : index{{[[:space:]]+}}%[[LOW:.+]] = memref.view %{{.+}}[%[[A]]]
+// CHECK: linalg.exp {{.*}} outs(%[[LOW]]
+// CHECK: %[[B:.+]] = arith.constant 0 : index{{[[:space:]]+}}%[[HIGH:.+]] = memref.view %{{.+}}[%[[B]]]
+// CHECK: linalg.abs {{.*}} outs(%[[HIGH]]
+// CHECK-NOT: memref.copy
+// CHECK: memref.copy %{{.+}}, %{{.+}} : memref<2x16xf32> to memref<2x16xf32>
+// CHECK-NOT: memref.copy
+func.func @parts_are_made_in_place(%x: memref<16xf32>, %y: memref<2x16xf32>) {
+  %a = memref.alloc() : memref<16xf32>
+  linalg.exp ins(%x : memref<16xf32>) outs(%a : memref<16xf32>)
+  %b = memref.alloc() : memref<16xf32>
+  linalg.abs ins(%x : memref<16xf32>) outs(%b : memref<16xf32>)
+  %joined = memref.alloc() : memref<2x16xf32>
+  %low = memref.subview %joined[1, 0] [1, 16] [1, 1] : memref<2x16xf32> to memref<16xf32, strided<[1], offset: 16>>
+  memref.copy %a, %low : memref<16xf32> to memref<16xf32, strided<[1], offset: 16>>
+  %high = memref.subview %joined[0, 0] [1, 16] [1, 1] : memref<2x16xf32> to memref<16xf32, strided<[1]>>
+  memref.copy %b, %high : memref<16xf32> to memref<16xf32, strided<[1]>>
+  memref.copy %joined, %y : memref<2x16xf32> to memref<2x16xf32>
+  return
+}
+
+// -----
+
+// Not where the place is written, or the part is read, in between or behind; columns are not dense.
+// CHECK-LABEL: @parts_that_others_touch
+// CHECK-COUNT-5: memref.copy
+func.func @parts_that_others_touch(%x: memref<16xf32>, %c: f32, %y: memref<3x16xf32>, %z: memref<16x2xf32>) {
+  %joined = memref.alloc() : memref<3x16xf32>
+  %columns = memref.alloc() : memref<16x2xf32>
+  %a = memref.alloc() : memref<16xf32>
+  linalg.exp ins(%x : memref<16xf32>) outs(%a : memref<16xf32>)
+  linalg.fill ins(%c : f32) outs(%joined : memref<3x16xf32>)
+  %0 = memref.subview %joined[0, 0] [1, 16] [1, 1] : memref<3x16xf32> to memref<16xf32, strided<[1]>>
+  memref.copy %a, %0 : memref<16xf32> to memref<16xf32, strided<[1]>>
+  %b = memref.alloc() : memref<16xf32>
+  linalg.abs ins(%x : memref<16xf32>) outs(%b : memref<16xf32>)
+  %1 = memref.subview %joined[1, 0] [1, 16] [1, 1] : memref<3x16xf32> to memref<16xf32, strided<[1], offset: 16>>
+  memref.copy %b, %1 : memref<16xf32> to memref<16xf32, strided<[1], offset: 16>>
+  %2 = memref.subview %columns[0, 1] [16, 1] [1, 1] : memref<16x2xf32> to memref<16xf32, strided<[2], offset: 1>>
+  memref.copy %b, %2 : memref<16xf32> to memref<16xf32, strided<[2], offset: 1>>
+  memref.copy %joined, %y : memref<3x16xf32> to memref<3x16xf32>
+  memref.copy %columns, %z : memref<16x2xf32> to memref<16x2xf32>
+  return
+}
+
+// -----
+
+// %joined is not to begin with %a: it would live beside %large.
+// CHECK-LABEL: @parts_that_begin_too_early
+// CHECK-SAME: shoal.arena_bytes = 320
+// CHECK-COUNT-2: memref.copy
+func.func @parts_that_begin_too_early(%x: memref<16xf32>, %c: f32, %y: memref<64xf32>) {
+  %large = memref.alloc() : memref<64xf32>
+  linalg.fill ins(%c : f32) outs(%large : memref<64xf32>)
+  %a = memref.alloc() : memref<16xf32>
+  linalg.exp ins(%x : memref<16xf32>) outs(%a : memref<16xf32>)
+  linalg.abs ins(%large : memref<64xf32>) outs(%y : memref<64xf32>)
+  %joined = memref.alloc() : memref<64xf32>
+  %0 = memref.subview %joined[0] [16] [1] : memref<64xf32> to memref<16xf32, strided<[1]>>
+  memref.copy %a, %0 : memref<16xf32> to memref<16xf32, strided<[1]>>
+  %1 = memref.subview %joined[16] [48] [1] : memref<64xf32> to memref<48xf32, strided<[1], offset: 16>>
+  linalg.fill ins(%c : f32) outs(%1 : memref<48xf32, strided<[1], offset: 16>>)
+  memref.copy %joined, %y : memref<64xf32> to memref<64xf32>
+  return
+}

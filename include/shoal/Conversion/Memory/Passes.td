@@ -174,6 +174,11 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
     there as it would in the arena. A result's own argument is then not used and
     has its place in `shoal.result_offset`; smaller results stay in theirs.
 
+    What ends in a copy to a part of another buffer, dense and at a multiple of 64
+    bytes that nothing else touches meanwhile, lies there from the beginning, and the copy
+    goes: the tensors of a concatenation along rows. What they are joined in is then live from the
+    first of them on. Where most is live at a time must not grow for that.
+
     The function gets `shoal.result_bytes`, where there are such results, and
     `shoal.arena_bytes`, the sizes of the two; `shoal.live_bytes`, the largest sum
     of the buffers and results live at one time, a lower bound of their sum; and

@@ -47,6 +47,28 @@ TEST(Schedule, RepeatsAsLateAsCanBe) {
   EXPECT_EQ(schedule.repeatedCost, 10 + 100 + 10);
 }
 
+/// A large value that is read once while the first of two gradients, which are
+/// joined at the end, is made.
+static Graph makeJoin(int64_t largeBytes) {
+  Graph graph;
+  unsigned x = graph.addValue(1);
+  unsigned large = addOp(graph, {x}, largeBytes, 1);
+  unsigned first = addBackward(graph, {large}, 4);
+  unsigned second = addBackward(graph, {x}, 4);
+  GraphOp join;
+  join.isBackward = join.isJoin = true;
+  graph.values[addOp(graph, {first, second}, 8, 0, join)].isHeld = true;
+  return graph;
+}
+
+TEST(Schedule, PartsAreMadeInPlace) {
+  std::vector<bool> repeated(4);
+  EXPECT_EQ(makeSchedule(makeJoin(1), repeated).peakBytes, 8 + 1);
+  // Not where the whole would live beside what is large.
+  EXPECT_EQ(makeSchedule(makeJoin(12), repeated).peakBytes, 8 + 8);
+  EXPECT_EQ(makeSchedule(makeJoin(9), repeated).peakBytes, 8 + 8);
+}
+
 TEST(Schedule, HoldsWhatIsReadLater) {
   Layers layers(2);
   std::vector<bool> repeated(layers.graph.ops.size());
