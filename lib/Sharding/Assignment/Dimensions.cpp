@@ -20,7 +20,7 @@ using namespace shoal::assignment;
 
 // Dimensions of values are one where a factor of an op's rule is in both: the
 // hidden dimension of a layer, from the weight that makes it to the one that
-// sums over it, through loops and their gradients.
+// sums over it, through loops and their reversals.
 
 namespace {
 /// The dimensions of all values, in classes.
