@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """shoal.checkpoints: what is saved on some devices and loaded on others, and what others write."""
 
+import errno
+import fcntl
 import json
 import os
 import subprocess
@@ -72,6 +74,39 @@ def place(spec, mesh, array):
     from shoal.places import placement_of
 
     return placement_of(as_sharding(spec, array.shape, mesh, "x"), mesh, array.shape, array.dtype)
+
+
+@pytest.mark.parametrize("refuses", [False, True])
+def test_a_save_in_the_background_goes_past_the_systems_cache(tmp_path, refuses):
+    """In whole pages; a file system that refuses them at the first write is written as others are."""
+    rng = np.random.default_rng(5)
+    shapes = {"a": (700, 500), "b": (1, 3), "c": (400, 333), "d": (5,)}
+    dtypes = {"a": np.float32, "b": np.complex128, "c": np.int16, "d": np.bool_}
+    tree = {name: random_array(rng, shape, dtypes[name]) for name, shape in shapes.items()}
+    direct = []
+
+    def pwrite(descriptor, data, offset, call=os.pwrite):
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_DIRECT:
+            direct.append(len(data))
+            assert offset % 4096 == len(data) % 4096 == 0
+            if refuses:
+                raise OSError(errno.EINVAL, "Invalid argument")
+        return call(descriptor, data, offset)
+
+    with mock.patch("os.pwrite", pwrite):
+        series = checkpoints.Series(tmp_path, asynchronous=True)
+        for step in (1, 2):
+            series.save(step, tree)
+        series.wait()
+    if not direct:
+        pytest.skip(f"{tmp_path} is on a file system without O_DIRECT")
+    for name, array in series.restore(tree).items():
+        same_bits(array, tree[name])
+    with checkpoints.open(series.folder(2)) as source:
+        source.verify()
+    (shard,) = series.folder(2).glob("shard-*")
+    with safe_open(shard, framework="np") as file:
+        same_bits(file.get_tensor("c"), tree["c"])
 
 
 def test_replicas_are_written_once_and_by_all(tmp_path):

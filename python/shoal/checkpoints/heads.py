@@ -14,6 +14,7 @@ import numpy as np
 from shoal.checkpoints.dtypes import stored_dtype
 
 LENGTH_BYTES = 8
+PAGE = 4096  # bytes; what writes past the system's cache begin and end at, in memory and in files
 # As the library of the format has it.
 MOST_BYTES = 100_000_000
 
@@ -29,8 +30,15 @@ class Tensor(NamedTuple):
     end: int
 
 
-def head_of(entries: Mapping[str, tuple[str, tuple[int, ...], int]], metadata: Mapping[str, str]) -> bytes:
-    """The head of a file with these tensors, one behind the other: type, shape and bytes of each."""
+def head_of(
+    entries: Mapping[str, tuple[str, tuple[int, ...], int]],
+    metadata: Mapping[str, str],
+    end: int | None = None,
+) -> bytes:
+    """The head of a file with these tensors, one behind the other: type, shape and bytes of each.
+
+    end: where in a page of 4096 bytes it ends; by default where it has to.
+    """
     head: dict[str, Any] = {"__metadata__": dict(metadata)}
     begin = 0
     for name, (dtype, shape, size) in entries.items():
@@ -38,6 +46,8 @@ def head_of(entries: Mapping[str, tuple[str, tuple[int, ...], int]], metadata: M
         begin += size
     text = json.dumps(head, separators=(",", ":")).encode()
     text += b" " * (-len(text) % LENGTH_BYTES)
+    if end is not None:
+        text += b" " * ((end - LENGTH_BYTES - len(text)) % PAGE)
     return len(text).to_bytes(LENGTH_BYTES, "little") + text
 
 

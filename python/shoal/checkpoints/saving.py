@@ -15,7 +15,7 @@ from shoal.checkpoints import manifest as manifests
 from shoal.checkpoints.checkpoint import read_manifest
 from shoal.checkpoints.durable import make_folder, write_at
 from shoal.checkpoints.manifest import Manifest, ShardEntry
-from shoal.checkpoints.shards import shard_name, write_shard
+from shoal.checkpoints.shards import Contents, shard_name, write_shard
 from shoal.checkpoints.snapshot import Copies, Snapshot
 from shoal.errors import CheckpointError
 from shoal.files import PARTIAL, replacing, sync_folder
@@ -86,16 +86,16 @@ class Save:
     def write(self) -> None:
         """This process' shards; an error is kept for `gather`."""
         try:
-            for device, pieces in self._snapshot.shards.items():
-                if not pieces:
+            for device, contents in self._snapshot.shards.items():
+                if not contents.pieces:
                     continue
                 name = shard_name(device, self._snapshot.devices, self._save)
-                self._entries[device] = write_shard(self.folder / name, pieces)
+                self._entries[device] = write_shard(self.folder / name, contents)
         except Exception as error:
             self._error = error
         finally:
             devices = list(self._snapshot.shards)
-            self._snapshot.shards = dict.fromkeys(devices, [])  # arrays may go
+            self._snapshot.shards = dict.fromkeys(devices, Contents(()))  # arrays may go
 
     def gather(self) -> None:
         """Collective: all have written, or nothing is left of it and all raise."""

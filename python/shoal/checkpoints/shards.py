@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,13 +17,15 @@ import numpy as np
 from shoal.checkpoints.checksums import BLOCK, RunningChecksums, block_count, crc32c
 from shoal.checkpoints.dtypes import stored_as
 from shoal.checkpoints.durable import write_at
-from shoal.checkpoints.heads import head_of
+from shoal.checkpoints.heads import PAGE, head_of
 from shoal.checkpoints.manifest import ShardEntry
 from shoal.files import naming, sync_folder
 
 TABLE = "__crc32c__"
 # Bytes that are copied, checked and written at once: caches have them.
 _CHUNK = 1 << 20
+# The same of what goes to the disk past the system's cache.
+_DIRECT_CHUNK = 1 << 22
 
 
 class NamedRows(NamedTuple):
@@ -30,25 +35,42 @@ class NamedRows(NamedTuple):
     rows: np.ndarray
 
 
+class Contents(NamedTuple):
+    """Of a shard. image: where the rows lie one behind the other as in the file, these bytes, from
+    the beginning of a page on."""
+
+    pieces: Sequence[NamedRows]
+    image: np.ndarray | None = None
+
+    @property
+    def nbytes(self) -> int:
+        return sum(piece.rows.nbytes for piece in self.pieces)
+
+    @property
+    def is_direct(self) -> bool:
+        """Whether it is written past the system's cache."""
+        return self.image is not None and len(self.image) >= _CHUNK
+
+
 def shard_name(device: int, devices: int, save: str) -> str:
     return f"shard-{device:05}-of-{devices:05}-{save}.safetensors"
 
 
-def write_shard(path: Path, pieces: Sequence[NamedRows]) -> ShardEntry:
+def write_shard(path: Path, contents: Contents) -> ShardEntry:
     """Writes a new file, which is on the disk when this returns. OSError, which names it."""
-    head = _head(pieces)
-    size = sum(piece.rows.nbytes for piece in pieces)
-    table_bytes = 4 * block_count(size)
+    head = _head(contents)
+    table_bytes = 4 * block_count(contents.nbytes)
     checks = RunningChecksums()
     with naming(path):
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
         descriptor = os.open(path, flags, 0o666)
         try:
             offset = len(head) + table_bytes
-            for chunk in _chunks(pieces):
+            for chunk, is_direct in _chunks(contents):
                 checks.add(chunk)
-                write_at(descriptor, chunk, offset)
+                _write(descriptor, chunk, offset, is_direct)
                 offset += len(chunk)
+            _set_direct(descriptor, False)
             table = checks.table().tobytes()
             write_at(descriptor, head + table, 0)
             os.fsync(descriptor)
@@ -58,27 +80,58 @@ def write_shard(path: Path, pieces: Sequence[NamedRows]) -> ShardEntry:
     return ShardEntry(path.name, offset, len(head) + table_bytes, crc32c(head + table))
 
 
-def _head(pieces: Sequence[NamedRows]) -> bytes:
-    blocks = block_count(sum(piece.rows.nbytes for piece in pieces))
+def _write(descriptor: int, chunk: np.ndarray, offset: int, is_direct: bool) -> None:
+    _set_direct(descriptor, is_direct)
+    try:
+        write_at(descriptor, chunk, offset)
+    except OSError as error:
+        if not is_direct or error.errno != errno.EINVAL:
+            raise
+        # One that says only now that it cannot.
+        _set_direct(descriptor, False)
+        write_at(descriptor, chunk, offset)
+
+
+def _set_direct(descriptor: int, is_direct: bool) -> None:
+    """Writes go past the system's cache from now on, or do not; not where a file system cannot."""
+    flags = fcntl.fcntl(descriptor, fcntl.F_GETFL)
+    wanted = flags | os.O_DIRECT if is_direct else flags & ~os.O_DIRECT
+    if wanted != flags:
+        with suppress(OSError):
+            fcntl.fcntl(descriptor, fcntl.F_SETFL, wanted)
+
+
+def _head(contents: Contents) -> bytes:
+    blocks = block_count(contents.nbytes)
     entries = {TABLE: ("U32", (blocks,), 4 * blocks)}
-    for name, rows in pieces:
+    for name, rows in contents.pieces:
         dtype, shape = stored_as(rows.dtype, rows.shape)
         entries[name] = (dtype, shape, rows.nbytes)
-    return head_of(entries, {"format": "shoal.checkpoint", "block_bytes": str(BLOCK)})
+    metadata = {"format": "shoal.checkpoint", "block_bytes": str(BLOCK)}
+    # What is behind the table begins a page where it is written by pages.
+    return head_of(entries, metadata, (-4 * blocks) % PAGE if contents.is_direct else None)
 
 
-def _chunks(pieces: Sequence[NamedRows]) -> Iterator[np.ndarray]:
-    """Bytes, in the order of the file; no copy of rows that lie so."""
-    for _, rows in pieces:
+def _chunks(contents: Contents) -> Iterator[tuple[np.ndarray, bool]]:
+    """Bytes, in the order of the file, and whether they are whole pages that are written past the
+    system's cache; no copy of rows that lie so."""
+    if contents.is_direct:
+        assert contents.image is not None
+        pages = len(contents.image) // PAGE * PAGE
+        for begin in range(0, pages, _DIRECT_CHUNK):
+            yield contents.image[begin : min(begin + _DIRECT_CHUNK, pages)], True
+        yield contents.image[pages:], False
+        return
+    for _, rows in contents.pieces:
         if rows.flags.c_contiguous:
             data = as_bytes(rows)
             for begin in range(0, len(data), _CHUNK):
-                yield data[begin : begin + _CHUNK]
+                yield data[begin : begin + _CHUNK], False
         elif rows.size:
             # A part of the first dimension at once, at least a row.
             step = max(1, _CHUNK * len(rows) // rows.nbytes)
             for begin in range(0, len(rows), step):
-                yield as_bytes(np.ascontiguousarray(rows[begin : begin + step]))
+                yield as_bytes(np.ascontiguousarray(rows[begin : begin + step])), False
 
 
 def as_bytes(rows: np.ndarray) -> np.ndarray:

@@ -4,17 +4,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import mmap
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
+from shoal.checkpoints.heads import PAGE
 from shoal.checkpoints.manifest import ArrayEntry
 from shoal.checkpoints.names import named_leaves
 from shoal.checkpoints.planning import Held, Piece, plan
 from shoal.checkpoints.ranks import Ranks, ranks_of
 from shoal.checkpoints.regions import Region, region_of, slices_of, whole, within
-from shoal.checkpoints.shards import NamedRows
+from shoal.checkpoints.shards import Contents, NamedRows
 from shoal.devices import Array
 from shoal.errors import InputError
 
@@ -25,24 +28,40 @@ class Copies:
     def __init__(self) -> None:
         self._memory = np.empty(0, np.uint8)
 
-    def of(self, tensors: Sequence[NamedRows]) -> list[NamedRows]:
-        """Valid until the next call."""
-        total = sum(_aligned(rows.nbytes) for _, rows in tensors)
+    def of(self, shards: Mapping[int, Contents]) -> dict[int, Contents]:
+        """Images of them. Valid until the next call."""
+        total = sum(_in_pages(shard.nbytes) for shard in shards.values())
         if len(self._memory) < total:
             self._memory = np.empty(0, np.uint8)  # never both
-            self._memory = np.empty(total, np.uint8)
-        made, begin = [], 0
-        for name, rows in tensors:
-            room = self._memory[begin : begin + rows.nbytes]
-            copy = room.view(rows.dtype).reshape(rows.shape)
-            copy[...] = rows
-            made.append(NamedRows(name, copy))
-            begin += _aligned(rows.nbytes)
+            self._memory = np.frombuffer(_map(total), np.uint8)
+        made, begin = {}, 0
+        for device, shard in shards.items():
+            image = self._memory[begin : begin + shard.nbytes]
+            made[device] = _copy_into(image, shard)
+            begin += _in_pages(shard.nbytes)
         return made
 
 
-def _aligned(size: int) -> int:
-    return -(-size // 64) * 64
+def _map(size: int) -> mmap.mmap:
+    """Memory that begins a page, and has large ones where the system has some."""
+    memory = mmap.mmap(-1, size, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    with suppress(OSError):
+        memory.madvise(mmap.MADV_HUGEPAGE)
+    return memory
+
+
+def _in_pages(size: int) -> int:
+    return -(-size // PAGE) * PAGE
+
+
+def _copy_into(image: np.ndarray, shard: Contents) -> Contents:
+    pieces, begin = [], 0
+    for name, rows in shard.pieces:
+        copy = image[begin : begin + rows.nbytes].view(rows.dtype).reshape(rows.shape)
+        copy[...] = rows
+        pieces.append(NamedRows(name, copy))
+        begin += rows.nbytes
+    return Contents(pieces, image)
 
 
 class Snapshot:
@@ -55,7 +74,7 @@ class Snapshot:
     ranks: Ranks
     devices: int
     arrays: dict[str, ArrayEntry]
-    shards: dict[int, list[NamedRows]]
+    shards: dict[int, Contents]
 
     def __init__(self, tree: Any):
         leaves = [
@@ -67,21 +86,15 @@ class Snapshot:
         planned = plan([_held(name, leaf, self.devices) for name, leaf in leaves], self.devices)
         self.arrays = planned.arrays
         self.shards = {
-            device: [_rows(leaves[piece.array][1], device, piece) for piece in planned.shards[device]]
+            device: Contents(
+                [_rows(leaves[piece.array][1], device, piece) for piece in planned.shards[device]]
+            )
             for device in local
         }
 
-    @property
-    def nbytes(self) -> int:
-        return sum(rows.nbytes for shard in self.shards.values() for _, rows in shard)
-
     def copy_to(self, copies: Copies) -> None:
         """From now on arrays may be written to, or given away."""
-        every = [tensor for shard in self.shards.values() for tensor in shard]
-        made = iter(copies.of(every))
-        self.shards = {
-            device: [next(made) for _ in shard] for device, shard in self.shards.items()
-        }
+        self.shards = copies.of(self.shards)
 
 
 def _as_array(leaf: Any, name: str) -> np.ndarray:
