@@ -58,6 +58,7 @@ FIELDS = {
     "batch_prioritized_routing": (POSITION, True),
     "renormalize_after_drop": (DROPS, True),
     "moe_pad_expert_input_to_capacity": ({"moe_router_topk": 8, **DROPS}, True),
+    "moe_expert_rank_capacity_factor": ({"moe_token_dispatcher_type": "alltoall"}, 1.5),
     "moe_token_dispatcher_type": (DROPS, "einsum"),
     "is_postscore": ({}, False),
     "hidden_act": ({}, "relu"),
@@ -129,6 +130,10 @@ WRONG = [
     ({"swiglu_limit": 7.0}, "swiglu_limit=7.0 with gated_linear_unit=False"),
     ({"moe_shared_expert_gate": True}, "with moe_shared_expert_intermediate_size=None"),
     ({"use_residual": True, **SHARED}, "use_residual=True with moe_shared_expert_intermediate_size=4"),
+    ({"moe_expert_rank_capacity_factor": 1.5}, "=1.5 with moe_token_dispatcher_type='auto'"),
+    ({"moe_expert_rank_capacity_factor": 1.5, "moe_token_dispatcher_type": "alltoall", **DROPS},
+     "moe_expert_rank_capacity_factor=1.5 with moe_expert_capacity_factor=1.0"),
+    ({"moe_expert_rank_capacity_factor": 0.0}, "moe_expert_rank_capacity_factor=0.0 is not positive"),
     ({"norm_topk_prob": False}, "norm_topk_prob=False with moe_router_pre_softmax=False"),
     ({**SINKHORN, "moe_router_score_function": "sigmoid"}, "moe_router_score_function='sigmoid' with router_type"),
     ({**SINKHORN, "moe_router_pre_softmax": True}, "moe_router_pre_softmax=True with router_type='sinkhorn'"),
@@ -308,6 +313,8 @@ def test_megatron_arguments():
     assert config == expected
     layout = Layout.from_megatron(ARGUMENTS, 128)
     assert (layout.size("ep"), layout.size("etp"), layout.size("edp"), layout.size("dp")) == (2, 4, 2, 4)
+    bounded = MoeConfig.from_megatron(ARGUMENTS + "--moe-expert-rank-capacity-factor 1.5")
+    assert bounded == expected.replace(moe_expert_rank_capacity_factor=1.5)
     with pytest.warns(UserWarning, match="--moe-grouped-gemm has no effect"):
         MoeConfig.from_megatron(ARGUMENTS + "--moe-grouped-gemm")
     with pytest.raises(shoal.UnsupportedError, match="--moe-router-topl is not known; nearest is --moe-router-topk"):

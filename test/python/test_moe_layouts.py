@@ -10,11 +10,14 @@ import pytest
 
 from checkpoint_cases import devices, same_bits
 from frontend_testing import assert_same, evaluate, shoal
-from moe_layouts import CASES, program, rank_generator, statistics
+from moe_layouts import CASES, all_statistics, program, rank_generator, statistics
 from shoal import checkpoints
 from shoal.frontend.annotations import as_sharding
 from shoal.frontend.pytrees import flatten
-from shoal.moe import Layout, MoeConfig, init_params, moe, param_shardings, plan_dispatch, total_loss, upcycle
+from shoal.moe import (
+    Layout, MoeConfig, apply_experts, combine, dispatch, init_params, limit, metrics_of, moe, param_shapes,
+    param_shardings, plan_dispatch, route, total_loss, upcycle,
+)  # fmt: skip
 from shoal.moe.tutel import Work, best_degree, degrees
 from shoal.places import placement_of
 from shoal_testing import BIN, run
@@ -384,6 +387,80 @@ def test_ragged_rows_that_all_go_to_one_device(tmp_path):
     )  # fmt: skip
     assert np.count_nonzero(one.metrics.counts) <= 2
     assert_same("y", many.y, one.y, np.float32, 1e-5)
+
+
+# Groups of devices that exchange rows, whose copies of experts are in parts, and how many groups there are.
+RANKS = {
+    "EP 4": Layout.folded({"dp": 4}, {"ep": 4}),
+    "EP 2, ETP 2": Layout.folded({"tp": 2, "dp": 2}, {"etp": 2, "ep": 2}),
+    "EP 2, EDP 2": Layout.folded({"dp": 4}, {"ep": 2, "edp": 2}),
+    "EP 3, uneven": Layout.folded({"dp": 3}, {"ep": 3}),
+}  # fmt: skip
+
+
+def first_rows(experts, layout, room):
+    """Which choices [W, n, k] find room: of a group's, by the device of their expert, then it, then the sender."""
+    kept, e = np.zeros(experts.shape, bool), layout.size("ep")
+    for group in layout.groups("ep", "etp"):
+        for part in range(e):
+            mine = [x for x in range(8) if x // -(-8 // e) == part]
+            rows = [(w, t, j) for x in mine for w in group for t, j in np.argwhere(experts[w] == x)]
+            for row in rows[:room]:
+                kept[row] = True
+    return kept
+
+
+def layer_of(x, params, config, kept):
+    """(y, counts, kept) on one device, of those choices alone."""
+    tokens = x.reshape(1, -1, x.shape[2])
+    routing = limit(route(tokens, params, config), config)
+    kept = kept.reshape(routing.experts.shape)
+    routing = routing._replace(kept=kept, weights=shoal.where(kept, routing.weights, 0.0))
+    buffers = apply_experts(dispatch(tokens, routing, config), params, config)
+    metrics = metrics_of(routing)
+    return combine(buffers, routing, config).reshape(*x.shape), metrics.counts, metrics.kept
+
+
+@pytest.mark.parametrize("name", RANKS)
+def test_a_devices_room(tmp_path, name):
+    """What does not fit into a device's buffer is dropped: y, gradients and metrics are those of the other choices."""
+    layout, tokens, model = RANKS[name], 12, 6
+    config = MoeConfig(8, 8, **RAGGED, moe_expert_rank_capacity_factor=0.75)
+    rng, count = np.random.default_rng(2), layout.mesh.size
+    x, params = rng.standard_normal((count, tokens, model)).astype(np.float32), init_params(config, model)
+    experts = np.argsort(-(x @ params["router"]), -1, kind="stable")[..., :2]
+    kept = first_rows(experts, layout, math.ceil(0.75 * tokens * 2 * layout.size("etp")))
+    assert 0.5 * kept.size < kept.sum() < kept.size
+
+    def step(layer, x, params):
+        def loss(x, params):
+            made = layer(x, params)
+            return shoal.sum(made[0] ** 2), made
+
+        return shoal.value_and_grad(loss, (0, 1), has_aux=True)(x, params)
+
+    def exchanged(x, params):
+        out = moe(x, params, config, layout)
+        return out.y, out.metrics.counts, out.metrics.kept
+
+    plain = MoeConfig(8, 8, moe_token_dispatcher_type="sort")
+    wanted = evaluate(tmp_path, lambda x, p, kept: step(lambda *a: layer_of(*a, plain, kept), x, p), x, params, kept)
+    made = evaluate(tmp_path, lambda x, p: step(exchanged, x, p), x, params, mesh=layout.mesh, devices=count)
+    for expected, actual in zip(flatten(wanted)[0], flatten(made)[0]):
+        assert_same(name, actual, expected, np.float32, 1e-5)
+
+
+def test_room_is_what_a_buffer_takes():
+    """Of 4 devices a buffer for all that could come has 4 times the mean, and a factor of 1 the mean."""
+    layout, held = PLACES["EP 4"], {}
+    x = shoal.TensorSpec((64, 64, 32), "float32", layout.P("outside"))
+    for factor in (None, 1.0):
+        config = MoeConfig(8, 128, **RAGGED, moe_expert_rank_capacity_factor=factor)
+        params = {name: shoal.TensorSpec(shape, "float32") for name, shape in param_shapes(config, 32).items()}
+        text = shoal.trace(lambda x, p, config=config: moe(x, p, config, layout).y, (x, params), layout.mesh)
+        held[factor] = all_statistics(text)["peak_bytes_per_device"]
+    rows = 64 * 64 * 2 // 4 * 128 * 4  # hidden units of as many rows as a device has choices
+    assert held[None] - held[1.0] > 3 * rows
 
 
 def test_ragged_rows_and_experts_in_parts():

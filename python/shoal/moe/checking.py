@@ -46,6 +46,9 @@ def check_config(config: Any) -> None:
 
 
 def _check_fields(config: Any) -> None:
+    of_ranks = config.moe_expert_rank_capacity_factor
+    if of_ranks is not None and not of_ranks > 0:
+        raise TraceError(f"MoeConfig: moe_expert_rank_capacity_factor={of_ranks!r} is not positive")
     for name, allowed in CHOICES.items():
         value = getattr(config, name)
         if value not in allowed:
@@ -175,7 +178,10 @@ def _capacity_pairs(c: Any) -> Pairs:
         yield field, name, getattr(c, field) and not drops, "nothing is dropped"
     for field in ("batch_prioritized_routing", "renormalize_after_drop"):
         yield field, "router_type", getattr(c, field) and chooses, "experts choose"
-    kind = c.moe_token_dispatcher_type
+    kind, rank = c.moe_token_dispatcher_type, "moe_expert_rank_capacity_factor"
+    of_ranks = c.moe_expert_rank_capacity_factor
+    yield rank, "moe_token_dispatcher_type", of_ranks is not None and kind != "alltoall", "only exchanged rows have a buffer of a device"
+    yield rank, name, of_ranks is not None and drops, "buffers are those of experts"
     yield (
         "moe_token_dispatcher_type", "router_type", chooses and kind in ("einsum", "allgather"),
         "slots are the router's own; \"sort\" takes them",

@@ -74,6 +74,9 @@ class MoeConfig:
     renormalize_after_drop: bool = False
     moe_pad_expert_input_to_capacity: bool = False
 
+    # Rows that a device gets of all devices' choices, in multiples of the mean; None: all that could come.
+    moe_expert_rank_capacity_factor: float | None = None
+
     # Dispatch: "auto", "einsum", "sort", "allgather" or "alltoall".
     moe_token_dispatcher_type: str = "auto"
     is_postscore: bool = True  # False: weights go into the experts

@@ -3,8 +3,8 @@
 """Rows to the devices of their experts and back, as many as there are: ragged all-to-alls.
 
 Letters: n tokens and T = n k choices of a device; the p = e t devices of a group, of which each has
-X = E / e experts and 1 / t of their hidden units; R = p T rows that it gets at most; O devices
-along all other axes of tokens.
+X = E / e experts and 1 / t of their hidden units; R rows that it gets at most, p T or fewer by
+`moe_expert_rank_capacity_factor`; O devices along all other axes of tokens.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum, ragged_einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import ones, zeros
-from shoal.frontend.elementwise import where
+from shoal.frontend.elementwise import minimum, where
 from shoal.frontend.manual import manual
 from shoal.frontend.nn import one_hot
 from shoal.frontend.ordering import argsort
@@ -44,6 +44,7 @@ class Places:
     tokens: int  # n
     k: int
     experts: int
+    factor: float | None = None  # of the mean of rows that a device gets, t T
 
     @property
     def group(self) -> tuple[str, ...]:
@@ -82,7 +83,8 @@ class Places:
 
     @property
     def room(self) -> int:  # R
-        return self.parts * self.copies * self.choices
+        most = self.parts * self.copies * self.choices
+        return most if self.factor is None else min(most, math.ceil(self.factor * self.copies * self.choices))
 
     def by_device(self, rank: int) -> P:
         """A dimension for all devices, and what each has."""
@@ -109,7 +111,8 @@ def exchange_rows(tokens: Value, routing: Routing, config: MoeConfig, layout: La
     """The rows of tokens [G, S, M] on the devices of their experts: nothing is dropped or padded."""
     groups, count, k = routing.experts.shape
     devices = Places(layout, 1, k, config.num_experts).devices
-    places = Places(layout, -(-groups * count // devices), k, config.num_experts)
+    factor = config.moe_expert_rank_capacity_factor
+    places = Places(layout, -(-groups * count // devices), k, config.num_experts, factor)
     spread = _Spread(places, groups, count)
     expert = spread.out(where(routing.kept, routing.experts, config.num_experts), config.num_experts)
     weights = None if config.is_postscore else spread.out(routing.weights)
@@ -142,14 +145,16 @@ class _Spread:
 def _slices(places: Places, counts: Value) -> tuple[Slices, Slices]:
     """What this device sends and gets, by the rows that it has for each expert, counts [1, e X].
 
-    It gets rows in the order of its experts, and those of an expert in that of the devices. To each
-    of the t devices that share an expert it sends the rows of another copy.
+    It gets rows in the order of its experts, and those of an expert in that of the devices: the last of
+    these do not travel where there is no room. To each of the t devices that share an expert it sends the
+    rows of another copy.
     """
     e, t, size, total = places.parts, places.copies, places.local, places.choices
     everyone = all_gather(counts, places.group)  # [p, e X]
     first = cumsum(everyone, 1, exclusive=True)
     of_expert = cumsum(sum(everyone, 0).reshape(e, size), 1, exclusive=True).reshape(1, e * size)
-    place = of_expert + cumsum(everyone, 0, exclusive=True)
+    place = minimum(of_expert + cumsum(everyone, 0, exclusive=True), places.room)
+    everyone = minimum(everyone, places.room - place)
     me = axis_index(places.group)
     mine = me // t
 
@@ -207,6 +212,11 @@ class Exchanged:
     begins: Value
     ends: Value
     spread: _Spread
+
+    def kept(self) -> Value:
+        """[E] float32: rows of each expert that there was room for."""
+        of_part = sum(self.ends - self.begins, 0)[:, 0]
+        return of_part.reshape(-1)[: self.spread.places.experts].astype("float32")
 
     def check_takes_any(self) -> None:
         """TraceError where experts must be two layers, of which the second makes terms of a sum."""

@@ -16,6 +16,7 @@ from shoal.frontend.reduction import max, sum
 from shoal.frontend.value import Value
 from shoal.moe.config import MoeConfig
 from shoal.moe.dispatching import combine, dispatch
+from shoal.moe.exchanging import Exchanged
 from shoal.moe.experts import Expert, apply_experts, beside
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.limiting import limit
@@ -85,7 +86,10 @@ def moe(
     y = layout.spread(combine(buffers, routing, config)).astype(whole.dtype)
     y = meanwhile.join(y.reshape(*whole.shape))
     sequences = math.prod(outer[:-1])
-    return MoeOutput(y, balance_losses(routing, config, sequences), metrics_of(routing))
+    metrics = metrics_of(routing)
+    if config.moe_expert_rank_capacity_factor is not None and isinstance(buffers.source, Exchanged):
+        metrics = metrics._replace(kept=buffers.source.kept())
+    return MoeOutput(y, balance_losses(routing, config, sequences), metrics)
 
 
 def metrics_of(routing: Routing) -> MoeMetrics:

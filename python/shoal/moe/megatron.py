@@ -19,7 +19,7 @@ Flags = dict[str, list[str]]
 _NUMBERS = {"num-experts": int, "moe-router-topk": int, "moe-ffn-hidden-size": int,
             "moe-router-num-groups": int, "moe-router-group-topk": int,
             "moe-router-topk-scaling-factor": float, "moe-router-bias-update-rate": float,
-            "moe-z-loss-coeff": float, "moe-input-jitter-eps": float,
+            "moe-expert-rank-capacity-factor": float, "moe-z-loss-coeff": float, "moe-input-jitter-eps": float,
             "moe-shared-expert-intermediate-size": int}  # fmt: skip
 _WORDS = ("moe-router-score-function", "moe-router-dtype", "moe-token-drop-policy")
 _SWITCHES = ("moe-router-pre-softmax", "moe-router-enable-expert-bias", "moe-shared-expert-gate",
