@@ -180,7 +180,8 @@ def test_kills_at_random_moments(tmp_path):
 
 
 def kill_savers(tmp_path, kills, seconds=0.3):
-    """Of a process that does nothing but save, ended by SIGKILL; the checkpoint that was reached."""
+    """Of a process that does nothing but save, past the system's cache, ended by SIGKILL; the
+    checkpoint that was reached."""
     rng = np.random.default_rng(1)
     series = checkpoints.Series(tmp_path, keep_last=2, asynchronous=True)
     reached = 0
@@ -190,17 +191,17 @@ def kill_savers(tmp_path, kills, seconds=0.3):
             step = reached
             while True:
                 step += 1
-                series.save(step, tree_of(step, rows=2_000))
+                series.save(step, tree_of(step, rows=6_000))
         time.sleep(0.01 + seconds * rng.random())
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        found = series.restore({"a": np.zeros((2_000, 50), np.float32)} | {
+        found = series.restore({"a": np.zeros((6_000, 50), np.float32)} | {
             name: array for name, array in tree_of(0).items() if name != "a"
         })
         newest = int(found["step"])
         assert newest >= reached
         if newest:
-            for name, array in tree_of(newest, rows=2_000).items():
+            for name, array in tree_of(newest, rows=6_000).items():
                 same_bits(found[name], array)
         reached = newest
     return reached

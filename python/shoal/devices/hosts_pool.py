@@ -63,7 +63,7 @@ class HostsPool(Pool):
     def __init__(self, count: int, hosts: Hosts, environment: Mapping[str, str] | None = None):
         """environment: of the processes, beside this one's."""
         self.hosts = hosts
-        self._environment = environment or {}
+        self._environment = environment
         super().__init__(count, HostsMemory())
 
     def _meet(self) -> Meeting:

@@ -67,7 +67,7 @@ class HostsMeeting(Meeting):
 
     names_hosts = True
 
-    def __init__(self, count: int, hosts: Hosts, environment: Mapping[str, str]):
+    def __init__(self, count: int, hosts: Hosts, environment: Mapping[str, str] | None = None):
         """environment: of the workers, beside this process'."""
         names, arguments = _arguments(hosts)
         self._timeout = collective_timeout()
@@ -80,7 +80,7 @@ class HostsMeeting(Meeting):
             **_ENVIRONMENT,
             **launch.environment(count),
             **launch.lost_host_environment(self._timeout),
-            **environment,
+            **(environment or {}),
             "SHOAL_PARENT": " ".join(invitation),
         }
         self.command = [
