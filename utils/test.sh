@@ -38,7 +38,7 @@ check tidy 2400 utils/check-tidy.sh --changed
 check ctest 900 ctest --test-dir "$SHOAL_BUILD" -j "$SHOAL_JOBS" --output-on-failure \
   --no-tests=error --progress --exclude-regex '^lit$' --output-junit "$REPORTS/ctest.xml"
 check lit 900 "$lit" -sv -j "$SHOAL_JOBS" --xunit-xml-output "$REPORTS/lit.xml" "$SHOAL_BUILD/test"
-check python 2700 "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider \
+check python 2700 "$SHOAL_PYTHON" -m pytest -q -rs -p no:cacheprovider \
   --junitxml "$REPORTS/python.xml" test/python
 # A wheel of this build, in an environment of its own: under a minute.
 check package 600 utils/check-package.sh
