@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 # Of messages on COMM_WORLD. Each MPI has tags up to 32767.
 _LEFT = 32_131
 _LONGEST_PAUSE = 0.01  # seconds between looks
+# Seconds: one that has been here, too, may leave before this rank hears that all are.
+_PATIENCE = 1.0
 
 
 class Member(Protocol):
@@ -72,27 +74,30 @@ def waiting(comm: MPI.Comm) -> Iterator[None]:
 def _meet(comm: MPI.Comm) -> None:
     """Waits until all ranks are here; ends the job if one has left."""
     everybody = comm.Ibarrier()
-    pause = 1e-5
+    pause, since = 1e-5, 0.0
     while not everybody.Test():
-        _look_for_left(comm)
+        rank = _first_left(comm)
+        since = since or (0.0 if rank is None else time.monotonic())
+        if rank is not None and time.monotonic() > since + _PATIENCE:
+            _end_job(
+                f"rank {rank} (process {_left[rank]}) has left the program: rank "
+                f"{comm.Get_rank()} waits for it in a call of mpi4py, where no program is open"
+            )
         time.sleep(pause)
         pause = min(2 * pause, _LONGEST_PAUSE)
 
 
-def _look_for_left(comm: MPI.Comm) -> None:
+def _first_left(comm: MPI.Comm) -> int | None:
+    """The rank in COMM_WORLD of one of these that has left."""
     from mpi4py import MPI
 
     world, status = MPI.COMM_WORLD, MPI.Status()
     while world.Iprobe(tag=_LEFT, status=status):
         _left[status.source] = world.recv(source=status.source, tag=_LEFT)
     if not _left:
-        return
+        return None
     ranks = comm.group.Translate_ranks(None, world.group)
-    for rank in sorted(_left.keys() & set(ranks)):
-        _end_job(
-            f"rank {rank} (process {_left[rank]}) has left the program: "
-            f"rank {world.rank} waits for it in a call of mpi4py, in front of its first step"
-        )
+    return min(_left.keys() & set(ranks), default=None)
 
 
 def _end_job(message: str) -> None:
