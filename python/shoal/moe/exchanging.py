@@ -153,8 +153,10 @@ def _slices(places: Places, counts: Value) -> tuple[Slices, Slices]:
     everyone = all_gather(counts, places.group)  # [p, e X]
     first = cumsum(everyone, 1, exclusive=True)
     of_expert = cumsum(sum(everyone, 0).reshape(e, size), 1, exclusive=True).reshape(1, e * size)
-    place = minimum(of_expert + cumsum(everyone, 0, exclusive=True), places.room)
-    everyone = minimum(everyone, places.room - place)
+    place = of_expert + cumsum(everyone, 0, exclusive=True)
+    if places.factor is not None:
+        place = minimum(place, places.room)
+        everyone = minimum(everyone, places.room - place)
     me = axis_index(places.group)
     mine = me // t
 
