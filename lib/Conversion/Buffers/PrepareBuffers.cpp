@@ -5,6 +5,7 @@
 
 #include "../Utils/ArgumentAttrs.h"
 #include "../Utils/HeldValues.h"
+#include "ViewRows.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Bufferization/IR/BufferizableOpInterface.h"
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
@@ -277,6 +278,7 @@ struct PrepareBuffers : shoal::impl::PrepareBuffersBase<PrepareBuffers> {
     });
     for (Operation *op : early)
       moveToUse(op);
+    func.walk(shoal::viewRows);
     func.walk([&](linalg::GenericOp op) { generics.push_back(op); });
     for (linalg::GenericOp op : generics)
       moveToOperands(op);

@@ -65,6 +65,40 @@ static bool mayRunAgain(Operation *op) {
   return true;
 }
 
+/// Whether the window reads rows as they are, but for their numbers.
+static bool isShift(const FactorRule::Window &window) {
+  const RowMap &map = window.map;
+  return map.scale == 1 && map.divisor == 1 && map.low == map.high &&
+         !map.wraps;
+}
+
+/// Whether the result is rows of an argument that lie side by side, which are
+/// read where they are: one row of the first dimensions, some of the next one,
+/// all of the others.
+static bool isRowsOfArgument(Operation *op, const FactorRule &rule) {
+  auto argument = dyn_cast<BlockArgument>(op->getOperand(0));
+  auto whole = dyn_cast<RankedTensorType>(op->getOperand(0).getType());
+  auto part = cast<RankedTensorType>(op->getResult(0).getType());
+  if (!argument || !isa<func::FuncOp>(argument.getOwner()->getParentOp()) ||
+      !whole || whole.getRank() != part.getRank() ||
+      part.getNumElements() >= whole.getNumElements() || rule.flops != 0 ||
+      !rule.gathers.empty() || !llvm::all_of(rule.windows, isShift))
+    return false;
+  for (int64_t dim = 0; dim < part.getRank(); ++dim)
+    if (part.getDimSize(dim) != 1 &&
+        rule.results[0][dim] != rule.operands[0][dim])
+      return false;
+  // Behind the first dimension of several rows all are whole.
+  auto sizes = llvm::zip_equal(part.getShape(), whole.getShape());
+  auto several =
+      llvm::find_if(sizes, [](auto pair) { return std::get<0>(pair) != 1; });
+  if (several != sizes.end())
+    ++several;
+  return std::all_of(several, sizes.end(), [](auto pair) {
+    return std::get<0>(pair) == std::get<1>(pair);
+  });
+}
+
 /// Whether the results are operands in another form, or made of few elements or
 /// none wherever they are read: nothing is stored for them.
 static bool isView(Operation *op) {
@@ -79,21 +113,18 @@ static bool isView(Operation *op) {
   if (op->getNumOperands() == 0)
     return true;
   auto interface = dyn_cast<FactorRuleOpInterface>(op);
-  if (!interface || op->getNumOperands() != 1 ||
-      bytesOf(op->getOperand(0)) >= bytesOf(op->getResult(0)))
+  if (!interface || op->getNumOperands() != 1)
     return false;
   FactorRule rule = interface.getFactorRule();
-  return rule.flops == 0 && rule.windows.empty() && rule.gathers.empty() &&
-         llvm::all_of(rule.factors, [](const Factor &factor) {
-           return factor.kind == FactorKind::Parallel;
-         });
-}
-
-/// Whether the window reads rows as they are, but for their numbers.
-static bool isShift(const FactorRule::Window &window) {
-  const RowMap &map = window.map;
-  return map.scale == 1 && map.divisor == 1 && map.low == map.high &&
-         !map.wraps;
+  if (isRowsOfArgument(op, rule))
+    return true;
+  return bytesOf(op->getOperand(0)) < bytesOf(op->getResult(0)) &&
+         rule.flops == 0 && rule.windows.empty() && rule.gathers.empty() &&
+         llvm::all_of(
+             rule.factors,
+             [](const Factor &factor) {
+               return factor.kind == FactorKind::Parallel;
+             });
 }
 
 /// Whether each operand is rows of the result, and all together are it, each

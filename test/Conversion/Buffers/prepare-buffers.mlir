@@ -148,3 +148,42 @@ func.func @what_is_made_of_arguments(%x: tensor<7xf32>) -> tensor<7xf32> {
   %2 = linalg.add ins(%y, %early : tensor<7xf32>, tensor<7xf32>) outs(%0 : tensor<7xf32>) -> tensor<7xf32>
   return %2 : tensor<7xf32>
 }
+
+// -----
+
+// A row of an argument is read where it is, in front of a product and of others;
+// columns are not side by side, and three floats end at no multiple of 64 bytes.
+// CHECK-LABEL: @rows_of_arguments
+// CHECK: %[[ROW:.+]] = tensor.extract_slice %{{.+}}[1, 0, 0] [1, 8, 16] [1, 1, 1] : tensor<2x8x16xf32> to tensor<1x8x16xf32>
+// CHECK: linalg.exp ins(%[[ROW]]
+// CHECK: %[[COLUMNS:.+]] = linalg.generic
+// CHECK: linalg.abs ins(%[[COLUMNS]]
+// CHECK: %[[ODD:.+]] = linalg.generic
+// CHECK: linalg.abs ins(%[[ODD]]
+func.func @rows_of_arguments(%w: tensor<2x8x16xf32>, %v: tensor<2x3xf32>) -> (tensor<1x8x16xf32>, tensor<2x8x8xf32>, tensor<1x3xf32>) {
+  %0 = tensor.empty() : tensor<1x8x16xf32>
+  %1 = linalg.generic {indexing_maps = [affine_map<(l, i, j) -> (1, i, j)>, affine_map<(l, i, j) -> (l, i, j)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w : tensor<2x8x16xf32>) outs(%0 : tensor<1x8x16xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<1x8x16xf32>
+  %2 = linalg.exp ins(%1 : tensor<1x8x16xf32>) outs(%0 : tensor<1x8x16xf32>) -> tensor<1x8x16xf32>
+  %3 = tensor.empty() : tensor<2x8x8xf32>
+  %4 = linalg.generic {indexing_maps = [affine_map<(l, i, j) -> (l, i, j + 8)>, affine_map<(l, i, j) -> (l, i, j)>],
+                       iterator_types = ["parallel", "parallel", "parallel"]}
+      ins(%w : tensor<2x8x16xf32>) outs(%3 : tensor<2x8x8xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<2x8x8xf32>
+  %5 = linalg.abs ins(%4 : tensor<2x8x8xf32>) outs(%3 : tensor<2x8x8xf32>) -> tensor<2x8x8xf32>
+  %6 = tensor.empty() : tensor<1x3xf32>
+  %7 = linalg.generic {indexing_maps = [affine_map<(l, i) -> (1, i)>, affine_map<(l, i) -> (l, i)>],
+                       iterator_types = ["parallel", "parallel"]}
+      ins(%v : tensor<2x3xf32>) outs(%6 : tensor<1x3xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    linalg.yield %in : f32
+  } -> tensor<1x3xf32>
+  %8 = linalg.abs ins(%7 : tensor<1x3xf32>) outs(%6 : tensor<1x3xf32>) -> tensor<1x3xf32>
+  return %2, %5, %8 : tensor<1x8x16xf32>, tensor<2x8x8xf32>, tensor<1x3xf32>
+}

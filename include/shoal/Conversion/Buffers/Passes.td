@@ -16,7 +16,9 @@ def PrepareBuffers : Pass<"shoal-prepare-buffers", "::mlir::func::FuncOp"> {
     one value everywhere become fills rather than arrays in the object file.
     A fill moves to its use, and what is computed of arguments alone to its first; an
     op that makes an eighth or less of what it reads moves to where that is there.
-    None then holds memory for longer than it must. Barriers go: what is computed
+    None then holds memory for longer than it must. What only moves rows of an argument that lie side
+    by side, from a multiple of 64 bytes on, is a slice of it, which takes no memory: a
+    layer's weights of all layers'. Barriers go: what is computed
     again behind them gets buffers of its own from here on.
     An op that reads a value element by element and is its only reader writes
     its result over it, as does the last reader of a donated argument for the
