@@ -12,6 +12,17 @@ namespace shoal::products {
 
 bool isZero(const ProductPlan &plan) { return !plan.gemm && !plan.loops; }
 
+static bool areComputedIn(const ProductTypes &types) {
+  ElementType compute = computeType(types);
+  return types.in[0] == compute && types.in[1] == compute &&
+         types.out == compute;
+}
+
+bool isCode(const ProductTypes &types, const ProductPlan &plan) {
+  return plan.loops && !plan.isDevice && !plan.prepared[0] &&
+         !plan.prepared[1] && areComputedIn(types);
+}
+
 bool mustConvert(const ProductTypes &types) {
   ElementType in = types.in[0], out = types.out;
   bool small = support::isSmallFloat(in) && out == ElementType::F32;

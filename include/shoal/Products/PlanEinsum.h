@@ -34,6 +34,11 @@ ProductPlan planStrided(EinsumSpec spec,
 /// Whether there is nothing to sum: the result is zero.
 bool isZero(const ProductPlan &plan);
 
+/// Whether the product is loops that a host's compiler writes into the program:
+/// all elements are of the type that is computed in. The runtime has a kernel
+/// for other loops.
+bool isCode(const ProductTypes &types, const ProductPlan &plan);
+
 /// Whether no kernel takes the mixture of types, so that whole tensors are
 /// converted to and from the one that is computed in.
 bool mustConvert(const ProductTypes &types);

@@ -11,6 +11,8 @@ using namespace mlir;
 using namespace shoal;
 
 void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
+  // What loops multiply is compiled with the rest: no call, and known sizes.
+  pm.addNestedPass<func::FuncOp>(createExpandProducts());
   // A function for each op: its buffers are arguments, which LLVM can be told
   // are no aliases.
   pm.addPass(createOutlineKernels());

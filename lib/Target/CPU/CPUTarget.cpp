@@ -21,13 +21,16 @@ FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
       return failure();
     if (onPrepared)
       onPrepared(module);
-    if (failed(runPasses(module, buildCPULoweringPipeline)))
+    if (failed(runPasses(module, buildCPUPlanPipeline)))
       return failure();
     LoweredProgram program;
     program.description = *description;
     auto main = module.lookupSymbol<func::FuncOp>(description->name);
-    takeMemory(main, program);
+    // Some of them are no ops any more behind the kernels.
     takeProducts(main, program.description);
+    takeMemory(main, program);
+    if (failed(runPasses(module, buildCPUKernelsPipeline)))
+      return failure();
     takeDonors(main, program.description);
     if (failed(runPasses(module, buildToLLVMPipeline)))
       return failure();

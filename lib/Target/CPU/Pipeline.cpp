@@ -8,12 +8,15 @@
 
 using namespace mlir;
 
-void shoal::buildCPULoweringPipeline(OpPassManager &pm) {
+void shoal::buildCPUPlanPipeline(OpPassManager &pm) {
   constexpr MachineKind machine = MachineKind::CPU;
   buildShoalToLinalgPipeline(pm);
   buildFusionPipeline(pm, machine);
   buildBuffersPipeline(pm);
   buildMemoryPipeline(pm, machine, hostOneDNN());
+}
+
+void shoal::buildCPUKernelsPipeline(OpPassManager &pm) {
   buildHostKernelsPipeline(pm);
   ScalarsOptions scalars;
   scalars.approximate = true;
@@ -26,7 +29,8 @@ void shoal::registerCPUPipelines() {
   PassPipelineRegistration<>("shoal-lower-to-cpu",
                              "Lower a per-device program to LLVM's dialect",
                              [](OpPassManager &pm) {
-                               buildCPULoweringPipeline(pm);
+                               buildCPUPlanPipeline(pm);
+                               buildCPUKernelsPipeline(pm);
                                buildToLLVMPipeline(pm);
                              });
 }

@@ -16,12 +16,12 @@ shoal.mesh @mesh = <["x" = 2]>
 // CHECK-NOT: "second.py"
 // CHECK: llvm.func @[[OTHER]](
 // CHECK-NOT: @layers_kernel
-func.func @layers(%x: tensor<4x8xf32>, %w: tensor<8x8xf32>, %v: tensor<8x6xf32>) -> tensor<4x6xf32> attributes {shoal.spmd} {
-  %a = shoal.einsum "IK,KJ->IJ" %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  %0 = math.tanh %a : tensor<4x8xf32> loc("first.py":1:1)
-  %1 = shoal.einsum "IK,KJ->IJ" %0, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
-  %2 = math.tanh %1 : tensor<4x8xf32> loc("second.py":2:2)
-  %3 = shoal.einsum "IK,KJ->IJ" %2, %v : (tensor<4x8xf32>, tensor<8x6xf32>) -> tensor<4x6xf32>
-  %4 = math.tanh %3 : tensor<4x6xf32>
-  return %4 : tensor<4x6xf32>
+func.func @layers(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>, %v: tensor<64x48xf32>) -> tensor<64x48xf32> attributes {shoal.spmd} {
+  %a = shoal.einsum "IK,KJ->IJ" %x, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %0 = math.tanh %a : tensor<64x64xf32> loc("first.py":1:1)
+  %1 = shoal.einsum "IK,KJ->IJ" %0, %w : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>
+  %2 = math.tanh %1 : tensor<64x64xf32> loc("second.py":2:2)
+  %3 = shoal.einsum "IK,KJ->IJ" %2, %v : (tensor<64x64xf32>, tensor<64x48xf32>) -> tensor<64x48xf32>
+  %4 = math.tanh %3 : tensor<64x48xf32>
+  return %4 : tensor<64x48xf32>
 }

@@ -9,6 +9,38 @@
 include "mlir/Pass/PassBase.td"
 include "shoal/Conversion/Utils/MachineOption.td"
 
+def ExpandProducts : Pass<"shoal-expand-products", "::mlir::func::FuncOp"> {
+  let summary = "Products that are planned as loops become loops of the program";
+  let description = [{
+    For hosts. Assumes planned products on buffers. A product whose plan is
+    `loops`, of elements that are of the type that is computed in, becomes an op
+    of linalg that adds to zeros; all others stay calls of the runtime. Vectors
+    run along the last dimension of the result where both operands are dense
+    along it or have it not, and along the sum elsewhere.
+
+    ```mlir
+    func.func @f(%x: memref<8x4xf32>, %w: memref<4x6xf32>, %y: memref<8x6xf32>) {
+      rt.einsum "ik,kj->ij" ins(%x, %w : memref<8x4xf32>, memref<4x6xf32>) outs(%y : memref<8x6xf32>)
+          plan <cpu loops [8 : 4, 0, 6] [6 : 0, 1, 1] over [4 : 1, 6, 0]>
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+    linalg.fill ins(%cst : f32) outs(%y : memref<8x6xf32>)
+    linalg.generic {indexing_maps = [#map, #map1, #map2], iterator_types = ["parallel", "reduction", "parallel"]} ins(%x, %w : memref<8x4xf32>, memref<4x6xf32>) outs(%y : memref<8x6xf32>) {
+    ^bb0(%in: f32, %in_0: f32, %out: f32):
+      %0 = arith.mulf %in, %in_0 fastmath<contract> : f32
+      %1 = arith.addf %out, %0 fastmath<contract> : f32
+      linalg.yield %1 : f32
+    }
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
+}
+
 def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Move every linalg op on memrefs to a function of its own";
   let description = [{

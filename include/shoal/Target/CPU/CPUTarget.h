@@ -16,10 +16,13 @@ namespace shoal {
 /// Adds the dialects and interfaces that the lowering needs.
 void registerCPUTarget(mlir::DialectRegistry &registry);
 
-/// The passes from a per-device program to loops and calls of the runtime, in
-/// front of those to LLVM's dialect.
-void buildCPULoweringPipeline(mlir::OpPassManager &pm);
-/// Registers both as `--shoal-lower-to-cpu`.
+/// The passes from a per-device program to ops on buffers: all products have
+/// plans, all memory its place.
+void buildCPUPlanPipeline(mlir::OpPassManager &pm);
+/// From there to loops and calls of the runtime, in front of the passes to
+/// LLVM's dialect.
+void buildCPUKernelsPipeline(mlir::OpPassManager &pm);
+/// Registers all of them as `--shoal-lower-to-cpu`.
 void registerCPUPipelines();
 
 /// Lowers `module` in place to LLVM's dialect, with the entry point and the
