@@ -101,8 +101,10 @@ static Operation *findWait(Operation *collective) {
   return nullptr;
 }
 
-void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers, func::FuncOp func,
-                           const Places &places, int64_t bytes) {
+void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers,
+                           const llvm::DenseMap<Value, Value> &wholes,
+                           func::FuncOp func, const Places &places,
+                           int64_t bytes) {
   llvm::DenseMap<Value, Buffer *> byAllocation;
   for (Buffer &buffer : buffers)
     byAllocation[buffer.memory] = &buffer;
@@ -112,7 +114,10 @@ void shoal::keepUntilWaits(MutableArrayRef<Buffer> buffers, func::FuncOp func,
       return;
     auto destination = cast<DestinationStyleOpInterface>(call.getOperation());
     for (Value input : destination.getDpsInputs()) {
-      Buffer *buffer = byAllocation.lookup(findBuffer(input));
+      Value memory = findBuffer(input);
+      if (Value whole = wholes.lookup(memory))
+        memory = whole;
+      Buffer *buffer = byAllocation.lookup(memory);
       if (!buffer || buffer->memory.getParentBlock() != call->getBlock())
         continue;
       int64_t last = buffer->last;

@@ -68,7 +68,9 @@ findBuffers(mlir::func::FuncOp func, const Places &places,
 /// for it (see --shoal-insert-waits), instead of until the collective's place:
 /// nothing that comes between then waits because it needs the memory. Of all
 /// such, in program order, those with which no more than `bytes` are live.
+/// `wholes`: of memory that lies in another buffer's, that.
 void keepUntilWaits(llvm::MutableArrayRef<Buffer> buffers,
+                    const llvm::DenseMap<mlir::Value, mlir::Value> &wholes,
                     mlir::func::FuncOp func, const Places &places,
                     int64_t bytes);
 

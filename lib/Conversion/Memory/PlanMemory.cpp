@@ -193,16 +193,18 @@ static void annotate(func::FuncOp func, ArrayRef<Buffer> buffers,
 
 namespace {
 
-/// The plan with lives until waits, where that needs little more than `size`,
-/// the size of the plan that `buffers` have; else that.
-MemorySize placeForBackground(SmallVector<Buffer> &buffers, func::FuncOp func,
-                              const Places &places, const MemorySize &size) {
-  int64_t total = size.total();
-  int64_t limit = total + spareForBackground(func, size);
+/// Gives the plan lives until waits, where it then needs little more.
+void placeForBackground(BufferPlan &plan, func::FuncOp func,
+                        const Places &places) {
+  llvm::DenseMap<Value, Value> wholes;
+  for (const BufferPart &part : plan.parts)
+    wholes[part.buffer.memory] = part.whole;
+  int64_t total = plan.size.total();
+  int64_t limit = total + spareForBackground(func, plan.size);
   // Gaps may remain between buffers of different sizes: then with fewer.
   for (int64_t bytes : {limit, total, total - total / 16, total - total / 4}) {
-    SmallVector<Buffer> kept(buffers);
-    keepUntilWaits(kept, func, places, bytes);
+    SmallVector<Buffer> kept(plan.buffers);
+    keepUntilWaits(kept, wholes, func, places, bytes);
     MemorySize needed = placeBuffers(kept);
     LDBG() << "what collectives read stays until waits while no more than "
            << bytes << " bytes are live: results and arena of "
@@ -210,10 +212,10 @@ MemorySize placeForBackground(SmallVector<Buffer> &buffers, func::FuncOp func,
            << (needed.total() > limit ? ": rejected" : "");
     if (needed.total() > limit)
       continue;
-    buffers = kept;
-    return needed;
+    plan.buffers = kept;
+    plan.size = needed;
+    return;
   }
-  return size;
 }
 
 struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
@@ -237,8 +239,7 @@ struct PlanMemory : shoal::impl::PlanMemoryBase<PlanMemory> {
       if (failed(plan))
         return signalPassFailure();
       if (background)
-        plan->size =
-            placeForBackground(plan->buffers, func, places, plan->size);
+        placeForBackground(*plan, func, places);
       tellPlan(func, *plan, places);
       annotate(func, plan->buffers, places, plan->size);
       replaceByViews(func, *plan);
