@@ -5,7 +5,7 @@
 
 Usage: plots.py RESULTS
 
-(a) gain.png: chrF over the dense and the bilingual models, and what training took, against parameters
+(a) gain.png: chrF over the dense and the bilingual models, of both sets, and what training took, against parameters
 (b) languages.png: chrF over the dense model by language, in order of training pairs
 (c) experts.png: which experts the tokens of each script choose
 """
@@ -33,10 +33,23 @@ def steps_of(models):
 
 
 def gain(results, pyplot):
-    """GShard's Figure 1: quality and cost of larger models."""
+    """GShard's Figure 1: quality and cost of larger models, of English strings held out and of those of others."""
     models = {row["model"]: row for row in read(results, "models")}
-    classes = [row for row in read(results, "classes") if row["set"] == "test"]
-    figure, axes = pyplot.subplots(figsize=(8, 5))
+    figure, both = pyplot.subplots(1, 2, figsize=(13, 5.5), sharey=True)
+    for axes, part in zip(both, ("test", "transfer")):
+        classes = [row for row in read(results, "classes") if row["set"] == part]
+        gain_of(models, classes, axes)
+        axes.set(title={"test": "English strings held out", "transfer": "pairs held out"}[part])
+    both[0].set(ylabel="ΔchrF, mean over languages, 95 % of the bootstrap")
+    cost = core_hours(models, both[1])
+    lines = [part for axes in (both[1], cost) for part in zip(*axes.get_legend_handles_labels())]
+    figure.legend(*zip(*lines), loc="lower center", ncols=3, fontsize=8)
+    figure.suptitle(steps_of(models.values()))
+    return figure
+
+
+def gain_of(models, classes, axes):
+    """Over the dense and the bilingual models, against parameters."""
     for what, kind in (("over_dense", "all"), ("over_bilingual", "bilingual")):
         rows = [row for row in classes if row["class"] == kind and row[what] and int(models[row["model"]]["steps"])]
         rows.sort(key=lambda row: int(models[row["model"]]["parameters"]))
@@ -48,19 +61,20 @@ def gain(results, pyplot):
             axes.annotate(row["model"], place, textcoords="offset points", xytext=(4, 6), fontsize=8)
     axes.axhline(0, color="grey", linewidth=0.8)
     ticks = sorted({round(int(row["parameters"]) / 1e6, 1) for row in models.values() if int(row["steps"])})
-    axes.set(xscale="log", xlabel="parameters, millions", ylabel="ΔchrF, mean over languages, 95 % of the bootstrap")
+    axes.set(xscale="log", xlabel="parameters, millions")
     axes.set_xticks(ticks, map(str, ticks))
     axes.minorticks_off()
+
+
+def core_hours(models, axes):
+    """A second axis on the right."""
     cost = axes.twinx()
     shared = sorted((row for row in models.values() if int(row["steps"]) and not row["model"].startswith("only-")),
                     key=lambda row: int(row["parameters"]))  # fmt: skip
     cost.plot([int(row["parameters"]) / 1e6 for row in shared], [float(row["core_hours"] or "nan") for row in shared],
               "s--", color="grey", label="core-hours")  # fmt: skip
     cost.set(ylabel="core-hours", ylim=(0, None))
-    lines = [part for axis in (axes, cost) for part in zip(*axis.get_legend_handles_labels())]
-    axes.legend(*zip(*lines), loc="upper center", bbox_to_anchor=(0.5, 1.1), ncols=3, fontsize=8)
-    figure.suptitle(f"Held-out English strings; {steps_of(models.values())}")
-    return figure
+    return cost
 
 
 def languages(results, pyplot):
@@ -126,7 +140,7 @@ def draw(results):
 
     for name, plot in PLOTS.items():
         figure = plot(results, pyplot)
-        figure.tight_layout()
+        figure.tight_layout(rect=(0, 0.05, 1, 1))
         figure.savefig(results / f"{name}.png", dpi=100, metadata={"Software": None})
         pyplot.close(figure)
 
