@@ -42,10 +42,25 @@ def loss(x, w, v):
     return (y * y).sum()
 
 
+def rows(x, scores):
+    """Ops on the same rows, of more than caches have: one kernel each (--shoal-group-rows)."""
+    masked = shoal.softmax(shoal.where(scores > -1.5, scores, -1e9))
+    return shoal.layer_norm(x), shoal.log_softmax(x), masked, shoal.softmax(x, axis=0)
+
+
+def loss_of_rows(x, scores):
+    normal, logs, masked, _ = rows(x, scores)
+    return (normal * normal * logs).sum() + (masked * masked).sum()
+
+
 PROGRAMS = {
     "feed_forward": (feed_forward, [(700, 300), (300, 600), (600, 300)]),
     "gradients": (
         shoal.grad(loss, argnums=(0, 1, 2)), [(700, 300), (300, 600), (600, 300)],
+    ),
+    "rows": (rows, [(1024, 600), (2, 3, 512, 260)]),
+    "gradients of rows": (
+        shoal.grad(loss_of_rows, argnums=(0, 1)), [(1024, 600), (2, 3, 512, 260)],
     ),
     "moves": (moves, [(600, 400), 5000, (300, 500)]),
 }
@@ -75,6 +90,26 @@ def test_results_do_not_depend_on_the_number_of_threads(name):
     for threads in (2, 4):
         for one, other in zip(results[1], results[threads]):
             assert one.tobytes() == other.tobytes(), f"{threads} threads"
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - x.max(axis, keepdims=True))
+    return e / e.sum(axis, keepdims=True)
+
+
+def test_rows_run_by_one_kernel_are_those_of_numpy():
+    inputs = make_inputs(PROGRAMS["rows"][1])
+    exe = shoal.compile(rows, inputs)
+    x, scores = (array.astype(np.float64) for array in inputs)
+    mean, variance = x.mean(-1, keepdims=True), x.var(-1, keepdims=True)
+    expected = (
+        (x - mean) / np.sqrt(variance + 1e-5),
+        np.log(softmax(x)),
+        softmax(np.where(scores > -1.5, scores, -1e9)),
+        softmax(x, 0),
+    )
+    for result, numbers in zip(exe.run(inputs), expected):
+        np.testing.assert_allclose(result, numbers, rtol=1e-5, atol=1e-5)
 
 
 SPECS = ("ab,bc->ac", "ba,bc->ac", "ab,cb->ac", "ab,bc->ca", "ba,cb->ca")

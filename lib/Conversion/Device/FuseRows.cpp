@@ -3,12 +3,10 @@
 
 // The pass --shoal-fuse-rows.
 
-#include "../Buffers/BufferAccess.h"
+#include "KernelGroup.h"
 #include "RowGroup.h"
-#include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "shoal/Conversion/Device/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
-#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -26,34 +24,6 @@ using namespace shoal;
 static PassCounter numKernels(DEBUG_TYPE, "Kernels made of several ops");
 static PassCounter numOps(DEBUG_TYPE, "Ops in kernels of several");
 
-/// Ops that a group moves behind, at most, and groups that are looked at
-/// together.
-static constexpr unsigned kMaxPassed = 16;
-static constexpr unsigned kMaxGroups = 4;
-
-namespace {
-
-/// Ops of a block that are to be one kernel, in the place of the last one.
-class Group {
-public:
-  explicit Group(const DeviceLimits &limits) : limits(&limits) {}
-
-  /// Adds the op if that leaves a group: the first one is a reduction, another
-  /// one touches what the group has already.
-  bool add(linalg::GenericOp op);
-  /// Whether the group's place may be behind `op`, which is none of it.
-  bool pass(Operation *op);
-  void close();
-
-private:
-  const DeviceLimits *limits;
-  SmallVector<linalg::GenericOp> ops;
-  SmallVector<BufferAccess> accesses;
-  unsigned passed = 0;
-};
-
-} // namespace
-
 /// Whether op `number` has a buffer in common with one before that is more than
 /// one element for all of them.
 static bool sharesBuffer(const RowGroup &group) {
@@ -64,94 +34,22 @@ static bool sharesBuffer(const RowGroup &group) {
   });
 }
 
-bool Group::add(linalg::GenericOp op) {
+/// Adds the op if that leaves a group: the first one is a reduction, another
+/// one touches what the group has already.
+static bool add(KernelGroup &group, linalg::GenericOp op,
+                const DeviceLimits &limits) {
   std::optional<SmallVector<BufferAccess>> own = accessesOf(op);
-  if (!own || (ops.empty() && op.getNumReductionLoops() == 0))
+  if (!own || (group.getOps().empty() && op.getNumReductionLoops() == 0))
     return false;
+  SmallVector<linalg::GenericOp> ops;
+  for (linalg::LinalgOp other : group.getOps())
+    ops.push_back(cast<linalg::GenericOp>(other));
   ops.push_back(op);
-  std::optional<RowGroup> group = analyzeRowGroup(ops, *limits);
-  if (!group || (ops.size() > 1 && !sharesBuffer(*group))) {
-    ops.pop_back();
+  std::optional<RowGroup> rows = analyzeRowGroup(ops, limits);
+  if (!rows || (ops.size() > 1 && !sharesBuffer(*rows)))
     return false;
-  }
-  llvm::append_range(accesses, *own);
+  group.add(op, *own);
   return true;
-}
-
-bool Group::pass(Operation *op) {
-  if (isMemoryEffectFree(op) || isa<memref::AllocOp>(op))
-    return true;
-  auto call = dyn_cast<rt::RuntimeCallOpInterface>(op);
-  std::optional<SmallVector<BufferAccess>> own = accessesOf(op);
-  return own && !(call && call.getCollectiveNumber()) &&
-         !op->hasTrait<OpTrait::IsTerminator>() && ++passed <= kMaxPassed &&
-         !conflict(accesses, *own);
-}
-
-/// Makes a buffer that the kernel alone uses one without memory.
-static void makeLocal(memref::AllocOp alloc, rt::KernelOp kernel) {
-  if (!llvm::all_of(alloc->getUsers(), [&](Operation *user) {
-        return user->getParentOp() == kernel;
-      }))
-    return;
-  OpBuilder builder = OpBuilder::atBlockBegin(&kernel.getBody().front());
-  Value local =
-      memref::AllocaOp::create(builder, alloc.getLoc(), alloc.getType());
-  alloc->replaceAllUsesWith(ValueRange(local));
-  alloc.erase();
-}
-
-void Group::close() {
-  if (ops.size() > 1) {
-    OpBuilder builder(ops.back());
-    SmallVector<Location> places;
-    for (linalg::GenericOp op : ops)
-      places.push_back(op.getLoc());
-    LDBG() << ops.size() << " ops, the first at "
-           << sourcePlace(ops.front().getLoc()) << ", the last at "
-           << sourcePlace(ops.back().getLoc());
-    ++numKernels;
-    numOps += ops.size();
-    auto kernel = rt::KernelOp::create(builder, builder.getFusedLoc(places));
-    Block *body = builder.createBlock(&kernel.getBody());
-    llvm::SetVector<memref::AllocOp> buffers;
-    for (linalg::GenericOp op : ops) {
-      op->moveBefore(body, body->end());
-      for (Value operand : op->getOperands())
-        if (auto alloc = operand.getDefiningOp<memref::AllocOp>())
-          buffers.insert(alloc);
-    }
-    for (memref::AllocOp alloc : llvm::reverse(buffers))
-      makeLocal(alloc, kernel);
-  }
-}
-
-/// Goes through a block with the groups that may still grow.
-static void fuseRows(Block &block, const DeviceLimits &limits) {
-  SmallVector<Group> groups;
-  for (Operation &op : llvm::make_early_inc_range(block)) {
-    auto generic = dyn_cast<linalg::GenericOp>(op);
-    Group *joined = nullptr;
-    for (Group &group : llvm::reverse(groups))
-      if (generic && !joined && group.add(generic))
-        joined = &group;
-    llvm::erase_if(groups, [&](Group &group) {
-      bool stays = &group == joined || group.pass(&op);
-      if (!stays)
-        group.close();
-      return !stays;
-    });
-    Group fresh(limits);
-    if (!generic || joined || !fresh.add(generic))
-      continue;
-    if (groups.size() == kMaxGroups) {
-      groups.front().close();
-      groups.erase(groups.begin());
-    }
-    groups.push_back(std::move(fresh));
-  }
-  for (Group &group : groups)
-    group.close();
 }
 
 namespace {
@@ -162,8 +60,26 @@ struct FuseRows : shoal::impl::FuseRowsBase<FuseRows> {
   void runOnOperation() override {
     SmallVector<Block *> blocks;
     getOperation()->walk([&](Block *block) { blocks.push_back(block); });
+    const DeviceLimits &limits = machineOf(machine).limits;
+    auto take = [&](linalg::LinalgOp op, MutableArrayRef<KernelGroup> groups,
+                    KernelGroup &fresh) -> KernelGroup * {
+      auto generic = dyn_cast<linalg::GenericOp>(*op);
+      if (!generic)
+        return nullptr;
+      for (KernelGroup &group : llvm::reverse(groups))
+        if (add(group, generic, limits))
+          return &group;
+      return add(fresh, generic, limits) ? &fresh : nullptr;
+    };
+    auto isKernel = [](ArrayRef<linalg::LinalgOp>) { return true; };
     for (Block *block : blocks)
-      fuseRows(*block, machineOf(machine).limits);
+      for (rt::KernelOp kernel : makeKernels(*block, take, isKernel)) {
+        auto ops = kernel.getBody().getOps<linalg::LinalgOp>();
+        LDBG() << llvm::range_size(ops) << " ops, the last at "
+               << sourcePlace(kernel.getLoc());
+        ++numKernels;
+        numOps += llvm::range_size(ops);
+      }
   }
 };
 

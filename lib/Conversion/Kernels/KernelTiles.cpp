@@ -18,6 +18,12 @@ static constexpr int64_t kMostTiles = 256;
 /// memory in long pieces.
 static constexpr int64_t kInnerStep = 64, kLeastInner = 512;
 
+/// What several ops touch of a tile together: it stays in the second cache,
+/// which has 256 KiB or more, and so do their results. What they share is worth
+/// tiles where it is more than most such caches have.
+static constexpr int64_t kRowTileBytes = 64 << 10,
+                         kMostRowTileBytes = 256 << 10, kLeastShared = 1 << 20;
+
 /// The least divisor of `size` that is a multiple of `step`, from `least` to
 /// `most`; nothing where there is none.
 static std::optional<int64_t> findDivisor(int64_t size, int64_t step,
@@ -59,6 +65,27 @@ SmallVector<int64_t> shoal::chooseKernelTiles(ArrayRef<KernelLoop> loops,
     isCut = true;
   }
   return isCut ? tiles : SmallVector<int64_t>();
+}
+
+SmallVector<int64_t> shoal::chooseRowTiles(ArrayRef<int64_t> rows,
+                                           int64_t shared, int64_t bytes) {
+  if (shared < kLeastShared)
+    return {};
+  int64_t wanted = llvm::divideCeil(bytes, kRowTileBytes), parts = 1;
+  SmallVector<int64_t> tiles(rows.size(), 0);
+  for (auto [size, tile] : llvm::zip_equal(rows, tiles)) {
+    if (size == 1 || parts >= wanted)
+      continue;
+    int64_t least = llvm::divideCeil(size, llvm::divideCeil(wanted, parts));
+    std::optional<int64_t> divisor = findDivisor(size, 1, least, 2 * least);
+    if (!divisor)
+      break;
+    tile = *divisor;
+    parts *= size / tile;
+  }
+  if (parts == 1 || bytes > kMostRowTileBytes * parts)
+    return {};
+  return tiles;
 }
 
 int64_t shoal::countTiles(ArrayRef<KernelLoop> loops, ArrayRef<int64_t> tiles) {

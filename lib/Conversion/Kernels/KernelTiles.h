@@ -29,6 +29,14 @@ struct KernelLoop {
 llvm::SmallVector<int64_t> chooseKernelTiles(llvm::ArrayRef<KernelLoop> loops,
                                              double bytes);
 
+/// The same of the outer loops, with `rows` iterations, of several ops that run
+/// one after another in each tile: a tile's part of the `bytes` that they touch
+/// fits a core's second cache, and all tiles are alike. Empty where the
+/// `shared` bytes, which more than one of them touches, are in that cache
+/// anyway, and where tiles would be unequal or too large for it.
+llvm::SmallVector<int64_t> chooseRowTiles(llvm::ArrayRef<int64_t> rows,
+                                          int64_t shared, int64_t bytes);
+
 /// How many tiles that makes.
 int64_t countTiles(llvm::ArrayRef<KernelLoop> loops,
                    llvm::ArrayRef<int64_t> tiles);

@@ -13,6 +13,9 @@ using namespace shoal;
 void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
   // What loops multiply is compiled with the rest: no call, and known sizes.
   pm.addNestedPass<func::FuncOp>(createExpandProducts());
+  // Ops on the same rows are one kernel. Where buffers lie is known: what they
+  // write over may forbid it.
+  pm.addNestedPass<func::FuncOp>(createGroupRows());
   // A function for each op: its buffers are arguments, which LLVM can be told
   // are no aliases.
   pm.addPass(createOutlineKernels());

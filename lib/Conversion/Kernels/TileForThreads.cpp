@@ -3,13 +3,14 @@
 
 // The pass --shoal-tile-for-threads.
 
-#include "KernelTiles.h"
+#include "RowTiles.h"
 #include "TransposeTiles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
+#include "mlir/Dialect/Linalg/Utils/Utils.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -34,21 +35,20 @@ using namespace shoal;
 
 static PassCounter numTiled(DEBUG_TYPE, "Kernels in tiles for threads");
 
-/// The kernel's op, if it is one alone beside what makes its operands.
-static linalg::LinalgOp findOp(func::FuncOp func) {
-  linalg::LinalgOp found;
+/// The kernel's ops, if there is nothing beside them but what makes their
+/// operands.
+static SmallVector<linalg::LinalgOp> findOps(func::FuncOp func) {
+  SmallVector<linalg::LinalgOp> ops;
   if (!func.isPrivate() || func.isExternal() || !func.getBody().hasOneBlock())
     return {};
   for (Operation &op : func.front().without_terminator()) {
     auto linalgOp = dyn_cast<linalg::LinalgOp>(op);
     if (!linalgOp && !isMemoryEffectFree(&op))
       return {};
-    if (linalgOp && found)
-      return {};
     if (linalgOp)
-      found = linalgOp;
+      ops.push_back(linalgOp);
   }
-  return found;
+  return ops;
 }
 
 /// Whether tiles may run at the same time: all that is written is a buffer that
@@ -118,33 +118,113 @@ static SmallVector<KernelLoop> loopsOf(linalg::LinalgOp op) {
   return loops;
 }
 
+/// The loops over the tiles of a kernel, of which each costs so much.
+static void markTiles(scf::ParallelOp loops, double cost, int64_t count) {
+  LDBG() << count << " tiles at " << sourcePlace(loops.getLoc());
+  ++numTiled;
+  auto bytes = static_cast<int64_t>(cost / static_cast<double>(count));
+  loops->setAttr(
+      kTileBytesAttr,
+      IntegerAttr::get(IntegerType::get(loops.getContext(), 64), bytes));
+}
+
+//===----------------------------------------------------------------------===//
+// One op
+//===----------------------------------------------------------------------===//
+
+static void tileOp(linalg::LinalgOp op) {
+  SmallVector<KernelLoop> loops = loopsOf(op);
+  double cost = costOf(op);
+  SmallVector<int64_t> tiles = chooseKernelTiles(loops, cost);
+  if (tiles.empty())
+    return;
+  IRRewriter rewriter(op);
+  linalg::LinalgTilingOptions options;
+  options.setTileSizes(tiles);
+  options.setLoopType(linalg::LinalgTilingLoopType::ParallelLoops);
+  FailureOr<linalg::TiledLinalgOp> tiled =
+      linalg::tileLinalgOp(rewriter, op, options);
+  if (failed(tiled))
+    return;
+  markTiles(cast<scf::ParallelOp>(tiled->loops.front()), cost,
+            countTiles(loops, tiles));
+  rewriter.eraseOp(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Ops on the same rows
+//===----------------------------------------------------------------------===//
+
+/// Loops over the tiles of all rows.
+static scf::ParallelOp makeTileLoops(OpBuilder &builder, Location loc,
+                                     const RowTiles &rows) {
+  SmallVector<Value> begins, ends, steps;
+  for (auto [size, tile] : llvm::zip_equal(rows.sizes, rows.tiles)) {
+    if (tile == 0)
+      continue;
+    begins.push_back(arith::ConstantIndexOp::create(builder, loc, 0));
+    ends.push_back(arith::ConstantIndexOp::create(builder, loc, size));
+    steps.push_back(arith::ConstantIndexOp::create(builder, loc, tile));
+  }
+  return scf::ParallelOp::create(builder, loc, begins, ends, steps);
+}
+
+/// The op on the rows of one tile, where the builder is.
+static void emitTile(OpBuilder &builder, linalg::LinalgOp op,
+                     const RowTiles &rows, ValueRange places) {
+  SmallVector<OpFoldResult> tiles, offsets, bounds;
+  for (int64_t size : op.getStaticLoopRanges()) {
+    size_t loop = tiles.size();
+    int64_t tile = loop < rows.tiles.size() ? rows.tiles[loop] : 0;
+    tiles.push_back(builder.getIndexAttr(tile));
+    bounds.push_back(builder.getIndexAttr(size));
+    offsets.push_back(tile ? OpFoldResult(places.front()) : OpFoldResult());
+    if (tile)
+      places = places.drop_front();
+  }
+  SmallVector<OpFoldResult> begins = llvm::filter_to_vector(
+      offsets, [](OpFoldResult offset) { return bool(offset); });
+  SmallVector<Value> operands = linalg::makeTiledShapes(
+      builder, op.getLoc(), op, op->getOperands(), begins, tiles, bounds,
+      /*omitPartialTileCheck=*/true);
+  auto tile = cast<linalg::LinalgOp>(clone(builder, op, TypeRange(), operands));
+  linalg::offsetIndices(builder, tile, offsets);
+}
+
+/// Runs all ops on a tile before the next tile.
+static void tileRows(ArrayRef<linalg::LinalgOp> ops) {
+  std::optional<RowTiles> rows = planRowTiles(ops);
+  if (!rows)
+    return;
+  double cost = 0;
+  int64_t count = 1;
+  for (linalg::LinalgOp op : ops)
+    cost += costOf(op);
+  for (auto [size, tile] : llvm::zip_equal(rows->sizes, rows->tiles))
+    count *= tile == 0 ? 1 : size / tile;
+  linalg::LinalgOp last = ops.back();
+  OpBuilder builder(last);
+  scf::ParallelOp loops = makeTileLoops(builder, last.getLoc(), *rows);
+  builder.setInsertionPointToStart(loops.getBody());
+  for (linalg::LinalgOp op : ops)
+    emitTile(builder, op, *rows, loops.getInductionVars());
+  markTiles(loops, cost, count);
+  for (linalg::LinalgOp op : ops)
+    op->erase();
+}
+
 namespace {
 
 struct TileForThreads : shoal::impl::TileForThreadsBase<TileForThreads> {
   void runOnOperation() override {
-    linalg::LinalgOp op = findOp(getOperation());
-    if (!op || op.hasDynamicShape() || !isShareable(getOperation(), op))
-      return;
-    SmallVector<KernelLoop> loops = loopsOf(op);
-    double cost = costOf(op);
-    SmallVector<int64_t> tiles = chooseKernelTiles(loops, cost);
-    if (tiles.empty())
-      return;
-    IRRewriter rewriter(op);
-    linalg::LinalgTilingOptions options;
-    options.setTileSizes(tiles);
-    options.setLoopType(linalg::LinalgTilingLoopType::ParallelLoops);
-    FailureOr<linalg::TiledLinalgOp> tiled =
-        linalg::tileLinalgOp(rewriter, op, options);
-    if (failed(tiled))
-      return;
-    int64_t count = countTiles(loops, tiles);
-    LDBG() << count << " tiles at " << sourcePlace(op.getLoc());
-    ++numTiled;
-    tiled->loops.front()->setAttr(
-        kTileBytesAttr,
-        rewriter.getI64IntegerAttr(static_cast<int64_t>(cost / double(count))));
-    rewriter.eraseOp(op);
+    SmallVector<linalg::LinalgOp> ops = findOps(getOperation());
+    for (linalg::LinalgOp op : ops)
+      if (op.hasDynamicShape() || !isShareable(getOperation(), op))
+        return;
+    if (ops.size() == 1)
+      tileOp(ops.front());
+    else if (ops.size() > 1)
+      tileRows(ops);
   }
 };
 

@@ -103,3 +103,32 @@ func.func @program(%x: memref<1024x256xf32> {llvm.noalias}, %y: memref<1024x256x
   linalg.exp ins(%x : memref<1024x256xf32>) outs(%y : memref<1024x256xf32>)
   return
 }
+
+// Ops on the same rows: 32 MiB in tiles of 64 KiB, and all that is done with a tile's rows.
+// CHECK-LABEL: @group(
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%c0) to (%c4096) step (%c8)
+// CHECK-DAG: %[[X:.*]] = memref.subview %arg0[%[[ROW]], 0] [8, 1024] [1, 1]
+// CHECK-DAG: %[[SUM:.*]] = memref.subview %arg1[%[[ROW]]] [8] [1]
+// CHECK: linalg.generic {{.*}}"reduction"]} ins(%[[X]] {{.*}} outs(%[[SUM]]
+// CHECK: linalg.generic {{.*}}["parallel", "parallel"]} ins(%[[X]], %[[SUM]]
+// CHECK: linalg.index 0
+// CHECK-NEXT: affine.apply {{.*}}(%[[ROW]])
+// CHECK-NOT: linalg.generic
+// CHECK: shoal.tile_bytes
+func.func private @group(%x: memref<4096x1024xf32> {llvm.noalias, llvm.readonly}, %m: memref<4096xf32> {llvm.noalias}, %y: memref<4096x1024xf32> {llvm.noalias}) {
+  linalg.generic {indexing_maps = [#id, #row], iterator_types = ["parallel", "reduction"]} ins(%x : memref<4096x1024xf32>) outs(%m : memref<4096xf32>) {
+  ^bb0(%in: f32, %out: f32):
+    %sum = arith.addf %in, %out : f32
+    linalg.yield %sum : f32
+  }
+  linalg.generic {indexing_maps = [#id, #row, #id], iterator_types = ["parallel", "parallel"]} ins(%x, %m : memref<4096x1024xf32>, memref<4096xf32>) outs(%y : memref<4096x1024xf32>) {
+  ^bb0(%in: f32, %sum: f32, %out: f32):
+    %place = linalg.index 0 : index
+    %number = arith.index_cast %place : index to i32
+    %row = arith.sitofp %number : i32 to f32
+    %0 = arith.divf %in, %sum : f32
+    %1 = arith.addf %0, %row : f32
+    linalg.yield %1 : f32
+  }
+  return
+}

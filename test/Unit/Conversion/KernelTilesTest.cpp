@@ -63,6 +63,21 @@ TEST(KernelTiles, what_is_read_in_squares_has_whole_ones) {
       IsEmpty());
 }
 
+TEST(KernelTiles, rows_of_several_ops_are_cut_to_fit_a_cache) {
+  constexpr int64_t kMebibyte = 1 << 20;
+  EXPECT_THAT(chooseRowTiles({4096}, 16 * kMebibyte, 32 * kMebibyte),
+              ElementsAre(8));
+  // The second loop where rows of the first one are too long.
+  EXPECT_THAT(chooseRowTiles({4, 2048}, 16 * kMebibyte, 32 * kMebibyte),
+              ElementsAre(1, 16));
+  // Shared bytes that are in the caches anyway; no equal tiles; rows too long.
+  EXPECT_THAT(chooseRowTiles({4096}, kMebibyte / 2, 32 * kMebibyte), IsEmpty());
+  EXPECT_THAT(chooseRowTiles({4099}, 16 * kMebibyte, 32 * kMebibyte),
+              IsEmpty());
+  EXPECT_THAT(chooseRowTiles({4}, 16 * kMebibyte, 32 * kMebibyte), IsEmpty());
+  EXPECT_THAT(chooseRowTiles({}, 16 * kMebibyte, 32 * kMebibyte), IsEmpty());
+}
+
 TEST(KernelTiles, there_are_not_more_than_enough) {
   for (double bytes : {1e6, 1e8, 1e12})
     for (int64_t rows : {7, 1009, 65536}) {

@@ -41,6 +41,55 @@ def ExpandProducts : Pass<"shoal-expand-products", "::mlir::func::FuncOp"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::linalg::LinalgDialect"];
 }
 
+def GroupRows : Pass<"shoal-group-rows", "::mlir::func::FuncOp"> {
+  let summary = "Make one kernel of ops that work on the same rows";
+  let description = [{
+    For hosts. Assumes linalg on static memrefs whose places in memory are
+    known. Ops whose outer loops are parallel and alike, and which touch the
+    same buffers row by row (a softmax, a layer_norm, their gradients), go into
+    one `rt.kernel`, in the place of the last of them. Threads then run all of
+    them on some rows before they go on to others, with the rows in their caches
+    (`--shoal-tile-for-threads`): what is larger than these is read from memory
+    once, not by each op.
+
+    What one op writes others touch in the same rows alone, and as the same
+    memref. Not where all that is shared is in the caches anyway, where rows are
+    too long for them, or where ops read across rows.
+
+    ```mlir
+    func.func @main(%x: memref<4096x1024xf32>, %m: memref<4096xf32>, %y: memref<4096x1024xf32>) {
+      linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>],
+                      iterator_types = ["parallel", "reduction"]}
+          ins(%x : memref<4096x1024xf32>) outs(%m : memref<4096xf32>) {
+      ^bb0(%in: f32, %out: f32):
+        %max = arith.maximumf %in, %out : f32
+        linalg.yield %max : f32
+      }
+      linalg.generic {indexing_maps = [affine_map<(r, c) -> (r, c)>, affine_map<(r, c) -> (r)>, affine_map<(r, c) -> (r, c)>],
+                      iterator_types = ["parallel", "parallel"]}
+          ins(%x, %m : memref<4096x1024xf32>, memref<4096xf32>) outs(%y : memref<4096x1024xf32>) {
+      ^bb0(%in: f32, %max: f32, %out: f32):
+        %d = arith.subf %in, %max : f32
+        linalg.yield %d : f32
+      }
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    ...
+    rt.kernel {
+      linalg.generic {indexing_maps = [#map, #map1], iterator_types = ["parallel", "reduction"]} ins(%arg0 : memref<4096x1024xf32>) outs(%arg1 : memref<4096xf32>) {
+      ...
+      linalg.generic {indexing_maps = [#map, #map1, #map], iterator_types = ["parallel", "parallel"]} ins(%arg0, %arg1 : memref<4096x1024xf32>, memref<4096xf32>) outs(%arg2 : memref<4096x1024xf32>) {
+      ...
+    }
+    ...
+    ```
+  }];
+  let dependentDialects = ["::mlir::memref::MemRefDialect", "::shoal::rt::RtDialect"];
+}
+
 def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
   let summary = "Move every linalg op on memrefs to a function of its own";
   let description = [{
@@ -74,11 +123,12 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
 def TileForThreads : Pass<"shoal-tile-for-threads", "::mlir::func::FuncOp"> {
   let summary = "Cut kernels into tiles that threads may run at the same time";
   let description = [{
-    Assumes what `--shoal-outline-kernels` leaves: private functions of one
-    linalg op on static memrefs. Where the op costs enough, its parallel loops
+    Assumes what `--shoal-outline-kernels` leaves: private functions of
+    linalg ops on static memrefs. Where an op costs enough, its parallel loops
     are cut into tiles, the outermost ones first, and `scf.parallel` goes over
-    these. What a tile costs, as the bytes that take as long to move, is the
-    loops' `shoal.tile_bytes`. Only what is written to nothing but
+    these. Of several ops, which `--shoal-group-rows` has put together, rows are
+    cut, and a tile runs one after another. What a tile costs, as the bytes that
+    take as long to move, is the loops' `shoal.tile_bytes`. Only what is written to nothing but
     `llvm.noalias` arguments is cut. Reductions are not cut, and tiles are the
     same for all numbers of threads: so are results.
 
