@@ -35,6 +35,9 @@ static bool isKnownButForAddress(Type type) {
   auto memref = dyn_cast<MemRefType>(type);
   if (!memref)
     return !isa<UnrankedMemRefType>(type);
+  // MLIR has no strides for a size of 0 in front of others.
+  if (memref.hasStaticShape() && memref.getLayout().isIdentity())
+    return true;
   SmallVector<int64_t> strides;
   int64_t offset = 0;
   return memref.hasStaticShape() &&

@@ -125,3 +125,9 @@ func.func @calls_it(%x: memref<?xf32>) {
   call @any_size(%x) : (memref<?xf32>) -> ()
   return
 }
+
+// Of no elements, and without strides.
+// CHECK-LABEL: func.func @nothing(%arg0: !llvm.ptr, %arg1: !llvm.ptr)
+func.func @nothing(%x: memref<15x0x2xi64>, %y: memref<4xf32>) {
+  return
+}
