@@ -168,6 +168,7 @@ class Ragged:
         read = take_rows(rows.transpose(1, 2, 0, 3), where_now)
         read = read.reshape(groups, count // k, k, rows.shape[0], model)
         of_parts = einsum("GSKDM,GSK->GSDM", read.astype("float32"), weights.astype("float32"))
-        # So that a gradient gathers what comes back of tokens, and not of their k choices.
-        of_parts = self.layout.constrain(of_parts, "edp", None, "ep", "?")
+        # So that a gradient gathers what comes back of tokens, and not of their k choices. It only asks: forward,
+        # terms of hidden units over etp need no sum before they go home.
+        of_parts = self.layout.constrain(of_parts, "edp", None, "ep", "?", hint=True)
         return sum(of_parts, 2).reshape(*shape[:2], model)

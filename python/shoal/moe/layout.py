@@ -193,15 +193,16 @@ class Layout:
         axes = self.axes(*(role for role in listed if role != "?"))
         return (*axes, "?") if "?" in listed else axes or None
 
-    def constrain(self, value: Value, *entries: Any) -> Value:
+    def constrain(self, value: Value, *entries: Any, hint: bool = False) -> Value:
         """The value where `P(*entries)` says; the identity on its elements.
 
-        A dimension of fewer rows than devices along its roles is left to the compiler.
+        A dimension of fewer rows than devices along its roles is left to the compiler. hint: as of
+        `shoal.constrain`.
         """
         if self.mesh is None:
             return value
         kept = [entry if self._fits(entry, size) else "?" for entry, size in zip(entries, value.shape)]
-        return constrain(value, self.P(*kept))
+        return constrain(value, self.P(*kept), hint=hint)
 
     def _fits(self, entry: Any, size: int) -> bool:
         listed = (entry,) if isinstance(entry, str) else entry or ()
