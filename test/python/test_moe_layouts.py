@@ -101,6 +101,20 @@ def test_groups_of_megatron_command_lines():
     assert refused > 50
 
 
+def test_megatron_stages_in_front_of_data():
+    """--use-tp-pp-dp-mapping: stages next to each other, replicas of the whole behind one another."""
+    flags = """--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --expert-model-parallel-size 2
+        --expert-tensor-parallel-size 1 --use-tp-pp-dp-mapping"""
+    layout = Layout.from_megatron(flags, 8)
+    attention, experts = {"tp": 2, "cp": 1, "pp": 2, "dp": 2}, {"etp": 1, "ep": 2, "pp": 2, "edp": 2}
+    for sizes, kinds in ((attention, KINDS["attention"]), (experts, KINDS["experts"])):
+        for roles in kinds:
+            assert layout.groups(*roles) == rank_generator(sizes, roles), roles
+    assert layout.groups("pp") == [[0, 2], [1, 3], [4, 6], [5, 7]]
+    with pytest.raises(shoal.TraceError, match='role "pp" lies over'):
+        Layout.from_megatron(flags.replace("--expert-model-parallel-size 2", "--expert-model-parallel-size 4"), 8)
+
+
 def refined(*factorisations):
     """Whether one mesh has the axes of both: of all products of first sizes, each divides the next."""
     cuts = sorted({int(cut) for sizes in factorisations for cut in np.cumprod(list(sizes.values()))})
