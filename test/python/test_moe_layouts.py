@@ -481,6 +481,39 @@ def test_room_is_what_a_buffer_takes():
     assert held[None] - held[1.0] > 3 * rows
 
 
+@pytest.mark.parametrize("dispatcher", ["einsum", "sort", "alltoall", "allgather"])
+def test_an_expert_that_passes_rows_on(tmp_path, dispatcher):
+    """Beside its products it reads rows themselves: each once, in whatever parts experts lie."""
+    layout = Layout.folded({"dp": 4}, {"ep": 4})
+    config = MoeConfig(6, 8, moe_token_dispatcher_type=dispatcher)
+
+    def expert(linear, rows, params, config):
+        return rows + linear(shoal.gelu(linear(rows, params["wi"])), params["wo"])
+
+    def gradient(config, layout, function):
+        def loss(x, params):
+            y = moe(x, params, config, layout, expert=function).y
+            return shoal.sum(y * y), y
+
+        return shoal.value_and_grad(loss, (0, 1), has_aux=True)
+
+    def plain(x, params):  # weights are of sum 1
+        def loss(x, params):
+            y = x + moe(x, params, config).y
+            return shoal.sum(y * y), y
+
+        return shoal.value_and_grad(loss, (0, 1), has_aux=True)(x, params)
+
+    x, params = np.random.default_rng(2).standard_normal((4, 8, 6)).astype(np.float32), init_params(config, 6)
+    expected = evaluate(tmp_path, plain, x, params)
+    actual = evaluate(tmp_path, gradient(config, layout, expert), x, params, mesh=layout.mesh, devices=4)
+    for made, wanted in zip(flatten(actual)[0], flatten(expected)[0]):
+        assert_same(dispatcher, np.asarray(made), np.asarray(wanted), np.float32, 1e-5)
+    with pytest.raises(shoal.TraceError, match=r"apply_experts: the function made rows \[.*8\] of rows \[.*6\]"):
+        hidden = lambda linear, rows, params, config: linear(rows, params["wi"])  # noqa: E731
+        shoal.trace(lambda x, p: moe(x, p, config, layout, expert=hidden).y, (x, params), layout.mesh)
+
+
 def test_ragged_rows_and_experts_in_parts():
     layout = Layout.folded({"dp": 4}, {"ep": 2, "etp": 2})
     config = MoeConfig(4, 8, **RAGGED)
