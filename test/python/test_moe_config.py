@@ -231,6 +231,28 @@ def test_coefficients_of_losses():
             config_of({"moe_aux_loss_coeff": wrong})
 
 
+def test_parameters_and_tokens_that_do_not_fit():
+    """Each named with its sizes; those beside the configuration's are let be."""
+    config = MoeConfig(E, H, moe_shared_expert_intermediate_size=4)
+    made = init_params(config, M)
+    cases = {
+        'moe: parameter "router" is missing': ({name: made[name] for name in made if name != "router"}, X, {}),
+        'moe: parameter "shared.wo" is missing': ({**made, "shared": {"wi": made["shared"]["wi"]}}, X, {}),
+        r'moe: parameter "wi" \[8, 8, 5\]: expected \[8, 8, 4\]': (init_params(config.replace(moe_ffn_hidden_size=5), M), X, {}),
+        r"moe: mask \[2, 31\] of tokens \[2, 32\]": (made, X, {"mask": np.ones((2, S - 1), bool)}),
+        r"route: tokens of int32; expected floating": (made, X.astype(np.int32), {}),
+        'route: tokens of float64 with moe_router_dtype="fp32"; "fp64" takes them': (made, X.astype(np.float64), {}),
+    }
+    for message, (params, x, options) in cases.items():
+        with pytest.raises(shoal.TraceError, match=message):
+            shoal.trace(lambda x, p, options=options: moe(x, p, config, **options).y, (x, params))
+    biased = MoeConfig(E, H, moe_router_enable_expert_bias=True)
+    with pytest.raises(shoal.TraceError, match=r"route: bias \[7\] with num_experts=8"):
+        shoal.trace(lambda x, p: moe(x, p, biased, bias=np.zeros(7, np.float32)).y, (X, init_params(biased, M)))
+    own = {"router": made["router"], "shared": made["shared"], "matrix": made["wi"]}
+    shoal.trace(lambda x, p: moe(x, p, config, expert=lambda linear, rows, p, c: rows).y, (X, own))
+
+
 def test_arguments_that_do_not_fit():
     config = MoeConfig(E, H, moe_group_size=24)
     with pytest.raises(shoal.TraceError, match=r"64 tokens of \[2, 32, 8\] in groups of 24"):
