@@ -6,7 +6,7 @@
 Usage: plots.py RESULTS
 
 (a) gain.png: chrF over the dense and the bilingual models, of both sets, and what training took, against parameters
-(b) languages.png: chrF over the dense model by language, in order of training pairs
+(b) languages.png: chrF over the dense model by language, in order of training pairs, of both sets
 (c) experts.png: which experts the tokens of each script choose
 """
 
@@ -35,55 +35,63 @@ def steps_of(models):
 def gain(results, pyplot):
     """GShard's Figure 1: quality and cost of larger models, of English strings held out and of those of others."""
     models = {row["model"]: row for row in read(results, "models")}
-    figure, both = pyplot.subplots(1, 2, figsize=(13, 5.5), sharey=True)
-    for axes, part in zip(both, ("test", "transfer")):
-        classes = [row for row in read(results, "classes") if row["set"] == part]
-        gain_of(models, classes, axes)
-        axes.set(title={"test": "English strings held out", "transfer": "pairs held out"}[part])
-    both[0].set(ylabel="ΔchrF, mean over languages, 95 % of the bootstrap")
-    cost = core_hours(models, both[1])
-    lines = [part for axes in (both[1], cost) for part in zip(*axes.get_legend_handles_labels())]
-    figure.legend(*zip(*lines), loc="lower center", ncols=3, fontsize=8)
+    classes = read(results, "classes")
+    figure, (over_dense, over_bilingual, cost) = pyplot.subplots(1, 3, figsize=(14, 5.5))
+    gain_of(models, [row for row in classes if row["class"] == "all"], "over_dense", over_dense)
+    gain_of(models, [row for row in classes if row["class"] == "bilingual"], "over_bilingual", over_bilingual)
+    over_dense.set(title="over the dense model, all languages", ylabel="ΔchrF, mean of languages; 95 % of the bootstrap")
+    over_bilingual.set(title="over models of one language, these languages")
+    of_all = [row for row in models.values() if int(row["steps"]) and not row["model"].startswith("only-")]
+    draw_row(cost, of_all, [(row["core_hours"] or "nan",) * 3 for row in of_all], fmt="o", color="grey")
+    cost.set(title="training", ylabel="core-hours", ylim=(0, None))
+    figure.legend(*over_dense.get_legend_handles_labels(), loc="lower center", ncols=2)
     figure.suptitle(steps_of(models.values()))
     return figure
 
 
-def gain_of(models, classes, axes):
-    """Over the dense and the bilingual models, against parameters."""
-    for what, kind in (("over_dense", "all"), ("over_bilingual", "bilingual")):
-        rows = [row for row in classes if row["class"] == kind and row[what] and int(models[row["model"]]["steps"])]
-        rows.sort(key=lambda row: int(models[row["model"]]["parameters"]))
-        x = [int(models[row["model"]]["parameters"]) / 1e6 for row in rows]
-        y, low, high = ([float(row[what + end]) for row in rows] for end in ("", "_low", "_high"))
-        errors = np.abs(np.array([low, high]) - y)
-        axes.errorbar(x, y, errors, marker="o", capsize=3, label=what.replace("_", " "))
-        for place, row in zip(zip(x, y), rows):
-            axes.annotate(row["model"], place, textcoords="offset points", xytext=(4, 6), fontsize=8)
+SETS = {"test": "English strings held out", "transfer": "pairs held out"}
+
+
+def gain_of(models, classes, what, axes):
+    """A series for each set, side by side."""
+    for (part, label), aside, color in zip(SETS.items(), (0.98, 1.02), ("C0", "C1")):
+        rows = [row for row in classes if row["set"] == part and row[what] and int(models[row["model"]]["steps"])]
+        triples = [[row[what + end] for end in ("", "_low", "_high")] for row in rows]
+        draw_row(axes, [models[row["model"]] for row in rows], triples, aside, fmt="o", color=color, label=label)
     axes.axhline(0, color="grey", linewidth=0.8)
-    ticks = sorted({round(int(row["parameters"]) / 1e6, 1) for row in models.values() if int(row["steps"])})
+
+
+def draw_row(axes, models, triples, aside=1.0, **style):
+    """Of each model (value, low, high) at its parameters, times `aside`; a line joins those that differ by their
+    experts alone."""
+    order = np.argsort([int(model["parameters"]) for model in models])
+    millions = np.array([int(models[i]["parameters"]) for i in order]) / 1e6
+    y, low, high = np.array([triples[i] for i in order], float).reshape(-1, 3).T
+    axes.errorbar(millions * aside, y, [y - low, high - y], capsize=3, **style)
+    alike = np.array([models[i]["model"] != "deep" for i in order], bool)
+    axes.plot(millions[alike] * aside, y[alike], color=style["color"], linewidth=1)
     axes.set(xscale="log", xlabel="parameters, millions")
-    axes.set_xticks(ticks, map(str, ticks))
+    axes.set_xticks(millions, [f"{models[i]['model']}\n{size:.2g}" for i, size in zip(order, millions)])
     axes.minorticks_off()
 
 
-def core_hours(models, axes):
-    """A second axis on the right."""
-    cost = axes.twinx()
-    shared = sorted((row for row in models.values() if int(row["steps"]) and not row["model"].startswith("only-")),
-                    key=lambda row: int(row["parameters"]))  # fmt: skip
-    cost.plot([int(row["parameters"]) / 1e6 for row in shared], [float(row["core_hours"] or "nan") for row in shared],
-              "s--", color="grey", label="core-hours")  # fmt: skip
-    cost.set(ylabel="core-hours", ylim=(0, None))
-    return cost
-
-
 def languages(results, pyplot):
-    """Where experts help: languages from those with the most training pairs on."""
-    rows = [row for row in read(results, "languages") if row["set"] == "test"]
-    models = read(results, "models")
+    """Where experts help: languages from those with the most training pairs on, of both sets."""
+    models, rows = read(results, "models"), read(results, "languages")
+    figure, both = pyplot.subplots(1, 2, figsize=(14, 5), sharey=True)
+    for axes, (part, label) in zip(both, SETS.items()):
+        languages_of(models, [row for row in rows if row["set"] == part], axes)
+        axes.set(title=label, xlabel="languages, most training pairs first")
+    both[0].set(ylabel=f"ΔchrF over dense, mean of {SMOOTH} neighbours")
+    figure.legend(*both[0].get_legend_handles_labels(), loc="lower center", ncols=4)
+    figure.suptitle(steps_of(models))
+    return figure
+
+
+def languages_of(models, rows, axes):
+    """A line for each model that is larger than the dense one."""
     dense = {row["language"]: float(row["chrf"]) for row in rows if row["model"] == "dense"}
     order = sorted({(-int(row["training_pairs"]), row["language"]) for row in rows if row["language"] in dense})
-    figure, axes = pyplot.subplots(figsize=(8, 5))
     for model in models:
         if not int(model["experts"]) and model["model"] != "deep":
             continue
@@ -92,13 +100,11 @@ def languages(results, pyplot):
         if len(over):
             axes.plot(smoothed(over), label=model["model"])
     for count in (5000, 1000, 100):
-        axes.axvline(sum(-pairs >= count for pairs, _ in order) - 0.5, color="grey", linewidth=0.8, linestyle=":")
+        place = sum(-pairs >= count for pairs, _ in order) - 0.5
+        axes.axvline(place, color="grey", linewidth=0.8, linestyle=":")
+        axes.annotate(f"{count:,} pairs", (place, 1), xycoords=("data", "axes fraction"), xytext=(2, -9),
+                      textcoords="offset points", fontsize=8)  # fmt: skip
     axes.axhline(0, color="grey", linewidth=0.8)
-    axes.set(xlabel="languages, most training pairs first; dotted: 5,000, 1,000 and 100 pairs",
-             ylabel=f"ΔchrF over dense, mean of {SMOOTH} neighbours")  # fmt: skip
-    axes.legend()
-    figure.suptitle(f"Held-out English strings; {steps_of(models)}")
-    return figure
 
 
 def smoothed(values, width=SMOOTH):
@@ -125,7 +131,7 @@ def experts(results, pyplot, most=16):
         axes.set(title=f"{layer}'s experts", xlabel="expert", xticks=range(counts[model]))
         axes.set_yticks(range(len(scripts)), [f"{name.lower()} ({size[name]})" for name in scripts], fontsize=8)
         figure.colorbar(image, ax=axes, label="share of the script's choices")
-    figure.suptitle(f"{model}: sources by script (choices); {steps_of(models)}")
+    figure.suptitle(f"{model}: sources by script, of so many choices; {steps_of(models)}")
     return figure
 
 

@@ -117,7 +117,16 @@ def test_experts_count_tokens_that_are_there(tmp_path):
     _, metrics = evaluate(tmp_path, EXPERTS.loss, params, made)
     tokens = [(made[name] != 0).sum() for name in ("source", "target")]
     np.testing.assert_array_equal(metrics["counts"].sum(1), np.multiply(tokens, 2))
-    assert metrics["balance"] > 0
+    names, rate = EXPERTS.moe.moe_router_load_balancing_type, EXPERTS.moe.loss_coefficient("gshard")
+    assert names == ("gshard",) and metrics["gshard"].shape == (len(metrics["counts"]),) and metrics["balance"] > 0
+    assert metrics["balance"] == pytest.approx(rate * metrics["gshard"].mean(), rel=1e-5)
+
+
+def test_experts_that_choose_are_not_causal():
+    chooses = MoeConfig(4, 8, router_type="expert_choice", moe_router_load_balancing_type=(), moe_expert_capacity_factor=1.0)
+    with pytest.warns(UserWarning, match='decoder layers with router_type="expert_choice"'):
+        replace(EXPERTS, moe=chooses)
+    replace(EXPERTS, moe=chooses, decoder=(False,))  # an encoder may
 
 
 def test_loss_and_gradients_over_devices(tmp_path):

@@ -115,6 +115,8 @@ def test_what_there_is_none_of():
         'hidden_act "xielu" is not one of': {"hidden_act": "xielu"},
         'model_type "mamba" is not one of': {"model_type": "mamba"},
         "attention_bias of mixtral": {"attention_bias": True},
+        "partial_rotary_factor 0.5": {"partial_rotary_factor": 0.5},
+        "hidden_size is missing": {"hidden_size": None},
     }
     for message, fields in cases.items():
         with pytest.raises(shoal.UnsupportedError, match=message):

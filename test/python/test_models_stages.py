@@ -84,6 +84,9 @@ def test_layouts_with_stages(tmp_path, name):
     )  # fmt: skip
     assert np.asarray(actual[0][1]["counts"]).shape == (layers, model.config.moe.num_experts)
     compare(model, actual, other, expected)
+    metrics, rates = actual[0][1], np.array(moe["moe_aux_loss_coeff"])
+    whole = (rates * metrics["aux_loss"] + moe["moe_z_loss_coeff"] * metrics["z_loss"]).mean()
+    assert metrics["balance"] == pytest.approx(whole, rel=1e-5)
 
 
 @pytest.mark.parametrize("dispatcher", ["alltoall", "allgather", "sort"])

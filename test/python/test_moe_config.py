@@ -10,7 +10,7 @@ import pytest
 
 from frontend_testing import shoal
 from shoal.moe import Layout, MoeConfig, init_params, moe, param_shapes, total_loss, update_expert_bias
-from shoal.moe.checking import CHOICES, POSITIVE, pairs_of
+from shoal.moe.checking import CHOICES, NUMBERS, OPTIONAL, POSITIVE, pairs_of
 from shoal.moe.patterns import moe_layers
 from shoal_testing import ROOT
 
@@ -133,7 +133,7 @@ WRONG = [
     ({"moe_expert_rank_capacity_factor": 1.5}, "=1.5 with moe_token_dispatcher_type='auto'"),
     ({"moe_expert_rank_capacity_factor": 1.5, "moe_token_dispatcher_type": "alltoall", **DROPS},
      "moe_expert_rank_capacity_factor=1.5 with moe_expert_capacity_factor=1.0"),
-    ({"moe_expert_rank_capacity_factor": 0.0}, "moe_expert_rank_capacity_factor=0.0 is not positive"),
+    ({"moe_expert_rank_capacity_factor": 0.0}, "moe_expert_rank_capacity_factor=0.0 is not a positive number"),
     ({"norm_topk_prob": False}, "norm_topk_prob=False with moe_router_pre_softmax=False"),
     ({**SINKHORN, "moe_router_score_function": "sigmoid"}, "moe_router_score_function='sigmoid' with router_type"),
     ({**SINKHORN, "moe_router_pre_softmax": True}, "moe_router_pre_softmax=True with router_type='sinkhorn'"),
@@ -205,6 +205,54 @@ def test_what_a_field_may_be(field):
             config_of({field: value})
 
 
+@pytest.mark.parametrize("field", NUMBERS)
+def test_what_a_number_may_be(field):
+    for value in (float("nan"), float("inf"), "1.0", True, *(() if field in OPTIONAL else (None,))):
+        with pytest.raises(shoal.TraceError, match=f"MoeConfig: {field}={value!r} is not {NUMBERS[field][1]}"):
+            config_of({field: value})
+
+
+def test_numbers_that_are_too_small():
+    for field, value in {"gate_noise": -1.0, "moe_input_jitter_eps": 1.0, "moe_router_topk_scaling_factor": 0.0,
+                         "swiglu_limit": -1.0, "moe_router_bias_update_rate": -0.1}.items():  # fmt: skip
+        with pytest.raises(shoal.TraceError, match=f"MoeConfig: {field}={value} is not {NUMBERS[field][1]}"):
+            config_of({field: value})
+
+
+def test_coefficients_of_losses():
+    """A list is a tuple; a layer that has none is named."""
+    for given in ([0.1, 0.2], {"aux_loss": [0.1, 0.2]}):
+        config = config_of({"moe_aux_loss_coeff": given, "moe_z_loss_coeff": [0.3, 0.4]})
+        assert config.loss_coefficient("aux_loss", 1) == 0.2 and config.loss_coefficient("z_loss", 1) == 0.4
+        with pytest.raises(shoal.TraceError, match='"aux_loss" has coefficients for 2 layers, none for layer 2'):
+            config.loss_coefficient("aux_loss", 2)
+    for wrong in ("0.1", None, (), (0.1, "x"), float("nan"), {"aux_loss": None}):
+        with pytest.raises(shoal.TraceError, match="moe_aux_loss_coeff=.* is neither a number nor a tuple"):
+            config_of({"moe_aux_loss_coeff": wrong})
+
+
+def test_parameters_and_tokens_that_do_not_fit():
+    """Each named with its sizes; those beside the configuration's are let be."""
+    config = MoeConfig(E, H, moe_shared_expert_intermediate_size=4)
+    made = init_params(config, M)
+    cases = {
+        'moe: parameter "router" is missing': ({name: made[name] for name in made if name != "router"}, X, {}),
+        'moe: parameter "shared.wo" is missing': ({**made, "shared": {"wi": made["shared"]["wi"]}}, X, {}),
+        r'moe: parameter "wi" \[8, 8, 5\]: expected \[8, 8, 4\]': (init_params(config.replace(moe_ffn_hidden_size=5), M), X, {}),
+        r"moe: mask \[2, 31\] of tokens \[2, 32\]": (made, X, {"mask": np.ones((2, S - 1), bool)}),
+        r"route: tokens of int32; expected floating": (made, X.astype(np.int32), {}),
+        'route: tokens of float64 with moe_router_dtype="fp32"; "fp64" takes them': (made, X.astype(np.float64), {}),
+    }
+    for message, (params, x, options) in cases.items():
+        with pytest.raises(shoal.TraceError, match=message):
+            shoal.trace(lambda x, p, options=options: moe(x, p, config, **options).y, (x, params))
+    biased = MoeConfig(E, H, moe_router_enable_expert_bias=True)
+    with pytest.raises(shoal.TraceError, match=r"route: bias \[7\] with num_experts=8"):
+        shoal.trace(lambda x, p: moe(x, p, biased, bias=np.zeros(7, np.float32)).y, (X, init_params(biased, M)))
+    own = {"router": made["router"], "shared": made["shared"], "matrix": made["wi"]}
+    shoal.trace(lambda x, p: moe(x, p, config, expert=lambda linear, rows, p, c: rows).y, (X, own))
+
+
 def test_arguments_that_do_not_fit():
     config = MoeConfig(E, H, moe_group_size=24)
     with pytest.raises(shoal.TraceError, match=r"64 tokens of \[2, 32, 8\] in groups of 24"):
@@ -252,6 +300,9 @@ def test_presets():
     assert MoeConfig.deepspeed(E, H, 2).loss_coefficient("gshard") == 0.64
     assert MoeConfig.tutel(E, H, capacity_factor=0.0).capacity(64) is None
     assert MoeConfig.gshard(E, H, hidden_act="gelu").hidden_act == "gelu"
+    for k in (1, 2, 3):  # drop_tokens=False: weights of all chosen are divided by their sum
+        whole = MoeConfig.deepspeed(E, H, k, moe_expert_capacity_factor=None)
+        assert whole.capacity(64) is None and whole.normalizes() == (k > 1) and not whole.renormalize_after_drop
     per_layer = MoeConfig(E, H, moe_aux_loss_coeff={"aux_loss": (0.1, 0.2)})
     assert per_layer.loss_coefficient("aux_loss", 1) == 0.2
 
@@ -294,6 +345,27 @@ def test_hugging_face_files():
         MoeConfig.from_hf({"model_type": "llama"})
 
 
+DEEPSEEK = {
+    "model_type": "deepseek_v3", "n_routed_experts": 8, "num_experts_per_tok": 2, "moe_intermediate_size": 8,
+    "n_group": 1, "topk_group": 1,
+}  # fmt: skip
+
+
+def test_hugging_face_files_that_say_too_little_or_something_else():
+    assert MoeConfig.from_hf({**DEEPSEEK, "scoring_func": "sigmoid", "topk_method": None}).group_best_of == 2
+    for name in ("num_experts_per_tok", "moe_intermediate_size", "n_group", "topk_group"):
+        for file in ({**DEEPSEEK, name: None}, {key: DEEPSEEK[key] for key in DEEPSEEK if key != name}):
+            with pytest.raises(shoal.UnsupportedError, match=f"from_hf: {name} is missing"):
+                MoeConfig.from_hf(file)
+    with pytest.raises(shoal.UnsupportedError, match="from_hf: num_experts is missing"):
+        MoeConfig.from_hf({**DEEPSEEK, "n_routed_experts": None})
+    for name, value, only in (("scoring_func", "softmax", "sigmoid"), ("topk_method", "greedy", "noaux_tc"),
+                              ("moe_layer_freq", 2, 1)):  # fmt: skip
+        message = f"from_hf: {name} {value!r} of deepseek_v3; expected {only!r}"
+        with pytest.raises(shoal.UnsupportedError, match=message):
+            MoeConfig.from_hf({**DEEPSEEK, name: value})
+
+
 ARGUMENTS = r"""
 --num-experts 8 --moe-router-topk 2 --ffn-hidden-size 14336 --swiglu --disable-bias-linear \
 --moe-router-load-balancing-type aux_loss seq_aux_loss --moe-aux-loss-coeff 1e-2 1e-3   # two
@@ -323,6 +395,46 @@ def test_megatron_arguments():
         Layout.from_megatron(ARGUMENTS, 48)
     with pytest.raises(shoal.TraceError, match="--ffn-hidden-size is missing"):
         MoeConfig.from_megatron("--num-experts 8")
+    hidden = {text: MoeConfig.from_megatron(f"--num-experts 8 --hidden-size 768 {text}") for text in ("", "--swiglu")}
+    assert [config.moe_ffn_hidden_size for config in hidden.values()] == [3072, 2048]  # Megatron-Core's own
+
+
+@pytest.mark.parametrize("words, message", [
+    ("--num-experts eight", "--num-experts eight: expected an integer"),
+    ("--moe-router-topk 2.5", "--moe-router-topk 2.5: expected an integer"),
+    ("--moe-expert-capacity-factor much", "--moe-expert-capacity-factor much: expected a number"),
+    ("--moe-aux-loss-coeff 1e-2x", "--moe-aux-loss-coeff 1e-2x: expected a number"),
+    ("--moe-router-pre-softmax True", "--moe-router-pre-softmax takes no value, got ['True']"),
+    ("--moe-layer-freq [0]*1 + [1]", "--moe-layer-freq takes one value"),
+    ("--data-path 'unclosed", "no closing quotation"),
+    ("--squared-relu", "--squared-relu: there is no such activation"),
+    ("--quick-geglu", "--quick-geglu: there is no such activation"),
+    ("--moe-extended-tp", "--moe-extended-tp: give --expert-tensor-parallel-size"),
+])  # fmt: skip
+def test_megatron_arguments_that_say_nothing(words, message):
+    with pytest.raises((shoal.TraceError, shoal.UnsupportedError), match=re.escape(message)):
+        MoeConfig.from_megatron(f"{ARGUMENTS} {words}")
+    with pytest.raises(shoal.TraceError, match="--num-experts is missing"):
+        MoeConfig.from_megatron("--ffn-hidden-size 64")
+
+
+def test_layouts_of_megatron_arguments_that_say_nothing():
+    with pytest.raises(shoal.TraceError, match="--context-parallel-size two: expected an integer"):
+        Layout.from_megatron("--context-parallel-size two", 8)
+    with pytest.raises(shoal.TraceError, match="0 devices; expected at least 1"):
+        Layout.from_megatron("", 0)
+    for wrong in ({"tp": 0}, {"tp": 2.0}, {"tp": "2"}, {"tp": True}):
+        with pytest.raises(shoal.TraceError, match=f'fold: role "tp": size {wrong["tp"]!r} is not a positive integer'):
+            Layout.folded({**wrong, "dp": 4})
+    with pytest.raises(shoal.TraceError, match="expected at least one factorisation"):
+        Layout.folded()
+    with pytest.raises(shoal.TraceError, match="role \"ep\": expected a tuple of axes, got 'x'"):
+        Layout(shoal.Mesh(x=4), {"ep": "x"})
+    for experts, r, message in ((0, 1, "0 experts do not divide 8 devices"), (2, 1.0, "r = 1.0 is neither 0 nor")):
+        with pytest.raises(shoal.TraceError, match=message):
+            Layout.tutel(experts, 8, r)
+    with pytest.raises(shoal.TraceError, match="microbatches '2' is not a positive integer"):
+        Layout().scheduled("2")
 
 
 def test_the_example_of_the_page():

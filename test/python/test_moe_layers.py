@@ -333,7 +333,13 @@ def test_an_upcycled_layer_is_the_dense_one(tmp_path):
     y = evaluate(tmp_path, lambda x, p: moe(x, p, uniform).y, X, made)
     assert_same("uniform", y, expected, np.float32, 1e-5)
     with pytest.raises(shoal.TraceError, match="16 hidden units over experts of 5"):
-        upcycle(dense, MoeConfig(8, 5, 4))
+        upcycle(dense, uniform.replace(moe_ffn_hidden_size=5))
+    with pytest.raises(shoal.TraceError, match=r"upcycle: parameters \['bg', .*\]: the experts .* have \['wi', 'wo'\]"):
+        upcycle(dense, MoeConfig(8, 8, 4))
+    with pytest.raises(shoal.TraceError, match=r'upcycle: "wo" \[15, 6\]: expected \[16, 6\], as "wi" is \[6, 16\]'):
+        upcycle({**dense, "wo": dense["wo"][1:]}, uniform)
+    biased = upcycle(dense, uniform.replace(add_router_bias=True))
+    np.testing.assert_array_equal(biased["router_bias"], np.zeros(8))
 
 
 @pytest.mark.parametrize("dispatcher", ["einsum", "sort", "allgather"])

@@ -101,6 +101,20 @@ def test_groups_of_megatron_command_lines():
     assert refused > 50
 
 
+def test_megatron_stages_in_front_of_data():
+    """--use-tp-pp-dp-mapping: stages next to each other, replicas of the whole behind one another."""
+    flags = """--tensor-model-parallel-size 2 --pipeline-model-parallel-size 2 --expert-model-parallel-size 2
+        --expert-tensor-parallel-size 1 --use-tp-pp-dp-mapping"""
+    layout = Layout.from_megatron(flags, 8)
+    attention, experts = {"tp": 2, "cp": 1, "pp": 2, "dp": 2}, {"etp": 1, "ep": 2, "pp": 2, "edp": 2}
+    for sizes, kinds in ((attention, KINDS["attention"]), (experts, KINDS["experts"])):
+        for roles in kinds:
+            assert layout.groups(*roles) == rank_generator(sizes, roles), roles
+    assert layout.groups("pp") == [[0, 2], [1, 3], [4, 6], [5, 7]]
+    with pytest.raises(shoal.TraceError, match='role "pp" lies over'):
+        Layout.from_megatron(flags.replace("--expert-model-parallel-size 2", "--expert-model-parallel-size 4"), 8)
+
+
 def refined(*factorisations):
     """Whether one mesh has the axes of both: of all products of first sizes, each divides the next."""
     cuts = sorted({int(cut) for sizes in factorisations for cut in np.cumprod(list(sizes.values()))})
@@ -216,20 +230,24 @@ def test_losses_and_the_router_in_float64(tmp_path, name):
 
 
 SENT = ("EP 4, EDP 2", "EP 2, EDP 2, ETP 2", "folding, TP 2 CP 2 DP 2, EP 8", "DeepSpeed, TP 2 DP 4, EP 4 EDP 2",
-        "all-gather, EP 4, EDP 2", "ragged, EP 4, EDP 2", "ragged, EP 2, EDP 2, ETP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2", "Tutel, r = 4")  # fmt: skip
+        "all-gather, EP 4, EDP 2", "all-gather, EP 2, EDP 2, ETP 2", "ragged, EP 4, EDP 2", "ragged, EP 2, EDP 2, ETP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2", "Tutel, r = 4")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SENT)
 def test_what_is_sent_forward_is_the_formula(name):
     sent, kinds = statistics(program(CASES[name], gradient=False))
-    assert sum(sent.values()) <= CASES[name].forward * 1.0005
+    # How many rows each expert has, beside the formula: a number of each from each other device of ep and etp.
+    counts = 4 * 8 * (CASES[name].layout.size("ep", "etp") - 1) if name.startswith("all-gather") else 0
+    assert sum(sent.values()) <= CASES[name].forward * 1.0005 + counts
     if name == "EP 4, EDP 2":
         assert kinds == {"all_to_all": 2}
-    if name.startswith("all-gather"):  # tokens, numbers and weights; sums home
-        assert kinds["all_gather"] == 3 and "all_reduce" not in kinds
+    if name.startswith("all-gather"):  # tokens, numbers and weights, and in parts the counts; sums home
+        assert kinds["all_gather"] == (4 if "ETP" in name else 3) and "all_reduce" not in kinds
 
 
-@pytest.mark.parametrize("name", ["EP 2, EDP 2, ETP 2", "Tutel, r = 1", "all-gather, EP 8"])
+@pytest.mark.parametrize(
+    "name", ["EP 2, EDP 2, ETP 2", "Tutel, r = 1", "all-gather, EP 8", "all-gather, EP 2, EDP 2, ETP 2"]
+)
 def test_what_is_sent_backward_mirrors_it(name):
     sent, _ = statistics(program(CASES[name], gradient=True))
     wanted = CASES[name].forward + CASES[name].backward()
@@ -461,6 +479,39 @@ def test_room_is_what_a_buffer_takes():
         held[factor] = all_statistics(text)["peak_bytes_per_device"]
     rows = 64 * 64 * 2 // 4 * 128 * 4  # hidden units of as many rows as a device has choices
     assert held[None] - held[1.0] > 3 * rows
+
+
+@pytest.mark.parametrize("dispatcher", ["einsum", "sort", "alltoall", "allgather"])
+def test_an_expert_that_passes_rows_on(tmp_path, dispatcher):
+    """Beside its products it reads rows themselves: each once, in whatever parts experts lie."""
+    layout = Layout.folded({"dp": 4}, {"ep": 4})
+    config = MoeConfig(6, 8, moe_token_dispatcher_type=dispatcher)
+
+    def expert(linear, rows, params, config):
+        return rows + linear(shoal.gelu(linear(rows, params["wi"])), params["wo"])
+
+    def gradient(config, layout, function):
+        def loss(x, params):
+            y = moe(x, params, config, layout, expert=function).y
+            return shoal.sum(y * y), y
+
+        return shoal.value_and_grad(loss, (0, 1), has_aux=True)
+
+    def plain(x, params):  # weights are of sum 1
+        def loss(x, params):
+            y = x + moe(x, params, config).y
+            return shoal.sum(y * y), y
+
+        return shoal.value_and_grad(loss, (0, 1), has_aux=True)(x, params)
+
+    x, params = np.random.default_rng(2).standard_normal((4, 8, 6)).astype(np.float32), init_params(config, 6)
+    expected = evaluate(tmp_path, plain, x, params)
+    actual = evaluate(tmp_path, gradient(config, layout, expert), x, params, mesh=layout.mesh, devices=4)
+    for made, wanted in zip(flatten(actual)[0], flatten(expected)[0]):
+        assert_same(dispatcher, np.asarray(made), np.asarray(wanted), np.float32, 1e-5)
+    with pytest.raises(shoal.TraceError, match=r"apply_experts: the function made rows \[.*8\] of rows \[.*6\]"):
+        hidden = lambda linear, rows, params, config: linear(rows, params["wi"])  # noqa: E731
+        shoal.trace(lambda x, p: moe(x, p, config, layout, expert=hidden).y, (x, params), layout.mesh)
 
 
 def test_ragged_rows_and_experts_in_parts():

@@ -275,6 +275,51 @@ def test_plots_are_made_of_figures(figures):
         assert (figures / f"{name}.png").read_bytes().startswith(b"\x89PNG")
 
 
+def interval(row, what):
+    """As docs/Translation.md writes it."""
+    made = "{:+.1f} [{:+.1f}, {:+.1f}]".format(*(float(row[what + end]) for end in ("", "_low", "_high")))
+    return made.replace("-", "\N{MINUS SIGN}")
+
+
+def test_the_committed_figures_are_those_of_the_page():
+    """Its tables and the differences in its text, from the CSV files."""
+    tables, page = read_tables(FOLDER / "results"), (ROOT / "docs/Translation.md").read_text()
+    check_together(tables)
+    rows = {(row["model"], row["set"], row["class"]): row for row in tables["classes"]}
+    sets, classes = ("test", "transfer"), ("high", "middle", "low")
+    for model in tables["models"]:
+        name = model["model"]
+        if name.startswith("only-"):
+            continue
+        cells = [f"{int(model['parameters']):,}", f"{float(model['core_hours']):.3f}", f"{float(model['nll'] or 0):.2f}"]
+        cells = cells if int(model["steps"]) else [""] * 3
+        for part in sets:
+            row = rows[name, part, "all"]
+            cells += [f"{float(row['chrf']):.1f}", f"{100 * float(row['exact']):.1f} %"]
+        assert f"| `{name}` | {' | '.join(cells)} |" in page
+        if int(model["experts"]) or name == "deep":
+            over = [interval(rows[name, part, kind], "over_dense") for part in sets for kind in classes]
+            assert f"| `{name}` | {' | '.join(over)} |" in page
+        if int(model["experts"]):
+            assert f"{interval(rows[name, 'transfer', 'all'], 'over_dense')} with {model['experts']}" in page
+    for kind in ("middle", "low"):
+        assert interval(rows["dense", "test", kind], "over_bilingual").removeprefix("+") in page
+
+
+def test_the_committed_plots_are_made_of_the_committed_files(tmp_path):
+    """Of these alone: other versions of matplotlib may draw some pixels otherwise."""
+    pytest.importorskip("matplotlib")
+    import plots
+    from matplotlib.image import imread
+
+    for name in TABLES:
+        (tmp_path / f"{name}.csv").write_bytes((FOLDER / "results" / f"{name}.csv").read_bytes())
+    plots.draw(tmp_path)
+    for name in plots.PLOTS:
+        made, committed = (imread(folder / f"{name}.png") for folder in (tmp_path, FOLDER / "results"))
+        assert made.shape == committed.shape and np.abs(made - committed).mean() < 0.01, name
+
+
 @pytest.mark.skipif(TARGET != "cpu", reason="jobs run programs for CPUs")
 def test_losses_fall_and_are_those_of_any_number_of_ranks(tmp_path, all_pairs, monkeypatch):
     """The --ci form: 300 steps of 4 experts on 1, 2 and 4 ranks."""

@@ -26,7 +26,7 @@ from shoal.models.stages import pass_stages, stages_of
 from shoal.moe.gshard import cross_entropy
 from shoal.moe.layer import MoeMetrics
 from shoal.moe.layout import SINGLE, Layout
-from shoal.moe.losses import total_loss
+from shoal.moe.losses import stacked_losses, total_loss
 
 __all__ = ["Decoded", "decode", "loss_of"]
 
@@ -38,11 +38,12 @@ Params = Mapping[str, Any]
 
 class Decoded(NamedTuple):
     """logits [B, S, V]; balance [], the layers' losses times their coefficients, over the number of layers
-    with experts; metrics of these layers, a row each: counts and kept [L, E], needed [L]."""
+    with experts; metrics of these layers, a row each: counts and kept [L, E], needed [L]; their losses by name, [L]."""
 
     logits: Value
     balance: Value
     metrics: MoeMetrics
+    losses: dict[str, Value]
 
 
 def decode(
@@ -70,37 +71,40 @@ def _decode(
     valid = None if mask is None else ordered(as_value(mask), order)
     with named_scope("embed"):
         x = between(layout, as_value(params["embed"])[ordered(tokens, order)])
-    balance, found = zeros((), "float32"), []
+    balance, found, losses = zeros((), "float32"), [], []
     for number, layer in enumerate(params["layers"]):
         own = None if key is None else fold_in(key, number)
         with named_scope(f"layers.{number}"):
             made = apply_layer(x, layer, config, layout, config.windows[number], order, key=own, mask=valid)
         x = made.x
         balance = balance + total_loss(made.losses, config.moe, number)
-        found += [made.metrics] if made.metrics is not None else []
+        if made.metrics is not None:
+            found.append(made.metrics)
+            losses.append(made.losses)
     metrics = MoeMetrics(*map(stack, zip(*found))) if found else None
+    by_name = stacked_losses(losses)
     stages = stages_of(config, layout)
     if stages is not None:
         passed = pass_stages(x, params["stages"], stages, config, layout, order, key=key, mask=valid)
-        x, balance, metrics = passed.x, balance + passed.balance, passed.metrics
+        x, balance, metrics, by_name = passed.x, balance + passed.balance, passed.metrics, passed.losses
     with named_scope("head"):
         head = params["head"] if "head" in params else params["embed"]
         x = layout.constrain(norm(x, params["norm"], config), _ROWS, "cp", None)
         logits = layout.constrain(einsum("BSM,VM->BSV", x, as_value(head)), _ROWS, "cp", "tp")
     if metrics is None:
         none = zeros((0, config.moe.num_experts), "float32")
-        return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")))
-    return Decoded(logits, balance / metrics.needed.shape[0], metrics)
+        return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")), {})
+    return Decoded(logits, balance / metrics.needed.shape[0], metrics, by_name)
 
 
 def loss_of(
     params: Params, tokens: ArrayLike, config: ModelConfig, layout: Layout = SINGLE, *, key: ArrayLike | None = None
 ) -> tuple[Value, dict[str, Value]]:
-    """The mean of -log p of each next token plus the balance; and metrics, "nll", "balance" and `MoeMetrics`' by
-    their names where there are layers with experts."""
+    """The mean of -log p of each next token plus the balance; and metrics, "nll", "balance" and, where there are
+    layers with experts, `MoeMetrics`' and the layers' losses by their names."""
     whole = as_value(tokens)
     order = order_of(layout, whole.shape[1] - 1)
     made = _decode(params, whole[:, :-1], config, layout, order, key, None)
     nll = cross_entropy(made.logits.astype("float32"), ordered(whole[:, 1:], order))
     layers = made.metrics._asdict() if made.metrics.needed.shape[0] else {}
-    return nll + made.balance, {"nll": nll, "balance": made.balance, **layers}
+    return nll + made.balance, {"nll": nll, "balance": made.balance, **layers, **made.losses}

@@ -8,6 +8,7 @@ Letters: B pairs, S places of a source, T of a target, M model size, N heads, D 
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -32,7 +33,7 @@ from shoal.moe.config import MoeConfig
 from shoal.moe.gshard import attention, cross_entropy, feed_forward
 from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import SINGLE, Layout
-from shoal.moe.losses import total_loss
+from shoal.moe.losses import stacked_losses, total_loss
 from shoal.moe.parameters import init_params, param_shapes
 
 __all__ = ["EncoderDecoder", "Passed"]
@@ -41,11 +42,12 @@ Params = Mapping[str, Any]
 
 
 class Passed(NamedTuple):
-    """x [B, S, M] behind the layers so far, the sum of their losses, the metrics of those with experts."""
+    """x [B, S, M] behind the layers so far, the sum of their losses, the metrics and losses of those with experts."""
 
     x: Value
     balance: Value
     metrics: list[MoeMetrics]
+    losses: list[dict[str, Value]]
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,12 @@ class EncoderDecoder:
             raise TraceError(f"EncoderDecoder: hidden_size {model} in {heads} heads of an even number of elements")
         if any((*self.encoder, *self.decoder)) and self.moe is None:
             raise TraceError("EncoderDecoder: layers with experts, and moe is None")
+        if any(self.decoder) and self.moe is not None and self.moe.router_type == "expert_choice":
+            warnings.warn(
+                'EncoderDecoder: decoder layers with router_type="expert_choice": experts choose among all places,'
+                " so that one's result depends on those behind it",
+                stacklevel=3,
+            )
         tokens = (self.pad, self.begin, self.end)
         if len(set(tokens)) < 3 or not all(0 <= token < self.vocab_size for token in tokens):
             raise TraceError(f"EncoderDecoder: pad, begin, end {tokens}: expected three of {self.vocab_size} tokens")
@@ -161,7 +169,7 @@ class EncoderDecoder:
     ) -> tuple[Value, dict[str, Value]]:
         """The mean of -log p of each target token, `end` among them, plus the routers' losses times their coefficients
         over the number of layers with experts; and metrics: "nll", "balance" and, where there are
-        experts, those of `MoeMetrics` by their names, a row for each such layer, the encoder's first.
+        experts, those of `MoeMetrics` and the losses by their names, a row for each such layer, the encoder's first.
 
         batch: "source" [B, S] and "target" [B, T], which ends with `end` and then padding. key: of the
         routers' noise.
@@ -175,7 +183,8 @@ class EncoderDecoder:
         layers = [*encoded.metrics, *decoded.metrics]
         balance = (encoded.balance + decoded.balance) / float(len(layers) or 1)
         stacked = MoeMetrics(*map(stack, zip(*layers)))._asdict() if layers else {}
-        return nll + balance, {"nll": nll, "balance": balance, **stacked}
+        losses = stacked_losses([*encoded.losses, *decoded.losses])
+        return nll + balance, {"nll": nll, "balance": balance, **stacked, **losses}
 
     def translate(self, params: Params, source: ArrayLike, length: int) -> Value:
         """Of source [B, S] the likeliest next token at each of `length` places, int32 [B, length]; padding behind
@@ -206,7 +215,7 @@ class EncoderDecoder:
 
     def _embed(self, params: Params, tokens: Value) -> Passed:
         x = as_value(params["embed"])[tokens] * self.hidden_size**0.5
-        return Passed(self.layout.spread(x, "outside"), zeros((), "float32"), [])
+        return Passed(self.layout.spread(x, "outside"), zeros((), "float32"), [], [])
 
     def _add(self, passed: Passed, y: Value) -> Passed:
         return passed._replace(x=self.layout.spread(passed.x + y, "outside"))
@@ -233,7 +242,8 @@ class EncoderDecoder:
         assert self.moe is not None
         made = moe(y, layer["moe"], self.moe, self.layout, key=key, mask=real)
         balance = passed.balance + total_loss(made.losses, self.moe)
-        return self._add(Passed(passed.x, balance, [*passed.metrics, made.metrics]), made.y)
+        experts = [*passed.metrics, made.metrics], [*passed.losses, made.losses]
+        return self._add(Passed(passed.x, balance, *experts), made.y)
 
 
 def _fan_in(part: str, name: str, shape: tuple[int, ...]) -> int:

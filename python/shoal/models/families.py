@@ -11,6 +11,7 @@ from shoal.errors import UnsupportedError
 from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
+from shoal.moe.huggingface import needed
 
 __all__ = ["model_config_of"]
 
@@ -21,15 +22,15 @@ def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
     moe = MoeConfig.from_hf(config)
     if config.get("quantization_config"):
         raise UnsupportedError("from_config: quantization_config: weights of few bits")
-    family, layers = config["model_type"], config["num_hidden_layers"]
-    heads = config["num_attention_heads"]
+    family, layers = config["model_type"], needed(config, "num_hidden_layers")
+    heads = needed(config, "num_attention_heads")
     latent = _latent(config) if family.startswith("deepseek") else None
-    size = config.get("head_dim") or config["hidden_size"] // heads
+    size = config.get("head_dim") or needed(config, "hidden_size") // heads
     turning = latent.rope if latent else size
     return ModelConfig(
         family=family,
-        vocab_size=config["vocab_size"],
-        hidden_size=config["hidden_size"],
+        vocab_size=needed(config, "vocab_size"),
+        hidden_size=needed(config, "hidden_size"),
         num_attention_heads=heads,
         num_key_value_heads=config.get("num_key_value_heads") or heads,
         head_dim=size,
@@ -38,7 +39,7 @@ def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
         windows=_windows(config, layers),
         moe=moe,
         moe_layers=moe.layers(layers),
-        intermediate_size=config["intermediate_size"],
+        intermediate_size=needed(config, "intermediate_size"),
         latent=latent,
         rope_interleave=latent is not None and config.get("rope_interleave", True),
         tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
@@ -67,6 +68,8 @@ def _windows(config: Mapping[str, Any], layers: int) -> tuple[int | None, ...]:
     family = config["model_type"]
     if kinds is None and family == "gpt_oss":
         kinds = ["full_attention" if i % 2 else "sliding_attention" for i in range(layers)]
+    if kinds is not None and len(kinds) != layers:
+        raise UnsupportedError(f"from_config: layer_types of {len(kinds)} layers, num_hidden_layers {layers}")
     if kinds is not None and family != "mixtral":
         return tuple(window if kind == "sliding_attention" else None for kind in kinds)
     if family.startswith("qwen"):
@@ -78,8 +81,8 @@ def _windows(config: Mapping[str, Any], layers: int) -> tuple[int | None, ...]:
 def _latent(config: Mapping[str, Any]) -> LatentAttention:
     return LatentAttention(
         q_rank=config.get("q_lora_rank"),
-        kv_rank=config["kv_lora_rank"],
-        nope=config["qk_nope_head_dim"],
-        rope=config["qk_rope_head_dim"],
-        value=config["v_head_dim"],
+        kv_rank=needed(config, "kv_lora_rank"),
+        nope=needed(config, "qk_nope_head_dim"),
+        rope=needed(config, "qk_rope_head_dim"),
+        value=needed(config, "v_head_dim"),
     )

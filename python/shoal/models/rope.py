@@ -38,7 +38,8 @@ class Rope(NamedTuple):
 def rope_of(config: Mapping[str, Any], size: int) -> Rope:
     """Of a Hugging Face `config.json`, for heads of which `size` elements turn.
 
-    UnsupportedError names a `rope_type` there is none of, InputError a list of factors of the wrong length.
+    UnsupportedError names a `rope_type` there is none of, or heads that turn in part; InputError a list of factors
+    of the wrong length.
     """
     options = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
     kind = options.get("rope_type", options.get("type", "default"))
@@ -46,6 +47,9 @@ def rope_of(config: Mapping[str, Any], size: int) -> Rope:
     plain = 1.0 / base ** (np.arange(0, size, 2, dtype=np.float64) / size)
     if kind not in _KINDS:
         raise UnsupportedError(f'rope_type "{kind}" is not one of {sorted(_KINDS)}')
+    part = options.get("partial_rotary_factor", config.get("partial_rotary_factor", 1.0))
+    if part != 1:
+        raise UnsupportedError(f"partial_rotary_factor {part}: heads of which a part turns")
     name = "original_max_position_embeddings"
     longest = config.get("max_position_embeddings")
     original = options.get(name) or config.get(name) or longest

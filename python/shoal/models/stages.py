@@ -56,11 +56,13 @@ class Stages:
 
 
 class Passed(NamedTuple):
-    """x like it was; the layers' losses times their coefficients; metrics of those with experts, a row each."""
+    """x like it was; the layers' losses times their coefficients; metrics of those with experts, a row each, and
+    their losses by name, the means of micro-batches."""
 
     x: Value
     balance: Value
     metrics: MoeMetrics | None
+    losses: dict[str, Value]
 
 
 def stages_of(config: ModelConfig, layout: Layout) -> Stages | None:
@@ -180,7 +182,7 @@ def pass_stages(
 
     made, records = pipeline(stage, given, _cut(x, count), layout.axes("pp"), rows)
     y = swapaxes(_over_stages(made, layout), 0, 1).reshape(*x.shape)
-    return Passed(y, _balance(records, stages, config), _metrics(records))
+    return Passed(y, _balance(records, stages, config), _metrics(records), _losses(records))
 
 
 def _over_stages(value: Value, layout: Layout) -> Value:
@@ -216,6 +218,12 @@ def _metrics(records: Sequence[LayerOutput]) -> MoeMetrics | None:
         return None
     counts, kept = (_by_layer([sum(part[i], 2) for part in found]) for i in (0, 1))
     return MoeMetrics(counts, kept, _by_layer([max(part.needed, 2) for part in found]))
+
+
+def _losses(records: Sequence[LayerOutput]) -> dict[str, Value]:
+    """Of losses [V, p, m]: rows in the order of layers, as of metrics."""
+    found = [record.losses for record in records if record.metrics is not None]
+    return {name: _by_layer([mean(losses[name], 2) for losses in found]) for name in (found[0] if found else ())}
 
 
 def _by_layer(values: Sequence[Value]) -> Value:

@@ -15,7 +15,7 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum, ragged_einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import ones, zeros
-from shoal.frontend.elementwise import where
+from shoal.frontend.elementwise import logical_and, where
 from shoal.frontend.reduction import sum
 from shoal.frontend.reshape import reshape
 from shoal.frontend.structure import broadcast_to, iota, pad
@@ -31,6 +31,9 @@ class Source(Protocol):
 
     def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
         """Rows [..., M] times the matrix [E, M, H] of each one's expert, plus its bias [E, H]."""
+
+    def for_any(self, rows: Value) -> Value:
+        """Rows for any function of them that keeps zeros; products alone take them as they are."""
 
     def combine(self, rows: Value, weights: Value) -> Value:
         """[G, S, M] float32: each token's rows times its weights [G, S, k], summed in their order."""
@@ -52,8 +55,18 @@ def _of_slots(rows: Value, weights: ArrayLike, bias: Any) -> Value:
     return made + vectors.reshape(vectors.shape[0], 1, 1, vectors.shape[1])
 
 
+class _Slotted:
+    """Rows [E, G, C, M], each once."""
+
+    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
+        return _of_slots(rows, weights, bias)
+
+    def for_any(self, rows: Value) -> Value:
+        return rows
+
+
 @dataclass(frozen=True)
-class Masks:
+class Masks(_Slotted):
     """GShard's: rows [E, G, C, M] by a one-hot [G, S, E, C], which the compiler makes places of.
 
     choices [G, S, k, E] and places [G, S, k, C] are one-hots.
@@ -62,9 +75,6 @@ class Masks:
     choices: Value
     places: Value
     layout: Layout
-
-    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
-        return _of_slots(rows, weights, bias)
 
     def combine(self, rows: Value, weights: Value) -> Value:
         home = self.layout.constrain(rows, None, "tokens", None, None)
@@ -83,15 +93,12 @@ def mask_of(choices: Value, places: Value, weights: Value) -> Value:
 
 
 @dataclass(frozen=True)
-class Slots:
+class Slots(_Slotted):
     """Rows [E, G, C, M] by numbers: numbers [G, T] of each choice's slot e C + place, E C if none."""
 
     numbers: Value
     shape: tuple[int, int, int]  # S, k, C
     layout: Layout
-
-    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
-        return _of_slots(rows, weights, bias)
 
     def combine(self, rows: Value, weights: Value) -> Value:
         tokens, k, _ = self.shape
@@ -104,15 +111,12 @@ class Slots:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class Chosen(_Slotted):
     """Rows [E, G, C, M] of tokens [G, E C] that experts chose: a token has any number of them."""
 
     tokens: Value
     count: int  # S
     layout: Layout
-
-    def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
-        return _of_slots(rows, weights, bias)
 
     def combine(self, rows: Value, weights: Value) -> Value:
         flat = _home(rows, self.layout).astype("float32")
@@ -152,6 +156,19 @@ class Ragged:
         column = matrix.reshape(matrix.shape[0], 1, matrix.shape[1])
         return made + self._product(ones((*self.order.shape, 1), made.dtype), column)
 
+    def for_any(self, rows: Value) -> Value:
+        """[D, G, T, M]: zero in all parts but that of the row's expert, as products are."""
+        parts = self.begins.shape[1]
+        shape = (parts, *rows.shape)
+
+        def edge(bounds: Value) -> Value:
+            return broadcast_to(bounds.transpose(1, 0).reshape(parts, rows.shape[0], 1, 1), shape)
+
+        place = iota(shape, 2)
+        own = logical_and(place >= edge(self.begins[:, :, 0]), place < edge(self.ends[:, :, -1]))
+        made = where(own, broadcast_to(rows[None], shape), 0.0)
+        return self.layout.constrain(made, "ep", "edp", None, "?")
+
     def _product(self, rows: Value, weights: Value) -> Value:
         parts, size = self.begins.shape[1:]
         missing = parts * size - weights.shape[0]
@@ -168,6 +185,7 @@ class Ragged:
         read = take_rows(rows.transpose(1, 2, 0, 3), where_now)
         read = read.reshape(groups, count // k, k, rows.shape[0], model)
         of_parts = einsum("GSKDM,GSK->GSDM", read.astype("float32"), weights.astype("float32"))
-        # So that a gradient gathers what comes back of tokens, and not of their k choices.
-        of_parts = self.layout.constrain(of_parts, "edp", None, "ep", "?")
+        # So that a gradient gathers what comes back of tokens, and not of their k choices. It only asks: forward,
+        # terms of hidden units over etp need no sum before they go home.
+        of_parts = self.layout.constrain(of_parts, "edp", None, "ep", "?", hint=True)
         return sum(of_parts, 2).reshape(*shape[:2], model)

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from numbers import Integral
+from collections.abc import Callable, Iterator, Mapping
+from math import inf
+from numbers import Integral, Real
 from typing import Any
 
 from shoal.errors import TraceError
@@ -35,6 +36,25 @@ POSITIVE = (
     "moe_group_size", "moe_shared_expert_intermediate_size",
 )  # fmt: skip
 
+# Numbers, where they are given: of what, and what a text says of it. NaN is in none.
+NUMBERS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "moe_router_topk_scaling_factor": (lambda x: 0 < x < inf, "a positive number"),
+    "moe_router_bias_update_rate": (lambda x: 0 <= x < inf, "a number of at least 0"),
+    "moe_input_jitter_eps": (lambda x: 0 <= x < 1, "a number from 0 to 1"),
+    "gate_noise": (lambda x: 0 <= x < inf, "a number of at least 0"),
+    "moe_expert_capacity_factor": (lambda x: -inf < x < inf, "a number"),
+    "moe_expert_rank_capacity_factor": (lambda x: 0 < x < inf, "a positive number"),
+    "swiglu_limit": (lambda x: 0 < x < inf, "a positive number"),
+    "swiglu_alpha": (lambda x: -inf < x < inf, "a number"),
+}
+OPTIONAL = ("moe_router_topk_scaling_factor", "moe_input_jitter_eps", "moe_expert_capacity_factor",
+            "moe_expert_rank_capacity_factor", "swiglu_limit")  # fmt: skip
+
+
+def is_number(value: Any) -> bool:
+    """A real number, and no boolean."""
+    return isinstance(value, Real) and not isinstance(value, bool)
+
 
 def check_config(config: Any) -> None:
     """TraceError for a field or a pair of fields without a meaning."""
@@ -46,9 +66,10 @@ def check_config(config: Any) -> None:
 
 
 def _check_fields(config: Any) -> None:
-    of_ranks = config.moe_expert_rank_capacity_factor
-    if of_ranks is not None and not of_ranks > 0:
-        raise TraceError(f"MoeConfig: moe_expert_rank_capacity_factor={of_ranks!r} is not positive")
+    for name, (holds, what) in NUMBERS.items():
+        value = getattr(config, name)
+        if not (value is None and name in OPTIONAL) and not (is_number(value) and holds(value)):
+            raise TraceError(f"MoeConfig: {name}={value!r} is not {what}")
     for name, allowed in CHOICES.items():
         value = getattr(config, name)
         if value not in allowed:
@@ -62,6 +83,19 @@ def _check_fields(config: Any) -> None:
             raise TraceError(
                 f"MoeConfig: moe_router_load_balancing_type={name!r} is not one of {list(LOSSES)}"
             )
+    for name in ("moe_aux_loss_coeff", "moe_z_loss_coeff"):
+        _check_coefficient(name, getattr(config, name))
+
+
+def _check_coefficient(name: str, value: Any) -> None:
+    """A number, or one for each layer; of `moe_aux_loss_coeff` also {loss: either}."""
+    if value is None and name == "moe_z_loss_coeff":
+        return
+    of_losses = list(value.values()) if isinstance(value, Mapping) and name == "moe_aux_loss_coeff" else [value]
+    for given in of_losses:
+        listed = given if isinstance(given, tuple) and given else (given,)
+        if not all(is_number(number) and -inf < number < inf for number in listed):
+            raise TraceError(f"MoeConfig: {name}={value!r} is neither a number nor a tuple of one for each layer")
 
 
 def pairs_of(config: Any) -> Pairs:

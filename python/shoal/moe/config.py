@@ -24,6 +24,13 @@ __all__ = ["MoeConfig"]
 Coefficient = float | tuple[float, ...]
 
 
+def _tuples(coefficient: Any) -> Any:
+    """With lists, which files have, as tuples."""
+    if isinstance(coefficient, Mapping):
+        return {name: _tuples(of_loss) for name, of_loss in coefficient.items()}
+    return tuple(coefficient) if isinstance(coefficient, list) else coefficient
+
+
 @dataclass(frozen=True)
 class MoeConfig:
     """A layer's router, capacity, dispatch and experts; sizes of tokens are not in it.
@@ -95,8 +102,10 @@ class MoeConfig:
 
     def __post_init__(self) -> None:
         types = self.moe_router_load_balancing_type
-        listed = (types,) if isinstance(types, str) else tuple(types)
+        listed = (types,) if isinstance(types, str) else tuple(types or ())
         object.__setattr__(self, "moe_router_load_balancing_type", listed)
+        for name in ("moe_aux_loss_coeff", "moe_z_loss_coeff"):
+            object.__setattr__(self, name, _tuples(getattr(self, name)))
         check_config(self)
 
     def capacity(self, tokens: int) -> int | None:
@@ -116,13 +125,18 @@ class MoeConfig:
         return replace(self, **fields)
 
     def loss_coefficient(self, name: str, layer: int = 0) -> float:
-        """What a loss of this name counts with in a layer; "z_loss" is one, too."""
+        """What a loss of this name counts with in a layer; "z_loss" is one, too.
+
+        TraceError where there is one for each layer, and none for this.
+        """
         if name == "z_loss":
             found: Any = self.moe_z_loss_coeff or 0.0
         elif isinstance(self.moe_aux_loss_coeff, Mapping):
             found = self.moe_aux_loss_coeff.get(name, 0.0)
         else:
             found = self.moe_aux_loss_coeff
+        if isinstance(found, tuple) and layer >= len(found):
+            raise TraceError(f'MoeConfig: "{name}" has coefficients for {len(found)} layers, none for layer {layer}')
         return found[layer] if isinstance(found, tuple) else found
 
     def layers(self, count: int) -> tuple[bool, ...]:
@@ -141,8 +155,9 @@ class MoeConfig:
 
     @classmethod
     def deepspeed(cls, num_experts: int, hidden: int, k: int = 1, **fields: Any) -> MoeConfig:
-        """DeepSpeed's, of k choices."""
-        return cls(num_experts, hidden, **{**presets.deepspeed(num_experts, k), **fields})
+        """DeepSpeed's, of k choices; a factor of None or 0 is its drop_tokens=False."""
+        drops = bool(fields.get("moe_expert_capacity_factor", 1.0))
+        return cls(num_experts, hidden, **{**presets.deepspeed(num_experts, k, drops), **fields})
 
     @classmethod
     def tutel(

@@ -220,7 +220,7 @@ class Exchanged:
         of_part = sum(self.ends - self.begins, 0)[:, 0]
         return of_part.reshape(-1)[: self.spread.places.experts].astype("float32")
 
-    def check_takes_any(self) -> None:
+    def for_any(self, rows: Value) -> Value:
         """TraceError where experts must be two layers, of which the second makes terms of a sum."""
         copies = self.spread.places.copies
         check(
@@ -228,6 +228,7 @@ class Exchanged:
             f'moe: an expert of your own, whose hidden units lie over {copies} devices of "etp", with'
             ' moe_token_dispatcher_type="alltoall" and no capacity; "allgather" takes it',
         )
+        return rows
 
     def linear(self, rows: Value, weights: ArrayLike, bias: Any = None) -> Value:
         """To hidden units, which lie in t parts, or from them, to terms of a sum."""

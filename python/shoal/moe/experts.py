@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
 from shoal.frontend.core import ArrayLike
@@ -15,7 +16,6 @@ from shoal.frontend.nn import gelu, relu, sigmoid, silu, softmax
 from shoal.frontend.value import Value
 from shoal.moe.buffers import Buffers
 from shoal.moe.config import MoeConfig
-from shoal.moe.exchanging import Exchanged
 
 __all__ = ["apply_experts", "beside", "feed_forward_of"]
 
@@ -42,11 +42,16 @@ def apply_experts(
       `add_bias_linear` "bi", "bg" [E, H] and "bo" [E, M].
     function: in place of `feed_forward_of`. `linear(rows, weights, bias)`, which it gets first,
       multiplies each row with its expert's matrix, however the rows lie; what it makes of a row
-      of zeros must be zero, or not be read.
+      of zeros must be zero, or not be read. TraceError where its rows are not of the size of those that it got.
     """
-    if function is not None and isinstance(buffers.source, Exchanged):
-        buffers.source.check_takes_any()
-    rows = (function or feed_forward_of)(buffers.source.linear, buffers.rows, params, config)
+    if function is None:
+        return buffers._replace(rows=feed_forward_of(buffers.source.linear, buffers.rows, params, config))
+    given = buffers.source.for_any(buffers.rows)
+    rows = function(buffers.source.linear, given, params, config)
+    check(
+        rows.shape == given.shape,
+        f"apply_experts: the function made rows {list(rows.shape)} of rows {list(given.shape)}",
+    )
     return buffers._replace(rows=rows)
 
 

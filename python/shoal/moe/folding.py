@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from numbers import Integral
 
 import numpy as np
 
@@ -26,6 +27,11 @@ def fold(*factorisations: Mapping[str, int]) -> tuple[dict[str, int], Axes]:
     factorisations: {role: size}, fastest first, of products that are equal; missing sizes are 1. A role that
       two of them have must lie in the same place. Raises TraceError with both where no mesh refines them.
     """
+    for role, size in ((role, size) for roles in factorisations for role, size in roles.items()):
+        if isinstance(size, bool) or not isinstance(size, Integral) or size < 1:
+            raise TraceError(f'fold: role "{role}": size {size!r} is not a positive integer')
+    if not factorisations:
+        raise TraceError("fold: expected at least one factorisation of the devices, got none")
     totals = {math.prod(roles.values()) for roles in factorisations}
     if len(totals) != 1:
         listed = " and ".join(f"{dict(roles)} is {math.prod(roles.values())}" for roles in factorisations)

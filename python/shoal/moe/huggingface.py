@@ -9,7 +9,7 @@ from typing import Any
 
 from shoal.errors import UnsupportedError
 
-__all__ = ["fields_of"]
+__all__ = ["fields_of", "needed"]
 
 Fields = dict[str, Any]
 _ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu": "gelu", "relu": "relu",
@@ -27,7 +27,10 @@ def fields_of(config: Mapping[str, Any]) -> Fields:
     act = config.get("hidden_act", "silu")
     if act not in _ACTIVATIONS:
         raise UnsupportedError(f'from_hf: hidden_act "{act}" is not one of {sorted(_ACTIVATIONS)}')
-    k = config["num_experts_per_tok"]
+    for name, only in _ONLY.get(family, {}).items():
+        if config.get(name) not in (None, only):
+            raise UnsupportedError(f"from_hf: {name} {config[name]!r} of {family}; expected {only!r}")
+    k = needed(config, "num_experts_per_tok")
     fields = {
         "moe_router_topk": k,
         "hidden_act": _ACTIVATIONS[act],
@@ -37,6 +40,13 @@ def fields_of(config: Mapping[str, Any]) -> Fields:
         "moe_aux_loss_coeff": k * float(config.get("router_aux_loss_coef") or 0.0),
     }
     return {**fields, "moe_layer_freq": _layers(config), **_FAMILIES[family](config)}
+
+
+def needed(config: Mapping[str, Any], name: str) -> Any:
+    """UnsupportedError where a file has not said it."""
+    if config.get(name) is None:
+        raise UnsupportedError(f"from_hf: {name} is missing")
+    return config[name]
 
 
 def _layers(config: Mapping[str, Any]) -> Any:
@@ -54,13 +64,13 @@ def _experts(config: Mapping[str, Any]) -> int:
     for name in ("num_experts", "num_local_experts", "n_routed_experts"):
         if config.get(name) is not None:
             return config[name]
-    raise UnsupportedError("from_hf: num_experts is missing")
+    return needed(config, "num_experts")
 
 
 def _mixtral(config: Mapping[str, Any]) -> Fields:
     return {
         "num_experts": _experts(config),
-        "moe_ffn_hidden_size": config["intermediate_size"],
+        "moe_ffn_hidden_size": needed(config, "intermediate_size"),
         "norm_topk_prob": True,
         "moe_input_jitter_eps": config.get("router_jitter_noise") or None,
     }
@@ -69,7 +79,7 @@ def _mixtral(config: Mapping[str, Any]) -> Fields:
 def _qwen2(config: Mapping[str, Any]) -> Fields:
     return {
         **_qwen3(config),
-        "moe_shared_expert_intermediate_size": config["shared_expert_intermediate_size"],
+        "moe_shared_expert_intermediate_size": needed(config, "shared_expert_intermediate_size"),
         "moe_shared_expert_gate": True,
     }
 
@@ -77,7 +87,7 @@ def _qwen2(config: Mapping[str, Any]) -> Fields:
 def _qwen3(config: Mapping[str, Any]) -> Fields:
     return {
         "num_experts": _experts(config),
-        "moe_ffn_hidden_size": config["moe_intermediate_size"],
+        "moe_ffn_hidden_size": needed(config, "moe_intermediate_size"),
         "norm_topk_prob": bool(config.get("norm_topk_prob", False)),
     }
 
@@ -85,16 +95,16 @@ def _qwen3(config: Mapping[str, Any]) -> Fields:
 def _olmoe(config: Mapping[str, Any]) -> Fields:
     return {
         "num_experts": _experts(config),
-        "moe_ffn_hidden_size": config["intermediate_size"],
+        "moe_ffn_hidden_size": needed(config, "intermediate_size"),
         "norm_topk_prob": bool(config.get("norm_topk_prob", False)),
     }
 
 
 def _deepseek(config: Mapping[str, Any]) -> Fields:
-    shared = (config.get("n_shared_experts") or 0) * config["moe_intermediate_size"]
+    shared = (config.get("n_shared_experts") or 0) * needed(config, "moe_intermediate_size")
     return {
         "num_experts": _experts(config),
-        "moe_ffn_hidden_size": config["moe_intermediate_size"],
+        "moe_ffn_hidden_size": needed(config, "moe_intermediate_size"),
         "moe_router_topk_scaling_factor": config.get("routed_scaling_factor", 1.0),
         "moe_shared_expert_intermediate_size": shared or None,
         "moe_router_load_balancing_type": ("seq_aux_loss",),
@@ -125,8 +135,8 @@ def _deepseek_v3(config: Mapping[str, Any]) -> Fields:
 
 def _groups(config: Mapping[str, Any], best_of: int) -> Fields:
     return {
-        "moe_router_num_groups": config["n_group"],
-        "moe_router_group_topk": config["topk_group"],
+        "moe_router_num_groups": needed(config, "n_group"),
+        "moe_router_group_topk": needed(config, "topk_group"),
         "group_best_of": best_of,
     }
 
@@ -134,13 +144,19 @@ def _groups(config: Mapping[str, Any], best_of: int) -> Fields:
 def _gpt_oss(config: Mapping[str, Any]) -> Fields:
     return {
         "num_experts": _experts(config),
-        "moe_ffn_hidden_size": config["intermediate_size"],
+        "moe_ffn_hidden_size": needed(config, "intermediate_size"),
         "moe_router_pre_softmax": False,
         "add_router_bias": True,
         "add_bias_linear": True,
         "swiglu_limit": float(config.get("swiglu_limit", 7.0)),
     }
 
+
+# What transformers reads of no file of a family, and does in one way.
+_ONLY = {
+    "deepseek_v2": {"scoring_func": "softmax", "moe_layer_freq": 1},
+    "deepseek_v3": {"scoring_func": "sigmoid", "moe_layer_freq": 1, "topk_method": "noaux_tc"},
+}
 
 _FAMILIES: dict[str, Callable[[Mapping[str, Any]], Fields]] = {
     "mixtral": _mixtral,

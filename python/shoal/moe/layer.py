@@ -14,6 +14,7 @@ from shoal.frontend.core import ArrayLike
 from shoal.frontend.nn import one_hot
 from shoal.frontend.reduction import max, sum
 from shoal.frontend.value import Value
+from shoal.moe.buffers import Buffers
 from shoal.moe.config import MoeConfig
 from shoal.moe.dispatching import combine, dispatch
 from shoal.moe.exchanging import Exchanged
@@ -21,7 +22,7 @@ from shoal.moe.experts import Expert, apply_experts, beside
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.limiting import limit
 from shoal.moe.losses import balance_losses
-from shoal.moe.parameters import as_used
+from shoal.moe.parameters import as_used, check_params
 from shoal.moe.routing import Routing, route
 
 __all__ = ["MoeMetrics", "MoeOutput", "metrics_of", "moe"]
@@ -65,19 +66,24 @@ def moe(
     params, bias, key, mask and token_ids [B, S]: see `route`, `apply_experts` and `beside`.
     Groups of `moe_group_size` tokens, or one of all, have a capacity each; they are those of the
     whole x, so the result does not depend on the layout.
-    TraceError where the size of groups does not divide the number of tokens.
+    TraceError where the size of groups does not divide the number of tokens, or shapes are not those of x and config.
     """
     whole = as_value(x)
     *outer, model = whole.shape
     count = math.prod(outer)
     size = config.moe_group_size or count
     check(size and count % size == 0, f"moe: {count} tokens of {list(whole.shape)} in groups of {size}")
+    check_params(params, config, model, expert is not None)
 
-    def grouped(value: ArrayLike | None, *rest: int) -> Value | None:
-        return None if value is None else layout.spread(as_value(value).reshape(-1, size, *rest))
+    def grouped(what: str, given: ArrayLike | None, *rest: int) -> Value | None:
+        if given is None:
+            return None
+        value = as_value(given)
+        check(math.prod(value.shape) == count * math.prod(rest), f"moe: {what} {list(value.shape)} of tokens {outer}")
+        return layout.spread(value.reshape(-1, size, *rest))
 
-    tokens = grouped(whole, model)
-    ids, valid = grouped(token_ids), grouped(mask)
+    tokens = grouped("x", whole, model)
+    ids, valid = grouped("token_ids", token_ids), grouped("mask", mask)
     routing = route(tokens, params, config, bias=bias, key=key, mask=valid, token_ids=ids, training=training)
     routing = limit(routing, config, key)
     buffers = dispatch(tokens, routing, config, layout)
@@ -85,11 +91,15 @@ def moe(
     buffers = apply_experts(buffers, as_used(params, layout), config, expert)
     y = layout.spread(combine(buffers, routing, config)).astype(whole.dtype)
     y = meanwhile.join(y.reshape(*whole.shape))
-    sequences = math.prod(outer[:-1])
+    losses = balance_losses(routing, config, math.prod(outer[:-1]))
+    return MoeOutput(y, losses, _counted(routing, buffers, config))
+
+
+def _counted(routing: Routing, buffers: Buffers, config: MoeConfig) -> MoeMetrics:
     metrics = metrics_of(routing)
     if config.moe_expert_rank_capacity_factor is not None and isinstance(buffers.source, Exchanged):
-        metrics = metrics._replace(kept=buffers.source.kept())
-    return MoeOutput(y, balance_losses(routing, config, sequences), metrics)
+        return metrics._replace(kept=buffers.source.kept())
+    return metrics
 
 
 def metrics_of(routing: Routing) -> MoeMetrics:

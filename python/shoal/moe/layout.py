@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from numbers import Integral
 from typing import Any
 
 from shoal.errors import TraceError
@@ -56,7 +57,7 @@ class Schedule:
     def __post_init__(self) -> None:
         for name in ("microbatches", "interleave"):
             number = getattr(self, name)
-            if isinstance(number, bool) or int(number) != number or number < 1:
+            if isinstance(number, bool) or not isinstance(number, Integral) or number < 1:
                 raise TraceError(f"Schedule: {name} {number!r} is not a positive integer")
 
 
@@ -81,6 +82,8 @@ class Layout:
         for role, axes in self.roles.items():
             if role not in ROLES:
                 raise TraceError(f'Layout: role "{role}" is not one of {list(ROLES)}')
+            if isinstance(axes, str):
+                raise TraceError(f'Layout: role "{role}": expected a tuple of axes, got {axes!r}')
             for axis in axes:
                 if self.mesh is None or axis not in self.mesh.axes:
                     raise TraceError(f'Layout: role "{role}": axis "{axis}" is not one of {self.mesh!r}')
@@ -130,10 +133,10 @@ class Layout:
         While they are used each expert is over r devices, s / r of which share its tokens; r = 0
         has all experts on all devices and moves no tokens. TraceError for other r than 0 and the divisors of s.
         """
-        if devices % experts:
+        if experts < 1 or devices % experts:
             raise TraceError(f"Layout.tutel: {experts} experts do not divide {devices} devices")
         shards = devices // experts
-        if r < 0 or (r and shards % r):
+        if not isinstance(r, Integral) or r < 0 or (r and shards % r):
             raise TraceError(f"Layout.tutel: r = {r} is neither 0 nor a divisor of {devices} / {experts} = {shards}")
         mesh = Mesh(e=experts, r=max(r, 1), z=shards // max(r, 1))
         if r == 0:
@@ -193,15 +196,16 @@ class Layout:
         axes = self.axes(*(role for role in listed if role != "?"))
         return (*axes, "?") if "?" in listed else axes or None
 
-    def constrain(self, value: Value, *entries: Any) -> Value:
+    def constrain(self, value: Value, *entries: Any, hint: bool = False) -> Value:
         """The value where `P(*entries)` says; the identity on its elements.
 
-        A dimension of fewer rows than devices along its roles is left to the compiler.
+        A dimension of fewer rows than devices along its roles is left to the compiler. hint: as of
+        `shoal.constrain`.
         """
         if self.mesh is None:
             return value
         kept = [entry if self._fits(entry, size) else "?" for entry, size in zip(entries, value.shape)]
-        return constrain(value, self.P(*kept))
+        return constrain(value, self.P(*kept), hint=hint)
 
     def _fits(self, entry: Any, size: int) -> bool:
         listed = (entry,) if isinstance(entry, str) else entry or ()

@@ -9,7 +9,7 @@ tokens that a mask leaves out count nowhere.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -19,12 +19,13 @@ from shoal.frontend.elementwise import erf, maximum, square
 from shoal.frontend.nn import logsumexp, one_hot
 from shoal.frontend.ordering import top_k
 from shoal.frontend.reduction import mean, sum
+from shoal.frontend.structure import stack
 from shoal.frontend.value import Value
 from shoal.moe.config import MoeConfig
 from shoal.moe.routing import Routing
 from shoal.moe.scores import balanced_scores
 
-__all__ = ["balance_losses", "total_loss", "update_expert_bias"]
+__all__ = ["balance_losses", "stacked_losses", "total_loss", "update_expert_bias"]
 
 
 def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = None) -> dict[str, Value]:
@@ -55,6 +56,11 @@ def total_loss(losses: Mapping[str, Value], config: MoeConfig, layer: int = 0) -
     for name, loss in losses.items():
         total = total + loss.astype(kind) * config.loss_coefficient(name, layer)
     return total
+
+
+def stacked_losses(layers: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
+    """{name: [L]} of the losses of layers, which have the same ones."""
+    return {name: stack([losses[name] for losses in layers]) for name in (layers[0] if layers else ())}
 
 
 def update_expert_bias(bias: Value, counts: Value, config: MoeConfig) -> Value:

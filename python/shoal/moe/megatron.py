@@ -7,7 +7,7 @@ from __future__ import annotations
 import difflib
 import shlex
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from shoal.errors import TraceError, UnsupportedError
@@ -16,7 +16,7 @@ __all__ = ["cp_comm_type_of", "factorisations_of", "fields_of", "schedule_of", "
 
 Flags = dict[str, list[str]]
 
-_NUMBERS = {"num-experts": int, "moe-router-topk": int, "moe-ffn-hidden-size": int,
+_NUMBERS = {"moe-router-topk": int, "moe-ffn-hidden-size": int,
             "moe-router-num-groups": int, "moe-router-group-topk": int,
             "moe-router-topk-scaling-factor": float, "moe-router-bias-update-rate": float,
             "moe-expert-rank-capacity-factor": float, "moe-z-loss-coeff": float, "moe-input-jitter-eps": float,
@@ -28,10 +28,24 @@ _OTHERS = ("moe-layer-freq", "moe-router-load-balancing-type", "moe-aux-loss-coe
            "moe-expert-capacity-factor", "moe-token-dispatcher-type", "moe-apply-probs-on-input",
            "moe-router-topk-limited-devices")  # fmt: skip
 # About how, not what: the compiler decides, or does it in any case.
-_WITHOUT_EFFECT = ("moe-grouped-gemm", "moe-use-legacy-grouped-gemm", "moe-permute-fusion",
-                   "moe-router-fusion", "moe-shared-expert-overlap", "moe-layer-recompute",
-                   "moe-enable-deepep", "moe-per-layer-logging", "moe-deepep-num-sms",
-                   "moe-extended-tp", "moe-use-upcycling")  # fmt: skip
+_WITHOUT_EFFECT = {
+    **dict.fromkeys(
+        ("moe-grouped-gemm", "moe-use-legacy-grouped-gemm", "moe-permute-fusion", "moe-router-fusion",
+         "moe-shared-expert-overlap", "moe-layer-recompute", "moe-enable-deepep", "moe-deepep-num-sms"),
+        "the compiler decides how",
+    ),
+    "moe-per-layer-logging": "a model's metrics have each layer's losses in any case",
+    "moe-use-upcycling": "shoal.moe.upcycle makes the parameters",
+    "moe-upcycling-granularity": "shoal.moe.upcycle finds it of the sizes",
+}  # fmt: skip
+# About what, and there is none of it here.
+_REFUSED = {
+    "moe-extended-tp": "give --expert-tensor-parallel-size",
+    "squared-relu": "there is no such activation",
+    "quick-geglu": "there is no such activation",
+    "activation-func-clamp-value": "give MoeConfig's swiglu_limit",
+    "glu-linear-offset": "give MoeConfig's swiglu_limit",
+}
 # Stages of each device, by their layers or by their number; and what makes stages that differ.
 _BY_LAYERS, _BY_STAGES = "num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank"
 _UNEVEN = ("decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
@@ -45,18 +59,18 @@ def fields_of(arguments: str | Sequence[str]) -> dict[str, Any]:
     """Fields of `MoeConfig` of a command line, or a file's text; flags of others are left alone.
 
     Warns of flags of `--moe-` without an effect here; UnsupportedError names an unknown one and
-    the flag that is nearest to it.
+    the flag that is nearest to it, TraceError one that is missing or whose value is none.
     """
     flags = _parse(arguments)
     _check_known(flags)
-    fields: dict[str, Any] = {}
+    fields: dict[str, Any] = {"num_experts": _number(flags, "num-experts")}
     for name, kind in _NUMBERS.items():
         if name in flags:
-            fields[_field(name)] = kind(_one(flags, name))
+            fields[_field(name)] = _number(flags, name, kind)
     fields |= {_field(name): _one(flags, name) for name in _WORDS if name in flags}
-    fields |= {_field(name): True for name in _SWITCHES if name in flags}
+    fields |= {_field(name): True for name in _SWITCHES if _switched(flags, name)}
     if "moe-ffn-hidden-size" not in flags:
-        fields["moe_ffn_hidden_size"] = int(_one(flags, "ffn-hidden-size"))
+        fields["moe_ffn_hidden_size"] = _hidden(flags)
     fields["gated_linear_unit"] = "swiglu" in flags
     fields["hidden_act"] = "silu" if "swiglu" in flags else "gelu"
     fields["add_bias_linear"] = "disable-bias-linear" not in flags
@@ -71,6 +85,8 @@ def factorisations_of(arguments: str | Sequence[str], devices: int) -> tuple[dic
     ep, etp = _size(flags, "expert-model-parallel-size"), _size(flags, "expert-tensor-parallel-size", tp)
     dp = _rest(devices, tp=tp, cp=cp, pp=pp)
     edp = _rest(devices, etp=etp, ep=ep, pp=pp)
+    if _switched(flags, "use-tp-pp-dp-mapping"):
+        return {"tp": tp, "cp": cp, "pp": pp, "dp": dp}, {"etp": etp, "ep": ep, "pp": pp, "edp": edp}
     return {"tp": tp, "cp": cp, "dp": dp, "pp": pp}, {"etp": etp, "ep": ep, "edp": edp, "pp": pp}
 
 
@@ -101,7 +117,7 @@ def _stages_of_device(flags: Flags, pp: int) -> int:
         return _size(flags, _BY_STAGES)
     if _BY_STAGES in flags:
         raise TraceError(f"from_megatron: --{_BY_LAYERS} and --{_BY_STAGES} say the same")
-    layers, each = int(_one(flags, "num-layers")), _size(flags, _BY_LAYERS)
+    layers, each = _number(flags, "num-layers"), _size(flags, _BY_LAYERS)
     if layers % (each * pp):
         raise TraceError(
             f"from_megatron: --num-layers {layers} is not divisible by --{_BY_LAYERS} {each} times pp = {pp}"
@@ -110,7 +126,7 @@ def _stages_of_device(flags: Flags, pp: int) -> int:
 
 
 def _size(flags: Flags, name: str, default: int = 1) -> int:
-    size = int(_one(flags, name)) if name in flags else default
+    size = _number(flags, name) if name in flags else default
     if size < 1:
         raise TraceError(f"from_megatron: --{name} {size} is not positive")
     return size
@@ -130,6 +146,8 @@ def cp_comm_type_of(arguments: str | Sequence[str], known: Sequence[str]) -> str
 
 
 def _rest(devices: int, **sizes: int) -> int:
+    if devices < 1:
+        raise TraceError(f"from_megatron: {devices} devices; expected at least 1")
     product = 1
     for size in sizes.values():
         product *= size
@@ -142,7 +160,10 @@ def _rest(devices: int, **sizes: int) -> int:
 def _parse(arguments: str | Sequence[str]) -> Flags:
     """The words behind each flag; lines may end with a backslash, and # begins a comment."""
     if isinstance(arguments, str):
-        arguments = shlex.split(arguments.replace("\\\n", " "), comments=True)
+        try:
+            arguments = shlex.split(arguments.replace("\\\n", " "), comments=True)
+        except ValueError as error:
+            raise TraceError(f"from_megatron: {str(error).lower()}: {arguments[-40:]!r}") from None
     flags: Flags = {}
     last: list[str] = []
     for word in arguments:
@@ -162,15 +183,43 @@ def _one(flags: Flags, name: str) -> str:
     return flags[name][0]
 
 
+def _number(flags: Flags, name: str, kind: Callable[[str], Any] = int) -> Any:
+    return _value(name, _one(flags, name), kind)
+
+
+def _value(name: str, word: str, kind: Callable[[str], Any]) -> Any:
+    try:
+        return kind(word)
+    except ValueError:
+        of_kind = "an integer" if kind is int else "a number"
+        raise TraceError(f"from_megatron: --{name} {word}: expected {of_kind}") from None
+
+
+def _switched(flags: Flags, name: str) -> bool:
+    if flags.get(name):
+        raise TraceError(f"from_megatron: --{name} takes no value, got {flags[name]}")
+    return name in flags
+
+
+def _hidden(flags: Flags) -> int:
+    """Of a dense network; Megatron-Core's own where it is not given."""
+    if "ffn-hidden-size" in flags or "hidden-size" not in flags:
+        return _number(flags, "ffn-hidden-size")
+    whole = 4 * _number(flags, "hidden-size")
+    return int(whole * 2 / 3 / 64) * 64 if "swiglu" in flags else whole
+
+
 def _field(name: str) -> str:
     return name.replace("-", "_")
 
 
 def _check_known(flags: Flags) -> None:
-    known = (*_NUMBERS, *_WORDS, *_SWITCHES, *_OTHERS, *_WITHOUT_EFFECT)
+    known = ("num-experts", *_NUMBERS, *_WORDS, *_SWITCHES, *_OTHERS, *_WITHOUT_EFFECT)
     for name in flags:
+        if name in _REFUSED:
+            raise UnsupportedError(f"from_megatron: --{name}: {_REFUSED[name]}")
         if name in _WITHOUT_EFFECT:
-            warnings.warn(f"--{name} has no effect: the compiler decides how", stacklevel=3)
+            warnings.warn(f"--{name} has no effect: {_WITHOUT_EFFECT[name]}", stacklevel=3)
         elif name.startswith("moe-") and name not in known:
             nearest = difflib.get_close_matches(name, known, 1, 0.0)[0]
             raise UnsupportedError(f"from_megatron: --{name} is not known; nearest is --{nearest}")
@@ -178,7 +227,8 @@ def _check_known(flags: Flags) -> None:
 
 def _balance(flags: Flags) -> dict[str, Any]:
     kinds = flags.get("moe-router-load-balancing-type", ["aux_loss"])
-    rates = [float(rate) for rate in flags.get("moe-aux-loss-coeff", ["0"])]
+    name = "moe-aux-loss-coeff"
+    rates = [_value(name, rate, float) for rate in flags.get(name, ["0"])]
     if kinds in (["none"], ["sinkhorn"]):
         router = {"router_type": "sinkhorn"} if kinds == ["sinkhorn"] else {}
         return {**router, "moe_router_load_balancing_type": ()}
@@ -194,7 +244,7 @@ def _balance(flags: Flags) -> dict[str, Any]:
 def _capacity(flags: Flags) -> dict[str, Any]:
     if "moe-expert-capacity-factor" not in flags:
         return {}
-    factor = float(_one(flags, "moe-expert-capacity-factor"))
+    factor = _number(flags, "moe-expert-capacity-factor", float)
     return {"moe_expert_capacity_factor": None if factor < 0 else factor}
 
 
@@ -216,6 +266,6 @@ def _groups(flags: Flags) -> dict[str, Any]:
     if "moe-router-topk-limited-devices" not in flags:
         return {}
     return {
-        "moe_router_num_groups": int(_one(flags, "expert-model-parallel-size")),
-        "moe_router_group_topk": int(_one(flags, "moe-router-topk-limited-devices")),
+        "moe_router_num_groups": _number(flags, "expert-model-parallel-size"),
+        "moe_router_group_topk": _number(flags, "moe-router-topk-limited-devices"),
     }

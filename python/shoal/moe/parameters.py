@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from shoal.frontend.broadcasting import shape_of
+from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 
-__all__ = ["as_used", "init_params", "param_shapes", "param_shardings"]
+__all__ = ["as_used", "check_params", "init_params", "param_shapes", "param_shardings"]
 
 _PROJECTION = 256  # of the cosine router
 
@@ -48,6 +50,33 @@ def _feed_forward(outer: tuple[int, ...], model: int, hidden: int, config: MoeCo
         if config.gated_linear_unit:
             shapes["bg"] = (*outer, hidden)
     return shapes
+
+
+# Of an expert, which a function of the user's own may have others for.
+_OF_EXPERTS = ("wi", "wg", "wo", "bi", "bg", "bo")
+
+
+def check_params(params: Mapping[str, Any], config: MoeConfig, model: int, own_expert: bool = False) -> None:
+    """TraceError where a parameter is missing, or of other sizes than the configuration's.
+
+    Further ones are let be. own_expert: those of experts are a user's; the sizes of a cosine router are free.
+    """
+
+    def look(place: str, found: Any, shape: Any) -> None:
+        if isinstance(shape, dict):
+            for name in shape:
+                check(isinstance(found, Mapping) and name in found, f'moe: parameter "{place}{name}" is missing')
+                look(f"{place}{name}.", found[name], shape[name])
+            return
+        actual = shape_of(found)
+        is_free = config.router_type == "cosine" and place in ("router.", "projection.")
+        check(
+            actual == shape or is_free,
+            f'moe: parameter "{place[:-1]}" {list(actual)}: expected {list(shape)} of this configuration',
+        )
+
+    shapes = param_shapes(config, model)
+    look("", params, {name: shapes[name] for name in shapes if not (own_expert and name in _OF_EXPERTS)})
 
 
 def init_params(config: MoeConfig, model: int, seed: int = 0, scale: float | None = None) -> dict[str, Any]:

@@ -42,15 +42,18 @@ def switch() -> Fields:
     }
 
 
-def deepspeed(num_experts: int, k: int = 1) -> Fields:
-    """DeepSpeed's `sharded_moe.py`: top1gating, top2gating, and topkgating for more."""
+def deepspeed(num_experts: int, k: int = 1, drops: bool = True) -> Fields:
+    """DeepSpeed's `sharded_moe.py`: top1gating, top2gating, and topkgating for more.
+
+    drops: whether there is a capacity. It divides weights by their sum after drops, or of all chosen.
+    """
     fields: Fields = {
         "moe_router_topk": k,
         "moe_router_pre_softmax": True,
         "moe_expert_capacity_factor": 1.0,
         "capacity_rule": "deepspeed",
         "min_capacity": 4,
-        "renormalize_after_drop": k > 1,
+        "renormalize_after_drop" if drops else "norm_topk_prob": k > 1,
     }
     if k > 2:
         return {**fields, "moe_token_drop_policy": "probs", "moe_aux_loss_coeff": 0.01}

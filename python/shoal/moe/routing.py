@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from shoal.errors import TraceError
+from shoal.frontend import dtypes
+from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
@@ -101,12 +103,16 @@ def route(
     if k is not None:
         config = config.replace(moe_router_topk=min(k, config.num_experts))
     kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
+    _check_tokens(tokens, config)
     valid = ones(tokens.shape[:2], kind) if mask is None else as_value(mask).astype(kind)
     if config.router_type == "hash":
         return _hash(token_ids, valid, config)
     check((bias is not None) == config.moe_router_enable_expert_bias,
           f"route: moe_router_enable_expert_bias={config.moe_router_enable_expert_bias} "
           f"and {'no' if bias is None else 'a'} bias")  # fmt: skip
+    if bias is not None:
+        shape = shape_of(bias)
+        check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
     logits = _logits(noise.jitter(tokens, config, key), params, config).astype(kind)
     is_training = key is not None if training is None else training
     if config.router_type == "sinkhorn":
@@ -114,6 +120,15 @@ def route(
     if config.router_type == "expert_choice":
         return _expert_choice(logits, valid, config)
     return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
+
+
+def _check_tokens(tokens: Value, config: MoeConfig) -> None:
+    kind = tokens.dtype
+    check(dtypes.is_float(kind), f"route: tokens of {kind}; expected floating-point numbers")
+    check(
+        kind != "float64" or config.moe_router_dtype != "fp32",
+        f'route: tokens of {kind} with moe_router_dtype="fp32"; "fp64" takes them',
+    )
 
 
 def _logits(tokens: Value, params: Mapping[str, Any], config: MoeConfig) -> Value:

@@ -21,7 +21,7 @@ class Work(NamedTuple):
 
 def degrees(experts: int, devices: int) -> list[int]:
     """The r that there are: 0 and the divisors of s = W / E."""
-    if devices % experts:
+    if experts < 1 or devices % experts:
         raise TraceError(f"degrees: {experts} experts do not divide {devices} devices")
     shards = devices // experts
     return [0, *(r for r in range(1, shards + 1) if shards % r == 0)]

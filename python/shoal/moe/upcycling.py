@@ -14,6 +14,7 @@ import numpy as np
 
 from shoal.errors import TraceError
 from shoal.moe.config import MoeConfig
+from shoal.moe.parameters import param_shapes
 
 __all__ = ["upcycle"]
 
@@ -31,9 +32,12 @@ def upcycle(
     row score alike, so that with k a multiple of g whole networks are chosen: equal scores go to
     smaller numbers. "wo" takes the scale that the weights leave out, g where they are of sum 1, which is
     exact for any activation; else g E / k, exact where the router is uniform. Biases behind are of g parts.
+    What is beside the experts is not made.
 
-    TraceError where the sizes do not divide, or the router does not choose by scores alone.
+    TraceError where the sizes do not divide, parameters are not those of the experts, or the router does not
+    choose by scores alone.
     """
+    _check_dense(dense, config)
     g = _granularity(dense, config)
     experts, k = config.num_experts, config.moe_router_topk
     scale = g if _sums_to_one(config) else g * experts / k
@@ -45,7 +49,21 @@ def upcycle(
         parts[name] = np.stack(list(pieces) * (experts // g)).astype(np.asarray(array).dtype)
     rows = np.random.default_rng(seed).standard_normal((dense["wi"].shape[0], experts // g)) * deviation
     parts["router"] = np.repeat(rows.astype(np.float32), g, axis=1)
+    if config.add_router_bias:
+        parts["router_bias"] = np.zeros(experts, np.float32)
     return parts
+
+
+def _check_dense(dense: Mapping[str, np.ndarray], config: MoeConfig) -> None:
+    expected = sorted(name for name in param_shapes(config, 1) if name in _HIDDEN)
+    if sorted(dense) != expected:
+        raise TraceError(f"upcycle: parameters {sorted(dense)}: the experts of this configuration have {expected}")
+    model, hidden = dense["wi"].shape
+    for name, (_, *shape) in param_shapes(config.replace(moe_ffn_hidden_size=hidden), model).items():
+        if name in dense and list(dense[name].shape) != shape:
+            raise TraceError(
+                f'upcycle: "{name}" {list(dense[name].shape)}: expected {shape}, as "wi" is {[model, hidden]}'
+            )
 
 
 def _granularity(dense: Mapping[str, np.ndarray], config: MoeConfig) -> int:
@@ -56,9 +74,6 @@ def _granularity(dense: Mapping[str, np.ndarray], config: MoeConfig) -> int:
             f"upcycle: {hidden} hidden units over experts of {of_expert}: expected parts that divide "
             f"num_experts={config.num_experts} and moe_router_topk={config.moe_router_topk}"
         )
-    unknown = sorted(set(dense) - set(_HIDDEN))
-    if unknown:
-        raise TraceError(f"upcycle: parameters {unknown} are not those of a feed-forward network")
     if config.router_type != "topk" or config.moe_router_num_groups is not None:
         raise TraceError("upcycle: the router must choose by scores alone, without groups")
     return g
