@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -159,13 +160,32 @@ def test_files_of_hugging_face(tmp_path):
     same_bits(checkpoints.load(tmp_path, made, partial=True)["model.wi"], tree["model.wi"])
     with pytest.raises(InputError, match=r"has an unknown model.wo \(1 in all\)"):
         checkpoints.load(tmp_path, made)
-    # One file, and a folder of files without an index.
+    # An index, a file, and a folder of files without an index.
+    same_bits(checkpoints.load(tmp_path / "model.safetensors.index.json", tree)["model.wo"], tree["model.wo"])
     with checkpoints.open(tmp_path / "model-1.safetensors") as source:
         assert source.arrays["model.wo"].shape == (40, 6) and source.metadata == {"format": "pt"}
         same_bits(source.read("model.wo", (slice(3, 9), slice(None))), tree["model.wo"][3:9])
     (tmp_path / "model.safetensors.index.json").unlink()
     with checkpoints.open(tmp_path) as source:
         assert source.arrays.keys() == tree.keys()
+
+
+def test_folders_of_files_that_are_not_whole_or_not_one(tmp_path):
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}))
+    save_file({"a": np.zeros(3)}, tmp_path / "1.safetensors")
+    with pytest.raises(CheckpointError, match=r"2\.safetensors: is missing \(b\)"):
+        checkpoints.open(tmp_path)
+    save_file({"a": np.ones(3)}, tmp_path / "2.safetensors")
+    with pytest.raises(CheckpointError, match=r"2\.safetensors: has no b, which the index says it has"):
+        checkpoints.open(tmp_path)
+    (tmp_path / "fp16.safetensors.index.json").write_text(index.read_text())
+    with pytest.raises(InputError, match="has 2 indices: open one of fp16.safetensors.index.json, model"):
+        checkpoints.open(tmp_path)
+    for path in tmp_path.glob("*.json"):
+        path.unlink()
+    with pytest.raises(InputError, match="1.safetensors and 2.safetensors both have a: open one of them"):
+        checkpoints.open(tmp_path)
 
 
 def test_archives_of_numpy(tmp_path):
@@ -176,6 +196,18 @@ def test_archives_of_numpy(tmp_path):
             assert source.arrays["a"].shape == (3, 4)
             same_bits(source.read("a", (slice(1, 2), slice(2, 4))), tree["a"][1:2, 2:4])
             same_bits(checkpoints.load(source, tree)["b"], tree["b"])
+
+
+def test_archives_with_pickles_other_bytes_and_other_files(tmp_path):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.savez(tmp_path / "x.npz", big=array.astype(">f4"), bad=np.array([{}], object))
+    with zipfile.ZipFile(tmp_path / "x.npz", "a") as archive:
+        archive.writestr("README", "no array")
+    with checkpoints.open(tmp_path / "x.npz") as source:
+        assert source.arrays.keys() == {"big", "bad"}
+        same_bits(checkpoints.load(source, {"big": array}, partial=True)["big"], array)
+        with pytest.raises(CheckpointError, match="x.npz: .*allow_pickle=False"):
+            source.read("bad")
 
 
 def test_a_tree_that_is_an_array_and_keys_of_any_type(tmp_path):
