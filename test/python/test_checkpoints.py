@@ -8,6 +8,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
 import zipfile
 from pathlib import Path
 from unittest import mock
@@ -23,6 +25,7 @@ from shoal_testing import TARGET, mpi_environment, run
 
 import shoal
 from shoal import CheckpointError, InputError, P, checkpoints
+from shoal.checkpoints import checksums
 from shoal.checkpoints.checksums import BLOCK
 
 HERE = Path(__file__).parent
@@ -108,6 +111,38 @@ def test_a_save_in_the_background_goes_past_the_systems_cache(tmp_path, refuses)
     (shard,) = series.folder(2).glob("shard-*")
     with safe_open(shard, framework="np") as file:
         same_bits(file.get_tensor("c"), tree["c"])
+
+
+@pytest.mark.parametrize("size", [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 7])
+def test_checksums_with_and_without_the_interpreters_lock(size):
+    """The same numbers, and those of RFC 3720."""
+    data = np.random.default_rng(size).integers(0, 256, size + 3, dtype=np.uint8)[3:]
+    unlocked = checksums.checksums(data)
+    with mock.patch.object(checksums, "_unlocked", lambda: None):
+        assert checksums.checksums(data) == unlocked and len(unlocked) == -(-size // BLOCK)
+    zeros, counted = np.zeros(32, np.uint8), np.arange(32, dtype=np.uint8)
+    assert [*checksums.checksums(zeros), *checksums.checksums(counted)] == [0x8A9136AA, 0x46DD794E]
+
+
+def test_threads_go_on_while_checksums_are_made():
+    """Another thread takes the interpreter's lock as often as it likes."""
+    if checksums._unlocked() is None:
+        pytest.skip("google-crc32c is here without its library")
+    data, taken, are_made = np.zeros(64 << 20, np.uint8), 0, False
+
+    def make():
+        nonlocal are_made
+        checksums.checksums(data)
+        are_made = True
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    while not are_made:
+        time.sleep(0)
+        taken += 1
+    thread.join()
+    # With the lock: about one each 5 ms of some 10.
+    assert taken > 20
 
 
 def test_replicas_are_written_once_and_by_all(tmp_path):
@@ -243,6 +278,8 @@ def test_what_is_loaded_is_checked(tmp_path, tree, message):
         ({"a": np.zeros(2, "datetime64[s]")}, {}, "a: elements of type datetime64.* cannot be saved"),
         ({"a": "text"}, {}, "a: elements of type <U4 cannot be saved"),
         ({"a": object()}, {}, "a: object is no array"),
+        ({"__crc32c__": np.zeros(2)}, {}, "an array cannot be called __crc32c__"),
+        ({"__metadata__": np.zeros(2)}, {}, "an array cannot be called __metadata__"),
         ({"a": np.zeros(2)}, {"f": test_archives_of_numpy}, "metadata: .*not JSON serializable"),
         ({"a": np.zeros(2)}, {"f": float("nan")}, "metadata: .*not JSON compliant"),
     ],
@@ -285,6 +322,48 @@ def test_series_keep_and_find(tmp_path):
         assert source.metadata == {"step": 30}
     with pytest.raises(InputError, match="keep_last: expected at least 1, got 0"):
         checkpoints.Series(tmp_path, keep_last=0)
+    for step, message in ((-1, "expected at least 0, got -1"), (80.0, "expected an integer, got 80.0")):
+        with pytest.raises(InputError, match=f"save: step: {message}"):
+            series.save(step, like)
+    series.save(np.int64(80), like)
+    assert series.steps() == [30, 60, 70, 80]
+
+
+def test_a_root_that_cannot_be_read_is_not_an_empty_one(tmp_path):
+    """A run would begin anew."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        checkpoints.Series(tmp_path / "file").restore({"x": np.zeros(3)})
+    series = checkpoints.Series(tmp_path)
+    with mock.patch("os.listdir", side_effect=PermissionError(13, "Permission denied", str(tmp_path))):
+        with pytest.raises(PermissionError):
+            series.restore({"x": np.zeros(3)})
+
+
+def test_files_of_others_stay(tmp_path):
+    (tmp_path / "shard-1.safetensors").write_text("of somebody")
+    checkpoints.save(tmp_path, {"x": np.zeros(3)})
+    checkpoints.save(tmp_path, {"x": np.ones(3)})
+    assert (tmp_path / "shard-1.safetensors").read_text() == "of somebody"
+    assert len(list(tmp_path.iterdir())) == 3
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "manifest.json").write_text('{"name": "a page"}')
+    with pytest.raises(InputError, match=r"other/manifest\.json: is not of a checkpoint, and would be replaced"):
+        checkpoints.save(other, {"x": np.zeros(3)})
+    assert [path.name for path in other.iterdir()] == ["manifest.json"]
+
+
+def test_a_series_stays_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    series = checkpoints.Series("run", asynchronous=True)
+    with mock.patch("os.fsync"):
+        series.save(1, {"x": np.zeros(3)})
+        monkeypatch.chdir("/")
+        series.wait()
+        series.save(2, {"x": np.zeros(3)})
+        series.wait()
+    assert checkpoints.Series(tmp_path / "run").steps() == [1, 2]
 
 
 def test_saving_in_the_background_takes_a_copy(tmp_path):
@@ -311,6 +390,30 @@ def test_errors_of_the_background_come_with_the_next_call(tmp_path):
     series.save(2, {"x": np.zeros(3)})
     series.close()
     assert series.steps() == [2]
+
+
+UNASKED = """
+import sys, numpy as np
+from shoal import checkpoints
+def main():
+    checkpoints.Series(sys.argv[1], asynchronous=True).save(1, {"x": np.arange(1 << 20)})
+main()
+"""
+
+
+def test_a_save_in_the_background_that_nobody_asks_for(tmp_path):
+    """Of one process it ends with the program; of several it would need them all, and they are told."""
+    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+        ended = run(sys.executable, "-c", UNASKED, tmp_path / "one").expect_success()
+        assert ended.stderr == ""
+        assert checkpoints.Series(tmp_path / "one").steps() == [1]
+        (tmp_path / "file").write_text("")
+        ended = run(sys.executable, "-c", UNASKED, tmp_path / "file").expect_success()
+        assert "file/step-00000001: is no checkpoint: " in ended.stderr and "File exists" in ended.stderr
+        if TARGET == "cpu":
+            ended = run("mpirun", "-n", 2, sys.executable, "-c", UNASKED, tmp_path / "two").expect_success()
+            assert "step-00000001: is no checkpoint: the program ended without Series.poll" in ended.stderr
+            assert checkpoints.Series(tmp_path / "two").steps() == []
 
 
 @pytest.mark.skipif(TARGET != "cpu", reason="jobs run programs for CPUs")
