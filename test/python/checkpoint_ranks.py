@@ -44,6 +44,7 @@ def ranks_write_and_read_their_rows():
 def an_error_of_one_rank_is_one_of_all():
     """The checkpoint before stays, and nothing of the new one."""
     before = sorted((FOLDER / "job").iterdir())
+    COMM.Barrier()
     full = OSError(28, "No space left on device")
     with mock.patch("os.pwrite", side_effect=full) if COMM.rank == 2 else mock.patch("os.link"):
         try:

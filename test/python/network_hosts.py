@@ -236,6 +236,13 @@ class Hosts:
             if state[0] != "Z" and command not in ("sshd", "ps")
         }
 
+    def are_on_their_way(self, name: str, command: str) -> bool:
+        """Whether processes of this command run there, each of which has had a second of a processor:
+        programs that compute for ever are past the start of MPI then, however busy the machine is."""
+        listed = self.run(name, "ps", "-C", command, "-o", "stat=,cputimes=").stdout.splitlines()
+        seconds = [int(line.split()[1]) for line in listed if line[0] != "Z"]
+        return bool(seconds) and min(seconds) >= 1
+
     # Faults
 
     def cut(self, name: str) -> None:

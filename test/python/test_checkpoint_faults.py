@@ -174,6 +174,34 @@ def test_where_all_are_damaged_the_newest_is_named(tmp_path):
         series.restore(tree_of(0))
 
 
+def test_a_disk_that_has_lost_a_block(tmp_path):
+    series = checkpoints.Series(tmp_path)
+    for step in (1, 2):
+        series.save(step, tree_of(step))
+    (shard,) = series.folder(2).glob("shard-*")
+
+    def preadv(descriptor, buffers, offset, call=os.preadv):
+        if os.readlink(f"/proc/self/fd/{descriptor}") == str(shard) and offset > 20_000:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return call(descriptor, buffers, offset)
+
+    message = r"shard-00000-of-00001-\w+.safetensors: cannot be read from byte \d+ on: .*; step 1 is taken"
+    with mock.patch("os.preadv", preadv), pytest.warns(CheckpointWarning, match=message):
+        same_bits(series.restore(tree_of(0))["a"], tree_of(1)["a"])
+
+
+def test_two_runs_that_save_to_one_folder(tmp_path):
+    """What one of them takes for leftovers the other one misses before it says that it is whole."""
+    slow = checkpoints.saving.Save(tmp_path, tree_of(1), None)
+    slow.write()
+    checkpoints.save(tmp_path, tree_of(2))
+    slow.gather()
+    with pytest.raises(CheckpointError, match="was removed before the checkpoint was complete: does another run"):
+        slow.commit()
+    same_bits(checkpoints.load(tmp_path, tree_of(0))["a"], tree_of(2)["a"])
+    assert len(list(tmp_path.iterdir())) == 2
+
+
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_kills_at_random_moments(tmp_path):
     assert kill_savers(tmp_path, 12) > 3

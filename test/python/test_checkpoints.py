@@ -8,6 +8,9 @@ import json
 import os
 import subprocess
 import sys
+import threading
+import time
+import zipfile
 from pathlib import Path
 from unittest import mock
 
@@ -22,6 +25,7 @@ from shoal_testing import TARGET, mpi_environment, run
 
 import shoal
 from shoal import CheckpointError, InputError, P, checkpoints
+from shoal.checkpoints import checksums
 from shoal.checkpoints.checksums import BLOCK
 
 HERE = Path(__file__).parent
@@ -109,6 +113,38 @@ def test_a_save_in_the_background_goes_past_the_systems_cache(tmp_path, refuses)
         same_bits(file.get_tensor("c"), tree["c"])
 
 
+@pytest.mark.parametrize("size", [0, 1, BLOCK - 1, BLOCK, 3 * BLOCK + 7])
+def test_checksums_with_and_without_the_interpreters_lock(size):
+    """The same numbers, and those of RFC 3720."""
+    data = np.random.default_rng(size).integers(0, 256, size + 3, dtype=np.uint8)[3:]
+    unlocked = checksums.checksums(data)
+    with mock.patch.object(checksums, "_unlocked", lambda: None):
+        assert checksums.checksums(data) == unlocked and len(unlocked) == -(-size // BLOCK)
+    zeros, counted = np.zeros(32, np.uint8), np.arange(32, dtype=np.uint8)
+    assert [*checksums.checksums(zeros), *checksums.checksums(counted)] == [0x8A9136AA, 0x46DD794E]
+
+
+def test_threads_go_on_while_checksums_are_made():
+    """Another thread takes the interpreter's lock as often as it likes."""
+    if checksums._unlocked() is None:
+        pytest.skip("google-crc32c is here without its library")
+    data, taken, are_made = np.zeros(64 << 20, np.uint8), 0, False
+
+    def make():
+        nonlocal are_made
+        checksums.checksums(data)
+        are_made = True
+
+    thread = threading.Thread(target=make)
+    thread.start()
+    while not are_made:
+        time.sleep(0)
+        taken += 1
+    thread.join()
+    # With the lock: about one each 5 ms of some 10.
+    assert taken > 20
+
+
 def test_replicas_are_written_once_and_by_all(tmp_path):
     array = np.zeros((1024, 1024), np.float32)
     made = {"big": devices(4).put(array, place(P(), shoal.Mesh(a=4), array))}
@@ -159,13 +195,32 @@ def test_files_of_hugging_face(tmp_path):
     same_bits(checkpoints.load(tmp_path, made, partial=True)["model.wi"], tree["model.wi"])
     with pytest.raises(InputError, match=r"has an unknown model.wo \(1 in all\)"):
         checkpoints.load(tmp_path, made)
-    # One file, and a folder of files without an index.
+    # An index, a file, and a folder of files without an index.
+    same_bits(checkpoints.load(tmp_path / "model.safetensors.index.json", tree)["model.wo"], tree["model.wo"])
     with checkpoints.open(tmp_path / "model-1.safetensors") as source:
         assert source.arrays["model.wo"].shape == (40, 6) and source.metadata == {"format": "pt"}
         same_bits(source.read("model.wo", (slice(3, 9), slice(None))), tree["model.wo"][3:9])
     (tmp_path / "model.safetensors.index.json").unlink()
     with checkpoints.open(tmp_path) as source:
         assert source.arrays.keys() == tree.keys()
+
+
+def test_folders_of_files_that_are_not_whole_or_not_one(tmp_path):
+    index = tmp_path / "model.safetensors.index.json"
+    index.write_text(json.dumps({"weight_map": {"a": "1.safetensors", "b": "2.safetensors"}}))
+    save_file({"a": np.zeros(3)}, tmp_path / "1.safetensors")
+    with pytest.raises(CheckpointError, match=r"2\.safetensors: is missing \(b\)"):
+        checkpoints.open(tmp_path)
+    save_file({"a": np.ones(3)}, tmp_path / "2.safetensors")
+    with pytest.raises(CheckpointError, match=r"2\.safetensors: has no b, which the index says it has"):
+        checkpoints.open(tmp_path)
+    (tmp_path / "fp16.safetensors.index.json").write_text(index.read_text())
+    with pytest.raises(InputError, match="has 2 indices: open one of fp16.safetensors.index.json, model"):
+        checkpoints.open(tmp_path)
+    for path in tmp_path.glob("*.json"):
+        path.unlink()
+    with pytest.raises(InputError, match="1.safetensors and 2.safetensors both have a: open one of them"):
+        checkpoints.open(tmp_path)
 
 
 def test_archives_of_numpy(tmp_path):
@@ -176,6 +231,18 @@ def test_archives_of_numpy(tmp_path):
             assert source.arrays["a"].shape == (3, 4)
             same_bits(source.read("a", (slice(1, 2), slice(2, 4))), tree["a"][1:2, 2:4])
             same_bits(checkpoints.load(source, tree)["b"], tree["b"])
+
+
+def test_archives_with_pickles_other_bytes_and_other_files(tmp_path):
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    np.savez(tmp_path / "x.npz", big=array.astype(">f4"), bad=np.array([{}], object))
+    with zipfile.ZipFile(tmp_path / "x.npz", "a") as archive:
+        archive.writestr("README", "no array")
+    with checkpoints.open(tmp_path / "x.npz") as source:
+        assert source.arrays.keys() == {"big", "bad"}
+        same_bits(checkpoints.load(source, {"big": array}, partial=True)["big"], array)
+        with pytest.raises(CheckpointError, match="x.npz: .*allow_pickle=False"):
+            source.read("bad")
 
 
 def test_a_tree_that_is_an_array_and_keys_of_any_type(tmp_path):
@@ -211,6 +278,8 @@ def test_what_is_loaded_is_checked(tmp_path, tree, message):
         ({"a": np.zeros(2, "datetime64[s]")}, {}, "a: elements of type datetime64.* cannot be saved"),
         ({"a": "text"}, {}, "a: elements of type <U4 cannot be saved"),
         ({"a": object()}, {}, "a: object is no array"),
+        ({"__crc32c__": np.zeros(2)}, {}, "an array cannot be called __crc32c__"),
+        ({"__metadata__": np.zeros(2)}, {}, "an array cannot be called __metadata__"),
         ({"a": np.zeros(2)}, {"f": test_archives_of_numpy}, "metadata: .*not JSON serializable"),
         ({"a": np.zeros(2)}, {"f": float("nan")}, "metadata: .*not JSON compliant"),
     ],
@@ -253,6 +322,48 @@ def test_series_keep_and_find(tmp_path):
         assert source.metadata == {"step": 30}
     with pytest.raises(InputError, match="keep_last: expected at least 1, got 0"):
         checkpoints.Series(tmp_path, keep_last=0)
+    for step, message in ((-1, "expected at least 0, got -1"), (80.0, "expected an integer, got 80.0")):
+        with pytest.raises(InputError, match=f"save: step: {message}"):
+            series.save(step, like)
+    series.save(np.int64(80), like)
+    assert series.steps() == [30, 60, 70, 80]
+
+
+def test_a_root_that_cannot_be_read_is_not_an_empty_one(tmp_path):
+    """A run would begin anew."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(NotADirectoryError):
+        checkpoints.Series(tmp_path / "file").restore({"x": np.zeros(3)})
+    series = checkpoints.Series(tmp_path)
+    with mock.patch("os.listdir", side_effect=PermissionError(13, "Permission denied", str(tmp_path))):
+        with pytest.raises(PermissionError):
+            series.restore({"x": np.zeros(3)})
+
+
+def test_files_of_others_stay(tmp_path):
+    (tmp_path / "shard-1.safetensors").write_text("of somebody")
+    checkpoints.save(tmp_path, {"x": np.zeros(3)})
+    checkpoints.save(tmp_path, {"x": np.ones(3)})
+    assert (tmp_path / "shard-1.safetensors").read_text() == "of somebody"
+    assert len(list(tmp_path.iterdir())) == 3
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "manifest.json").write_text('{"name": "a page"}')
+    with pytest.raises(InputError, match=r"other/manifest\.json: is not of a checkpoint, and would be replaced"):
+        checkpoints.save(other, {"x": np.zeros(3)})
+    assert [path.name for path in other.iterdir()] == ["manifest.json"]
+
+
+def test_a_series_stays_where_it_was(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    series = checkpoints.Series("run", asynchronous=True)
+    with mock.patch("os.fsync"):
+        series.save(1, {"x": np.zeros(3)})
+        monkeypatch.chdir("/")
+        series.wait()
+        series.save(2, {"x": np.zeros(3)})
+        series.wait()
+    assert checkpoints.Series(tmp_path / "run").steps() == [1, 2]
 
 
 def test_saving_in_the_background_takes_a_copy(tmp_path):
@@ -279,6 +390,30 @@ def test_errors_of_the_background_come_with_the_next_call(tmp_path):
     series.save(2, {"x": np.zeros(3)})
     series.close()
     assert series.steps() == [2]
+
+
+UNASKED = """
+import sys, numpy as np
+from shoal import checkpoints
+def main():
+    checkpoints.Series(sys.argv[1], asynchronous=True).save(1, {"x": np.arange(1 << 20)})
+main()
+"""
+
+
+def test_a_save_in_the_background_that_nobody_asks_for(tmp_path):
+    """Of one process it ends with the program; of several it would need them all, and they are told."""
+    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+        ended = run(sys.executable, "-c", UNASKED, tmp_path / "one").expect_success()
+        assert ended.stderr == ""
+        assert checkpoints.Series(tmp_path / "one").steps() == [1]
+        (tmp_path / "file").write_text("")
+        ended = run(sys.executable, "-c", UNASKED, tmp_path / "file").expect_success()
+        assert "file/step-00000001: is no checkpoint: " in ended.stderr and "File exists" in ended.stderr
+        if TARGET == "cpu":
+            ended = run("mpirun", "-n", 2, sys.executable, "-c", UNASKED, tmp_path / "two").expect_success()
+            assert "step-00000001: is no checkpoint: the program ended without Series.poll" in ended.stderr
+            assert checkpoints.Series(tmp_path / "two").steps() == []
 
 
 @pytest.mark.skipif(TARGET != "cpu", reason="jobs run programs for CPUs")

@@ -60,8 +60,7 @@ class Running:
             *("--random-inputs=1", "--repeat=100000000", f"--collective-timeout={timeout}"),
             **QUICK,
         )
-        assert wait_until(lambda: all(self.ranks(name) for name in hosts.names), 20)
-        time.sleep(1)
+        assert wait_until(lambda: all(hosts.are_on_their_way(name, "moe") for name in hosts.names), 60)
 
     def ranks(self, name):
         return [number for number, command in self.hosts.processes(name).items() if command == "moe"]

@@ -160,8 +160,7 @@ def test_a_lost_host_of_a_run_is_an_exception(three, layer):
     where = {"SHOAL_HOSTS": "alpha:1,beta:1,gamma:2", "SHOAL_COLLECTIVE_TIMEOUT": "6"}
     process = three.start("alpha", sys.executable, "-c", code, layer, **PYTHON, **where)
     try:
-        assert wait_until(lambda: "shoal-worker" in three.processes("gamma").values(), 20)
-        time.sleep(2)
+        assert wait_until(lambda: three.are_on_their_way("gamma", "shoal-worker"), 60)
         begin = time.monotonic()
         three.cut("gamma")
         _, err = process.communicate(timeout=40)

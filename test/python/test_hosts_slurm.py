@@ -94,8 +94,7 @@ def test_an_executable_has_the_same_bits_as_under_mpirun(slurm, folder, moe):
 def test_a_rank_that_is_stopped_ends_the_step(slurm, moe):
     process = slurm.submit(*SRUN, moe, "--random-inputs=1", "--repeat=100000000", "--collective-timeout=2")
     ranks = lambda: [number for number, name in slurm.processes("gamma").items() if name == "moe"]  # noqa: E731
-    assert wait_until(ranks, 20)
-    time.sleep(2)
+    assert wait_until(lambda: slurm.are_on_their_way("gamma", "moe"), 60)
     slurm.run("gamma", "kill", "-STOP", *ranks())
     _, err = process.communicate(timeout=40)
     assert process.returncode != 0
@@ -107,9 +106,7 @@ def test_a_rank_that_is_stopped_ends_the_step(slurm, moe):
 
 def test_a_cut_link_ends_the_step_with_the_hosts_name(slurm, moe):
     process = slurm.submit(*SRUN, moe, "--random-inputs=1", "--repeat=100000000", "--collective-timeout=4")
-    ranks = lambda: "moe" in slurm.processes("gamma").values()  # noqa: E731
-    assert wait_until(ranks, 20)
-    time.sleep(2)
+    assert wait_until(lambda: slurm.are_on_their_way("gamma", "moe"), 60)
     slurm.cut("gamma")
     begin = time.monotonic()
     try:

@@ -11,11 +11,10 @@ import numpy as np
 
 from shoal.checkpoints import manifest as manifests
 from shoal.checkpoints.checksums import crc32c
-from shoal.checkpoints.heads import Tensor
+from shoal.checkpoints.heads import TABLE, Tensor
 from shoal.checkpoints.manifest import Manifest, ShardEntry, tensor_name
 from shoal.checkpoints.reading import TensorFile
 from shoal.checkpoints.regions import Region, meeting, slices_of, within
-from shoal.checkpoints.shards import TABLE
 from shoal.checkpoints.sources import ArrayInfo, Source
 from shoal.errors import CheckpointError
 

@@ -14,6 +14,8 @@ import numpy as np
 from shoal.checkpoints.dtypes import stored_dtype
 
 LENGTH_BYTES = 8
+METADATA = "__metadata__"
+TABLE = "__crc32c__"  # Shoal's: checksums of the blocks behind it
 PAGE = 4096  # bytes; what writes past the system's cache begin and end at, in memory and in files
 # As the library of the format has it.
 MOST_BYTES = 100_000_000
@@ -39,7 +41,7 @@ def head_of(
 
     end: where in a page of 4096 bytes it ends; by default where it has to.
     """
-    head: dict[str, Any] = {"__metadata__": dict(metadata)}
+    head: dict[str, Any] = {METADATA: dict(metadata)}
     begin = 0
     for name, (dtype, shape, size) in entries.items():
         head[name] = {"dtype": dtype, "shape": list(shape), "data_offsets": [begin, begin + size]}
@@ -55,7 +57,7 @@ def parse_head(text: bytes, data_bytes: int) -> tuple[dict[str, Tensor], dict[st
     """The tensors and the metadata. ValueError where it is no head of a file with so much behind it."""
     try:
         head = json.loads(text)
-        metadata = head.pop("__metadata__", {})
+        metadata = head.pop(METADATA, {})
         tensors = {name: _tensor(entry) for name, entry in head.items()}
     except (AttributeError, KeyError, TypeError, UnicodeDecodeError, RecursionError) as error:
         raise ValueError(f"{type(error).__name__}: {error}") from error

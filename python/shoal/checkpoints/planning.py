@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shoal.checkpoints.dtypes import check_dtype
+from shoal.checkpoints.heads import METADATA, TABLE
 from shoal.checkpoints.manifest import ArrayEntry, tensor_name
 from shoal.checkpoints.regions import Cuts, Region, cells, size_of, whole
 from shoal.errors import InputError
@@ -62,6 +63,8 @@ def plan(arrays: Sequence[Held], devices: int) -> Plan:
             writers.append(writer)
             shards[writer].append(Piece(number, tensor_name(array.name, cell, cuts), cell))
         check_dtype(array.dtype, array.name)
+        if array.name in (TABLE, METADATA):
+            raise InputError(f"an array cannot be called {array.name}, which shards have for their own")
         if array.name in entries:
             raise InputError(f"two arrays would both be called {array.name}")
         entries[array.name] = ArrayEntry(

@@ -27,6 +27,10 @@ class Ranks:
     def is_first(self) -> bool:
         return self.rank == 0
 
+    @property
+    def is_alone(self) -> bool:
+        return self._comm is None
+
     def all(self, value: Any) -> list[Any]:
         """What each rank gives."""
         if not self._comm:
@@ -43,13 +47,19 @@ class Ranks:
 
     def raise_together(self, error: BaseException | None) -> None:
         """The error of the lowest rank that has one, on all of them."""
+        self.all_or_raise(None, error)
+
+    def all_or_raise(self, value: Any, error: BaseException | None) -> list[Any]:
+        """What each rank gives; where one has an error, that of the lowest of these on all."""
         if self._comm is None:
             if error is not None:
                 raise error
-            return
-        for rank, found in enumerate(self.all(error and portable(error, self.rank))):
+            return [value]
+        given = self.all((value, error and portable(error, self.rank)))
+        for rank, (_, found) in enumerate(given):
             if found is not None:
                 raise found from (error if rank == self.rank else None)
+        return [value for value, _ in given]
 
 
 def portable(error: BaseException, rank: int) -> BaseException:

@@ -5,6 +5,7 @@ have checksums."""
 
 from __future__ import annotations
 
+import errno
 import math
 import os
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from shoal.checkpoints.checksums import BLOCK, checksums
 from shoal.checkpoints.heads import LENGTH_BYTES, MOST_BYTES, Tensor, parse_head
 from shoal.checkpoints.regions import Region
 from shoal.errors import CheckpointError
+from shoal.files import naming
 
 _CHUNK = 1 << 20  # bytes that are read at once, at most: caches have them
 
@@ -128,7 +130,7 @@ class TensorFile:
         data = self._memory[:count]
         done = 0
         while done < count:
-            got = os.preadv(self._descriptor, [memoryview(data)[done:]], begin + done)
+            got = self._pread_some(memoryview(data)[done:], begin + done)
             if got == 0:
                 raise CheckpointError(
                     f"{self.path}: ends at byte {begin + done}, expected {begin + count} or more"
@@ -136,3 +138,15 @@ class TensorFile:
             done += got
         self.bytes_read += count
         return data
+
+    def _pread_some(self, out: memoryview, begin: int) -> int:
+        """CheckpointError where the disk has lost it."""
+        try:
+            with naming(self.path):
+                return os.preadv(self._descriptor, [out], begin)
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+            raise CheckpointError(
+                f"{self.path}: cannot be read from byte {begin} on: {error.strerror}"
+            ) from error

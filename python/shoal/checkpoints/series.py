@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import atexit
+import operator
 import os
 import re
+import sys
 import threading
 import warnings
 from collections.abc import Mapping
@@ -17,7 +20,7 @@ from shoal.checkpoints.loading import load
 from shoal.checkpoints.names import named_leaves
 from shoal.checkpoints.ranks import Ranks, ranks_of, ranks_with
 from shoal.checkpoints.saving import Save, remove
-from shoal.checkpoints.snapshot import Copies
+from shoal.checkpoints.snapshot import Copies, Plans
 from shoal.devices import devices_of
 from shoal.errors import CheckpointError, CheckpointWarning, InputError
 from shoal.mesh import Mesh
@@ -48,9 +51,11 @@ class Series:
         for name, value in (("keep_last", keep_last), ("keep_every", keep_every)):
             if value is not None and value < 1:
                 raise InputError(f"Series: {name}: expected at least 1, got {value}")
-        self.root = Path(root)
+        # Of the folder that was meant, should the process go to another one.
+        self.root = Path(os.path.abspath(root))
         self._keep_last = keep_last
         self._keep_every = keep_every
+        self._plans = Plans()
         self._copies = Copies() if asynchronous else None
         self._pending: _Pending | None = None
 
@@ -58,14 +63,21 @@ class Series:
         return self.root / f"step-{step:08}"
 
     def steps(self) -> list[int]:
-        """Those that are saved, the oldest first. Folders without a manifest are none."""
-        found = [
-            int(match[1])
-            for path in self.root.glob("step-*")
-            if (match := re.fullmatch(r"step-(\d{8,})", path.name))
-            and (path / manifests.NAME).exists()
-        ]
-        return sorted(found)
+        """Those that are saved, the oldest first. Folders without a manifest are none.
+
+        OSError where the root is there but cannot be read: it may have some."""
+        return sorted(
+            step for step, folder in self._folders() if (folder / manifests.NAME).exists()
+        )
+
+    def _folders(self) -> list[tuple[int, Path]]:
+        """Of steps, also those that are not whole."""
+        try:
+            names = os.listdir(self.root)
+        except FileNotFoundError:
+            return []
+        matches = (re.fullmatch(r"step-(\d{8,})", name) for name in names)
+        return [(int(match[1]), self.root / match[0]) for match in matches if match]
 
     def __call__(self, state: Any) -> None:
         """Saves a state by its own `step`."""
@@ -76,10 +88,10 @@ class Series:
 
         Where it is asynchronous, errors of the save before are raised here.
         """
+        step = _checked(step)
         self.wait()
         content = {"step": step, **(metadata or {})}
-        saving = Save(self.folder(step), tree, content, self._copies)
-        saving.prepare()
+        saving = Save(self.folder(step), tree, content, self._plans, self._copies)
         self._pending = _Pending(saving, lambda: self._prune(step), self._copies is not None)
         if self._copies is None:
             self.wait()
@@ -139,10 +151,20 @@ class Series:
         last = steps if self._keep_last is None else steps[-self._keep_last :]
         every = self._keep_every
         kept = {newest, *last, *(step for step in steps if every and step % every == 0)}
-        for path in self.root.glob("step-*"):
-            match = re.fullmatch(r"step-(\d{8,})", path.name)
-            if match and int(match[1]) not in kept:
-                remove(path)
+        for step, folder in self._folders():
+            if step not in kept:
+                remove(folder)
+
+
+def _checked(step: Any) -> int:
+    """InputError where it is no number of a step."""
+    try:
+        number = operator.index(step)
+    except TypeError:
+        raise InputError(f"save: step: expected an integer, got {step!r}") from None
+    if number < 0:
+        raise InputError(f"save: step: expected at least 0, got {number}")
+    return number
 
 
 def _ranks(like: Tree, mesh: Mesh | None) -> Ranks:
@@ -153,18 +175,28 @@ def _ranks(like: Tree, mesh: Mesh | None) -> Ranks:
 
 class _Pending:
     """A save under way: this process writes its shards, then, when all have, the first one the
-    manifest. Threads do both where it is asynchronous."""
+    manifest. A thread does each where it is asynchronous; one alone does both, and waits for no call."""
 
     def __init__(self, saving: Save, prune: Any, asynchronous: bool):
         self._saving = saving
         self._prune = prune
         self._asynchronous = asynchronous
         self._error: BaseException | None = None
-        self._is_committing = False
-        self._thread = self._start(saving.write)
+        self._is_committing = saving.ranks.is_alone
+        _under_way[self] = None
+        self._thread = self._start(self._write_and_commit if self._is_committing else saving.write)
 
     def advance(self, waits: bool) -> bool:
-        """Whether it is done; collective."""
+        """Whether it is done; collective. Raises what was met, and is done then, too."""
+        is_done = True
+        try:
+            is_done = self._advance(waits)
+        finally:
+            if is_done:
+                _under_way.pop(self, None)
+        return is_done
+
+    def _advance(self, waits: bool) -> bool:
         for _ in range(2):
             if not self._have_ended(waits):
                 return False
@@ -182,6 +214,15 @@ class _Pending:
             self._thread.join()
         return all(self._saving.ranks.all(not self._thread.is_alive()))
 
+    def _write_and_commit(self) -> None:
+        self._saving.write()
+        try:
+            self._saving.gather()
+        except Exception as error:
+            self._error = error
+            return
+        self._commit()
+
     def _commit(self) -> None:
         try:
             self._saving.commit()
@@ -196,3 +237,28 @@ class _Pending:
         if not self._asynchronous:
             thread.join()
         return thread
+
+    def end(self) -> None:
+        """At the end of the program, of a save that nobody has asked for since: what became of it."""
+        self._thread.join()
+        if not self._saving.ranks.is_alone:
+            what = "is no checkpoint: the program ended without Series.poll, wait or close"
+        elif self._error is not None:
+            what = f"is no checkpoint: {self._error}"
+        else:
+            return
+        print(f"warning: {self._saving.folder}: {what}", file=sys.stderr, flush=True)
+
+
+# In the order in which they began.
+_under_way: dict[_Pending, None] = {}
+
+
+def _end_all() -> None:
+    for pending in list(_under_way):
+        pending.end()
+
+
+atexit.register(_end_all)
+# A child has none of the threads.
+os.register_at_fork(after_in_child=_under_way.clear)

@@ -7,6 +7,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -17,11 +18,10 @@ import numpy as np
 from shoal.checkpoints.checksums import BLOCK, RunningChecksums, block_count, crc32c
 from shoal.checkpoints.dtypes import stored_as
 from shoal.checkpoints.durable import write_at
-from shoal.checkpoints.heads import PAGE, head_of
+from shoal.checkpoints.heads import PAGE, TABLE, head_of
 from shoal.checkpoints.manifest import ShardEntry
 from shoal.files import naming, sync_folder
 
-TABLE = "__crc32c__"
 # Bytes that are copied, checked and written at once: caches have them.
 _CHUNK = 1 << 20
 # The same of what goes to the disk past the system's cache.
@@ -52,8 +52,13 @@ class Contents(NamedTuple):
         return self.image is not None and len(self.image) >= _CHUNK
 
 
-def shard_name(device: int, devices: int, save: str) -> str:
-    return f"shard-{device:05}-of-{devices:05}-{save}.safetensors"
+def shard_name(device: int, devices: int, word: str) -> str:
+    """word: eight hexadecimal digits that no other save has."""
+    return f"shard-{device:05}-of-{devices:05}-{word}.safetensors"
+
+
+def is_shard_name(name: str) -> bool:
+    return re.fullmatch(r"shard-\d{5,}-of-\d{5,}-[0-9a-f]{8}\.safetensors", name) is not None
 
 
 def write_shard(path: Path, contents: Contents) -> ShardEntry:

@@ -14,12 +14,32 @@ import numpy as np
 from shoal.checkpoints.heads import PAGE
 from shoal.checkpoints.manifest import ArrayEntry
 from shoal.checkpoints.names import named_leaves
-from shoal.checkpoints.planning import Held, Piece, plan
+from shoal.checkpoints.planning import Held, Piece, Plan, plan
 from shoal.checkpoints.ranks import Ranks, ranks_of
 from shoal.checkpoints.regions import Region, region_of, slices_of, whole, within
 from shoal.checkpoints.shards import Contents, NamedRows
 from shoal.devices import Array
 from shoal.errors import InputError
+
+
+class Plans:
+    """The plan of the tree that was saved last: that of the next one, too, if its arrays lie so."""
+
+    def __init__(self) -> None:
+        self._key: object = None
+        self._plan = Plan({}, ())
+
+    def of(self, leaves: Sequence[tuple[str, Any]], devices: int) -> Plan:
+        key = devices, [(name, _layout(leaf)) for name, leaf in leaves]
+        if key != self._key:
+            self._plan = plan([_held(name, leaf, devices) for name, leaf in leaves], devices)
+            self._key = key
+        return self._plan
+
+
+def _layout(leaf: Any) -> object:
+    """Equal where two arrays have the same rows of one type on the same devices."""
+    return leaf.placement if isinstance(leaf, Array) else (leaf.shape, leaf.dtype)
 
 
 class Copies:
@@ -76,14 +96,14 @@ class Snapshot:
     arrays: dict[str, ArrayEntry]
     shards: dict[int, Contents]
 
-    def __init__(self, tree: Any):
+    def __init__(self, tree: Any, plans: Plans):
         leaves = [
             (name, leaf if isinstance(leaf, Array) else _as_array(leaf, name))
             for name, leaf in named_leaves(tree)
         ]
         self.ranks = ranks_of(leaf for _, leaf in leaves)
         self.devices, local = _devices_of(leaves, self.ranks)
-        planned = plan([_held(name, leaf, self.devices) for name, leaf in leaves], self.devices)
+        planned = plans.of(leaves, self.devices)
         self.arrays = planned.arrays
         self.shards = {
             device: Contents(

@@ -17,7 +17,7 @@ import numpy as np
 
 from shoal.checkpoints.reading import TensorFile
 from shoal.checkpoints.regions import Region, shape_of, whole
-from shoal.errors import CheckpointError, InputError
+from shoal.errors import CheckpointError, InputError, ShoalError
 
 
 class ArrayInfo(NamedTuple):
@@ -93,7 +93,10 @@ def _bounds(part: slice, size: int) -> tuple[int, int]:
 
 
 class SafetensorsSource(Source):
-    """One safetensors file, or several with an index, as Hugging Face has them."""
+    """One safetensors file, or several with an index, as Hugging Face has them.
+
+    path: a file, an index, or a folder of either.
+    """
 
     INDEX = "*.safetensors.index.json"
 
@@ -109,6 +112,8 @@ class SafetensorsSource(Source):
 
     def _find(self, path: Path) -> tuple[dict[str, Path], dict[str, Any]]:
         """The file of each tensor."""
+        if path.match(self.INDEX):
+            return _indexed(path)
         if path.is_file():
             file = TensorFile(path)
             try:
@@ -116,16 +121,31 @@ class SafetensorsSource(Source):
             finally:
                 file.close()
         indices = sorted(path.glob(self.INDEX))
+        if len(indices) > 1:
+            listed = ", ".join(index.name for index in indices)
+            raise InputError(f"{path}: has {len(indices)} indices: open one of {listed}")
         if indices:
             return _indexed(indices[0])
-        places = {}
+        places: dict[str, Path] = {}
         for part in sorted(path.glob("*.safetensors")):
-            places.update(self._find(part)[0])
+            for name in self._find(part)[0]:
+                if name in places:
+                    raise InputError(
+                        f"{path}: {places[name].name} and {part.name} both have {name}: open one of them"
+                    )
+                places[name] = part
         return places, {}
 
     def _file(self, path: Path) -> TensorFile:
         if path not in self._files:
-            self._files[path] = TensorFile(path)
+            try:
+                self._files[path] = TensorFile(path)
+            except FileNotFoundError:
+                names = [name for name, place in self._places.items() if place == path]
+                more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+                raise CheckpointError(
+                    f"{path}: is missing ({', '.join(names[:3])}{more})"
+                ) from None
         return self._files[path]
 
     def _info(self, name: str) -> ArrayInfo:
@@ -173,14 +193,19 @@ class ArchiveSource(Source):
             self._file = np.load(path, allow_pickle=False)
             if not isinstance(self._file, np.lib.npyio.NpzFile):
                 raise CheckpointError(f"{path}: is no archive of arrays")
-            self.arrays = {name: self._info(name) for name in self._file.files}
+            self.arrays = {
+                name.removesuffix(".npy"): self._info(name.removesuffix(".npy"))
+                for name in self._file.zip.namelist()
+                if name.endswith(".npy")
+            }
 
     def _info(self, name: str) -> ArrayInfo:
         with self._file.zip.open(f"{name}.npy") as entry:
             version = np.lib.format.read_magic(entry)
             read = getattr(np.lib.format, f"read_array_header_{version[0]}_0")
             shape, _, dtype = read(entry)
-        return ArrayInfo(shape, dtype)
+        # What is read from it has the machine's order of bytes.
+        return ArrayInfo(shape, dtype.newbyteorder("="))
 
     def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
         if self._kept is None or self._kept[0] != name:
@@ -201,6 +226,13 @@ class ArchiveSource(Source):
         self._file.close()
 
 
+# Of files that are damaged, encrypted, or compressed in a way that zipfile has not, and of pickles.
+_NO_ARCHIVE = (
+    AttributeError, EOFError, KeyError, NotImplementedError, RuntimeError, ValueError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+
+
 class _Refusing:
     """What NumPy and zip say of files that are none of theirs is a CheckpointError."""
 
@@ -210,6 +242,6 @@ class _Refusing:
     def __enter__(self) -> None: ...
 
     def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, (AttributeError, EOFError, ValueError, zipfile.BadZipFile, zlib.error)):
+        if isinstance(error, _NO_ARCHIVE) and not isinstance(error, ShoalError):
             raise CheckpointError(f"{self._path}: is damaged, or no .npz archive: {error}") from error
 

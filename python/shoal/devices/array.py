@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
@@ -168,7 +169,7 @@ class Array(NDArrayOperatorsMixin):
         """From the begin of a device's part on, as an array of this shape."""
         self.live()
         assert self.kind.home is not None
-        size = int(np.prod(shape, dtype=np.int64)) * self.dtype.itemsize
+        size = math.prod(shape) * self.dtype.itemsize
         content = self.kind.home.read(self, rank, self.begin(rank), size)
         return content.view(self.dtype).reshape(shape)
 
