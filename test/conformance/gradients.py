@@ -37,12 +37,8 @@ sys.path[1:1] = [str(examine.BIN.parent / "python"), str(examine.ROOT / "python"
 ENTRY = "main_vjp"
 # Programs whose derivative sends more than JAX's, and why.
 MORE_BYTES = {
-    "control_flow/mapped": "a row's gradient is summed in each step; for JAX's gradient the split operand"
-    " is gathered, and all devices compute all products",
-    "moe/gradient_of_scanned_moe_layers": "cotangents of constrained values have hints, JAX's have"
-    " constraints: in the second derivative of a loop the search ends at a plan with more exchanges",
-    "moe/moe_layer_with_split_experts": "as above: experts' gradients are made split over both axes and"
-    " then moved",
+    "moe/moe_layer_with_split_experts": "cotangents of constrained values have hints, JAX's have"
+    " constraints: experts' gradients are made split over both axes and then moved",
     "reductions/product": "the operand is gathered once; JAX's tree of products sends 4 bytes less",
     "windows/small_network": "the kernels' gradients are summed over the batch; for JAX's gradient an"
     " operand is gathered, and all devices compute all of the second convolution",

@@ -46,6 +46,7 @@ private:
   LogicalResult addBlock(Block &block);
   LogicalResult addOp(Operation *op);
   LogicalResult addJoins(JoinOpInterface op);
+  LogicalResult addForwarding(Operation *operation);
   void addWhole(OpOperand *operand);
   LogicalResult addManualRegions(BoundaryOpInterface op);
   LogicalResult addBoundaries(ArrayRef<Boundary> boundaries, bool isEntry,
@@ -251,6 +252,31 @@ LogicalResult Extractor::addJoins(JoinOpInterface operation) {
   return success();
 }
 
+/// An elementwise op for each operand, as the operands have nothing to do with
+/// each other: each lies as is best for itself.
+LogicalResult Extractor::addForwarding(Operation *operation) {
+  for (auto [operand, value] :
+       llvm::zip_equal(operation->getOpOperands(), operation->getResults())) {
+    FailureOr<unsigned> id = addValue(value, [&, &own = value]() {
+      return operation->emitOpError()
+             << "result " << own.getResultNumber() << ": ";
+    });
+    if (failed(id))
+      return failure();
+    Op op;
+    op.weight = weight;
+    op.manualAxes = manualAxes;
+    op.deviceOrder = deviceOrder;
+    op.label = describeOp(operation);
+    op.operands.push_back(ids.at(operand.get()));
+    op.results.push_back(*id);
+    op.rule = FactorRuleBuilder::elementwise(shapeOf(*id), /*numOperands=*/1);
+    op.rule.linearIn.push_back({0});
+    add(std::move(op), {operation, 0, false, {&operand}});
+  }
+  return success();
+}
+
 /// An op that nothing splits and that takes no partial sum.
 void Extractor::addWhole(OpOperand *operand) {
   unsigned id = ids.at(operand->get());
@@ -270,9 +296,12 @@ LogicalResult Extractor::addBlock(Block &block) {
   for (Operation &op : block.without_terminator()) {
     auto join = dyn_cast<JoinOpInterface>(op);
     auto manual = dyn_cast<BoundaryOpInterface>(op);
-    if (failed(join     ? addJoins(join)
-               : manual ? addManualRegions(manual)
-                        : addOp(&op)))
+    auto forwarding = dyn_cast<ForwardingOpInterface>(op);
+    bool forwards = forwarding && forwarding.forwardsOperands();
+    if (failed(join       ? addJoins(join)
+               : manual   ? addManualRegions(manual)
+               : forwards ? addForwarding(&op)
+                          : addOp(&op)))
       return failure();
   }
   weight = outer;

@@ -32,7 +32,8 @@ struct ProblemOp {
 /// program order, then the results. A result made in a donated argument's
 /// memory is no op but the argument's operand: they lie alike. An op with
 /// regions is an elementwise op for each of its joins; the ops of its regions
-/// follow, then what must be whole. A region for one device is an annotation
+/// follow, then what must be whole. An op that forwards its operands is an
+/// elementwise op for each of them. A region for one device is an annotation
 /// for each value that comes in, its ops, then an annotation for each that goes
 /// out.
 struct ExtractedProblem {

@@ -33,6 +33,7 @@ private:
                            ArrayRef<ShardingAttr> operands,
                            ArrayRef<ShardingAttr> results) const;
   LogicalResult verifyReshard(ReshardOp op) const;
+  LogicalResult verifyForwarding(Operation *op) const;
   LogicalResult verifyConstraint(ShardingConstraintOp op) const;
 
   const Mesh &mesh;
@@ -83,6 +84,16 @@ LogicalResult Verifier::verifyReshard(ReshardOp op) const {
     return op.emitOpError()
            << "ends in " << op.getTarget() << " but its result is "
            << getShardingOf(op.getResult());
+  return success();
+}
+
+LogicalResult Verifier::verifyForwarding(Operation *op) const {
+  for (auto [i, operand, result] :
+       llvm::enumerate(op->getOperands(), op->getResults()))
+    if (getShardingOf(operand) != getShardingOf(result))
+      return op->emitOpError()
+             << "result " << i << ": sharding " << getShardingOf(result)
+             << " is not that of its operand, " << getShardingOf(operand);
   return success();
 }
 
@@ -255,6 +266,9 @@ LogicalResult Verifier::verifyOp(Operation *op) const {
                                << " and " << sharding.getMesh();
   if (auto constraint = dyn_cast<ShardingConstraintOp>(op))
     return verifyConstraint(constraint);
+  auto forwarding = dyn_cast<ForwardingOpInterface>(op);
+  if (forwarding && forwarding.forwardsOperands())
+    return verifyForwarding(op);
   if (auto interface = dyn_cast<FactorRuleOpInterface>(op))
     return verifyRule(interface, operands, results);
   return op->emitOpError("cannot be partitioned: it has no factor rule");

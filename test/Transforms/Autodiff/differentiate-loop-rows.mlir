@@ -3,6 +3,7 @@
 // RUN: shoal-opt %s --shoal-differentiate="function=loss wrt=0,1" --canonicalize --cse -o %t.mlir
 // RUN: FileCheck %s < %t.mlir
 // RUN: shoal-opt %s --shoal-differentiate="function=again wrt=0,1" --canonicalize --cse | FileCheck %s --check-prefix=AGAIN
+// RUN: shoal-opt %s --shoal-differentiate="function=shared wrt=0,1" --canonicalize --cse | FileCheck %s --check-prefix=SHARED
 
 // Of the mask its places are kept, eight numbers and not 8 x 16: the backward
 // steps make it again.
@@ -65,5 +66,30 @@ func.func @again(%w: tensor<2x8x8xf32>, %x0: tensor<4x8xf32>) -> tensor<f32> {
     shoal.yield %next, %z : tensor<i32>, tensor<4x8xf32>
   }
   %l = shoal.reduce sum %r#1 dims = [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// What each step carries on as it came is not kept: a scan of JAX has the
+// weights that its steps share there.
+// SHARED-LABEL: @shared_grad
+// SHARED: shoal.while
+// SHARED-NOT: tensor<5x8x8xf32>
+// SHARED: shoal.dynamic_update_slice {{.*}} -> tensor<5x4x8xf32>
+// SHARED: shoal.while
+// SHARED: shoal.einsum {{.*}}, %arg0 :
+// SHARED: return
+func.func @shared(%w0: tensor<8x8xf32>, %x0: tensor<4x8xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %five = arith.constant dense<5> : tensor<i32>
+  %r:3 = shoal.while (%i = %zero, %w = %w0, %x = %x0) : tensor<i32>, tensor<8x8xf32>, tensor<4x8xf32> cond {
+    %more = arith.cmpi slt, %i, %five : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %next = arith.addi %i, %one : tensor<i32>
+    %z = shoal.einsum "SM,MN->SN" %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    shoal.yield %next, %w, %z : tensor<i32>, tensor<8x8xf32>, tensor<4x8xf32>
+  }
+  %l = shoal.reduce sum %r#2 dims = [0, 1] : tensor<4x8xf32> -> tensor<f32>
   return %l : tensor<f32>
 }

@@ -122,3 +122,28 @@ func.func @branches(%i: tensor<i32>, %x: tensor<7x8xf32>, %w: tensor<8x8xf32>) -
   }
   return %r : tensor<7x8xf32>
 }
+
+// Each operand of a barrier lies as is best for itself, whatever the others do:
+// the same axis splits both, and another operand is a partial sum over it.
+
+// CHECK-LABEL: @barrier
+// CHECK-NOT: shoal.reshard
+// CHECK: shoal.optimization_barrier {{.*}}shoal.shardings = [#shoal.sharding<@mesh, [{"x"}, {}]>, #shoal.sharding<@mesh, [{}, {"x"}]>, #shoal.sharding<@mesh, [], partial = {"x"}>]
+// CHECK: shoal.reshard {{.*}}<@mesh, [], partial = {"x"}>
+// LOCAL-LABEL: @barrier
+// LOCAL: shoal.optimization_barrier {{.*}} : tensor<3x8xf32>, tensor<8x3xf32>, tensor<f32>
+// LOCAL: spmd.all_reduce sum @mesh {"x"}
+// LOCAL-NOT: spmd.all_
+// LOCAL: return
+func.func @barrier(%a: tensor<6x8xf32>, %b: tensor<8x6xf32>) -> (tensor<6x8xf32>, tensor<8x6xf32>) {
+  %as = shoal.sharding_constraint %a <@mesh, [{"x"}, {}]> : tensor<6x8xf32>
+  %bs = shoal.sharding_constraint %b <@mesh, [{}, {"x"}]> : tensor<8x6xf32>
+  %s = shoal.reduce sum %as dims = [0, 1] : tensor<6x8xf32> -> tensor<f32>
+  %r:3 = shoal.optimization_barrier %as, %bs, %s : tensor<6x8xf32>, tensor<8x6xf32>, tensor<f32>
+  %all = shoal.broadcast_in_dim %r#2 dims = [] : tensor<f32> -> tensor<6x8xf32>
+  %y = arith.mulf %r#0, %all : tensor<6x8xf32>
+  %z = math.exp %r#1 : tensor<8x6xf32>
+  %ys = shoal.sharding_constraint %y <@mesh, [{"x"}, {}]> : tensor<6x8xf32>
+  %zs = shoal.sharding_constraint %z <@mesh, [{}, {"x"}]> : tensor<8x6xf32>
+  return %ys, %zs : tensor<6x8xf32>, tensor<8x6xf32>
+}

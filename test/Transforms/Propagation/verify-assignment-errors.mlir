@@ -127,3 +127,13 @@ func.func @condition_is_partial(%x: tensor<8xf32> {shoal.sharding = #shoal.shard
   }
   return %r : tensor<8xf32>
 }
+
+// -----
+
+shoal.mesh @mesh = <["x" = 2]>
+
+func.func @barrier_moves(%x: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>}, %y: tensor<8xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"x"}]>}) {
+  // expected-error @below {{'shoal.optimization_barrier' op result 1: sharding #shoal.sharding<@mesh, [{}]> is not that of its operand, #shoal.sharding<@mesh, [{"x"}]>}}
+  %r:2 = shoal.optimization_barrier %x, %y {shoal.shardings = [#shoal.sharding<@mesh, [{"x"}]>, #shoal.sharding<@mesh, [{}]>]} : tensor<8xf32>, tensor<8xf32>
+  return
+}

@@ -36,11 +36,14 @@ private:
   void findActiveCarried();
   void findCounters();
   FailureOr<SplitBlock> differentiateBody();
+  /// Whether every step has the same value: it stands around the loop, or is
+  /// carried and yielded as it came, as JAX carries what a scan's steps share.
+  bool isInvariant(Value value);
   /// Whether a value of the body follows from counters alone.
   bool followsFromCounters(Value value);
   /// Whether a value of the body is a slice, at a place that counters say, of
-  /// something around the loop with fewer elements than all steps' slices:
-  /// steps read rows again and again, as a pipeline those of its stages.
+  /// something invariant with fewer elements than all steps' slices: steps
+  /// read rows again and again, as a pipeline those of its stages.
   bool isReadRepeatedly(Value value);
 
   WhileOp buildForward(const SplitBlock &body);
@@ -122,10 +125,19 @@ void LoopReversal::findCounters() {
   }
 }
 
+bool LoopReversal::isInvariant(Value value) {
+  Block *body = &scratch.getBody().front();
+  if (value.getParentBlock() != body)
+    return true;
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && argument.getArgNumber() < op.getInits().size() &&
+         yieldsOf(scratch.getBody())[argument.getArgNumber()] == value;
+}
+
 bool LoopReversal::followsFromCounters(Value value) {
   Block *body = &scratch.getBody().front();
   if (auto argument = dyn_cast<BlockArgument>(value))
-    return argument.getOwner() != body ||
+    return isInvariant(value) ||
            llvm::any_of(counters, [&](const Counter &counter) {
              return counter.number == argument.getArgNumber();
            });
@@ -144,7 +156,7 @@ bool LoopReversal::isReadRepeatedly(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getInput();
   auto slice = value.getDefiningOp<DynamicSliceOp>();
-  if (!slice || slice.getInput().getParentBlock() == slice->getBlock())
+  if (!slice || !isInvariant(slice.getInput()))
     return false;
   int64_t elements = tensorTypeOf(value).getNumElements();
   int64_t whole = tensorTypeOf(slice.getInput()).getNumElements();
@@ -251,10 +263,14 @@ WhileOp LoopReversal::buildLoop(
 }
 
 /// Maps what the backward ops of a step read of the forward ones: the
-/// residuals' row, and counters by the number of the step.
+/// residuals' row, counters by the number of the step, and what each step
+/// carries on as it is to what the loop begins with.
 void LoopReversal::mapRow(TensorBuilder &b, const SplitBlock &body,
                           WhileOp forward, Value row, IRMapping &mapping) {
   unsigned count = op.getInits().size();
+  for (auto [i, init] : llvm::enumerate(op.getInits()))
+    if (Value carried = scratch.getBody().getArgument(i); isInvariant(carried))
+      mapping.map(carried, init);
   for (const Counter &counter : counters) {
     Value init = op.getInits()[counter.number];
     Value steps = row;

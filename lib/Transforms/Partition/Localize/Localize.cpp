@@ -117,6 +117,12 @@ private:
     Localizer localizer(builder, mesh, symbol, op, operands, operandShardings,
                         resultShardings);
     SmallVector<Value> results;
+    auto forwarding = dyn_cast<ForwardingOpInterface>(op);
+    if (forwarding && forwarding.forwardsOperands()) {
+      local.map(op->getResults(), localizer.cloneLocally()->getResults());
+      noteLayouts(op);
+      return success();
+    }
     auto model = dyn_cast<LocalizeOpInterface>(op);
     LDBG() << op->getName() << " at " << op->getLoc()
            << (model ? " by its model" : " by its factor rule");
