@@ -31,6 +31,20 @@ int64_t Places::add(Operation *op) {
   return ops.size() - 1;
 }
 
+SmallVector<Buffer> shoal::listPieces(const Buffer &buffer) {
+  if (buffer.pieces.empty())
+    return {buffer};
+  SmallVector<Buffer> pieces;
+  for (const Buffer::Piece &piece : buffer.pieces)
+    pieces.push_back({piece.memory,
+                      piece.end - piece.begin,
+                      piece.first,
+                      buffer.last,
+                      buffer.offset + piece.begin,
+                      {}});
+  return pieces;
+}
+
 /// The buffer is live from its first to its last use, of which one is at
 /// `last`; where a use is in a loop that the buffer is not in, as long as the
 /// loop runs. Nothing where it is used outside of the block that it is made in:
@@ -38,7 +52,8 @@ int64_t Places::add(Operation *op) {
 static std::optional<Buffer> measure(Value memory, int64_t last,
                                      const BufferViewFlowAnalysis &views,
                                      const Places &places) {
-  Buffer buffer{memory};
+  Buffer buffer;
+  buffer.memory = memory;
   buffer.bytes = llvm::alignTo(
       std::max<int64_t>(sizeInBytes(buffer.getType()), 1), kArenaAlignment);
   buffer.first = INT64_MAX;
@@ -142,23 +157,62 @@ int64_t shoal::spareForBackground(func::FuncOp func, const MemorySize &size) {
 // Places in memory
 //===----------------------------------------------------------------------===//
 
-static bool liesBefore(const Buffer *a, const Buffer *b) {
-  return std::pair(a->offset, a->end()) < std::pair(b->offset, b->end());
+namespace {
+
+/// Memory that is taken from one place of the program to another.
+struct Extent {
+  int64_t begin, end;
+  int64_t first, last;
+
+  bool livesWith(int64_t otherFirst, int64_t otherLast) const {
+    return first <= otherLast && otherFirst <= last;
+  }
+};
+
+} // namespace
+
+static bool liesBefore(const Extent &a, const Extent &b) {
+  return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
 }
 
-/// Best fit: the smallest gap between the placed buffers, in the order of
-/// memory, that are live at the same time, or else behind them all.
-static int64_t findOffset(const Buffer &buffer, ArrayRef<Buffer *> placed) {
+/// Best fit: the smallest gap between what is taken, in the order of memory,
+/// while the buffer is live, or else behind it all.
+static int64_t findOffset(const Buffer &buffer, ArrayRef<Extent> taken) {
   int64_t best = -1, bestGap = INT64_MAX, top = 0;
-  for (Buffer *rival : placed) {
-    if (!buffer.overlaps(*rival))
+  for (const Extent &rival : taken) {
+    if (!rival.livesWith(buffer.first, buffer.last))
       continue;
-    int64_t gap = rival->offset - top;
+    int64_t gap = rival.begin - top;
     if (gap >= buffer.bytes && gap < bestGap) {
       best = top;
       bestGap = gap;
     }
-    top = std::max(top, rival->end());
+    top = std::max(top, rival.end);
+  }
+  return best >= 0 ? best : top;
+}
+
+/// The same for a buffer of pieces: each has to keep apart from what is taken
+/// while that piece is live, and the buffer from the border between results and
+/// arena.
+static int64_t findOffsetOfPieces(const Buffer &buffer, ArrayRef<Extent> taken,
+                                  int64_t border) {
+  // Between the two, exclusively, it cannot begin.
+  SmallVector<std::pair<int64_t, int64_t>> barred = {
+      {border - buffer.bytes, border}};
+  for (const Extent &rival : taken)
+    for (const Buffer::Piece &piece : buffer.pieces)
+      if (rival.livesWith(piece.first, buffer.last))
+        barred.emplace_back(rival.begin - piece.end, rival.end - piece.begin);
+  llvm::sort(barred);
+  int64_t best = -1, bestGap = INT64_MAX, top = 0;
+  for (auto [low, high] : barred) {
+    int64_t gap = low - top;
+    if (gap >= 0 && gap < bestGap) {
+      best = top;
+      bestGap = gap;
+    }
+    top = std::max(top, high);
   }
   return best >= 0 ? best : top;
 }
@@ -179,22 +233,30 @@ static int64_t placeResults(SmallVector<Buffer *> &results) {
   return end;
 }
 
-/// Places those of `order` one after another, behind the results. What has a
-/// place is kept in the order of memory: sorted for each buffer anew, it took
-/// most of a long program's plan.
+/// In the order of memory: sorted for each buffer anew, it took most of a long
+/// program's plan.
+static void take(const Buffer &buffer, SmallVector<Extent> &taken) {
+  for (const Buffer &piece : listPieces(buffer)) {
+    Extent extent{piece.offset, piece.end(), piece.first, piece.last};
+    taken.insert(llvm::upper_bound(taken, extent, liesBefore), extent);
+  }
+}
+
+/// Places those of `order` one after another, behind the results.
 static MemorySize placeInOrder(ArrayRef<Buffer *> order,
-                               SmallVector<Buffer *> placed,
+                               ArrayRef<Buffer *> results,
                                int64_t resultBytes) {
   // Of no bytes and always there: nothing lies across it.
-  Buffer border;
-  border.offset = resultBytes;
-  border.last = INT64_MAX;
-  placed.push_back(&border);
+  SmallVector<Extent> taken = {{resultBytes, resultBytes, 0, INT64_MAX}};
+  for (Buffer *result : results)
+    take(*result, taken);
   MemorySize size{resultBytes};
   for (Buffer *buffer : order) {
-    buffer->offset = findOffset(*buffer, placed);
+    buffer->offset = buffer->pieces.empty()
+                         ? findOffset(*buffer, taken)
+                         : findOffsetOfPieces(*buffer, taken, resultBytes);
     size.arena = std::max(size.arena, buffer->end() - size.results);
-    placed.insert(llvm::upper_bound(placed, buffer, liesBefore), buffer);
+    take(*buffer, taken);
   }
   return size;
 }
@@ -231,10 +293,11 @@ MemorySize shoal::placeBuffers(MutableArrayRef<Buffer> buffers) {
 int64_t shoal::countLiveBytes(ArrayRef<Buffer> buffers) {
   // What is added at a place, and taken away behind another.
   SmallVector<std::pair<int64_t, int64_t>> changes;
-  for (const Buffer &buffer : buffers) {
-    changes.push_back({buffer.first, buffer.bytes});
-    changes.push_back({buffer.last + 1, -buffer.bytes});
-  }
+  for (const Buffer &buffer : buffers)
+    for (const Buffer &piece : listPieces(buffer)) {
+      changes.push_back({piece.first, piece.bytes});
+      changes.push_back({piece.last + 1, -piece.bytes});
+    }
   // Of one place, what goes away goes first.
   llvm::sort(changes);
   int64_t live = 0, peak = 0;

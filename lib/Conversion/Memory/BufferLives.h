@@ -39,15 +39,27 @@ struct Buffer {
   /// In the results' memory and, behind its end, the arena.
   int64_t offset = 0;
 
+  /// A part that holds nothing before a place of its own.
+  struct Piece {
+    /// Bytes of the buffer.
+    int64_t begin = 0, end = 0;
+    int64_t first = 0;
+    /// What was made apart and lies there, if it is one such.
+    mlir::Value memory;
+  };
+  /// All of the buffer, in the order of memory, each at a multiple of
+  /// kArenaAlignment; none where it begins as one.
+  llvm::SmallVector<Piece, 0> pieces;
+
   bool isResult() const { return mlir::isa<mlir::BlockArgument>(memory); }
   mlir::MemRefType getType() const {
     return mlir::cast<mlir::MemRefType>(memory.getType());
   }
   int64_t end() const { return offset + bytes; }
-  bool overlaps(const Buffer &other) const {
-    return first <= other.last && other.first <= last;
-  }
 };
+
+/// The pieces of a buffer as buffers, or itself.
+llvm::SmallVector<Buffer> listPieces(const Buffer &buffer);
 
 /// The bytes of the two pieces of memory that buffers lie in.
 struct MemorySize {

@@ -5,10 +5,10 @@
 #include "../Buffers/BufferAccess.h"
 #include "mlir/Dialect/Bufferization/Transforms/BufferViewFlowAnalysis.h"
 #include "shoal/Conversion/Memory/Passes.h"
-#include "shoal/CostModel/JoinedLives.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -28,7 +28,8 @@ public:
 
 private:
   std::optional<BufferPart> partOf(memref::CopyOp copy) const;
-  bool isOwnUntil(BufferPart part, const BufferRange &slot) const;
+  SmallVector<std::pair<int64_t, int64_t>>
+  findTouches(Value whole, const BufferRange &slot) const;
 
   Block &block;
   const Places &places;
@@ -38,23 +39,22 @@ private:
 
 } // namespace
 
-/// Whether nothing else touches the slot from where the part begins to the copy
-/// into it.
-bool PartFinder::isOwnUntil(BufferPart part, const BufferRange &slot) const {
+/// The places of all ops that may touch the slot as a part of `whole`.
+SmallVector<std::pair<int64_t, int64_t>>
+PartFinder::findTouches(Value whole, const BufferRange &slot) const {
   llvm::SetVector<Operation *> users;
-  for (Value view : views.resolve(part.whole))
+  for (Value view : views.resolve(whole))
     for (Operation *user : view.getUsers())
       users.insert(block.findAncestorOpInBlock(*user));
-  return llvm::none_of(users, [&](Operation *user) {
-    if (places[user].second < part.buffer.first ||
-        places[user].first >= places[part.copy].first)
-      return false;
+  SmallVector<std::pair<int64_t, int64_t>> touches;
+  for (Operation *user : users) {
     std::optional<SmallVector<BufferAccess>> accesses = accessesOf(user);
-    return !accesses ||
-           llvm::any_of(*accesses, [&](const BufferAccess &access) {
-             return access.range.overlaps(slot);
-           });
-  });
+    if (!accesses || llvm::any_of(*accesses, [&](const BufferAccess &access) {
+          return access.range.overlaps(slot);
+        }))
+      touches.push_back(places[user]);
+  }
+  return touches;
 }
 
 /// Nothing if what is copied is not all of a buffer that ends there, or if that
@@ -77,8 +77,14 @@ std::optional<BufferPart> PartFinder::partOf(memref::CopyOp copy) const {
                   bytes < sizeInBytes(cast<MemRefType>(slot.root.getType()));
   if (!isProper || source.begin != 0 || !isAll(source) || !isAll(slot))
     return std::nullopt;
-  BufferPart part{*buffer, copy, slot.root, slot.begin};
-  return isOwnUntil(part, slot) ? std::optional(part) : std::nullopt;
+  BufferPart part{*buffer, copy, slot.root, slot.begin, buffer->first};
+  for (auto [first, last] : findTouches(slot.root, slot)) {
+    // Nothing else between where the part begins and the copy.
+    if (last >= buffer->first && first < places[copy].first)
+      return std::nullopt;
+    part.first = std::min(part.first, first);
+  }
+  return part;
 }
 
 llvm::MapVector<Value, SmallVector<BufferPart>> PartFinder::run() {
@@ -94,44 +100,59 @@ llvm::MapVector<Value, SmallVector<BufferPart>> PartFinder::run() {
   return parts;
 }
 
-static Life lifeOf(const Buffer &buffer) {
-  return {buffer.first, buffer.last, buffer.bytes};
+/// The pieces of a buffer with `parts` in it; what lies between these is live
+/// as long as the buffer was.
+static SmallVector<Buffer::Piece, 0> cutAtParts(const Buffer &whole,
+                                                SmallVector<BufferPart> parts) {
+  llvm::sort(parts, [](const BufferPart &a, const BufferPart &b) {
+    return a.offset < b.offset;
+  });
+  SmallVector<Buffer::Piece, 0> pieces;
+  int64_t end = 0;
+  auto fillUpTo = [&](int64_t begin) {
+    if (end < begin)
+      pieces.push_back({end, begin, whole.first, Value()});
+  };
+  for (const BufferPart &part : parts) {
+    fillUpTo(part.offset);
+    Buffer::Piece piece{part.offset, part.offset + part.buffer.bytes,
+                        part.first, part.buffer.memory};
+    // The rest of its last line is the buffer's.
+    if (sizeInBytes(part.buffer.getType()) % kArenaAlignment != 0)
+      piece.first = std::min(piece.first, whole.first);
+    if (part.offset < end) { // another part lay there before
+      pieces.back().first = std::min(pieces.back().first, piece.first);
+      pieces.back().end = std::max(pieces.back().end, piece.end);
+    } else {
+      pieces.push_back(piece);
+    }
+    end = pieces.back().end;
+  }
+  fillUpTo(whole.bytes);
+  return pieces;
 }
 
 SmallVector<BufferPart> shoal::joinBuffers(SmallVector<Buffer> &buffers,
                                            func::FuncOp func,
                                            const Places &places) {
   auto found = PartFinder(buffers, func, places).run();
-  llvm::DenseMap<Value, Buffer *> byMemory;
-  int64_t end = 0;
-  for (Buffer &buffer : buffers) {
-    byMemory[buffer.memory] = &buffer;
-    end = std::max(end, buffer.last + 1);
-  }
-  HeldProfile held(end);
-  for (const Buffer &buffer : buffers)
-    held.add(lifeOf(buffer));
-  SmallVector<JoinedLives> joins;
-  for (auto &[whole, parts] : found) {
-    joins.push_back({lifeOf(*byMemory[whole]), {}});
-    for (const BufferPart &part : parts)
-      joins.back().parts.push_back(lifeOf(part.buffer));
-  }
-  SmallVector<BufferPart> chosen;
+  SmallVector<BufferPart> parts;
   llvm::DenseSet<Value> inPlace;
-  for (auto [join, entry, isChosen] :
-       llvm::zip_equal(joins, found, chooseInPlace(held, joins))) {
-    if (!isChosen)
+  for (Buffer &buffer : buffers) {
+    auto own = found.find(buffer.memory);
+    if (own == found.end() || own->second.empty())
       continue;
-    byMemory[entry.first]->first = join.inPlace().first;
-    for (const BufferPart &part : entry.second)
+    buffer.pieces = cutAtParts(buffer, own->second);
+    for (const Buffer::Piece &piece : buffer.pieces)
+      buffer.first = std::min(buffer.first, piece.first);
+    for (const BufferPart &part : own->second)
       inPlace.insert(part.buffer.memory);
-    chosen.append(entry.second);
+    parts.append(own->second);
   }
   llvm::erase_if(buffers, [&](const Buffer &buffer) {
     return inPlace.contains(buffer.memory);
   });
-  return chosen;
+  return parts;
 }
 
 FailureOr<BufferPlan>

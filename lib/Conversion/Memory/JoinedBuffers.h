@@ -17,6 +17,9 @@ struct BufferPart {
   mlir::memref::CopyOp copy;
   mlir::Value whole;
   int64_t offset;
+  /// Where the program touches that place first, as the buffer or as a part of
+  /// the other one.
+  int64_t first;
 };
 
 /// The buffers of a function with their places, and those that lie in them.
@@ -26,9 +29,9 @@ struct BufferPlan {
   MemorySize size;
 };
 
-/// Takes out of `buffers` those that are made in others, which begin with the
-/// first of theirs: where the most that is live does not grow for it
-/// (shoal/CostModel/JoinedLives.h).
+/// Takes out of `buffers` those that are made in others. The others become
+/// pieces, each of which is live from where it begins to be made: at no place
+/// is more live than with parts that are copied.
 llvm::SmallVector<BufferPart> joinBuffers(llvm::SmallVector<Buffer> &buffers,
                                           mlir::func::FuncOp func,
                                           const Places &places);

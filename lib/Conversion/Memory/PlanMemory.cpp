@@ -34,8 +34,11 @@ static PassCounter numArenaBytes(DEBUG_TYPE, "Bytes of arenas");
 
 /// The plan in steps: the places, of all, where a buffer's life begins or ends.
 /// Those before and behind an op are one if none is between them.
-static MemoryPlan describePlan(ArrayRef<Buffer> buffers, const Places &places,
-                               const MemorySize &size) {
+static MemoryPlan describePlan(ArrayRef<Buffer> wholes, const Places &places,
+                               const MemorySize &size, MLIRContext *context) {
+  SmallVector<Buffer> buffers;
+  for (const Buffer &whole : wholes)
+    buffers.append(listPieces(whole));
   std::map<int64_t, int64_t> steps;
   for (const Buffer &buffer : buffers)
     steps[buffer.first] = steps[buffer.last] = 0;
@@ -50,9 +53,13 @@ static MemoryPlan describePlan(ArrayRef<Buffer> buffers, const Places &places,
   }
   for (const Buffer &buffer : buffers) {
     bool inResults = buffer.offset < size.results;
+    // Between parts there are but bytes.
+    Type type = buffer.memory ? buffer.getType()
+                              : MemRefType::get({buffer.bytes},
+                                                IntegerType::get(context, 8));
     plan.buffers.push_back({buffer.offset - (inResults ? 0 : size.results),
                             buffer.bytes, steps[buffer.first],
-                            steps[buffer.last], buffer.getType(), inResults});
+                            steps[buffer.last], type, inResults});
   }
   return plan;
 }
@@ -182,7 +189,7 @@ static void tellPlan(func::FuncOp func, const BufferPlan &plan,
 static void annotate(func::FuncOp func, ArrayRef<Buffer> buffers,
                      const Places &places, const MemorySize &size) {
   Builder builder(func.getContext());
-  MemoryPlan plan = describePlan(buffers, places, size);
+  MemoryPlan plan = describePlan(buffers, places, size, func.getContext());
   func->setAttr(kMemoryPlanAttr, toAttribute(plan, func.getContext()));
   if (size.results != 0)
     func->setAttr(kResultBytesAttr, builder.getI64IntegerAttr(size.results));

@@ -144,21 +144,32 @@ static LogicalResult verifyProducts(func::FuncOp func) {
   return failure(result.wasInterrupted());
 }
 
+/// Whether buffers that live until the last step have these bytes of the
+/// results' memory.
+static bool isKept(const MemoryPlan &plan, int64_t begin, int64_t end) {
+  int64_t lastStep = int64_t(plan.steps.size()) - 1;
+  SmallVector<std::pair<int64_t, int64_t>> kept;
+  for (const MemoryPlan::Buffer &buffer : plan.buffers)
+    if (buffer.inResults && buffer.last == lastStep)
+      kept.emplace_back(buffer.offset, buffer.offset + buffer.bytes);
+  llvm::sort(kept);
+  for (auto [first, last] : kept)
+    if (first <= begin)
+      begin = std::max(begin, last);
+  return begin >= end;
+}
+
 /// (C6)
 static LogicalResult verifyResults(func::FuncOp func, const MemoryPlan &plan) {
-  int64_t end = int64_t(plan.steps.size()) - 1;
   for (unsigned i = 0; i < func.getNumArguments(); ++i) {
     auto offset = func.getArgAttrOfType<IntegerAttr>(i, kResultOffsetAttr);
     if (!offset)
       continue;
-    Type type = func.getArgument(i).getType();
-    bool isKept = llvm::any_of(plan.buffers, [&](const auto &buffer) {
-      return buffer.inResults && buffer.offset == offset.getInt() &&
-             buffer.type == type && buffer.last == end;
-    });
-    if (!isKept)
+    auto type = cast<MemRefType>(func.getArgument(i).getType());
+    int64_t begin = offset.getInt();
+    if (!isKept(plan, begin, begin + sizeInBytes(type)))
       return emitPlanError(func)
-             << "the result of argument " << i << " at byte " << offset.getInt()
+             << "the result of argument " << i << " at byte " << begin
              << " of the results' memory is not kept to the end";
     if (!func.getArgument(i).use_empty())
       return emitPlanError(func) << "the result of argument " << i

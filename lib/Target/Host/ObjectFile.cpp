@@ -4,6 +4,8 @@
 #include "Steps.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/ScalarEvolution.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -11,6 +13,7 @@
 #include "llvm/TargetParser/Host.h"
 #include "llvm/Transforms/Scalar/DCE.h"
 #include "llvm/Transforms/Scalar/InstSimplifyPass.h"
+#include "llvm/Transforms/Utils/LoopUtils.h"
 
 using namespace mlir;
 
@@ -75,9 +78,40 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
   build(builder).run(module, modules);
 }
 
+namespace {
+
+/// Loops around long ones stay loops. LLVM unrolls them where their bodies look
+/// short, before it makes vectors of the inner ones and unrolls these: sixteen
+/// rows of 256 comparisons became 4,000 instructions in one block, which take
+/// most of a program's time in the code generator and run no faster.
+struct KeepOuterLoops : llvm::PassInfoMixin<KeepOuterLoops> {
+  static constexpr unsigned kLongLoop = 64;
+
+  static llvm::PreservedAnalyses run(llvm::Function &function,
+                                     llvm::FunctionAnalysisManager &analyses) {
+    auto &trips = analyses.getResult<llvm::ScalarEvolutionAnalysis>(function);
+    auto isLong = [&](llvm::Loop *loop) {
+      // One more than the times that the body runs, as loops test first.
+      unsigned count = trips.getSmallConstantTripCount(loop);
+      return count == 0 || count > kLongLoop; // 0: not known
+    };
+    auto &info = analyses.getResult<llvm::LoopAnalysis>(function);
+    for (llvm::Loop *loop : info.getLoopsInPreorder())
+      if (llvm::any_of(loop->getSubLoops(), isLong))
+        llvm::addStringMetadataToLoop(loop, "llvm.loop.unroll.disable", 1);
+    return llvm::PreservedAnalyses::all();
+  }
+};
+
+} // namespace
+
 void shoal::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
   runPipeline(module, machine, [](llvm::PassBuilder &builder) {
-    return builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3);
+    llvm::ModulePassManager passes;
+    passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepOuterLoops()));
+    passes.addPass(
+        builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3));
+    return passes;
   });
 }
 

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Schedule.h"
-#include "shoal/CostModel/JoinedLives.h"
 #include "llvm/ADT/STLExtras.h"
 
 using namespace shoal::remat;
@@ -81,6 +80,27 @@ void Scheduler::makeOperands(unsigned op) {
 
 namespace {
 
+/// Bytes that are held from one step to another, both included.
+struct Life {
+  int64_t first = 0, last = 0, bytes = 0;
+};
+
+/// How much is held at each step.
+class HeldProfile {
+public:
+  explicit HeldProfile(size_t steps) : changes(steps + 1) {}
+
+  void add(const Life &life) {
+    changes[life.first] += life.bytes;
+    changes[life.last + 1] -= life.bytes;
+  }
+  /// The first step that holds most, and how much.
+  std::pair<size_t, int64_t> peak() const;
+
+private:
+  llvm::SmallVector<int64_t> changes;
+};
+
 /// From which step to which the values are held, [original, repeat] of each;
 /// nothing of what takes no memory.
 class Lives {
@@ -95,14 +115,17 @@ public:
           fn(Instance{value, isRepeat}, lifeOf({value, isRepeat}));
   }
 
-  /// What is held at each step, after parts are made in what they are joined in
-  /// where the plan of memory would do so.
-  shoal::HeldProfile joinParts(llvm::ArrayRef<Step> steps);
+  /// Parts are made in what they are joined in, as the plan of memory does.
+  void joinParts();
+  /// What is held at each step.
+  HeldProfile profile(llvm::ArrayRef<Step> steps) const;
 
 private:
   struct Held {
     size_t first = 0, last = 0;
     bool exists = false;
+    /// Of its bytes, those of the parts that are made in it.
+    int64_t partBytes = 0;
   };
   /// An op that joins its operands, and what these are or are views of.
   struct Join {
@@ -118,10 +141,10 @@ private:
   Held &heldOf(const Instance &instance) {
     return lives[instance.value][instance.isRepeat];
   }
-  shoal::Life lifeOf(const Instance &instance) const {
+  Life lifeOf(const Instance &instance) const {
     const Held &held = lives[instance.value][instance.isRepeat];
     return {int64_t(held.first), int64_t(held.last),
-            graph.values[instance.value].bytes};
+            graph.values[instance.value].bytes - held.partBytes};
   }
 
   const Graph &graph;
@@ -130,6 +153,19 @@ private:
 };
 
 } // namespace
+
+std::pair<size_t, int64_t> HeldProfile::peak() const {
+  int64_t held = 0, most = 0;
+  size_t step = 0;
+  for (auto [at, change] : llvm::enumerate(changes)) {
+    held += change;
+    if (held > most) {
+      most = held;
+      step = at;
+    }
+  }
+  return {step, most};
+}
 
 Lives::Lives(const Graph &graph, llvm::ArrayRef<Step> steps)
     : graph(graph), lives(graph.values.size()) {
@@ -149,7 +185,7 @@ Lives::Lives(const Graph &graph, llvm::ArrayRef<Step> steps)
                  });
     size_t first = place + (op.writesOver ? 1 : 0);
     for (unsigned value : op.results)
-      lives[value][step.isRepeat] = {first, first, true};
+      lives[value][step.isRepeat] = {first, first, true, 0};
     if (op.isJoin)
       addJoin(step, place);
   }
@@ -179,6 +215,9 @@ void Lives::visitRoots(unsigned value, bool ofRepeat, Fn fn) const {
 
 void Lives::addJoin(const Step &step, size_t place) {
   const GraphOp &op = graph.ops[step.op];
+  // What lies in an argument's memory is not joined in place.
+  if (graph.values[op.results.front()].bytes == 0)
+    return;
   Join join{{op.results.front(), step.isRepeat}, place, {}};
   for (unsigned operand : op.operands)
     visitRoots(
@@ -197,27 +236,30 @@ void Lives::keepOwnParts(Join &join) const {
   });
 }
 
-shoal::HeldProfile Lives::joinParts(llvm::ArrayRef<Step> steps) {
-  shoal::HeldProfile held(int64_t(steps.size()) + 1);
-  forEach([&](const Instance &, const shoal::Life &life) { held.add(life); });
+/// What has parts is none of another one.
+void Lives::joinParts() {
+  for (Join &join : joins)
+    keepOwnParts(join);
+  llvm::SmallVector<Instance> wholes;
+  for (const Join &join : joins)
+    if (!join.parts.empty())
+      wholes.push_back(join.whole);
+  for (Join &join : joins) {
+    Held &whole = heldOf(join.whole);
+    for (const Instance &part : join.parts) {
+      if (llvm::is_contained(wholes, part))
+        continue;
+      heldOf(part).last = whole.last;
+      whole.partBytes += graph.values[part.value].bytes;
+    }
+  }
+}
+
+HeldProfile Lives::profile(llvm::ArrayRef<Step> steps) const {
+  HeldProfile held(steps.size() + 1);
+  forEach([&](const Instance &, const Life &life) { held.add(life); });
   for (auto [place, step] : llvm::enumerate(steps))
     held.add({int64_t(place), int64_t(place), graph.ops[step.op].innerBytes});
-  llvm::SmallVector<shoal::JoinedLives> candidates;
-  for (Join &join : joins) {
-    keepOwnParts(join);
-    candidates.push_back({lifeOf(join.whole), {}});
-    for (const Instance &part : join.parts)
-      candidates.back().parts.push_back(lifeOf(part));
-  }
-  auto isChosen = shoal::chooseInPlace(held, candidates);
-  for (auto [join, candidate, isInPlace] :
-       llvm::zip_equal(joins, candidates, isChosen)) {
-    if (!isInPlace)
-      continue;
-    heldOf(join.whole).first = size_t(candidate.inPlace().first);
-    for (const Instance &part : join.parts)
-      heldOf(part).exists = false;
-  }
   return held;
 }
 
@@ -228,8 +270,10 @@ Schedule shoal::remat::makeSchedule(const Graph &graph,
   for (const Step &step : schedule.steps)
     if (step.isRepeat)
       schedule.repeatedCost += graph.ops[step.op].cost;
+  Lives lives(graph, schedule.steps);
+  lives.joinParts();
   std::tie(schedule.peakStep, schedule.peakBytes) =
-      Lives(graph, schedule.steps).joinParts(schedule.steps).peak();
+      lives.profile(schedule.steps).peak();
   return schedule;
 }
 
@@ -237,9 +281,9 @@ std::vector<Instance> shoal::remat::listHeldAtPeak(const Graph &graph,
                                                    const Schedule &schedule) {
   std::vector<Instance> held;
   Lives lives(graph, schedule.steps);
-  lives.joinParts(schedule.steps);
+  lives.joinParts();
   auto peak = int64_t(schedule.peakStep);
-  lives.forEach([&](const Instance &instance, const shoal::Life &life) {
+  lives.forEach([&](const Instance &instance, const Life &life) {
     if (life.first <= peak && peak <= life.last && life.bytes > 0)
       held.push_back(instance);
   });

@@ -132,10 +132,11 @@ func.func @buffer_of_the_next_trip(%n: index, %x: memref<4xf32>) {
 // -----
 
 // What is joined is made where it comes to lie: 128 bytes, not 256, and only the
-// copy to the argument is left.
+// copy to the argument is left. Row 1 is live from the first op on, row 0 from the
+// second.
 // CHECK-LABEL: @parts_are_made_in_place
 // CHECK-SAME: shoal.arena_bytes = 128
-// CHECK-SAME: shoal.memory_plan = {buffers = {{\[\[}}array<i64: 0, 128, 0, {{[0-9]+}}>, memref<2x16xf32>]]
+// CHECK-SAME: shoal.memory_plan = {buffers = {{\[\[}}array<i64: 0, 64, 1, 2>, memref<16xf32>], [array<i64: 64, 64, 0, 2>, memref<16xf32>]]
 // CHECK: %[[A:.+]] = arith.constant 64 : index{{[[:space:]]+}}%[[LOW:.+]] = memref.view %{{.+}}[%[[A]]]
 // CHECK: linalg.exp {{.*}} outs(%[[LOW]]
 // CHECK: %[[B:.+]] = arith.constant 0 : index{{[[:space:]]+}}%[[HIGH:.+]] = memref.view %{{.+}}[%[[B]]]
@@ -183,21 +184,71 @@ func.func @parts_that_others_touch(%x: memref<16xf32>, %c: f32, %y: memref<3x16x
 
 // -----
 
-// %joined is not to begin with %a: it would live beside %large.
-// CHECK-LABEL: @parts_that_begin_too_early
-// CHECK-SAME: shoal.arena_bytes = 320
-// CHECK-COUNT-2: memref.copy
-func.func @parts_that_begin_too_early(%x: memref<16xf32>, %c: f32, %y: memref<64xf32>) {
-  %large = memref.alloc() : memref<64xf32>
-  linalg.fill ins(%c : f32) outs(%large : memref<64xf32>)
+// Until the second row of %joined is made %large is there: 256 bytes, not 448.
+// CHECK-LABEL: @others_lie_in_rows_that_are_not_made_yet
+// CHECK-SAME: shoal.arena_bytes = 256
+// CHECK-SAME: shoal.live_bytes = 256
+// CHECK-SAME: array<i64: 64, 192, 0, 2>, memref<48xf32>
+// CHECK-COUNT-1: memref.copy
+// CHECK-NOT: memref.copy
+func.func @others_lie_in_rows_that_are_not_made_yet(%x: memref<16xf32>, %c: f32, %y: memref<64xf32>, %z: memref<48xf32>) {
+  %large = memref.alloc() : memref<48xf32>
+  linalg.fill ins(%c : f32) outs(%large : memref<48xf32>)
   %a = memref.alloc() : memref<16xf32>
   linalg.exp ins(%x : memref<16xf32>) outs(%a : memref<16xf32>)
-  linalg.abs ins(%large : memref<64xf32>) outs(%y : memref<64xf32>)
+  linalg.abs ins(%large : memref<48xf32>) outs(%z : memref<48xf32>)
+  %b = memref.alloc() : memref<48xf32>
+  linalg.fill ins(%c : f32) outs(%b : memref<48xf32>)
   %joined = memref.alloc() : memref<64xf32>
   %0 = memref.subview %joined[0] [16] [1] : memref<64xf32> to memref<16xf32, strided<[1]>>
   memref.copy %a, %0 : memref<16xf32> to memref<16xf32, strided<[1]>>
   %1 = memref.subview %joined[16] [48] [1] : memref<64xf32> to memref<48xf32, strided<[1], offset: 16>>
-  linalg.fill ins(%c : f32) outs(%1 : memref<48xf32, strided<[1], offset: 16>>)
+  memref.copy %b, %1 : memref<48xf32> to memref<48xf32, strided<[1], offset: 16>>
+  memref.copy %joined, %y : memref<64xf32> to memref<64xf32>
+  return
+}
+
+// -----
+
+// The same of a result: nothing lies in the arena.
+// CHECK-LABEL: @others_lie_in_rows_of_results
+// CHECK-SAME: shoal.result_offset = 0
+// CHECK-SAME: shoal.arena_bytes = 0
+// CHECK-SAME: [array<i64: 0, 1024, 1, 3>, memref<256xf32>, "results"], [array<i64: 1024, 1024, 2, 3>, memref<256xf32>, "results"], [array<i64: 1024, 1024, 0, 1>, memref<256xf32>, "results"]
+// CHECK-NOT: memref.copy
+func.func @others_lie_in_rows_of_results(%x: memref<256xf32>, %y: memref<512xf32> {shoal.result}) {
+  %first = memref.alloc() : memref<256xf32>
+  linalg.exp ins(%x : memref<256xf32>) outs(%first : memref<256xf32>)
+  %a = memref.alloc() : memref<256xf32>
+  linalg.abs ins(%first : memref<256xf32>) outs(%a : memref<256xf32>)
+  %b = memref.alloc() : memref<256xf32>
+  linalg.exp ins(%a : memref<256xf32>) outs(%b : memref<256xf32>)
+  %0 = memref.subview %y[0] [256] [1] : memref<512xf32> to memref<256xf32, strided<[1]>>
+  memref.copy %a, %0 : memref<256xf32> to memref<256xf32, strided<[1]>>
+  %1 = memref.subview %y[256] [256] [1] : memref<512xf32> to memref<256xf32, strided<[1], offset: 256>>
+  memref.copy %b, %1 : memref<256xf32> to memref<256xf32, strided<[1], offset: 256>>
+  return
+}
+
+// -----
+
+// Bytes 192 and on are written as a part of %joined before %b is made there: they are live
+// from the fill on. So are those behind %a, whose 20 floats end in the line of others.
+// CHECK-LABEL: @rows_that_hold_something_before
+// CHECK-SAME: array<i64: 0, 128, 0, {{[0-9]+}}>, memref<20xf32>], [array<i64: 128, 64, 0, {{[0-9]+}}>, memref<64xi8>], [array<i64: 192, 64, 1, {{[0-9]+}}>, memref<16xf32>]
+func.func @rows_that_hold_something_before(%x: memref<20xf32>, %v: memref<16xf32>, %c: f32, %y: memref<64xf32>, %z: memref<16xf32>) {
+  %joined = memref.alloc() : memref<64xf32>
+  %rest = memref.subview %joined[20] [44] [1] : memref<64xf32> to memref<44xf32, strided<[1], offset: 20>>
+  linalg.fill ins(%c : f32) outs(%rest : memref<44xf32, strided<[1], offset: 20>>)
+  %1 = memref.subview %joined[48] [16] [1] : memref<64xf32> to memref<16xf32, strided<[1], offset: 48>>
+  memref.copy %1, %z : memref<16xf32, strided<[1], offset: 48>> to memref<16xf32>
+  %a = memref.alloc() : memref<20xf32>
+  linalg.exp ins(%x : memref<20xf32>) outs(%a : memref<20xf32>)
+  %b = memref.alloc() : memref<16xf32>
+  linalg.exp ins(%v : memref<16xf32>) outs(%b : memref<16xf32>)
+  %0 = memref.subview %joined[0] [20] [1] : memref<64xf32> to memref<20xf32, strided<[1]>>
+  memref.copy %a, %0 : memref<20xf32> to memref<20xf32, strided<[1]>>
+  memref.copy %b, %1 : memref<16xf32> to memref<16xf32, strided<[1], offset: 48>>
   memref.copy %joined, %y : memref<64xf32> to memref<64xf32>
   return
 }

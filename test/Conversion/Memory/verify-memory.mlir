@@ -116,6 +116,23 @@ func.func @c3_a_buffer_in_a_result_that_is_made(%y: memref<16xf32> {shoal.result
 
 // -----
 
+func.func @a_result_in_two_rows(%y: memref<32xf32> {shoal.result_offset = 0 : i64}, %results: memref<128xi8>, %arena: memref<0xi8>) attributes {
+    shoal.arena_bytes = 0 : i64, shoal.result_bytes = 128 : i64, shoal.live_bytes = 128 : i64,
+    shoal.memory_plan = {buffers = [[array<i64: 64, 64, 0, 1>, memref<16xf32>, "results"], [array<i64: 0, 64, 1, 1>, memref<16xf32>, "results"]], steps = [loc(unknown), loc(unknown)]}} {
+  return
+}
+
+// -----
+
+// expected-error @below {{'func.func' op has a plan of its memory in which the result of argument 0 at byte 0 of the results' memory is not kept to the end}}
+func.func @c6_a_row_that_ends(%y: memref<32xf32> {shoal.result_offset = 0 : i64}, %results: memref<128xi8>, %arena: memref<0xi8>) attributes {
+    shoal.arena_bytes = 0 : i64, shoal.result_bytes = 128 : i64, shoal.live_bytes = 128 : i64,
+    shoal.memory_plan = {buffers = [[array<i64: 0, 64, 0, 1>, memref<16xf32>, "results"], [array<i64: 64, 64, 0, 0>, memref<16xf32>, "results"]], steps = [loc(unknown), loc(unknown)]}} {
+  return
+}
+
+// -----
+
 // expected-error @below {{'func.func' op has a plan of its memory in which the result of argument 0 at byte 0 of the results' memory is not kept to the end}}
 func.func @c6_a_result_that_ends(%y: memref<16xf32> {shoal.result_offset = 0 : i64}, %results: memref<64xi8>, %arena: memref<0xi8>) attributes {
     shoal.arena_bytes = 0 : i64, shoal.result_bytes = 64 : i64, shoal.live_bytes = 64 : i64,

@@ -176,8 +176,9 @@ def PlanMemory : Pass<"shoal-plan-memory", "::mlir::ModuleOp"> {
 
     What ends in a copy to a part of another buffer, dense and at a multiple of 64
     bytes that nothing else touches meanwhile, lies there from the beginning, and the copy
-    goes: the tensors of a concatenation along rows. What they are joined in is then live from the
-    first of them on. Where most is live at a time must not grow for that.
+    goes: the tensors of a concatenation along rows. What they are joined in is then live piece by
+    piece, each row from where it begins to be made; until then others lie there. Where gaps
+    between buffers would take more than the copies save, they are copied.
 
     The function gets `shoal.result_bytes`, where there are such results, and
     `shoal.arena_bytes`, the sizes of the two; `shoal.live_bytes`, the largest sum
@@ -228,8 +229,8 @@ def VerifyMemory : Pass<"shoal-verify-memory", "::mlir::ModuleOp"> {
       live at the same time.
     * (C4) `shoal.live_bytes` is the largest sum of those that do.
     * (C5) Every `rt.einsum` has a plan.
-    * (C6) A result with a `shoal.result_offset` is a buffer there until the last
-      step, and its own argument is not used.
+    * (C6) A result with a `shoal.result_offset` is there until the last step, in
+      one buffer or in several, and its own argument is not used.
 
     ```mlir
     func.func @f(%arena: memref<128xi8>) attributes {
