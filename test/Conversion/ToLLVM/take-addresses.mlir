@@ -2,7 +2,7 @@
 // RUN: shoal-opt %s --shoal-lower-runtime-calls --shoal-take-addresses --shoal-statistics -o /dev/null 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=COUNT
 
-// COUNT-DAG: 11 shoal-take-addresses {{ *}}- Arguments that are addresses now
+// COUNT-DAG: 13 shoal-take-addresses {{ *}}- Arguments that are addresses now
 // COUNT-DAG: 2 shoal-take-addresses {{ *}}- Descriptors made of them
 
 // CHECK-LABEL: func.func private @kernel(
