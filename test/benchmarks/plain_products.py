@@ -24,8 +24,9 @@ import numpy as np
 Product = Callable[[np.ndarray, np.ndarray, np.ndarray], Any]
 
 
-def one_dnn() -> Product | None:
-    """dnnl_sgemm in one thread, where oneDNN is installed."""
+def one_dnn(count: int = 1) -> Product | None:
+    """dnnl_sgemm in so many threads, where oneDNN is installed: of matrices that lie dense, or
+    whose transposed do."""
     try:
         gemm = ctypes.CDLL("libdnnl.so.2").dnnl_sgemm
         threads = ctypes.CDLL("libgomp.so.1").omp_set_num_threads
@@ -34,11 +35,18 @@ def one_dnn() -> Product | None:
     char, size, real, matrix = ctypes.c_char, ctypes.c_int64, ctypes.c_float, ctypes.c_void_p
     gemm.argtypes = [char, char, size, size, size, real, matrix, size, matrix, size, real, matrix, size]
 
+    def lie(a: np.ndarray) -> tuple[bytes, int]:
+        if a.flags.c_contiguous:
+            return b"N", a.shape[1]
+        assert a.flags.f_contiguous, a.strides
+        return b"T", a.shape[0]
+
     def multiply(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> None:
         (rows, terms), columns = a.shape, b.shape[1]
-        threads(1)
-        lies = a.ctypes.data, terms, b.ctypes.data, columns
-        status = gemm(b"N", b"N", rows, columns, terms, 1, *lies, 0, c.ctypes.data, columns)
+        (a_order, a_step), (b_order, b_step) = lie(a), lie(b)
+        threads(count)
+        lies = a.ctypes.data, a_step, b.ctypes.data, b_step
+        status = gemm(a_order, b_order, rows, columns, terms, 1, *lies, 0, c.ctypes.data, columns)
         assert status == 0, status
 
     return multiply

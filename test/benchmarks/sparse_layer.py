@@ -3,9 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A step of GShard's MoE layer, forward or with gradients, whose masks [G, S, E, C] are
 einsum operands: Shoal at sparse cost, Shoal with dense masks and JAX, in turn, on the same
-cores. Prints each over the time that the experts' products alone would take at the rate of a
-plain product by BLAS or oneDNN, which no layer can be below, and the memory beside arguments
-and results.
+cores. Prints each over the ceiling, and the memory beside arguments and results.
+
+The ceiling is the time of the experts' products and nothing else, by BLAS or oneDNN: no layer
+that computes them can be below it. It is measured as the layer is (experts_alone.py), in turn
+with it, by as many processes as there are ranks, in as many steps, of the slowest rank. The
+rate of one short product on one core would be another ceiling: that of a core that nobody
+disturbs for some milliseconds and whose neighbour rests, while a layer needs all cores for all
+of a step.
 """
 
 from __future__ import annotations
@@ -25,13 +30,10 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
-# Before NumPy begins its threads; plain rates are those of one core.
-os.environ |= {"OPENBLAS_NUM_THREADS": "1", "JAX_PLATFORMS": "cpu"}
+os.environ |= {"JAX_PLATFORMS": "cpu"}
 sys.path[:0] = [str(BUILD / "python"), str(ROOT / "python"), str(ROOT / "test/python")]
 
 import numpy as np  # noqa: E402
-
-from plain_products import best_rate  # noqa: E402
 
 # G, S, M, H, E; an expert has 2 S / E slots of a group.
 ROWS = (
@@ -63,10 +65,9 @@ class Case:
         return 2 * self.S // self.E
 
     @property
-    def expert_flops(self) -> int:
-        """Of the experts' products of all devices; gradients of both operands are as much again."""
-        forward = 2 * 2 * self.G * self.E * self.C * self.M * self.H
-        return 3 * forward if self.gradients else forward
+    def threads(self) -> int:
+        """Of a rank."""
+        return max(1, self.cores // self.ranks)
 
     def arrays(self) -> dict[str, np.ndarray]:
         from one_hot_programs import Sizes, layer_arrays
@@ -103,11 +104,6 @@ def timed(action: Callable[[], Any]) -> float:
     begin = time.perf_counter()
     action()
     return time.perf_counter() - begin
-
-
-def plain_rate(case: Case) -> float:
-    """Operations a second of one core in a product of an expert's size."""
-    return best_rate(case.G * case.C, case.H, case.M)
 
 
 def run_jax(case: Case, repeat: int) -> dict[str, float]:
@@ -157,6 +153,16 @@ class Runner:
         seconds = json.loads(stats.read_text())["step_seconds"]["min"]
         return {"seconds": seconds, "bytes": temporaries}
 
+    def experts(self) -> dict[str, float]:
+        case = self.case
+        sizes = {"experts": case.E, "rows": case.G * case.C, "model": case.M, "hidden": case.H}
+        sizes |= {"threads": case.threads, "repeat": self.repeat}
+        flags = [f"--{name}={size}" for name, size in sizes.items()]
+        flags += ["--gradients"] if case.gradients else []
+        script = Path(__file__).with_name("experts_alone.py")
+        command = ["mpirun", "-n", str(case.ranks), sys.executable, str(script), *flags]
+        return {"seconds": float(self._run(command))}
+
     def jax(self) -> dict[str, float]:
         case = json.dumps(asdict(self.case))
         flags = ["--case", case, "--repeat", str(self.repeat)]
@@ -169,8 +175,9 @@ class Runner:
             "OMPI_MCA_rmaps_base_oversubscribe": "1",
             "OMPI_MCA_hwloc_base_binding_policy": "none",
             "OMPI_MCA_mpi_yield_when_idle": "1",
-            # OPENBLAS_NUM_THREADS, of the plain rate, would be the ranks' as well.
-            "SHOAL_NUM_THREADS": str(max(1, self.case.cores // self.case.ranks)),
+            "SHOAL_NUM_THREADS": str(self.case.threads),
+            # Of the products alone; a program's threads call it.
+            "OPENBLAS_NUM_THREADS": str(self.case.threads),
             "XLA_FLAGS": f"--xla_force_host_platform_device_count={self.case.ranks}",
         }
         cores = ",".join(map(str, sorted(os.sched_getaffinity(0))[: self.case.cores]))
@@ -181,7 +188,7 @@ class Runner:
 
 
 def measure(case: Case, rounds: int, repeat: int, ways: list[str]) -> dict[str, Any]:
-    """The least of each way and of plain products, taken in turn."""
+    """The least of the experts' products and of each way, taken in turn."""
     with tempfile.TemporaryDirectory() as name:
         runner = Runner(case, Path(name), repeat)
         all_ways = {
@@ -189,17 +196,16 @@ def measure(case: Case, rounds: int, repeat: int, ways: list[str]) -> dict[str, 
             "dense": lambda: runner.compile("dense", "--dense-one-hots"),
             "jax": lambda: runner.jax,
         }
-        steps = {way: all_ways[way]() for way in ways}
+        steps = {"experts": runner.experts} | {way: all_ways[way]() for way in ways}
         best: dict[str, dict[str, float]] = {}
-        loads, rate = [], 0.0
+        loads = []
         for _ in range(rounds):
             loads.append(os.getloadavg()[0])
-            rate = max(rate, plain_rate(case))
             for way, step in steps.items():
                 figures = step()
                 if way not in best or figures["seconds"] < best[way]["seconds"]:
                     best[way] = figures
-    ceiling = case.expert_flops / rate / case.cores
+    ceiling = best.pop("experts")["seconds"]
     return {"case": asdict(case), "experts_seconds": ceiling, "load": loads, **best}
 
 

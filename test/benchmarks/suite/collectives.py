@@ -2,23 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Collectives of Shoal's programs beside the same calls of plain MPI.
 
-Run as `mpirun -n N python collectives.py NAME BYTES REPEAT` it makes the plain calls and
-prints the least seconds of one, on the rank that takes longest.
+Both are executables of the same memory, started by the same mpirun, which stand in a barrier
+before each call; the time of the rank that takes longest counts, and the least of all calls.
+Programs are written for one device, so that they are the collective and nothing else: no copy
+of an argument, no part of a sum.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
-import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
-
-import numpy as np
 
 MPI = {
     "OMPI_ALLOW_RUN_AS_ROOT": "1",
@@ -28,107 +26,104 @@ MPI = {
     "OMPI_MCA_mpi_yield_when_idle": "1",
     "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
 }
+CALLS_OF_A_STEP = 20  # calls take microseconds where steps take milliseconds
 
 
 @dataclass(frozen=True)
 class Collective:
-    """A program whose only work is the collective, and the plain call.
+    """A program of one device that has f32[1, words] of f32[ranks, words].
 
-    inputs, outputs: how the array f32[ranks, words] or the result is split, as text.
-    body: makes %y of %x; {x} and {y} are their types.
-    result: the result's shape of ranks and words.
-    call: the plain call, on the communicator, words to send and room for what comes.
+    body: makes %y of %x; {x} and {y} are their types, of the device.
+    whole, outputs, result: the result's shape of ranks and words, how it is split, as text, and
+    the device's part of it.
     """
 
-    inputs: str
-    outputs: str
     body: str
-    result: Callable[[int, int], tuple[int, ...]]
-    call: Callable[[Any, np.ndarray, np.ndarray], Any]
+    whole: Callable[[int, int], tuple[int, int]]
+    outputs: str
+    result: Callable[[int, int], tuple[int, int]]
 
     def program(self, ranks: int, words: int) -> str:
-        x = f"tensor<{ranks}x{words}xf32>"
-        y = f"tensor<{'x'.join(map(str, self.result(ranks, words)))}xf32>"
+        def tensor(rows: int, columns: int) -> str:
+            return f"tensor<{rows}x{columns}xf32>"
+
+        x, y = tensor(1, words), tensor(*self.result(ranks, words))
         return f"""
 shoal.mesh @mesh = <["d" = {ranks}]>
-func.func @main(%x: {x} {{shoal.sharding = #shoal.sharding<@mesh, {self.inputs}>}})
-    -> ({y} {{shoal.sharding = #shoal.sharding<@mesh, {self.outputs}>}}) {{
-  {self.body.format(x=x, y=y)}
+func.func @main(%x: {x} {{shoal.name = "x", shoal.global_type = {tensor(ranks, words)},
+                          shoal.sharding = #shoal.sharding<@mesh, {_ROWS}>}})
+    -> ({y} {{shoal.global_type = {tensor(*self.whole(ranks, words))},
+              shoal.sharding = #shoal.sharding<@mesh, {self.outputs}>}}) attributes {{shoal.spmd}} {{
+  %y = {self.body.format(x=x, y=y)}
   return %y : {y}
 }}
 """
 
 
-def _sum(comm: Any, sent: np.ndarray, room: np.ndarray) -> None:
-    comm.Allreduce(sent, room[: sent.size])
-
-
-def _scatter(comm: Any, sent: np.ndarray, room: np.ndarray) -> None:
-    comm.Reduce_scatter_block(sent, room[: sent.size // comm.size])
-
-
-def _gather(comm: Any, sent: np.ndarray, room: np.ndarray) -> None:
-    comm.Allgather(sent, room[: sent.size * comm.size])
-
-
-def _swap(comm: Any, sent: np.ndarray, room: np.ndarray) -> None:
-    comm.Alltoall(sent, room[: sent.size])
-
-
-def _shift(comm: Any, sent: np.ndarray, room: np.ndarray) -> None:
-    to, source = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
-    comm.Sendrecv(sent, to, recvbuf=room[: sent.size], source=source)
-
-
-_SUM = "%y = shoal.reduce sum %x dims = [0] : {x} -> {y}"
-_ROWS, _COLUMNS = '[{"d"}, {}]', '[{}, {"d"}]'
+_ROWS, _COLUMNS, _WHOLE = '[{"d"}, {}]', '[{}, {"d"}]', "[{}, {}]"
 COLLECTIVES = {
-    "all_reduce": Collective(_ROWS, "[{}]", _SUM, lambda n, words: (words,), _sum),
-    "reduce_scatter": Collective(_ROWS, '[{"d"}]', _SUM, lambda n, words: (words,), _scatter),
-    # The copy is where the result's memory is not the argument's.
+    "all_reduce": Collective(
+        'spmd.all_reduce sum @mesh {{"d"}} %x : {x}',
+        lambda n, words: (1, words),
+        _WHOLE,
+        lambda n, words: (1, words),
+    ),
+    "reduce_scatter": Collective(
+        'spmd.reduce_scatter sum @mesh [{{}}, {{"d"}}] %x : {x} -> {y}',
+        lambda n, words: (1, words),
+        _COLUMNS,
+        lambda n, words: (1, words // n),
+    ),
     "all_gather": Collective(
-        _ROWS, "[{}, {}]", "%y = arith.negf %x : {x}", lambda n, words: (n, words), _gather
+        'spmd.all_gather @mesh [{{"d"}}, {{}}] %x : {x} -> {y}',
+        lambda n, words: (n, words),
+        _WHOLE,
+        lambda n, words: (n, words),
     ),
     "all_to_all": Collective(
-        _ROWS, _COLUMNS, "%y = arith.negf %x : {x}", lambda n, words: (n, words), _swap
+        'spmd.all_to_all @mesh [{{"d"}} : 0 -> 1] %x : {x} -> {y}',
+        lambda n, words: (n, words),
+        _COLUMNS,
+        lambda n, words: (n, words // n),
     ),
     "collective_permute": Collective(
-        _ROWS,
-        _ROWS,
-        "%y = shoal.roll %x dim = 0 shift = 1 : {x}",
+        'spmd.collective_permute @mesh {{"d"}} -> @mesh {{"d"}} %x {{shift = 1 : i64}} : {x}',
         lambda n, words: (n, words),
-        _shift,
+        _ROWS,
+        lambda n, words: (1, words),
     ),
 }
 
 
-def plain(name: str, ranks: int, size: int, repeat: int) -> float:
-    """Seconds of the plain call; the processes end behind it, as waiting ranks take time."""
-    command = ["mpirun", "-n", str(ranks), sys.executable, str(Path(__file__))]
-    command += [name, str(size), str(repeat)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, env=os.environ | MPI)
-    return float(done.stdout)
+class Collectives:
+    """Both kinds of executables, made in a folder. shoalc: the compiler."""
 
+    def __init__(self, shoalc: Path, folder: Path, ranks: int):
+        self._shoalc, self._folder, self._ranks = shoalc, folder, ranks
+        self._plain = folder / "plain"
+        source = Path(__file__).with_name("plain_collectives.c")
+        subprocess.run(["mpicc", "-O2", source, "-o", self._plain], check=True)
 
-def plain_way(name: str, ranks: int, size: int) -> Callable[[int], float]:
-    return partial(plain, name, ranks, size)
+    def ways(self, name: str, size: int) -> dict[str, Callable[[int], float]]:
+        """Seconds of a call of `size` bytes a rank, the least of a turn of so many steps."""
+        program = self._folder / f"{name}_{size}"
+        source = program.with_suffix(".mlir")
+        source.write_text(COLLECTIVES[name].program(self._ranks, size // 4))
+        subprocess.run([self._shoalc, source, "-o", program], check=True)
+        return {"shoal": partial(self._shoal, program), "mpi": partial(self._mpi, name, size)}
 
+    def _shoal(self, program: Path, repeat: int) -> float:
+        stats = program.with_suffix(".json")
+        flags = ["--warmup=1", f"--repeat={CALLS_OF_A_STEP * repeat}", f"--stats={stats}"]
+        self._run([str(program), *flags, "--random-inputs=1"])
+        return json.loads(stats.read_text())["step_seconds"]["min"]
 
-def _main(name: str, size: int, repeat: int) -> None:
-    from mpi4py import MPI as mpi
+    def _mpi(self, name: str, size: int, repeat: int) -> float:
+        return float(self._run([str(self._plain), name, str(size), str(CALLS_OF_A_STEP * repeat)]))
 
-    comm = mpi.COMM_WORLD
-    sent = np.ones(size // 4, np.float32)
-    room = np.empty(sent.size * comm.size, np.float32)
-    times = []
-    for _ in range(repeat + 1):
-        comm.Barrier()
-        begin = time.perf_counter()
-        COLLECTIVES[name].call(comm, sent, room)
-        times.append(comm.allreduce(time.perf_counter() - begin, mpi.MAX))
-    if comm.rank == 0:
-        print(min(times[1:]))
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]))
+    def _run(self, command: list[str]) -> str:
+        command = ["mpirun", "-n", str(self._ranks), *command]
+        environment = os.environ | MPI
+        return subprocess.run(
+            command, check=True, stdout=subprocess.PIPE, text=True, env=environment
+        ).stdout

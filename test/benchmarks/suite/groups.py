@@ -19,12 +19,13 @@ from typing import Any
 
 import numpy as np
 import peers
-from collectives import COLLECTIVES, plain_way
+from collectives import COLLECTIVES, Collectives
 from ops import OPS
 from rows import Row, Way, measure
 
 
 FOLDER = Path(__file__).resolve().parents[1]
+BUILD = Path(os.environ.get("SHOAL_BUILD", FOLDER.parents[1] / "build/release"))
 LAYER_WAYS = {"shoal": "sparse", "jax": "jax"}
 
 
@@ -133,24 +134,15 @@ def _ops_on(options: Options, ranks: int, core_count: int, stack: ExitStack) -> 
 
 def measure_collectives(options: Options) -> Iterator[Row]:
     """Of 1 KiB to 16 MiB that each rank has, in Shoal's programs and by MPI itself."""
-    import shoal
-
     for ranks in options.ranks:
         if ranks == 1:
             continue
         setting = _setting(ranks)
-        with cores(ranks), shoal.launch(ranks) as pool:
-            for name, collective in COLLECTIVES.items():
+        with cores(ranks), tempfile.TemporaryDirectory() as folder:
+            made = Collectives(BUILD / "bin/shoalc", Path(folder), ranks)
+            for name in filter(options.wants, COLLECTIVES):
                 for size in (1 << 10, 1 << 16, 1 << 20, 1 << 24):
-                    if not options.wants(name):
-                        continue
-                    words = size // 4
-                    loaded = pool.load(shoal.compile_text(collective.program(ranks, words)))
-                    x = pool.put(np.ones((ranks, words), np.float32), loaded.inputs[0])
-                    ways = {
-                        "shoal": _least_step(loaded, [x]),
-                        "mpi": plain_way(name, ranks, size),
-                    }
+                    ways = made.ways(name, size)
                     title = f"{name} {size >> 10} KiB"
                     yield measure("collective", title, setting, ways, options.rounds, options.repeat)
 
