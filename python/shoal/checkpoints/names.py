@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import optree
 
 from shoal.frontend import pytrees
 
@@ -14,8 +15,22 @@ from shoal.frontend import pytrees
 def named_leaves(tree: Any) -> list[tuple[str, Any]]:
     """params/layers/wi: the keys, fields and positions that lead to each leaf; of a tree that is a
     leaf, "value"."""
-    names = ["/".join(path) or "value" for path in pytrees.field_paths(tree)]
-    return list(zip(names, pytrees.flatten(tree)[0]))
+    return Names().named_leaves(tree)
+
+
+class Names:
+    """Those of the tree that was asked for last, which a tree of its form has, too."""
+
+    def __init__(self) -> None:
+        self._spec: optree.PyTreeSpec | None = None
+        self._names: list[str] = []
+
+    def named_leaves(self, tree: Any) -> list[tuple[str, Any]]:
+        leaves, spec = pytrees.flatten(tree)
+        if spec != self._spec:
+            self._names = ["/".join(path) or "value" for path in pytrees.field_paths(spec)]
+            self._spec = spec
+        return list(zip(self._names, leaves))
 
 
 def spec_of(leaf: Any) -> tuple[tuple[int, ...], np.dtype]:

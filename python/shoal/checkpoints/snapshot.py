@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.checkpoints.heads import PAGE
 from shoal.checkpoints.manifest import ArrayEntry
-from shoal.checkpoints.names import named_leaves
+from shoal.checkpoints.names import Names
 from shoal.checkpoints.planning import Held, Piece, Plan, plan
 from shoal.checkpoints.ranks import Ranks, ranks_of
 from shoal.checkpoints.regions import Region, region_of, slices_of, whole, within
@@ -23,9 +23,13 @@ from shoal.errors import InputError
 
 
 class Plans:
-    """The plan of the tree that was saved last: that of the next one, too, if its arrays lie so."""
+    """The plan of the tree that was saved last: that of the next one, too, if its arrays lie so.
+
+    names: of its leaves.
+    """
 
     def __init__(self) -> None:
+        self.names = Names()
         self._key: object = None
         self._plan = Plan({}, ())
 
@@ -99,7 +103,7 @@ class Snapshot:
     def __init__(self, tree: Any, plans: Plans):
         leaves = [
             (name, leaf if isinstance(leaf, Array) else _as_array(leaf, name))
-            for name, leaf in named_leaves(tree)
+            for name, leaf in plans.names.named_leaves(tree)
         ]
         self.ranks = ranks_of(leaf for _, leaf in leaves)
         self.devices, local = _devices_of(leaves, self.ranks)

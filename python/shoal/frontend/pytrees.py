@@ -50,12 +50,11 @@ def paths(tree: Any) -> list[tuple[Any, ...]]:
     return optree.tree_paths(tree, namespace=NAMESPACE)
 
 
-def field_paths(tree: Any) -> list[tuple[str, ...]]:
-    """The same as words; of named tuples and classes the names of fields."""
-    accessors = optree.tree_accessors(tree, namespace=NAMESPACE)
+def field_paths(spec: optree.PyTreeSpec) -> list[tuple[str, ...]]:
+    """The same of a tree of this form, as words; of named tuples and classes the names of fields."""
     return [
         tuple(str(getattr(entry, "field", entry.entry)) for entry in accessor)
-        for accessor in accessors
+        for accessor in spec.accessors()
     ]
 
 
