@@ -26,7 +26,8 @@ def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
     heads = needed(config, "num_attention_heads")
     windows = _windows(config, layers)
     if any(window is not None and window < 1 for window in windows):
-        raise UnsupportedError(f"from_config: sliding_window {config['sliding_window']}: a token looks at itself at least")
+        said = config["sliding_window"]
+        raise UnsupportedError(f"from_config: sliding_window {said}: a token looks at itself at least")
     latent = _latent(config) if family.startswith("deepseek") else None
     shared = config.get("num_key_value_heads") or heads
     size = config.get("head_dim") or needed(config, "hidden_size") // heads
