@@ -123,7 +123,9 @@ def test_experts_count_tokens_that_are_there(tmp_path):
 
 
 def test_experts_that_choose_are_not_causal():
-    chooses = MoeConfig(4, 8, router_type="expert_choice", moe_router_load_balancing_type=(), moe_expert_capacity_factor=1.0)
+    chooses = MoeConfig(
+        4, 8, router_type="expert_choice", moe_router_load_balancing_type=(), moe_expert_capacity_factor=1.0
+    )
     with pytest.warns(UserWarning, match='decoder layers with router_type="expert_choice"'):
         replace(EXPERTS, moe=chooses)
     replace(EXPERTS, moe=chooses, decoder=(False,))  # an encoder may

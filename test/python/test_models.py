@@ -117,10 +117,18 @@ def test_what_there_is_none_of():
         "attention_bias of mixtral": {"attention_bias": True},
         "partial_rotary_factor 0.5": {"partial_rotary_factor": 0.5},
         "hidden_size is missing": {"hidden_size": None},
+        "num_attention_heads 4 is not divisible by num_key_value_heads 3": {"num_key_value_heads": 3},
+        "heads of which 5 elements turn": {"head_dim": 5},
+        "sliding_window 0": {"sliding_window": 0},
+        r"layer_types \['chunked_attention'\]": {"layer_types": ["chunked_attention"] * 2},
+        "layer_types of 3 layers, num_hidden_layers 2": {"layer_types": ["full_attention"] * 3},
     }
     for message, fields in cases.items():
         with pytest.raises(shoal.UnsupportedError, match=message):
             from_config({**config, **fields})
+    for kind, option in {"linear": "factor", "llama3": "low_freq_factor", "longrope": "short_factor"}.items():
+        with pytest.raises(shoal.InputError, match=f"rope_parameters: {option} of {kind} is missing"):
+            from_config({**config, "rope_parameters": {"rope_type": kind}})
 
 
 def test_files_that_are_wrong(tmp_path):

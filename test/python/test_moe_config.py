@@ -234,11 +234,11 @@ def test_coefficients_of_losses():
 def test_parameters_and_tokens_that_do_not_fit():
     """Each named with its sizes; those beside the configuration's are let be."""
     config = MoeConfig(E, H, moe_shared_expert_intermediate_size=4)
-    made = init_params(config, M)
+    made, wider = init_params(config, M), init_params(config.replace(moe_ffn_hidden_size=5), M)
     cases = {
         'moe: parameter "router" is missing': ({name: made[name] for name in made if name != "router"}, X, {}),
         'moe: parameter "shared.wo" is missing': ({**made, "shared": {"wi": made["shared"]["wi"]}}, X, {}),
-        r'moe: parameter "wi" \[8, 8, 5\]: expected \[8, 8, 4\]': (init_params(config.replace(moe_ffn_hidden_size=5), M), X, {}),
+        r'moe: parameter "wi" \[8, 8, 5\]: expected \[8, 8, 4\]': (wider, X, {}),
         r"moe: mask \[2, 31\] of tokens \[2, 32\]": (made, X, {"mask": np.ones((2, S - 1), bool)}),
         r"route: tokens of int32; expected floating": (made, X.astype(np.int32), {}),
         'route: tokens of float64 with moe_router_dtype="fp32"; "fp64" takes them': (made, X.astype(np.float64), {}),

@@ -230,7 +230,8 @@ def test_losses_and_the_router_in_float64(tmp_path, name):
 
 
 SENT = ("EP 4, EDP 2", "EP 2, EDP 2, ETP 2", "folding, TP 2 CP 2 DP 2, EP 8", "DeepSpeed, TP 2 DP 4, EP 4 EDP 2",
-        "all-gather, EP 4, EDP 2", "all-gather, EP 2, EDP 2, ETP 2", "ragged, EP 4, EDP 2", "ragged, EP 2, EDP 2, ETP 2", "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2", "Tutel, r = 4")  # fmt: skip
+        "all-gather, EP 4, EDP 2", "all-gather, EP 2, EDP 2, ETP 2", "ragged, EP 4, EDP 2", "ragged, EP 2, EDP 2, ETP 2",
+        "Tutel, r = 0", "Tutel, r = 1", "Tutel, r = 2", "Tutel, r = 4")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SENT)

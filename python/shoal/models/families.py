@@ -24,19 +24,25 @@ def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
         raise UnsupportedError("from_config: quantization_config: weights of few bits")
     family, layers = config["model_type"], needed(config, "num_hidden_layers")
     heads = needed(config, "num_attention_heads")
+    windows = _windows(config, layers)
+    if any(window is not None and window < 1 for window in windows):
+        said = config["sliding_window"]
+        raise UnsupportedError(f"from_config: sliding_window {said}: a token looks at itself at least")
     latent = _latent(config) if family.startswith("deepseek") else None
+    shared = config.get("num_key_value_heads") or heads
     size = config.get("head_dim") or needed(config, "hidden_size") // heads
     turning = latent.rope if latent else size
+    _check_heads(heads, shared, turning)
     return ModelConfig(
         family=family,
         vocab_size=needed(config, "vocab_size"),
         hidden_size=needed(config, "hidden_size"),
         num_attention_heads=heads,
-        num_key_value_heads=config.get("num_key_value_heads") or heads,
+        num_key_value_heads=shared,
         head_dim=size,
-        rms_norm_eps=config.get("rms_norm_eps", 1e-6),
+        rms_norm_eps=config.get("rms_norm_eps") or 1e-6,
         rope=rope_of(config, turning),
-        windows=_windows(config, layers),
+        windows=windows,
         moe=moe,
         moe_layers=moe.layers(layers),
         intermediate_size=needed(config, "intermediate_size"),
@@ -45,6 +51,15 @@ def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
         tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
         **_pieces(config, family),
     )
+
+
+def _check_heads(heads: int, shared: int, turning: int) -> None:
+    if heads % shared:
+        raise UnsupportedError(
+            f"from_config: num_attention_heads {heads} is not divisible by num_key_value_heads {shared}"
+        )
+    if turning % 2:
+        raise UnsupportedError(f"from_config: heads of which {turning} elements turn; expected an even number")
 
 
 def _pieces(config: Mapping[str, Any], family: str) -> dict[str, Any]:
@@ -66,6 +81,9 @@ def _pieces(config: Mapping[str, Any], family: str) -> dict[str, Any]:
 def _windows(config: Mapping[str, Any], layers: int) -> tuple[int | None, ...]:
     window, kinds = config.get("sliding_window"), config.get("layer_types")
     family = config["model_type"]
+    unknown = sorted(set(kinds or ()) - {"full_attention", "sliding_attention"})
+    if unknown:
+        raise UnsupportedError(f"from_config: layer_types {unknown}")
     if kinds is None and family == "gpt_oss":
         kinds = ["full_attention" if i % 2 else "sliding_attention" for i in range(layers)]
     if kinds is not None and len(kinds) != layers:

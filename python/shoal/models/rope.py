@@ -38,8 +38,8 @@ class Rope(NamedTuple):
 def rope_of(config: Mapping[str, Any], size: int) -> Rope:
     """Of a Hugging Face `config.json`, for heads of which `size` elements turn.
 
-    UnsupportedError names a `rope_type` there is none of, or heads that turn in part; InputError a list of factors
-    of the wrong length.
+    UnsupportedError names a `rope_type` there is none of, or heads that turn in part; InputError an option that is
+    missing, or a list of factors of the wrong length.
     """
     options = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
     kind = options.get("rope_type", options.get("type", "default"))
@@ -53,7 +53,10 @@ def rope_of(config: Mapping[str, Any], size: int) -> Rope:
     name = "original_max_position_embeddings"
     longest = config.get("max_position_embeddings")
     original = options.get(name) or config.get(name) or longest
-    return _KINDS[kind](plain, {**options, name: original, "longest": longest, "base": base})
+    try:
+        return _KINDS[kind](plain, {**options, name: original, "longest": longest, "base": base})
+    except KeyError as missing:
+        raise InputError(f"rope_parameters: {missing.args[0]} of {kind} is missing") from None
 
 
 def _made(frequencies: np.ndarray, factor: float = 1.0, scale: float = 1.0) -> Rope:

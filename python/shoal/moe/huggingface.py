@@ -148,7 +148,7 @@ def _gpt_oss(config: Mapping[str, Any]) -> Fields:
         "moe_router_pre_softmax": False,
         "add_router_bias": True,
         "add_bias_linear": True,
-        "swiglu_limit": float(config.get("swiglu_limit", 7.0)),
+        "swiglu_limit": float(config.get("swiglu_limit") or 7.0),
     }
 
 
