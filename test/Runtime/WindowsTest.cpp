@@ -230,6 +230,17 @@ TEST(Gather, rows_of_whole_words) {
   }
 }
 
+TEST(Gather, rows_that_go_past_the_caches) {
+  Random random{std::mt19937(7)};
+  // Rows that begin and end anywhere in a vector, then whole vectors.
+  Case odd{{{50, 1, true, false}, {1061, 1061, false, false}},
+           {{-1, 16000}, {0, 1}, {1, 1061}}};
+  checkGather<int8_t>(random, odd, ElementType::I8);
+  Case even{{{50, 1, true, false}, {512, 512, false, false}},
+            {{-1, 8192}, {0, 1}, {1, 512}}};
+  checkGather<float>(random, even, ElementType::F32);
+}
+
 template <typename T, Kind kind>
 void checkScatter(Random &random, const Case &c, ElementType type,
                   bool overwrites = false, bool isUnique = false) {

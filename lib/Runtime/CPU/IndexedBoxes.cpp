@@ -5,6 +5,7 @@
 
 #include "../Common/IndexedBoxes.h"
 #include "../Common/Scratch.h"
+#include "RowCopy.h"
 #include "SharedLoops.h"
 #include "shoal/Calls/IndexingScratch.h"
 
@@ -19,6 +20,10 @@ using namespace shoal::rt;
 
 /// What it costs to find a box, as bytes moved.
 static constexpr double startBytes = 64;
+
+static void copyCached(char *to, const char *from, int64_t bytes) {
+  std::memcpy(to, from, bytes);
+}
 
 /// Copies rows: an innermost loop that is dense on both sides is one.
 template <typename T>
@@ -35,6 +40,12 @@ static void gatherBoxes(const IndexedBoxes &boxes, const T *in,
     row = loops.back().size;
     loops.pop_back();
   }
+  auto elementBytes = static_cast<int64_t>(sizeof(T));
+  // Of boxes of several rows threads may share one: who is behind it is not
+  // the one that finishes.
+  bool streams =
+      loops.empty() && boxes.count() * row * elementBytes >= streamedBytes;
+  auto copyRow = streams ? streamRow : copyCached;
   double rowBytes = 2.0 * static_cast<double>(row) * sizeof(T);
   auto copyBox = [&](const std::vector<int64_t> &starts, int64_t operandBase,
                      int64_t boxesBase) {
@@ -42,14 +53,17 @@ static void gatherBoxes(const IndexedBoxes &boxes, const T *in,
       operandBase += starts[d] * boxes.dims()[d].stride;
     // Of its own threads where there is one box alone.
     forEachShared<2>(loops, rowBytes, [&](const Offsets<2> &at) {
-      std::memcpy(out + boxesBase + at[1], in + operandBase + at[0],
-                  row * sizeof(T));
+      copyRow(reinterpret_cast<char *>(out + boxesBase + at[1]),
+              reinterpret_cast<const char *>(in + operandBase + at[0]),
+              row * elementBytes);
     });
   };
   double boxBytes = rowBytes * static_cast<double>(iterations(loops));
   parallelFor({boxes.count(), boxBytes + startBytes},
               [&](int64_t begin, int64_t end) {
                 boxes.forBoxes(indices, begin, end, copyBox);
+                if (streams)
+                  finishStreams();
               });
 }
 
