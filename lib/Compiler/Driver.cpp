@@ -154,16 +154,19 @@ static bool makesPage(const DriverOptions &options) {
 static LogicalResult writeTexts(MLIRContext &context,
                                 const DriverOptions &options,
                                 const LoweredProgram &program,
-                                llvm::json::Object listing) {
+                                llvm::json::Object listing,
+                                ArrayRef<LiveBuffer> largest) {
   if (options.emit == Emit::Summary)
-    return writeFile(context, options.outputPath,
-                     [&](llvm::raw_ostream &os) { printSummary(program, os); });
+    return writeFile(context, options.outputPath, [&](llvm::raw_ostream &os) {
+      printSummary(program, largest, os);
+    });
   if (!makesPage(options))
     return success();
   std::string page;
   llvm::raw_string_ostream os(page);
-  writePage(makeReport(program, nameOf(options.target), std::move(listing)),
-            os);
+  writePage(
+      makeReport(program, nameOf(options.target), std::move(listing), largest),
+      os);
   if (options.emit == Emit::Report &&
       failed(writeFile(context, options.outputPath,
                        [&](llvm::raw_ostream &file) { file << page; })))
@@ -183,16 +186,22 @@ static FailureOr<Compiled> emit(ModuleOp module, const DriverOptions &options,
                                 StageSeconds &seconds) {
   MLIRContext &context = *module.getContext();
   llvm::json::Object listing;
-  auto list = [&](ModuleOp prepared) { listing = listProgram(prepared); };
-  FailureOr<LoweredProgram> program =
-      build(module, options, seconds,
-            makesPage(options) ? OnPrepared(list) : OnPrepared());
-  if (failed(program) ||
-      failed(writeTexts(context, options, *program, std::move(listing))))
+  ProgramFacts facts;
+  auto look = [&](ModuleOp prepared) {
+    if (makesPage(options))
+      listing = listProgram(prepared);
+    facts = extractFacts(prepared);
+  };
+  FailureOr<LoweredProgram> program = build(module, options, seconds, look);
+  if (failed(program))
+    return failure();
+  std::vector<LiveBuffer> largest = describeLiveBuffers(facts, *program);
+  if (failed(
+          writeTexts(context, options, *program, std::move(listing), largest)))
     return failure();
   return Compiled{print(toMetadata(program->description, nameOf(options.target),
                                    program->arenaBytes)),
-                  print(toStatistics(*program, seconds))};
+                  print(toStatistics(*program, largest, seconds))};
 }
 
 OwningOpRef<ModuleOp>

@@ -23,6 +23,7 @@ llvm::json::Object shoal::toStatistics(const StageSeconds &seconds) {
 }
 
 llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
+                                      llvm::ArrayRef<LiveBuffer> largest,
                                       const StageSeconds &seconds) {
   const ProgramDescription &description = program.description;
   llvm::json::Object counts, bytes;
@@ -55,7 +56,8 @@ llvm::json::Value shoal::toStatistics(const LoweredProgram &program,
       {"einsum_flops_ratio", std::move(ratio)},
       {"rematerialized", llvm::json::Array(description.rematerialized)},
       {"compile_seconds", toStatistics(seconds)},
-      {"collective_list", std::move(list)}};
+      {"collective_list", std::move(list)},
+      {"largest_buffers", toJSON(largest)}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -119,7 +121,34 @@ static void printLines(llvm::StringRef title, llvm::ArrayRef<std::string> lines,
     os << "  " << line << '\n';
 }
 
-void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
+/// Buffers that are told of.
+static constexpr size_t kMaxBuffers = 8;
+
+static void printBuffers(const LoweredProgram &program,
+                         llvm::ArrayRef<LiveBuffer> largest,
+                         llvm::raw_ostream &os) {
+  if (largest.empty())
+    return;
+  os << "the largest buffers there, and what each could be replaced by:\n";
+  for (const LiveBuffer &buffer : largest.take_front(kMaxBuffers)) {
+    auto type = llvm::cast<mlir::ShapedType>(
+        program.memory.buffers[buffer.buffer].type);
+    os << llvm::formatv("  {0:N} bytes, ", buffer.bytes);
+    for (int64_t size : type.getShape())
+      os << size << 'x';
+    os << type.getElementType();
+    if (!buffer.made.empty())
+      os << ", of " << buffer.made;
+    os << "\n      " << buffer.text;
+    if (buffer.savedBytes != 0)
+      os << llvm::formatv(" (saves {0:N} bytes)", buffer.savedBytes);
+    os << '\n';
+  }
+}
+
+void shoal::printSummary(const LoweredProgram &program,
+                         llvm::ArrayRef<LiveBuffer> largest,
+                         llvm::raw_ostream &os) {
   const ProgramDescription &description = program.description;
   os << llvm::formatv("program {0}: {1} devices\n", description.name,
                       description.devices);
@@ -142,4 +171,5 @@ void shoal::printSummary(const LoweredProgram &program, llvm::raw_ostream &os) {
       "buffers share, {4:N} are needed at once\n",
       program.peakBytes(), description.argumentBytes(), program.arenaBytes,
       description.sharedBytes, program.liveBytes);
+  printBuffers(program, largest, os);
 }

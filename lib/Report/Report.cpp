@@ -58,9 +58,27 @@ static llvm::json::Array describeProducts(ArrayRef<ProductCall> products) {
   return list;
 }
 
+llvm::json::Array shoal::toJSON(ArrayRef<LiveBuffer> buffers) {
+  llvm::json::Array list;
+  for (const LiveBuffer &buffer : buffers) {
+    llvm::json::Object entry{{"buffer", buffer.buffer},
+                             {"bytes", buffer.bytes},
+                             {"op", nullptr},
+                             {"made", toUTF8(buffer.made)},
+                             {"replacement", toString(buffer.replacement)},
+                             {"saves", buffer.savedBytes},
+                             {"text", toUTF8(buffer.text)}};
+    if (buffer.op)
+      entry["op"] = *buffer.op;
+    list.push_back(std::move(entry));
+  }
+  return list;
+}
+
 /// Buffers' places are behind what is there all the time: first those in the
 /// outputs' shared memory, then those in the arena.
-static llvm::json::Object describeMemory(const LoweredProgram &program) {
+static llvm::json::Object describeMemory(const LoweredProgram &program,
+                                         ArrayRef<LiveBuffer> largest) {
   llvm::json::Array steps, buffers;
   int64_t shared = program.description.sharedBytes;
   for (Location step : program.memory.steps)
@@ -85,12 +103,14 @@ static llvm::json::Object describeMemory(const LoweredProgram &program) {
       {"live", program.liveBytes},
       {"constants", program.arenaBytes - end},
       {"steps", std::move(steps)},
-      {"buffers", std::move(buffers)}};
+      {"buffers", std::move(buffers)},
+      {"largest", toJSON(largest)}};
 }
 
 llvm::json::Object shoal::makeReport(const LoweredProgram &program,
                                      StringRef target,
-                                     llvm::json::Object listing) {
+                                     llvm::json::Object listing,
+                                     ArrayRef<LiveBuffer> largest) {
   const ProgramDescription &description = program.description;
   llvm::json::Object report =
       *toMetadata(description, target, program.arenaBytes).getAsObject();
@@ -107,7 +127,7 @@ llvm::json::Object shoal::makeReport(const LoweredProgram &program,
   report["one_hots"] = llvm::json::Array(description.oneHots);
   report["rematerialized"] = llvm::json::Array(description.rematerialized);
   report["products"] = describeProducts(description.products);
-  report["memory"] = describeMemory(program);
+  report["memory"] = describeMemory(program, largest);
   return report;
 }
 

@@ -90,9 +90,11 @@ def print_data(data):
         for number, entry in enumerate(data[key]):
             print(key, number, json.dumps(entry, sort_keys=True))
     memory = data["memory"]
-    print("memory", json.dumps({key: memory[key] for key in memory if key != "buffers"}))
-    for number, buffer in enumerate(memory["buffers"]):
-        print("buffer", number, json.dumps(buffer, sort_keys=True, ensure_ascii=False))
+    lists = ("buffers", "largest")
+    print("memory", json.dumps({key: memory[key] for key in memory if key not in lists}))
+    for key, title in zip(lists, ("buffer", "largest")):
+        for number, entry in enumerate(memory[key]):
+            print(title, number, json.dumps(entry, sort_keys=True, ensure_ascii=False))
 
 
 if __name__ == "__main__":

@@ -124,6 +124,20 @@ def test_figures_are_those_of_the_statistics(opened):
     assert total == texts(browser, ".tile .figure")[1]
 
 
+def test_largest_buffers_say_what_they_could_be(opened):
+    _, browser, data, stats = opened
+    memory = data["memory"]
+    assert memory["largest"] == stats["largest_buffers"]
+    for entry in memory["largest"]:
+        assert entry["bytes"] == memory["buffers"][entry["buffer"]]["bytes"]
+        assert (entry["saves"] == 0) == (entry["replacement"] == "nothing")
+        assert entry["saves"] <= entry["bytes"]
+    cells = texts(browser, ".at-peak td.replacement")
+    assert len(cells) == min(len(memory["largest"]), 12)
+    told = {entry["text"] for entry in memory["largest"]}
+    assert all(any(cell.startswith(text) for text in told) for cell in cells)
+
+
 def holders(mesh, layout):
     """For each device the block of each dimension, by NumPy's view of the mesh."""
     sizes = [axis["size"] for axis in mesh["axes"]]

@@ -6,6 +6,7 @@
 #ifndef SHOAL_COMPILER_REPORT_H
 #define SHOAL_COMPILER_REPORT_H
 
+#include "shoal/Report/LiveBuffers.h"
 #include "shoal/Target/CPU/CPUTarget.h"
 
 namespace shoal {
@@ -14,8 +15,9 @@ namespace shoal {
 /// peak_bytes_per_device, arena_bytes_per_device, flops_per_device,
 /// einsum_flops_ratio (of all products; null where the global number is
 /// unknown), rematerialized (texts: what the backward pass computes again),
-/// compile_seconds, collective_list.
+/// compile_seconds, collective_list, largest_buffers (as in the report's data).
 llvm::json::Value toStatistics(const LoweredProgram &program,
+                               llvm::ArrayRef<LiveBuffer> largest,
                                const StageSeconds &seconds);
 
 /// Its member compile_seconds.
@@ -23,7 +25,8 @@ llvm::json::Object toStatistics(const StageSeconds &seconds);
 
 /// The same for a reader: signature, collectives with bytes and reasons,
 /// arithmetic, memory.
-void printSummary(const LoweredProgram &program, llvm::raw_ostream &os);
+void printSummary(const LoweredProgram &program,
+                  llvm::ArrayRef<LiveBuffer> largest, llvm::raw_ostream &os);
 
 } // namespace shoal
 

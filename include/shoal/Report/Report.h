@@ -7,7 +7,7 @@
 #ifndef SHOAL_REPORT_REPORT_H
 #define SHOAL_REPORT_REPORT_H
 
-#include "shoal/Target/Target.h"
+#include "shoal/Report/LiveBuffers.h"
 
 namespace shoal {
 
@@ -21,7 +21,8 @@ llvm::json::Object listProgram(mlir::ModuleOp module);
 /// memory.
 llvm::json::Object makeReport(const LoweredProgram &program,
                               llvm::StringRef target,
-                              llvm::json::Object listing);
+                              llvm::json::Object listing,
+                              llvm::ArrayRef<LiveBuffer> largest);
 
 /// Writes the page that shows the data.
 void writePage(llvm::json::Object report, llvm::raw_ostream &os);

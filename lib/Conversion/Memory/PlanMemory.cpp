@@ -4,6 +4,7 @@
 // The pass --shoal-plan-memory.
 
 #include "../Utils/ArgumentAttrs.h"
+#include "HeldAtPeak.h"
 #include "JoinedBuffers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -183,6 +184,7 @@ static void annotate(func::FuncOp func, ArrayRef<Buffer> buffers,
                      const Places &places, const MemorySize &size) {
   Builder builder(func.getContext());
   MemoryPlan plan = describePlan(buffers, places, size);
+  plan.held = findHeldAtPeak(buffers, func, places);
   func->setAttr(kMemoryPlanAttr, toAttribute(plan, func.getContext()));
   if (size.results != 0)
     func->setAttr(kResultBytesAttr, builder.getI64IntegerAttr(size.results));

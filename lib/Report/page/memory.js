@@ -174,14 +174,17 @@ function showAtPeak(memory, peak, colored) {
   const alive = largestFirst(memory.buffers.filter(({ first, last }) => first <= peak && peak <= last));
   if (alive.length === 0) return element("span", {});
   const op = memory.steps[peak] === null ? null : report.ops[memory.steps[peak]];
+  const heldIn = new Map(memory.largest.map((entry) => [entry.buffer, entry]));
+  const maker = (b) => opOf(heldIn.get(b.index) || b) || opOf(b);
   const columns = [
     { title: "", cell: (b) => element("span", { class: `swatch ${colorClass(b, colored)}` }) },
     { title: "Bytes", className: "number", cell: (b) => formatBytes(b.bytes) },
     { title: "Of the peak", className: "number", cell: (b) => formatShare(b.bytes, memory.peak) },
     { title: "Type", cell: (b) => element("code", {}, b.type) },
-    { title: "Made by", cell: (b) => (b.op === null ? "the lowering" : nameLink(opOf(b))) },
+    { title: "Made by", cell: (b) => (maker(b) ? nameLink(maker(b)) : "the lowering") },
     { title: "Alive", className: "number", cell: (b) => `steps ${b.first}–${b.last}` },
-    { title: sourceTitle(), className: "source-cell", cell: (b) => showSource(opOf(b)) },
+    { title: sourceTitle(), className: "source-cell", cell: (b) => showSource(maker(b)) },
+    { title: "Could be", className: "replacement", cell: (b) => showReplacement(heldIn.get(b.index)) },
   ];
   const shown = alive.slice(0, 12);
   const rest = alive.slice(12).reduce((sum, buffer) => sum + buffer.bytes, 0);
@@ -192,4 +195,12 @@ function showAtPeak(memory, peak, colored) {
     alive.length > shown.length
       ? element("p", { class: "muted" }, `and ${alive.length - shown.length} smaller ones of ${formatBytes(rest)}`)
       : null);
+}
+
+// What the buffer could be replaced by, and the bytes of a device that it would be less.
+function showReplacement(entry) {
+  if (!entry) return element("span", { class: "muted" }, "–");
+  if (entry.replacement === "nothing") return element("span", { class: "muted" }, entry.text);
+  return element(
+    "span", {}, entry.text, element("span", { class: "muted saves" }, `saves ${formatBytes(entry.saves)}`));
 }

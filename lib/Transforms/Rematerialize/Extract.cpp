@@ -12,6 +12,7 @@
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/LocationNotes.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "shoal/Transforms/Rematerialize/Rematerialize.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
@@ -51,10 +52,7 @@ static double costOfSending(Operation *op, const Machine &machine) {
          (double(collective.countBytes()) + latencyBytes(machine));
 }
 
-/// Whether a device may run it twice by itself and gets the same bits: it sends
-/// nothing, has no effect, and is no loop, branch or function of the user's, of
-/// which nobody knows what they cost.
-static bool mayRunAgain(Operation *op) {
+bool shoal::mayRunAgain(Operation *op) {
   if (op->hasTrait<OpTrait::IsTerminator>() || !isPure(op) ||
       isa<JoinOpInterface, BoundaryOpInterface>(op))
     return false;

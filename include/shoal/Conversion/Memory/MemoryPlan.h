@@ -29,8 +29,28 @@ struct MemoryPlan {
     bool inResults = false;
   };
 
+  /// What a buffer holds where most is live: the first such place, and those
+  /// behind it as long as no buffer's life begins or ends.
+  struct Held {
+    /// Its number in `buffers`.
+    int64_t buffer = 0;
+    /// The op that wrote it last before the end of that; unknown where what
+    /// lies there are parts that others write.
+    mlir::Location maker;
+    /// Nobody reads or writes it there.
+    bool isIdle = false;
+    /// Nothing else is written to it later on.
+    bool isLast = false;
+    /// Who reads it there or behind, before something else is written to it.
+    llvm::SmallVector<mlir::Location> readers;
+  };
+  /// More are not described.
+  static constexpr size_t kMostHeld = 32;
+
   llvm::SmallVector<mlir::Location> steps;
   llvm::SmallVector<Buffer> buffers;
+  /// Of those that are live where most is, the largest first.
+  llvm::SmallVector<Held> held;
 };
 
 mlir::DictionaryAttr toAttribute(const MemoryPlan &plan,

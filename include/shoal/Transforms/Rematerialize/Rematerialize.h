@@ -53,6 +53,11 @@ mlir::LogicalResult checkPolicies(mlir::func::FuncOp function,
 Rematerialized rematerialize(mlir::func::FuncOp function,
                              const RematerializeSettings &settings);
 
+/// Whether a device may run the op twice by itself and gets the same bits: it
+/// sends nothing, has no effect, and is no loop, branch or function of the
+/// user's, of which nobody knows what they cost.
+bool mayRunAgain(mlir::Operation *op);
+
 /// Notes the five largest values at their places.
 void attachLargest(mlir::InFlightDiagnostic &error,
                    const Rematerialized &outcome);
