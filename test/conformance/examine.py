@@ -81,7 +81,7 @@ def examine(program, folder: Path, flags: Sequence[str], *, xla: bool, mpi: bool
     outcome = Outcome(program.name, program.family, int(np.prod(list(program.axes.values()))))
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        with _jax_settings(program):
+        with jax_settings(program):
             _examine(program, folder, flags, outcome, xla, mpi)
     except UnsupportedError as error:
         outcome.status, outcome.why = "unsupported", str(error)
@@ -93,7 +93,7 @@ def examine(program, folder: Path, flags: Sequence[str], *, xla: bool, mpi: bool
 
 
 @contextlib.contextmanager
-def _jax_settings(program) -> Iterator[None]:
+def jax_settings(program) -> Iterator[None]:
     import jax
 
     jax.config.update("jax_use_shardy_partitioner", not program.gspmd)
@@ -144,9 +144,14 @@ def measure_xla(partitioned, whole, outcome: Outcome) -> None:
     outcome.xla = bytes_sent(text, DEVICES)
     if whole and (flops := product_flops(whole.as_text())):
         outcome.flops_ratio_xla = product_flops(text) * DEVICES / flops
+    outcome.peak_xla = peak_of(partitioned)
+
+
+def peak_of(partitioned) -> int:
+    """Bytes that a device of XLA's program holds: arguments, results and temporaries."""
     memory = partitioned.memory_analysis()
     held = memory.argument_size_in_bytes + memory.output_size_in_bytes + memory.temp_size_in_bytes
-    outcome.peak_xla = held - memory.alias_size_in_bytes
+    return held - memory.alias_size_in_bytes
 
 
 def measure(source: Path, flags, stats: Path, outcome: Outcome) -> None:

@@ -122,7 +122,7 @@ def _examine(task: tuple[str, str]) -> Outcome:
     catalogue.load()
     program = catalogue.find(name.split("/")[1])
     try:
-        with examine._jax_settings(program):
+        with examine.jax_settings(program):
             _compare(program, place, outcome)
     except Skipped as reason:
         outcome.status, outcome.why = "skipped", str(reason)

@@ -23,7 +23,7 @@ struct Span {
 /// What an op of the buffer's block, or in one's regions, does with it.
 struct Access {
   Operation *op;
-  Span span;
+  Span span = {};
   bool reads = false, writes = false;
 };
 
@@ -97,7 +97,8 @@ static SmallVector<Access> findAccesses(Value memory,
 
 static MemoryPlan::Held describe(int64_t number, ArrayRef<Access> accesses,
                                  const Span &peak, MLIRContext *context) {
-  MemoryPlan::Held held{number, UnknownLoc::get(context)};
+  MemoryPlan::Held held{number, UnknownLoc::get(context), /*isIdle=*/false,
+                        /*isLast=*/false, /*readers=*/{}};
   held.isIdle = llvm::none_of(
       accesses, [&](const Access &access) { return access.span.meets(peak); });
   const Access *maker = nullptr;
@@ -125,8 +126,8 @@ SmallVector<MemoryPlan::Held> shoal::findHeldAtPeak(ArrayRef<Buffer> buffers,
   for (auto [number, buffer] : llvm::enumerate(buffers))
     if (peak.meets({buffer.first, buffer.last}))
       numbers.push_back(number);
-  llvm::stable_sort(numbers, [&](int64_t a, int64_t b) {
-    return buffers[a].bytes > buffers[b].bytes;
+  llvm::sort(numbers, [&](int64_t a, int64_t b) {
+    return std::pair(-buffers[a].bytes, a) < std::pair(-buffers[b].bytes, b);
   });
   if (numbers.size() > MemoryPlan::kMostHeld)
     numbers.truncate(MemoryPlan::kMostHeld);

@@ -23,7 +23,7 @@ static Attribute toAttribute(const MemoryPlan::Held &held, Builder &builder) {
 static MemoryPlan::Held toHeld(ArrayAttr parts) {
   ArrayRef<int64_t> numbers = cast<DenseI64ArrayAttr>(parts[0]).asArrayRef();
   MemoryPlan::Held held{numbers[0], cast<LocationAttr>(parts[1]),
-                        numbers[1] != 0, numbers[2] != 0};
+                        numbers[1] != 0, numbers[2] != 0, /*readers=*/{}};
   for (Attribute reader : cast<ArrayAttr>(parts[2]))
     held.readers.push_back(cast<LocationAttr>(reader));
   return held;
