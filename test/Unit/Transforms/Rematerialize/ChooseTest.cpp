@@ -63,10 +63,23 @@ static Graph makeJoin(int64_t largeBytes) {
 
 TEST(Schedule, PartsAreMadeInPlace) {
   std::vector<bool> repeated(4);
-  EXPECT_EQ(makeSchedule(makeJoin(1), repeated).peakBytes, 8 + 1);
-  // Not where the whole would live beside what is large.
-  EXPECT_EQ(makeSchedule(makeJoin(12), repeated).peakBytes, 8 + 8);
-  EXPECT_EQ(makeSchedule(makeJoin(9), repeated).peakBytes, 8 + 8);
+  EXPECT_EQ(makeSchedule(makeJoin(1), repeated).peakBytes, 4 + 4);
+  // While the large value is there the second part of the whole is not.
+  EXPECT_EQ(makeSchedule(makeJoin(12), repeated).peakBytes, 12 + 4);
+  EXPECT_EQ(makeSchedule(makeJoin(5), repeated).peakBytes, 5 + 4);
+}
+
+TEST(Schedule, WhatHasPartsIsCopied) {
+  Graph graph = makeJoin(1);
+  unsigned inner = graph.values.size() - 1;
+  graph.values[inner].isHeld = false;
+  unsigned third = addBackward(graph, {0}, 8);
+  GraphOp join;
+  join.isBackward = join.isJoin = true;
+  graph.values[addOp(graph, {inner, third}, 16, 0, join)].isHeld = true;
+  Schedule schedule = makeSchedule(graph, std::vector<bool>(6));
+  EXPECT_EQ(schedule.peakBytes, 8 + 16);
+  EXPECT_EQ(schedule.peakStep, 5u);
 }
 
 TEST(Schedule, HoldsWhatIsReadLater) {
