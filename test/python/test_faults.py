@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import PATHS
-from shoal_testing import TARGET, mpi_environment
+from shoal_testing import BIN, TARGET, mpi_environment
 
 if TARGET != "cpu":
     pytest.skip("GPUs have a watchdog of their own: test_cuda.py", allow_module_level=True)
@@ -119,6 +119,29 @@ def test_a_child_of_a_rank_ends_by_itself(fault, code):
     assert ended == 0 and f"child ended with {code}\n" in out and "done\n" in out, err
 
 
+INFINITE = """
+func.func @infinite(%x: tensor<4xf32> {shoal.name = "x"}) -> tensor<4xf32> {
+  %y = math.log %x : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("starter", ["mpirun", "starter"])
+def test_mpirun_ends_where_it_would_hang(tmp_path, starter):
+    """One that starts a rank and does nothing then, as Open MPI's sometimes when a job fails; no other program is ended."""
+    (tmp_path / "infinite.mlir").write_text(INFINITE)
+    np.save(tmp_path / "x.npy", np.zeros(4, np.float32))
+    subprocess.run([BIN / "shoalc", tmp_path / "infinite.mlir", "--check-finite", "-o", tmp_path / "infinite"], check=True)
+    (tmp_path / starter).write_text('#!/bin/sh\n"$@" &\necho $!\nsleep 8\n')
+    (tmp_path / starter).chmod(0o755)
+    process = start(tmp_path / starter, tmp_path / "infinite", f"--input=x={tmp_path / 'x.npy'}")
+    out, err = process.communicate(timeout=60)
+    assert "math.log" in err, err
+    assert process.returncode == (-signal.SIGKILL if starter == "mpirun" else 0)
+    assert not is_alive(int(out.split()[0]))
+
+
 def test_ranks_that_are_in_different_collectives():
     """One computes a shape of its own, which the others are not asked for."""
     code, _, err, seconds = job("shape", SHOAL_COLLECTIVE_TIMEOUT="2")
@@ -136,16 +159,16 @@ def test_a_start_that_is_a_deadlock_is_made_once_more(one, tmp_path, monkeypatch
     )
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr(launch, "START", 1.0)
+    monkeypatch.setattr(launch, "START", 3.0)
     for name, value in mpi_environment().items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    with pytest.warns(RuntimeWarning, match="no process was through MPI_Init after 1 s; started again"):
+    with pytest.warns(RuntimeWarning, match="no process was through MPI_Init after 3 s; started again"):
         out = launch.mpirun(2, one, ["--random-inputs=1"], timeout=None)
     assert out.startswith("total: 2 devices")
     (tmp_path / "again").unlink()
     (tmp_path / "never").touch()
-    with pytest.warns(RuntimeWarning), pytest.raises(shoal.RunError, match="MPI_Init after 1 s, twice"):
+    with pytest.warns(RuntimeWarning), pytest.raises(shoal.RunError, match="MPI_Init after 3 s, twice"):
         launch.mpirun(2, one, ["--random-inputs=1"], timeout=None)
 
 

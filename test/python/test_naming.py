@@ -9,7 +9,8 @@ import pytest
 
 from context_layouts import dense, spec_of
 from frontend_testing import shoal
-from shoal.moe import Layout
+from shoal.models import EncoderDecoder
+from shoal.moe import Layout, MoeConfig
 from shoal_testing import BIN, ROOT, load_json, run
 
 
@@ -37,6 +38,27 @@ def test_layers_and_roles_of_a_training_step(tmp_path):
         for part in ("attention", "dense"):
             assert (f"layers.{number}/{part}", "tp") in named, named
     assert any(roles == "dp" for _, roles in named), named
+    assert all(layer for layer, _ in named), named
+    # Sums of gradients are of the layer whose they are, though it is the results that need them.
+    assert {layer for layer, roles in named if roles == "dp"} >= {"layers.0/dense", "layers.1/dense"}, named
+
+
+def test_layers_of_experts_and_of_two_sequences(tmp_path):
+    """Every collective of a step of a model is in one of its parts."""
+    layout = Layout.folded({"tp": 2, "dp": 2}, {"ep": 4})
+    moe = MoeConfig.gshard(4, 8, moe_group_size=8)
+    model = EncoderDecoder(32, 16, 2, 8, (True, False), (True, False), moe, layout)
+    rows = shoal.TensorSpec((8, 8), "int32", layout.P("outside"))
+
+    def step(params, source, target):
+        return shoal.value_and_grad(lambda p: model.loss(p, {"source": source, "target": target})[0])(params)
+
+    params = spec_of(model.shapes(), model.shardings())
+    out = (None, model.shardings())
+    listed = collectives_of(tmp_path, shoal.trace(step, (params, rows, rows), layout.mesh, out_shardings=out))
+    assert all(collective.get("layer") and collective["roles"] for collective in listed), listed
+    layers = {collective["layer"] for collective in listed}
+    assert {"encoder.0/experts", "decoder.0/experts"} <= layers, layers
 
 
 def test_the_example_of_the_page():

@@ -110,6 +110,10 @@ SHOAL_EXPORT void shoal_session_wait(shoal_session *session, int begins);
  * wait for it end the job and say so, instead of waiting for ever. */
 SHOAL_EXPORT void shoal_session_leave(shoal_session *session);
 
+/* Ends all ranks of the job, as MPI_Abort does, and mpirun, too, where that
+ * would hang. Does not return. */
+SHOAL_EXPORT void shoal_session_abort(shoal_session *session);
+
 /* Collective. The library of a program for CPUs may be unloaded from then on.
  */
 SHOAL_EXPORT void shoal_session_close(shoal_session *session);

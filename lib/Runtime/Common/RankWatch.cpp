@@ -3,6 +3,7 @@
 
 #include "RankWatch.h"
 #include "FlightRecorder.h"
+#include "Launcher.h"
 
 #include <algorithm>
 #include <charconv>
@@ -229,6 +230,7 @@ void RankWatch::endJob(const std::string &message, bool isHearsay) {
     std::fputs(text.c_str(), stderr);
     std::fflush(stderr);
     writeFlightRecord(table->ranks(), *program);
+    makeSureLauncherEnds();
     // MPI is for the other thread alone, which waits; the launcher ends the
     // other ranks when this one leaves.
     std::_Exit(1);

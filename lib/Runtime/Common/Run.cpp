@@ -5,6 +5,7 @@
 #include "Checks.h"
 #include "Files.h"
 #include "Host.h"
+#include "Launcher.h"
 #include "RankWatch.h"
 #include "Report.h"
 #include "SameStart.h"
@@ -157,17 +158,9 @@ static int printOnly(const std::string &text) {
   return 0;
 }
 
-int runProgram(int argc, char **argv, Target &target) {
-  Result<Program> program = parseProgram(shoal_program_metadata);
-  // Which flags there are depends on the program's target.
-  Result<Options> options =
-      parseOptions(argc, argv, program ? program->target : "");
-  if (program && options && options->help)
-    return printOnly(helpText(*program));
-  if (program && options && options->describe)
-    return printOnly(describeText(*program) + target.describe(*program));
-  // What is larger than a limit allows is an error of the write.
-  std::signal(SIGXFSZ, SIG_IGN);
+/// Returns the exit status. MPI begins and ends here.
+static int runInJob(int argc, char **argv, const Result<Program> &program,
+                    const Result<Options> &options, Target &target) {
   World world(&argc, &argv);
   Status failed;
   if (!program)
@@ -186,6 +179,23 @@ int runProgram(int argc, char **argv, Target &target) {
   // A launcher may end everyone once the first leaves: rank 0 speaks first.
   world.barrier();
   return 1;
+}
+
+int runProgram(int argc, char **argv, Target &target) {
+  Result<Program> program = parseProgram(shoal_program_metadata);
+  // Which flags there are depends on the program's target.
+  Result<Options> options =
+      parseOptions(argc, argv, program ? program->target : "");
+  if (program && options && options->help)
+    return printOnly(helpText(*program));
+  if (program && options && options->describe)
+    return printOnly(describeText(*program) + target.describe(*program));
+  // What is larger than a limit allows is an error of the write.
+  std::signal(SIGXFSZ, SIG_IGN);
+  int status = runInJob(argc, argv, program, options, target);
+  if (status != 0)
+    makeSureLauncherEnds();
+  return status;
 }
 
 } // namespace shoal::rt

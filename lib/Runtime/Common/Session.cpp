@@ -10,6 +10,7 @@
 #include "shoal/Runtime/ABI.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 
 using namespace shoal::rt;
@@ -162,6 +163,11 @@ void shoal_session_wait(shoal_session *, int begins) {
 }
 
 void shoal_session_leave(shoal_session *) { RankWatch::get().end(); }
+
+void shoal_session_abort(shoal_session *) {
+  abortJob();
+  std::_Exit(1);
+}
 
 void shoal_session_close(shoal_session *session) {
   RankWatch::get().stop();

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "World.h"
+#include "Launcher.h"
 #include "Memory.h"
 #include "RankWatch.h"
 
@@ -24,6 +25,11 @@ static void tellStart() {
     std::ofstream(path, std::ios::app) << '.';
 }
 
+void abortJob() {
+  makeSureLauncherEnds();
+  MPI_Abort(worldCommunicator(), 1);
+}
+
 World::World(int *argc, char ***argv) : ownsMPI(true) {
   // A rank's threads compute; the first one communicates.
   int provided = 0;
@@ -42,7 +48,7 @@ World::World(MPI_Comm parent) : ownsMPI(false) {
 void World::setUp() {
   MPI_Comm_rank(worldCommunicator(), &myRank);
   MPI_Comm_size(worldCommunicator(), &numRanks);
-  setAbortHandler([] { MPI_Abort(worldCommunicator(), 1); });
+  setAbortHandler(abortJob);
 }
 
 World::~World() {

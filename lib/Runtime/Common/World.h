@@ -84,6 +84,9 @@ private:
 /// The communicator of the World; MPI_COMM_WORLD where there is none.
 MPI_Comm worldCommunicator();
 
+/// MPI_Abort on it, and mpirun ends even where it hangs. Hardly returns.
+void abortJob();
+
 /// True if the launcher's environment says that this is not rank 0. Works
 /// without MPI; false if nothing is known.
 bool launchedAsOtherRank();

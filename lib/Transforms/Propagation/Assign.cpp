@@ -8,6 +8,7 @@
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
+#include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Sharding/CanonicalOrder.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
@@ -247,6 +248,15 @@ SmallVector<Applier::Use> Applier::findFirstUses(unsigned value) const {
   return first;
 }
 
+/// Where a reshard is, for its layer's name: at the op that needs it or, where
+/// that is in no layer, as a return, at the one that makes the value.
+static Location placeOf(Operation *user, Value value) {
+  Operation *maker = value.getDefiningOp();
+  bool isMakers = maker && namePath(user->getLoc()).empty() &&
+                  !namePath(maker->getLoc()).empty();
+  return isMakers ? maker->getLoc() : user->getLoc();
+}
+
 /// Reshards stand in the block of the value, in front of the op that needs them
 /// or that has it in a region: a loop does not repeat them.
 void Applier::insertReshards(unsigned value) {
@@ -267,7 +277,8 @@ void Applier::insertReshards(unsigned value) {
            << extracted.describeUse(use.op, use.operand);
     ++numReshards;
     auto reshard = ReshardOp::create(
-        builder, user->getOwner()->getLoc(), made[0].getType(), made[parent],
+        builder, placeOf(user->getOwner(), extracted.values[value]),
+        made[0].getType(), made[parent],
         attrOf(versions[parent], value), target, /*step=*/nullptr,
         builder.getStringAttr(extracted.describeUse(use.op, use.operand)));
     reshard->setAttr(kShardingsAttr, builder.getArrayAttr({target}));

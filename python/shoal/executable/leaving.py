@@ -39,6 +39,9 @@ class Member(Protocol):
     def wait(self, begins: bool) -> None:
         """Tells them that it waits for them in a call of mpi4py, or does no longer."""
 
+    def abort(self) -> None:
+        """Ends all ranks of the job, and mpirun where that would hang."""
+
 
 # Those that are open, with the handles of their communicators: the same on all ranks of one.
 _members: dict[Member, int] = {}
@@ -103,6 +106,8 @@ def _first_left(comm: MPI.Comm) -> int | None:
 def _end_job(message: str) -> None:
     sys.stdout.flush()
     print(f"error: {message}", file=sys.stderr, flush=True)
+    for member in list(_members):
+        member.abort()
     _running_mpi().COMM_WORLD.Abort(1)
 
 

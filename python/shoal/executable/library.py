@@ -105,6 +105,14 @@ class Library:
         if function is not None:
             function(self._session, ctypes.c_int(begins))
 
+    def abort(self) -> None:
+        """Ends all ranks of the job; does not return, but for libraries of earlier versions."""
+        if self._session is None:
+            return
+        function = getattr(self._handle, "shoal_session_abort", None)
+        if function is not None:
+            function(self._session)
+
     def set_host(self, host: Host) -> None:
         """Who answers the program's calls from now on."""
         self._host_function = as_c_function(host)

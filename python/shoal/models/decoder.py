@@ -76,8 +76,8 @@ def _decode(
         own = None if key is None else fold_in(key, number)
         with named_scope(f"layers.{number}"):
             made = apply_layer(x, layer, config, layout, config.windows[number], order, key=own, mask=valid)
+            balance = balance + total_loss(made.losses, config.moe, number)
         x = made.x
-        balance = balance + total_loss(made.losses, config.moe, number)
         if made.metrics is not None:
             found.append(made.metrics)
             losses.append(made.losses)
@@ -104,7 +104,10 @@ def loss_of(
     layers with experts, `MoeMetrics`' and the layers' losses by their names."""
     whole = as_value(tokens)
     order = order_of(layout, whole.shape[1] - 1)
-    made = _decode(params, whole[:, :-1], config, layout, order, key, None)
-    nll = cross_entropy(made.logits.astype("float32"), ordered(whole[:, 1:], order))
+    with named_scope("embed"):
+        inputs = whole[:, :-1]
+    made = _decode(params, inputs, config, layout, order, key, None)
     layers = made.metrics._asdict() if made.metrics.needed.shape[0] else {}
-    return nll + made.balance, {"nll": nll, "balance": made.balance, **layers, **made.losses}
+    with named_scope("loss"):
+        nll = cross_entropy(made.logits.astype("float32"), ordered(whole[:, 1:], order))
+        return nll + made.balance, {"nll": nll, "balance": made.balance, **layers, **made.losses}

@@ -22,6 +22,7 @@ from shoal.frontend.core import ArrayLike
 from shoal.frontend.control_flow import scan
 from shoal.frontend.creation import full, zeros
 from shoal.frontend.elementwise import logical_and, logical_or, where
+from shoal.frontend.naming import named_scope
 from shoal.frontend.nn import rms_norm
 from shoal.frontend.ordering import argmax
 from shoal.frontend.random import fold_in
@@ -137,8 +138,9 @@ class EncoderDecoder:
         passed = self._embed(params, tokens)
         seen = tokens != self.pad
         for number, layer in enumerate(params["encoder"]):
-            passed = self._self_attention(passed, layer, seen, causal=False)
-            passed = self._feed_forward(passed, layer, seen, _folded(key, number))
+            with named_scope(f"encoder.{number}"):
+                passed = self._self_attention(passed, layer, seen, causal=False)
+                passed = self._feed_forward(passed, layer, seen, _folded(key, number))
         return passed._replace(x=self._norm(passed.x, params["encoder_norm"]))
 
     def decode(
@@ -154,9 +156,10 @@ class EncoderDecoder:
         real = logical_and(real, broadcast_to(seen[:, :1], real.shape))  # none of a row that is padding alone
         passed = self._embed(params, tokens)
         for number, layer in enumerate(params["decoder"]):
-            passed = self._self_attention(passed, layer, real, causal=True)
-            passed = self._cross_attention(passed, layer, memory, seen)
-            passed = self._feed_forward(passed, layer, real, _folded(key, len(self.encoder) + number))
+            with named_scope(f"decoder.{number}"):
+                passed = self._self_attention(passed, layer, real, causal=True)
+                passed = self._cross_attention(passed, layer, memory, seen)
+                passed = self._feed_forward(passed, layer, real, _folded(key, len(self.encoder) + number))
         return passed._replace(x=self._norm(passed.x, params["decoder_norm"]))
 
     def logits(self, params: Params, x: Value) -> Value:
@@ -179,7 +182,13 @@ class EncoderDecoder:
         inputs = concatenate([first, target[:, :-1]], 1)
         encoded = self.encode(params, batch["source"], key=key)
         decoded = self.decode(params, encoded.x, batch["source"], inputs, key=key)
-        nll = cross_entropy(self.logits(params, decoded.x), target, mask=target != self.pad)
+        with named_scope("head"):
+            logits = self.logits(params, decoded.x)
+        with named_scope("loss"):
+            return self._loss(logits, target, encoded, decoded)
+
+    def _loss(self, logits: Value, target: Value, encoded: Passed, decoded: Passed) -> tuple[Value, dict[str, Value]]:
+        nll = cross_entropy(logits, target, mask=target != self.pad)
         layers = [*encoded.metrics, *decoded.metrics]
         balance = (encoded.balance + decoded.balance) / float(len(layers) or 1)
         stacked = MoeMetrics(*map(stack, zip(*layers)))._asdict() if layers else {}
@@ -214,36 +223,40 @@ class EncoderDecoder:
         return rms_norm(x, scale, epsilon=self.rms_norm_eps)
 
     def _embed(self, params: Params, tokens: Value) -> Passed:
-        x = as_value(params["embed"])[tokens] * self.hidden_size**0.5
-        return Passed(self.layout.spread(x, "outside"), zeros((), "float32"), [], [])
+        with named_scope("embed"):
+            x = as_value(params["embed"])[tokens] * self.hidden_size**0.5
+            return Passed(self.layout.spread(x, "outside"), zeros((), "float32"), [], [])
 
     def _add(self, passed: Passed, y: Value) -> Passed:
         return passed._replace(x=self.layout.spread(passed.x + y, "outside"))
 
     def _self_attention(self, passed: Passed, layer: Params, real: Value, *, causal: bool) -> Passed:
-        y, weights = self._norm(passed.x, layer["attention_norm"]), layer["attention"]
-        rope = rope_of({}, self.hidden_size // self.num_attention_heads)
-        q, k, v = (einsum("BSM,MND->BSND", y, as_value(weights[name])) for name in ("wq", "wk", "wv"))
-        q, k = rotate(q, rope), rotate(k, rope)
-        made = attention(q, k, v, mask=_columns(real), causal=causal)
-        return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
+        with named_scope("attention"):
+            y, weights = self._norm(passed.x, layer["attention_norm"]), layer["attention"]
+            rope = rope_of({}, self.hidden_size // self.num_attention_heads)
+            q, k, v = (einsum("BSM,MND->BSND", y, as_value(weights[name])) for name in ("wq", "wk", "wv"))
+            q, k = rotate(q, rope), rotate(k, rope)
+            made = attention(q, k, v, mask=_columns(real), causal=causal)
+            return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
 
     def _cross_attention(self, passed: Passed, layer: Params, memory: Value, seen: Value) -> Passed:
-        y, weights = self._norm(passed.x, layer["cross_norm"]), layer["cross"]
-        q = einsum("BSM,MND->BSND", y, as_value(weights["wq"]))
-        k, v = (einsum("BTM,MND->BTND", memory, as_value(weights[name])) for name in ("wk", "wv"))
-        made = attention(q, k, v, mask=_columns(seen))
-        return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
+        with named_scope("cross"):
+            y, weights = self._norm(passed.x, layer["cross_norm"]), layer["cross"]
+            q = einsum("BSM,MND->BSND", y, as_value(weights["wq"]))
+            k, v = (einsum("BTM,MND->BTND", memory, as_value(weights[name])) for name in ("wk", "wv"))
+            made = attention(q, k, v, mask=_columns(seen))
+            return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
 
     def _feed_forward(self, passed: Passed, layer: Params, real: Value, key: Value | None) -> Passed:
-        y = self._norm(passed.x, layer["post_norm"])
-        if "dense" in layer:
-            return self._add(passed, feed_forward(y, layer["dense"]["wi"], layer["dense"]["wo"]))
-        assert self.moe is not None
-        made = moe(y, layer["moe"], self.moe, self.layout, key=key, mask=real)
-        balance = passed.balance + total_loss(made.losses, self.moe)
-        experts = [*passed.metrics, made.metrics], [*passed.losses, made.losses]
-        return self._add(Passed(passed.x, balance, *experts), made.y)
+        with named_scope("dense" if "dense" in layer else "experts"):
+            y = self._norm(passed.x, layer["post_norm"])
+            if "dense" in layer:
+                return self._add(passed, feed_forward(y, layer["dense"]["wi"], layer["dense"]["wo"]))
+            assert self.moe is not None
+            made = moe(y, layer["moe"], self.moe, self.layout, key=key, mask=real)
+            balance = passed.balance + total_loss(made.losses, self.moe)
+            experts = [*passed.metrics, made.metrics], [*passed.losses, made.losses]
+            return self._add(Passed(passed.x, balance, *experts), made.y)
 
 
 def _fan_in(part: str, name: str, shape: tuple[int, ...]) -> int:

@@ -182,7 +182,8 @@ def pass_stages(
 
     made, records = pipeline(stage, given, _cut(x, count), layout.axes("pp"), rows)
     y = swapaxes(_over_stages(made, layout), 0, 1).reshape(*x.shape)
-    return Passed(y, _balance(records, stages, config), _metrics(records), _losses(records))
+    with named_scope("balance"):
+        return Passed(y, _balance(records, stages, config), _metrics(records), _losses(records))
 
 
 def _over_stages(value: Value, layout: Layout) -> Value:
