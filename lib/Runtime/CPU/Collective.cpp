@@ -127,6 +127,7 @@ void Collective::waitForMessages() {
   check(MPI_Waitall(static_cast<int>(requests.size()), requests.data(),
                     MPI_STATUSES_IGNORE),
         "MPI_Waitall");
+  requests.clear();
 }
 
 void Collective::allReduce(ElementType type, Kind kind, int64_t count,
@@ -181,16 +182,35 @@ void Collective::reduceByParts(ElementType type, Kind kind, int64_t count,
         "MPI_Allgatherv");
 }
 
-/// Open MPI's MPI_Reduce_scatter_block takes two to three times as long, and a
-/// buffer of the message's size.
+/// Below, MPI may send pieces of many ranks in fewer messages than there are.
+static constexpr int64_t leastMessage = 256;
+
+/// Open MPI's MPI_Reduce_scatter_block takes two to three times as long for
+/// long messages, and a buffer of their size. This rank's own terms are read
+/// where they lie.
 void Collective::reducePieces(ElementType type, Kind kind, int64_t count,
                               int64_t stride, const char *from, char *to,
-                              char *terms) const {
-  int p = 0;
+                              char *terms) {
+  int p = 0, index = 0;
   check(MPI_Comm_size(group, &p), "MPI_Comm_size");
   int64_t bytes = bytesOf(type, {&count, 1});
-  swapPieces(bytes, stride, from, terms);
-  combine(type, kind, count, p, terms, to);
+  if (bytes < leastMessage) {
+    swapPieces(bytes, stride, from, terms);
+    return combine(type, kind, count, p, terms, to);
+  }
+  check(MPI_Comm_rank(group, &index), "MPI_Comm_rank");
+  std::vector<const char *> arrays(p);
+  arrays[index] = from + index * stride;
+  // In turns, so that no rank is everybody's first.
+  for (int step = 1; step < p; ++step) {
+    int source = (index + p - step) % p, target = (index + step) % p;
+    char *place = terms + source * bytes;
+    arrays[source] = place;
+    receive(place, bytes, source);
+    send(from + target * stride, bytes, target);
+  }
+  waitForMessages();
+  combine(type, kind, count, arrays, to);
 }
 
 } // namespace shoal::rt

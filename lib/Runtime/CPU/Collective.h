@@ -58,7 +58,7 @@ public:
   void allReduce(ElementType type, Kind kind, int64_t count, const char *from,
                  char *to, char *terms) const;
   void reducePieces(ElementType type, Kind kind, int64_t count, int64_t stride,
-                    const char *from, char *to, char *terms) const;
+                    const char *from, char *to, char *terms);
 
 private:
   /// Where MPI would round each pair. At most hostReducedAtOnce bytes.

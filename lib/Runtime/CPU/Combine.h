@@ -6,11 +6,17 @@
 
 #include "../Common/Numeric.h"
 
+#include <span>
+
 namespace shoal::rt {
 
-/// out[i] = in[0][i] op in[1][i] op ... of `parts` arrays of `count` elements
-/// each, one after another in memory, from the left. Small floats are combined
-/// in f32 and rounded once. `out` overlaps none of them.
+/// out[i] = in[0][i] op in[1][i] op ... of arrays of `count` elements each,
+/// from the left. Small floats are combined in f32 and rounded once. `out`
+/// overlaps none of them.
+void combine(ElementType type, Kind kind, int64_t count,
+             std::span<const char *const> in, void *out);
+
+/// Of `parts` arrays one after another in memory.
 void combine(ElementType type, Kind kind, int64_t count, int64_t parts,
              const void *in, void *out);
 

@@ -83,31 +83,57 @@ void swapRuns(Machine &machine, const AllToAllCall &call,
   machine.waitForMessages();
 }
 
-/// `scratch` has scratchBytes(call, Machine::onDevice) bytes.
+/// An all_to_all and what follows from its descriptor: a short one takes no
+/// longer than to find that out.
+struct PlannedAllToAll {
+  AllToAllCall call;
+  AllToAllPlan plan;
+  /// Of a piece; of what counts as traffic; of the scratch.
+  int64_t pieceBytes, traffic, scratch;
+  /// Whether pieces lie one after another in the tensors.
+  bool sendsInOrder = true, receivesInOrder = true;
+  /// Where messages need no staging.
+  std::optional<PieceRuns> runs;
+
+  PlannedAllToAll(const AllToAllCall &call, bool onDevice)
+      : call(call), plan(call), pieceBytes(bytesOf(call.type, plan.piece)),
+        traffic(support::allToAllSize(plan.in, plan.cuts, plan.numPieces()) *
+                bytesOf(call.type, {})),
+        scratch(scratchBytes(call, onDevice)) {
+    if (!communicates())
+      return;
+    sendsInOrder = plan.sendsInOrder();
+    receivesInOrder = plan.receivesInOrder();
+    if (!onDevice)
+      runs = plan.runs(call.type);
+  }
+
+  bool communicates() const { return plan.numPieces() > 1 && pieceBytes != 0; }
+};
+
+/// `scratch` has planned.scratch bytes.
 template <CollectiveMachine Machine>
-void runAllToAll(const AllToAllCall &call, const void *in, void *out,
+void runAllToAll(const PlannedAllToAll &planned, const void *in, void *out,
                  Scratch scratch) {
-  AllToAllPlan plan(call);
-  int64_t p = plan.numPieces(), bytes = bytesOf(call.type, plan.piece);
-  int64_t sent =
-      support::allToAllSize(plan.in, plan.cuts, p) * bytesOf(call.type, {});
-  Machine machine({Activity::AllToAll, call.id, sent, call.mesh, &plan.axes,
-                   /*communicates=*/p > 1 && bytes != 0});
+  const AllToAllCall &call = planned.call;
+  const AllToAllPlan &plan = planned.plan;
+  int64_t p = plan.numPieces(), bytes = planned.pieceBytes;
+  Machine machine({Activity::AllToAll, call.id, planned.traffic, call.mesh,
+                   &plan.axes, planned.communicates()});
   if (bytes == 0)
     return;
   auto *send = static_cast<const char *>(in);
   if (p == 1)
     return unpackPieces(machine, plan, call.type, send, out);
-  if constexpr (!Machine::onDevice)
-    if (auto runs = plan.runs(call.type))
-      return swapRuns(machine, call, plan, *runs, send,
-                      static_cast<char *>(out));
-  if (!plan.sendsInOrder()) {
+  if (planned.runs)
+    return swapRuns(machine, call, plan, *planned.runs, send,
+                    static_cast<char *>(out));
+  if (!planned.sendsInOrder) {
     auto *packed = static_cast<char *>(scratch.take(p * bytes));
     packPieces(machine, plan, call.type, in, packed);
     send = packed;
   }
-  bool direct = plan.receivesInOrder();
+  bool direct = planned.receivesInOrder;
   auto *receive = static_cast<char *>(direct ? out : scratch.take(p * bytes));
   machine.swapPieces(bytes, send, receive);
   if (!direct)

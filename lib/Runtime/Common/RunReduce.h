@@ -35,28 +35,53 @@ void runAllReduce(const AllReduceCall &call, const void *in, void *out,
                       static_cast<char *>(out) + done * width, terms);
 }
 
-/// `scratch` has scratchBytes(call, Machine::onDevice) bytes.
+/// A reduce_scatter and what follows from its descriptor: a short one takes no
+/// longer than to find that out.
+struct PlannedReduceScatter {
+  ReduceScatterCall call;
+  Blocks blocks;
+  /// Of a block; of what counts as traffic; of the scratch.
+  int64_t blockBytes, traffic, scratch;
+  /// Whether blocks lie one after another in the input, all of them full.
+  bool direct;
+  /// Whether terms of others are received to be combined here.
+  bool hasTerms;
+  /// In which a block is reduced; nothing where nothing is communicated.
+  std::optional<BlockParts> parts;
+
+  PlannedReduceScatter(const ReduceScatterCall &call, bool onDevice)
+      : call(call), blocks(call.blocks),
+        blockBytes(bytesOf(call.type, blocks.block)),
+        traffic(support::reduceScatterSize(blockBytes, blocks.numBlocks())),
+        scratch(scratchBytes(call, onDevice)),
+        direct(blocks.inOrder() && blocks.even()),
+        hasTerms(!onDevice || !ncclReduces(call.type, call.kind)) {
+    if (blocks.numBlocks() > 1 && blockBytes != 0)
+      parts = partsOf(call, onDevice);
+  }
+};
+
+/// `scratch` has planned.scratch bytes.
 template <CollectiveMachine Machine>
-void runReduceScatter(const ReduceScatterCall &call, const void *in, void *out,
-                      Scratch scratch) {
-  Blocks blocks(call.blocks);
+void runReduceScatter(const PlannedReduceScatter &planned, const void *in,
+                      void *out, Scratch scratch) {
+  const ReduceScatterCall &call = planned.call;
+  const Blocks &blocks = planned.blocks;
   int64_t p = blocks.numBlocks(), width = bytesOf(call.type, {});
-  int64_t blockBytes = bytesOf(call.type, blocks.block);
-  Machine machine({Activity::ReduceScatter, call.id,
-                   support::reduceScatterSize(blockBytes, p), call.mesh,
-                   &blocks.axes, /*communicates=*/p > 1 && blockBytes != 0});
+  int64_t blockBytes = planned.blockBytes;
+  Machine machine({Activity::ReduceScatter, call.id, planned.traffic, call.mesh,
+                   &blocks.axes, planned.parts.has_value()});
   if (blockBytes == 0)
     return;
   if (p == 1)
     return machine.copy(in, out, blockBytes);
-  BlockParts parts = partsOf(call, Machine::onDevice);
-  bool direct = blocks.inOrder() && blocks.even();
+  const BlockParts &parts = *planned.parts;
+  bool direct = planned.direct;
   auto *packed =
       direct ? nullptr
              : static_cast<char *>(scratch.take(p * parts.elements() * width));
-  bool hasTerms = !Machine::onDevice || !ncclReduces(call.type, call.kind);
   auto *terms = static_cast<char *>(
-      scratch.take(hasTerms ? p * parts.elements() * width : 0));
+      scratch.take(planned.hasTerms ? p * parts.elements() * width : 0));
   auto *from = static_cast<const char *>(in);
   auto *to = static_cast<char *>(out);
   parts.forEach([&](const Box &part) {

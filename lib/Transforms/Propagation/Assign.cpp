@@ -278,8 +278,8 @@ void Applier::insertReshards(unsigned value) {
     ++numReshards;
     auto reshard = ReshardOp::create(
         builder, placeOf(user->getOwner(), extracted.values[value]),
-        made[0].getType(), made[parent],
-        attrOf(versions[parent], value), target, /*step=*/nullptr,
+        made[0].getType(), made[parent], attrOf(versions[parent], value),
+        target, /*step=*/nullptr,
         builder.getStringAttr(extracted.describeUse(use.op, use.operand)));
     reshard->setAttr(kShardingsAttr, builder.getArrayAttr({target}));
     made.push_back(reshard);
