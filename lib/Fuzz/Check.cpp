@@ -210,7 +210,7 @@ static LogicalResult searchLittle(OpPassManager &passes) {
     if (pass.getArgument() == "shoal-assign")
       return pass.initializeOptions(
           "chains=false groups=false dimensions=false second-start=false "
-          "third-start=false",
+          "third-start=false fourth-start=false",
           [](const Twine &error) {
             llvm::report_fatal_error(error);
             return failure();

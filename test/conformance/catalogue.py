@@ -76,7 +76,8 @@ class Program:
     """A JAX function, its arguments and shardings.
 
     tolerance: how far a result may be off, relative to its largest element;
-    None is the type's own. gspmd: lowered with GSPMD's shardings, not Shardy's.
+    None is the type's own. gradient_tolerance: the same of derivatives made here, None
+    is twice that of results, as gradients cancel. gspmd: lowered with GSPMD's shardings, not Shardy's.
     """
 
     name: str
@@ -86,6 +87,7 @@ class Program:
     arguments: tuple[Argument, ...]
     out: Any = UNSPECIFIED
     tolerance: float | None = None
+    gradient_tolerance: float | None = None
     gspmd: bool = False
     x64: bool = False
 

@@ -37,11 +37,11 @@ sys.path[1:1] = [str(examine.BIN.parent / "python"), str(examine.ROOT / "python"
 ENTRY = "main_vjp"
 # Programs whose derivative sends more than JAX's, and why.
 MORE_BYTES = {
-    "moe/moe_layer_with_split_experts": "cotangents of constrained values have hints, JAX's have"
-    " constraints: experts' gradients are made split over both axes and then moved",
-    "reductions/product": "the operand is gathered once; JAX's tree of products sends 4 bytes less",
-    "windows/small_network": "the kernels' gradients are summed over the batch; for JAX's gradient an"
-    " operand is gathered, and all devices compute all of the second convolution",
+    "control_flow/scan_over_layers": "rows kept for the way back are split over y and exchanged in each step, 2,688"
+    " bytes; of JAX's program those that the forward loop has gathered are kept, 2,112",
+    "reductions/product": "of 16 elements the operand is gathered, 56 bytes, as what two running products"
+    " send is counted twice, although it is sent once; JAX's tree of products sends 52. Of 64 elements"
+    " they send 35 bytes, JAX's tree 196, of 4,096 35 and 12,292",
 }
 
 
@@ -153,8 +153,9 @@ def _compare(program, folder: Path, outcome: Outcome) -> None:
         if actual.shape != wanted.shape:
             raise examine.Failure(f"result {i} has shape {actual.shape}, JAX's {wanted.shape}")
         difference = examine._difference(actual, wanted)
-        # Gradients cancel: twice the tolerance of results.
-        tolerance = 2 * (program.tolerance or examine._TOLERANCES.get(wanted.dtype.name, 0))
+        tolerance = program.gradient_tolerance or 2 * (
+            program.tolerance or examine._TOLERANCES.get(wanted.dtype.name, 0)
+        )
         if not difference <= tolerance:
             kind = "gradient" if i >= len(expected) - len(wrt) else "result"
             raise examine.Failure(f"{kind} {i} of {wanted.dtype}: off by {difference:.3g}")

@@ -109,10 +109,11 @@ struct AssignmentOptions {
   double latencyBytes = 0;
   /// Phases; the greedy one always runs.
   bool descend = true, chains = true, groups = true, dimensions = true,
-       secondStart = true, thirdStart = true;
+       secondStart = true, thirdStart = true, fourthStart = true;
   /// A chain of moves is given up where it has lost `slack` times what its
-  /// first op and the values that it touches cost.
-  double slack = 1, lastSlack = 4;
+  /// first op and the values that it touches cost. `wholeSlack`: from nothing
+  /// split, where more has to move before a value that is whole pays.
+  double slack = 1, wholeSlack = 2, lastSlack = 4;
   unsigned maxMovesPerChain = 40, maxChainRounds = 6, maxSweeps = 20;
 };
 
@@ -166,8 +167,9 @@ struct Assignment {
 /// leaves sums partial while that is cheaper; then coordinate descent; then
 /// chains of moves, in which a change of one op pulls its neighbours along, and
 /// moves of elementwise ops that hang together, as of an optimiser's update,
-/// and of what loops add to; the same again from nothing split, and from what
-/// is found where arithmetic counts ten times as much; the cheapest is kept.
+/// and of what loops add to; the same again from nothing split, from what is
+/// found where arithmetic counts ten times as much, and, where annotations only
+/// ask, from what is found where they bind; the cheapest is kept.
 /// Constraints hold exactly. An argument or program result without one takes
 /// any sharding, not partial, free of charge.
 ///

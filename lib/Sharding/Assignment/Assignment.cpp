@@ -34,7 +34,8 @@ static void improveGroups(Plan &plan) {
   }
 }
 
-static void improve(Plan &plan) {
+/// `slack` is that of chains.
+static void improve(Plan &plan, double slack) {
   const AssignmentOptions &options = plan.getTables().options;
   LDBG() << "  begins at " << costOf(plan);
   if (options.descend) {
@@ -42,7 +43,7 @@ static void improve(Plan &plan) {
     LDBG() << "  descent: " << costOf(plan);
   }
   if (options.chains) {
-    moveChains(plan, options.slack);
+    moveChains(plan, slack);
     LDBG() << "  chains:  " << costOf(plan);
   }
   if (options.groups)
@@ -51,13 +52,14 @@ static void improve(Plan &plan) {
 
 /// Moves dimensions, too, each time that nothing else gains: they take many ops
 /// at a time.
-static void improveAll(Plan &plan, llvm::ArrayRef<DimensionGroup> dimensions) {
-  improve(plan);
+static void improveAll(Plan &plan, double slack,
+                       llvm::ArrayRef<DimensionGroup> dimensions) {
+  improve(plan, slack);
   unsigned rounds = plan.getTables().options.maxChainRounds;
   for (unsigned round = 0; round < rounds; ++round) {
     if (moveDimensions(plan, dimensions) < kMinGain)
       return;
-    improve(plan);
+    improve(plan, slack);
   }
 }
 
@@ -168,17 +170,26 @@ static Assignment describe(const Plan &plan, Hints hints) {
   return assignment;
 }
 
+/// Nothing is split, but for what annotations ask for.
+static std::vector<ChoiceIndex>
+choiceOfNothing(const AssignmentProblem &problem) {
+  return std::vector<ChoiceIndex>(problem.ops.size(), 0);
+}
+
+/// Brings a plan further, by chains of this slack.
+using Improvement = llvm::function_ref<void(Plan &, double)>;
+
 /// The better of two starts: what the hints suggest, and nothing split, each
 /// brought further by `improvement`.
 static Plan searchFromTwoStarts(CostTables &tables, const Hints &hints,
-                                llvm::function_ref<void(Plan &)> improvement) {
+                                Improvement improvement) {
   LDBG() << "greedy, from the hints";
   Plan plan(tables, chooseGreedily(tables, hints));
-  improvement(plan);
+  improvement(plan, tables.options.slack);
   if (tables.options.secondStart) {
     LDBG() << "from nothing split";
-    Plan other(tables, std::vector<ChoiceIndex>(tables.problem.ops.size(), 0));
-    improvement(other);
+    Plan other(tables, choiceOfNothing(tables.problem));
+    improvement(other, tables.options.wholeSlack);
     keepCheaper(plan, std::move(other), "the second start");
   }
   if (tables.options.chains)
@@ -194,14 +205,96 @@ static std::vector<ChoiceIndex> choicesOf(const Plan &plan) {
   return choices;
 }
 
+static bool isHint(const AssignmentProblem::Op &op) {
+  return op.constraint && op.constraint->isHint;
+}
+
 /// The problem whose annotations all bind: those that only ask are in the hints
 /// already.
 static AssignmentProblem withoutHints(const AssignmentProblem &problem) {
   AssignmentProblem binding = problem;
   for (AssignmentProblem::Op &op : binding.ops)
-    if (op.constraint && op.constraint->isHint)
+    if (isHint(op))
       op.constraint.reset();
   return binding;
+}
+
+/// The problem whose annotations bind, also those that only ask.
+static AssignmentProblem withBindingHints(const AssignmentProblem &problem) {
+  AssignmentProblem binding = problem;
+  for (AssignmentProblem::Op &op : binding.ops)
+    if (isHint(op)) {
+      op.constraint->isHint = false;
+      op.rule.linearIn.clear(); // an annotation takes no partial sum
+    }
+  return binding;
+}
+
+/// Of an axis that the op's annotation names: the dimension that it asks for.
+static std::optional<Label> askedLabel(const AssignmentProblem::Op &op,
+                                       AxisId axis) {
+  if (op.constraint)
+    for (auto [d, dim] : llvm::enumerate(op.constraint->dims))
+      if (llvm::is_contained(dim.axes, axis))
+        return Label{Label::Factor, unsigned(d)};
+  return std::nullopt;
+}
+
+/// The label of an axis in `plan`; of one that an annotation names, what it
+/// asks for.
+static Label labelOf(const Plan &plan, unsigned op, AxisId axis) {
+  CostTables &tables = plan.getTables();
+  if (std::optional<Label> asked = askedLabel(tables.problem.ops[op], axis))
+    return *asked;
+  return tables.classOf(op).label(plan.choiceOf(op), axis);
+}
+
+/// Whether values lie as annotations that only ask would have them, and no axis
+/// that these do not name splits them or leaves partial sums.
+static bool followsHints(const Plan &plan, const AssignmentProblem &given) {
+  for (unsigned op = 0; op < given.ops.size(); ++op) {
+    if (!isHint(given.ops[op]))
+      continue;
+    const OpClass &opClass = plan.getTables().classOf(op);
+    for (AxisId axis = 0; axis < given.mesh.axes.size(); ++axis) {
+      if (opClass.label(plan.choiceOf(op), axis) !=
+          askedLabel(given.ops[op], axis).value_or(Label()))
+        return false;
+    }
+  }
+  return true;
+}
+
+/// The choice of `tables`, where other annotations bind, with the op's labels
+/// in `plan`, as far as it has them; the first where the rule does not allow
+/// it.
+static ChoiceIndex findSameLabels(CostTables &tables, unsigned op,
+                                  const Plan &plan) {
+  const OpClass &opClass = tables.classOf(op);
+  ChoiceIndex index = 0;
+  for (AxisId axis = 0; axis < tables.problem.mesh.axes.size(); ++axis)
+    for (unsigned number = 0; number < opClass.numLabels(axis); ++number) {
+      ChoiceIndex next = opClass.withLabel(index, axis, number);
+      if (opClass.label(next, axis) == labelOf(plan, op, axis))
+        index = next;
+    }
+  return tables.choice(op, index) ? index : 0;
+}
+
+/// What is found from nothing split where all annotations of `given` bind, as
+/// choices of `tables`, where those that only ask do not.
+static std::vector<ChoiceIndex>
+searchWithBindingHints(const AssignmentProblem &given, CostTables &tables,
+                       const Hints &hints) {
+  AssignmentProblem problem = withBindingHints(given);
+  CostTables binding(problem, tables.options, preferredAxisOrder(problem),
+                     &hints);
+  Plan plan(binding, choiceOfNothing(problem));
+  improve(plan, tables.options.slack);
+  std::vector<ChoiceIndex> choices;
+  for (unsigned op = 0; op < problem.ops.size(); ++op)
+    choices.push_back(findSameLabels(tables, op, plan));
+  return choices;
 }
 
 static Assignment search(const AssignmentProblem &given,
@@ -212,7 +305,9 @@ static Assignment search(const AssignmentProblem &given,
   std::vector<DimensionGroup> dimensions;
   if (options.dimensions)
     dimensions = findDimensionGroups(problem);
-  auto improveWhole = [&](Plan &plan) { improveAll(plan, dimensions); };
+  auto improveWhole = [&](Plan &plan, double slack) {
+    improveAll(plan, slack, dimensions);
+  };
   Plan plan = searchFromTwoStarts(tables, hints, improveWhole);
   if (options.thirdStart) {
     // Where arithmetic counts more, no work is done twice. From there the
@@ -225,8 +320,19 @@ static Assignment search(const AssignmentProblem &given,
     tables.setFlopsPerByte(options.flopsPerByte);
     LDBG() << "from there";
     Plan third(tables, start);
-    improveWhole(third);
+    improveWhole(third, options.slack);
     keepCheaper(plan, std::move(third), "the third start");
+  }
+  if (options.fourthStart && !followsHints(plan, given)) {
+    // What binds keeps values that are moved to and fro at one place; from
+    // there the search gets further than where each of them may leave.
+    LDBG() << "where annotations that only ask bind";
+    std::vector<ChoiceIndex> start =
+        searchWithBindingHints(given, tables, hints);
+    LDBG() << "from there";
+    Plan fourth(tables, start);
+    improveWhole(fourth, options.slack);
+    keepCheaper(plan, std::move(fourth), "the fourth start");
   }
   settleResults(plan);
   return describe(plan, std::move(hints));

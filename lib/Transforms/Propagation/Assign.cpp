@@ -375,6 +375,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     options.dimensions = dimensions;
     options.secondStart = secondStart;
     options.thirdStart = thirdStart;
+    options.fourthStart = fourthStart;
     return options;
   }
 };

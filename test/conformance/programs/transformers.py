@@ -45,7 +45,13 @@ def gradient_of_transformer_block(x, *weights):
     return jax.grad(lambda *a: jnp.sum(block(*a) ** 2), argnums=(0, 1, 2, 3, 4))(x, *weights)
 
 
-@program("x=2 y=4", "i32[8@x,8]<64 f32[64,32] f32[32,3,4@y,8] f32[4@y,8,32] f32[32,64@y] f32[64@y,32]")
+# Of logits of 50 and more, whose softmax is 0 and 1: JAX's own gradient in f32 is off by up to 7e-5
+# of that in f64.
+@program(
+    "x=2 y=4",
+    "i32[8@x,8]<64 f32[64,32] f32[32,3,4@y,8] f32[4@y,8,32] f32[32,64@y] f32[64@y,32]",
+    gradient_tolerance=2e-4,
+)
 def language_model_loss(tokens, table, *weights):
     x = block(table[tokens], *weights)
     return cross_entropy(x[:, :-1] @ table.T, tokens[:, 1:])

@@ -123,6 +123,8 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
            "Search also from nothing split, and keep the cheaper">,
     Option<"thirdStart", "third-start", "bool", "true",
            "Search also from what is found where arithmetic counts tenfold">,
+    Option<"fourthStart", "fourth-start", "bool", "true",
+           "Search also from what is found where hints bind">,
     PassOptionOf<MaxReplicatedBytes>,
     PassListOptionOf<AllowReplicated>
   ];
