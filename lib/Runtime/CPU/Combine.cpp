@@ -51,6 +51,7 @@ void combine(ElementType type, Kind kind, int64_t count, int64_t parts,
              const void *in, void *out) {
   auto bytes = count * static_cast<int64_t>(support::elementSize(type));
   std::vector<const char *> arrays;
+  arrays.reserve(parts);
   for (int64_t part = 0; part < parts; ++part)
     arrays.push_back(static_cast<const char *>(in) + part * bytes);
   combine(type, kind, count, arrays, out);

@@ -292,6 +292,7 @@ searchWithBindingHints(const AssignmentProblem &given, CostTables &tables,
   Plan plan(binding, choiceOfNothing(problem));
   improve(plan, tables.options.slack);
   std::vector<ChoiceIndex> choices;
+  choices.reserve(problem.ops.size());
   for (unsigned op = 0; op < problem.ops.size(); ++op)
     choices.push_back(findSameLabels(tables, op, plan));
   return choices;
