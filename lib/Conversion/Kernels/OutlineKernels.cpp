@@ -4,6 +4,7 @@
 // The pass --shoal-outline-kernels.
 
 #include "../Buffers/BufferRange.h"
+#include "KernelTiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -12,6 +13,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Conversion/Kernels/Passes.h"
+#include "shoal/CostModel/ProgramCost.h"
 #include "shoal/CostModel/SourcePlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
@@ -35,10 +37,21 @@ static bool isDense(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
 }
 
-/// A copy that no memcpy can do becomes loops.
-static void expandStridedCopy(memref::CopyOp copy) {
-  if (isDense(copy.getSource()) && isDense(copy.getTarget()))
-    return;
+/// Whether one memcpy is all that the copy takes.
+static bool isOneMemcpy(memref::CopyOp copy, bool threads) {
+  if (!isDense(copy.getSource()) || !isDense(copy.getTarget()))
+    return false;
+  if (!threads)
+    return true;
+  auto type = cast<MemRefType>(copy.getTarget().getType());
+  SmallVector<KernelLoop> loops =
+      llvm::map_to_vector(type.getShape(), [](int64_t size) {
+        return KernelLoop{size, /*isParallel=*/true};
+      });
+  return chooseKernelTiles(loops, 2.0 * sizeInBytes(type)).empty();
+}
+
+static void expandCopy(memref::CopyOp copy) {
   OpBuilder builder(copy);
   auto type = cast<MemRefType>(copy.getTarget().getType());
   AffineMap maps[] = {builder.getMultiDimIdentityMap(type.getRank()),
@@ -163,10 +176,15 @@ static void outline(Operation *unit, StringRef name) {
 namespace {
 
 struct OutlineKernels : shoal::impl::OutlineKernelsBase<OutlineKernels> {
+  using OutlineKernelsBase::OutlineKernelsBase;
+
   void runOnOperation() override {
     SmallVector<func::FuncOp> functions(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp func : functions) {
-      func.walk([](memref::CopyOp copy) { expandStridedCopy(copy); });
+      func.walk([&](memref::CopyOp copy) {
+        if (!isOneMemcpy(copy, threads))
+          expandCopy(copy);
+      });
       SmallVector<Operation *> units;
       func.walk([&](Operation *op) {
         if (isa<rt::KernelOp>(op) || (isa<linalg::LinalgOp>(op) &&

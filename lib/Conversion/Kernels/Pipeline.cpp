@@ -18,7 +18,7 @@ void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
   pm.addNestedPass<func::FuncOp>(createGroupRows());
   // A function for each op: its buffers are arguments, which LLVM can be told
   // are no aliases.
-  pm.addPass(createOutlineKernels());
+  pm.addPass(createOutlineKernels({/*threads=*/true}));
   // Layers are alike, and so are their kernels: all that comes below, and LLVM
   // most of all, sees each once.
   pm.addPass(func::createDuplicateFunctionEliminationPass());

@@ -187,8 +187,9 @@ static void reuseInputs(linalg::GenericOp op) {
 }
 
 static void reuseInput(rt::RuntimeCallOpInterface call) {
-  auto op = cast<DestinationStyleOpInterface>(call.getOperation());
-  if (!rt::mayWriteOverInput(call) || !op.hasPureBufferSemantics())
+  // Waits and scalars that are read have no destination.
+  auto op = dyn_cast<DestinationStyleOpInterface>(call.getOperation());
+  if (!op || !rt::mayWriteOverInput(call) || !op.hasPureBufferSemantics())
     return;
   Value input = op.getDpsInputs()[0], output = op.getDpsInits()[0];
   if (!diesIn(op, input) || !beginsIn(op, output))

@@ -1,4 +1,5 @@
 // RUN: shoal-opt %s --shoal-outline-kernels | FileCheck %s
+// RUN: shoal-opt %s --shoal-outline-kernels="threads=true" | FileCheck %s --check-prefixes=CHECK,THREADS
 
 #id = affine_map<(d0) -> (d0)>
 
@@ -28,6 +29,14 @@ func.func @views_of_one_buffer_are_not(%x: memref<4xf32>, %s: f32) {
     %0 = arith.addf %in, %s : f32
     linalg.yield %0 : f32
   }
+  return
+}
+
+// THREADS-LABEL: @long_copies_are_for_threads
+// THREADS-NOT: memref.copy
+// THREADS: call @long_copies_are_for_threads_kernel_0
+func.func @long_copies_are_for_threads(%x: memref<512x512xf32>, %y: memref<512x512xf32>) {
+  memref.copy %x, %y : memref<512x512xf32> to memref<512x512xf32>
   return
 }
 

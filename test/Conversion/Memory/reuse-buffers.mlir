@@ -129,3 +129,13 @@ func.func @an_op_with_a_sum(%x: memref<4x4xf32>, %y: memref<4x4xf32> {shoal.resu
   }
   return
 }
+
+// -----
+
+// Not every call has a destination.
+// CHECK-LABEL: @waits_write_nothing
+// CHECK: rt.wait 0
+func.func @waits_write_nothing() {
+  rt.wait 0
+  return
+}

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from ops import OPS
+from rows import LONGEST
 
 
 def is_there(library: str) -> bool:
@@ -101,6 +102,8 @@ def _serve(library: str, ranks: int) -> None:
             begin = time.perf_counter()
             calls[name]()
             times.append(time.perf_counter() - begin)
+            if sum(times) > LONGEST:
+                break
         print(min(times), flush=True)
 
 

@@ -96,7 +96,8 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
     A kernel's arguments are the distinct buffers that it touches, so that each
     can be `llvm.noalias`; reductions then run in registers and loops vectorize.
     Two views of one buffer, of which one is written, are not marked. Strided
-    copies become kernels, too; dense ones stay `memref.copy`. The ops of an
+    copies become kernels, too; dense ones stay `memref.copy`, but with
+    `threads` for those that are long enough to be shared. The ops of an
     `rt.kernel` become one function.
 
     ```mlir
@@ -118,6 +119,10 @@ def OutlineKernels : Pass<"shoal-outline-kernels", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::mlir::func::FuncDialect", "::mlir::linalg::LinalgDialect"];
+  let options = [
+    Option<"threads", "threads", "bool", "false",
+           "Whether tiles of kernels run on several threads: long copies become kernels">
+  ];
 }
 
 def TileForThreads : Pass<"shoal-tile-for-threads", "::mlir::func::FuncOp"> {
