@@ -61,14 +61,17 @@ class Job:
         )
         self.processes = {}
         self.error = ""
-        reached = 0
-        while reached < RANKS:
+        waits = set(range(RANKS))
+        while waits:
             line = self.process.stdout.readline()
             if not line:
                 break  # it has ended
-            if found := re.match(r"step (\d+) (\d+) (\d+)", line):
-                self.processes[int(found[3])] = int(found[2])
-                reached += int(found[1]) == until
+            # Lines of two ranks are one where mpirun has read no more than a part of the first:
+            # a later step says as much, but for a rank that stays in front of this one.
+            for step, process, rank in re.findall(r"step (\d+) (\d+) (\d+)\n", line):
+                self.processes[int(rank)] = int(process)
+                if int(step) >= until:
+                    waits.discard(int(rank))
 
     def end(self):
         """Seconds until it has ended, with all of its processes."""
