@@ -58,7 +58,9 @@ public:
         pointer(LLVM::LLVMPointerType::get(module.getContext())) {}
 
   LogicalResult lower(rt::RuntimeCallOpInterface call) {
-    if (llvm::any_of(call->getResultTypes(), llvm::IsaPred<TensorType>))
+    // rt.check has operands alone.
+    if (llvm::any_of(call->getResultTypes(), llvm::IsaPred<TensorType>) ||
+        llvm::any_of(call->getOperandTypes(), llvm::IsaPred<TensorType>))
       return call->emitOpError(
           "expected memrefs: bufferize before lowering calls");
     if (auto product = dyn_cast<rt::EinsumOp>(call.getOperation());
