@@ -42,9 +42,10 @@ private:
   /// Whether a value of the body follows from counters alone.
   bool followsFromCounters(Value value);
   /// Whether a value of the body is a slice, at a place that counters say, of
-  /// something invariant with fewer elements than all steps' slices: steps
-  /// read rows again and again, as a pipeline those of its stages.
-  bool isReadRepeatedly(Value value);
+  /// something invariant with no more elements than all steps' slices: of the
+  /// layers' weights, or of those of a pipeline's stages. Kept, they would be
+  /// there twice.
+  bool isSliceOfInvariant(Value value);
 
   WhileOp buildForward(const SplitBlock &body);
   void buildBackward(const SplitBlock &body, WhileOp forward);
@@ -152,7 +153,7 @@ bool LoopReversal::followsFromCounters(Value value) {
          });
 }
 
-bool LoopReversal::isReadRepeatedly(Value value) {
+bool LoopReversal::isSliceOfInvariant(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getInput();
   auto slice = value.getDefiningOp<DynamicSliceOp>();
@@ -160,7 +161,7 @@ bool LoopReversal::isReadRepeatedly(Value value) {
     return false;
   int64_t elements = tensorTypeOf(value).getNumElements();
   int64_t whole = tensorTypeOf(slice.getInput()).getNumElements();
-  return elements > whole / trips &&
+  return elements * trips >= whole &&
          llvm::all_of(slice.getStarts(),
                       [&](Value start) { return followsFromCounters(start); });
 }
@@ -330,7 +331,7 @@ LogicalResult LoopReversal::run() {
   FailureOr<SplitBlock> body = differentiateBody();
   if (succeeded(body)) {
     residuals = body->findResiduals(op.getInits().size(), [&](Value value) {
-      return followsFromCounters(value) || isReadRepeatedly(value) ||
+      return followsFromCounters(value) || isSliceOfInvariant(value) ||
              (!isa<BlockArgument>(value) && isExpansion(value));
     });
     WhileOp forward = buildForward(*body);
