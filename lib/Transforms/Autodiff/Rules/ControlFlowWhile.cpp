@@ -42,10 +42,9 @@ private:
   /// Whether a value of the body follows from counters alone.
   bool followsFromCounters(Value value);
   /// Whether a value of the body is a slice, at a place that counters say, of
-  /// something invariant with no more elements than all steps' slices: of the
-  /// layers' weights, or of those of a pipeline's stages. Kept, they would be
-  /// there twice.
-  bool isSliceOfInvariant(Value value);
+  /// something invariant with fewer elements than all steps' slices: steps
+  /// read rows again and again, as a pipeline those of its stages.
+  bool isReadRepeatedly(Value value);
 
   WhileOp buildForward(const SplitBlock &body);
   void buildBackward(const SplitBlock &body, WhileOp forward);
@@ -153,7 +152,7 @@ bool LoopReversal::followsFromCounters(Value value) {
          });
 }
 
-bool LoopReversal::isSliceOfInvariant(Value value) {
+bool LoopReversal::isReadRepeatedly(Value value) {
   while (auto reshape = value.getDefiningOp<ReshapeOp>())
     value = reshape.getInput();
   auto slice = value.getDefiningOp<DynamicSliceOp>();
@@ -161,7 +160,7 @@ bool LoopReversal::isSliceOfInvariant(Value value) {
     return false;
   int64_t elements = tensorTypeOf(value).getNumElements();
   int64_t whole = tensorTypeOf(slice.getInput()).getNumElements();
-  return elements * trips >= whole &&
+  return elements > whole / trips &&
          llvm::all_of(slice.getStarts(),
                       [&](Value start) { return followsFromCounters(start); });
 }
@@ -331,7 +330,7 @@ LogicalResult LoopReversal::run() {
   FailureOr<SplitBlock> body = differentiateBody();
   if (succeeded(body)) {
     residuals = body->findResiduals(op.getInits().size(), [&](Value value) {
-      return followsFromCounters(value) || isSliceOfInvariant(value) ||
+      return followsFromCounters(value) || isReadRepeatedly(value) ||
              (!isa<BlockArgument>(value) && isExpansion(value));
     });
     WhileOp forward = buildForward(*body);
