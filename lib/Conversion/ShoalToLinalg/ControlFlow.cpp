@@ -48,8 +48,7 @@ static bool isTripNumber(Value value, WhileOp loop, int64_t trips) {
 static bool isWrittenByTrips(WhileOp loop, unsigned number, int64_t trips) {
   Value before = loop.getBody().getArgument(number);
   auto yield = cast<YieldOp>(loop.getBody().front().getTerminator());
-  auto update =
-      yield.getValues()[number].getDefiningOp<DynamicUpdateSliceOp>();
+  auto update = yield.getValues()[number].getDefiningOp<DynamicUpdateSliceOp>();
   if (!update || update.getInput() != before || !before.hasOneUse() ||
       !update->hasOneUse() || !loop.getCond().getArgument(number).use_empty())
     return false;
