@@ -1,4 +1,4 @@
-// RUN: shoal-opt %s -split-input-file -verify-diagnostics --shoal-lower-runtime-calls
+// RUN: shoal-opt %s --split-input-file --verify-diagnostics --shoal-lower-runtime-calls
 
 shoal.mesh @mesh = <["x" = 2]>
 func.func @a_result(%x: tensor<4xf32>, %y: tensor<4xf32>) -> tensor<4xf32> {
