@@ -35,11 +35,11 @@ from unittest import mock
 
 import numpy as np
 from conftest import PATHS
-from shoal_testing import mpi_environment
+from fault_jobs import RANKS, read_until
+from shoal_testing import is_running, mpi_environment
 
 HERE = Path(__file__).parent
 TIMEOUT = 2
-RANKS = 4
 
 
 class Job:
@@ -59,38 +59,19 @@ class Job:
             stderr=subprocess.PIPE,
             text=True,
         )
-        self.processes = {}
         self.error = ""
-        waits = set(range(RANKS))
-        while waits:
-            line = self.process.stdout.readline()
-            if not line:
-                break  # it has ended
-            # Lines of two ranks are one where mpirun has read no more than a part of the first:
-            # a later step says as much, but for a rank that stays in front of this one.
-            for step, process, rank in re.findall(r"step (\d+) (\d+) (\d+)\n", line):
-                self.processes[int(rank)] = int(process)
-                if int(step) >= until:
-                    waits.discard(int(rank))
+        self.processes, _, _ = read_until(self.process.stdout, until)
 
     def end(self):
         """Seconds until it has ended, with all of its processes."""
         begin = time.monotonic()
         _, self.error = self.process.communicate(timeout=60)
         seconds = time.monotonic() - begin
-        while any(map(is_alive, self.processes.values())):
+        while any(map(is_running, self.processes.values())):
             assert time.monotonic() - begin < seconds + 2, "a process is left"
             time.sleep(0.02)
         assert self.process.returncode != 0
         return seconds
-
-
-def is_alive(process):
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
 
 
 def signalled(rng, number):

@@ -16,6 +16,7 @@ import threading
 import time
 
 import numpy as np
+from shoal_testing import is_running
 
 import shoal
 
@@ -52,7 +53,7 @@ def kill_at_random(pool, loaded, count, generator):
         failed += _seconds_if_failed(loaded, kept)  # it may take this long to end
         np.testing.assert_array_equal(loaded.run([kept])[0], x)
         np.testing.assert_array_equal(kept, x)
-    left = [process for process in all_processes - {*processes_of(pool)} if _is_running(process)]
+    left = [process for process in all_processes - {*processes_of(pool)} if is_running(process)]
     left += [path for path in all_files - {*files_of(pool)} if glob.glob(path)]
     assert not left, left
     return failed
@@ -75,14 +76,6 @@ def _kill(process):
         os.kill(process, signal.SIGKILL)
     except ProcessLookupError:
         pass
-
-
-def _is_running(process):
-    try:
-        with open(f"/proc/{process}/stat") as file:
-            return file.read().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
 
 
 def main():

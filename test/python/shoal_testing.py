@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Running the tools and comparing arrays.
+"""Running the tools, watching processes, comparing arrays.
 
 The tools are those of $SHOAL_BUILD/bin, or of build/release/bin.
 """
@@ -45,6 +45,15 @@ def mpi_environment():
         "OMPI_MCA_mpi_yield_when_idle": "1",
         "OPENBLAS_NUM_THREADS": "1",
     }
+
+
+def is_running(process):
+    """Whether it exists and is more than a zombie that nobody collects."""
+    try:
+        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state != "Z"
 
 
 @dataclass

@@ -15,7 +15,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 from conftest import PATHS
-from shoal_testing import BIN, TARGET, mpi_environment
+from fault_jobs import read_until
+from shoal_testing import BIN, TARGET, is_running, mpi_environment
 
 if TARGET != "cpu":
     pytest.skip("GPUs have a watchdog of their own: test_cuda.py", allow_module_level=True)
@@ -45,28 +46,16 @@ def run(*command, **environment):
 def job(fault, **environment):
     """What a job prints, and how long it lasts behind the fault."""
     process = start("mpirun", "-n", 4, sys.executable, HERE / "fault_ranks.py", fault, **environment)
-    lines = []
-    while sum(line.startswith("step 5") for line in lines) < 4:
-        line = process.stdout.readline()
-        assert line, process.communicate()
-        lines.append(line)
+    processes, read, missing = read_until(process.stdout, 5)
+    assert not missing, (missing, process.communicate())
     begin = time.monotonic()
     out, err = process.communicate(timeout=60)
     seconds = time.monotonic() - begin
-    ranks = {int(number) for line in lines for number in re.findall(r"step \d+ (\d+)", line)}
     deadline = time.monotonic() + 2
-    while any(map(is_alive, ranks)) and time.monotonic() < deadline:
+    while any(map(is_running, processes.values())) and time.monotonic() < deadline:
         time.sleep(0.05)
-    assert not any(map(is_alive, ranks))
-    return process.returncode, "".join(lines) + out, err, seconds
-
-
-def is_alive(process):
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rsplit(")", 1)[1].split()[0]
-    except (FileNotFoundError, ProcessLookupError):
-        return False
-    return state != "Z"
+    assert not any(map(is_running, processes.values()))
+    return process.returncode, read + out, err, seconds
 
 
 def test_a_rank_that_is_stopped_is_named_with_the_collective_and_its_line(tmp_path):
@@ -139,7 +128,7 @@ def test_mpirun_ends_where_it_would_hang(tmp_path, starter):
     out, err = process.communicate(timeout=60)
     assert "math.log" in err, err
     assert process.returncode == (-signal.SIGKILL if starter == "mpirun" else 0)
-    assert not is_alive(int(out.split()[0]))
+    assert not is_running(int(out.split()[0]))
 
 
 def test_ranks_that_are_in_different_collectives():

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 from conftest import PATHS
 from executable_cases import DOUBLED, ENDLESS, identity
-from shoal_testing import ROOT, run
+from shoal_testing import ROOT, is_running, run
 from test_session import FAIL_ON_ZERO, FAILING
 
 import shoal
@@ -51,14 +51,6 @@ def processes_of(pool):
     """Those of the workers, then mpirun's."""
     workers = pool._workers
     return [*(connection.process for connection in workers._connections), workers._process.pid]
-
-
-def is_running(process):
-    try:
-        state = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
-    except OSError:
-        return False
-    return state != "Z"
 
 
 def wait_for_end(processes, seconds=SOON):
