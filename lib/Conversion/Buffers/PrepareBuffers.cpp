@@ -57,17 +57,26 @@ static void fillSplat(arith::ConstantOp op) {
   op.erase();
 }
 
-/// Every use but the first gets a copy of `op`.
+/// Every use gets a copy of `op`, but for one beside it: in front of a loop it
+/// would be held while the loop runs, and copied in each step that writes it.
 static void cloneForEachUse(Operation *op) {
   SmallVector<OpOperand *> uses;
   for (OpOperand &use : op->getUses())
     uses.push_back(&use);
   if (uses.empty()) // Of memrefs a fill has no result.
     return;
-  for (OpOperand *use : llvm::drop_begin(uses)) {
+  auto *beside = llvm::find_if(uses, [&](OpOperand *use) {
+    return use->getOwner()->getBlock() == op->getBlock();
+  });
+  bool isKept = beside != uses.end();
+  if (isKept)
+    uses.erase(beside);
+  for (OpOperand *use : uses) {
     OpBuilder builder(use->getOwner());
     use->set(builder.clone(*op)->getResult(0));
   }
+  if (!isKept)
+    op->erase();
 }
 
 /// Moves an op, with the empty tensors that are its alone, to where it is used

@@ -11,12 +11,77 @@
 #include "mlir/Dialect/Bufferization/IR/Bufferization.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "mlir/IR/Matchers.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include <deque>
 
 using namespace mlir;
 using namespace shoal;
+
+static bool isInteger(Value value, int64_t expected) {
+  APInt constant;
+  return matchPattern(value, m_ConstantInt(&constant)) &&
+         constant.getSExtValue() == expected;
+}
+
+/// Whether a value of the body is the trip's number, from 0 up or down to 0.
+static bool isTripNumber(Value value, WhileOp loop, int64_t trips) {
+  if (auto down = value.getDefiningOp<arith::SubIOp>();
+      down && isInteger(down.getLhs(), trips - 1))
+    value = down.getRhs();
+  auto counter = dyn_cast<BlockArgument>(value);
+  if (!counter || counter.getOwner() != &loop.getBody().front())
+    return false;
+  unsigned number = counter.getArgNumber();
+  auto yield = cast<YieldOp>(loop.getBody().front().getTerminator());
+  auto add = yield.getValues()[number].getDefiningOp<arith::AddIOp>();
+  if (!add || !isInteger(loop.getInits()[number], 0))
+    return false;
+  return (add.getLhs() == counter && isInteger(add.getRhs(), 1)) ||
+         (add.getRhs() == counter && isInteger(add.getLhs(), 1));
+}
+
+/// Whether the trips write all of carried value `number`, and nothing reads it.
+static bool isWrittenByTrips(WhileOp loop, unsigned number, int64_t trips) {
+  Value before = loop.getBody().getArgument(number);
+  auto yield = cast<YieldOp>(loop.getBody().front().getTerminator());
+  auto update = yield.getValues()[number].getDefiningOp<DynamicUpdateSliceOp>();
+  if (!update || update.getInput() != before || !before.hasOneUse() ||
+      !update->hasOneUse() || !loop.getCond().getArgument(number).use_empty())
+    return false;
+  bool isRow = false;
+  for (auto [all, written, start] : llvm::zip_equal(
+           tensorTypeOf(before).getShape(),
+           tensorTypeOf(update.getUpdate()).getShape(), update.getStarts())) {
+    if (written == all) // It starts at 0, whatever `start` is.
+      continue;
+    if (isRow || written != 1 || all != trips ||
+        !isTripNumber(start, loop, trips))
+      return false;
+    isRow = true;
+  }
+  return true;
+}
+
+void shoal::leaveWrittenRowsUnset(ModuleOp module) {
+  module.walk([](WhileOp loop) {
+    int64_t trips = loop.getTripCount().value_or(0);
+    if (trips == 0)
+      return;
+    for (OpOperand &init : loop.getInitsMutable()) {
+      if (!matchPattern(init.get(), m_Constant()) ||
+          !isWrittenByTrips(loop, init.getOperandNumber(), trips))
+        continue;
+      RankedTensorType type = tensorTypeOf(init.get());
+      OpBuilder builder(loop);
+      init.set(makeEmpty(builder, loop.getLoc(), type.getShape(),
+                         type.getElementType()));
+    }
+  });
+}
 
 static Value extractScalar(OpBuilder &builder, Location loc, Value scalar) {
   return tensor::ExtractOp::create(builder, loc, scalar, ValueRange());

@@ -25,6 +25,11 @@ mlir::Value lowerEinsum(mlir::OpBuilder &builder, mlir::Location loc,
                         llvm::StringRef spec, mlir::ValueRange inputs,
                         mlir::RankedTensorType type);
 
+/// Values that a loop writes all of, a row in each trip, before anything reads
+/// them begin as they come, not as a constant: what a scan stacks, and what a
+/// gradient keeps of each trip.
+void leaveWrittenRowsUnset(mlir::ModuleOp module);
+
 /// Loops and branches, with what they have become inside.
 void lowerControlFlow(mlir::ModuleOp module);
 

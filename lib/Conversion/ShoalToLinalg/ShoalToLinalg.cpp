@@ -152,6 +152,7 @@ struct ShoalToLinalg : shoal::impl::ShoalToLinalgBase<ShoalToLinalg> {
       return signalPassFailure();
     ProgramNumbering numbering(getOperation());
     replaceEmptyTensors(getOperation());
+    leaveWrittenRowsUnset(getOperation());
     RewritePatternSet patterns(&getContext());
 #define SHOAL_FAMILY(name) populate##name##Patterns(patterns, numbering);
 #include "Families.def"

@@ -197,11 +197,39 @@ static void scatterColumns(const IndexedBoxes &boxes, const void *indices,
   });
 }
 
+/// The only box, as of a dynamic_update_slice: no two elements meet, so that
+/// threads share its rows, of which dense ones side by side are one.
+template <typename T, typename Combine>
+static void scatterOnlyBox(const IndexedBoxes &boxes, const void *indices,
+                           const T *updates, T *out, Combine combine) {
+  constexpr int64_t strip = 4096;
+  boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
+                                int64_t operandBase, int64_t boxesBase) {
+    Box box{operandBase, boxesBase, Loops<2>(starts.size())};
+    if (!clip(boxes, starts, box))
+      return;
+    box.loops = simplify(std::move(box.loops), /*leader=*/0);
+    Loop<2> row{1, {1, 1}};
+    if (!box.loops.empty()) {
+      row = box.loops.back();
+      box.loops.pop_back();
+    }
+    forEachStrip<2>(
+        box.loops, row, strip, 3 * sizeof(T),
+        [&](const Offsets<2> &at, int64_t /*first*/, int64_t count) {
+          combineRow({count, row.strides}, out + box.operandBase + at[0],
+                     updates + box.boxesBase + at[1], combine);
+        });
+  });
+}
+
 /// Boxes may meet: each thread has columns of its own and goes through all
 /// boxes, in their order.
 template <typename T, typename Combine>
 static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
                          const T *updates, T *out, Combine combine) {
+  if (boxes.count() == 1)
+    return scatterOnlyBox(boxes, indices, updates, out, combine);
   // Of fewer columns finding the boxes would cost as much.
   constexpr int64_t leastColumns = 64;
   int64_t columns = boxes.dims().empty() ? 1 : boxes.dims().back().size;

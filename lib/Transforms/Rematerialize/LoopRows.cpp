@@ -5,6 +5,7 @@
 #include "Cut.h"
 #include "Policies.h"
 #include "ReversedLoops.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "llvm/ADT/STLExtras.h"
 
@@ -22,11 +23,17 @@ public:
   Cut solve(const RematerializePolicy &policy, double price);
   /// Whether the cut computes the stack's value again.
   bool isDropped(const Stack &stack, const Cut &cut) const;
+  /// Whether to compute the stack's value again costs nothing.
+  bool isFree(const Stack &stack) const {
+    Operation *maker = stack.value.getDefiningOp();
+    return maker && isSliceOfInvariant(maker);
+  }
 
 private:
   unsigned idOf(mlir::Value value);
   void addOp(Operation &op);
   bool isThere(unsigned value) const;
+  bool isSliceOfInvariant(Operation *op) const;
   void limitToKnown();
 
   ReversedLoop &loop;
@@ -49,6 +56,27 @@ RowProblem::RowProblem(ReversedLoop &loop, const Machine &machine)
   for (const Stack &stack : loop.stacks)
     backward.operands.push_back(idOf(stack.value));
   step.graph.addOp(std::move(backward));
+}
+
+/// Whether the op's result is a slice of something from around the loop, in
+/// whatever form, which is there anyway or no larger than all rows. A step
+/// reads a kept row as such a slice as well, so that to keep rows is to write
+/// them for nothing: of a scan's weights, all of these.
+bool RowProblem::isSliceOfInvariant(Operation *op) const {
+  while (isa<ViewLikeOpInterface>(op)) {
+    Operation *maker = op->getOperand(0).getDefiningOp();
+    if (!maker || maker->getBlock() != op->getBlock())
+      return false;
+    op = maker;
+  }
+  auto slice = dyn_cast<DynamicSliceOp>(op);
+  if (!slice || slice.getInput().getParentBlock() == op->getBlock())
+    return false;
+  mlir::Value whole = slice.getInput();
+  bool isArgument = isa<BlockArgument>(whole) &&
+                    isa<func::FuncOp>(whole.getParentBlock()->getParentOp());
+  return isArgument || sizeInBytes(slice.getType()) * loop.trips >=
+                           sizeInBytes(whole.getType());
 }
 
 /// Values that no op of the body makes: of around the loops, counters, and
@@ -82,6 +110,8 @@ void RowProblem::addOp(Operation &operation) {
     op.isView = false;
     op.cost = 0;
   }
+  if (isSliceOfInvariant(&operation))
+    op.cost = 0; // beside what reading the row costs
   step.graph.addOp(std::move(op));
   step.ops.push_back(&operation);
 }
@@ -94,19 +124,18 @@ bool RowProblem::isThere(unsigned value) const {
 }
 
 /// What has no rows can only be computed again, with an op's results that have
-/// some; what depends on a value that is
-/// not there cannot be.
+/// some, and slices of invariants; what depends on a value that is not there
+/// cannot be.
 void RowProblem::limitToKnown() {
-  for (GraphOp &op : step.graph.ops) {
-    if (op.isBackward)
-      continue;
+  for (auto [op, operation] : llvm::zip(step.graph.ops, step.ops)) {
     op.mayRepeat &= llvm::all_of(
         op.operands, [&](unsigned operand) { return isThere(operand); });
     op.isView &= op.mayRepeat;
     op.isSentAgain = false; // there is one segment, and what it lacks
-    op.mustRepeat |= llvm::all_of(op.results, [&](unsigned value) {
-      return step.graph.values[value].bytes == 0;
-    });
+    op.mustRepeat |= isSliceOfInvariant(operation) ||
+                     llvm::all_of(op.results, [&](unsigned value) {
+                       return step.graph.values[value].bytes == 0;
+                     });
   }
 }
 
@@ -152,10 +181,12 @@ DroppedRows shoal::remat::dropRows(func::FuncOp function,
     next += cut.repeated.empty() || !kept.empty();
     if (cut.repeated.empty() || dropped.empty())
       continue;
-    all.count += dropped.size();
     all.cost += cut.cost;
     for (const Stack &stack : dropped)
-      all.bytes += sizeInBytes(stack.row.getType()) * loop.trips;
+      if (!problem.isFree(stack)) {
+        ++all.count;
+        all.bytes += sizeInBytes(stack.row.getType()) * loop.trips;
+      }
     dropStacks(loop, dropped, kept);
   }
 }

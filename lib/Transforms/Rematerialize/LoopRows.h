@@ -10,7 +10,8 @@
 
 namespace shoal::remat {
 
-/// Rows that a reversed loop computes again.
+/// Rows that a reversed loop computes again, but for slices of what is there
+/// anyway.
 struct DroppedRows {
   unsigned count = 0;
   int64_t bytes = 0;
@@ -21,8 +22,8 @@ struct DroppedRows {
 /// In each loop of the function that another one walks backwards the rows go
 /// that policies do not save, and those whose bytes at `price` operations cost
 /// more than to compute them again in the other loop's steps: from rows that
-/// stay, from counters, and from what is around both loops. No new rows are
-/// kept.
+/// stay, from counters, and from what is around both loops. Slices of this go
+/// at any price. No new rows are kept.
 DroppedRows dropRows(mlir::func::FuncOp function,
                      const RematerializePolicy &policy, const Machine &machine,
                      double price);

@@ -23,6 +23,28 @@ func.func @every_reduction_has_its_own_fill(%x: tensor<7x5xf32>) -> (tensor<7xf3
 
 // -----
 
+// A fill that a loop's steps write over begins in each step: in front of the
+// loop it would be held all the time, and copied.
+// CHECK-LABEL: @what_a_step_writes_begins_in_the_step
+// CHECK-NOT: linalg.fill
+// CHECK: scf.for
+// CHECK: linalg.fill
+// CHECK-NEXT: tensor.insert
+// CHECK: scf.yield
+// CHECK-NOT: linalg.fill
+func.func @what_a_step_writes_begins_in_the_step(%x: tensor<7xf32>, %n: index, %v: f32) -> tensor<7xf32> {
+  %zeros = arith.constant dense<0.0> : tensor<7xf32>
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %0 = scf.for %i = %c0 to %n step %c1 iter_args(%sum = %x) -> (tensor<7xf32>) {
+    %1 = tensor.insert %v into %zeros[%i] : tensor<7xf32>
+    scf.yield %1 : tensor<7xf32>
+  }
+  return %0 : tensor<7xf32>
+}
+
+// -----
+
 // CHECK-LABEL: @one_value_everywhere_is_a_fill
 // CHECK-NOT: dense
 // CHECK: arith.constant dense<[1.000000e+00, 2.000000e+00]>

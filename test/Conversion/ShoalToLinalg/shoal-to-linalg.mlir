@@ -181,3 +181,29 @@ func.func @bits_of_a_scalar(%a: tensor<i64>, %b: tensor<4xi8>) -> (tensor<2xi32>
   %1 = shoal.bitcast_convert %b : tensor<4xi8> -> tensor<i32>
   return %0, %1 : tensor<2xi32>, tensor<i32>
 }
+
+// -----
+
+// Rows that all steps together write begin as they come; those of which one is
+// never written begin as the program says.
+// CHECK-LABEL: @rows_of_a_loop
+// CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<4x8xf32>
+// CHECK-DAG: %[[ANY:.*]] = tensor.empty() : tensor<3x8xf32>
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %[[ANY]], %{{.*}} = %[[ZEROS]])
+func.func @rows_of_a_loop(%x: tensor<1x8xf32>) -> (tensor<3x8xf32>, tensor<4x8xf32>) {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %three = arith.constant dense<3> : tensor<i32>
+  %rows = arith.constant dense<0.0> : tensor<3x8xf32>
+  %more_rows = arith.constant dense<0.0> : tensor<4x8xf32>
+  %r:3 = shoal.while (%i = %zero, %a = %rows, %b = %more_rows) : tensor<i32>, tensor<3x8xf32>, tensor<4x8xf32> cond {
+    %more = arith.cmpi slt, %i, %three : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %next = arith.addi %i, %one : tensor<i32>
+    %a2 = shoal.dynamic_update_slice %a, %x[%i, %zero] : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+    %b2 = shoal.dynamic_update_slice %b, %x[%i, %zero] : (tensor<4x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<4x8xf32>
+    shoal.yield %next, %a2, %b2 : tensor<i32>, tensor<3x8xf32>, tensor<4x8xf32>
+  }
+  return %r#1, %r#2 : tensor<3x8xf32>, tensor<4x8xf32>
+}
