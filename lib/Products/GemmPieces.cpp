@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Products/GemmPieces.h"
+#include "shoal/Products/GemmPlan.h"
 #include "shoal/Products/Loops.h"
 
 namespace shoal::products {
@@ -9,6 +10,9 @@ namespace shoal::products {
 /// No side of a piece becomes shorter by a cut: pieces of half the size took 2
 /// to 4 % longer, of this one 1 %. [measured, f32 on one core with AVX-512]
 static constexpr int64_t leastSide = 256;
+/// Where there are fewer pieces than this, halves and quarters of the least
+/// will do: a core that has nothing to do costs more.
+static constexpr int64_t fewPieces = 4;
 /// Sides are multiples of it, as those of a library's inner kernels are.
 static constexpr int64_t sideStep = 64;
 /// So many pieces are enough for few threads, unless pieces are long: those
@@ -23,30 +27,63 @@ static int64_t cutInHalf(int64_t side) {
   return ((side + 1) / 2 + sideStep - 1) / sideStep * sideStep;
 }
 
+/// Products that threads can share as they are.
+static int64_t unitsOf(const calls::GemmPlan &plan) {
+  bool packs = plan.packing != decltype(plan.packing)();
+  return iterations(plan.outer) *
+         (packs ? 1 : iterations(plan.batch)); // which come one after another
+}
+
 GemmPieces cutProduct(const calls::GemmPlan &plan) {
   GemmPieces pieces{plan.m, plan.n, 1, 1};
   bool isVector = plan.m == 1 || plan.n == 1;
   double least = isVector ? leastElements : leastTerms;
   double many = isVector ? manyElements : manyTerms;
-  auto units = static_cast<double>(iterations(plan.outer)) *
-               static_cast<double>(plan.packing == decltype(plan.packing)()
-                                       ? iterations(plan.batch)
-                                       : 1); // which come one after another
+  auto units = static_cast<double>(unitsOf(plan));
   while (true) {
     int64_t &side =
         pieces.rows >= pieces.columns ? pieces.rows : pieces.columns;
     double terms = static_cast<double>(pieces.rows) *
                    static_cast<double>(pieces.columns) *
                    static_cast<double>(plan.k);
-    bool isEnough =
-        static_cast<double>(pieces.count()) * units >= enoughPieces &&
-        terms <= many;
-    if (isEnough || side < 2 * leastSide || terms < 2 * least)
+    double count = static_cast<double>(pieces.count()) * units;
+    bool isEnough = count >= enoughPieces && terms <= many;
+    bool areFew = count < fewPieces;
+    if (isEnough || side < 2 * (areFew ? leastSide / 2 : leastSide) ||
+        terms < 2 * (areFew ? least / 4 : least))
       return pieces;
     side = cutInHalf(side);
     pieces.alongRows = (plan.m + pieces.rows - 1) / pieces.rows;
     pieces.alongColumns = (plan.n + pieces.columns - 1) / pieces.columns;
   }
+}
+
+/// Parts are of multiples of so many terms, as a library's inner kernels take
+/// them, and of several such.
+static constexpr int64_t termStep = 16, leastPart = 4 * termStep;
+
+int64_t termsOfPart(const calls::GemmPlan &plan, int64_t parts) {
+  int64_t terms = (plan.k + parts - 1) / parts;
+  return (terms + termStep - 1) / termStep * termStep;
+}
+
+int64_t countTermParts(const calls::GemmPlan &plan, support::ElementType out) {
+  StoredMatrix result(plan.m, plan.n, plan.c);
+  bool isDense = result.leading == (result.rowMajor ? plan.n : plan.m);
+  // Results of parts are not to be larger than operands.
+  if (plan.library != calls::ProductLibrary::OneDNN ||
+      out != support::ElementType::F32 || !plan.summed.empty() || !isDense ||
+      unitsOf(plan) != 1 || std::max(plan.m, plan.n) > plan.k ||
+      StoredMatrix(plan.m, plan.k, plan.a).rowMajor ||
+      !StoredMatrix(plan.k, plan.n, plan.b).rowMajor)
+    return 1;
+  double terms = static_cast<double>(plan.m) * static_cast<double>(plan.n) *
+                 static_cast<double>(plan.k);
+  int64_t parts = fewPieces;
+  while (parts > 1 && (terms / static_cast<double>(parts) < leastTerms / 4 ||
+                       plan.k / parts < leastPart))
+    parts /= 2;
+  return parts;
 }
 
 } // namespace shoal::products

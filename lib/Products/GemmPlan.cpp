@@ -3,6 +3,7 @@
 
 #include "shoal/Products/GemmPlan.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace shoal::products {
@@ -63,14 +64,34 @@ struct Choice {
 };
 } // namespace
 
+static bool isDenseAlong(const Loops<3> &loops, size_t operand) {
+  return std::any_of(loops.begin(), loops.end(), [&](const Loop<3> &loop) {
+    return loop.strides[operand] == 1;
+  });
+}
+
+/// Whether to pack operand 0 with its rows dense, as they are, and its terms
+/// outermost, as those of operand 1: threads can share the terms then
+/// (GemmPieces.h). Of a result stored by rows they share these, and rows of the
+/// operand had better be dense as well.
+static bool packsTermsOutermost(const Contraction &contraction,
+                                const std::array<bool, 3> &packs) {
+  return packs[0] && !packs[2] && isDenseAlong(contraction.rows, 0) &&
+         isDenseAlong(contraction.rows, 2) &&
+         (packs[1] || isDenseAlong(contraction.columns, 1));
+}
+
 static Packed applyPacking(const Contraction &contraction,
-                           const std::array<bool, 3> &packs) {
+                           const std::array<bool, 3> &packs,
+                           const ProductModel &model) {
   Packed result{contraction.rows, contraction.columns, contraction.summed, {}};
   // A scratch takes the order of whoever is not packed.
   sortBy(result.rows, packs[2] ? 0 : 2);
   sortBy(result.columns, packs[2] ? 1 : 2);
   sortBy(result.summed, packs[0] ? 1 : 0);
-  if (packs[0])
+  if (!model.isDevice && packsTermsOutermost(contraction, packs))
+    result.packing[0] = pack(0, result.summed, result.rows);
+  else if (packs[0])
     result.packing[0] = pack(0, result.rows, result.summed);
   if (packs[1])
     result.packing[1] = pack(1, result.summed, result.columns);
@@ -178,7 +199,7 @@ std::optional<PricedGemm> planGemm(const Contraction &contraction,
     if ((mustPack[0] && !packs[0]) || (mustPack[1] && !packs[1]) ||
         (mustPack[2] && !packs[2]))
       continue;
-    Packed packed = applyPacking(contraction, packs);
+    Packed packed = applyPacking(contraction, packs, model);
     // Without rows (columns, sums) the only choice is none.
     auto choices = [](const Loops<3> &loops) {
       return std::max<size_t>(loops.size(), 1);

@@ -3,6 +3,7 @@
 
 #include "shoal/Products/ProductScratch.h"
 #include "shoal/Calls/Scratch.h"
+#include "shoal/Products/GemmPieces.h"
 #include "shoal/Products/OneDNN.h"
 
 namespace shoal::products {
@@ -64,8 +65,13 @@ ProductScratch scratchOf(const ProductTypes &inside, const ProductPlan &plan) {
     return scratch;
   std::array<ElementType, 2> types = preparedTypes(inside, plan);
   addPacked(*plan.gemm, plan.isDevice, types, compute, scratch);
-  if (!plan.isDevice)
+  if (!plan.isDevice) {
+    int64_t parts = countTermParts(
+        *plan.gemm, plan.gemm->packing[2] ? compute : inside.out);
+    scratch.parts = pieceOf((parts - 1) * plan.gemm->m * plan.gemm->n, compute,
+                            /*onDevice=*/false);
     return scratch;
+  }
   if (support::isFloat8(types[0]) && support::isFloat8(types[1]))
     for (size_t i = 0; i < 2; ++i)
       scratch.aligned[i] = pieceOf(distinctElements(*plan.gemm, i),

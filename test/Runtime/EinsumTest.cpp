@@ -5,10 +5,12 @@
 #include "CUDA/Gemm.h"
 #else
 #include "CPU/Gemm.h"
+#include "CPU/Threads.h"
 #endif
 #include "Common/Calls.h"
 #include "Common/Numeric.h"
 #include "TestScratch.h"
+#include "shoal/Products/GemmPieces.h"
 #include "shoal/Products/ProductScratch.h"
 #include "shoal/Products/VerifyPlan.h"
 #include "shoal/Runtime/ABI.h"
@@ -492,6 +494,63 @@ TEST(EinsumPlan, onednn_takes_bf16_and_all_batches_as_they_are) {
   EXPECT_EQ(plan.gemm->batch.size(), 1u);
   for (const auto &copy : plan.gemm->packing)
     EXPECT_FALSE(copy);
+}
+
+/// Small whole numbers, whose sums are exact.
+std::vector<float> makeWholes(int64_t count, uint32_t seed) {
+  std::mt19937 random(seed);
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = static_cast<float>(random() % 7) - 3;
+  return values;
+}
+
+/// The gradient of experts' weights: "gecm,egch->ehm", or without groups and
+/// experts, each matrix by parts of its terms on so many threads.
+void checkParts(const Case &c, int threads) {
+  SCOPED_TRACE(c.spec);
+  EinsumSpec spec = specOf(c);
+  ProductModel measured = modelOf(shoal::cpuMachine, shoal::OneDNN::F32);
+  EinsumCall call = makeCall(spec, planEinsum(spec, measured));
+  ASSERT_TRUE(call.plan.gemm);
+  EXPECT_EQ(countTermParts(*call.plan.gemm, ElementType::F32), 4);
+  std::vector<float> a = makeWholes(call.elements[0], 1),
+                     b = makeWholes(call.elements[1], 2),
+                     result(call.elements[2], -100);
+  std::vector<int64_t> desc = encode(call);
+  TestScratch scratch(call);
+  setThreads(threads, /*least=*/1e-9);
+  shoal_rt_einsum(desc.data(), a.data(), b.data(), result.data(),
+                  scratch.data());
+  setThreads(1);
+  auto size = [&](char letter) {
+    auto found = c.sizes.find(letter);
+    return found == c.sizes.end() ? 1 : found->second;
+  };
+  int64_t groups = size('g'), experts = size('e'), slots = size('c'),
+          m = size('m'), h = size('h');
+  std::vector<float> expected(result.size());
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t e = 0; e < experts; ++e)
+      for (int64_t slot = 0; slot < slots; ++slot) {
+        int64_t row = (g * experts + e) * slots + slot,
+                other = (e * groups + g) * slots + slot;
+        for (int64_t y = 0; y < h; ++y)
+          for (int64_t x = 0; x < m; ++x)
+            expected[(e * h + y) * m + x] += a[row * m + x] * b[other * h + y];
+      }
+  EXPECT_EQ(result, expected);
+}
+
+TEST(EinsumPlan, threads_share_the_terms_of_weights_gradients) {
+  if (!__builtin_cpu_supports("avx512f"))
+    GTEST_SKIP() << "oneDNN is for CPUs with AVX-512";
+  for (int threads : {1, 3}) {
+    checkParts({"cm,ch->hm", {{'c', 1501}, {'m', 128}, {'h', 96}}}, threads);
+    checkParts({"gecm,egch->ehm",
+                {{'g', 31}, {'e', 2}, {'c', 31}, {'m', 128}, {'h', 160}}},
+               threads);
+  }
 }
 #endif
 

@@ -26,6 +26,16 @@ struct GemmPieces {
 /// the library what it shares with others.
 GemmPieces cutProduct(const calls::GemmPlan &plan);
 
+/// How many threads may each sum a part of the terms, into a result of its own;
+/// these are added up in order. 1 but where oneDNN multiplies one matrix by
+/// another whose terms are the outermost dimension of both, as those of a
+/// weight's gradient are: it takes dense matrices, so that neither rows nor
+/// columns can be cut without a copy. `out`: of the library's result.
+int64_t countTermParts(const calls::GemmPlan &plan, support::ElementType out);
+
+/// The most terms of a part, of which only the last one may have fewer.
+int64_t termsOfPart(const calls::GemmPlan &plan, int64_t parts);
+
 } // namespace shoal::products
 
 #endif // SHOAL_PRODUCTS_GEMMPIECES_H

@@ -22,6 +22,8 @@ struct ProductPieces {
   std::array<Piece, 2> prepared = {};
   /// Operands and result: on the host of one batch index, on a device of all.
   std::array<Piece, 3> packed = {};
+  /// On the host: the results of parts of the terms, but for the first one's.
+  Piece parts = {};
   /// Of a device: operands of f8 with their sums dense, in 8 or in 16 bits.
   std::array<Piece, 2> aligned = {};
   /// Of a device: for cuBLASLt.
@@ -33,6 +35,7 @@ struct ProductPieces {
     using Made = decltype(f(workspace));
     return ProductPieces<Made>{{f(prepared[0]), f(prepared[1])},
                                {f(packed[0]), f(packed[1]), f(packed[2])},
+                               f(parts),
                                {f(aligned[0]), f(aligned[1])},
                                f(workspace)};
   }

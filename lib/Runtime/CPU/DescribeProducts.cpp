@@ -4,6 +4,7 @@
 #include "DescribeProducts.h"
 #include "../Common/Calls.h"
 #include "../Common/DescribeProducts.h"
+#include "shoal/Products/GemmPieces.h"
 #include "shoal/Products/OneDNN.h"
 #include "shoal/Products/PlanEinsum.h"
 
@@ -33,8 +34,12 @@ static std::string describeEinsum(const EinsumCall &call) {
   if (products::isNarrowProduct(plan.gemm->library,
                                 products::preparedTypes(inside, plan)))
     type = support::elementTypeName(call.types.in[0]);
+  int64_t parts = products::countTermParts(
+      *plan.gemm, plan.gemm->packing[2] ? compute : inside.out);
   return describeSizes(*plan.gemm, times) + ", " + libraryOf(*plan.gemm) +
-         " in " + type + describeCopies(plan);
+         " in " + type +
+         (parts > 1 ? ", terms in " + std::to_string(parts) + " parts" : "") +
+         describeCopies(plan);
 }
 
 std::string describeProducts(const Program &program) {

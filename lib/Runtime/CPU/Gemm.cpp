@@ -35,7 +35,7 @@ class PackedProducts {
 public:
   PackedProducts(const GemmPlan &plan, ElementType compute,
                  const GemmTensors &tensors, const ProductMemory &memory)
-      : plan(plan), compute(compute), tensors(tensors) {
+      : plan(plan), compute(compute), tensors(tensors), parts(memory.parts) {
     bool areKept =
         isNarrowProduct(plan.library, {tensors.typeA, tensors.typeB});
     auto describe = [&](size_t i, const void *tensor, ElementType type) {
@@ -73,7 +73,7 @@ private:
   void multiply(const Loops<3> &batch, const Offsets<3> &at) const {
     if (plan.library == ProductLibrary::OneDNN)
       shoal_rt_onednn_gemm(plan, batch, a.type, c.type, a.at(at[0]),
-                           b.at(at[1]), c.at(at[2]));
+                           b.at(at[1]), c.at(at[2]), parts);
     else
       shoal_rt_blas_gemm(plan, batch, compute, a.at(at[0]), b.at(at[1]),
                          c.at(at[2]));
@@ -91,6 +91,7 @@ private:
   const GemmPlan &plan;
   ElementType compute;
   const GemmTensors &tensors;
+  void *parts;
   Operand a, b, c;
 };
 

@@ -39,7 +39,7 @@ public:
   MatrixProducts(const GemmPlan &plan, const Loops<3> &batch, ElementType in,
                  ElementType out);
 
-  void run(const void *a, const void *b, void *c) const;
+  void run(const void *a, const void *b, void *c, void *parts) const;
 
 private:
   /// Of a piece's sizes; `next` adds to the result, where there is something to
@@ -56,7 +56,8 @@ private:
   };
 
   /// Of a piece, with loops inside of the call.
-  Product describe(int64_t m, int64_t n, const Loops<3> &inside) const;
+  Product describe(int64_t m, int64_t n, int64_t k,
+                   const Loops<3> &inside) const;
   Loops<3> lastLoops(size_t count) const {
     return {loops.end() - static_cast<ptrdiff_t>(count), loops.end()};
   }
@@ -64,6 +65,8 @@ private:
   size_t countInside() const;
   /// Returns whether all are oneDNN's own for matrices.
   bool makeKernels(const GemmPieces &cut);
+  bool makeKernelsOfParts();
+  void runParts(const void *a, const void *b, void *c, void *memory) const;
   size_t kernelOf(const GemmPiece &piece) const {
     return (piece.m == pieces.rows ? 0 : 2) +
            (piece.n == pieces.columns ? 0 : 1);
@@ -72,12 +75,15 @@ private:
   GemmPlan plan;
   ElementType in, out;
   GemmPieces pieces;
+  /// Of the terms; if more than one, there is one piece.
+  int64_t parts;
   /// The result is made transposed where its columns are dense.
   bool swaps;
   Loops<3> inside;
   /// Around the calls.
   Loops<3> loops;
-  /// Of whole pieces, then of those at the ends of rows and of columns.
+  /// Of whole pieces, then of those at the ends of rows and of columns; or of a
+  /// part of the terms, then of the last one.
   std::array<std::unique_ptr<Kernels>, 4> kernels;
 };
 
@@ -95,8 +101,12 @@ static constexpr double kTermsOfCall = 1 << 22;
 MatrixProducts::MatrixProducts(const GemmPlan &plan, const Loops<3> &batch,
                                ElementType in, ElementType out)
     : plan(plan), in(in), out(out), pieces(cutProduct(plan)),
+      parts(countTermParts(plan, out)),
       swaps(!Matrix(plan.m, plan.n, plan.c).isRowMajor()), loops(batch) {
   loops.insert(loops.end(), plan.outer.begin(), plan.outer.end());
+  if (parts > 1 && makeKernelsOfParts())
+    return;
+  parts = 1;
   size_t numInside = countInside();
   inside = lastLoops(numInside);
   loops.resize(loops.size() - numInside);
@@ -122,10 +132,10 @@ static bool hasKernel(const Product &product) {
   }
 }
 
-Product MatrixProducts::describe(int64_t m, int64_t n,
+Product MatrixProducts::describe(int64_t m, int64_t n, int64_t k,
                                  const Loops<3> &inside) const {
-  Product product{Matrix(m, plan.k, plan.a),
-                  Matrix(plan.k, n, plan.b),
+  Product product{Matrix(m, k, plan.a),
+                  Matrix(k, n, plan.b),
                   Matrix(m, n, plan.c),
                   in,
                   out,
@@ -149,7 +159,7 @@ size_t MatrixProducts::countInside() const {
   while (most < std::min<size_t>(loops.size(), 2) && terms < kTermsOfCall)
     terms *= static_cast<double>(loops[loops.size() - ++most].size);
   for (; most > 0; --most)
-    if (hasKernel(describe(plan.m, plan.n, lastLoops(most))))
+    if (hasKernel(describe(plan.m, plan.n, plan.k, lastLoops(most))))
       break;
   return most;
 }
@@ -162,14 +172,62 @@ bool MatrixProducts::makeKernels(const GemmPieces &cut) {
     GemmPiece piece(plan, pieces, number);
     std::unique_ptr<Kernels> &made = kernels[kernelOf(piece)];
     if (!made)
-      made = std::make_unique<Kernels>(describe(piece.m, piece.n, inside),
-                                       !plan.summed.empty());
+      made = std::make_unique<Kernels>(
+          describe(piece.m, piece.n, plan.k, inside), !plan.summed.empty());
     areFast &= made->areFast();
   }
   return areFast;
 }
 
-void MatrixProducts::run(const void *lhs, const void *rhs, void *result) const {
+bool MatrixProducts::makeKernelsOfParts() {
+  int64_t terms = termsOfPart(plan, parts);
+  parts = (plan.k + terms - 1) / terms;
+  int64_t last = plan.k - (parts - 1) * terms;
+  for (size_t i = 0; i < 2; ++i)
+    kernels[i] = std::make_unique<Kernels>(
+        describe(plan.m, plan.n, i == 0 ? terms : last, {}), /*sums=*/false);
+  return kernels[0]->areFast() && kernels[1]->areFast();
+}
+
+/// Each part into memory of its own, the first one into the result.
+void MatrixProducts::runParts(const void *lhs, const void *rhs, void *result,
+                              void *memory) const {
+  auto *sum = static_cast<float *>(result),
+       *others = static_cast<float *>(memory);
+  auto inBytes = static_cast<int64_t>(support::elementSize(in));
+  int64_t terms = termsOfPart(plan, parts), elements = plan.m * plan.n;
+  GemmPieces whole = {plan.m, plan.n, 1, 1};
+  double bytes =
+      costOf(plan, whole, sizeof(float)) / static_cast<double>(parts);
+  parallelFor({parts, bytes}, [&](int64_t begin, int64_t end) {
+    OneThread limit;
+    for (int64_t part = begin; part < end; ++part) {
+      const char *a = static_cast<const char *>(lhs) +
+                      part * terms * plan.a.column * inBytes;
+      const char *b =
+          static_cast<const char *>(rhs) + part * terms * plan.b.row * inBytes;
+      char *c = reinterpret_cast<char *>(
+          part == 0 ? sum : others + (part - 1) * elements);
+      const Kernel &kernel = kernels[part + 1 == parts ? 1 : 0]->first;
+      try {
+        swaps ? kernel.run(b, a, c) : kernel.run(a, b, c);
+      } catch (const dnnl::error &error) {
+        fail(error);
+      }
+    }
+  });
+  double bytesOfSum = static_cast<double>((parts + 1) * sizeof(float));
+  parallelFor({elements, bytesOfSum}, [&](int64_t begin, int64_t end) {
+    for (int64_t part = 1; part < parts; ++part)
+      for (int64_t i = begin; i < end; ++i)
+        sum[i] += others[(part - 1) * elements + i];
+  });
+}
+
+void MatrixProducts::run(const void *lhs, const void *rhs, void *result,
+                         void *memory) const {
+  if (parts > 1)
+    return runParts(lhs, rhs, result, memory);
   auto inBytes = static_cast<int64_t>(support::elementSize(in));
   auto outBytes = static_cast<int64_t>(support::elementSize(out));
   auto runPiece = [&](const GemmPiece &piece, const Offsets<3> &at) {
@@ -246,12 +304,13 @@ extern "C" void shoal_rt_onednn_gemm(const shoal::calls::GemmPlan &plan,
                                      const shoal::calls::Loops<3> &batch,
                                      shoal::support::ElementType in,
                                      shoal::support::ElementType out,
-                                     const void *a, const void *b, void *c) {
+                                     const void *a, const void *b, void *c,
+                                     void *parts) {
   using namespace shoal::rt;
   static MadeProducts products;
   OneThread limit;
   try {
-    products.get(plan, batch, in, out).run(a, b, c);
+    products.get(plan, batch, in, out).run(a, b, c, parts);
   } catch (const dnnl::error &error) {
     fail(error);
   }

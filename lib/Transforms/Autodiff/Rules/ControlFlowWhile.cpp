@@ -45,6 +45,10 @@ private:
   /// something invariant with fewer elements than all steps' slices: steps
   /// read rows again and again, as a pipeline those of its stages.
   bool isReadRepeatedly(Value value);
+  /// Whether no two steps have the same row at the start, a counter or what is
+  /// left to it, in a dimension of so many rows.
+  bool isOwnRow(Value start, int64_t rows);
+  void setRow(Value gradient, Value sum);
 
   WhileOp buildForward(const SplitBlock &body);
   void buildBackward(const SplitBlock &body, WhileOp forward);
@@ -165,6 +169,49 @@ bool LoopReversal::isReadRepeatedly(Value value) {
                       [&](Value start) { return followsFromCounters(start); });
 }
 
+bool LoopReversal::isOwnRow(Value start, int64_t rows) {
+  int64_t first = 0, sign = 1;
+  APInt constant;
+  if (auto sub = start.getDefiningOp<arith::SubIOp>();
+      sub && matchPattern(sub.getLhs(), m_ConstantInt(&constant))) {
+    first = constant.getSExtValue();
+    sign = -1;
+    start = sub.getRhs();
+  }
+  auto argument = dyn_cast<BlockArgument>(start);
+  auto *counter = llvm::find_if(counters, [&](const Counter &each) {
+    return argument && argument.getOwner() == &scratch.getBody().front() &&
+           argument.getArgNumber() == each.number;
+  });
+  if (counter == counters.end() || counter->step == 0 ||
+      !matchPattern(op.getInits()[counter->number], m_ConstantInt(&constant)))
+    return false;
+  first += sign * constant.getSExtValue();
+  int64_t last = first + sign * counter->step * (trips - 1);
+  // Outside of the rows, starts are moved to the first one or the last.
+  return std::min(first, last) >= 0 && std::max(first, last) < rows;
+}
+
+/// A row that one step alone reads gets its cotangent as it is: what it would
+/// be added to are the zeros that the sum begins with.
+void LoopReversal::setRow(Value gradient, Value sum) {
+  auto update = gradient.getDefiningOp<DynamicUpdateSliceOp>();
+  auto add = update ? update.getUpdate().getDefiningOp<arith::AddFOp>()
+                    : arith::AddFOp();
+  auto row =
+      add ? add.getLhs().getDefiningOp<DynamicSliceOp>() : DynamicSliceOp();
+  if (!row || update.getInput() != sum || row.getInput() != sum ||
+      !sum.hasNUses(2) || !row->hasOneUse() || !add->hasOneUse() ||
+      !llvm::equal(row.getStarts(), update.getStarts()))
+    return;
+  ArrayRef<int64_t> shape = tensorTypeOf(sum).getShape();
+  for (auto [dim, start] : llvm::enumerate(update.getStarts()))
+    if (row.getSizes()[dim] == 1 && isOwnRow(start, shape[dim])) {
+      update.getUpdateMutable().set(add.getRhs());
+      return;
+    }
+}
+
 FailureOr<SplitBlock> LoopReversal::differentiateBody() {
   scratch = cast<WhileOp>(OpBuilder(op).clone(*op));
   findCounters();
@@ -181,7 +228,12 @@ FailureOr<SplitBlock> LoopReversal::differentiateBody() {
     wrt.push_back(value);
     seeds.push_back({value, body.addArgument(value.getType(), loc)});
   }
-  return SplitBlock::differentiate(body, wrt, seeds);
+  FailureOr<SplitBlock> split = SplitBlock::differentiate(body, wrt, seeds);
+  if (succeeded(split))
+    for (auto [gradient, seed] : llvm::drop_begin(
+             llvm::zip_equal(split->gradients, seeds), active.size()))
+      setRow(gradient, seed.cotangent);
+  return split;
 }
 
 RankedTensorType LoopReversal::rowType(Value value, int64_t rows) {
