@@ -30,7 +30,7 @@ if [ -n "${SHOAL_HOST_TESTS:-}" ]; then
 fi
 readonly PACKAGES
 readonly PYTHON_PACKAGES=(
-  "numpy>=1.24,<3" "pytest>=7,<9" "selenium>=4,<5"
+  "numpy>=1.24,<3" "pytest>=7,<9" "pytest-xdist>=3,<4" "selenium>=4,<5"
   # What optimisers are compared with.
   "optax>=0.2.8,<0.3"
   # What training shows and logs with, where it is there.
