@@ -3,7 +3,6 @@
 
 #include "shoal/Products/GemmPlan.h"
 
-#include <algorithm>
 #include <limits>
 
 namespace shoal::products {
@@ -65,9 +64,10 @@ struct Choice {
 } // namespace
 
 static bool isDenseAlong(const Loops<3> &loops, size_t operand) {
-  return std::any_of(loops.begin(), loops.end(), [&](const Loop<3> &loop) {
-    return loop.strides[operand] == 1;
-  });
+  for (const Loop<3> &loop : loops)
+    if (loop.strides[operand] == 1)
+      return true;
+  return false;
 }
 
 /// Whether to pack operand 0 with its rows dense, as they are, and its terms
