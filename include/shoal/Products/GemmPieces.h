@@ -23,7 +23,9 @@ struct GemmPieces {
 
 /// Those of one product of the plan. More the larger it is, and fewer where
 /// batches and outer loops give threads enough to do: each piece packs again in
-/// the library what it shares with others.
+/// the library what it shares with others. oneDNN takes dense matrices: only
+/// rows are cut of an operand and a result that are stored by rows, only
+/// columns of those by columns.
 GemmPieces cutProduct(const calls::GemmPlan &plan);
 
 /// How many threads may each sum a part of the terms, into a result of its own;

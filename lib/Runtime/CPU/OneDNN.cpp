@@ -110,15 +110,8 @@ MatrixProducts::MatrixProducts(const GemmPlan &plan, const Loops<3> &batch,
   size_t numInside = countInside();
   inside = lastLoops(numInside);
   loops.resize(loops.size() - numInside);
-  // What a cut leaves gaps in is for loops alone: those along the result's
-  // lines leave none in the result.
-  int64_t count = pieces.count();
-  int64_t rows = swaps ? plan.m : (plan.m + count - 1) / count;
-  int64_t columns = swaps ? (plan.n + count - 1) / count : plan.n;
-  GemmPieces lines = {rows, columns, (plan.m + rows - 1) / rows,
-                      (plan.n + columns - 1) / columns};
   GemmPieces whole = {plan.m, plan.n, 1, 1};
-  for (const GemmPieces &cut : {pieces, lines, whole})
+  for (const GemmPieces &cut : {pieces, whole})
     if (makeKernels(cut))
       return;
 }
