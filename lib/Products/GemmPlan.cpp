@@ -81,6 +81,14 @@ static bool packsTermsOutermost(const Contraction &contraction,
          (packs[1] || isDenseAlong(contraction.columns, 1));
 }
 
+/// Whether to pack the result by columns, as its rows are dense in the tensor
+/// and the terms in operand 1: threads can share the columns then.
+static bool packsResultByColumns(const Contraction &contraction,
+                                 const std::array<bool, 3> &packs) {
+  return packs[2] && !packs[1] && isDenseAlong(contraction.rows, 2) &&
+         isDenseAlong(contraction.summed, 1);
+}
+
 static Packed applyPacking(const Contraction &contraction,
                            const std::array<bool, 3> &packs,
                            const ProductModel &model) {
@@ -95,7 +103,9 @@ static Packed applyPacking(const Contraction &contraction,
     result.packing[0] = pack(0, result.rows, result.summed);
   if (packs[1])
     result.packing[1] = pack(1, result.summed, result.columns);
-  if (packs[2])
+  if (!model.isDevice && packsResultByColumns(contraction, packs))
+    result.packing[2] = pack(2, result.columns, result.rows);
+  else if (packs[2])
     result.packing[2] = pack(2, result.rows, result.columns);
   result.rows = simplify(std::move(result.rows), /*leader=*/2);
   result.columns = simplify(std::move(result.columns), /*leader=*/2);
