@@ -27,6 +27,9 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
       and what is made and still read in the order of the ops; `shoalc --memory-limit`
       looks at the arena of the compiled program instead.
 
+    * Whatever the policy, a loop keeps no rows for another one that walks it
+      backwards of slices of what is around both: reading a row is as much as
+      reading the slice again.
     * Nothing that sends runs again, but by `remat-collectives`: `params` are
       gathers, or other moves, of what is only an argument or a part of it,
       converted or not; they run again, and so do the conversions behind them.
