@@ -6,6 +6,7 @@
 #include "OpWriter.h"
 #include "shoal/Interfaces/PartitionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -185,17 +186,23 @@ bool CommonForm::add(const Form &other,
 // The values of a join
 //===----------------------------------------------------------------------===//
 
-/// What a region of the op makes is not known in others.
+/// What a region of the op makes is not known in others. A term may be there
+/// many times over: each is looked at once.
 bool JoinAnalysis::isKnownOutside(Term term) const {
-  if (term->isElement()) {
-    Operation *maker = forms.lookupStandInOwner(term->value);
-    if (!maker)
-      maker = Value(term->value).getParentBlock()->getParentOp();
-    if (op->isAncestor(maker))
-      return false;
+  llvm::SetVector<Term> terms;
+  terms.insert(term);
+  for (size_t next = 0; next < terms.size(); ++next) {
+    Term each = terms[next];
+    if (each->isElement()) {
+      Operation *maker = forms.lookupStandInOwner(each->value);
+      if (!maker)
+        maker = Value(each->value).getParentBlock()->getParentOp();
+      if (op->isAncestor(maker))
+        return false;
+    }
+    terms.insert(each->operands.begin(), each->operands.end());
   }
-  return llvm::all_of(term->operands,
-                      [&](Term operand) { return isKnownOutside(operand); });
+  return true;
 }
 
 void JoinAnalysis::add(unsigned join, const OpOperand *source) {
