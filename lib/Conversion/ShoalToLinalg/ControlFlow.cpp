@@ -15,33 +15,18 @@
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/LoopCounters.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include <deque>
 
 using namespace mlir;
 using namespace shoal;
 
-static bool isInteger(Value value, int64_t expected) {
-  APInt constant;
-  return matchPattern(value, m_ConstantInt(&constant)) &&
-         constant.getSExtValue() == expected;
-}
-
 /// Whether a value of the body is the trip's number, from 0 up or down to 0.
 static bool isTripNumber(Value value, WhileOp loop, int64_t trips) {
-  if (auto down = value.getDefiningOp<arith::SubIOp>();
-      down && isInteger(down.getLhs(), trips - 1))
-    value = down.getRhs();
-  auto counter = dyn_cast<BlockArgument>(value);
-  if (!counter || counter.getOwner() != &loop.getBody().front())
-    return false;
-  unsigned number = counter.getArgNumber();
-  auto yield = cast<YieldOp>(loop.getBody().front().getTerminator());
-  auto add = yield.getValues()[number].getDefiningOp<arith::AddIOp>();
-  if (!add || !isInteger(loop.getInits()[number], 0))
-    return false;
-  return (add.getLhs() == counter && isInteger(add.getRhs(), 1)) ||
-         (add.getRhs() == counter && isInteger(add.getLhs(), 1));
+  std::optional<TripNumbers> numbers = tripNumbersOf(loop, value);
+  return numbers && std::abs(numbers->step) == 1 &&
+         std::min(numbers->first, numbers->last(trips)) == 0;
 }
 
 /// Whether the trips write all of carried value `number`, and nothing reads it.

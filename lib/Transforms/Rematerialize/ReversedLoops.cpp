@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ReversedLoops.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
+#include "shoal/Dialect/Shoal/IR/LoopCounters.h"
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 #include "shoal/Interfaces/PartitionInterfaces.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,11 +26,10 @@ static YieldOp yieldOf(WhileOp loop) {
 
 std::optional<int64_t> shoal::remat::countsFrom(WhileOp loop,
                                                 BlockArgument argument) {
-  unsigned number = argument.getArgNumber();
-  auto add = yieldOf(loop).getValues()[number].getDefiningOp<arith::AddIOp>();
-  if (!add || add.getLhs() != argument || constantOf(add.getRhs()) != 1)
+  std::optional<TripNumbers> numbers = tripNumbersOf(loop, argument);
+  if (!numbers || numbers->step != 1)
     return std::nullopt;
-  return constantOf(loop.getInits()[number]);
+  return numbers->first;
 }
 
 /// Whether all starts but the first are 0.

@@ -6,6 +6,7 @@
 #include "mlir/IR/PatternMatch.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
+#include "shoal/Dialect/Shoal/IR/LoopCounters.h"
 #include "shoal/Dialect/Shoal/IR/RematerializePolicy.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -182,6 +183,27 @@ std::optional<int64_t> WhileOp::getTripCount() {
   default:
     return std::nullopt;
   }
+}
+
+std::optional<TripNumbers> shoal::tripNumbersOf(WhileOp loop, Value value) {
+  std::optional<int64_t> whole;
+  if (auto sub = value.getDefiningOp<arith::SubIOp>()) {
+    whole = getConstant(sub.getLhs());
+    value = sub.getRhs();
+    if (!whole)
+      return std::nullopt;
+  }
+  auto counter = dyn_cast<BlockArgument>(value);
+  if (!counter || counter.getOwner() != &loop.getBody().front() ||
+      counter.getArgNumber() >= loop.getInits().size())
+    return std::nullopt;
+  std::optional<int64_t> first = getConstant(
+                             loop.getInits()[counter.getArgNumber()]),
+                         step = getStep(loop, counter.getArgNumber());
+  if (!first || !step)
+    return std::nullopt;
+  return whole ? TripNumbers{*whole - *first, -*step}
+               : TripNumbers{*first, *step};
 }
 
 int64_t shoal::countRuns(Operation *op) {

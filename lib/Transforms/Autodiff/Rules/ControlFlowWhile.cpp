@@ -11,6 +11,7 @@
 #include "mlir/Transforms/RegionUtils.h"
 #include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/IndexingOps.h"
+#include "shoal/Dialect/Shoal/IR/LoopCounters.h"
 #include "shoal/Dialect/Shoal/IR/ReshapeOps.h"
 
 using namespace mlir;
@@ -170,24 +171,10 @@ bool LoopReversal::isReadRepeatedly(Value value) {
 }
 
 bool LoopReversal::isOwnRow(Value start, int64_t rows) {
-  int64_t first = 0, sign = 1;
-  APInt constant;
-  if (auto sub = start.getDefiningOp<arith::SubIOp>();
-      sub && matchPattern(sub.getLhs(), m_ConstantInt(&constant))) {
-    first = constant.getSExtValue();
-    sign = -1;
-    start = sub.getRhs();
-  }
-  auto argument = dyn_cast<BlockArgument>(start);
-  auto *counter = llvm::find_if(counters, [&](const Counter &each) {
-    return argument && argument.getOwner() == &scratch.getBody().front() &&
-           argument.getArgNumber() == each.number;
-  });
-  if (counter == counters.end() || counter->step == 0 ||
-      !matchPattern(op.getInits()[counter->number], m_ConstantInt(&constant)))
+  std::optional<TripNumbers> numbers = tripNumbersOf(scratch, start);
+  if (!numbers || numbers->step == 0)
     return false;
-  first += sign * constant.getSExtValue();
-  int64_t last = first + sign * counter->step * (trips - 1);
+  int64_t first = numbers->first, last = numbers->last(trips);
   // Outside of the rows, starts are moved to the first one or the last.
   return std::min(first, last) >= 0 && std::max(first, last) < rows;
 }
