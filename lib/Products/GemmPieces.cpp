@@ -68,12 +68,7 @@ GemmPieces cutProduct(const calls::GemmPlan &plan) {
 /// them, and of several such.
 static constexpr int64_t termStep = 16, leastPart = 4 * termStep;
 
-int64_t termsOfPart(const calls::GemmPlan &plan, int64_t parts) {
-  int64_t terms = (plan.k + parts - 1) / parts;
-  return (terms + termStep - 1) / termStep * termStep;
-}
-
-int64_t countTermParts(const calls::GemmPlan &plan, support::ElementType out) {
+TermParts cutTerms(const calls::GemmPlan &plan, support::ElementType out) {
   StoredMatrix result(plan.m, plan.n, plan.c);
   bool isDense = result.leading == (result.rowMajor ? plan.n : plan.m);
   // Results of parts are not to be larger than operands.
@@ -82,14 +77,18 @@ int64_t countTermParts(const calls::GemmPlan &plan, support::ElementType out) {
       unitsOf(plan) != 1 || std::max(plan.m, plan.n) > plan.k ||
       StoredMatrix(plan.m, plan.k, plan.a).rowMajor ||
       !StoredMatrix(plan.k, plan.n, plan.b).rowMajor)
-    return 1;
-  double terms = static_cast<double>(plan.m) * static_cast<double>(plan.n) *
-                 static_cast<double>(plan.k);
+    return {1, plan.k};
+  double products = static_cast<double>(plan.m) * static_cast<double>(plan.n) *
+                    static_cast<double>(plan.k);
   int64_t parts = fewPieces;
-  while (parts > 1 && (terms / static_cast<double>(parts) < leastTerms / 8 ||
+  while (parts > 1 && (products / static_cast<double>(parts) < leastTerms / 8 ||
                        plan.k / parts < leastPart))
     parts /= 2;
-  return parts;
+  if (parts == 1)
+    return {1, plan.k};
+  int64_t terms = (plan.k + parts - 1) / parts;
+  terms = (terms + termStep - 1) / termStep * termStep;
+  return {(plan.k + terms - 1) / terms, terms};
 }
 
 } // namespace shoal::products

@@ -44,6 +44,11 @@ std::array<ElementType, 2> preparedTypes(const ProductTypes &inside,
   return types;
 }
 
+ElementType libraryResultType(const ProductTypes &inside,
+                              const GemmPlan &gemm) {
+  return gemm.packing[2] ? computeType(inside) : inside.out;
+}
+
 //===----------------------------------------------------------------------===//
 // Plans
 //===----------------------------------------------------------------------===//

@@ -66,10 +66,10 @@ ProductScratch scratchOf(const ProductTypes &inside, const ProductPlan &plan) {
   std::array<ElementType, 2> types = preparedTypes(inside, plan);
   addPacked(*plan.gemm, plan.isDevice, types, compute, scratch);
   if (!plan.isDevice) {
-    int64_t parts = countTermParts(
-        *plan.gemm, plan.gemm->packing[2] ? compute : inside.out);
-    scratch.parts = pieceOf((parts - 1) * plan.gemm->m * plan.gemm->n, compute,
-                            /*onDevice=*/false);
+    const GemmPlan &gemm = *plan.gemm;
+    int64_t others = cutTerms(gemm, libraryResultType(inside, gemm)).count - 1;
+    scratch.parts =
+        pieceOf(others * gemm.m * gemm.n, compute, /*onDevice=*/false);
     return scratch;
   }
   if (support::isFloat8(types[0]) && support::isFloat8(types[1]))

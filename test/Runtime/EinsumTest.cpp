@@ -379,6 +379,14 @@ Contraction contractionOf(const Case &c) {
 }
 
 /// Small contractions are left to loops; this one forces each plan on them.
+/// Small whole numbers, whose sums are exact.
+std::vector<float> makeWholes(int64_t count, std::mt19937 &random) {
+  std::vector<float> values(count);
+  for (float &value : values)
+    value = static_cast<float>(random() % 7) - 3;
+  return values;
+}
+
 void checkGemm(const Case &c, const std::array<bool, 3> &packs) {
   SCOPED_TRACE(c.spec);
   Parsed parsed = parse(c.spec);
@@ -389,9 +397,7 @@ void checkGemm(const Case &c, const std::array<bool, 3> &packs) {
   std::vector<std::vector<float>> tensors;
   std::vector<std::vector<double>> inputs;
   for (const std::string &tensor : parsed.operands) {
-    tensors.emplace_back(elements(c, tensor));
-    for (float &value : tensors.back())
-      value = static_cast<float>(random() % 7) - 3;
+    tensors.push_back(makeWholes(elements(c, tensor), random));
     inputs.emplace_back(tensors.back().begin(), tensors.back().end());
   }
   std::vector<float> result(elements(c, parsed.result), -100);
@@ -496,15 +502,6 @@ TEST(EinsumPlan, onednn_takes_bf16_and_all_batches_as_they_are) {
     EXPECT_FALSE(copy);
 }
 
-/// Small whole numbers, whose sums are exact.
-std::vector<float> makeWholes(int64_t count, uint32_t seed) {
-  std::mt19937 random(seed);
-  std::vector<float> values(count);
-  for (float &value : values)
-    value = static_cast<float>(random() % 7) - 3;
-  return values;
-}
-
 /// The gradient of experts' weights: "gecm,egch->ehm", or without groups and
 /// experts, each matrix by parts of its terms on so many threads.
 void checkParts(const Case &c, int threads) {
@@ -513,9 +510,10 @@ void checkParts(const Case &c, int threads) {
   ProductModel measured = modelOf(shoal::cpuMachine, shoal::OneDNN::F32);
   EinsumCall call = makeCall(spec, planEinsum(spec, measured));
   ASSERT_TRUE(call.plan.gemm);
-  EXPECT_EQ(countTermParts(*call.plan.gemm, ElementType::F32), 4);
-  std::vector<float> a = makeWholes(call.elements[0], 1),
-                     b = makeWholes(call.elements[1], 2),
+  EXPECT_EQ(cutTerms(*call.plan.gemm, ElementType::F32).count, 4);
+  std::mt19937 random(3);
+  std::vector<float> a = makeWholes(call.elements[0], random),
+                     b = makeWholes(call.elements[1], random),
                      result(call.elements[2], -100);
   std::vector<int64_t> desc = encode(call);
   TestScratch scratch(call);

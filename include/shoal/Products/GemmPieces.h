@@ -28,15 +28,17 @@ struct GemmPieces {
 /// columns of those by columns.
 GemmPieces cutProduct(const calls::GemmPlan &plan);
 
-/// How many threads may each sum a part of the terms, into a result of its own;
-/// these are added up in order. 1 but where oneDNN multiplies one matrix by
-/// another whose terms are the outermost dimension of both, as those of a
-/// weight's gradient are: it takes dense matrices, so that neither rows nor
-/// columns can be cut without a copy. `out`: of the library's result.
-int64_t countTermParts(const calls::GemmPlan &plan, support::ElementType out);
+/// Parts of the terms, each summed by one thread into a result of its own;
+/// these are added up in order. The last part may have fewer terms.
+struct TermParts {
+  int64_t count, terms;
+};
 
-/// The most terms of a part, of which only the last one may have fewer.
-int64_t termsOfPart(const calls::GemmPlan &plan, int64_t parts);
+/// One part but where oneDNN multiplies one matrix by another whose terms are
+/// the outermost dimension of both, as those of a weight's gradient are: it
+/// takes dense matrices, so that neither rows nor columns can be cut without a
+/// copy. `out`: of the library's result.
+TermParts cutTerms(const calls::GemmPlan &plan, support::ElementType out);
 
 } // namespace shoal::products
 

@@ -51,6 +51,10 @@ ProductTypes typesInside(const ProductTypes &types, const ProductPlan &plan);
 std::array<ElementType, 2> preparedTypes(const ProductTypes &inside,
                                          const ProductPlan &plan);
 
+/// That of what the library makes: where the result is packed, the type that is
+/// computed in.
+ElementType libraryResultType(const ProductTypes &inside, const GemmPlan &gemm);
+
 /// The call of an einsum with nothing behind its sums.
 EinsumCall makeCall(const EinsumSpec &spec, ProductPlan plan);
 

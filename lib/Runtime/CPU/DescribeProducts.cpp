@@ -34,8 +34,10 @@ static std::string describeEinsum(const EinsumCall &call) {
   if (products::isNarrowProduct(plan.gemm->library,
                                 products::preparedTypes(inside, plan)))
     type = support::elementTypeName(call.types.in[0]);
-  int64_t parts = products::countTermParts(
-      *plan.gemm, plan.gemm->packing[2] ? compute : inside.out);
+  int64_t parts =
+      products::cutTerms(*plan.gemm,
+                         products::libraryResultType(inside, *plan.gemm))
+          .count;
   return describeSizes(*plan.gemm, times) + ", " + libraryOf(*plan.gemm) +
          " in " + type +
          (parts > 1 ? ", terms in " + std::to_string(parts) + " parts" : "") +

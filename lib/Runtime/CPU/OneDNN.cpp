@@ -76,7 +76,7 @@ private:
   ElementType in, out;
   GemmPieces pieces;
   /// Of the terms; if more than one, there is one piece.
-  int64_t parts;
+  TermParts parts;
   /// The result is made transposed where its columns are dense.
   bool swaps;
   Loops<3> inside;
@@ -101,12 +101,12 @@ static constexpr double kTermsOfCall = 1 << 22;
 MatrixProducts::MatrixProducts(const GemmPlan &plan, const Loops<3> &batch,
                                ElementType in, ElementType out)
     : plan(plan), in(in), out(out), pieces(cutProduct(plan)),
-      parts(countTermParts(plan, out)),
+      parts(cutTerms(plan, out)),
       swaps(!Matrix(plan.m, plan.n, plan.c).isRowMajor()), loops(batch) {
   loops.insert(loops.end(), plan.outer.begin(), plan.outer.end());
-  if (parts > 1 && makeKernelsOfParts())
+  if (parts.count > 1 && makeKernelsOfParts())
     return;
-  parts = 1;
+  parts.count = 1;
   size_t numInside = countInside();
   inside = lastLoops(numInside);
   loops.resize(loops.size() - numInside);
@@ -173,12 +173,11 @@ bool MatrixProducts::makeKernels(const GemmPieces &cut) {
 }
 
 bool MatrixProducts::makeKernelsOfParts() {
-  int64_t terms = termsOfPart(plan, parts);
-  parts = (plan.k + terms - 1) / terms;
-  int64_t last = plan.k - (parts - 1) * terms;
+  int64_t last = plan.k - (parts.count - 1) * parts.terms;
   for (size_t i = 0; i < 2; ++i)
     kernels[i] = std::make_unique<Kernels>(
-        describe(plan.m, plan.n, i == 0 ? terms : last, {}), /*sums=*/false);
+        describe(plan.m, plan.n, i == 0 ? parts.terms : last, {}),
+        /*sums=*/false);
   return kernels[0]->areFast() && kernels[1]->areFast();
 }
 
@@ -188,20 +187,20 @@ void MatrixProducts::runParts(const void *lhs, const void *rhs, void *result,
   auto *sum = static_cast<float *>(result),
        *others = static_cast<float *>(memory);
   auto inBytes = static_cast<int64_t>(support::elementSize(in));
-  int64_t terms = termsOfPart(plan, parts), elements = plan.m * plan.n;
+  int64_t elements = plan.m * plan.n;
   GemmPieces whole = {plan.m, plan.n, 1, 1};
   double bytes =
-      costOf(plan, whole, sizeof(float)) / static_cast<double>(parts);
-  parallelFor({parts, bytes}, [&](int64_t begin, int64_t end) {
+      costOf(plan, whole, sizeof(float)) / static_cast<double>(parts.count);
+  parallelFor({parts.count, bytes}, [&](int64_t begin, int64_t end) {
     OneThread limit;
     for (int64_t part = begin; part < end; ++part) {
       const char *a = static_cast<const char *>(lhs) +
-                      part * terms * plan.a.column * inBytes;
-      const char *b =
-          static_cast<const char *>(rhs) + part * terms * plan.b.row * inBytes;
+                      part * parts.terms * plan.a.column * inBytes;
+      const char *b = static_cast<const char *>(rhs) +
+                      part * parts.terms * plan.b.row * inBytes;
       char *c = reinterpret_cast<char *>(
           part == 0 ? sum : others + (part - 1) * elements);
-      const Kernel &kernel = kernels[part + 1 == parts ? 1 : 0]->first;
+      const Kernel &kernel = kernels[part + 1 == parts.count ? 1 : 0]->first;
       try {
         swaps ? kernel.run(b, a, c) : kernel.run(a, b, c);
       } catch (const dnnl::error &error) {
@@ -209,9 +208,9 @@ void MatrixProducts::runParts(const void *lhs, const void *rhs, void *result,
       }
     }
   });
-  double bytesOfSum = static_cast<double>((parts + 1) * sizeof(float));
+  double bytesOfSum = static_cast<double>((parts.count + 1) * sizeof(float));
   parallelFor({elements, bytesOfSum}, [&](int64_t begin, int64_t end) {
-    for (int64_t part = 1; part < parts; ++part)
+    for (int64_t part = 1; part < parts.count; ++part)
       for (int64_t i = begin; i < end; ++i)
         sum[i] += others[(part - 1) * elements + i];
   });
@@ -219,7 +218,7 @@ void MatrixProducts::runParts(const void *lhs, const void *rhs, void *result,
 
 void MatrixProducts::run(const void *lhs, const void *rhs, void *result,
                          void *memory) const {
-  if (parts > 1)
+  if (parts.count > 1)
     return runParts(lhs, rhs, result, memory);
   auto inBytes = static_cast<int64_t>(support::elementSize(in));
   auto outBytes = static_cast<int64_t>(support::elementSize(out));
