@@ -40,18 +40,18 @@ check ctest 900 ctest --test-dir "$SHOAL_BUILD" -j "$SHOAL_JOBS" --output-on-fai
 check lit 900 "$lit" -sv -j "$SHOAL_JOBS" --xunit-xml-output "$REPORTS/lit.xml" "$SHOAL_BUILD/test"
 # A file's tests stay with one worker, as they share what they compile. Whose tests count seconds comes
 # behind the others: test/python/conftest.py.
-readonly WORKERS=$((SHOAL_JOBS < 8 ? SHOAL_JOBS : 8))
-check python 2700 "$SHOAL_PYTHON" -m pytest -q -rs -p no:cacheprovider -n $WORKERS \
-  --dist loadfile -m "not alone" --junitxml "$REPORTS/python.xml" test/python
-check alone 1800 "$SHOAL_PYTHON" -m pytest -q -rs -p no:cacheprovider -m alone \
-  --junitxml "$REPORTS/alone.xml" test/python
+readonly PYTEST=("$SHOAL_PYTHON" -m pytest -q -rs -p no:cacheprovider)
+readonly SHARED=(-n $((SHOAL_JOBS < 8 ? SHOAL_JOBS : 8)) --dist loadfile)
+check python 2700 "${PYTEST[@]}" "${SHARED[@]}" -m "not alone" \
+  --junitxml "$REPORTS/python.xml" test/python
+check alone 1800 "${PYTEST[@]}" -m alone --junitxml "$REPORTS/alone.xml" test/python
 # A wheel of this build, in an environment of its own: under a minute.
 check package 600 utils/check-package.sh
 # Executables once more, for CUDA on the emulated device; where there is a CUDA
 # toolkit to build that.
 if [ -f "$SHOAL_BUILD/lib/libshoal_cuda_emulation.so" ]; then
-  check cuda 1500 env SHOAL_TEST_TARGET=emulated "$SHOAL_PYTHON" -m pytest -q -p no:cacheprovider -n $WORKERS \
-    --dist loadfile --junitxml "$REPORTS/cuda.xml" test/python/test_{contraction,control_flow,cpu_ops,end_to_end,indexing,ordering,windows}.py
+  check cuda 1500 env SHOAL_TEST_TARGET=emulated "${PYTEST[@]}" "${SHARED[@]}" \
+    --junitxml "$REPORTS/cuda.xml" test/python/test_{contraction,control_flow,cpu_ops,end_to_end,indexing,ordering,windows}.py
 fi
 
 shoal_step "summary"
