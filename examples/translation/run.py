@@ -3,8 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """GShard's demonstration in miniature: many languages into English by models of 0 to 64 experts a layer.
 
-Usage: run.py FOLDER [--steps N] [--round N] [--budget SECONDS] [--ranks N] [--models NAME ...] [--pairs N] [--seed N]
-              [--small]
+Usage: run.py FOLDER [--steps N] [--round N] [--budget SECONDS] [--ranks N] [--models NAME ...] [--batch N] [--pairs N]
+              [--seed N] [--small]
        run.py FOLDER --ci
 
 Prepares FOLDER, trains all models in rounds of so many steps, so that they have equal numbers of them whenever the
@@ -80,7 +80,8 @@ def train_in_rounds(folder, options):
 
 
 def demonstrate(folder, options):
-    prepare(folder, (SMALL if options.small else Settings())._replace(seed=options.seed))
+    settings = SMALL if options.small else Settings()
+    prepare(folder, settings._replace(batch=options.batch or settings.batch, seed=options.seed))
     train_in_rounds(folder, options)
     pairs = [] if options.pairs is None else ["--pairs", options.pairs]
     for model in ("copy", "nearest", *options.models):
@@ -122,6 +123,7 @@ def main():
     parser.add_argument("--budget", type=float)
     parser.add_argument("--ranks", type=int, default=1)
     parser.add_argument("--models", nargs="+", choices=VARIANTS, default=list(VARIANTS))
+    parser.add_argument("--batch", type=int, help="pairs of a step; 512 by default, 64 for --small")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pairs", type=int, help="of which models are evaluated, about; all by default")
     parser.add_argument("--small", action="store_true")
