@@ -8,6 +8,7 @@
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -58,7 +59,19 @@ static bool isOwnMemory(Value root) {
                          memref::GetGlobalOp>(root.getDefiningOp());
 }
 
+/// The rows that begin where the run says which `memref` is a view of.
+static rt::RowsOp findRows(Value memref) {
+  while (auto view = memref.getDefiningOp<ViewLikeOpInterface>()) {
+    if (auto rows = dyn_cast<rt::RowsOp>(view.getOperation()))
+      return rows;
+    memref = view.getViewSource();
+  }
+  return {};
+}
+
 BufferRange BufferRange::of(Value memref) {
+  if (rt::RowsOp rows = findRows(memref))
+    return of(rows.getBuffer());
   auto type = cast<MemRefType>(memref.getType());
   std::optional<std::pair<int64_t, int64_t>> span = spanOf(type);
   BufferRange range{findBuffer(memref)};

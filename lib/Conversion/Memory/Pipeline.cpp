@@ -10,6 +10,9 @@ using namespace shoal;
 void shoal::buildMemoryPipeline(OpPassManager &pm, MachineKind machine,
                                 OneDNN oneDNN) {
   bool onDevice = machineOf(machine).isDevice;
+  // Where a buffer is a part of another one, nothing is written over it.
+  if (!onDevice)
+    pm.addNestedPass<func::FuncOp>(createPlaceRows());
   // Fewer buffers: what comes below looks at when each is used.
   pm.addNestedPass<func::FuncOp>(createReuseBuffers());
   // Bias and activation have joined their products: all products are there.

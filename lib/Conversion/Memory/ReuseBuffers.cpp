@@ -4,9 +4,9 @@
 // The pass --shoal-reuse-buffers.
 
 #include "../Buffers/BufferRange.h"
+#include "BufferUsers.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
-#include "mlir/Interfaces/ControlFlowInterfaces.h"
 #include "shoal/Conversion/Buffers/Passes.h"
 #include "shoal/Conversion/Memory/Passes.h"
 #include "shoal/CostModel/ProgramCost.h"
@@ -33,40 +33,6 @@ static PassCounter numReusedBytes(DEBUG_TYPE, "Bytes of them");
 //===----------------------------------------------------------------------===//
 // Uses of a buffer
 //===----------------------------------------------------------------------===//
-
-/// The ops that use `memory`, itself or through views, as ops of its own block.
-/// Nothing where it goes where they cannot be seen: to a region's arguments or
-/// another block.
-static std::optional<SmallVector<Operation *>> findUsers(Value memory) {
-  SmallVector<Operation *> users;
-  SmallVector<Value> values = {memory};
-  while (!values.empty()) {
-    Value value = values.pop_back_val();
-    for (Operation *user : value.getUsers()) {
-      if (isa<ViewLikeOpInterface>(user)) {
-        values.append(user->result_begin(), user->result_end());
-        continue;
-      }
-      Operation *around = memory.getParentBlock()->findAncestorOpInBlock(*user);
-      if (!around || isa<RegionBranchOpInterface>(user) ||
-          user->hasTrait<OpTrait::IsTerminator>())
-        return std::nullopt;
-      users.push_back(around);
-    }
-  }
-  return users;
-}
-
-/// Whether `view` is all of `memory`, a dense buffer.
-static bool isWhole(Value view, Value memory) {
-  auto isDense = [](MemRefType type) {
-    return type.hasStaticShape() && type.getLayout().isIdentity();
-  };
-  auto part = cast<MemRefType>(view.getType());
-  auto whole = cast<MemRefType>(memory.getType());
-  return isDense(part) && isDense(whole) &&
-         sizeInBytes(part) == sizeInBytes(whole);
-}
 
 /// Whether `input` is all of a buffer of the block that `op` reads for the last
 /// time, and by this operand alone.

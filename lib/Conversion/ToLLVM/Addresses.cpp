@@ -10,6 +10,7 @@
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 #include "shoal/CostModel/ProgramCost.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 
 using namespace mlir;
 using namespace shoal;
@@ -73,6 +74,15 @@ Value Addresses::makeBase(Value buffer) {
   if (auto view = buffer.getDefiningOp<memref::ViewOp>())
     return advance(builder, loc, ofBase(view.getSource()),
                    getAsOpFoldResult(view.getByteShift()));
+  if (auto rows = buffer.getDefiningOp<rt::RowsOp>()) {
+    Value bytes = arith::MulIOp::create(
+        builder, loc, rows.getFirst(),
+        arith::ConstantIndexOp::create(
+            builder, loc,
+            sizeInBytes(MemRefType::get({}, rows.getRows().getType()
+                                                .getElementType()))));
+    return advance(builder, loc, ofFirst(rows.getBuffer()), bytes);
+  }
   // Other views differ in offset, sizes and strides.
   if (auto view = buffer.getDefiningOp<ViewLikeOpInterface>())
     return ofBase(view.getViewSource());

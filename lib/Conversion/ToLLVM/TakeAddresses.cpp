@@ -13,6 +13,7 @@
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/Conversion/ToLLVM/Passes.h"
+#include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -96,6 +97,31 @@ static void takeAddresses(func::FuncOp function,
   LDBG() << "@" << function.getSymName() << " takes addresses";
 }
 
+/// Rows that something else than a call reads get a descriptor of where they
+/// begin.
+static void describeRows(func::FuncOp function, Addresses &addresses,
+                         const LLVMTypeConverter &types) {
+  SmallVector<rt::RowsOp> all;
+  function.walk([&](rt::RowsOp rows) { all.push_back(rows); });
+  // Those of rows behind them.
+  for (rt::RowsOp rows : llvm::reverse(all)) {
+    if (rows.use_empty()) {
+      rows.erase();
+      continue;
+    }
+    Value address = addresses.ofBase(rows.getRows());
+    OpBuilder builder(rows);
+    builder.setInsertionPointAfterValue(address);
+    Value descriptor = MemRefDescriptor::fromStaticShape(
+        builder, rows.getLoc(), types, rows.getRows().getType(), address);
+    rows.replaceAllUsesWith(
+        UnrealizedConversionCastOp::create(
+            builder, rows.getLoc(), rows.getRows().getType(), descriptor)
+            .getResult(0));
+    rows.erase();
+  }
+}
+
 static void passAddresses(func::CallOp call, Addresses &addresses) {
   for (OpOperand &operand : call->getOpOperands())
     if (isa<MemRefType>(operand.get().getType()))
@@ -116,9 +142,11 @@ struct TakeAddresses : shoal::impl::TakeAddressesBase<TakeAddresses> {
           passAddresses(call, addresses);
       });
     LLVMTypeConverter types(&getContext());
-    for (func::FuncOp function : functions)
+    for (func::FuncOp function : functions) {
+      describeRows(function, addresses, types);
       if (canTakeAddresses(function))
         takeAddresses(function, types);
+    }
   }
 };
 

@@ -207,3 +207,37 @@ func.func @rows_of_a_loop(%x: tensor<1x8xf32>) -> (tensor<3x8xf32>, tensor<4x8xf
   }
   return %r#1, %r#2 : tensor<3x8xf32>, tensor<4x8xf32>
 }
+
+// -----
+
+// An index that counts from the end where it is negative is the trip's number
+// where that never is; where the loop begins at -1, as one of Python's rows, it
+// is the last row first: all rows are written, which is not seen.
+// CHECK-LABEL: @rows_of_a_loop_from_the_end
+// CHECK-DAG: %[[ZEROS:.*]] = arith.constant dense<0.000000e+00> : tensor<3x8xf32>
+// CHECK-DAG: %[[ANY:.*]] = tensor.empty() : tensor<3x8xf32>
+// CHECK: scf.while (%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %[[ANY]], %{{.*}} = %[[ZEROS]])
+func.func @rows_of_a_loop_from_the_end(%x: tensor<1x8xf32>) -> (tensor<3x8xf32>, tensor<3x8xf32>) {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %before = arith.constant dense<-1> : tensor<i32>
+  %three = arith.constant dense<3> : tensor<i32>
+  %rows = arith.constant dense<0.0> : tensor<3x8xf32>
+  %r:4 = shoal.while (%i = %zero, %j = %before, %a = %rows, %b = %rows) : tensor<i32>, tensor<i32>, tensor<3x8xf32>, tensor<3x8xf32> cond {
+    %more = arith.cmpi slt, %i, %three : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %next = arith.addi %i, %one : tensor<i32>
+    %next_j = arith.addi %j, %one : tensor<i32>
+    %is_negative = arith.cmpi slt, %i, %zero : tensor<i32>
+    %from_end = arith.addi %i, %three : tensor<i32>
+    %at = arith.select %is_negative, %from_end, %i : tensor<i1>, tensor<i32>
+    %is_j_negative = arith.cmpi slt, %j, %zero : tensor<i32>
+    %j_from_end = arith.addi %j, %three : tensor<i32>
+    %at_j = arith.select %is_j_negative, %j_from_end, %j : tensor<i1>, tensor<i32>
+    %a2 = shoal.dynamic_update_slice %a, %x[%at, %zero] : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+    %b2 = shoal.dynamic_update_slice %b, %x[%at_j, %zero] : (tensor<3x8xf32>, tensor<1x8xf32>, tensor<i32>, tensor<i32>) -> tensor<3x8xf32>
+    shoal.yield %next, %next_j, %a2, %b2 : tensor<i32>, tensor<i32>, tensor<3x8xf32>, tensor<3x8xf32>
+  }
+  return %r#2, %r#3 : tensor<3x8xf32>, tensor<3x8xf32>
+}

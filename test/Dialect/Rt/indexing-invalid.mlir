@@ -179,3 +179,39 @@ func.func @bits_of_floats(%x: memref<4xf32>, %i: memref<1xi32>, %u: memref<2xf32
   rt.scatter <[4 by 2 step 1 at 0]> kind and ins(%i, %u : memref<1xi32>, memref<2xf32>) outs(%x : memref<4xf32>)
   return
 }
+
+// -----
+
+// rows (C1)
+func.func @rows_of_a_part(%x: memref<4x4xf32, strided<[8, 1]>>, %i: index) {
+  // expected-error@+1 {{expected dense memrefs of static shape but got 'memref<4x4xf32, strided<[8, 1]>>' and 'memref<4xf32>'}}
+  %0 = rt.rows %x[%i] : memref<4x4xf32, strided<[8, 1]>> to memref<4xf32>
+  return
+}
+
+// -----
+
+// rows (C1)
+func.func @rows_without_an_end(%x: memref<?x4xf32>, %i: index) {
+  // expected-error@+1 {{expected dense memrefs of static shape but got 'memref<?x4xf32>' and 'memref<4xf32>'}}
+  %0 = rt.rows %x[%i] : memref<?x4xf32> to memref<4xf32>
+  return
+}
+
+// -----
+
+// rows (C1)
+func.func @rows_of_another_type(%x: memref<4x4xf32>, %i: index) {
+  // expected-error@+1 {{expected one element type but got 'memref<4x4xf32>' and 'memref<4xi32>'}}
+  %0 = rt.rows %x[%i] : memref<4x4xf32> to memref<4xi32>
+  return
+}
+
+// -----
+
+// rows (C2)
+func.func @more_rows_than_there_are(%x: memref<4x4xf32>, %i: index) {
+  // expected-error@+1 {{expected rows of at most 16 elements but got 20}}
+  %0 = rt.rows %x[%i] : memref<4x4xf32> to memref<5x4xf32>
+  return
+}

@@ -86,6 +86,13 @@ func.func @indexing(%x: tensor<8x16xf32>, %i: tensor<3xi32>, %init: tensor<3x16x
   return %1, %2 : tensor<8x16xf32>, tensor<f32>
 }
 
+// CHECK-LABEL: @rows
+func.func @rows(%x: memref<8x16xf32>, %first: index) -> memref<2x8xf32> {
+  // CHECK: rt.rows %arg0[%arg1] : memref<8x16xf32> to memref<2x8xf32>
+  %0 = rt.rows %x[%first] : memref<8x16xf32> to memref<2x8xf32>
+  return %0 : memref<2x8xf32>
+}
+
 // CHECK-LABEL: @program
 func.func @program(%x: memref<4x4xf32>, %y: memref<4x4xf32, strided<[8, 1], offset: 2>>, %z: memref<4x4xf32>, %c: memref<i1>) {
   // CHECK: rt.custom_call "scale" config "by 2" ins(%arg0 : memref<4x4xf32>) outs(%arg2 : memref<4x4xf32>)

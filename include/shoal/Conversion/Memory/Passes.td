@@ -10,6 +10,52 @@
 include "mlir/Pass/PassBase.td"
 include "shoal/Conversion/Utils/MachineOption.td"
 
+def PlaceRows : Pass<"shoal-place-rows", "::mlir::func::FuncOp"> {
+  let summary = "Let rows that the run chooses be read and made where they lie";
+  let description = [{
+    A loop reads a row of its parameters in each trip, and of what was kept for
+    its reverse, and writes one of what it keeps. An `rt.gather` of one dense
+    window becomes a view (`rt.rows`), which the row's readers read, where nothing
+    writes the buffer until the last of them has run. An `rt.scatter` of one
+    dense window, clamped and without a kind, goes: its updates are made in the
+    buffer, where nothing touches the buffer between their beginning and the
+    call, the window's place is known as early, and nobody writes them or the
+    buffer while they are still read.
+
+    Rows begin at multiples of 64 bytes as buffers do, or they are copied. All
+    that is known of rows is the buffer that they are in: who asks whether two
+    overlap is told that rows are all of it. For hosts: on a device only the
+    device knows the place.
+
+    ```mlir
+    func.func @f(%x: memref<8x16xf32>, %i: memref<1xi32>, %y: memref<1x16xf32> {shoal.result}) {
+      %0 = memref.alloc() : memref<1x16xf32>
+      rt.gather <[8 by 1 at 0, 16 by 16 step 1]> ins(%x, %i : memref<8x16xf32>, memref<1xi32>) outs(%0 : memref<1x16xf32>)
+      linalg.exp ins(%0 : memref<1x16xf32>) outs(%y : memref<1x16xf32>)
+      return
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @f(%x: memref<8x16xf32>, %i: memref<1xi32>, %y: memref<1x16xf32> {shoal.result}) {
+      %c0 = arith.constant 0 : index
+      %0 = memref.load %i[%c0] : memref<1xi32>
+      %c0_i32 = arith.constant 0 : i32
+      %1 = arith.maxsi %0, %c0_i32 : i32
+      %c7_i32 = arith.constant 7 : i32
+      %2 = arith.minsi %1, %c7_i32 : i32
+      %3 = arith.index_cast %2 : i32 to index
+      %c16 = arith.constant 16 : index
+      %4 = arith.muli %3, %c16 : index
+      %5 = rt.rows %x[%4] : memref<8x16xf32> to memref<1x16xf32>
+      linalg.exp ins(%5 : memref<1x16xf32>) outs(%y : memref<1x16xf32>)
+      return
+    }
+    ```
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::memref::MemRefDialect"];
+}
+
 def ReuseBuffers : Pass<"shoal-reuse-buffers", "::mlir::func::FuncOp"> {
   let summary = "Let ops write over what they are the last to read";
   let description = [{

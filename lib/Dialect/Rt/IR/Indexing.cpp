@@ -261,4 +261,27 @@ int64_t ScatterOp::getScratchBytes(const ProgramMeshes &, bool onDevice) {
   return calls::scratchBytes(describe(*this), onDevice);
 }
 
+//===----------------------------------------------------------------------===//
+// rows
+//===----------------------------------------------------------------------===//
+
+Value RowsOp::getViewSource() { return getBuffer(); }
+
+LogicalResult RowsOp::verify() {
+  auto whole = dyn_cast<MemRefType>(getBuffer().getType());
+  auto part = dyn_cast<MemRefType>(getRows().getType());
+  for (MemRefType type : {whole, part}) // (C1)
+    if (!type || !type.hasStaticShape() || !type.getLayout().isIdentity())
+      return emitOpError("expected dense memrefs of static shape but got ")
+             << getBuffer().getType() << " and " << getRows().getType();
+  if (whole.getElementType() != part.getElementType()) // (C1)
+    return emitOpError("expected one element type but got ")
+           << whole << " and " << part;
+  if (part.getNumElements() > whole.getNumElements()) // (C2)
+    return emitOpError("expected rows of at most ")
+           << whole.getNumElements() << " elements but got "
+           << part.getNumElements();
+  return success();
+}
+
 } // namespace shoal::rt

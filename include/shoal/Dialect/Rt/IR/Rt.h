@@ -12,6 +12,7 @@
 #include "mlir/IR/OpImplementation.h"
 #include "mlir/Interfaces/DestinationStyleOpInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
 #include "shoal/Dialect/Rt/IR/RuntimeCalls.h"
 #include "shoal/Dialect/Shoal/IR/ContractionOps.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"

@@ -12,6 +12,7 @@ include "mlir/IR/EnumAttr.td"
 include "mlir/IR/SymbolInterfaces.td"
 include "mlir/Interfaces/DestinationStyleOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
+include "mlir/Interfaces/ViewLikeInterface.td"
 include "shoal/Dialect/Rt/IR/RtInterfaces.td"
 
 def Rt_Dialect : Dialect {

@@ -92,4 +92,29 @@ def Rt_ScatterOp : Rt_CallOp<"scatter", "getOutputMutable()"> {
   let declarations = !strconcat(Rt_ScratchDeclarations, "bool readsOutputs() { return true; }");
 }
 
+def Rt_RowsOp : Op<Rt_Dialect, "rows", [Pure, DeclareOpInterfaceMethods<ViewLikeOpInterface>]> {
+  let summary = "A dense part of a buffer that begins where the run says";
+  let description = [{
+    The elements from number `first` on in the order of memory, in a shape of
+    their own; a view, which nothing is copied for. Unlike a `memref.subview`
+    with an offset that is not known its type is that of a whole buffer: who
+    takes addresses takes one of it. `--shoal-place-rows` makes it, on hosts
+    alone, and nothing checks `first`, which its maker has clamped.
+    ```mlir
+    func.func @row(%x: memref<8x16xf32>, %first: index, %y: memref<16xf32>) {
+      %row = rt.rows %x[%first] : memref<8x16xf32> to memref<16xf32>
+      linalg.exp ins(%row : memref<16xf32>) outs(%y : memref<16xf32>)
+      return
+    }
+    ```
+    Constraints:
+    * (C1) both are dense and of static shape, and have the same element type;
+    * (C2) the rows have no more elements than the buffer.
+  }];
+  let arguments = (ins AnyMemRef:$buffer, Index:$first);
+  let results = (outs AnyMemRef:$rows);
+  let assemblyFormat = "$buffer `[` $first `]` attr-dict `:` type($buffer) `to` type($rows)";
+  let hasVerifier = 1;
+}
+
 #endif // RT_INDEXING_OPS_TD
