@@ -41,6 +41,8 @@ def gain(results, pyplot):
     gain_of(models, [row for row in classes if row["class"] == "bilingual"], "over_bilingual", over_bilingual)
     over_dense.set(title="over the dense model, all languages", ylabel="ΔchrF, mean of languages; 95 % of the bootstrap")
     over_bilingual.set(title="over models of one language, these languages")
+    if not any(row["over_bilingual"] for row in classes):
+        over_bilingual.text(0.5, 0.5, "none has been trained", ha="center", transform=over_bilingual.transAxes)
     of_all = [row for row in models.values() if int(row["steps"]) and not row["model"].startswith("only-")]
     draw_row(cost, of_all, [(row["core_hours"] or "nan",) * 3 for row in of_all], fmt="o", color="grey")
     cost.set(title="training", ylabel="core-hours", ylim=(0, None))
@@ -114,8 +116,10 @@ def smoothed(values, width=SMOOTH):
 
 
 def experts(results, pyplot, most=16):
-    """A row for each script, of the model with the most experts up to `most`."""
+    """A row for each script, of the model with the most experts up to `most`; None where none has experts."""
     rows, models = read(results, "experts"), read(results, "models")
+    if not rows:
+        return None
     counts = {row["model"]: int(row["experts"]) for row in models}
     model = max({row["model"] for row in rows if counts[row["model"]] <= most}, key=counts.get)
     figure, both = pyplot.subplots(1, 2, figsize=(12, 5))
@@ -146,6 +150,9 @@ def draw(results):
 
     for name, plot in PLOTS.items():
         figure = plot(results, pyplot)
+        if figure is None:
+            print(f"plots.py: no {name}.png, as no model with experts has been trained")
+            continue
         figure.tight_layout(rect=(0, 0.05, 1, 1))
         figure.savefig(results / f"{name}.png", dpi=100, metadata={"Software": None})
         pyplot.close(figure)

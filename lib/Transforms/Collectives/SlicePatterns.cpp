@@ -111,7 +111,9 @@ struct CancelGatherAndSlice : OpRewritePattern<AllSliceOp> {
 };
 
 /// all_gather over axes of one dimension, all_slice over the same of another:
-/// an all_to_all, which sends a p-th.
+/// an all_to_all, which sends a p-th. Not where a dimension is both gathered
+/// and sliced: what a device is to have of it then lies in blocks that cross
+/// those it has.
 struct GatherAndSliceToAllToAll : OpRewritePattern<AllSliceOp> {
   using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(AllSliceOp op,
@@ -120,6 +122,9 @@ struct GatherAndSliceToAllToAll : OpRewritePattern<AllSliceOp> {
     if (!gather || gather.getMeshAttr() != op.getMeshAttr())
       return failure();
     AxesPerDim from = toLists(gather.getAxes()), to = toLists(op.getAxes());
+    for (auto [gathered, sliced] : llvm::zip_equal(from, to))
+      if (!gathered.empty() && !sliced.empty())
+        return failure();
     SmallVector<Attribute> moves;
     for (auto [source, axes] : llvm::enumerate(from)) {
       if (axes.empty())

@@ -170,6 +170,16 @@ func.func @no_such_dim(%x: memref<4x2xf32>) {
 
 // -----
 
+// all_to_all (C3)
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @through_a_dimension(%x: memref<2x4x2xf32>, %y: memref<4x2x2xf32>) {
+  // expected-error@+1 {{moves: axes leave dimension 2 and others come to it, in one exchange}}
+  rt.all_to_all @mesh [{"x"} : 0 -> 2, {"y"} : 2 -> 1] ins(%x : memref<2x4x2xf32>) outs(%y : memref<4x2x2xf32>)
+  return
+}
+
+// -----
+
 // all_to_all (C2)
 shoal.mesh @mesh = <["x" = 2]>
 func.func @other_rank(%x: memref<4x2xf32>, %y: memref<8xf32>) {

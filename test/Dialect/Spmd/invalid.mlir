@@ -192,6 +192,16 @@ func.func @all_to_all_split_size(%x: tensor<2x4xf32>) {
 
 // -----
 
+// (C3)
+shoal.mesh @mesh = <["x" = 2, "y" = 2]>
+func.func @all_to_all_through_a_dimension(%x: tensor<2x4x2xf32>) {
+  // expected-error@+1 {{moves: axes leave dimension 2 and others come to it, in one exchange}}
+  %0 = spmd.all_to_all @mesh [{"x"} : 0 -> 2, {"y"} : 2 -> 1] %x : tensor<2x4x2xf32> -> tensor<4x2x2xf32>
+  return
+}
+
+// -----
+
 // (C2): 2 rows on each of 2 devices are 3 or 4 rows.
 shoal.mesh @mesh = <["x" = 2]>
 func.func @all_to_all_of_uneven_dimensions(%x: tensor<2x5xf32>) {

@@ -22,8 +22,8 @@ func.func @collectives(%x: tensor<4x6xf32>) {
   %5 = spmd.reduce_scatter max @mesh [{"x"}, {"y"}] %x : tensor<4x6xf32> -> tensor<2x2xf32>
   // CHECK: spmd.all_to_all @mesh [{"x"} : 0 -> 1] %{{.*}} : tensor<4x6xf32> -> tensor<8x3xf32>
   %6 = spmd.all_to_all @mesh [{"x"} : 0 -> 1] %x : tensor<4x6xf32> -> tensor<8x3xf32>
-  // CHECK: spmd.all_to_all @mesh [{"x"} : 0 -> 1, {"y"} : 1 -> 0] %{{.*}} : tensor<4x6xf32> -> tensor<2x12xf32>
-  %7 = spmd.all_to_all @mesh [{"x"} : 0 -> 1, {"y"} : 1 -> 0] %x : tensor<4x6xf32> -> tensor<2x12xf32>
+  // CHECK: spmd.all_to_all @mesh [{"x"} : 0 -> 1, {"y"} : 0 -> 1] %{{.*}} : tensor<4x6xf32> -> tensor<32x1xf32>
+  %7 = spmd.all_to_all @mesh [{"x"} : 0 -> 1, {"y"} : 0 -> 1] %x : tensor<4x6xf32> -> tensor<32x1xf32>
   // CHECK: spmd.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} %{{.*}} : tensor<4x6xf32>
   %8 = spmd.collective_permute @mesh {"x", "y"} -> @mesh {"y", "x"} %x : tensor<4x6xf32>
   // CHECK: spmd.collective_permute @mesh {"y":(1)2, "y":(2)2} -> @ordered {"y"} %{{.*}} : tensor<4x6xf32>

@@ -49,6 +49,16 @@ func.func private @blocks_that_do_not_nest_stay(%a: tensor<2x6xi32>) -> tensor<3
   return %1 : tensor<3x6xi32>
 }
 
+// Where dimension 1 is gathered from y it is no dimension to be cut for x.
+// CHECK-LABEL: @gather_and_slice_through_a_dimension
+// CHECK-NEXT: spmd.all_gather @mesh [{"x"}, {"y"}] %arg0
+// CHECK-NEXT: spmd.all_slice @mesh [{"y"}, {"x"}]
+func.func private @gather_and_slice_through_a_dimension(%a: tensor<4x3xi32>) -> tensor<4x3xi32> attributes {shoal.spmd} {
+  %0 = spmd.all_gather @mesh [{"x"}, {"y"}] %a : tensor<4x3xi32> -> tensor<7x6xi32>
+  %1 = spmd.all_slice @mesh [{"y"}, {"x"}] %0 : tensor<7x6xi32> -> tensor<4x3xi32>
+  return %1 : tensor<4x3xi32>
+}
+
 // CHECK-LABEL: @gather_and_slice_elsewhere
 // CHECK-NEXT: %[[E:.*]] = spmd.all_to_all @mesh [{"x"} : 0 -> 1] %arg0 : tensor<4x6xi32> -> tensor<7x3xi32>
 // CHECK-NEXT: return %[[E]]

@@ -133,7 +133,7 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return failure();
   if (moves.empty()) // (C1)
     return emitOpError("expected a move");
-  return spmd::verifyMoves(*this, moves, mesh.getMesh(), // (C1), (C2)
+  return spmd::verifyMoves(*this, moves, mesh.getMesh(), // (C1) to (C3)
                            typeOf(getInput()), typeOf(getOutput()),
                            "the output");
 }

@@ -82,6 +82,10 @@ LogicalResult shoal::spmd::verifyMoves(Operation *op, ArrayRef<MoveAttr> moves,
              << outputName << " dim " << dim << ": size " << to
              << " is not that of " << from << " rows a device, gathered from "
              << out[dim] << " devices and split over " << in[dim];
+    if (out[dim] > 1 && in[dim] > 1)
+      return op->emitOpError()
+             << "moves: axes leave dimension " << dim
+             << " and others come to it, in one exchange";
   }
   if (output.getElementType() != input.getElementType())
     return op->emitOpError()

@@ -80,7 +80,7 @@ LogicalResult AllToAllOp::verify() {
       llvm::map_to_vector(moves, [](MoveAttr move) { return move.getAxes(); }));
   if (!mesh)
     return failure();
-  return verifyMoves(*this, moves, mesh.getMesh(), // (C1), (C2)
+  return verifyMoves(*this, moves, mesh.getMesh(), // (C1) to (C3)
                      tensorTypeOf(getInput()), tensorTypeOf(getResult()),
                      "result 0");
 }

@@ -148,7 +148,8 @@ def Rt_AllToAllOp : Rt_PackingCollectiveOp<"all_to_all"> {
     * (C1) there is a move, and each is from one dimension to another;
     * (C2) the output has the input's rank and element type, and along each
       dimension a size that a shard of the same whole can have, where the axes
-      that leave it split the input's and those that come split the output's.
+      that leave it split the input's and those that come split the output's;
+    * (C3) axes leave a dimension or come to it, not both.
   }];
   let arguments = !con((ins AnyShaped:$input, AnyShaped:$output, FlatSymbolRefAttr:$mesh,
                        Spmd_Moves:$moves, OptionalAttr<I64Attr>:$collective), Rt_Scratch);

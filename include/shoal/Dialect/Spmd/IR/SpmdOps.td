@@ -145,7 +145,9 @@ def Spmd_AllToAllOp : Spmd_Op<"all_to_all", [Spmd_Collective]> {
     * (C1) each move is from one dimension to another;
     * (C2) where p_out and p_in are the products of the axes that leave a
       dimension and come to it, the operand's size is ceil(n / p_out) and the
-      result's ceil(n / p_in) for one n; one rank and element type.
+      result's ceil(n / p_in) for one n; one rank and element type;
+    * (C3) of each dimension p_out or p_in is 1: blocks of what others have of
+      it are no blocks of what a device is to have.
   }];
   let arguments = (ins FlatSymbolRefAttr:$mesh, Spmd_Moves:$moves, Shoal_Tensor:$input,
                        OptionalAttr<StrAttr>:$why);
