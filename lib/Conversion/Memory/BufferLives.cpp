@@ -278,16 +278,30 @@ MemorySize shoal::placeBuffers(MutableArrayRef<Buffer> buffers) {
     };
     return std::tuple(-area(a), a) < std::tuple(-area(b), b);
   };
-  llvm::sort(order, bySize);
-  MemorySize size = placeInOrder(order, results, resultBytes);
-  if (size.arena == 0 || size.total() == countLiveBytes(buffers))
+  // Or from the end of the program on: what begins late is not in the way of
+  // what ends before it.
+  auto byEnd = [](Buffer *a, Buffer *b) {
+    return std::tuple(-a->last, -a->bytes, a) <
+           std::tuple(-b->last, -b->bytes, b);
+  };
+  auto place = [&](auto isBefore) {
+    llvm::sort(order, isBefore);
+    return placeInOrder(order, results, resultBytes);
+  };
+  MemorySize size = place(bySize);
+  int64_t live = countLiveBytes(buffers);
+  auto isLeast = [&](const MemorySize &size) {
+    return size.arena == 0 || size.total() == live;
+  };
+  if (isLeast(size))
     return size;
-  llvm::sort(order, byArea);
-  MemorySize other = placeInOrder(order, results, resultBytes);
-  if (other.arena < size.arena)
-    return other;
-  llvm::sort(order, bySize);
-  return placeInOrder(order, results, resultBytes);
+  MemorySize areas = place(byArea);
+  if (areas.arena < size.arena && isLeast(areas))
+    return areas;
+  MemorySize ends = place(byEnd);
+  if (ends.arena < std::min(size.arena, areas.arena))
+    return ends;
+  return areas.arena < size.arena ? place(byArea) : place(bySize);
 }
 
 int64_t shoal::countLiveBytes(ArrayRef<Buffer> buffers) {
