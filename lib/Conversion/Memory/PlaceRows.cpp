@@ -41,8 +41,8 @@ using WindowDim = calls::WindowLayout::Dim;
 /// if the one window is a dense part that begins at a multiple of
 /// kArenaAlignment wherever that is: one row of the first dimensions, some of
 /// the next one, all of the others, in the order of the windows' tensor.
-static std::optional<SmallVector<WindowDim>>
-findStarts(rt::WindowsAttr windows, MemRefType buffer) {
+static std::optional<SmallVector<WindowDim>> findStarts(rt::WindowsAttr windows,
+                                                        MemRefType buffer) {
   calls::WindowLayout layout = windows.getLayout();
   if (!layout.steps.empty())
     return std::nullopt;
@@ -77,8 +77,8 @@ static Value makeFirst(OpBuilder &builder, Location loc,
     };
     start = arith::MaxSIOp::create(builder, loc, start, constant(0));
     if (llvm::isIntN(type.getWidth(), dim.lastStart()))
-      start =
-          arith::MinSIOp::create(builder, loc, start, constant(dim.lastStart()));
+      start = arith::MinSIOp::create(builder, loc, start,
+                                     constant(dim.lastStart()));
     Value place = arith::MulIOp::create(
         builder, loc,
         arith::IndexCastOp::create(builder, loc, builder.getIndexType(), start),
@@ -252,9 +252,8 @@ static void view(const RowCall &row, ArrayRef<Element> starts,
   SmallVector<std::pair<Value, WindowDim>> places;
   for (auto [element, dim] : llvm::zip_equal(starts, row.starts))
     places.emplace_back(load(builder, loc, element), dim);
-  Value rows =
-      rt::RowsOp::create(builder, loc, row.row.getType(), row.whole,
-                         makeFirst(builder, loc, places));
+  Value rows = rt::RowsOp::create(builder, loc, row.row.getType(), row.whole,
+                                  makeFirst(builder, loc, places));
   // Views of it that stand before its users.
   SmallVector<Operation *> early;
   llvm::DenseSet<Value> views = {row.row};

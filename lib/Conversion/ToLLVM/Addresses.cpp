@@ -79,8 +79,8 @@ Value Addresses::makeBase(Value buffer) {
         builder, loc, rows.getFirst(),
         arith::ConstantIndexOp::create(
             builder, loc,
-            sizeInBytes(MemRefType::get({}, rows.getRows().getType()
-                                                .getElementType()))));
+            sizeInBytes(MemRefType::get(
+                {}, rows.getRows().getType().getElementType()))));
     return advance(builder, loc, ofFirst(rows.getBuffer()), bytes);
   }
   // Other views differ in offset, sizes and strides.

@@ -115,8 +115,8 @@ static void describeRows(func::FuncOp function, Addresses &addresses,
     Value descriptor = MemRefDescriptor::fromStaticShape(
         builder, rows.getLoc(), types, rows.getRows().getType(), address);
     rows.replaceAllUsesWith(
-        UnrealizedConversionCastOp::create(
-            builder, rows.getLoc(), rows.getRows().getType(), descriptor)
+        UnrealizedConversionCastOp::create(builder, rows.getLoc(),
+                                           rows.getRows().getType(), descriptor)
             .getResult(0));
     rows.erase();
   }

@@ -83,9 +83,8 @@ LogicalResult shoal::spmd::verifyMoves(Operation *op, ArrayRef<MoveAttr> moves,
              << " is not that of " << from << " rows a device, gathered from "
              << out[dim] << " devices and split over " << in[dim];
     if (out[dim] > 1 && in[dim] > 1)
-      return op->emitOpError()
-             << "moves: axes leave dimension " << dim
-             << " and others come to it, in one exchange";
+      return op->emitOpError() << "moves: axes leave dimension " << dim
+                               << " and others come to it, in one exchange";
   }
   if (output.getElementType() != input.getElementType())
     return op->emitOpError()

@@ -17,10 +17,10 @@ struct TripNumbers {
   int64_t last(int64_t trips) const { return first + step * (trips - 1); }
 };
 
-/// Of an integer of the body that follows from counters whose beginning and step
-/// are known and from constants, by sums, differences, multiples and choices
-/// that all trips make alike. A constant's step is 0. Nothing of others, nor
-/// where numbers do not fit into the integer's type.
+/// Of an integer of the body that follows from counters whose beginning and
+/// step are known and from constants, by sums, differences, multiples and
+/// choices that all trips make alike. A constant's step is 0. Nothing of
+/// others, nor where numbers do not fit into the integer's type.
 std::optional<TripNumbers> tripNumbersOf(WhileOp loop, mlir::Value value);
 
 } // namespace shoal
