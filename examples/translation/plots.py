@@ -38,11 +38,14 @@ def gain(results, pyplot):
     classes = read(results, "classes")
     figure, (over_dense, over_bilingual, cost) = pyplot.subplots(1, 3, figsize=(14, 5.5))
     gain_of(models, [row for row in classes if row["class"] == "all"], "over_dense", over_dense)
-    gain_of(models, [row for row in classes if row["class"] == "bilingual"], "over_bilingual", over_bilingual)
     over_dense.set(title="over the dense model, all languages", ylabel="ΔchrF, mean of languages; 95 % of the bootstrap")
     over_bilingual.set(title="over models of one language, these languages")
-    if not any(row["over_bilingual"] for row in classes):
+    of_one = [row for row in classes if row["class"] == "bilingual"]
+    if any(row["over_bilingual"] for row in of_one):
+        gain_of(models, of_one, "over_bilingual", over_bilingual)
+    else:
         over_bilingual.text(0.5, 0.5, "none has been trained", ha="center", transform=over_bilingual.transAxes)
+        over_bilingual.set_axis_off()
     of_all = [row for row in models.values() if int(row["steps"]) and not row["model"].startswith("only-")]
     draw_row(cost, of_all, [(row["core_hours"] or "nan",) * 3 for row in of_all], fmt="o", color="grey")
     cost.set(title="training", ylabel="core-hours", ylim=(0, None))
