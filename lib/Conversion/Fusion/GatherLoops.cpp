@@ -3,6 +3,7 @@
 
 #include "GatherLoops.h"
 #include "../ShoalToLinalg/Patterns.h"
+#include "../Utils/ClampStart.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Products/Loops.h"
@@ -132,21 +133,6 @@ static Value reshape(OpBuilder &builder, Location loc, Value tensor,
 // The body
 //===----------------------------------------------------------------------===//
 
-/// The start as an index, inside [0, last].
-static Value clamp(OpBuilder &builder, Location loc, Value start,
-                   int64_t last) {
-  auto type = cast<IntegerType>(start.getType());
-  auto constant = [&](int64_t value) {
-    return arith::ConstantOp::create(builder, loc,
-                                     builder.getIntegerAttr(type, value));
-  };
-  start = arith::MaxSIOp::create(builder, loc, start, constant(0));
-  if (llvm::isIntN(type.getWidth(), last))
-    start = arith::MinSIOp::create(builder, loc, start, constant(last));
-  return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
-                                    start);
-}
-
 /// The sum of `values`, each times its stride.
 static Value sumPlaces(OpBuilder &builder, Location loc,
                        ArrayRef<std::pair<Value, int64_t>> values) {
@@ -210,7 +196,7 @@ linalg::GenericOp shoal::makeGatherLoops(OpBuilder &builder,
     SmallVector<std::pair<Value, int64_t>> places;
     for (auto [start, dim] : llvm::zip(starts, started))
       places.push_back(
-          {clamp(nested, loc, start, dim.lastStart()), dim.stride});
+          {clampStart(nested, loc, start, dim.lastStart()), dim.stride});
     for (auto [number, loop] : llvm::enumerate(*loops))
       if (loop.strides[InOperand] != 0)
         places.push_back({linalg::IndexOp::create(nested, loc, number),

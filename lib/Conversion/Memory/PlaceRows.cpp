@@ -4,6 +4,7 @@
 // The pass --shoal-place-rows.
 
 #include "../Buffers/BufferAccess.h"
+#include "../Utils/ClampStart.h"
 #include "BufferUsers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -70,18 +71,8 @@ static Value makeFirst(OpBuilder &builder, Location loc,
                        ArrayRef<std::pair<Value, WindowDim>> starts) {
   Value first;
   for (auto [start, dim] : starts) {
-    auto type = cast<IntegerType>(start.getType());
-    auto constant = [&](int64_t value) {
-      return arith::ConstantOp::create(builder, loc,
-                                       builder.getIntegerAttr(type, value));
-    };
-    start = arith::MaxSIOp::create(builder, loc, start, constant(0));
-    if (llvm::isIntN(type.getWidth(), dim.lastStart()))
-      start = arith::MinSIOp::create(builder, loc, start,
-                                     constant(dim.lastStart()));
     Value place = arith::MulIOp::create(
-        builder, loc,
-        arith::IndexCastOp::create(builder, loc, builder.getIndexType(), start),
+        builder, loc, clampStart(builder, loc, start, dim.lastStart()),
         arith::ConstantIndexOp::create(builder, loc, dim.stride));
     first = first ? arith::AddIOp::create(builder, loc, first, place) : place;
   }
@@ -238,10 +229,9 @@ static std::optional<RowCall> describe(Operation *call, rt::WindowsAttr windows,
   return RowCall{call, whole, indices, buffer.getResult(), *starts};
 }
 
-static bool stays(const RowCall &row, StringRef reason) {
+static void stays(const RowCall &row, StringRef reason) {
   LDBG() << row.call->getName() << " at " << sourcePlace(row.call->getLoc())
          << " stays: " << reason;
-  return false;
 }
 
 /// The row's buffer becomes a view from `point` on, where its users begin.
@@ -273,7 +263,7 @@ static void view(const RowCall &row, ArrayRef<Element> starts,
 }
 
 /// What a call reads is read where it lies.
-static bool readInPlace(const RowCall &row) {
+static void readInPlace(const RowCall &row) {
   SmallVector<Operation *> users = usersInOrder(row.row);
   if (users.empty() || users.front() != row.call)
     return stays(row, "its row is used elsewhere or written before");
@@ -289,11 +279,10 @@ static bool readInPlace(const RowCall &row) {
     starts.push_back({row.indices, dim.component});
   view(row, starts, row.call);
   ++numRead;
-  return true;
 }
 
 /// What a call writes is made where it comes to lie.
-static bool makeInPlace(const RowCall &row) {
+static void makeInPlace(const RowCall &row) {
   SmallVector<Operation *> users = usersInOrder(row.row);
   if (users.empty() || users.front() == row.call)
     return stays(row, "its row is used elsewhere or never made");
@@ -318,7 +307,6 @@ static bool makeInPlace(const RowCall &row) {
     return stays(row, "the buffer begins behind the row");
   view(row, starts, point);
   ++numMade;
-  return true;
 }
 
 namespace {

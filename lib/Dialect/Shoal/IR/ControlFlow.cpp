@@ -246,24 +246,16 @@ private:
     };
     // Linear functions that compare alike in the first and in the last trip do
     // in all, but for equality.
-    bool isOrder = compare.getPredicate() != arith::CmpIPredicate::eq &&
-                   compare.getPredicate() != arith::CmpIPredicate::ne;
-    if (!isOrder || isUnsigned(compare.getPredicate()) ||
-        holds(0) != holds(*trips - 1))
+    if (!isSignedOrder(compare.getPredicate()) || holds(0) != holds(*trips - 1))
       return std::nullopt;
     return numbersOf(holds(0) ? select.getTrueValue() : select.getFalseValue());
   }
 
-  static bool isUnsigned(arith::CmpIPredicate predicate) {
-    switch (predicate) {
-    case arith::CmpIPredicate::ult:
-    case arith::CmpIPredicate::ule:
-    case arith::CmpIPredicate::ugt:
-    case arith::CmpIPredicate::uge:
-      return true;
-    default:
-      return false;
-    }
+  static bool isSignedOrder(arith::CmpIPredicate predicate) {
+    return llvm::is_contained(
+        {arith::CmpIPredicate::slt, arith::CmpIPredicate::sle,
+         arith::CmpIPredicate::sgt, arith::CmpIPredicate::sge},
+        predicate);
   }
 
   static std::optional<TripNumbers> combine(Operation *op, const TripNumbers &a,
