@@ -91,8 +91,9 @@ static LogicalResult verifyPlan(func::FuncOp func, const MemoryPlan &plan,
 /// (C3) of pairs: each buffer against those that live when it begins.
 static LogicalResult verifyApart(func::FuncOp func, const MemoryPlan &plan) {
   auto order = llvm::to_vector(llvm::seq(plan.buffers.size()));
-  llvm::stable_sort(order, [&](size_t a, size_t b) {
-    return plan.buffers[a].first < plan.buffers[b].first;
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::pair(plan.buffers[a].first, a) <
+           std::pair(plan.buffers[b].first, b);
   });
   SmallVector<size_t> live;
   for (size_t number : order) {

@@ -4,7 +4,9 @@
 #include "Derivatives.h"
 #include "SharedForward.h"
 #include "mlir/IR/IRMapping.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/Pass/PassManager.h"
+#include "shoal/Dialect/Shoal/IR/ControlFlowOps.h"
 #include "shoal/Dialect/Shoal/IR/Donation.h"
 #include "shoal/Dialect/Shoal/IR/Shoal.h"
 #include "shoal/Dialect/Shoal/IR/TensorBuilder.h"
@@ -99,6 +101,17 @@ void DerivativeWriter::inlineCalls(func::FuncOp function) {
   }
 }
 
+/// What a loop carries unchanged, as JAX's do what their steps share, becomes a
+/// value from outside: of such a value rows are read again and not kept, and
+/// gradients begin with zeros.
+static void captureInvariants(func::FuncOp function) {
+  PatternRewriter rewriter(function.getContext());
+  function.walk([&](WhileOp loop) {
+    rewriter.setInsertionPoint(loop);
+    (void)WhileOp::canonicalize(loop, rewriter);
+  });
+}
+
 /// Behind the body: the backward pass, and a return of what the mode says.
 static LogicalResult appendGradients(func::FuncOp function,
                                      const Derivative &derivative) {
@@ -155,6 +168,7 @@ LogicalResult DerivativeWriter::write(func::FuncOp declaration) {
   decomposeComposites(declaration, [](Operation *op) {
     return isa<DifferentiableOpInterface>(op);
   });
+  captureInvariants(declaration);
   declaration->removeAttr(kDerivativeAttr);
   open.erase(declaration);
   if (derivative->mode != DerivativeMode::Grad)

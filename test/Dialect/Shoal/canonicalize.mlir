@@ -142,3 +142,51 @@ func.func @einsums_with_numbers(%x: tensor<2x1xi32>, %n: tensor<i32>) -> tensor<
   %t = shoal.transpose %e permutation = [1, 0] : tensor<1x2xi32> -> tensor<2x1xi32>
   return %t : tensor<2x1xi32>
 }
+
+// What every trip yields as it came is not carried, whichever region or inner
+// loop reads it; what trips exchange is.
+// CHECK-LABEL: func @loops_carry_what_changes(
+// CHECK-SAME: %[[X:[^:]*]]: tensor<4xf32>, %[[W:[^:]*]]: tensor<4xf32>, %[[N:[^:]*]]: tensor<i32>
+// CHECK: %[[R:.*]]:4 = shoal.while (%[[I:.*]] = %{{.*}}, %[[A:.*]] = %[[X]], %[[P:.*]] = %[[X]], %[[Q:.*]] = %[[W]])
+// CHECK: arith.cmpi slt, %[[I]], %[[N]]
+// CHECK: %[[S:.*]]:2 = shoal.while (%{{.*}} = %{{.*}}, %[[B:.*]] = %[[A]])
+// CHECK: arith.cmpi slt, %{{.*}}, %[[N]]
+// CHECK: arith.mulf %[[B]], %[[W]]
+// CHECK: shoal.yield %{{.*}}, %[[S]]#1, %[[Q]], %[[P]] :
+// CHECK: return %[[R]]#1, %[[W]], %[[R]]#2, %[[R]]#3
+func.func @loops_carry_what_changes(%x: tensor<4xf32>, %w: tensor<4xf32>, %n: tensor<i32>)
+    -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %r:6 = shoal.while (%m = %n, %i = %zero, %a = %x, %v = %w, %p = %x, %q = %w)
+      : tensor<i32>, tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32> cond {
+    %more = arith.cmpi slt, %i, %m : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %s:4 = shoal.while (%k = %m, %j = %zero, %b = %a, %u = %v)
+        : tensor<i32>, tensor<i32>, tensor<4xf32>, tensor<4xf32> cond {
+      %more = arith.cmpi slt, %j, %k : tensor<i32>
+      shoal.yield %more : tensor<i1>
+    } do {
+      %next = arith.addi %j, %one : tensor<i32>
+      %c = arith.mulf %b, %u : tensor<4xf32>
+      shoal.yield %k, %next, %c, %u : tensor<i32>, tensor<i32>, tensor<4xf32>, tensor<4xf32>
+    }
+    %next = arith.addi %i, %one : tensor<i32>
+    shoal.yield %s#0, %next, %s#2, %s#3, %q, %p
+      : tensor<i32>, tensor<i32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+  }
+  return %r#2, %r#3, %r#4, %r#5 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+
+// What a pass has said of each result stays true.
+// CHECK-LABEL: func @loops_with_attributes_stay(
+// CHECK: shoal.while (%{{.*}} = %arg0) : tensor<4xf32> attributes {note = "one"}
+func.func @loops_with_attributes_stay(%x: tensor<4xf32>, %more: tensor<i1>) -> tensor<4xf32> {
+  %r = shoal.while (%a = %x) : tensor<4xf32> attributes {note = "one"} cond {
+    shoal.yield %more : tensor<i1>
+  } do {
+    shoal.yield %a : tensor<4xf32>
+  }
+  return %r : tensor<4xf32>
+}

@@ -4,6 +4,7 @@
 // RUN: FileCheck %s < %t.mlir
 // RUN: shoal-opt %s --shoal-differentiate="function=again wrt=0,1" --canonicalize --cse | FileCheck %s --check-prefix=AGAIN
 // RUN: shoal-opt %s --shoal-differentiate="function=shared wrt=0,1" --canonicalize --cse | FileCheck %s --check-prefix=SHARED
+// RUN: shoal-opt %s --shoal-differentiate="function=carried wrt=0,1" --canonicalize --cse | FileCheck %s --check-prefix=CARRIED
 
 // Of the mask its places are kept, eight numbers and not 8 x 16: the backward
 // steps make it again.
@@ -97,6 +98,32 @@ func.func @shared(%w0: tensor<8x8xf32>, %x0: tensor<4x8xf32>) -> tensor<f32> {
     %next = arith.addi %i, %one : tensor<i32>
     %z = shoal.einsum "SM,MN->SN" %x, %w : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
     shoal.yield %next, %w, %z : tensor<i32>, tensor<8x8xf32>, tensor<4x8xf32>
+  }
+  %l = shoal.reduce sum %r#2 dims = [0, 1] : tensor<4x8xf32> -> tensor<f32>
+  return %l : tensor<f32>
+}
+
+// Nor is their gradient carried back from a result that nobody has: where each
+// step has a row, it is set.
+// CARRIED-LABEL: @carried_grad
+// CARRIED: shoal.while
+// CARRIED: shoal.while
+// CARRIED-NOT: arith.addf {{.*}} tensor<1x8x8xf32>
+// CARRIED: shoal.dynamic_update_slice {{.*}} -> tensor<5x8x8xf32>
+// CARRIED: return
+func.func @carried(%w0: tensor<5x8x8xf32>, %x0: tensor<4x8xf32>) -> tensor<f32> {
+  %zero = arith.constant dense<0> : tensor<i32>
+  %one = arith.constant dense<1> : tensor<i32>
+  %five = arith.constant dense<5> : tensor<i32>
+  %r:3 = shoal.while (%i = %zero, %w = %w0, %x = %x0) : tensor<i32>, tensor<5x8x8xf32>, tensor<4x8xf32> cond {
+    %more = arith.cmpi slt, %i, %five : tensor<i32>
+    shoal.yield %more : tensor<i1>
+  } do {
+    %next = arith.addi %i, %one : tensor<i32>
+    %row = shoal.dynamic_slice %w[%i, %zero, %zero] sizes = [1, 8, 8] : (tensor<5x8x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x8x8xf32>
+    %v = shoal.reshape %row : tensor<1x8x8xf32> -> tensor<8x8xf32>
+    %z = shoal.einsum "SM,MN->SN" %x, %v : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+    shoal.yield %next, %w, %z : tensor<i32>, tensor<5x8x8xf32>, tensor<4x8xf32>
   }
   %l = shoal.reduce sum %r#2 dims = [0, 1] : tensor<4x8xf32> -> tensor<f32>
   return %l : tensor<f32>

@@ -125,6 +125,49 @@ SmallVector<Join> WhileOp::getJoins() {
   return joins;
 }
 
+/// What every trip yields as it came is used from outside and not carried.
+LogicalResult WhileOp::canonicalize(WhileOp op, PatternRewriter &rewriter) {
+  // Attributes of passes speak of each result.
+  if (!op->getDiscardableAttrs().empty())
+    return failure();
+  Block *cond = &op.getCond().front(), *body = &op.getBody().front();
+  YieldOp yield = yieldOf(op.getBody());
+  BitVector invariant(op.getNumOperands());
+  for (auto [i, yielded] : llvm::enumerate(yield.getValues()))
+    invariant[i] = yielded == body->getArgument(i);
+  if (invariant.none())
+    return failure();
+
+  for (unsigned i : invariant.set_bits()) {
+    rewriter.replaceAllUsesWith(cond->getArgument(i), op.getInits()[i]);
+    rewriter.replaceAllUsesWith(body->getArgument(i), op.getInits()[i]);
+  }
+  SmallVector<Value> inits, next;
+  for (auto [i, init, yielded] :
+       llvm::enumerate(op.getInits(), yield.getValues())) {
+    if (!invariant[i]) {
+      inits.push_back(init);
+      next.push_back(yielded);
+    }
+  }
+  auto loop = WhileOp::create(rewriter, op.getLoc(),
+                              TypeRange(ValueRange(inits)), inits);
+  rewriter.modifyOpInPlace(yield, [&] { yield->setOperands(next); });
+  rewriter.modifyOpInPlace(op, [&] {
+    cond->eraseArguments(invariant);
+    body->eraseArguments(invariant);
+  });
+  for (auto [from, to] : llvm::zip_equal(op.getRegions(), loop.getRegions()))
+    rewriter.inlineRegionBefore(*from, *to, to->end());
+
+  SmallVector<Value> results;
+  ResultRange::iterator carried = loop.result_begin();
+  for (auto [i, init] : llvm::enumerate(op.getInits()))
+    results.push_back(invariant[i] ? init : Value(*carried++));
+  rewriter.replaceOp(op, results);
+  return success();
+}
+
 SmallVector<OpOperand *> WhileOp::getWholeOperands() {
   return {&yieldOf(getCond())->getOpOperand(0)};
 }

@@ -37,8 +37,7 @@ private:
   void findActiveCarried();
   void findCounters();
   FailureOr<SplitBlock> differentiateBody();
-  /// Whether every step has the same value: it stands around the loop, or is
-  /// carried and yielded as it came, as JAX carries what a scan's steps share.
+  /// Whether the value stands around the loop.
   bool isInvariant(Value value);
   /// Whether a value of the body follows from counters alone.
   bool followsFromCounters(Value value);
@@ -131,24 +130,17 @@ void LoopReversal::findCounters() {
 }
 
 bool LoopReversal::isInvariant(Value value) {
-  Block *body = &scratch.getBody().front();
-  if (value.getParentBlock() != body)
-    return true;
-  auto argument = dyn_cast<BlockArgument>(value);
-  return argument && argument.getArgNumber() < op.getInits().size() &&
-         yieldsOf(scratch.getBody())[argument.getArgNumber()] == value;
+  return value.getParentBlock() != &scratch.getBody().front();
 }
 
 bool LoopReversal::followsFromCounters(Value value) {
-  Block *body = &scratch.getBody().front();
-  if (auto argument = dyn_cast<BlockArgument>(value))
-    return isInvariant(value) ||
-           llvm::any_of(counters, [&](const Counter &counter) {
-             return counter.number == argument.getArgNumber();
-           });
-  Operation *maker = value.getDefiningOp();
-  if (maker->getBlock() != body || matchPattern(value, m_Constant()))
+  if (isInvariant(value) || matchPattern(value, m_Constant()))
     return true;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return llvm::any_of(counters, [&](const Counter &counter) {
+      return counter.number == argument.getArgNumber();
+    });
+  Operation *maker = value.getDefiningOp();
   auto type = cast<RankedTensorType>(value.getType());
   return type.getRank() == 0 && type.getElementType().isInteger() &&
          maker->getNumRegions() == 0 && isPure(maker) &&
@@ -302,14 +294,10 @@ WhileOp LoopReversal::buildLoop(
 }
 
 /// Maps what the backward ops of a step read of the forward ones: the
-/// residuals' row, counters by the number of the step, and what each step
-/// carries on as it is to what the loop begins with.
+/// residuals' row, and counters by the number of the step.
 void LoopReversal::mapRow(TensorBuilder &b, const SplitBlock &body,
                           WhileOp forward, Value row, IRMapping &mapping) {
   unsigned count = op.getInits().size();
-  for (auto [i, init] : llvm::enumerate(op.getInits()))
-    if (Value carried = scratch.getBody().getArgument(i); isInvariant(carried))
-      mapping.map(carried, init);
   for (const Counter &counter : counters) {
     Value init = op.getInits()[counter.number];
     Value steps = row;

@@ -51,6 +51,9 @@ def Shoal_WhileOp : Shoal_JoinOp<"while", [RecursivelySpeculatable]> {
     Costs of the body count as often as it runs where a carried counter starts
     and ends at constants and steps by one; else 10 times.
 
+    What every trip yields as it came, as StableHLO carries all that regions
+    use, becomes a value from outside when the op is canonicalised.
+
     Constraints:
     * (W1) operands, results and arguments of both regions have the same types;
     * (W2) the condition ends in a yield of one tensor<i1>, the body in one of
@@ -60,6 +63,7 @@ def Shoal_WhileOp : Shoal_JoinOp<"while", [RecursivelySpeculatable]> {
   let results = (outs Variadic<Shoal_Tensor>:$results);
   let regions = (region SizedRegion<1>:$cond, SizedRegion<1>:$body);
   let hasCustomAssemblyFormat = 1;
+  let hasCanonicalizeMethod = 1;
   let extraClassDeclaration = [{
     /// How often the body runs, where constants tell.
     std::optional<int64_t> getTripCount();
