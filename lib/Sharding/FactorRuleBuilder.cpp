@@ -48,6 +48,11 @@ FactorRuleBuilder &FactorRuleBuilder::gather(unsigned factor, unsigned result) {
   return *this;
 }
 
+FactorRuleBuilder &FactorRuleBuilder::writes(unsigned operand) {
+  rule.written = operand;
+  return *this;
+}
+
 FactorRuleBuilder &FactorRuleBuilder::flops(double flops) {
   rule.flops = flops;
   return *this;

@@ -99,8 +99,9 @@ struct AssignmentOptions {
   /// Work that devices repeat, although annotations split an operand over them,
   /// counts as many times.
   double repeatMargin = 100;
-  /// Weight of a byte of a result on a device. Small: it only breaks ties
-  /// towards not replicating elementwise work.
+  /// Weight of a byte that a device writes: of results, or of
+  /// FactorRule::written. Small: it only breaks ties towards not replicating
+  /// elementwise work.
   double memoryWeight = 0.002;
   /// Prices reshards by the plans that planReshard makes instead of by the
   /// bound, reshardBytes. What is counted then is what will be sent.
@@ -121,7 +122,7 @@ struct AssignmentOptions {
 struct AssignmentCost {
   /// Reshards, and reductions that ops need themselves.
   double reshards = 0, reductions = 0;
-  /// Operations of a device / flopsPerByte; result bytes x memoryWeight;
+  /// Operations of a device / flopsPerByte; bytes written x memoryWeight;
   /// latencyBytes x reshards.
   double compute = 0, memory = 0, latency = 0;
   /// What repeatMargin adds to compute and memory.

@@ -85,6 +85,9 @@ struct FactorRule {
   /// What the op's local form sends by itself.
   llvm::SmallVector<Window, 0> windows;
   llvm::SmallVector<Gather, 0> gathers;
+  /// Of an op whose result is an operand with another one's elements put in:
+  /// that one, which is all that it writes.
+  std::optional<unsigned> written;
   /// What the user should know of it: that something is kept whole which need
   /// not be. Mostly empty.
   std::string warning;
@@ -159,6 +162,7 @@ public:
   /// factor.
   FactorRuleBuilder &window(unsigned operand, unsigned dim, RowMap map);
   FactorRuleBuilder &gather(unsigned factor, unsigned result);
+  FactorRuleBuilder &writes(unsigned operand);
   FactorRuleBuilder &flops(double flops);
   FactorRule build() const { return rule; }
 

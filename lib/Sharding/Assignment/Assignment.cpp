@@ -23,9 +23,11 @@ static void improveGroups(Plan &plan) {
   const AssignmentOptions &options = plan.getTables().options;
   auto groups = findElementwiseGroups(plan.getTables().problem);
   auto accumulators = findAccumulators(plan.getTables().problem);
+  auto rows = findKeptRows(plan.getTables().problem);
   for (unsigned round = 0; round < options.maxChainRounds; ++round) {
     double gain = moveGroups(plan, groups);
     gain += moveAccumulators(plan, accumulators);
+    gain += moveKeptRows(plan, rows);
     if (gain < kMinGain)
       return;
     if (options.chains)

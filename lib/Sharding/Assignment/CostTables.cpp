@@ -222,6 +222,7 @@ static void addRule(const FactorRule &rule, std::string &key) {
   for (const FactorRule::Gather &gather : rule.gathers)
     addListToKey(std::initializer_list<unsigned>{gather.factor, gather.result},
                  key);
+  addToKey(rule.written ? int64_t(*rule.written) : -1, key);
   addToKey(rule.flops, key);
 }
 
@@ -573,8 +574,15 @@ void CostTables::price(const OpClass &opClass, const OpShardings &shardings,
     const Problem::Value &type = problem.values[value];
     return localBytes(type.shape, type.elementBytes, sharding, problem.mesh);
   };
-  for (auto [value, sharding] : llvm::zip_equal(op.results, shardings.results))
-    choice.memory += options.memoryWeight * bytesOf(value, sharding);
+  // A loop that makes a row a trip does not make all rows in each.
+  double written = 0;
+  if (std::optional<unsigned> operand = op.rule.written)
+    written = bytesOf(op.operands[*operand], shardings.operands[*operand]);
+  else
+    for (auto [value, sharding] :
+         llvm::zip_equal(op.results, shardings.results))
+      written += bytesOf(value, sharding);
+  choice.memory = options.memoryWeight * written;
   auto sizesOf = [&](llvm::ArrayRef<unsigned> values) {
     return llvm::map_to_vector(values, [&](unsigned value) -> TensorSize {
       const Problem::Value &type = problem.values[value];

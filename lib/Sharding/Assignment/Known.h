@@ -36,7 +36,13 @@ struct PricedChange {
 /// What is tried of a plan: a chain from a label of an op, or a group of one
 /// kind with an axis in one place.
 struct TryId {
-  enum Kind : unsigned { Chain, Elementwise, Accumulator, Dimension } kind;
+  enum Kind : unsigned {
+    Chain,
+    Elementwise,
+    Accumulator,
+    KeptRows,
+    Dimension
+  } kind;
   /// An op or the number of a group.
   unsigned subject;
   AxisId axis;

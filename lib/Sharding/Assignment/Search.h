@@ -51,6 +51,24 @@ findAccumulators(const AssignmentProblem &problem);
 double moveAccumulators(Plan &plan,
                         llvm::ArrayRef<std::vector<unsigned>> groups);
 
+/// An array that a loop writes rows of, as what it keeps for the way back.
+struct KeptRows {
+  /// The op that joins the array around the loop, the one that writes rows,
+  /// those that it begins with, those that read rows, and the reshapes of rows
+  /// before and behind; from numRows on the ops that read those.
+  std::vector<unsigned> ops;
+  unsigned numRows = 0;
+};
+
+/// In the order of the ops that write.
+std::vector<KeptRows> findKeptRows(const AssignmentProblem &problem);
+
+/// Moves kept rows as one: for each axis, rows that it splits are whole along
+/// it, and what reads them goes where it is best then; kept where it gains.
+/// Finds that what a loop has gathered is kept and not gathered again on the
+/// way back, which takes all of them. Returns what is gained.
+double moveKeptRows(Plan &plan, llvm::ArrayRef<KeptRows> groups);
+
 /// A set in which the op is linear and that has the value wherever the op reads
 /// it; nothing where the op needs it whole.
 std::optional<unsigned> findLinearSet(const AssignmentProblem::Op &op,

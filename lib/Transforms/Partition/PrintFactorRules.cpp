@@ -96,6 +96,8 @@ static void printRule(raw_ostream &os, const FactorRule &rule) {
     os << ')';
   }
   printWindows(os, rule);
+  if (rule.written)
+    os << ", writes operand " << *rule.written;
 }
 
 namespace {

@@ -104,7 +104,7 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
     PassOptionOf<DenseOneHots>,
     PassOptionOf<OneHotGain>,
     Option<"memoryWeight", "memory-weight", "double", "0.002",
-           "Cost of a byte of a result on a device, in bytes sent">,
+           "Cost of a byte that a device writes, in bytes sent">,
     Option<"latencyBytes", "latency-bytes", "double", "-1.0",
            "Cost of a reshard besides its bytes, in bytes sent; negative for "
            "the machine's, or none where flops-per-byte is given">,

@@ -80,7 +80,7 @@ struct DynamicUpdateSlice
     }
     if (!isBoolean(op.getInput()))
       builder.linearIn({0, 1});
-    return builder.build();
+    return builder.writes(1).build();
   }
 };
 
@@ -167,7 +167,8 @@ struct Scatter : FactorRuleOpInterface::ExternalModel<Scatter, ScatterOp> {
       builder.linearIn({0, 2}).linearIn({2});
     else if (!op.getKind() && !isBoolean(op.getInput()))
       builder.linearIn({0, 2});
-    return builder.flops(tensorTypeOf(op.getUpdates()).getNumElements())
+    return builder.writes(2)
+        .flops(tensorTypeOf(op.getUpdates()).getNumElements())
         .build();
   }
 };
