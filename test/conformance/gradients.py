@@ -37,9 +37,6 @@ sys.path[1:1] = [str(examine.BIN.parent / "python"), str(examine.ROOT / "python"
 ENTRY = "main_vjp"
 # Programs whose derivative sends more than JAX's, and why.
 MORE_BYTES = {
-    "control_flow/scan_over_layers": "rows of the weights, which nobody keeps behind the assignment, are split"
-    " over x to write less, and the products that read them with them: 2,496 bytes. JAX's program reads the"
-    " weights again, 2,112",
     "reductions/product": "of 16 elements the operand is gathered, 56 bytes, as what two running products"
     " send is counted twice, although it is sent once; JAX's tree of products sends 52. Of 64 elements"
     " they send 35 bytes, JAX's tree 196, of 4,096 35 and 12,292",

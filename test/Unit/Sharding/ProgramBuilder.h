@@ -86,6 +86,12 @@ public:
   /// A scan: `dim` stays whole.
   Value cumulative(Value value, unsigned dim);
 
+  /// Puts a row, of the shape without the first dimension, into `rows`; where
+  /// is of no matter.
+  Value writeRow(Value rows, Value row);
+  /// The row at some place, of the shape without the first dimension.
+  Value readRow(Value rows);
+
   /// What a loop carries: the value inside, and the result behind it.
   std::pair<Value, Value> loop(Value init) {
     Shape shape = shapeOf(init);
@@ -191,6 +197,32 @@ ProgramBuilder::broadcast(Value value, unsigned dim, int64_t size) {
       builder.addFactor(to[d], {d < dim ? d : d - 1}, {d});
   return add(builder.linearIn({0}).build(), {value}, to,
              AssignmentProblem::Priority::Restructuring);
+}
+
+inline ProgramBuilder::Value ProgramBuilder::writeRow(Value rows, Value row) {
+  Value update = broadcast(row, 0, 1);
+  Shape shape = shapeOf(rows);
+  int64_t rank = shape.size();
+  FactorRuleBuilder builder({rank, rank}, {rank});
+  builder.addFactor(shape[0], {0, -1}, {0});
+  builder.addFactor(1, {-1, 0}, {-1}, FactorKind::Replicated);
+  for (int64_t d = 1; d < rank; ++d)
+    builder.addFactor(shape[d], {d, d}, {d});
+  return add(builder.linearIn({0, 1}).writes(1).build(), {rows, update}, shape);
+}
+
+inline ProgramBuilder::Value ProgramBuilder::readRow(Value rows) {
+  Shape shape = shapeOf(rows), cut = shape;
+  int64_t rank = shape.size();
+  cut[0] = 1;
+  FactorRuleBuilder builder({rank}, {rank});
+  builder.addFactor(shape[0], {0}, {-1}, FactorKind::Reduction,
+                    ReduceKind::Sum);
+  builder.addFactor(1, {-1}, {0});
+  for (int64_t d = 1; d < rank; ++d)
+    builder.addFactor(shape[d], {d}, {d});
+  Value row = add(builder.linearIn({0}).build(), {rows}, cut);
+  return reduce(row, 0, ReduceKind::Sum);
 }
 
 inline ProgramBuilder::Value ProgramBuilder::cumulative(Value value,

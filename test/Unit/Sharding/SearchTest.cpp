@@ -243,4 +243,44 @@ TEST(Accumulators, AreNoStateThatIsReplacedOrBent) {
   EXPECT_TRUE(findAccumulators(b.problem).empty());
 }
 
+TEST(KeptRows, AreWhatALoopWritesAndAnotherReads) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned zeros = b.constant({3, 8, 4}), first = b.lastOp();
+  auto [rows, all] = b.loop(zeros);
+  unsigned join = b.lastOp();
+  unsigned x = b.argument({8, 4});
+  b.yield(rows, b.writeRow(rows, x));
+  unsigned write = b.lastOp(), reshaped = write - 1;
+  unsigned row = b.readRow(all), back = b.lastOp(), read = back - 1;
+  b.result(b.elementwise({row}, ProgramBuilder::Nonlinear));
+  unsigned reader = b.lastOp() - 1;
+  std::vector<KeptRows> groups = findKeptRows(b.problem);
+  ASSERT_EQ(groups.size(), 1u);
+  EXPECT_EQ(groups[0].ops,
+            (Group{join, write, first, reshaped, read, back, reader}));
+  EXPECT_EQ(groups[0].numRows, 6u);
+}
+
+TEST(KeptRows, AreNoRowsOfAnArrayThatIsNotCarried) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  unsigned zeros = b.constant({3, 8, 4});
+  b.result(b.writeRow(zeros, b.argument({8, 4})));
+  EXPECT_TRUE(findKeptRows(b.problem).empty());
+}
+
+/// Of a loop that writes so many rows.
+AssignmentCost costOfRows(int64_t count) {
+  ProgramBuilder b(makeMesh({{"x", 4}}));
+  auto [rows, all] = b.loop(b.constant({count, 64, 64}));
+  b.yield(rows, b.writeRow(rows, b.argument({64, 64}, closed({{0}, {}}))));
+  b.problem.ops.back().weight = count;
+  b.result(all);
+  return assignShardings(b.problem).cost;
+}
+
+TEST(KeptRows, AreWrittenOnce) {
+  double few = costOfRows(4).memory, many = costOfRows(400).memory;
+  EXPECT_LT(many, 101 * few);
+}
+
 } // namespace
