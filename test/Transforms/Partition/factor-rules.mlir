@@ -143,14 +143,14 @@ func.func @gather(%table: tensor<100x16xf32>, %ids: tensor<4x5xi32>, %x: tensor<
 func.func @scatter(%table: tensor<100x16xf32>, %ids: tensor<4x5xi32>, %u: tensor<4x5x16xf32>,
                    %x: tensor<4x9xf32>, %p: tensor<4x2x1xi32>, %w: tensor<4x2x3xf32>) {
   // Linear in the updates alone, too: the operand counts once.
-  // expected-remark @below {{([k, l], [i, j], [i, j, l]) -> ([k, l]) i=4 j=5 k=100 l=16, reduces i:sum j:sum, linear in (0, 2) (2), writes operand 2}}
+  // expected-remark @below {{([k, l], [i, j], [i, j, l]) -> ([k, l]) i=4 j=5 k=100 l=16, reduces i:sum j:sum, linear in (0, 2) (2)}}
   %0 = shoal.scatter sum %table, %ids, %u update_window_dims = [2] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]
       index_vector_dim = 2 : (tensor<100x16xf32>, tensor<4x5xi32>, tensor<4x5x16xf32>) -> tensor<100x16xf32>
-  // expected-remark @below {{([k, l], [i, j], [i, j, l]) -> ([k, l]) i=4 j=5 k=100 l=16, reduces i:max j:max, writes operand 2}}
+  // expected-remark @below {{([k, l], [i, j], [i, j, l]) -> ([k, l]) i=4 j=5 k=100 l=16, reduces i:max j:max}}
   %1 = shoal.scatter max %table, %ids, %u update_window_dims = [2] inserted_window_dims = [0] scatter_dims_to_operand_dims = [0]
       index_vector_dim = 2 : (tensor<100x16xf32>, tensor<4x5xi32>, tensor<4x5x16xf32>) -> tensor<100x16xf32>
   // The last update stays: no device could tell from its part which that is.
-  // expected-remark @below {{([i, l], [i, j, k], [i, j, m]) -> ([i, l]) i=4 j=2 k=1 l=9 m=3, needs whole j k m, linear in (0, 2), writes operand 2}}
+  // expected-remark @below {{([i, l], [i, j, k], [i, j, m]) -> ([i, l]) i=4 j=2 k=1 l=9 m=3, needs whole j k m, linear in (0, 2)}}
   %2 = shoal.scatter overwrite %x, %p, %w update_window_dims = [2] inserted_window_dims = [] input_batching_dims = [0]
       scatter_indices_batching_dims = [0] scatter_dims_to_operand_dims = [1] index_vector_dim = 2
       : (tensor<4x9xf32>, tensor<4x2x1xi32>, tensor<4x2x3xf32>) -> tensor<4x9xf32>

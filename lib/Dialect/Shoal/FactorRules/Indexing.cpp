@@ -167,8 +167,7 @@ struct Scatter : FactorRuleOpInterface::ExternalModel<Scatter, ScatterOp> {
       builder.linearIn({0, 2}).linearIn({2});
     else if (!op.getKind() && !isBoolean(op.getInput()))
       builder.linearIn({0, 2});
-    return builder.writes(2)
-        .flops(tensorTypeOf(op.getUpdates()).getNumElements())
+    return builder.flops(tensorTypeOf(op.getUpdates()).getNumElements())
         .build();
   }
 };
