@@ -168,11 +168,11 @@ struct Assignment {
 /// leaves sums partial while that is cheaper; then coordinate descent; then
 /// chains of moves, in which a change of one op pulls its neighbours along, and
 /// moves of elementwise ops that hang together, as of an optimiser's update,
-/// and of what loops add to; the same again from nothing split, from what is
-/// found where arithmetic counts ten times as much, and, where annotations only
-/// ask, from what is found where they bind; the cheapest is kept.
-/// Constraints hold exactly. An argument or program result without one takes
-/// any sharding, not partial, free of charge.
+/// of what loops add to and of rows that they keep; the same again from nothing
+/// split, from what is found where arithmetic counts ten times as much, and,
+/// where annotations only ask, from what is found where they bind; the cheapest
+/// is kept. Constraints hold exactly. An argument or program result without one
+/// takes any sharding, not partial, free of charge.
 ///
 /// The answer depends on the problem alone, and not on the order of independent
 /// ops in it. Work is linear in ops and does not
