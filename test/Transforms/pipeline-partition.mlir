@@ -1,4 +1,4 @@
-// The program of docs/Partitioning.md, from stage to stage.
+// The program of docs/internals/Partitioning.md, from stage to stage.
 //
 // RUN: shoal-opt %s --shoal-import --shoal-assign | FileCheck %s --check-prefix=ASSIGN
 // RUN: shoal-opt %s --shoal-import --shoal-assign --shoal-plan-reshards | FileCheck %s --check-prefix=PLAN

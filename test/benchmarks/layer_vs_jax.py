@@ -5,7 +5,7 @@
 JAX on as many host devices, each annotated as GShard annotates it; in turn, on
 the same cores. Prints minima, their ratio, the share of matrix products in
 Shoal's step, and their rate beside that of plain ones by BLAS or oneDNN; all of it
-for each number of threads in a rank (docs/Threads.md).
+for each number of threads in a rank (docs/guide/Threads.md).
 """
 
 import argparse

@@ -4,7 +4,7 @@
 """Imports, partitions and runs JAX programs on 8 devices, and compares with JAX.
 
     test/conformance/conformance.py --filter moe
-    test/conformance/conformance.py --write-docs     # docs/JAX-conformance.md
+    test/conformance/conformance.py --write-docs     # docs/results/JAX-conformance.md
 
 Numbers are those of JAX on one device, bytes those of XLA's partitioner for the
 same mesh. The exit code is 1 where a program failed or is unsupported, or a bar is missed.

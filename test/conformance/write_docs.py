@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/JAX-conformance.md, from what a run has measured."""
+"""docs/results/JAX-conformance.md, from what a run has measured."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from examine import ROOT, Outcome
 
-PATH = ROOT / "docs/JAX-conformance.md"
+PATH = ROOT / "docs/results/JAX-conformance.md"
 
 # Why a program sends more than XLA's does, for those that do.
 REASONS = {

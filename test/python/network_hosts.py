@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Several hosts on one machine, each in Linux' namespaces: what tests of docs/Hosts.md run on.
+"""Several hosts on one machine, each in Linux' namespaces: what tests of docs/guide/Nodes.md run on.
 
 Usage: network_hosts.py COUNT COMMAND...
 Runs the command on the first of so many hosts, with $HOSTS the list of their names.

@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def read_data(page):
-    """The data that the page shows, an object as docs/Report.md describes it."""
+    """The data that the page shows, an object as docs/guide/Report.md describes it."""
     text = Path(page).read_text(encoding="utf-8")
     (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.S)
     return json.loads(data)

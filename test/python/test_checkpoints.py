@@ -156,7 +156,7 @@ def test_replicas_are_written_once_and_by_all(tmp_path):
 
 
 def test_the_package_safetensors_alone_reads_it(tmp_path):
-    """As docs/Checkpoints.md says: pieces lie row-major between the cuts, in these shards."""
+    """As docs/guide/Checkpoints.md says: pieces lie row-major between the cuts, in these shards."""
     rng = np.random.default_rng(3)
     tree = {"a": random_array(rng, (7, 11), np.float32), "b": random_array(rng, (5,), np.int16)}
     made = {"a": devices(4).put(tree["a"], place(P("x", "y"), shoal.Mesh(x=2, y=2), tree["a"]))}

@@ -52,7 +52,7 @@ def test_describe_says_how_products_are_computed(tmp_path):
     source.write_text(PRODUCTS)
     run(BIN / "shoalc", source, "-o", tmp_path / "program").expect_success()
     described = run(tmp_path / "program", "--describe").expect_success().stdout
-    # By BLAS, or as the CPU and the build have it by oneDNN (docs/Products.md).
+    # By BLAS, or as the CPU and the build have it by oneDNN (docs/internals/Products.md).
     library = "(BLAS gemm|oneDNN)"
     narrow = f"(oneDNN in bf16|{library} in f32; packs operand 0, operand 1 and the result)"
     expected = [

@@ -18,7 +18,7 @@ if TARGET != "cpu":
 if reason := network_hosts.why_not():
     pytest.skip(reason, allow_module_level=True)
 
-# What lets Open MPI notice a lost host in four seconds; docs/Hosts.md.
+# What lets Open MPI notice a lost host in four seconds; docs/guide/Nodes.md.
 QUICK = {
     "OMPI_MCA_oob_tcp_keepalive_time": "2",
     "OMPI_MCA_oob_tcp_keepalive_intvl": "1",
@@ -40,7 +40,7 @@ def test_the_layer_has_the_same_bits_on_one_two_and_three_hosts(three, folder, m
 
 
 def test_the_command_of_the_page(three, folder, moe):
-    command = re.findall(r"```sh\n(mpirun.*?)```", (ROOT / "docs/Hosts.md").read_text(), re.DOTALL)[0]
+    command = re.findall(r"```sh\n(mpirun.*?)```", (ROOT / "docs/guide/Nodes.md").read_text(), re.DOTALL)[0]
     assert "--output-dir out" in command
     (folder / "page").mkdir()
     ended = three.run(

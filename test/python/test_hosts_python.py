@@ -25,7 +25,7 @@ if reason := network_hosts.why_not():
     pytest.skip(reason, allow_module_level=True)
 
 HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs/Hosts.md"
+PAGE = HERE.parents[1] / "docs/guide/Nodes.md"
 PYTHON = {"PYTHONPATH": os.pathsep.join(PATHS), "SHOAL_CACHE": "off", "SHOAL_NUM_THREADS": "1"}
 
 

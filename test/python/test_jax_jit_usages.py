@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ways to use jax.jit: shoal.jax.jit gives the same, or one clear error.
 
-docs/JAX.md has the table: `test_the_page_has_all_of_them`.
+docs/guide/JAX.md has the table: `test_the_page_has_all_of_them`.
 """
 
 import functools
@@ -395,7 +395,7 @@ def test_error(name):
 
 
 def test_the_page_has_all_of_them():
-    page = (ROOT / "docs/JAX.md").read_text()
+    page = (ROOT / "docs/guide/JAX.md").read_text()
     section = page.split("## Functions that are compiled when they are called")[1].split("\n## ")[0]
     listed = {cell.strip() for cell in re.findall(r"^\| ([^|]+) \|", section, re.MULTILINE)}
     assert {*usages, *ERRORS} <= listed

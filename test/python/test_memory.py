@@ -17,7 +17,7 @@ if importlib.util.find_spec("shoal._native") is None:
 
 from memory_programs import DEVICES, PROGRAMS
 
-# docs/Memory.md: the code, MPI with its shared memory, and BLAS or oneDNN.
+# docs/internals/Memory.md: the code, MPI with its shared memory, and BLAS or oneDNN.
 PROCESS_BYTES = 26 << 20
 
 

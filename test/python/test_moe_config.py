@@ -439,7 +439,7 @@ def test_layouts_of_megatron_arguments_that_say_nothing():
 
 def test_the_example_of_the_page():
     """It is traced, gradient, losses and layout."""
-    page = (ROOT / "docs/MoE.md").read_text()
+    page = (ROOT / "docs/guide/MoE.md").read_text()
     names = {}
     exec(page.split("```python\n")[1].split("```")[0], names)
     params = init_params(names["config"], 16)

@@ -62,7 +62,7 @@ def test_layers_of_experts_and_of_two_sequences(tmp_path):
 
 
 def test_the_example_of_the_page():
-    page, names = (ROOT / "docs/Python.md").read_text(), {}
+    page, names = (ROOT / "docs/guide/Python.md").read_text(), {}
     (example,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.S) if "named_scope" in block)
     exec(example, names)
     x, wi, wo = (np.ones(shape, np.float32) for shape in ((4, 6), (6, 8), (8, 6)))

@@ -222,7 +222,7 @@ def test_a_stage_that_is_computed_again():
 
 
 def test_parts_of_a_batch_through_the_pipeline():
-    """As in docs/Pipelines.md: what is held is that of a part, and a part waits for as long as the batch did."""
+    """As in docs/guide/Pipelines.md: what is held is that of a part, and a part waits for as long as the batch did."""
     whole = costs_of_gradient(32, 64, 64)
     for again, parts, most in ((True, 1, 0.63), (False, 4, 0.53), (False, 8, 0.43), (True, 4, 0.41)):
         held, sent, flops = costs_of_gradient(32, 64, 64, again, parts)

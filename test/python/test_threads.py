@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Threads in a rank: the same bits for every number of them (docs/Threads.md)."""
+"""Threads in a rank: the same bits for every number of them (docs/guide/Threads.md)."""
 
 import importlib.util
 import os

@@ -276,7 +276,7 @@ def test_plots_are_made_of_figures(figures):
 
 
 def interval(row, what):
-    """As docs/Translation.md writes it."""
+    """As docs/results/Translation.md writes it."""
     made = "{:+.1f} [{:+.1f}, {:+.1f}]".format(*(float(row[what + end]) for end in ("", "_low", "_high")))
     return made.replace("-", "\N{MINUS SIGN}")
 
@@ -287,7 +287,7 @@ COMMITTED = ("results", "results-small")
 @pytest.mark.parametrize("folder", COMMITTED)
 def test_the_committed_figures_are_those_of_the_page(folder):
     """Its tables and the differences in its text, from the CSV files."""
-    tables, page = read_tables(FOLDER / folder), (ROOT / "docs/Translation.md").read_text()
+    tables, page = read_tables(FOLDER / folder), (ROOT / "docs/results/Translation.md").read_text()
     check_together(tables)
     rows = {(row["model"], row["set"], row["class"]): row for row in tables["classes"]}
     sets, classes = ("test", "transfer"), ("high", "middle", "low")

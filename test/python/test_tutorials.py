@@ -10,8 +10,8 @@ import pytest
 from conftest import PATHS
 from shoal_testing import ROOT, TARGET
 
-NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))
-PAGES = sorted((ROOT / "docs/tutorials").glob("*.md"))
+NOTEBOOKS = sorted((ROOT / "docs/guide/tutorials").glob("*.ipynb"))
+PAGES = sorted((ROOT / "docs/guide/tutorials").glob("*.md"))
 BLOCK = re.compile(r"^```python\n(.*?)^```\n(?:^```text\n(.*?)^```)?", re.MULTILINE | re.DOTALL)
 
 

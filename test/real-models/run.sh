@@ -6,7 +6,7 @@
 # yet, and runs them all, or those of run.py's arguments:
 #
 #   test/real-models/run.sh --filter '^tunix/'
-#   test/real-models/run.sh --write-docs             # docs/RealModels.md
+#   test/real-models/run.sh --write-docs             # docs/results/RealModels.md
 #
 # SHOAL_BUILD names the build whose tools are run (default: build/release).
 set -euo pipefail

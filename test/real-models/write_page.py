@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""docs/RealModels.md, from what a run has measured, and the bars that programs are held to."""
+"""docs/results/RealModels.md, from what a run has measured, and the bars that programs are held to."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from examine import ROOT, Outcome
 
-PATH = ROOT / "docs/RealModels.md"
+PATH = ROOT / "docs/results/RealModels.md"
 REQUIREMENTS = Path(__file__).resolve().parent / "requirements.txt"
 FLOPS_BAR = 1.1
 

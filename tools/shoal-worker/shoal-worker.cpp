@@ -19,12 +19,12 @@ int main(int argc, char **argv) {
     if (*end == '\0')
       return shoal::rt::worker::serveElsewhere(seconds);
   }
-  std::fputs("Usage: shoal-worker --parent=NAME\n"
-             "       SHOAL_PARENT=... shoal-worker --elsewhere=SECONDS\n\n"
-             "One device of a pool, see docs/Devices.md. A process of Python "
-             "that calls\nshoal.launch starts it under mpirun and listens at "
-             "the name, or by TCP where the devices are on several hosts.\n",
-             argc == 2 && std::strcmp(argv[1], "--help") == 0 ? stdout
-                                                              : stderr);
+  std::fputs(
+      "Usage: shoal-worker --parent=NAME\n"
+      "       SHOAL_PARENT=... shoal-worker --elsewhere=SECONDS\n\n"
+      "One device of a pool, see docs/guide/Devices.md. A process of Python "
+      "that calls\nshoal.launch starts it under mpirun and listens at "
+      "the name, or by TCP where the devices are on several hosts.\n",
+      argc == 2 && std::strcmp(argv[1], "--help") == 0 ? stdout : stderr);
   return argc == 2 && std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
 }

@@ -17,7 +17,7 @@ enum class Emit { Executable, Shared, Spmd, Report, Summary };
 enum class Target { CPU, CUDA };
 
 /// What a program looks at while it runs, for programs for CPUs. See
-/// docs/Debugging.md.
+/// docs/guide/Debugging.md.
 struct CheckOptions {
   /// Ops that make a NaN ("nan"), or an infinity, too ("all"); empty for none.
   std::string finite;

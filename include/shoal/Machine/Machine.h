@@ -11,8 +11,9 @@
 //             GPUs since sm_80;
 //   [derived] from others here, as the comment says;
 //   [measured] the least of many runs on 2 cores of a host, a rank each, and
-//             what docs/Rationale.md says of it;
-//   [assumed] nobody has measured it yet: docs/gpu-status.md lists these.
+//             what docs/internals/Rationale.md says of it;
+//   [assumed] nobody has measured it yet: docs/results/gpu-status.md lists
+//   these.
 
 #ifndef SHOAL_MACHINE_MACHINE_H
 #define SHOAL_MACHINE_MACHINE_H

@@ -14,7 +14,8 @@ namespace shoal {
 /// which its CPU has a unit.
 enum class OneDNN { None, F32, BF16 };
 
-/// A core with AVX-512, twice as wide as Machine.h's; docs/Products.md.
+/// A core with AVX-512, twice as wide as Machine.h's;
+/// docs/internals/Products.md.
 struct OneDNNRates {
   /// Operations a second of products of f32, and of bf16. [measured]
   double flops = 1.2e11, narrowFlops = 2.4e11;

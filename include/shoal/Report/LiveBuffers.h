@@ -106,7 +106,7 @@ std::vector<LiveBuffer> describeLiveBuffers(const ProgramFacts &facts,
 /// "copy", "donated", ...
 llvm::StringRef toString(Replacement replacement);
 
-/// As docs/Report.md describes the data's `largest`.
+/// As docs/guide/Report.md describes the data's `largest`.
 llvm::json::Array toJSON(llvm::ArrayRef<LiveBuffer> buffers);
 
 } // namespace shoal

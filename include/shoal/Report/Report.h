@@ -12,7 +12,7 @@
 namespace shoal {
 
 /// The ops of a per-device program, as the report lists them: `ops`, `values`,
-/// `layouts`, `files` and `op_of_collective`, as docs/Report.md describes
+/// `layouts`, `files` and `op_of_collective`, as docs/guide/Report.md describes
 /// them. Numbers the ops (see LocationNotes.h), so that what is known after the
 /// lowering finds its op here.
 llvm::json::Object listProgram(mlir::ModuleOp module);

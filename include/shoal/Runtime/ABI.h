@@ -98,8 +98,8 @@ extern const char shoal_program_metadata[];
 void shoal_program_entry(void *const *inputs, void *const *outputs, void *arena,
                          void *shared);
 
-/* Of programs for CUDA alone, see docs/CUDA.md: a fatbin, or a shared object
- * for the emulated device, and its size. The metadata has beside "arch":
+/* Of programs for CUDA alone, see docs/internals/CUDA.md: a fatbin, or a shared
+ * object for the emulated device, and its size. The metadata has beside "arch":
  * "sm_90" or "emulated", "kernels": [names], "constants_offset": n,
  * "constants_bytes": n and, for the emulated device, "emulation": path. */
 extern const char shoal_program_image[];

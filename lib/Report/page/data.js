@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The report's data, as docs/Report.md describes it, with links both ways.
+// The report's data, as docs/guide/Report.md describes it, with links both ways.
 
 const report = readReport();
 

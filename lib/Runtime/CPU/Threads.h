@@ -4,7 +4,7 @@
 // The threads of a rank: those that call, and helpers (ThreadPool.h). What they
 // share is cut without a look at their number, or into parts whose results do
 // not depend on the cut: results are the same for all numbers of threads
-// (docs/Threads.md).
+// (docs/guide/Threads.md).
 
 #ifndef SHOAL_LIB_RUNTIME_CPU_THREADS_H
 #define SHOAL_LIB_RUNTIME_CPU_THREADS_H

@@ -3,7 +3,8 @@
 //
 // What kernels of the runtime are written with. One source is compiled twice:
 // by nvcc for GPUs, and by the host's C++ compiler for the emulated device of
-// test/emulation (see docs/CUDA.md), whose KernelFunctions.h has the same.
+// test/emulation (see docs/internals/CUDA.md), whose KernelFunctions.h has the
+// same.
 //
 // A kernel has one parameter, a plain struct of Parameters.h, and blocks and
 // grids of one dimension; blocks are whole warps. It reaches the device through

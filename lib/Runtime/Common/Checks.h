@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a program's checks of its values find. See docs/Debugging.md.
+// What a program's checks of its values find. See docs/guide/Debugging.md.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_CHECKS_H
 #define SHOAL_LIB_RUNTIME_COMMON_CHECKS_H

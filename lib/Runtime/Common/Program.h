@@ -66,7 +66,8 @@ struct ProductInfo {
   std::string loc;
 };
 
-/// What a program with the target "cuda" says beside, see docs/CUDA.md.
+/// What a program with the target "cuda" says beside, see
+/// docs/internals/CUDA.md.
 struct CudaProgram {
   /// "sm_90", "sm_80,sm_100", ..., or "emulated".
   std::string arch;

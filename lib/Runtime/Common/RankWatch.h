@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Ends a job whose ranks wait for one that will not come, and says which, where
-// and in which step. See docs/Faults.md.
+// and in which step. See docs/guide/Faults.md.
 
 #ifndef SHOAL_LIB_RUNTIME_COMMON_RANKWATCH_H
 #define SHOAL_LIB_RUNTIME_COMMON_RANKWATCH_H

@@ -22,7 +22,7 @@ static constexpr StringLiteral kHead =
 
 # Derivative rules
 
-What a gradient is of each op ([Autodiff.md](Autodiff.md) says how rules are
+What a gradient is of each op ([Autodiff.md](../guide/Autodiff.md) says how rules are
 written). An op without gradient ends a path in silence: its operands'
 cotangents are zero. An op that is an error is one only where a gradient passes
 through it.

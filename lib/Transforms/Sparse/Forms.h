@@ -3,7 +3,7 @@
 
 // Forms: which elements of a tensor differ from its background (Elements.h).
 //
-// The laws, with their names in docs/Sparse.md:
+// The laws, with their names in docs/internals/Sparse.md:
 //
 //   L1  i == t                       t is a place, the element there is true
 //   L2  i == t, t has a form         t's exceptions, each with one place more

@@ -1,7 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Checkpoints: trees of arrays on disk, whole by name, whatever devices they lie on.
-See docs/Checkpoints.md.
+See docs/guide/Checkpoints.md.
 
 In layers, each of which imports those above it:
 

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices that stay, and arrays that live on them: see docs/Devices.md."""
+"""Devices that stay, and arrays that live on them: see docs/guide/Devices.md."""
 
 from shoal.devices.array import Array, Shard
 from shoal.devices.interface import Devices

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices that are processes on several hosts: see docs/Hosts.md."""
+"""Devices that are processes on several hosts: see docs/guide/Nodes.md."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ def launch(count: int, hosts: Hosts | None = None) -> Pool:
 
     hosts: where, as mpirun's --host has it ("a:2,b:2", or a list of such entries), a Path of a
       hostfile, or "allocated" for the hosts of Slurm's allocation. By default what the
-      environment's SHOAL_HOSTS says as such entries; else this machine. See docs/Hosts.md.
+      environment's SHOAL_HOSTS says as such entries; else this machine. See docs/guide/Nodes.md.
 
     RunError where they do not start, as in a process of an MPI job.
     """

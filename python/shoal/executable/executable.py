@@ -124,10 +124,10 @@ class Executable(Program):
         random_inputs: a seed, from which inputs come that a dict leaves out.
         stats: a dict that is filled with times, bytes sent and memory.
         threads: of each process, on CPUs; else SHOAL_NUM_THREADS, or its part of
-          the cores (docs/Threads.md).
+          the cores (docs/guide/Threads.md).
         hosts: where, as `shoal.launch` takes them; by default what SHOAL_HOSTS says, else
           this machine. Hosts are sent the program and their parts of the inputs
-          (docs/Hosts.md); `stats` has times alone then.
+          (docs/guide/Nodes.md); `stats` has times alone then.
 
         Returns the whole outputs, as the call's structure nests them, or a dict
         by name. Raises InputError, and RunError with what processes wrote.

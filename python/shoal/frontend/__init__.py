@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Array-like values whose operations become a Shoal program. See docs/Python.md.
+"""Array-like values whose operations become a Shoal program. See docs/guide/Python.md.
 
 A module for each family of ops, and what they stand on. In layers, each of which
 imports those above it:

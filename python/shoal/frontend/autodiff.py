@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Gradients of functions, inside of a function that is traced. Names and meaning are JAX's.
 
-A function is traced apart and the compiler writes its derivative (docs/Autodiff.md); there is
+A function is traced apart and the compiler writes its derivative (docs/guide/Autodiff.md); there is
 no rule of differentiation here.
 """
 

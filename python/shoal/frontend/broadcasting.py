@@ -31,7 +31,7 @@ def dtype_of(operand: ArrayLike) -> np.dtype | bool | int | float:
 
 
 def promote_types(*operands: ArrayLike) -> np.dtype:
-    """The type of the sum of these values, arrays and numbers. See docs/Python.md."""
+    """The type of the sum of these values, arrays and numbers. See docs/guide/Python.md."""
     return dtypes.promote(*map(dtype_of, operands))
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What a backward pass finds saved of the forward pass. Names are JAX's.
 
-The program says it by marks; `--shoal-rematerialize` reads them (docs/Rematerialization.md).
+The program says it by marks; `--shoal-rematerialize` reads them (docs/guide/Rematerialization.md).
 """
 
 from __future__ import annotations

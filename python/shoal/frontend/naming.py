@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Names of a program's parts, for reports (docs/Report.md)."""
+"""Names of a program's parts, for reports (docs/guide/Report.md)."""
 
 from __future__ import annotations
 

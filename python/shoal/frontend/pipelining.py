@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Pipelines: stages of a function on devices one behind the other (docs/Pipelines.md).
+"""Pipelines: stages of a function on devices one behind the other (docs/guide/Pipelines.md).
 
 Letters: p devices along the axes, V stages on each, S = V p stages, m micro-batches.
 """

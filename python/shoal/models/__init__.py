@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Decoders of attention and experts by their Hugging Face configuration (docs/MoE.md).
+"""Decoders of attention and experts by their Hugging Face configuration (docs/guide/MoE.md).
 
     model = shoal.models.from_config(json.load(open("config.json")))
     params = model.read("folder")            # or model.init(seed)

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Attention over devices: heads over "tp", places over "cp", in one of three ways (docs/MoE.md).
+"""Attention over devices: heads over "tp", places over "cp", in one of three ways (docs/guide/MoE.md).
 
 Letters: as in `shoal.models.scores`.
 """

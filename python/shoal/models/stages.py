@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Layers of a decoder as stages of a pipeline (docs/Pipelines.md).
+"""Layers of a decoder as stages of a pipeline (docs/guide/Pipelines.md).
 
 Letters: p devices along "pp", V stages on each, N layers in each, m micro-batches.
 """

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Mixture-of-Experts layers as pure functions of arrays (docs/MoE.md).
+"""Mixture-of-Experts layers as pure functions of arrays (docs/guide/MoE.md).
 
     x -> route -> limit -> dispatch -> apply_experts -> combine -> y
 

@@ -3,7 +3,7 @@
 """What a Mixture-of-Experts layer is, as data.
 
 Names are those that users type: Megatron-Core's where it has one, else Hugging Face's, else
-Tutel's. docs/MoE.md has every field's meaning and source.
+Tutel's. docs/guide/MoE.md has every field's meaning and source.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""From tokens to buffers and back. All dispatchers give the same sums (docs/MoE.md)."""
+"""From tokens to buffers and back. All dispatchers give the same sums (docs/guide/MoE.md)."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def fields_of(config: Mapping[str, Any]) -> Fields:
         "hidden_act": _ACTIVATIONS[act],
         "gated_linear_unit": True,
         "moe_router_pre_softmax": True,
-        # Theirs is k times the loss of one layer's counts (docs/MoE.md).
+        # Theirs is k times the loss of one layer's counts (docs/guide/MoE.md).
         "moe_aux_loss_coeff": k * float(config.get("router_aux_loss_coef") or 0.0),
     }
     return {**fields, "moe_layer_freq": _layers(config), **_FAMILIES[family](config)}

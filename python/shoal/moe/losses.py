@@ -111,7 +111,7 @@ def _importance(routing: Routing, config: MoeConfig) -> Value:
     """Half of CV^2 of the experts' sums of scores, and of their load (Tutel; arXiv 1701.06538).
 
     The load is how probably the noise lifts a score to the k best. Tutel compares scores with
-    logits there; here both are scores (docs/MoE.md).
+    logits there; here both are scores (docs/guide/MoE.md).
     """
     clean = balanced_scores(routing.logits, config.moe_router_score_function)
     threshold = top_k(routing.scores, config.moe_router_topk)[0][..., -1:]

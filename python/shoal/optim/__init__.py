@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Optimisers: pure functions of trees of gradients, parameters and state. See docs/Optimizers.md.
+"""Optimisers: pure functions of trees of gradients, parameters and state. See docs/guide/Optimizers.md.
 
 In layers, each of which imports those above it:
 

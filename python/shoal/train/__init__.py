@@ -1,7 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Training: a state, a step, and the loop around it, which can be written by hand as well.
-See docs/Training.md.
+See docs/guide/Training.md.
 
 In layers, each of which imports those above it:
 

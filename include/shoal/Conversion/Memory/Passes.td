@@ -98,7 +98,7 @@ def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
     buffers, does not matter.
 
     A host may have oneDNN beside its BLAS; which of them a product is for is a
-    part of the plan (shoal/Products/OneDNN.h, docs/Products.md).
+    part of the plan (shoal/Products/OneDNN.h, docs/internals/Products.md).
 
     A plan that is there stays, so that one can be written by hand; one for the
     other kind of machine is an error. Products of `rt.ragged_einsum` are planned

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 // From a per-device program to an executable or shared library for one GPU a
-// rank, or for the device that the tests emulate. See docs/CUDA.md.
+// rank, or for the device that the tests emulate. See docs/internals/CUDA.md.
 
 #ifndef SHOAL_TARGET_CUDA_CUDATARGET_H
 #define SHOAL_TARGET_CUDA_CUDATARGET_H

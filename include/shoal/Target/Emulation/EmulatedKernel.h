@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
  *
  * The C ABI between kernels compiled for the emulated device and the emulator,
- * see docs/CUDA.md. Plain C.
+ * see docs/internals/CUDA.md. Plain C.
  *
  * A kernel image for the emulated device is a shared object of the host. It
  * exports each kernel under its name as a shoal_emulated_kernel, and takes the

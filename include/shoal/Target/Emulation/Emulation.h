@@ -3,7 +3,7 @@
 
 // What the compiler knows of the emulated device of test/emulation, on which
 // tests run programs for CUDA without a GPU: it is one more architecture, whose
-// image of kernels is a shared object of the host. See docs/CUDA.md.
+// image of kernels is a shared object of the host. See docs/internals/CUDA.md.
 
 #ifndef SHOAL_TARGET_EMULATION_EMULATION_H
 #define SHOAL_TARGET_EMULATION_EMULATION_H

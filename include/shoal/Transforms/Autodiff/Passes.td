@@ -91,7 +91,7 @@ def PrintDerivativeRules : Pass<"shoal-print-derivative-rules", "::mlir::ModuleO
   let description = [{
     A page with a table of all ops of programs to the standard error stream: has
     the op a rule, is it written out as ops that have, or why is there none.
-    docs/DerivativeRules.md is this page. Changes nothing.
+    docs/internals/DerivativeRules.md is this page. Changes nothing.
 
     ```mlir
     func.func @f() {

@@ -12,7 +12,7 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
   let description = [{
     Of a per-device function, or a global one without annotations: what is held
     from the forward pass for the backward pass is computed again instead where
-    a policy or a limit asks for it ([Rematerialization.md](../Rematerialization.md)).
+    a policy or a limit asks for it ([Rematerialization.md](../guide/Rematerialization.md)).
     Ops of the backward pass are those made by `--shoal-differentiate`, or by
     JAX, and what depends on them.
 

@@ -14,7 +14,7 @@ def SparsifyEinsums : Pass<"shoal-sparsify-einsums", "::mlir::func::FuncOp"> {
     zero but for a few elements a token. An einsum whose operand is known to be
     so is computed from these elements alone, whatever the program calls the
     mask: equality with an iota, products, sums and choices of such, their
-    casts and views ([Sparse.md](../Sparse.md)).
+    casts and views ([Sparse.md](../internals/Sparse.md)).
 
     | before | after |
     |---|---|

@@ -3,7 +3,7 @@
 
 // Annotations say where values lie, and a gradient lies best with its value:
 // but that is for the assignment to weigh, as a sum that is still partial may
-// be cheaper to keep. See docs/Autodiff.md.
+// be cheaper to keep. See docs/guide/Autodiff.md.
 
 #include "Rules.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"

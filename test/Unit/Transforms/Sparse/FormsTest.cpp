@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The laws of forms (docs/Sparse.md) that say how lists of exceptions combine,
-// on random small ones whose places and values are numbers: terms of numbers
-// fold, so that each element can be looked at.
+// The laws of forms (docs/internals/Sparse.md) that say how lists of exceptions
+// combine, on random small ones whose places and values are numbers: terms of
+// numbers fold, so that each element can be looked at.
 
 #include "Transforms/Sparse/Forms.h"
 #include "gtest/gtest.h"

@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The laws of forms (docs/Sparse.md) on small programs: what a form or a
-// rewrite says of each element is what the interpreter finds there, and there
-// are no more exceptions than the law says.
+// The laws of forms (docs/internals/Sparse.md) on small programs: what a form
+// or a rewrite says of each element is what the interpreter finds there, and
+// there are no more exceptions than the law says.
 
 #include "Transforms/Sparse/Forms.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"

@@ -141,7 +141,7 @@ def Shoal_ScatterOp : Shoal_Op<"scatter", [Pure]> {
     An element whose place lies outside the operand is dropped, also where the
     rest of its window lies inside; a window may be larger than the operand. So
     has StableHLO's specification it; XLA and JAX drop such a window whole, which
-    programs of theirs say by places past the end (docs/JAX.md). The kind says
+    programs of theirs say by places past the end (docs/guide/JAX.md). The kind says
     how an update is combined with what is there: as in `reduce`, or
     `overwrite`. Updates of one place are combined in row-major order of
     `updates`, so that the last one stays; sums and products of bf16 and f16 are
