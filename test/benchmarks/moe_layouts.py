@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What layouts of MoE layers, attention and decoders send, beside the formulas of docs/guide/MoE.md.
+"""What layouts of MoE layers, attention and decoders send, beside the formulas of docs/results/Layouts.md.
 
 Usage: moe_layouts.py
 

@@ -279,7 +279,7 @@ def test_which_dispatcher_is_taken():
 
 
 def test_tutels_degree():
-    """The least of the row of the table in docs/guide/MoE.md, for 50 sizes; parameters lie the same for all."""
+    """The least of the row of the table in docs/results/Layouts.md, for 50 sizes; parameters lie the same for all."""
     rng, taken = np.random.default_rng(2), set()
     for _ in range(50):
         e, s = (int(2 ** rng.integers(0, 4)) for _ in range(2))

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Which products of a host oneDNN multiplies: the one place where BLAS and
-// oneDNN are weighed. docs/internals/Products.md has the measurements.
+// oneDNN are weighed. docs/results/Speed.md has the measurements.
 
 #ifndef SHOAL_PRODUCTS_ONEDNN_H
 #define SHOAL_PRODUCTS_ONEDNN_H
