@@ -3,7 +3,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Writes the reference pages: of dialects and passes from their TableGen files,
-# of runtime calls from shoal/Calls.
+# of runtime calls from shoal/Calls, of the Python API from its docstrings.
 # test/Docs/reference.test fails where the committed pages differ.
 #
 # Usage: generate-docs.sh [DIR]      DIR is docs/reference by default.
@@ -67,3 +67,4 @@ trap 'rm -f "$printer"' EXIT
   passes Emulation Target/Emulation
 } | tidy >"$out/Passes.md"
 check_complete
+utils/generate-python-docs.py python/shoal "$out/python"

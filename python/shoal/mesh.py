@@ -52,6 +52,7 @@ class Mesh:
         return math.prod(self.axes.values())
 
     def attribute(self) -> str:
+        """As the attribute of a program's text."""
         axes = ", ".join(f"{quoted(axis)} = {size}" for axis, size in self.axes.items())
         order = ""
         if self.device_ids is not None:
@@ -120,6 +121,7 @@ class Sharding:
     replicated: tuple[Axis, ...] = ()
 
     def attribute(self) -> str:
+        """As the attribute of a program's text."""
         dims = ", ".join(map(str, self.dims))
         stays = f", replicated = {{{', '.join(map(str, self.replicated))}}}" if self.replicated else ""
         return f"#shoal.sharding<@{self.mesh}, [{dims}]{stays}>"

@@ -43,13 +43,11 @@ class Frontend(Protocol):
 
 
 class Traced(Protocol):
-    """A function for the types of a call's arguments, wherever they lie.
-
-    shapes: what a call gives, in the frontend's types of abstract arrays.
-    """
+    """A function for the types of a call's arguments, wherever they lie."""
 
     @property
-    def shapes(self) -> Any: ...
+    def shapes(self) -> Any:
+        """What a call gives, in the frontend's types of abstract arrays."""
 
     def write(
         self, inputs: Sequence[Place | None], outputs: Sequence[Place] | None

@@ -47,6 +47,7 @@ class Jitted:
         self._turn = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs the program of a call with such arguments, and makes it first where there is none."""
         flat = self._frontend.flatten(args, kwargs)
         if flat is None:
             return self._frontend.within(args, kwargs)

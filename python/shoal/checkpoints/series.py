@@ -60,6 +60,7 @@ class Series:
         self._pending: _Pending | None = None
 
     def folder(self, step: int) -> Path:
+        """Where the checkpoint of a step is, or would be."""
         return self.root / f"step-{step:08}"
 
     def steps(self) -> list[int]:
@@ -143,6 +144,7 @@ class Series:
         return like
 
     def close(self) -> None:
+        """Waits for a save in the background."""
         self.wait()
 
     def _prune(self, newest: int) -> None:

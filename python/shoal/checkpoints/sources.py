@@ -57,6 +57,7 @@ class Source(ABC):
         return out
 
     def info(self, name: str) -> ArrayInfo:
+        """Shape, type and sharding of an array; InputError where there is none of that name."""
         if name not in self.arrays:
             raise InputError(f"{self.path}: has no {name}")
         return self.arrays[name]
@@ -71,7 +72,8 @@ class Source(ABC):
         """From the disk or its cache so far."""
 
     @abstractmethod
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Closes the files; arrays can no longer be read."""
 
     def __enter__(self) -> Any:
         return self

@@ -90,18 +90,22 @@ class Array(NDArrayOperatorsMixin):
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Of the whole array."""
         return self.placement.shape
 
     @property
     def dtype(self) -> np.dtype:
+        """The type of the elements."""
         return self.placement.dtype
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions."""
         return len(self.placement.shape)
 
     @property
     def size(self) -> int:
+        """The number of elements of the whole array."""
         return int(np.prod(self.placement.shape, dtype=np.int64))
 
     @property
@@ -122,6 +126,7 @@ class Array(NDArrayOperatorsMixin):
 
     @property
     def is_deleted(self) -> bool:
+        """Whether its memory was given up, to a step or by `delete`."""
         return self._block is None
 
     def delete(self) -> None:
@@ -219,9 +224,11 @@ class Array(NDArrayOperatorsMixin):
         return (1, 0)  # the host's memory
 
     def item(self) -> Any:
+        """The one element as a number of Python."""
         return self.numpy().item()
 
     def tolist(self) -> Any:
+        """The whole array as nested lists."""
         return self.numpy().tolist()
 
     def __float__(self) -> float:

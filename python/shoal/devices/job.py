@@ -104,6 +104,7 @@ class Job(Devices):
         self.comm.Abort(1)
 
     def gather(self, array: Array) -> np.ndarray:
+        """The whole array, on every rank: collective where a rank has not all of it."""
         stacked = array.stacked()
         if stacked is not None:
             return stacked

@@ -140,22 +140,27 @@ class Placement:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Of the whole array."""
         return self.layout.shape
 
     @property
     def local_shape(self) -> tuple[int, ...]:
+        """Of what each device has memory for."""
         return self.layout.local_shape
 
     @property
     def dtype(self) -> np.dtype:
+        """The type of the elements."""
         return self.layout.dtype
 
     @property
     def slices(self) -> tuple[Slices, ...]:
+        """Of each device, its place in the whole."""
         return self.layout.slices
 
     @property
     def count(self) -> int:
+        """How many devices there are."""
         return self.layout.count
 
     def __str__(self) -> str:

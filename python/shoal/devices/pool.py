@@ -60,6 +60,7 @@ class Pool(Devices):
 
     @property
     def is_closed(self) -> bool:
+        """Whether `close` was called."""
         return self._is_closed
 
     def close(self) -> None:
@@ -70,6 +71,7 @@ class Pool(Devices):
                 self._workers.close()
 
     def gather(self, array: Array) -> np.ndarray:
+        """The whole array in this process, a view where it lies so already."""
         stacked = array.stacked()
         if stacked is not None:
             return stacked

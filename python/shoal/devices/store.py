@@ -70,6 +70,7 @@ class Store(Home):
         return array
 
     def kind_of(self, layout: Layout) -> Kind:
+        """The layout on these devices; InputError where it is one of another number."""
         if layout.count != self.count:
             raise InputError(f"a placement on {layout.count} devices, but there are {self.count}")
         kind = self._kinds.get(layout)

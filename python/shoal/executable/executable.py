@@ -66,18 +66,22 @@ class Executable(Program):
 
     @property
     def inputs(self) -> tuple[Tensor, ...]:
+        """What a call takes, in the program's order."""
         return self._signature.inputs
 
     @property
     def outputs(self) -> tuple[Tensor, ...]:
+        """What a call gives, in the program's order."""
         return self._signature.outputs
 
     @property
     def signature(self) -> Signature:
+        """Inputs, outputs and devices, as the compiled program describes itself."""
         return self._signature
 
     @property
     def folder(self) -> TemporaryFolder:
+        """Where `program` and `library` are; it goes away with this object."""
         return self._folder
 
     @property
@@ -100,6 +104,7 @@ class Executable(Program):
 
     @property
     def library(self) -> Path:
+        """The shared library that sessions and devices load (shoal/Runtime/Session.h)."""
         return self._folder.path / "program.so"
 
     def run(
@@ -154,6 +159,7 @@ class Executable(Program):
         return self._result(run_on_hosts(self, arrays, hosts, options))
 
     def host(self) -> Host | None:
+        """What answers the program's calls of functions of this process; None where it has none."""
         description = self._signature.description
         check_functions(description, self._host_functions)
         return Host(self._host_functions) if description.get("host_calls") else None

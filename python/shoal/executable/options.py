@@ -105,6 +105,7 @@ class CompileOptions:
                 object.__setattr__(self, name, (getattr(self, name),))
 
     def to_native(self) -> Options:
+        """The same for the compiler in this process."""
         compiler = native()
 
         options = compiler.Options()

@@ -39,6 +39,7 @@ class Shard:
 
     @property
     def shape(self) -> tuple[int, ...]:
+        """Of the rows that exist."""
         return tuple(part.stop - part.start for part in self.slices)
 
 

@@ -39,6 +39,7 @@ class Tensor:
 
     @property
     def local_bytes(self) -> int:
+        """Of what a device holds of it."""
         return math.prod(self.local_shape) * self.dtype.itemsize
 
     def __str__(self) -> str:
@@ -58,6 +59,7 @@ class Signature:
 
     @staticmethod
     def parse(text: str) -> Signature:
+        """Of the JSON text that a compiled program describes itself by."""
         description = json.loads(text)
         return Signature(
             description["name"],

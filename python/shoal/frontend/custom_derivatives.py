@@ -62,6 +62,7 @@ class custom_vjp:  # noqa: N801, a decorator, as JAX calls it
         self._rules = forward, backward
 
     def __call__(self, *args: Tree) -> Tree:
+        """The function of the arguments, a part of the program; TraceError where `defvjp` was not called."""
         name = name_of(self._function)
         if self._rules is None:
             raise TraceError(f"custom_vjp: {name} has no derivative yet; give it by defvjp")

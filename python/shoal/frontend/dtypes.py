@@ -13,6 +13,7 @@ import numpy as np
 from shoal.errors import TraceError, TraceTypeError
 
 bfloat16 = np.dtype(ml_dtypes.bfloat16)
+"""The type of floats of 16 bits with the exponent of float32; NumPy takes it as any other."""
 float8_e4m3fn = np.dtype(ml_dtypes.float8_e4m3fn)
 float8_e5m2 = np.dtype(ml_dtypes.float8_e5m2)
 

@@ -60,6 +60,7 @@ class Compiled:
 
     @property
     def devices(self) -> int:
+        """How many processes run it."""
         return self.executable.devices
 
     @property

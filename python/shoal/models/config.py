@@ -54,4 +54,5 @@ class ModelConfig:
 
     @property
     def num_hidden_layers(self) -> int:
+        """The number of layers."""
         return len(self.windows)

@@ -21,8 +21,8 @@ from shoal.moe.layout import Layout
 
 __all__ = ["Order", "check_order_free", "order_of", "ordered"]
 
-# The positions [S] in the order of the places, or None where these are 0 ... S - 1.
 Order: TypeAlias = np.ndarray | None
+"""The positions [S] in the order of the places, or None where these are 0 ... S - 1."""
 
 
 def order_of(layout: Layout, length: int) -> Order:

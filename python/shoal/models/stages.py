@@ -48,6 +48,7 @@ class Stages:
     each: int  # N
 
     def number(self, turn: int, device: int, layer: int) -> int:
+        """Which of all layers is the `layer`-th one of the stage that a device has in a turn."""
         return self.outside + (turn * self.devices + device) * self.each + layer
 
     def stacked(self, layers: Sequence[Tree], join: Callable[[list[Any]], Any]) -> list[Tree]:

@@ -16,6 +16,7 @@ __all__ = [
 ]  # fmt: skip
 
 Schedule = Callable[[Any], Any]
+"""A learning rate: of the number of the step, an integer or a value of a program, from 0."""
 
 
 def constant(value: float) -> Schedule:

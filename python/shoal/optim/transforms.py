@@ -78,6 +78,7 @@ def _stateless(update: Callable[[Tree, Tree], Tree]) -> Transform:
 
 
 def scale(factor: float) -> Transform:
+    """Multiplies all gradients by the factor."""
     return _stateless(lambda grads, _: pytrees.map_leaves(lambda g: factor * as_value(g), grads))
 
 

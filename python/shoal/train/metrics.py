@@ -31,6 +31,7 @@ class JsonLines:
         self._file: IO[str] | None = None
 
     def __call__(self, step: int, values: Values) -> None:
+        """Writes a line; the first call drops those that the file has from this step on."""
         if self._file is None:
             kept = self._lines_before(step)
             self._path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,6 +49,7 @@ class JsonLines:
         return [line for line in lines if line.endswith("\n") and json.loads(line)["step"] < step]
 
     def close(self) -> None:
+        """Closes the file; another call opens it again."""
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -70,6 +72,7 @@ class TensorBoard:
         self._writer: Any = None
 
     def __call__(self, step: int, values: Values) -> None:
+        """Adds a point to each curve; the first call drops those that the folder has from this step on."""
         if self._writer is None:
             self._writer = self._module.SummaryWriter(self._folder, purge_step=step)
         for name, value in values.items():
@@ -88,6 +91,7 @@ class TensorBoard:
                     self._writer.add_histogram(f"{name}/{number}", np.asarray(part), step)
 
     def close(self) -> None:
+        """Writes what is held back; another call goes on."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None
