@@ -87,6 +87,10 @@ class Public:
     node: ast.AST
 
 
+def is_constant(public):
+    return public.name.isupper() and not isinstance(public.node, (*FUNCTION, ast.ClassDef))
+
+
 class Package:
     """The modules below a folder, and what they export."""
 
@@ -127,7 +131,7 @@ class Package:
             elif module.is_package:
                 names.append(bound)
         names += module.defined
-        return [name for name in dict.fromkeys(names) if not name.startswith("_") and not name.isupper()]
+        return [name for name in dict.fromkeys(names) if not name.startswith("_")]
 
     def bases_of(self, module, node):
         """The classes of this package that a class derives from."""
@@ -136,10 +140,10 @@ class Package:
 
     def publics(self, module):
         """The public names of a module that are no modules, by the module that defines them, in its order."""
-        found = [(name, self.find(module, name)) for name in self.exports(module)]
         groups = {}
-        for name, public in found:
-            if public:
+        for name in self.exports(module):
+            public = self.find(module, name)
+            if public and not is_constant(public):
                 groups.setdefault(public.module, []).append(Public(name, public.module, public.node))
         return {
             origin: sorted(group, key=lambda public: public.node.lineno)
@@ -233,9 +237,9 @@ def markdown(doc, page_folder):
         pieces = re.split(r"(`[^`]*`)", line)
         pieces[::2] = [re.sub(r"[<*]|\b_|_\b|(?<=\])\(", r"\\\g<0>", piece) for piece in pieces[::2]]
         line = "".join(pieces)
-        # A list of parameters: each begins its own line.
-        if re.match(r"[\w\\*`]+( \[[^]]*\][^:]*)?(, [\w\\*`]+)*: ", line.strip()) and lines and lines[-1].strip():
-            lines[-1] += "  "
+        # What is said of a parameter, or of several, is an item of a list.
+        if re.match(r"\\?\*{0,2}[a-z]\w*( \[[^]]*\][^:]*)?(, [a-z]\w*)*: ", line):
+            line = f"* {line}"
         lines.append(re.sub(r"docs/((?:\w+/)*[\w-]+)\.md", functools.partial(link, page_folder), line))
     return "\n".join(lines) + "\n"
 
