@@ -6,49 +6,15 @@ import errno
 import os
 import signal
 import sys
-import time
 import warnings
-from contextlib import ExitStack
 from unittest import mock
 
 import numpy as np
 import pytest
 from checkpoint_cases import MESHES, devices, placed, same_bits
+from checkpoint_faults import each_call, kill_savers, tree_of
 
 from shoal import CheckpointError, CheckpointWarning, checkpoints
-
-# All by which a save changes the disk.
-CALLS = ("open", "pwrite", "fsync", "rename", "unlink", "rmdir", "mkdir")
-
-
-def tree_of(number, rows=200):
-    """Of several blocks."""
-    rng = np.random.default_rng(number)
-    return {
-        "a": rng.standard_normal((rows, 50)).astype(np.float32),
-        "b": rng.integers(0, 99, 3000),
-        "step": np.int32(number),
-    }
-
-
-def each_call(act):
-    """Patches of CALLS: `act` is called with (number of the call, its name, function, arguments)."""
-    count = 0
-
-    def patched(name, function):
-        def call(*arguments, **options):
-            nonlocal count
-            count += 1
-            act(count, name, function, arguments)
-            return function(*arguments, **options)
-
-        return mock.patch.object(os, name, call)
-
-    stack = ExitStack()
-    for name in CALLS:
-        stack.enter_context(patched(name, getattr(os, name)))
-    return stack
-
 
 def killed_at(number, function):
     """Whether a child that does this is killed in front of, or in the middle of, this call."""
@@ -205,37 +171,3 @@ def test_two_runs_that_save_to_one_folder(tmp_path):
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_kills_at_random_moments(tmp_path):
     assert kill_savers(tmp_path, 12) > 3
-
-
-def kill_savers(tmp_path, kills, seconds=0.3):
-    """Of a process that does nothing but save, past the system's cache, ended by SIGKILL; the
-    checkpoint that was reached."""
-    rng = np.random.default_rng(1)
-    series = checkpoints.Series(tmp_path, keep_last=2, asynchronous=True)
-    reached = 0
-    for _ in range(kills):
-        child = os.fork()
-        if child == 0:
-            step = reached
-            while True:
-                step += 1
-                series.save(step, tree_of(step, rows=6_000))
-        time.sleep(0.01 + seconds * rng.random())
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        found = series.restore({"a": np.zeros((6_000, 50), np.float32)} | {
-            name: array for name, array in tree_of(0).items() if name != "a"
-        })
-        newest = int(found["step"])
-        assert newest >= reached
-        if newest:
-            for name, array in tree_of(newest, rows=6_000).items():
-                same_bits(found[name], array)
-        reached = newest
-    return reached
-
-
-if __name__ == "__main__":
-    from pathlib import Path
-
-    print(kill_savers(Path(sys.argv[1]), int(sys.argv[2])), "checkpoints")

@@ -11,14 +11,13 @@ import sys
 import threading
 import time
 import zipfile
-from pathlib import Path
 from unittest import mock
 
 import ml_dtypes
 import numpy as np
 import pytest
 from checkpoint_cases import MESHES, devices, placed, random_array, random_tree, same_bits
-from conftest import PATHS
+from paths import PATHS, SUPPORT
 from safetensors import safe_open
 from safetensors.numpy import save_file
 from shoal_testing import TARGET, mpi_environment, run
@@ -28,7 +27,6 @@ from shoal import CheckpointError, InputError, P, checkpoints
 from shoal.checkpoints import checksums
 from shoal.checkpoints.checksums import BLOCK
 
-HERE = Path(__file__).parent
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -420,7 +418,7 @@ def test_a_save_in_the_background_that_nobody_asks_for(tmp_path):
 def test_ranks_of_a_job(tmp_path):
     """The cases of checkpoint_ranks.py; what four ranks have saved this process loads."""
     with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
-        ended = run("mpirun", "-n", 4, sys.executable, HERE / "checkpoint_ranks.py", tmp_path)
+        ended = run("mpirun", "-n", 4, sys.executable, SUPPORT / "checkpoint_ranks.py", tmp_path)
     assert ended.expect_success().stdout.count("passed") == 4
     expected = np.arange(7 * 300, dtype=np.float32).reshape(7, 300)
     loaded = checkpoints.load(tmp_path / "job", {"x": expected, "y": np.zeros(5, np.int32)})

@@ -12,8 +12,8 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from conftest import PATHS
 from executable_cases import DONATED, ENDLESS, UNEVEN, identity
+from paths import PATHS, SUPPORT
 from shoal_testing import ROOT, run
 
 import shoal
@@ -251,7 +251,7 @@ def test_the_ranks_of_a_job(tmp_path):
     paths = [tmp_path / "donated", tmp_path / "uneven"]
     for path, text in zip(paths, (DONATED, UNEVEN)):
         shoal.compile_text(text).save(path)
-    ranks = Path(__file__).with_name("job_ranks.py")
+    ranks = SUPPORT / "job_ranks.py"
     with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
         ended = run("mpirun", "-n", 4, sys.executable, ranks, *paths)
     assert ended.expect_success().stdout.count("passed") == 4

@@ -6,16 +6,16 @@ import re
 import time
 from pathlib import Path
 
-import network_hosts
+import network_nodes
 import numpy as np
 import pytest
-from hosts_fixtures import folder, moe, three  # noqa: F401
-from network_hosts import Hosts, wait_until
+from nodes_fixtures import folder, moe, three  # noqa: F401
+from network_nodes import Hosts, wait_until
 from shoal_testing import ROOT, TARGET, run
 
 if TARGET != "cpu":
     pytest.skip("of CPUs' programs", allow_module_level=True)
-if reason := network_hosts.why_not():
+if reason := network_nodes.why_not():
     pytest.skip(reason, allow_module_level=True)
 
 # What lets Open MPI notice a lost host in four seconds; docs/Hosts.md.

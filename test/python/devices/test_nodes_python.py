@@ -6,13 +6,12 @@ import os
 import re
 import sys
 import time
-from pathlib import Path
 
-import network_hosts
+import network_nodes
 import pytest
-from conftest import PATHS
-from hosts_fixtures import folder, three  # noqa: F401
-from network_hosts import Hosts, wait_until
+from network_nodes import wait_until
+from nodes_fixtures import folder, three  # noqa: F401
+from paths import PATHS, ROOT, SUPPORT
 from shoal_testing import TARGET
 
 import shoal
@@ -21,18 +20,17 @@ from shoal.executable import launch
 
 if TARGET != "cpu":
     pytest.skip("of CPUs' programs", allow_module_level=True)
-if reason := network_hosts.why_not():
+if reason := network_nodes.why_not():
     pytest.skip(reason, allow_module_level=True)
 
-HERE = Path(__file__).parent
-PAGE = HERE.parents[1] / "docs/Hosts.md"
+PAGE = ROOT / "docs/Hosts.md"
 PYTHON = {"PYTHONPATH": os.pathsep.join(PATHS), "SHOAL_CACHE": "off", "SHOAL_NUM_THREADS": "1"}
 
 
 def train(hosts, at, places, folder, steps):
     """A job's digest, by rank 0's first line; all ranks print the same."""
     command = ("mpirun", "-n", 4, "--host", places, "-x", "PYTHONPATH", "-x", "SHOAL_CACHE")
-    ended = hosts.run(at, *command, sys.executable, HERE / "hosts_ranks.py", folder, steps, **PYTHON)
+    ended = hosts.run(at, *command, sys.executable, SUPPORT / "nodes_ranks.py", folder, steps, **PYTHON)
     assert ended.returncode == 0, ended.stderr
     lines = re.findall(r"from \d+ to \d+: \w+", ended.stdout)
     assert len(lines) == 4 and len(set(lines)) == 1, ended.stdout
@@ -52,7 +50,7 @@ def test_training_has_the_same_bits_on_any_hosts_and_goes_on_elsewhere(three, fo
 def test_training_on_a_pool_of_hosts(three, folder):
     ended = [
         three.run(
-            "alpha", sys.executable, HERE / "hosts_ranks.py", folder / name, 12, **PYTHON, **where
+            "alpha", sys.executable, SUPPORT / "nodes_ranks.py", folder / name, 12, **PYTHON, **where
         )
         for name, where in (("here", {}), ("apart", {"SHOAL_HOSTS": "alpha:1,beta:1,gamma:2"}))
     ]
@@ -143,7 +141,7 @@ for wrong in ({"hosts": "alpha:1,nowhere:3"}, {"hosts": hosts, "timeout": 3.0, "
 def layer(folder):
     """A file that all hosts see, of a program that they lack."""
     path = folder / "moe.shoal"
-    shoal.compile_text((PAGE.parents[1] / "examples/moe_layer/moe_layer.mlir").read_text()).save(path)
+    shoal.compile_text((ROOT / "examples/moe_layer/moe_layer.mlir").read_text()).save(path)
     return path
 
 

@@ -8,16 +8,16 @@ import shutil
 import sys
 import time
 
-import network_hosts
+import network_nodes
 import pytest
-from conftest import PATHS
-from hosts_fixtures import folder, moe  # noqa: F401
-from network_hosts import Hosts, wait_until
+from network_nodes import Hosts, wait_until
+from nodes_fixtures import folder, moe  # noqa: F401
+from paths import PATHS
 from shoal_testing import TARGET, run
 
 if TARGET != "cpu":
     pytest.skip("of CPUs' programs", allow_module_level=True)
-if reason := network_hosts.why_not():
+if reason := network_nodes.why_not():
     pytest.skip(reason, allow_module_level=True)
 if missing := [
     tool

@@ -15,10 +15,9 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from conftest import PATHS
-from executable_cases import DOUBLED, ENDLESS, identity
+from executable_cases import DOUBLED, ENDLESS, FAIL_ON_ZERO, FAILING, identity
+from paths import PATHS
 from shoal_testing import ROOT, is_running, run
-from test_session import FAIL_ON_ZERO, FAILING
 
 import shoal
 

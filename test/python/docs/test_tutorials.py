@@ -7,7 +7,7 @@ import re
 from unittest import mock
 
 import pytest
-from conftest import PATHS
+from paths import PATHS
 from shoal_testing import ROOT, TARGET
 
 NOTEBOOKS = sorted((ROOT / "docs/tutorials").glob("*.ipynb"))

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import PATHS
+from paths import PATHS
 from report_page import read_data
 from shoal.models import read_file
 from shoal_testing import BIN, ROOT, load_json, run

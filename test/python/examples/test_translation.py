@@ -9,7 +9,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import PATHS
+from paths import PATHS
 from shoal_testing import ROOT, TARGET, run
 
 FOLDER = ROOT / "examples/translation"

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import PATHS
+from paths import PATHS, ROOT
 from shoal_testing import BIN, TARGET, mpi_environment
 
 if TARGET != "cpu":
@@ -276,7 +276,7 @@ func.func @loop(%x: tensor<8xf32> {shoal.name = "x"}) -> tensor<8xf32> {
 def test_a_call_that_is_no_function_of_its_operands_is_found_in_its_iteration(tmp_path):
     (tmp_path / "drift.c").write_text(DRIFT)
     (tmp_path / "loop.mlir").write_text(LOOP)
-    include = HERE.parents[2] / "include"
+    include = ROOT / "include"
     subprocess.run(["cc", "-c", f"-I{include}", tmp_path / "drift.c", "-o", tmp_path / "drift.o"], check=True)
     program = tmp_path / "loop"
     command = [BIN / "shoalc", tmp_path / "loop.mlir", "--check-replicas", "--link", tmp_path / "drift.o", "-o", program]

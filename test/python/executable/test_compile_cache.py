@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from conftest import PATHS
+from paths import PATHS
 
 import shoal
 from shoal._native import clear_cache, find_cache_directory

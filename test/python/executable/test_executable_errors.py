@@ -11,8 +11,8 @@ import time
 
 import numpy as np
 import pytest
-from conftest import PATHS
 from executable_cases import ENDLESS, SCALED, scaled_inputs
+from paths import PATHS, ROOT
 from shoal_testing import mpi_environment
 
 import shoal
@@ -215,7 +215,7 @@ def test_a_failing_program_says_why(tmp_path):
         '#include "shoal/Runtime/CustomCall.h"\n'
         "int fail(const shoal_custom_call *call) { return 42; }\n"
     )
-    include = os.path.join(os.path.dirname(__file__), "../../include")
+    include = ROOT / "include"
     subprocess.run(
         ["cc", "-c", "-fPIC", f"-I{include}", source, "-o", tmp_path / "fail.o"], check=True
     )

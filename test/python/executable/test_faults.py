@@ -10,12 +10,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import PATHS
 from fault_jobs import read_until
+from paths import BUILD, PATHS, SUPPORT
 from shoal_testing import BIN, TARGET, is_running, mpi_environment
 
 if TARGET != "cpu":
@@ -24,7 +23,6 @@ if TARGET != "cpu":
 import shoal
 from shoal.executable import launch
 
-HERE = Path(__file__).parent
 
 
 def start(*command, **environment):
@@ -45,7 +43,7 @@ def run(*command, **environment):
 
 def job(fault, **environment):
     """What a job prints, and how long it lasts behind the fault."""
-    process = start("mpirun", "-n", 4, sys.executable, HERE / "fault_ranks.py", fault, **environment)
+    process = start("mpirun", "-n", 4, sys.executable, SUPPORT / "fault_ranks.py", fault, **environment)
     processes, read, missing = read_until(process.stdout, 5)
     assert not missing, (missing, process.communicate())
     begin = time.monotonic()
@@ -97,7 +95,7 @@ def test_a_rank_that_ends_ends_the_others(fault, message, limit):
 )
 def test_a_rank_that_ends_in_front_of_its_first_program_ends_the_others(fault, message):
     begin = time.monotonic()
-    code, out, err = run("mpirun", "-n", 4, sys.executable, HERE / "fault_ranks.py", fault)
+    code, out, err = run("mpirun", "-n", 4, sys.executable, SUPPORT / "fault_ranks.py", fault)
     assert code != 0 and "step 1" not in out and time.monotonic() - begin < 20, (out, err)
     assert re.search(message, err, re.DOTALL), err
 
@@ -170,8 +168,7 @@ def toy(tmp_path, text, name):
     source = tmp_path / f"{name}.mlir"
     source.write_text(text)
     program = tmp_path / name
-    shoalc = Path(os.environ.get("SHOAL_BUILD", HERE.parents[1] / "build/release")) / "bin/shoalc"
-    subprocess.run([shoalc, source, "-o", program], check=True)
+    subprocess.run([BUILD / "bin/shoalc", source, "-o", program], check=True)
     return program
 
 

@@ -10,8 +10,8 @@ import threading
 import time
 
 import pytest
-from conftest import PATHS
 from executable_cases import SCALED, identity
+from paths import PATHS
 
 import shoal
 from shoal import _native

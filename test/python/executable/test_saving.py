@@ -14,8 +14,8 @@ import zipfile
 
 import numpy as np
 import pytest
-from conftest import PATHS
 from executable_cases import SCALED, scaled_inputs, scaled_outputs
+from paths import PATHS
 
 import shoal
 from shoal.executable import CallStructure

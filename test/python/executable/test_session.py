@@ -4,17 +4,16 @@
 
 import os
 import sys
-from pathlib import Path
 from unittest import mock
 
 import pytest
-from conftest import PATHS
-from executable_cases import DONATED, SCALED, UNEVEN
+from executable_cases import DONATED, FAIL_ON_ZERO, FAILING, SCALED, UNEVEN
+from paths import PATHS, SUPPORT
 from shoal_testing import ROOT, needs_emulation, run
 
 import shoal
 
-RANKS = Path(__file__).with_name("session_ranks.py")
+RANKS = SUPPORT / "session_ranks.py"
 
 
 CASES = {
@@ -58,22 +57,6 @@ def test_session(job, case):
     # mpirun may put two ranks' lines into one.
     passed = job.stdout.count(case)
     assert passed == 4, f"{passed} ranks passed\n{job.stderr[-4000:]}"
-
-
-FAILING = """
-shoal.mesh @mesh = <["d" = 4]>
-func.func @f(%x: tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"d"}]>}) -> tensor<f32> {
-  %y = shoal.custom_call "fail_on_zero"(%x) {rule = "i->i"} : (tensor<4xf32>) -> tensor<4xf32>
-  %s = shoal.reduce sum %y dims = [0] : tensor<4xf32> -> tensor<f32>
-  return %s : tensor<f32>
-}
-"""
-FAIL_ON_ZERO = """
-#include "shoal/Runtime/CustomCall.h"
-int fail_on_zero(const shoal_custom_call *call) {
-  return *(const float *)call->operands->data == 0 ? 42 : 0;
-}
-"""
 
 
 def test_a_step_that_fails_ends_the_job(tmp_path):

@@ -14,7 +14,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import NamedSharding, PartitionSpec as P
 
-import conftest
+import paths
 import shoal.jax
 from jax_import_testing import run
 from shoal.jax.lowering import lower
@@ -168,7 +168,7 @@ def test_reasons_name_the_module():
 
 
 def command(*words, **options):
-    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(conftest.PATHS)}
+    environment = {"PATH": "/usr/bin:/bin", "PYTHONPATH": ":".join(paths.PATHS)}
     return subprocess.run(
         [sys.executable, "-m", "shoal.jax", *map(str, words)],
         capture_output=True,

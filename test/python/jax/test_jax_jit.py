@@ -19,10 +19,10 @@ if importlib.util.find_spec("shoal._native") is None:
 
 import jax
 import jax.numpy as jnp
-from conftest import PATHS
 from jax.sharding import AbstractMesh, NamedSharding
 from jax.sharding import PartitionSpec as P
-from shoal_testing import ROOT, TARGET, expect_no_growth, resources_of, run
+from paths import PATHS, SUPPORT
+from shoal_testing import TARGET, expect_no_growth, resources_of, run
 
 import shoal.jax
 
@@ -150,7 +150,7 @@ def test_saved_programs_have_the_arrays_that_are_read(tmp_path):
 
 def test_mpi_job():
     """Every rank calls; rank 0 compiles."""
-    script = ROOT / "test/python/jit_ranks.py"
+    script = SUPPORT / "jit_ranks.py"
     with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
         done = run("mpirun", "-n", 2, sys.executable, script, timeout=120)
     assert done.code == 0, done.stderr

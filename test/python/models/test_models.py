@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Decoders of seven families: what transformers computes, from its configurations and files.
 
-test/python/models/make.py wrote what is expected.
+test/python/models/expected/make.py wrote what is expected.
 """
 
 import json
@@ -17,7 +17,7 @@ from shoal.models.weights import from_tensors, to_tensors
 from shoal.moe import Layout
 from shoal_testing import ROOT
 
-MODELS = ROOT / "test/python/models"
+MODELS = ROOT / "test/python/models/expected"
 FAMILIES = ("mixtral", "qwen2_moe", "qwen3_moe", "olmoe", "deepseek_v2", "deepseek_v3", "gpt_oss")
 
 

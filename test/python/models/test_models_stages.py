@@ -17,7 +17,7 @@ from shoal.models import Model, from_config
 from shoal.moe import Layout, Schedule
 from shoal_testing import ROOT
 
-MODELS = ROOT / "test/python/models"
+MODELS = ROOT / "test/python/models/expected"
 LENGTH, BATCH = 6, 8
 
 

@@ -3,11 +3,9 @@
 """Modules of the package that are about a family of ops have its name, as files in C++ do."""
 
 import re
-from pathlib import Path
 
+from paths import ROOT
 from shoal import frontend
-
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def families():

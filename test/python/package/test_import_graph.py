@@ -5,11 +5,11 @@ inside of a function, or one for type checkers alone, hides."""
 
 import ast
 import inspect
-from pathlib import Path
 
 import shoal
+from paths import ROOT
 
-SHOAL = Path(__file__).resolve().parents[2] / "python/shoal"
+SHOAL = ROOT / "python/shoal"
 
 
 def modules_of(package):

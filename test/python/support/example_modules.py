@@ -4,10 +4,11 @@
 
 import importlib.util
 import sys
-from pathlib import Path
 from types import ModuleType
 
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+from paths import ROOT
+
+EXAMPLES = ROOT / "examples"
 
 
 def load_example(path: str) -> ModuleType:

@@ -119,3 +119,20 @@ func.func @endless(%x: tensor<2xf32> {shoal.sharding = #shoal.sharding<@mesh, [{
   return %y : tensor<2xf32>
 }
 """
+
+
+# The step whose x has a zero on a rank fails there, with code 42.
+FAILING = """
+shoal.mesh @mesh = <["d" = 4]>
+func.func @f(%x: tensor<4xf32> {shoal.sharding = #shoal.sharding<@mesh, [{"d"}]>}) -> tensor<f32> {
+  %y = shoal.custom_call "fail_on_zero"(%x) {rule = "i->i"} : (tensor<4xf32>) -> tensor<4xf32>
+  %s = shoal.reduce sum %y dims = [0] : tensor<4xf32> -> tensor<f32>
+  return %s : tensor<f32>
+}
+"""
+FAIL_ON_ZERO = """
+#include "shoal/Runtime/CustomCall.h"
+int fail_on_zero(const shoal_custom_call *call) {
+  return *(const float *)call->operands->data == 0 ? 42 : 0;
+}
+"""

@@ -34,11 +34,10 @@ from pathlib import Path
 from unittest import mock
 
 import numpy as np
-from conftest import PATHS
 from fault_jobs import RANKS, read_until
+from paths import PATHS, SUPPORT
 from shoal_testing import is_running, mpi_environment
 
-HERE = Path(__file__).parent
 TIMEOUT = 2
 
 
@@ -51,7 +50,7 @@ class Job:
             "SHOAL_COLLECTIVE_TIMEOUT": str(TIMEOUT),
             "SHOAL_CACHE": os.environ.get("SHOAL_CACHE", "off"),
         }
-        command = ["mpirun", "-n", RANKS, sys.executable, HERE / "fault_ranks.py", *arguments]
+        command = ["mpirun", "-n", RANKS, sys.executable, SUPPORT / "fault_ranks.py", *arguments]
         self.process = subprocess.Popen(
             [str(word) for word in command],
             env=mpi_environment() | environment,
@@ -184,7 +183,7 @@ def excess(folder, loaded, rank, mesh, block):
 
 
 def resumes(count, rng):
-    import test_train_checkpoints as runs
+    import resumed_runs as runs
 
     with tempfile.TemporaryDirectory() as folder:
         whole = runs.leaves(runs.trained(Path(folder) / "whole", runs.STEPS))
@@ -205,7 +204,7 @@ def resumes(count, rng):
 
 def disks(count, rng):
     from checkpoint_cases import same_bits
-    from test_checkpoint_faults import each_call, tree_of
+    from checkpoint_faults import each_call, tree_of
 
     from shoal import checkpoints
 
@@ -236,7 +235,7 @@ def disks(count, rng):
 
 
 def saves(count, rng):
-    from test_checkpoint_faults import kill_savers
+    from checkpoint_faults import kill_savers
 
     with tempfile.TemporaryDirectory() as folder:
         reached = kill_savers(Path(folder), count)
@@ -246,4 +245,6 @@ def saves(count, rng):
 KINDS = {f.__name__: f for f in (kills, freezes, divergences, meshes, resumes, disks, saves)}
 
 if __name__ == "__main__":
+    os.environ["SHOAL_CACHE"] = "off"
+    sys.path[:0] = PATHS
     print(KINDS[sys.argv[1]](int(sys.argv[2]), np.random.default_rng(int((sys.argv[3:] or [0])[0]))))

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Several hosts on one machine, each in Linux' namespaces: what tests of docs/Hosts.md run on.
 
-Usage: network_hosts.py COUNT COMMAND...
+Usage: network_nodes.py COUNT COMMAND...
 Runs the command on the first of so many hosts, with $HOSTS the list of their names.
 
 A host has its own name, processes, network card and addresses, /tmp, /run and /dev/shm, and an sshd;

@@ -3,7 +3,7 @@
 """What tests of several hosts share; they import what they take."""
 
 import pytest
-from network_hosts import Hosts
+from network_nodes import Hosts
 from shoal_testing import BIN, ROOT, run
 
 

@@ -1,8 +1,8 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""A training run of test_hosts_python.py: in each rank of a job, or in a process with a pool.
+"""A training run of test_nodes_python.py: in each rank of a job, or in a process with a pool.
 
-Usage: hosts_ranks.py FOLDER STEPS
+Usage: nodes_ranks.py FOLDER STEPS
 Goes on from the checkpoints in FOLDER, if there are any, saves there, and prints a digest of the state.
 """
 

@@ -17,9 +17,9 @@ import numpy as np
 import pytest
 
 import packing
+from paths import BUILD, ROOT  # noqa: F401
 
-ROOT = Path(__file__).resolve().parents[2]
-BIN = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release")) / "bin"
+BIN = BUILD / "bin"
 TIMEOUT = 60  # seconds; a hang is a failure, not a wait
 # What executables are compiled for: all tests of executables run for each.
 TARGET = os.environ.get("SHOAL_TEST_TARGET", "cpu")
@@ -30,7 +30,7 @@ TARGET_FLAGS = {
 }[TARGET]
 
 
-EMULATION = BIN.parent / "lib" / "libshoal_cuda_emulation.so"
+EMULATION = BUILD / "lib" / "libshoal_cuda_emulation.so"
 needs_emulation = pytest.mark.skipif(not EMULATION.exists(), reason="built without a CUDA toolkit")
 
 

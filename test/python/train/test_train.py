@@ -8,13 +8,12 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
 import train_programs as programs
-from conftest import PATHS
+from paths import PATHS, SUPPORT
 from shoal_testing import TARGET, mpi_environment, run
 
 if TARGET != "cpu":
@@ -23,7 +22,6 @@ if TARGET != "cpu":
 import shoal
 from shoal import InputError, P, TraceError, data, optim, train
 
-HERE = Path(__file__).parent
 
 
 def saved_bytes(folder):
@@ -83,7 +81,7 @@ def test_a_loop_by_hand_is_the_same(whole):
 def test_ranks_of_a_job(whole, tmp_path):
     """The cases of train_ranks.py, which prints the name of each that has passed."""
     with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
-        ended = run("mpirun", "-n", 4, sys.executable, HERE / "train_ranks.py", tmp_path)
+        ended = run("mpirun", "-n", 4, sys.executable, SUPPORT / "train_ranks.py", tmp_path)
     assert ended.expect_success().stdout.count("passed") == 3
     assert saved_bytes(tmp_path) == saved_bytes(whole)
     assert lines_of(tmp_path) == lines_of(whole)
@@ -96,7 +94,7 @@ def test_ranks_of_a_job(whole, tmp_path):
 )
 def test_signals_save_and_end(whole, tmp_path, command, number):
     """A slow run is told to end; another one goes on to the same end."""
-    script = [sys.executable, str(HERE / "train_programs.py"), str(tmp_path)]
+    script = [sys.executable, str(SUPPORT / "train_programs.py"), str(tmp_path)]
     environment = mpi_environment() | {"PYTHONPATH": os.pathsep.join(PATHS)}
     process = subprocess.Popen(
         [*command, *script, "100000", "0.05"], env=environment, stdout=subprocess.PIPE, text=True

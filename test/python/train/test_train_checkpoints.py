@@ -7,50 +7,18 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 from unittest import mock
 
 import numpy as np
 import pytest
-import train_programs as programs
-from conftest import PATHS
+from paths import PATHS, SUPPORT
+from resumed_runs import STEPS, leaves, trained
 from shoal_testing import TARGET, mpi_environment
 
 if TARGET != "cpu":
     pytest.skip("pools run programs for CPUs", allow_module_level=True)
 
-import shoal
-from shoal import P, checkpoints, optim, train
-from shoal.checkpoints.names import named_leaves
-
-HERE = Path(__file__).parent
-STEPS = 24
-
-
-def trained(folder, steps, devices=4, seconds=0.0, every=5, **options):
-    """The state at the end of a run that saves each few steps and begins where the folder's ended."""
-    mesh = shoal.Mesh(data=devices)
-    optimizer = programs.optimizer()
-    state = programs.start(optimizer)
-    step = programs.jitted(state, optimizer, mesh)
-    at = train.shardings(state, P(), optim.split_over("data", state.params, mesh))
-    series = checkpoints.Series(folder, keep_last=2, **options)
-    state = series.restore(state, mesh=mesh, sharding=at)
-
-    def slower(state, batch):
-        time.sleep(seconds)
-        made = step(state, batch)
-        sys.stdout.write(f"step {os.getpid()}\n")  # in one piece
-        sys.stdout.flush()
-        return made
-
-    state = train.fit(slower, state, programs.batches(mesh), steps, quiet=True, save=series, save_every=every)
-    assert step.moves == 0
-    return state
-
-
-def leaves(state):
-    return {name: np.array(leaf) for name, leaf in named_leaves(state)}
+from shoal import checkpoints
 
 
 @pytest.fixture(scope="module")
@@ -75,9 +43,9 @@ def test_resumed_on_other_devices_is_the_same_but_for_the_order_of_sums(whole, t
 
 
 def processes(folder, *launcher):
-    """A run of this file as a script, slow enough to be ended."""
+    """A run of resumed_runs.py, slow enough to be ended."""
     environment = mpi_environment() | {"PYTHONPATH": os.pathsep.join(PATHS)}
-    command = [*launcher, sys.executable, str(HERE / "test_train_checkpoints.py"), str(folder), "100000"]
+    command = [*launcher, sys.executable, str(SUPPORT / "resumed_runs.py"), str(folder), "100000"]
     return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
 
 
@@ -116,7 +84,3 @@ def test_a_disk_that_is_full_ends_the_run_and_leaves_the_last_checkpoint(tmp_pat
     ):
         trained(tmp_path, 100)
     assert checkpoints.Series(tmp_path).steps() == [5]
-
-
-if __name__ == "__main__":
-    trained(Path(sys.argv[1]), int(sys.argv[2]), seconds=0.02, every=2, asynchronous=True)
