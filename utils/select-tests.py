@@ -321,15 +321,17 @@ class Reader:
 
 
 def joined(node: ast.AST) -> str:
-    """"a/b" of X / "a" / "b", where all but the first are strings."""
-    words = []
+    """"a/b" of X / "a" / "b", where all but the first are strings. A folder of the root's alone has
+    many namesakes: it counts where X is a constant, as ROOT."""
+    words: list[str] = []
     while isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
         if not (isinstance(node.right, ast.Constant) and isinstance(node.right.value, str)):
             words = []
         else:
             words.insert(0, node.right.value)
         node = node.left
-    return "/".join(words)
+    is_constant = isinstance(node, ast.Name) and node.id.isupper()
+    return "/".join(words) if is_constant or len(words) > 1 or "/" in "".join(words) else ""
 
 
 @functools.cache
