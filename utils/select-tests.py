@@ -3,14 +3,14 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Says which tests a change can reach: docs/Testing.md has the rules and why they suffice.
 
-Usage: select-tests.py [--base COMMIT] [--tested FILE] [--stage NAME] [FILE...]
+Usage: select-tests.py --all
+       select-tests.py [--base COMMIT] [--tested FILE] [FILE...]
 
 The change is that of the files named; else all that differs from COMMIT, also what is not
-committed. The default is the commit in FILE, which utils/test.sh wrote when it last passed; else
+committed. The default is the commit in FILE, which utils/test.sh wrote when all tests passed; else
 where the branch left main; else the commit before the last.
 
-Prints a line for each stage of utils/test.sh, `NAME: what it runs`; with --stage that stage's
-arguments, a line each, and nothing where it is left out.
+Prints a line for each stage of utils/test.sh that has something to run, `NAME: ARGUMENTS`.
 """
 
 from __future__ import annotations
@@ -23,13 +23,12 @@ import re
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, TESTS, SUPPORT = "python/shoal", "test/python", "test/python/support"
-STAGES = ("build", "format", "includes", "tidy", "ctest", "lit", "python", "alone", "package", "cuda")
 
 # Of which every test depends, and what they name no test in particular.
 SETUP = {f"{TESTS}/conftest.py", f"{SUPPORT}/paths.py"}
@@ -198,7 +197,9 @@ def names_of(path: str) -> list[str]:
     return []
 
 
-SUBPACKAGES = {name: path for name, path in exports("shoal").items() if path.endswith(f"{name}/__init__.py")}
+@functools.cache
+def subpackages() -> dict[str, str]:
+    return {name: path for name, path in exports("shoal").items() if path.endswith(f"{name}/__init__.py")}
 
 
 class Reader:
@@ -210,13 +211,14 @@ class Reader:
 
     def read(self, tree: ast.Module) -> None:
         # The package does not use its own root's names by what it imports.
-        self.modules = {alias.asname or alias.name for node in ast.walk(tree)
+        nodes = list(ast.walk(tree))
+        self.modules = {alias.asname or alias.name for node in nodes
                         if isinstance(node, ast.Import) for alias in node.names}  # fmt: skip
-        self.prose = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
-        attributes = {id(node.value): node for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-        inner = {id(node.left) for node in ast.walk(tree) if isinstance(node, ast.BinOp)}
+        self.prose = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+        attributes = {id(node.value): node for node in nodes if isinstance(node, ast.Attribute)}
+        inner = {id(node.left) for node in nodes if isinstance(node, ast.BinOp)}
         in_joined: set[int] = set()
-        for node in ast.walk(tree):  # a joined string in front of its parts
+        for node in nodes:  # a joined string in front of its parts
             if isinstance(node, ast.Import):
                 for alias in node.names:
                     self.add_module(alias.name)
@@ -224,7 +226,7 @@ class Reader:
                 self.add_names(node.module, [alias.name for alias in node.names])
             elif isinstance(node, ast.Name) and node.id == "shoal":
                 self.add_use(attributes.get(id(node)))
-            elif isinstance(node, ast.Attribute) and node.attr in SUBPACKAGES:
+            elif isinstance(node, ast.Attribute) and node.attr in subpackages():
                 self.add_attribute(node)
             elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and id(node) not in inner:
                 self.add_path(joined(node))
@@ -269,13 +271,13 @@ class Reader:
         if attribute is not None:
             self.add_export(attribute.attr) if not attribute.attr.startswith("__") else None
         else:
-            self.found |= set(exports("shoal").values()) - set(SUBPACKAGES.values())
+            self.found |= set(exports("shoal").values()) - set(subpackages().values())
 
     def add_attribute(self, node: ast.Attribute) -> None:
         """`xp.moe`, where xp may be the package: is no module that is imported under this name."""
         base = node.value
         if isinstance(base, ast.Name) and base.id not in self.modules and not base.id.isupper():
-            self.found.add(SUBPACKAGES[node.attr])
+            self.found.add(subpackages()[node.attr])
 
     def add_string(self, text: str, is_part: bool) -> None:
         if not is_part and self.add_program(text):
@@ -286,7 +288,7 @@ class Reader:
 
     def add_command(self, words: list[object]) -> None:
         """[..., "-m", "shoal", ...]."""
-        for flag, name in zip(words, words[1:]):
+        for flag, name in zip(words, words[1:], strict=False):
             if flag == "-m" and (main := module_file(f"{name}.__main__")):
                 self.found.add(main)
 
@@ -428,7 +430,7 @@ def select_file(path: str, selection: Selection) -> bool:
         return True
     if path.startswith(TESTS):
         selection.lit |= lit_naming(path)
-        return bool(named) or (path not in files() and not path.startswith(SUPPORT))
+        return bool(named) if path in files() else not path.startswith(SUPPORT)
     if path.startswith("test/"):
         return select_lit(path, selection)
     return False
@@ -470,25 +472,29 @@ def is_alone(test: str) -> str:
     text = (ROOT / test).read_text()
     if re.search(r"^pytestmark = .*mark\.alone", text, re.MULTILINE):
         return "all"
-    return "some" if "mark.alone" in text else "none"
+    return "some" if re.search(r"^@pytest\.mark\.alone$", text, re.MULTILINE) else "none"
 
 
-def arguments_of(stage: str, selection: Selection) -> list[str]:
-    """Of a stage; empty where it is left out."""
-    if stage == "format":
-        return ["all"]
-    if stage == "build":
-        return ["all"] if selection.build or selection.lit or selection.python is None or selection.python else []
-    if stage in ("includes", "tidy"):
-        return ["all"] if selection.cpp else []
-    if stage in ("ctest", "package", "cuda"):
-        return ["all"] if getattr(selection, stage) else []
-    if stage == "lit":
-        return ["test"] if selection.lit is None else outermost(selection.lit)
-    if selection.python is None:
-        return [TESTS]
-    unwanted = "all" if stage == "python" else "none"
-    return sorted(test for test in selection.python if is_alone(test) != unwanted)
+def lines_of(selection: Selection, base: str | None = None) -> Iterator[str]:
+    """`NAME: ARGUMENTS` of each stage that has something to run."""
+    python = tests_below(TESTS) if selection.python is None else sorted(selection.python)
+    alone = {test: is_alone(test) for test in python}
+    lit = ["test"] if selection.lit is None else outermost(selection.lit)
+    stages = {
+        "build": ["all"] if selection.build or lit or python else [],
+        "format": ["all"],
+        "includes": ["all"] if selection.cpp else [],
+        "tidy": ["--changed", *filter(None, [base])] if selection.cpp else [],
+        "ctest": ["all"] if selection.ctest else [],
+        "lit": lit,
+        "python": [TESTS] if selection.python is None else [test for test in python if alone[test] != "all"],
+        "alone": [test for test in python if alone[test] != "none"],
+        "package": ["all"] if selection.package else [],
+        "cuda": [f"{COMPILER}/execution"] if selection.cuda else [],
+    }
+    for name, arguments in stages.items():
+        if arguments:
+            yield f"{name}: {' '.join(arguments)}"
 
 
 def outermost(paths: set[str]) -> list[str]:
@@ -497,25 +503,23 @@ def outermost(paths: set[str]) -> list[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--all", action="store_true")
     parser.add_argument("--base", metavar="COMMIT")
     parser.add_argument("--tested", metavar="FILE", type=Path)
-    parser.add_argument("--stage", choices=STAGES)
     parser.add_argument("files", nargs="*", metavar="FILE")
     options = parser.parse_args()
-    changed = options.files
-    if not changed:
+    base, changed = None, options.files
+    if not (options.all or changed):
         base = options.base or default_base(options.tested)
         if (changed := changed_since(base)) is None:
             print(f"select-tests: there is no commit {base}", file=sys.stderr)
             return 1
-    selection = select(changed)
-    if options.stage:
-        print("\n".join(arguments_of(options.stage, selection)))
-        return 0
-    print(f"{len(changed)} files changed" + (f"; {selection.why}" if selection.why else ""))
-    for stage in STAGES:
-        print(f"{stage}: {' '.join(arguments_of(stage, selection)) or 'left out'}")
+        print(f"# {len(changed)} files changed since {base}")
+    selection = EVERYTHING if options.all else select(changed)
+    if selection.why:
+        print(f"# {selection.why}")
+    print("\n".join(lines_of(selection, base)))
     return 0
 
 

@@ -13,4 +13,5 @@ os.environ["SHOAL_CACHE"] = "off"
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "alone: of a test beside which no other one runs")
+    config.addinivalue_line("markers", "alone: counts seconds, or makes networks: no other test runs beside it")
+    config.addinivalue_line("markers", "long: takes minutes in its full form, which SHOAL_LONG=1 asks for")

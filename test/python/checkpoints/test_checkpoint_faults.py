@@ -169,6 +169,7 @@ def test_two_runs_that_save_to_one_folder(tmp_path):
     assert len(list(tmp_path.iterdir())) == 2
 
 
+@pytest.mark.alone
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_kills_at_random_moments(tmp_path):
     assert kill_savers(tmp_path, 12) > 3

@@ -18,6 +18,9 @@ if TARGET != "cpu":
 if reason := network_nodes.why_not():
     pytest.skip(reason, allow_module_level=True)
 
+# Networks are made, and seconds counted.
+pytestmark = pytest.mark.alone
+
 # What lets Open MPI notice a lost host in four seconds; docs/Hosts.md.
 QUICK = {
     "OMPI_MCA_oob_tcp_keepalive_time": "2",

@@ -23,6 +23,9 @@ if TARGET != "cpu":
 if reason := network_nodes.why_not():
     pytest.skip(reason, allow_module_level=True)
 
+# Networks are made, and seconds counted.
+pytestmark = pytest.mark.alone
+
 PAGE = ROOT / "docs/Hosts.md"
 PYTHON = {"PYTHONPATH": os.pathsep.join(PATHS), "SHOAL_CACHE": "off", "SHOAL_NUM_THREADS": "1"}
 

@@ -26,6 +26,8 @@ if missing := [
 ]:
     pytest.skip(f"{', '.join(missing)} not found: SHOAL_HOST_TESTS=1 utils/install-deps.sh", allow_module_level=True)
 
+# Networks are made, and seconds counted.
+pytestmark = pytest.mark.alone
 KILL_WAIT = 3  # seconds that srun waits for the end of processes
 SLURM = f"""
 ClusterName=test

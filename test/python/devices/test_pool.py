@@ -494,6 +494,7 @@ def seconds_of(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+@pytest.mark.alone
 def test_devices_that_wait_sleep(pool):
     processes = [connection.process for connection in pool._workers._connections]
     before = sum(map(seconds_of, processes))

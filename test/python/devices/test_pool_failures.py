@@ -21,6 +21,8 @@ from shoal_testing import ROOT, is_running, run
 
 import shoal
 
+# Each counts the seconds until something has ended.
+pytestmark = pytest.mark.alone
 X = np.arange(4, dtype=np.float32)
 SOON = 5.0  # seconds: two on a machine that has nothing else to do
 

@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 from paths import PATHS
-from shoal_testing import ROOT, TARGET, run
+from shoal_testing import LONG, ROOT, TARGET, run
 
 FOLDER = ROOT / "examples/translation"
 MODULES = ("pairs", "tokens", "variants", "scores", "nearest", "prepare", "evaluate", "results", "plots", "run", "train")
@@ -326,10 +326,12 @@ def test_the_committed_plots_are_made_of_the_committed_files(folder, tmp_path):
         assert made.shape == committed.shape and np.abs(made - committed).mean() < 0.01, name
 
 
+@pytest.mark.long
 @pytest.mark.skipif(TARGET != "cpu", reason="jobs run programs for CPUs")
 def test_losses_fall_and_are_those_of_any_number_of_ranks(tmp_path, all_pairs, monkeypatch):
-    """The --ci form: 300 steps of 4 experts on 1, 2 and 4 ranks."""
+    """The --ci form: 300 steps, or 120, of 4 experts on 1, 2 and 4 ranks."""
     pytest.importorskip("tokenizers")
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([PATHS[0], os.environ.get("PYTHONPATH", "")]))
-    ended = run(sys.executable, FOLDER / "run.py", tmp_path / "ci", "--ci", timeout=600).expect_success()
+    steps = () if LONG else ("--steps", 120)
+    ended = run(sys.executable, FOLDER / "run.py", tmp_path / "ci", "--ci", *steps, timeout=600).expect_success()
     assert "ci: nll" in ended.stdout

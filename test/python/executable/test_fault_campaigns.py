@@ -11,10 +11,12 @@ if TARGET != "cpu":
     pytest.skip("GPUs have a watchdog of their own: test_cuda.py", allow_module_level=True)
 
 
+@pytest.mark.alone
 def test_a_rank_that_is_killed_is_named():
     campaigns.kills(1, np.random.default_rng(1))
 
 
+@pytest.mark.alone
 def test_a_rank_that_does_something_else_is_named():
     campaigns.divergences(1, np.random.default_rng(1), kinds=["program"])
 

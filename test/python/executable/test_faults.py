@@ -55,6 +55,7 @@ def job(fault, **environment):
     return process.returncode, read + out, err, seconds
 
 
+@pytest.mark.alone
 def test_a_rank_that_is_stopped_is_named_with_the_collective_and_its_line(tmp_path):
     record = tmp_path / "record.jsonl"
     code, _, err, seconds = job(
@@ -73,6 +74,7 @@ def test_a_rank_that_is_stopped_is_named_with_the_collective_and_its_line(tmp_pa
     assert any(".py:" in entry["loc"] and entry["kind"] == "all_reduce" for entry in entries)
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "fault, message, limit",
     [
@@ -85,6 +87,7 @@ def test_a_rank_that_ends_ends_the_others(fault, message, limit):
     assert code != 0 and seconds < limit and re.search(message, err, re.DOTALL), err
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize(
     "fault, message",
     [
@@ -99,6 +102,7 @@ def test_a_rank_that_ends_in_front_of_its_first_program_ends_the_others(fault, m
     assert re.search(message, err, re.DOTALL), err
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("fault, code", [("fork", 3), ("fork-raise", 1)])
 def test_a_child_of_a_rank_ends_by_itself(fault, code):
     ended, out, err, _ = job(fault)
@@ -113,6 +117,7 @@ func.func @infinite(%x: tensor<4xf32> {shoal.name = "x"}) -> tensor<4xf32> {
 """
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("starter", ["mpirun", "starter"])
 def test_mpirun_ends_where_it_would_hang(tmp_path, starter):
     """One that starts a rank and does nothing then, as Open MPI's sometimes when a job fails; no other program is ended."""
@@ -128,6 +133,7 @@ def test_mpirun_ends_where_it_would_hang(tmp_path, starter):
     assert not is_running(int(out.split()[0]))
 
 
+@pytest.mark.alone
 def test_ranks_that_are_in_different_collectives():
     """One computes a shape of its own, which the others are not asked for."""
     code, _, err, seconds = job("shape", SHOAL_COLLECTIVE_TIMEOUT="2")
@@ -136,6 +142,7 @@ def test_ranks_that_are_in_different_collectives():
     assert re.search(r"^  rank 2: step 5, in a call of mpi4py since 2 s", err, re.MULTILINE), err
 
 
+@pytest.mark.alone
 def test_a_start_that_is_a_deadlock_is_made_once_more(one, tmp_path, monkeypatch):
     """mpirun, as it is when its processes do not find each other, the first time or each time."""
     mpirun = shutil.which("mpirun")
@@ -158,6 +165,7 @@ def test_a_start_that_is_a_deadlock_is_made_once_more(one, tmp_path, monkeypatch
         launch.mpirun(2, one, ["--random-inputs=1"], timeout=None)
 
 
+@pytest.mark.alone
 def test_a_rank_that_is_slow_is_waited_for():
     code, out, err, _ = job("slow", SHOAL_COLLECTIVE_TIMEOUT="1")
     assert code == 0 and "done\n" in out, err
@@ -213,6 +221,7 @@ def test_ranks_that_are_started_with_other_flags_files_or_programs(one, tmp_path
             assert code == 1 and err.count("error: ") == 1 and f"error: {message}" in err, err
 
 
+@pytest.mark.alone
 def test_an_executable_whose_rank_is_stopped(one, tmp_path):
     process = start("mpirun", "-n", 2, one, "--random-inputs=1", "--repeat=100000000", "--collective-timeout=1")
     time.sleep(1.5)
@@ -235,6 +244,7 @@ def test_a_timeout_that_is_none(one, value):
     assert f'SHOAL_COLLECTIVE_TIMEOUT: "{value}" is not a number of seconds' in err
 
 
+@pytest.mark.alone
 def test_a_worker_of_a_pool_that_is_stopped(tmp_path):
     script = tmp_path / "script.py"
     script.write_text(

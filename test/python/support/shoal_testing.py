@@ -28,6 +28,8 @@ TARGET_FLAGS = {
     "emulated": ("--target=cuda", "--cuda-arch=emulated"),
     "cuda": ("--target=cuda",),
 }[TARGET]
+# Whether tests marked `long` run in their full form.
+LONG = os.environ.get("SHOAL_LONG") == "1"
 
 
 EMULATION = BUILD / "lib" / "libshoal_cuda_emulation.so"
