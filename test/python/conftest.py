@@ -5,11 +5,23 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
+import pytest
 from paths import PATHS
 
 sys.path[:0] = PATHS
 # Tests compile: only those of the cache itself turn it on, each in its folder.
 os.environ["SHOAL_CACHE"] = "off"
+# Of tests of meaning LLVM optimises kernels lightly; these folders have what users get.
+FULLY_OPTIMISED = {"compiler", "docs", "examples"}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def opt_level(request):
+    folder = request.path.relative_to(Path(__file__).resolve().parent).parts[0]
+    with pytest.MonkeyPatch.context() as patch:
+        if folder not in FULLY_OPTIMISED and "SHOAL_OPT_LEVEL" not in os.environ:
+            patch.setenv("SHOAL_OPT_LEVEL", "1")
+        yield
 
 
 def pytest_configure(config):

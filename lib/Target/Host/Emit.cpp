@@ -71,12 +71,14 @@ compileModule(ModuleOp module, const TargetOptions &options,
               StageSeconds &seconds, Location loc) {
   bool savesParts = !options.saveTempsDirectory.empty();
   auto machine = createHostMachine(loc, llvm::CodeGenOptLevel::Aggressive);
-  if (failed(machine))
+  auto level =
+      llvm::CodeGenOpt::getLevel(options.optLevel.value_or(kMaxOptLevel));
+  if (failed(machine) || !level)
     return failure();
   auto parts = timed(seconds, "translate", [&]() {
     llvm::LLVMContext context;
     auto llvmModule = translateToLLVM(module, context, **machine);
-    return llvmModule ? splitModule(*llvmModule, savesParts)
+    return llvmModule ? splitModule(*llvmModule, savesParts, *level)
                       : std::vector<ModulePart>();
   });
   if (parts.empty() || failed(timed(seconds, "codegen", [&] {

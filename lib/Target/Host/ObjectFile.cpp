@@ -60,11 +60,13 @@ shoal::translateToLLVM(ModuleOp module, llvm::LLVMContext &context,
 template <typename Build>
 static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
                         Build build) {
+  // As clang does.
+  bool forSpeed = machine.getOptLevel() > llvm::CodeGenOptLevel::Less;
   llvm::PipelineTuningOptions tuning;
-  tuning.LoopVectorization = true;
-  tuning.SLPVectorization = true;
-  tuning.LoopInterleaving = true;
-  tuning.LoopUnrolling = true;
+  tuning.LoopVectorization = forSpeed;
+  tuning.SLPVectorization = forSpeed;
+  tuning.LoopInterleaving = forSpeed;
+  tuning.LoopUnrolling = forSpeed;
   llvm::LoopAnalysisManager loops;
   llvm::FunctionAnalysisManager functions;
   llvm::CGSCCAnalysisManager components;
@@ -105,12 +107,27 @@ struct KeepOuterLoops : llvm::PassInfoMixin<KeepOuterLoops> {
 
 } // namespace
 
+/// The passes that go with the code generator's level.
+static llvm::OptimizationLevel passesOf(llvm::CodeGenOptLevel level) {
+  switch (level) {
+  case llvm::CodeGenOptLevel::None:
+    return llvm::OptimizationLevel::O0;
+  case llvm::CodeGenOptLevel::Less:
+    return llvm::OptimizationLevel::O1;
+  case llvm::CodeGenOptLevel::Default:
+    return llvm::OptimizationLevel::O2;
+  case llvm::CodeGenOptLevel::Aggressive:
+    return llvm::OptimizationLevel::O3;
+  }
+  llvm_unreachable("unknown level");
+}
+
 void shoal::optimize(llvm::Module &module, llvm::TargetMachine &machine) {
-  runPipeline(module, machine, [](llvm::PassBuilder &builder) {
+  runPipeline(module, machine, [&](llvm::PassBuilder &builder) {
     llvm::ModulePassManager passes;
     passes.addPass(llvm::createModuleToFunctionPassAdaptor(KeepOuterLoops()));
     passes.addPass(
-        builder.buildPerModuleDefaultPipeline(llvm::OptimizationLevel::O3));
+        builder.buildPerModuleDefaultPipeline(passesOf(machine.getOptLevel())));
     return passes;
   });
 }

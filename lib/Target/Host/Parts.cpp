@@ -64,7 +64,8 @@ static void shareLocals(llvm::Module &module) {
 }
 
 std::vector<ModulePart> shoal::splitModule(llvm::Module &module,
-                                           bool kernelsInOnePart) {
+                                           bool kernelsInOnePart,
+                                           llvm::CodeGenOptLevel level) {
   auto partOf = assignKernels(module, kernelsInOnePart);
   unsigned count = 1;
   for (auto [kernel, part] : partOf)
@@ -79,8 +80,7 @@ std::vector<ModulePart> shoal::splitModule(llvm::Module &module,
         });
     llvm::raw_svector_ostream os(part.bitcode);
     llvm::WriteBitcodeToFile(*clone, os);
-    part.level = number == 0 ? llvm::CodeGenOptLevel::None
-                             : llvm::CodeGenOptLevel::Aggressive;
+    part.level = number == 0 ? llvm::CodeGenOptLevel::None : level;
   }
   return parts;
 }

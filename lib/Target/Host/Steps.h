@@ -65,17 +65,17 @@ struct ModulePart {
 };
 
 /// The program's calls, which are compiled quickly, in front of its kernels, on
-/// request in one part. Functions of `module` get names that are unique among
-/// objects.
-std::vector<ModulePart> splitModule(llvm::Module &module,
-                                    bool kernelsInOnePart);
+/// request in one part, for which `level` is. Functions of `module` get names
+/// that are unique among objects.
+std::vector<ModulePart> splitModule(llvm::Module &module, bool kernelsInOnePart,
+                                    llvm::CodeGenOptLevel level);
 
 /// Optimises the parts and makes their objects, in as many threads as there are
 /// cores.
 mlir::LogicalResult compileParts(std::vector<ModulePart> &parts, bool keepsText,
                                  mlir::Location loc);
 
-/// Runs LLVM's -O3.
+/// Runs LLVM's passes of the machine's level.
 void optimize(llvm::Module &module, llvm::TargetMachine &machine);
 
 /// Removes what folds away, in time linear in the module.
