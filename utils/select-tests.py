@@ -37,7 +37,9 @@ LOOKED_UP = {"python"}
 # Run by hand; what of them a test runs, it names.
 BY_HAND = ("test/benchmarks/", "test/conformance/", "test/real-models/", "tools/gpu-check/", "examples/")
 PROSE = re.compile(r"docs/|[^/]*\.md$|LICENSE$|\.(gitignore|editorconfig|clang-format|clang-tidy)$")
-CPP = re.compile(r"(include|lib|tools|python/native|test/(Unit|Runtime|emulation))/.*\.(h|cpp|cu|td|in|c)$")
+CPP = re.compile(r"(include|lib|tools|python/native|test/(Unit|Runtime|emulation))/.*\.(h|cpp|cu|td|in|inc|c)$")
+# What builds a part may break it, and no other.
+BUILDS_A_PART = re.compile(r"(include/shoal|lib)/\w+/(.*/)?CMakeLists\.txt$")
 
 UNIT_TESTS = ("test/Unit/", "test/Runtime/", "test/emulation/Unit/")
 
@@ -117,7 +119,7 @@ EVERYTHING = Selection("", True, True, True, True, True, None, None)
 
 
 def part_of(path: str) -> str:
-    """The part of a C++ file: Transforms of lib/Transforms/..., test/Unit/Transforms/..."""
+    """The part of a file: Transforms of lib/Transforms/..., test/Unit/Transforms/..."""
     parts = path.split("/")
     if path.startswith("include/shoal/"):
         return parts[2] if len(parts) > 3 else "."
@@ -137,17 +139,20 @@ def parts_behind(part: str) -> set[str]:
     return {*behind, *parts_with(part)}
 
 
-def select_cpp(path: str, selection: Selection) -> None:
+def select_cpp(path: str, selection: Selection) -> bool:
     part = part_of(path)
+    if path.startswith(("include/", "lib/")) and part not in {*INCLUDES.ORDER, *INCLUDES.APART}:
+        return False
     selection.build = selection.cpp = selection.ctest = True
     if path.startswith(UNIT_TESTS):
-        return
+        return True
     selection.cuda |= not FOR_CUDA.isdisjoint(parts_with(part))
     selection.lit |= {f"test/{name}" for name in (*parts_behind(part), *THROUGH_ALL) if has_lit(f"test/{name}")}
     selection.python |= {*tests_below(COMPILER), *WAYS_IN}
     for about in parts_with(part):
         for folder in ABOUT.get(about, ()):
             selection.python |= set(tests_below(f"{TESTS}/{folder}"))
+    return True
 
 
 # Python: by imports, and by the paths and programs in strings
@@ -425,9 +430,8 @@ def select_file(path: str, selection: Selection) -> bool:
     if path.startswith(BY_HAND):
         selection.lit |= {"test/Docs", *lit_naming(path)}
         return True
-    if CPP.match(path):
-        select_cpp(path, selection)
-        return True
+    if CPP.match(path) or BUILDS_A_PART.match(path):
+        return select_cpp(path, selection)
     if path.startswith(TESTS):
         selection.lit |= lit_naming(path)
         return bool(named) if path in files() else not path.startswith(SUPPORT)

@@ -68,6 +68,11 @@ def test_a_pass_reaches_the_parts_behind_it(script):
     assert set(script.tests_below(f"{T}/compiler")) | set(script.WAYS_IN) <= set(python)
 
 
+def test_what_builds_a_part_reaches_what_it_does(script):
+    one, other = (stages(script, f"lib/Transforms/Sparse/{name}") for name in ("CMakeLists.txt", "NewPass.cpp"))
+    assert one == other
+
+
 def test_the_runtime_has_tests_of_its_own(script):
     for path in ("lib/Runtime/Job/RankWatch.cpp", "lib/Calls/Calls.cpp", "include/shoal/Runtime/CustomCall.h"):
         found = stages(script, path)
@@ -80,7 +85,7 @@ def test_each_part_of_cpp_reaches_what_exists(script):
     for part in parts:
         folder = "include/shoal" if part == "." else f"lib/{part}"
         selection = script.Selection()
-        script.select_cpp(f"{folder}/File.h", selection)
+        assert script.select_cpp(f"{folder}/File.h", selection)
         assert script.part_of(f"{folder}/File.h") == part
         assert all(script.has_lit(folder) for folder in selection.lit) and selection.ctest
     assert all(script.tests_below(f"{T}/{name}") for names in script.ABOUT.values() for name in names)
@@ -95,7 +100,8 @@ def test_each_part_of_cpp_reaches_what_exists(script):
 @pytest.mark.parametrize(
     "path",
     [
-        "CMakeLists.txt", "lib/Runtime/CMakeLists.txt", "cmake/Shoal.cmake", "utils/env.sh", "pyproject.toml", ".ci/run",
+        "CMakeLists.txt", "lib/CMakeLists.txt", "python/native/CMakeLists.txt", "cmake/Shoal.cmake", "utils/env.sh",
+        "pyproject.toml", ".ci/run", "lib/NewPart/File.cpp", "include/shoal/NewPart/File.h",
         "test/lit.cfg.py", "test/python/conftest.py", "test/python/support/paths.py", "test/python/support/gone.py",
         "new-folder/file", "python/shoal_reference/gone/x.txt",
     ],
