@@ -37,10 +37,9 @@ LOOKED_UP = {"python"}
 # Run by hand; what of them a test runs, it names.
 BY_HAND = ("test/benchmarks/", "test/conformance/", "test/real-models/", "tools/gpu-check/", "examples/")
 PROSE = re.compile(r"docs/|[^/]*\.md$|LICENSE$|\.(gitignore|editorconfig|clang-format|clang-tidy)$")
-CPP = re.compile(r"(include|lib|tools|python/native|test/(Unit|Runtime|emulation))/.*\.(h|cpp|cu|td|in|inc|c)$")
-# What builds a part may break it, and no other.
-BUILDS_A_PART = re.compile(r"(include/shoal|lib)/\w+/(.*/)?CMakeLists\.txt$")
-
+# The compiler and what is linked with programs. Of a part any file, also what builds it: it may break no other.
+PARTS = ("include/", "lib/")
+CPP = re.compile(r"(tools|python/native|test/(Unit|Runtime|emulation))/.*\.(h|cpp|cu|c)$")
 UNIT_TESTS = ("test/Unit/", "test/Runtime/", "test/emulation/Unit/")
 
 # Folders of test/ whose programs go through the whole compiler, and pages of it.
@@ -141,7 +140,8 @@ def parts_behind(part: str) -> set[str]:
 
 def select_cpp(path: str, selection: Selection) -> bool:
     part = part_of(path)
-    if path.startswith(("include/", "lib/")) and part not in {*INCLUDES.ORDER, *INCLUDES.APART}:
+    is_known = part in {*INCLUDES.ORDER, *INCLUDES.APART} and path != "include/shoal/CMakeLists.txt"
+    if path.startswith(PARTS) and not is_known:
         return False
     selection.build = selection.cpp = selection.ctest = True
     if path.startswith(UNIT_TESTS):
@@ -430,7 +430,7 @@ def select_file(path: str, selection: Selection) -> bool:
     if path.startswith(BY_HAND):
         selection.lit |= {"test/Docs", *lit_naming(path)}
         return True
-    if CPP.match(path) or BUILDS_A_PART.match(path):
+    if path.startswith(PARTS) or CPP.match(path):
         return select_cpp(path, selection)
     if path.startswith(TESTS):
         selection.lit |= lit_naming(path)

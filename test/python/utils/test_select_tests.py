@@ -102,6 +102,7 @@ def test_each_part_of_cpp_reaches_what_exists(script):
     [
         "CMakeLists.txt", "lib/CMakeLists.txt", "python/native/CMakeLists.txt", "cmake/Shoal.cmake", "utils/env.sh",
         "pyproject.toml", ".ci/run", "lib/NewPart/File.cpp", "include/shoal/NewPart/File.h",
+        "include/shoal/CMakeLists.txt", "include/CMakeLists.txt",
         "test/lit.cfg.py", "test/python/conftest.py", "test/python/support/paths.py", "test/python/support/gone.py",
         "new-folder/file", "python/shoal_reference/gone/x.txt",
     ],
