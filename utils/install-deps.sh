@@ -4,8 +4,8 @@
 #
 # Installs what building, running and testing Shoal needs on Debian 12: Debian
 # packages and a Python virtual environment in .venv. Does nothing when all of
-# it is there already. SHOAL_HOST_TESTS=1 also installs what tests on several
-# hosts need.
+# it is there already. SHOAL_NODE_TESTS=1 also installs what tests on several
+# nodes need.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
@@ -23,9 +23,9 @@ PACKAGES=(
   chromium chromium-driver
   python3 python3-dev python3-venv python3-pip
 )
-# Tests on several hosts, which are namespaces of one machine, step aside without these; an sshd is
+# Tests on several nodes, which are namespaces of one machine, step aside without these; an sshd is
 # not installed unasked.
-if [ -n "${SHOAL_HOST_TESTS:-}" ]; then
+if [ -n "${SHOAL_NODE_TESTS:-}" ]; then
   PACKAGES+=(openssh-server iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
 fi
 readonly PACKAGES

@@ -45,7 +45,7 @@ const ProductModel model = [] {
   return all;
 }();
 #else
-constexpr const ProductModel &model = hostModel;
+constexpr const ProductModel &model = cpuModel;
 #endif
 
 /// "GSEC,GSM->EGCM" with the size of each letter.

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
+void shoal::buildCPUKernelsPipeline(OpPassManager &pm) {
   // What loops multiply is compiled with the rest: no call, and known sizes.
   pm.addNestedPass<func::FuncOp>(createExpandProducts());
   // Ops on the same rows are one kernel. Where buffers lie is known: what they
@@ -28,7 +28,7 @@ void shoal::buildHostKernelsPipeline(OpPassManager &pm) {
   func.addPass(createVectorizeTransposes());
 }
 
-void shoal::buildHostLoopsPipeline(OpPassManager &pm) {
+void shoal::buildCPULoopsPipeline(OpPassManager &pm) {
   OpPassManager &func = pm.nest<func::FuncOp>();
   func.addPass(createOrderSums());
   // What has no lanes by now is summed in rows.

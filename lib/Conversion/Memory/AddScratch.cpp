@@ -78,7 +78,7 @@ struct AddScratch : shoal::impl::AddScratchBase<AddScratch> {
   }
 
 private:
-  /// Nothing runs beside a call of the host: its scratch ends with it.
+  /// Nothing runs beside a call on a CPU: its scratch ends with it.
   static void allocateFor(rt::RuntimeCallOpInterface call, int64_t bytes) {
     Sharers alone;
     alone.add(call, bytes);

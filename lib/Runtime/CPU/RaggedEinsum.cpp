@@ -17,7 +17,7 @@ namespace {
 class RaggedEinsum : public RaggedPlan {
 public:
   explicit RaggedEinsum(const RaggedEinsumCall &call)
-      : RaggedPlan(call, hostModel) {}
+      : RaggedPlan(call, cpuModel) {}
 
   void run(const void *in0, const void *in1, const void *begins,
            const void *ends, void *out, void *scratch);

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "JobTable.h"
-#include "HostSockets.h"
+#include "NodeSockets.h"
 
 #include <algorithm>
 #include <cstring>
@@ -39,16 +39,16 @@ int JobTable::share(World &world) {
   return ownRank;
 }
 
-/// Who is where. All ranks of a machine write the same to the table.
+/// Who is where. All ranks of a node write the same to the table.
 void JobTable::introduce(World &world, int speaker) {
   Member mine{{}, getpid(), speaker};
-  hostName().copy(mine.host, sizeof(mine.host) - 1);
+  nodeName().copy(mine.node, sizeof(mine.node) - 1);
   std::string all =
       world.gatherAll({reinterpret_cast<const char *>(&mine), sizeof(mine)});
   members.resize(world.size());
   std::memcpy(static_cast<void *>(members.data()), all.data(), all.size());
-  manyHosts = std::any_of(members.begin(), members.end(), [&](const Member &m) {
-    return std::strcmp(m.host, mine.host) != 0;
+  manyNodes = std::any_of(members.begin(), members.end(), [&](const Member &m) {
+    return std::strcmp(m.node, mine.node) != 0;
   });
   for (size_t rank = 0; rank < ranks().size(); ++rank) {
     ranks()[rank].rank.store(static_cast<int32_t>(rank), relaxed);
@@ -65,7 +65,7 @@ void JobTable::connect(World &world) {
   bool isAlone = std::all_of(speakers.begin(), speakers.end(),
                              [](int speaker) { return speaker == 0; });
   if (!isAlone)
-    links = HostLinks::connect(world, speakers);
+    links = NodeLinks::connect(world, speakers);
   for (int rank = 0; rank < world.size(); ++rank)
     if (links || isHere(rank))
       visible.push_back(rank);
@@ -86,7 +86,7 @@ char JobTable::stateOfRank(int rank) {
 }
 
 //===----------------------------------------------------------------------===//
-// Other machines
+// Other nodes
 //===----------------------------------------------------------------------===//
 
 void JobTable::exchange(double seconds) {
@@ -137,7 +137,7 @@ void JobTable::learn(const RankReport &report) {
   line.changes.store(report.changes, std::memory_order_release);
 }
 
-/// Rank 0 speaks for all machines but this one.
+/// Rank 0 speaks for all nodes but this one.
 void JobTable::forget(int speaker) {
   for (int rank : visible)
     if (!isHere(rank) && (speaker == 0 || members[rank].speaker == speaker))

@@ -1,12 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all ranks of a job are doing, as far as this machine can know.
+// What all ranks of a job are doing, as far as this node can know.
 
 #ifndef SHOAL_LIB_RUNTIME_JOB_JOBTABLE_H
 #define SHOAL_LIB_RUNTIME_JOB_JOBTABLE_H
 
-#include "HostLinks.h"
+#include "NodeLinks.h"
 #include "Progress.h"
 
 #include <memory>
@@ -15,9 +15,9 @@
 
 namespace shoal::rt {
 
-/// The ranks of a machine write to memory that they share; one of them, its
-/// speaker, tells the other machines. Ranks of one machine that cannot share
-/// memory are machines of one rank.
+/// The ranks of a node write to memory that they share; one of them, its
+/// speaker, tells the other nodes. Ranks of one node that cannot share
+/// memory are nodes of one rank.
 class JobTable {
 public:
   /// Collective. There are no ranks where there is no memory for them.
@@ -25,7 +25,7 @@ public:
 
   std::span<RankProgress> ranks() { return table->ranks(); }
   int own() const { return ownRank; }
-  /// Those of which something is known: of other machines, too, if these could
+  /// Those of which something is known: of other nodes, too, if these could
   /// be reached.
   const std::vector<int> &watched() const { return visible; }
   bool seesAll() const { return visible.size() == members.size(); }
@@ -33,31 +33,31 @@ public:
   bool isHere(int rank) const {
     return members[rank].speaker == members[ownRank].speaker;
   }
-  /// Of a rank whose machine takes no part any more nothing is known.
+  /// Of a rank whose node takes no part any more nothing is known.
   bool isSilent(int rank) { return ranks()[rank].state.load() == silent; }
-  bool hasManyHosts() const { return manyHosts; }
-  std::string hostOf(int rank) const { return members[rank].host; }
-  /// The ranks of this one's machine.
+  bool hasManyNodes() const { return manyNodes; }
+  std::string nodeOf(int rank) const { return members[rank].node; }
+  /// The ranks of this one's node.
   std::vector<int> ranksBeside(int rank) const;
   /// stateOf of its process, wherever that is.
   char stateOfRank(int rank);
 
-  /// Tells the other machines and hears of them, if `seconds` since the last
+  /// Tells the other nodes and hears of them, if `seconds` since the last
   /// time is long enough. Of a speaker; nothing for others.
   void exchange(double seconds);
-  /// The last word, of which the other machines expect no more.
+  /// The last word, of which the other nodes expect no more.
   void leave();
 
-  /// True for the first process of the machine that asks.
+  /// True for the first process of the node that asks.
   bool claimsTheWord() { return table->claimsTheWord(); }
-  /// Whether this machine has rank 0.
-  bool isFirstMachine() const { return members[ownRank].speaker == 0; }
+  /// Whether this node has rank 0.
+  bool isFirstNode() const { return members[ownRank].speaker == 0; }
 
 private:
   static constexpr char silent = '-';
 
   struct Member {
-    char host[64];
+    char node[64];
     int32_t process;
     int32_t speaker;
   };
@@ -70,13 +70,13 @@ private:
   void forget(int speaker);
 
   std::unique_ptr<ProgressTable> table;
-  std::unique_ptr<HostLinks> links;
+  std::unique_ptr<NodeLinks> links;
   std::vector<Member> members;
   std::vector<int> visible;
   /// What was last reported.
   std::vector<uint64_t> beats;
   int ownRank = 0;
-  bool manyHosts = false;
+  bool manyNodes = false;
   double sinceExchange = 0;
 };
 

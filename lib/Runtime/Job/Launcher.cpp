@@ -19,7 +19,7 @@ namespace shoal::rt {
 
 /// mpirun ends ranks by SIGTERM and, a second later, by SIGKILL.
 static constexpr int patience = 3000; // ms
-/// Of Open MPI 4 and 5, on the job's first machine and on others.
+/// Of Open MPI 4 and 5, on the job's first node and on others.
 static constexpr std::array<std::string_view, 6> launchers = {
     "mpirun", "mpiexec", "orterun", "orted", "prterun", "prted"};
 

@@ -12,7 +12,7 @@ namespace shoal::rt {
 
 /// For a process that ends in an error, just before it does: if the launcher
 /// that started it is still there some seconds later, it and its processes on
-/// this machine are killed. By a child, which needs nothing of this process.
+/// this node are killed. By a child, which needs nothing of this process.
 /// Nothing where no mpirun of Open MPI is an ancestor; other launchers end.
 void makeSureLauncherEnds();
 

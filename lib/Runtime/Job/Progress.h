@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What each rank of a job is doing, in memory that those of a machine share:
+// What each rank of a job is doing, in memory that those of a node share:
 // the flight recorder. Free of MPI.
 
 #ifndef SHOAL_LIB_RUNTIME_JOB_PROGRESS_H
@@ -39,12 +39,12 @@ struct RecordedCollective {
   std::atomic<Place> place;
   std::atomic<int64_t> id;
   std::atomic<int64_t> step;
-  /// Nanoseconds of CLOCK_MONOTONIC, which the ranks of a machine share.
+  /// Nanoseconds of CLOCK_MONOTONIC, which the ranks of a node share.
   std::atomic<int64_t> begin, end;
 };
 
-/// Written by one rank, read by all of its machine; elsewhere by the machine's
-/// speaker, as HostLinks tell it, without the last collectives.
+/// Written by one rank, read by all of its node; elsewhere by the node's
+/// speaker, as NodeLinks tell it, without the last collectives.
 struct alignas(64) RankProgress {
   static constexpr size_t kept = 64;
 
@@ -59,7 +59,7 @@ struct alignas(64) RankProgress {
   /// How many times it has entered or left a collective.
   std::atomic<int64_t> changes;
   /// Of a rank elsewhere, as the kernel there has it: see stateOf; 0 as long as
-  /// its machine has not spoken.
+  /// its node has not spoken.
   std::atomic<char> state;
   /// How many were recorded; the last ones are kept.
   std::atomic<uint64_t> recorded;
@@ -71,7 +71,7 @@ struct alignas(64) RankProgress {
 
 int64_t monotonicNanoseconds();
 
-/// Of a process of this machine, as the kernel has it: 'T' is stopped, 'Z' has
+/// Of a process of this node, as the kernel has it: 'T' is stopped, 'Z' has
 /// ended; 'X' where there is none.
 char stateOf(int process);
 

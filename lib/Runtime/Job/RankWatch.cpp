@@ -19,9 +19,9 @@ static constexpr double interval = 0.25;
 /// How long a rank waits for one that has left before that is a fault: others
 /// may be about to leave, too.
 static constexpr double patience = 1.5;
-/// How much later than of this machine's ranks is heard of another one's.
+/// How much later than of this node's ranks is heard of another one's.
 static constexpr double hearsay = 0.5;
-/// How long other machines leave the word to that of rank 0.
+/// How long other nodes leave the word to that of rank 0.
 static constexpr double politeness = 0.75;
 
 static constexpr int64_t defaultTimeout = 60;
@@ -138,7 +138,7 @@ static std::string secondsText(double seconds) {
   return std::to_string(static_cast<int64_t>(seconds)) + " s";
 }
 
-/// That a rank has not shown for too long that it runs. Of another machine it
+/// That a rank has not shown for too long that it runs. Of another node it
 /// is heard later.
 bool RankWatch::isLost(int rank) const {
   return seen[rank].still >= limit + (table->isHere(rank) ? 0 : hearsay);
@@ -152,7 +152,7 @@ std::string RankWatch::waitsIn() const {
 /// A rank that the others wait for in vain, and why.
 void RankWatch::blame(int rank, const std::string &why) {
   int number = table->ranks()[rank].process.load(relaxed);
-  std::string where = table->hasManyHosts() ? " on " + table->hostOf(rank) : "";
+  std::string where = table->hasManyNodes() ? " on " + table->nodeOf(rank) : "";
   endJob("rank " + std::to_string(rank) + " (process " +
              std::to_string(number) + where + ") " + why + ": rank " +
              std::to_string(own->rank.load(relaxed)) + " waits for it" +
@@ -160,14 +160,14 @@ void RankWatch::blame(int rank, const std::string &why) {
          /*isHearsay=*/!table->isHere(rank));
 }
 
-/// The machine of a rank of which nothing is heard: it is off, its network is
+/// The node of a rank of which nothing is heard: it is off, its network is
 /// cut, or what speaks for it is stopped.
-void RankWatch::blameHost(int rank) {
+void RankWatch::blameNode(int rank) {
   std::string ranks;
   std::vector<int> beside = table->ranksBeside(rank);
   for (int other : beside)
     ranks += (ranks.empty() ? "" : ", ") + std::to_string(other);
-  endJob("host " + table->hostOf(rank) + " (rank" +
+  endJob("node " + table->nodeOf(rank) + " (rank" +
              (beside.size() > 1 ? "s " : " ") + ranks +
              ") has not been heard of for " + secondsText(seen[rank].still) +
              ": rank " + std::to_string(own->rank.load(relaxed)) +
@@ -182,7 +182,7 @@ void RankWatch::judge() {
   Place here = own->place.load(relaxed);
   double waited = seen[table->own()].unchanged;
   bool areAllWaiting = true, areTogether = true, seesAll = table->seesAll();
-  double deadlock = limit + (table->hasManyHosts() ? 2 * hearsay : 0);
+  double deadlock = limit + (table->hasManyNodes() ? 2 * hearsay : 0);
   for (int rank : table->watched()) {
     if (table->isSilent(rank)) {
       seesAll = false;
@@ -194,7 +194,7 @@ void RankWatch::judge() {
       if (!table->isHere(rank) &&
           std::all_of(beside.begin(), beside.end(),
                       [this](int other) { return isLost(other); }))
-        blameHost(rank);
+        blameNode(rank);
       blame(rank, "has not run for " + secondsText(seen[rank].still));
     }
     if (place == Place::Ended && waited >= patience)
@@ -212,7 +212,7 @@ void RankWatch::judge() {
   std::string since =
       secondsText(waited) + " in " + describe(here, own->id.load(relaxed));
   endJob(seesAll ? "ranks wait for each other, for " + since
-                 : "ranks of other machines do not come: all that this one "
+                 : "ranks of other nodes do not come: all that this one "
                    "sees have waited " +
                        since,
          /*isHearsay=*/true);
@@ -220,9 +220,9 @@ void RankWatch::judge() {
 
 void RankWatch::endJob(const std::string &message, bool isHearsay) {
   if (table->claimsTheWord()) {
-    // One machine's words are enough, if they are heard: first those of who saw
-    // it, then those of rank 0's machine.
-    if (isHearsay && !table->isFirstMachine())
+    // One node's words are enough, if they are heard: first those of who saw
+    // it, then those of rank 0's node.
+    if (isHearsay && !table->isFirstNode())
       std::this_thread::sleep_for(std::chrono::duration<double>(politeness));
     std::string text = "error: " + message + "\n";
     for (int rank : table->watched())
@@ -273,7 +273,7 @@ std::string RankWatch::describeLast(const RankProgress &rank) const {
 std::string RankWatch::describe(int number) const {
   const RankProgress &rank = table->ranks()[number];
   std::string where =
-      table->hasManyHosts() ? " on " + table->hostOf(number) : "";
+      table->hasManyNodes() ? " on " + table->nodeOf(number) : "";
   std::string text = "rank " + std::to_string(number) + where + ": step " +
                      std::to_string(rank.step.load(relaxed));
   Place place = rank.place.load(relaxed);

@@ -65,7 +65,7 @@ private:
   void judge();
   bool isLost(int rank) const;
   [[noreturn]] void blame(int rank, const std::string &why);
-  [[noreturn]] void blameHost(int rank);
+  [[noreturn]] void blameNode(int rank);
   [[noreturn]] void endJob(const std::string &message, bool isHearsay);
 
   std::string waitsIn() const;

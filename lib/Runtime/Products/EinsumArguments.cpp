@@ -11,7 +11,7 @@ const PlannedEinsum &lookUpEinsum(const int64_t *desc, bool isDevice) {
   return einsums.get<EinsumCall>(desc, [&](const EinsumCall &call) {
     if (call.plan.isDevice != isDevice)
       fatal(std::string("einsum: planned for ") +
-            (isDevice ? "the host" : "a device"));
+            (isDevice ? "a CPU" : "a device"));
     return PlannedEinsum{call, products::scratchOf(call)};
   });
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Element types as C++ types, and the arithmetic of calls::Kind on them: the
-// one definition of it for the host and, being constexpr, for CUDA kernels.
+// one definition of it for CPUs and, being constexpr, for CUDA kernels.
 
 #ifndef SHOAL_LIB_RUNTIME_PROGRAM_ARITHMETIC_H
 #define SHOAL_LIB_RUNTIME_PROGRAM_ARITHMETIC_H

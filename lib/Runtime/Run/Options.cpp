@@ -127,9 +127,10 @@ static constexpr Flag flags[] = {
        return std::nullopt;
      },
      "cuda"},
-    {"--host", "SOCKET", "call the functions of the process that listens there",
+    {"--host-calls", "SOCKET",
+     "call the functions of the process that listens there",
      [](Options &options, std::string_view value) -> Status {
-       options.hostSocket = value;
+       options.hostCallSocket = value;
        return std::nullopt;
      },
      "cpu"},

@@ -21,8 +21,8 @@ struct Options {
   std::string outputDir;
   std::string statsFile;
   std::string traceFile;
-  /// Where the process listens that has the host's functions.
-  std::string hostSocket;
+  /// Where the process listens that answers host calls.
+  std::string hostCallSocket;
   int64_t repeat = 1;
   int64_t warmup = 0;
   /// Shards in host memory come with each step: a target that works on those

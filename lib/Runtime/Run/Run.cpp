@@ -6,7 +6,7 @@
 #include "../Job/RankWatch.h"
 #include "Checks.h"
 #include "Files.h"
-#include "Host.h"
+#include "HostCalls.h"
 #include "Report.h"
 #include "SameStart.h"
 #include "shoal/Runtime/ABI.h"
@@ -95,8 +95,8 @@ static Status prepareRun(World &world, const Program &program,
     return failed;
   if (Status failed = checkSameInputs(world, options))
     return failed;
-  Host::get().setSocket(options.hostSocket);
-  if (Status failed = world.agree(Host::get().check(program)))
+  HostCalls::get().setSocket(options.hostCallSocket);
+  if (Status failed = world.agree(HostCalls::get().check(program)))
     return failed;
   if (Status failed = world.agree(prepareFiles(world, program, options)))
     return failed;

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "SameStart.h"
-#include "../Job/HostSockets.h"
+#include "../Job/NodeSockets.h"
 #include "shoal/Runtime/ABI.h"
 
 #include <algorithm>
@@ -92,17 +92,17 @@ static std::string showBoth(const std::string &mine, const std::string &first) {
 /// says it in the error.
 static Status checkSame(World &world, const std::string &mine,
                         const std::string &what, const Shown &shown = {}) {
-  std::string host = hostName();
+  std::string node = nodeName();
   // Rank 0's name and value, which go together: a name has no line's end.
-  std::string told = world.broadcast(host + "\n" + mine);
-  std::string firstHost = told.substr(0, told.find('\n'));
-  std::string first = told.substr(firstHost.size() + 1);
+  std::string told = world.broadcast(node + "\n" + mine);
+  std::string firstNode = told.substr(0, told.find('\n'));
+  std::string first = told.substr(firstNode.size() + 1);
   Status failed;
   if (!mine.empty() && !first.empty() && mine != first) {
-    bool areApart = host != firstHost;
+    bool areApart = node != firstNode;
     std::string text = "rank " + std::to_string(world.rank()) +
-                       (areApart ? " on " + host : "") + " has " + what +
-                       " rank 0" + (areApart ? " on " + firstHost : "");
+                       (areApart ? " on " + node : "") + " has " + what +
+                       " rank 0" + (areApart ? " on " + firstNode : "");
     if (shown)
       text += ": " + shown(mine, first);
     failed = Error{text};

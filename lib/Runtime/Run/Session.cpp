@@ -4,7 +4,7 @@
 #include "shoal/Runtime/Session.h"
 #include "../Job/RankWatch.h"
 #include "Checks.h"
-#include "Host.h"
+#include "HostCalls.h"
 #include "Run.h"
 #include "SameStart.h"
 #include "shoal/Runtime/ABI.h"
@@ -112,18 +112,19 @@ int shoal_session_agree(shoal_session *session, const char *mine, char *error,
   return report(session->world.agree(status), error, size);
 }
 
-void shoal_session_set_host(shoal_session *, shoal_host_function function,
-                            void *context) {
-  Host::get().setFunction(function, context);
+void shoal_session_set_host_function(shoal_session *,
+                                     shoal_host_function function,
+                                     void *context) {
+  HostCalls::get().setFunction(function, context);
 }
 
-/// A rank whose host has failed goes on to the end of the step, where all hear
-/// of it: others may have waited for it.
+/// A rank whose host call has failed goes on to the end of the step, where all
+/// hear of it: others may have waited for it.
 template <typename Step>
 static Status runStep(shoal_session &session, Step &&step) {
-  Host &host = Host::get();
+  HostCalls &hostCalls = HostCalls::get();
   RankWatch::get().beginStep();
-  if (Status failed = host.check(session.program))
+  if (Status failed = hostCalls.check(session.program))
     return failed;
   Checks &checks = Checks::get();
   checks.beginStep(session.world, session.program);
@@ -133,8 +134,8 @@ static Status runStep(shoal_session &session, Step &&step) {
   failed = checks.endStep();
   if (session.program.hostCalls.empty())
     return failed;
-  Status ofHost = session.world.agree(host.takeFailure());
-  return ofHost ? ofHost : failed;
+  Status ofCalls = session.world.agree(hostCalls.takeFailure());
+  return ofCalls ? ofCalls : failed;
 }
 
 int shoal_session_run(shoal_session *session, void *const *inputs,

@@ -54,7 +54,7 @@ public:
   /// The most memory of the device held so far.
   virtual size_t deviceBytes() const = 0;
 
-  /// Of the host, that compute.
+  /// Of the CPU, that compute.
   virtual int threadsPerRank() const { return 1; }
 
   /// One step from and to shards in host memory, in the metadata's order, which

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Worker.h"
-#include "../Run/HostMessages.h"
+#include "../Run/HostCallMessages.h"
 #include "Channel.h"
 #include "LoadedProgram.h"
 #include "SharedMemory.h"
@@ -247,7 +247,7 @@ static int serve(Channel &channel) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int64_t words[] = {kVersion, rank, ranks, ::getpid(), shareOfMemory()};
   std::string hello(reinterpret_cast<const char *>(words), sizeof(words));
-  channel.send(Message::Hello, hello + hostName());
+  channel.send(Message::Hello, hello + nodeName());
   Worker(channel, rank).serve();
   MPI_Finalize();
   return 0;
@@ -275,7 +275,7 @@ int serveElsewhere(int64_t seconds) {
   ::unsetenv("SHOAL_PARENT");
   Channel channel;
   if (Status failed = channel.reach(invitation, seconds))
-    return fail({hostName() + ": " + failed->message});
+    return fail({nodeName() + ": " + failed->message});
   return serve(channel);
 }
 

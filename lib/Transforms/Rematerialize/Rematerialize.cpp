@@ -126,8 +126,8 @@ static Rematerialized describeChoice(const ExtractedStep &step,
   return outcome;
 }
 
-/// No machine has memory to offload to: hosts are devices themselves, and of
-/// GPUs nothing moves values to their host and back yet.
+/// No machine has memory to offload to: a CPU is a device itself, and of GPUs
+/// nothing moves values to their host and back yet.
 static InFlightDiagnostic refuseOffload(Operation *op, MachineKind machine) {
   return op->emitError("policy \"offload\": ")
          << (machine == MachineKind::CPU

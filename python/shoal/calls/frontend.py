@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from shoal.devices import Array
 from shoal.executable import CallStructure
-from shoal.executable.host import HostFunction
+from shoal.executable.host_calls import HostFunction
 from shoal.places import Place
 
 

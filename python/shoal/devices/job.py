@@ -152,11 +152,11 @@ class _JobProgram(Loaded):
 
     def __init__(self, job: Job, executable: Program):
         self._job = job
-        signature, self._host = executable.signature, executable.host()
+        signature, self._host_calls = executable.signature, executable.host_calls()
         self.library = load_library(executable.library, signature, job.comm)
         self.library.open(job.comm.py2f())
-        if self._host is not None:
-            self.library.set_host(self._host)
+        if self._host_calls is not None:
+            self.library.set_host_calls(self._host_calls)
         self._own_offsets = results_of(signature).own_offsets
         super().__init__(
             job,
@@ -206,8 +206,8 @@ class _JobProgram(Loaded):
         ]
 
     def _step(self, places: list[int], timeout: float | None) -> float:
-        if self._host is not None:
-            self._host.error = None
+        if self._host_calls is not None:
+            self._host_calls.error = None
         base = self._job.memory.address
         shared, own, *inputs = (base + begin for begin in places[::2])
         outputs = [0 if offset < 0 else own + offset for offset in self._own_offsets]
@@ -215,5 +215,5 @@ class _JobProgram(Loaded):
         try:
             self.library.run_in_place(inputs, outputs, shared)
         except RunError as error:
-            raise error from (self._host and self._host.error)
+            raise error from (self._host_calls and self._host_calls.error)
         return time.perf_counter() - begin

@@ -11,7 +11,7 @@ from typing import Any
 
 from shoal.errors import CompileWarning, Diagnostic
 from shoal.executable.executable import Executable
-from shoal.executable.host import HostFunction
+from shoal.executable.host_calls import HostFunction
 from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.progress import Progress

@@ -70,7 +70,7 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
            "::shoal::MachineKind::CPU",
            "Whose memory's speed counts, cpu or gpu "
            "(shoal/Machine/Machine.h)", [{::llvm::cl::values(
-             clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a host"),
+             clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a CPU"),
              clEnumValN(::shoal::MachineKind::GPU, "gpu", "A GPU"))}]>,
     Option<"explain", "explain", "bool", "false",
            "Remarks: what is computed again, and what that costs">

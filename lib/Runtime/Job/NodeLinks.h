@@ -1,12 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What machines tell each other of their ranks, beside MPI: a rank that waits
+// What nodes tell each other of their ranks, beside MPI: a rank that waits
 // in MPI, or does not run, says nothing there. Connections of TCP from one rank
-// of each machine, its speaker, to rank 0.
+// of each node, its speaker, to rank 0.
 
-#ifndef SHOAL_LIB_RUNTIME_JOB_HOSTLINKS_H
-#define SHOAL_LIB_RUNTIME_JOB_HOSTLINKS_H
+#ifndef SHOAL_LIB_RUNTIME_JOB_NODELINKS_H
+#define SHOAL_LIB_RUNTIME_JOB_NODELINKS_H
 
 #include "World.h"
 
@@ -32,12 +32,12 @@ struct RankReport {
 
 /// A connection that never waits. What does not go at once is kept, and nothing
 /// is added to it meanwhile: the next reports say more.
-class HostLink {
+class NodeLink {
 public:
-  explicit HostLink(int socket);
-  ~HostLink();
-  HostLink(const HostLink &) = delete;
-  HostLink &operator=(const HostLink &) = delete;
+  explicit NodeLink(int socket);
+  ~NodeLink();
+  NodeLink(const NodeLink &) = delete;
+  NodeLink &operator=(const NodeLink &) = delete;
 
   /// An empty list is a farewell.
   void send(std::span<const RankReport> reports);
@@ -51,12 +51,12 @@ private:
   std::string outgoing, incoming;
 };
 
-/// One for each machine, and for rank 0 the speakers of the other ones.
-class HostLinks {
+/// One for each node, and for rank 0 the speakers of the other ones.
+class NodeLinks {
 public:
   /// Collective. `speaker`, for each rank, is the rank that speaks for its
-  /// machine. Nothing on all ranks where a machine cannot be reached.
-  static std::unique_ptr<HostLinks> connect(World &world,
+  /// node. Nothing on all ranks where a node cannot be reached.
+  static std::unique_ptr<NodeLinks> connect(World &world,
                                             std::span<const int> speaker);
 
   /// On speakers: sends what is known of ranks, takes what has come.
@@ -69,22 +69,22 @@ public:
   /// The last word.
   void leave();
 
-  /// Seconds between two exchanges: longer among many machines, so that rank 0
+  /// Seconds between two exchanges: longer among many nodes, so that rank 0
   /// sends a few MB a second at most.
   double interval() const;
 
 private:
   struct Peer {
     int speaker;
-    std::unique_ptr<HostLink> link;
+    std::unique_ptr<NodeLink> link;
     /// The ranks that it is told of.
     std::vector<int> told;
     bool hasLeft = false;
   };
   std::vector<Peer> peers;
-  int numMachines = 1;
+  int numNodes = 1;
 };
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_JOB_HOSTLINKS_H
+#endif // SHOAL_LIB_RUNTIME_JOB_NODELINKS_H

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Devices that are processes on several hosts: see docs/Hosts.md."""
+"""Devices that are processes on several nodes: see docs/Hosts.md."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ import numpy as np
 from shoal.devices import wire
 from shoal.devices.addresses import AddressSpace
 from shoal.devices.array import Array, Kind
-from shoal.devices.meeting import HostsMeeting, Meeting
+from shoal.devices.meeting import Meeting, NodesMeeting
 from shoal.devices.memory import Memory
 from shoal.devices.placement import Placement
 from shoal.devices.pool import Pool, ProgramOfPool
 from shoal.devices.wire import Message
 from shoal.devices.workers import Workers
 from shoal.errors import ClosedError, RunError
-from shoal.executable.launch import Hosts
+from shoal.executable.launch import Nodes
 
 _PIECE = 16 << 20  # bytes of a message
 
 
-class HostsMemory(Memory):
+class NodesMemory(Memory):
     """Addresses that mean the same in the memory of each worker, of which this process has nothing.
 
     Device i's part of an array lies where it would lie in memory that all share. Few
@@ -49,42 +49,42 @@ class HostsMemory(Memory):
         self.released.append((begin, size))
 
 
-class HostsPool(Pool):
-    """A `Pool` on several hosts. `launch` makes it.
+class NodesPool(Pool):
+    """A `Pool` on several nodes. `launch` makes it.
 
     Each worker has its parts of arrays in its own memory: `put` sends them there, and
     `numpy`, `shards` and all else that reads an array fetches what it needs. An array that
-    all devices have whole is sent to each. Where a host or a process ends the pool has
+    all devices have whole is sent to each. Where a node or a process ends the pool has
     ended, and its arrays with it: there is no new start.
     """
 
     lies_here = False
 
-    def __init__(self, count: int, hosts: Hosts, environment: Mapping[str, str] | None = None):
+    def __init__(self, count: int, nodes: Nodes, environment: Mapping[str, str] | None = None):
         """environment: of the processes, beside this one's."""
-        self.hosts = hosts
+        self.nodes = nodes
         self._environment = environment
-        super().__init__(count, HostsMemory())
+        super().__init__(count, NodesMemory())
 
     def _meet(self) -> Meeting:
-        return HostsMeeting(self.count, self.hosts, self._environment)
+        return NodesMeeting(self.count, self.nodes, self._environment)
 
     def ready(self) -> Workers:
         if not self._is_closed and self.starts:
             self._workers.expect_alive()
             if not self._workers.is_alive:
                 raise RunError(
-                    "the devices on other hosts have ended, and their arrays with them: "
+                    "the devices on other nodes have ended, and their arrays with them: "
                     "close this pool and launch another one"
                 )
         workers = super().ready()
-        assert isinstance(self.memory, HostsMemory)
+        assert isinstance(self.memory, NodesMemory)
         while self.memory.released:
             workers.tell(wire.pack(Message.RELEASE, self.memory.released.popleft()))
         return workers
 
     def _deliver(self, program: ProgramOfPool) -> bytes:
-        """Sends the library: other hosts do not see this one's files."""
+        """Sends the library: other nodes do not see this one's files."""
         self._workers.tell(wire.pack(Message.LIBRARY, tail=program.library.read_bytes()))
         return program.load_message(b"")
 

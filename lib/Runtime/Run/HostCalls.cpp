@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Host.h"
+#include "HostCalls.h"
 #include "../Program/Numeric.h"
-#include "HostMessages.h"
+#include "HostCallMessages.h"
 #include "shoal/Support/PrintFormat.h"
 
 #include <algorithm>
@@ -15,22 +15,22 @@
 
 namespace shoal::rt {
 
-/// A loop that waits for an answer of a host that has failed would not end.
+/// A loop that waits for an answer of a function that has failed would not end.
 static constexpr int64_t kMaxCallsAfterFailure = 4096;
 
-Host &Host::get() {
-  static Host host;
-  return host;
+HostCalls &HostCalls::get() {
+  static HostCalls calls;
+  return calls;
 }
 
-void Host::setFunction(shoal_host_function newFunction, void *newContext) {
+void HostCalls::setFunction(shoal_host_function newFunction, void *newContext) {
   function = newFunction;
   context = newContext;
 }
 
-void Host::setSocket(std::string newPath) { path = std::move(newPath); }
+void HostCalls::setSocket(std::string newPath) { path = std::move(newPath); }
 
-Status Host::check(const Program &program) const {
+Status HostCalls::check(const Program &program) const {
   if (function || !path.empty())
     return std::nullopt;
   for (const HostCallInfo &call : program.hostCalls)
@@ -42,7 +42,7 @@ Status Host::check(const Program &program) const {
   return std::nullopt;
 }
 
-Status Host::takeFailure() {
+Status HostCalls::takeFailure() {
   callsSinceFailure = 0;
   return std::exchange(failure, std::nullopt);
 }
@@ -72,7 +72,7 @@ describe(const std::vector<TensorShape> &shapes, void *const *buffers) {
   return tensors;
 }
 
-void Host::call(const calls::HostCall &call, void *const *buffers) {
+void HostCalls::call(const calls::HostCall &call, void *const *buffers) {
   void *const *flag = buffers + call.operands.size();
   void *const *outputs = flag + (call.hasWhen ? 1 : 0);
   bool isMine = !call.hasWhen || *static_cast<const char *>(*flag) != 0;
@@ -100,7 +100,7 @@ void Host::call(const calls::HostCall &call, void *const *buffers) {
   }
 }
 
-void Host::print(const calls::HostCall &call, const Tensors &operands) {
+void HostCalls::print(const calls::HostCall &call, const Tensors &operands) {
   std::vector<support::PrintOperand> values;
   for (size_t i = 0; i < operands.size(); ++i) {
     const auto &list = call.unsignedOperands;
@@ -120,7 +120,7 @@ void Host::print(const calls::HostCall &call, const Tensors &operands) {
     fail(call, *failed);
 }
 
-Status Host::send(const shoal_host_call &request) {
+Status HostCalls::send(const shoal_host_call &request) {
   if (function)
     return sendToFunction(request);
   if (!path.empty())
@@ -128,14 +128,14 @@ Status Host::send(const shoal_host_call &request) {
   return Error{"there is no process with this function"};
 }
 
-void Host::fail(const calls::HostCall &call, const Error &error) {
+void HostCalls::fail(const calls::HostCall &call, const Error &error) {
   std::string what = call.number ? "\"" + call.text + "\": " : "";
   failure = Error{call.place + ": " + what + error.message};
   if (!function)
     fatal(failure->message);
 }
 
-Status Host::sendToFunction(const shoal_host_call &request) const {
+Status HostCalls::sendToFunction(const shoal_host_call &request) const {
   char error[4096] = "";
   if (function(context, &request, error, sizeof(error)) == 0)
     return std::nullopt;
@@ -146,7 +146,7 @@ Status Host::sendToFunction(const shoal_host_call &request) const {
 // Another process
 //===----------------------------------------------------------------------===//
 
-Status Host::connect() {
+Status HostCalls::connect() {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof(address.sun_path))
@@ -162,7 +162,7 @@ Status Host::connect() {
   return std::nullopt;
 }
 
-Status Host::sendToSocket(const shoal_host_call &request) {
+Status HostCalls::sendToSocket(const shoal_host_call &request) {
   if (socket < 0)
     if (Status failed = connect())
       return failed;

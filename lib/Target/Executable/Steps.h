@@ -1,11 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// What all targets do for the host, in its order: the host runs the program's
-// main function, whatever runs its kernels.
+// What all targets do for an executable, in its order: its main function runs
+// on a CPU, whatever runs its kernels.
 
-#ifndef SHOAL_LIB_TARGET_HOST_STEPS_H
-#define SHOAL_LIB_TARGET_HOST_STEPS_H
+#ifndef SHOAL_LIB_TARGET_EXECUTABLE_STEPS_H
+#define SHOAL_LIB_TARGET_EXECUTABLE_STEPS_H
 
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/DialectRegistry.h"
@@ -18,8 +18,8 @@
 
 namespace shoal {
 
-/// Adds the dialects and interfaces that the lowering for the host needs.
-void registerHostDialects(mlir::DialectRegistry &registry);
+/// Adds the dialects and interfaces that the lowering to LLVM needs.
+void registerLoweringDialects(mlir::DialectRegistry &registry);
 
 /// The integer attribute, which goes away.
 int64_t takeBytes(mlir::Operation *op, llvm::StringRef name);
@@ -45,9 +45,9 @@ void addEntryPoint(mlir::ModuleOp module, const LoweredProgram &program,
 void addBytes(mlir::ModuleOp module, llvm::StringRef name,
               llvm::StringRef bytes);
 
-/// The host's CPU with all its features.
+/// This machine's CPU with all its features.
 mlir::FailureOr<std::unique_ptr<llvm::TargetMachine>>
-createHostMachine(mlir::Location loc, llvm::CodeGenOptLevel level);
+createNativeMachine(mlir::Location loc, llvm::CodeGenOptLevel level);
 
 /// Translates to LLVM IR for `machine`. All functions but the entry point are
 /// internal and stay apart: kernels keep their names in profiles.
@@ -110,12 +110,12 @@ mlir::LogicalResult link(llvm::ArrayRef<std::string> objects,
 
 /// From a module in LLVM's dialect to the files `outputPath`, if that is not
 /// empty, and `options.sharedPath`. A failure leaves nothing half-made behind.
-mlir::LogicalResult emitForHost(mlir::ModuleOp module,
-                                llvm::StringRef outputPath,
-                                const RuntimeLibrary &runtime,
-                                const TargetOptions &options,
-                                StageSeconds &seconds);
+mlir::LogicalResult emitExecutable(mlir::ModuleOp module,
+                                   llvm::StringRef outputPath,
+                                   const RuntimeLibrary &runtime,
+                                   const TargetOptions &options,
+                                   StageSeconds &seconds);
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_TARGET_HOST_STEPS_H
+#endif // SHOAL_LIB_TARGET_EXECUTABLE_STEPS_H

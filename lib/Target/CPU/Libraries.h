@@ -1,12 +1,12 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The libraries that products of the host's CPU are linked with.
+// The libraries that products on a CPU are linked with.
 
-#ifndef SHOAL_LIB_TARGET_CPU_HOSTLIBRARIES_H
-#define SHOAL_LIB_TARGET_CPU_HOSTLIBRARIES_H
+#ifndef SHOAL_LIB_TARGET_CPU_LIBRARIES_H
+#define SHOAL_LIB_TARGET_CPU_LIBRARIES_H
 
-#include "../Host/Steps.h"
+#include "../Executable/Steps.h"
 #include "shoal/Machine/OneDNN.h"
 
 namespace shoal {
@@ -15,7 +15,7 @@ namespace shoal {
 /// that code is generated with: f32 where there is AVX-512, which a BLAS may
 /// not know of, bf16 where that has products of pairs. Not f16: what oneDNN 2
 /// has for it is no unit's.
-OneDNN hostOneDNN();
+OneDNN nativeOneDNN();
 
 /// The runtime, with oneDNN where a product is planned for it; an error where
 /// this build has none.
@@ -24,4 +24,4 @@ mlir::FailureOr<RuntimeLibrary> chooseRuntime(const ProgramDescription &program,
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_TARGET_CPU_HOSTLIBRARIES_H
+#endif // SHOAL_LIB_TARGET_CPU_LIBRARIES_H

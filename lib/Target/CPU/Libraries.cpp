@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "HostLibraries.h"
+#include "Libraries.h"
 #include "shoal/Calls/ProductCalls.h"
 #include "llvm/TargetParser/Host.h"
 
@@ -14,7 +14,7 @@ static constexpr bool kHasOneDNN = true;
 static constexpr bool kHasOneDNN = false;
 #endif
 
-OneDNN shoal::hostOneDNN() {
+OneDNN shoal::nativeOneDNN() {
   static const OneDNN known = [] {
     llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
     auto has = [&](StringRef name) { return features.lookup(name); };

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "HostSockets.h"
+#include "NodeSockets.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -30,7 +30,7 @@ int Deadline::milliseconds() const {
 // Addresses
 //===----------------------------------------------------------------------===//
 
-std::string hostName() {
+std::string nodeName() {
   char name[256] = "";
   ::gethostname(name, sizeof(name) - 1);
   return name;
@@ -41,7 +41,7 @@ static socklen_t sizeOf(const sockaddr &address) {
                                       : sizeof(sockaddr_in6);
 }
 
-/// IPv4 in front: it is what nearly all machines have between them.
+/// IPv4 in front: it is what nearly all nodes have between them.
 static std::vector<std::string> ownAddresses() {
   std::vector<std::string> found, sixes, loops;
   ifaddrs *list = nullptr;
@@ -110,7 +110,7 @@ static int portOf(const sockaddr_storage &address) {
                    : reinterpret_cast<const sockaddr_in6 &>(address).sin6_port);
 }
 
-/// At both families' addresses where the machine has both.
+/// At both families' addresses where the node has both.
 static int bindAnywhere() {
   int both = openSocket(AF_INET6), no = 0;
   sockaddr_in6 six{};

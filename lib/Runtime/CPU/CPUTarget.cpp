@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "HostTarget.h"
+#include "CPUTarget.h"
 #include "../Memory/Scratch.h"
 #include "../Program/Calls.h"
 #include "../Program/Fatal.h"
@@ -28,15 +28,15 @@ std::unique_ptr<Target> makeTarget() {
   // them, which BLAS' own cut is not.
   if (openblas_set_num_threads)
     openblas_set_num_threads(1);
-  return std::make_unique<HostTarget>();
+  return std::make_unique<CPUTarget>();
 }
 
-std::string HostTarget::describe(const Program &program) const {
+std::string CPUTarget::describe(const Program &program) const {
   return describeProducts(program);
 }
 
-bool HostTarget::allocateShards(const std::vector<Tensor> &tensors,
-                                std::vector<GuardedBuffer> &shards) const {
+bool CPUTarget::allocateShards(const std::vector<Tensor> &tensors,
+                               std::vector<GuardedBuffer> &shards) const {
   for (const Tensor &tensor : tensors) {
     if (tensor.donor || tensor.offset) {
       shards.emplace_back();
@@ -50,7 +50,7 @@ bool HostTarget::allocateShards(const std::vector<Tensor> &tensors,
   return true;
 }
 
-bool HostTarget::allocateShared(const Program &program) {
+bool CPUTarget::allocateShared(const Program &program) {
   if (program.sharedBytes == 0)
     return true;
   shared = {program.sharedBytes, /*hasZones=*/checked != nullptr};
@@ -76,8 +76,8 @@ static bool usesBLAS(const ProductInfo &product) {
   return plan.gemm && plan.gemm->library == calls::ProductLibrary::BLAS;
 }
 
-Status HostTarget::allocateAll(World &world, const Program &program,
-                               bool hasShards) {
+Status CPUTarget::allocateAll(World &world, const Program &program,
+                              bool hasShards) {
   bytes = totalBytes(program);
   auto perDevice = static_cast<double>(bytes);
   int neighbours = world.ranksOnNode();
@@ -118,7 +118,7 @@ static std::vector<void *> pointers(const std::vector<GuardedBuffer> &buffers) {
 }
 
 /// Those that have no memory of their own.
-void HostTarget::placeOutputs(const Program &program) {
+void CPUTarget::placeOutputs(const Program &program) {
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Tensor &output = program.outputs[i];
     if (output.donor)
@@ -128,8 +128,8 @@ void HostTarget::placeOutputs(const Program &program) {
   }
 }
 
-Status HostTarget::prepare(World &world, const Program &program,
-                           const Options &options) {
+Status CPUTarget::prepare(World &world, const Program &program,
+                          const Options &options) {
   if (options.checkMemory)
     checked = &program;
   Scratch::setGuarded(options.checkMemory);
@@ -146,11 +146,11 @@ Status HostTarget::prepare(World &world, const Program &program,
   return std::nullopt;
 }
 
-Status HostTarget::upload(size_t input, const Fill &fill) {
+Status CPUTarget::upload(size_t input, const Fill &fill) {
   return fill(inputs[input].get());
 }
 
-Status HostTarget::keepDonated(const Program &program) {
+Status CPUTarget::keepDonated(const Program &program) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (!program.inputs[i].donated)
       continue;
@@ -167,14 +167,14 @@ Status HostTarget::keepDonated(const Program &program) {
   return std::nullopt;
 }
 
-void HostTarget::restoreDonated() {
+void CPUTarget::restoreDonated() {
   if (consumed)
     for (const Kept &kept : donated)
       std::memcpy(inputs[kept.input].get(), kept.copy.get(), kept.bytes);
   consumed = false;
 }
 
-void HostTarget::checkMemory(const Program &program) const {
+void CPUTarget::checkMemory(const Program &program) const {
   expectUntouched(arena, "the arena");
   auto expectAll = [](const std::vector<GuardedBuffer> &shards,
                       const std::vector<Tensor> &tensors, const char *what) {
@@ -186,7 +186,7 @@ void HostTarget::checkMemory(const Program &program) const {
   expectUntouched(shared, "the results");
 }
 
-void HostTarget::step() {
+void CPUTarget::step() {
   consumed = true;
   if (checked) { // what a step reads there it has written
     arena.spoil();
@@ -198,7 +198,7 @@ void HostTarget::step() {
     checkMemory(*checked);
 }
 
-Status HostTarget::download(size_t output, const Use &use) {
+Status CPUTarget::download(size_t output, const Use &use) {
   return use(outputPointers[output]);
 }
 
@@ -230,7 +230,7 @@ static char *findShared(const Program &program, void *const *inputs,
 }
 
 /// The arrays are the caller's: a step writes over copies of donated ones.
-void HostTarget::copyDonated(const Program &program, void *const *given) {
+void CPUTarget::copyDonated(const Program &program, void *const *given) {
   inputs.resize(program.inputs.size());
   inputPointers.assign(given, given + program.inputs.size());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -248,8 +248,8 @@ void HostTarget::copyDonated(const Program &program, void *const *given) {
   }
 }
 
-Status HostTarget::stepOn(const Program &program, void *const *given,
-                          void *const *made) {
+Status CPUTarget::stepOn(const Program &program, void *const *given,
+                         void *const *made) {
   copyDonated(program, given);
   char *piece = findShared(program, given, made);
   bool isApart = !piece && program.sharedBytes != 0;
@@ -271,16 +271,16 @@ Status HostTarget::stepOn(const Program &program, void *const *given,
   return std::nullopt;
 }
 
-Status HostTarget::stepInPlace(const Program &, void *const *given,
-                               void *const *made, char *piece) {
+Status CPUTarget::stepInPlace(const Program &, void *const *given,
+                              void *const *made, char *piece) {
   shoal_program_entry(given, made, arena.get(), piece);
   return std::nullopt;
 }
 
-void HostTarget::release() { Device::get().freeGroups(); }
+void CPUTarget::release() { Device::get().freeGroups(); }
 
-size_t HostTarget::deviceBytes() const { return bytes; }
+size_t CPUTarget::deviceBytes() const { return bytes; }
 
-int HostTarget::threadsPerRank() const { return threads(); }
+int CPUTarget::threadsPerRank() const { return threads(); }
 
 } // namespace shoal::rt

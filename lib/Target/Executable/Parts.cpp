@@ -93,7 +93,7 @@ static LogicalResult compilePart(ModulePart &part, bool keepsText,
       llvm::MemoryBufferRef(part.bitcode.str(), "shoal_program"), context);
   if (!module)
     return emitError(loc) << llvm::toString(module.takeError());
-  auto machine = createHostMachine(loc, part.level);
+  auto machine = createNativeMachine(loc, part.level);
   if (failed(machine))
     return failure();
   if (part.level == llvm::CodeGenOptLevel::None)

@@ -18,7 +18,7 @@
 using namespace mlir;
 
 FailureOr<std::unique_ptr<llvm::TargetMachine>>
-shoal::createHostMachine(Location loc, llvm::CodeGenOptLevel level) {
+shoal::createNativeMachine(Location loc, llvm::CodeGenOptLevel level) {
   llvm::InitializeNativeTarget();
   llvm::InitializeNativeTargetAsmPrinter();
   llvm::Triple triple(llvm::sys::getProcessTriple());

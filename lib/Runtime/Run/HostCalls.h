@@ -1,10 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of the host in the middle of a step.
+// Host calls: in the middle of a step, functions of the process that runs the
+// program.
 
-#ifndef SHOAL_LIB_RUNTIME_RUN_HOST_H
-#define SHOAL_LIB_RUNTIME_RUN_HOST_H
+#ifndef SHOAL_LIB_RUNTIME_RUN_HOSTCALLS_H
+#define SHOAL_LIB_RUNTIME_RUN_HOSTCALLS_H
 
 #include "../Program/Calls.h"
 #include "../Program/Program.h"
@@ -15,9 +16,9 @@ namespace shoal::rt {
 /// Where calls go: to a function of this process, or to another process on this
 /// machine. What is printed goes to stdout where neither is there. One for the
 /// process.
-class Host {
+class HostCalls {
 public:
-  static Host &get();
+  static HostCalls &get();
 
   /// A call that fails is remembered: the step goes on, as other ranks may wait
   /// for this one, but calls nothing any more.
@@ -27,7 +28,7 @@ public:
   /// one at the first call. A call that fails ends the job.
   void setSocket(std::string path);
 
-  /// Fails where the program calls functions and no host is there.
+  /// Fails where the program calls functions and nothing has them.
   Status check(const Program &program) const;
 
   /// `buffers` are operands, then the flag, if the call has one, then results.
@@ -57,4 +58,4 @@ private:
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_RUN_HOST_H
+#endif // SHOAL_LIB_RUNTIME_RUN_HOSTCALLS_H

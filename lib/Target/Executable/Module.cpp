@@ -23,7 +23,7 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::registerHostDialects(DialectRegistry &registry) {
+void shoal::registerLoweringDialects(DialectRegistry &registry) {
   registry.insert<ShoalDialect, spmd::SpmdDialect, rt::RtDialect,
                   affine::AffineDialect, arith::ArithDialect,
                   bufferization::BufferizationDialect, cf::ControlFlowDialect,

@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#ifndef SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
-#define SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
+#ifndef SHOAL_LIB_RUNTIME_CPU_CPUTARGET_H
+#define SHOAL_LIB_RUNTIME_CPU_CPUTARGET_H
 
 #include "../Memory/GuardedBuffer.h"
 #include "../Run/Target.h"
@@ -10,7 +10,7 @@
 namespace shoal::rt {
 
 /// The processor that runs this process: calls are done when they return.
-class HostTarget final : public Target {
+class CPUTarget final : public Target {
 public:
   std::string describe(const Program &program) const override;
   Status prepare(World &world, const Program &program,
@@ -60,4 +60,4 @@ private:
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
+#endif // SHOAL_LIB_RUNTIME_CPU_CPUTARGET_H

@@ -1,11 +1,11 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Sockets of TCP between machines of a job, with times after which each call
+// Sockets of TCP between nodes of a job, with times after which each call
 // gives up. Free of MPI.
 
-#ifndef SHOAL_LIB_RUNTIME_JOB_HOSTSOCKETS_H
-#define SHOAL_LIB_RUNTIME_JOB_HOSTSOCKETS_H
+#ifndef SHOAL_LIB_RUNTIME_JOB_NODESOCKETS_H
+#define SHOAL_LIB_RUNTIME_JOB_NODESOCKETS_H
 
 #include <chrono>
 #include <cstdint>
@@ -27,8 +27,8 @@ private:
   Clock::time_point end;
 };
 
-/// This machine's.
-std::string hostName();
+/// This node's.
+std::string nodeName();
 
 /// What a process that listens tells the others by MPI: its addresses, and a
 /// word by which both sides know each other.
@@ -38,7 +38,7 @@ struct Invitation {
   /// Numbers; those of the loopback alone where there are no others.
   std::vector<std::string> addresses;
 
-  /// With this machine's addresses and a random word.
+  /// With this node's addresses and a random word.
   static Invitation make(size_t wordBytes);
   std::string text() const;
   static Invitation parse(const std::string &text);
@@ -56,9 +56,9 @@ bool sendBefore(int socket, const std::string &text, const Deadline &deadline);
 bool receiveBefore(int socket, std::string &text, const Deadline &deadline);
 
 /// Makes the socket one whose calls wait, and whose other end is gone when its
-/// machine has not answered for so many seconds; 0: never.
+/// node has not answered for so many seconds; 0: never.
 void keepAlive(int socket, int64_t seconds);
 
 } // namespace shoal::rt
 
-#endif // SHOAL_LIB_RUNTIME_JOB_HOSTSOCKETS_H
+#endif // SHOAL_LIB_RUNTIME_JOB_NODESOCKETS_H

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Functions of this process that programs call while they run, and what they print.
 
-A program that mpirun has started calls through a socket (`HostServer`), one in this
-process by a pointer (`as_c_function`). Both end in `Host`.
+A program that mpirun has started calls through a socket (`serve`), one in this
+process by a pointer (`as_c_function`). Both end in `HostCalls`.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class ResultType(NamedTuple):
     shape: tuple[int, ...]
 
 
-class Host:
+class HostCalls:
     """Answers one program's calls, one at a time.
 
     error: the first exception of a function.
@@ -147,12 +147,12 @@ C_FUNCTION = ctypes.CFUNCTYPE(
 )
 
 
-def as_c_function(host: Host) -> Any:
-    """The shoal_host_function that hands calls to the host; keep it while it may be called."""
+def as_c_function(host_calls: HostCalls) -> Any:
+    """The shoal_host_function that hands calls to them; keep it while it may be called."""
 
     def call(_context: Any, request: Any, error: Any, size: int) -> int:
         try:
-            _answer_in_place(host, request.contents)
+            _answer_in_place(host_calls, request.contents)
         except BaseException as problem:  # pylint: disable=broad-exception-caught
             text = described(problem).encode()[: size - 1] + b"\0"
             ctypes.memmove(error, text, len(text))
@@ -162,12 +162,12 @@ def as_c_function(host: Host) -> Any:
     return C_FUNCTION(call)
 
 
-def _answer_in_place(host: Host, call: _Call) -> None:
+def _answer_in_place(host_calls: HostCalls, call: _Call) -> None:
     operands = [_copied(call.operands[place]) for place in range(call.num_operands)]
     results = [call.results[place] for place in range(call.num_results)]
     types = [ResultType(_ELEMENTS[tensor.type], _shape_of(tensor)) for tensor in results]
     text = call.text.decode(errors="replace")
-    for tensor, array in zip(results, host.answer(call.number, text, operands, types)):
+    for tensor, array in zip(results, host_calls.answer(call.number, text, operands, types)):
         ctypes.memmove(tensor.data, array.ctypes.data, array.nbytes)
 
 
@@ -186,15 +186,15 @@ def _copied(tensor: _Tensor) -> np.ndarray:
 
 
 @contextlib.contextmanager
-def serve(host: Host, path: Path) -> Iterator[None]:
-    """Answers calls at a socket of this name meanwhile; lib/Runtime/Run/Host.cpp has the protocol."""
+def serve(host_calls: HostCalls, path: Path) -> Iterator[None]:
+    """Answers calls at a socket of this name meanwhile; see lib/Runtime/Run/HostCallMessages.h."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         try:
             listener.bind(str(path))
         except OSError as error:
             raise RunError(f"{path}: no socket for the program's calls: {error}") from error
         listener.listen()
-        threading.Thread(target=_accept, args=(host, listener), daemon=True).start()
+        threading.Thread(target=_accept, args=(host_calls, listener), daemon=True).start()
         try:
             yield
         finally:
@@ -203,42 +203,42 @@ def serve(host: Host, path: Path) -> Iterator[None]:
                 listener.shutdown(socket.SHUT_RDWR)
 
 
-def _accept(host: Host, listener: socket.socket) -> None:
+def _accept(host_calls: HostCalls, listener: socket.socket) -> None:
     while True:
         try:
             connection, _ = listener.accept()
         except OSError:
             return
-        threading.Thread(target=_converse, args=(host, connection), daemon=True).start()
+        threading.Thread(target=_converse, args=(host_calls, connection), daemon=True).start()
 
 
-def _converse(host: Host, connection: socket.socket) -> None:
+def _converse(host_calls: HostCalls, connection: socket.socket) -> None:
     """Answers one rank until it ends."""
     with connection, connection.makefile("rb") as stream, contextlib.suppress(OSError):
         while head := stream.read(8):
             words = struct.unpack(f"{struct.unpack('q', head)[0]}q", _rest(stream, head))
-            connection.sendall(_answered(host, words, stream))
+            connection.sendall(_answered(host_calls, words, stream))
 
 
-def answer_request(host: Host, request: bytes) -> bytes:
+def answer_request(host_calls: HostCalls, request: bytes) -> bytes:
     """The answer to a call that came as a whole."""
     stream = io.BytesIO(request)
     head = stream.read(8)
     words = struct.unpack(f"{struct.unpack('q', head)[0]}q", _rest(stream, head))
-    return _answered(host, words, stream)
+    return _answered(host_calls, words, stream)
 
 
 def _rest(stream: Any, head: bytes) -> bytes:
     return stream.read(8 * struct.unpack("q", head)[0])
 
 
-def _answered(host: Host, words: Sequence[int], stream: Any) -> bytes:
+def _answered(host_calls: HostCalls, words: Sequence[int], stream: Any) -> bytes:
     number, length, operands, results = words[:4]
     types = list(_types(words[4:]))
     text = stream.read(length).decode(errors="replace")
     arrays = [_read(stream, type) for type in types[:operands]]
     try:
-        made = host.answer(number, text, arrays, types[operands : operands + results])
+        made = host_calls.answer(number, text, arrays, types[operands : operands + results])
     except BaseException as error:  # pylint: disable=broad-exception-caught
         message = described(error).encode()
         return struct.pack("2q", 1, len(message)) + message

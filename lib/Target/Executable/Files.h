@@ -3,8 +3,8 @@
 
 // Files on the way to an image of kernels.
 
-#ifndef SHOAL_LIB_TARGET_HOST_FILES_H
-#define SHOAL_LIB_TARGET_HOST_FILES_H
+#ifndef SHOAL_LIB_TARGET_EXECUTABLE_FILES_H
+#define SHOAL_LIB_TARGET_EXECUTABLE_FILES_H
 
 #include "mlir/IR/Location.h"
 #include "llvm/ADT/SmallString.h"
@@ -30,4 +30,4 @@ mlir::FailureOr<std::string> readFile(llvm::StringRef path, mlir::Location loc);
 
 } // namespace shoal
 
-#endif // SHOAL_LIB_TARGET_HOST_FILES_H
+#endif // SHOAL_LIB_TARGET_EXECUTABLE_FILES_H

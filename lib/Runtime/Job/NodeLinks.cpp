@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "HostLinks.h"
-#include "HostSockets.h"
+#include "NodeLinks.h"
+#include "NodeSockets.h"
 
 #include <algorithm>
 #include <cstring>
@@ -17,11 +17,11 @@ namespace shoal::rt {
 // A connection
 //===----------------------------------------------------------------------===//
 
-HostLink::HostLink(int socket) : socket(socket) {}
+NodeLink::NodeLink(int socket) : socket(socket) {}
 
-HostLink::~HostLink() { ::close(socket); }
+NodeLink::~NodeLink() { ::close(socket); }
 
-void HostLink::flush() {
+void NodeLink::flush() {
   while (!outgoing.empty()) {
     ssize_t sent = ::send(socket, outgoing.data(), outgoing.size(),
                           MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -31,7 +31,7 @@ void HostLink::flush() {
   }
 }
 
-void HostLink::send(std::span<const RankReport> reports) {
+void NodeLink::send(std::span<const RankReport> reports) {
   flush();
   if (!outgoing.empty())
     return;
@@ -42,7 +42,7 @@ void HostLink::send(std::span<const RankReport> reports) {
   flush();
 }
 
-void HostLink::receive(
+void NodeLink::receive(
     const std::function<void(std::span<const RankReport>)> &visit) {
   char piece[1 << 14];
   for (ssize_t got;
@@ -119,7 +119,7 @@ static int reachFirst(const Invitation &invitation, int rank) {
     Greeting greeting{{}, rank};
     std::copy(invitation.word.begin(), invitation.word.end(), greeting.word);
     std::string answer(invitation.word.size(), '\0');
-    // Machines may have the same address, each for itself.
+    // Nodes may have the same address, each for itself.
     if (sendBefore(socket, textOf(greeting), deadline) &&
         receiveBefore(socket, answer, deadline) && answer == invitation.word)
       return socket;
@@ -128,12 +128,12 @@ static int reachFirst(const Invitation &invitation, int rank) {
   return -1;
 }
 
-std::unique_ptr<HostLinks> HostLinks::connect(World &world,
+std::unique_ptr<NodeLinks> NodeLinks::connect(World &world,
                                               std::span<const int> speaker) {
   std::set<int> all(speaker.begin(), speaker.end());
   std::vector<int> others(std::next(all.begin()), all.end());
-  auto links = std::make_unique<HostLinks>();
-  links->numMachines = static_cast<int>(all.size());
+  auto links = std::make_unique<NodeLinks>();
+  links->numNodes = static_cast<int>(all.size());
   int listener = -1;
   Invitation invitation;
   if (world.isRoot()) {
@@ -148,7 +148,7 @@ std::unique_ptr<HostLinks> HostLinks::connect(World &world,
       isReached &= sockets[i] >= 0;
       if (sockets[i] < 0)
         continue;
-      Peer peer{others[i], std::make_unique<HostLink>(sockets[i]), {}};
+      Peer peer{others[i], std::make_unique<NodeLink>(sockets[i]), {}};
       for (size_t rank = 0; rank < speaker.size(); ++rank)
         if (speaker[rank] != others[i])
           peer.told.push_back(static_cast<int>(rank));
@@ -159,7 +159,7 @@ std::unique_ptr<HostLinks> HostLinks::connect(World &world,
   } else if (all.contains(world.rank())) {
     int socket = reachFirst(invitation, world.rank());
     isReached = socket >= 0;
-    Peer peer{0, isReached ? std::make_unique<HostLink>(socket) : nullptr, {}};
+    Peer peer{0, isReached ? std::make_unique<NodeLink>(socket) : nullptr, {}};
     for (size_t rank = 0; rank < speaker.size(); ++rank)
       if (speaker[rank] == world.rank())
         peer.told.push_back(static_cast<int>(rank));
@@ -174,7 +174,7 @@ std::unique_ptr<HostLinks> HostLinks::connect(World &world,
 // From then on
 //===----------------------------------------------------------------------===//
 
-void HostLinks::exchange(const std::function<RankReport(int)> &known,
+void NodeLinks::exchange(const std::function<RankReport(int)> &known,
                          const std::function<void(const RankReport &)> &learn,
                          const std::function<void(int)> &forget) {
   std::vector<RankReport> reports;
@@ -194,13 +194,13 @@ void HostLinks::exchange(const std::function<RankReport(int)> &known,
   }
 }
 
-void HostLinks::leave() {
+void NodeLinks::leave() {
   for (Peer &peer : peers)
     peer.link->send({});
 }
 
-double HostLinks::interval() const {
-  return 0.25 * std::max(1.0, numMachines / 16.0);
+double NodeLinks::interval() const {
+  return 0.25 * std::max(1.0, numNodes / 16.0);
 }
 
 } // namespace shoal::rt

@@ -70,7 +70,7 @@ static FailureOr<std::vector<ModulePart>>
 compileModule(ModuleOp module, const TargetOptions &options,
               StageSeconds &seconds, Location loc) {
   bool savesParts = !options.saveTempsDirectory.empty();
-  auto machine = createHostMachine(loc, llvm::CodeGenOptLevel::Aggressive);
+  auto machine = createNativeMachine(loc, llvm::CodeGenOptLevel::Aggressive);
   if (failed(machine))
     return failure();
   auto parts = timed(seconds, "translate", [&]() {
@@ -86,10 +86,10 @@ compileModule(ModuleOp module, const TargetOptions &options,
   return parts;
 }
 
-LogicalResult shoal::emitForHost(ModuleOp module, StringRef outputPath,
-                                 const RuntimeLibrary &runtime,
-                                 const TargetOptions &options,
-                                 StageSeconds &seconds) {
+LogicalResult shoal::emitExecutable(ModuleOp module, StringRef outputPath,
+                                    const RuntimeLibrary &runtime,
+                                    const TargetOptions &options,
+                                    StageSeconds &seconds) {
   auto loc = UnknownLoc::get(module.getContext());
   if (failed(
           save(options, "program.mlir", [&](auto &os) { os << module; }, loc)))
