@@ -3,16 +3,10 @@
 
 #include "mlir/IR/DialectImplementation.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
-#include "shoal/Dialect/Spmd/IR/Moves.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace shoal::rt;
-
-namespace shoal::rt {
-using spmd::parseMoves;
-using spmd::printMoves;
-} // namespace shoal::rt
 
 #include "shoal/Dialect/Rt/IR/RtDialect.cpp.inc"
 #include "shoal/Dialect/Rt/IR/RtEnums.cpp.inc"
@@ -20,9 +14,6 @@ using spmd::printMoves;
 
 #define GET_ATTRDEF_CLASSES
 #include "shoal/Dialect/Rt/IR/RtAttrs.cpp.inc"
-
-#define GET_OP_CLASSES
-#include "shoal/Dialect/Rt/IR/RtOps.cpp.inc"
 
 void RtDialect::initialize() {
   addAttributes<
