@@ -110,7 +110,7 @@ static bool isSaved(Operation *op, const RematerializePolicy &policy) {
 
 namespace {
 
-/// A function behind a shoal.checkpoint whose ops are being read.
+/// A function behind a shoal.remat whose ops are being read.
 struct OpenCheckpoint {
   int64_t region;
   unsigned number;

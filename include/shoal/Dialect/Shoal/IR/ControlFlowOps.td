@@ -144,7 +144,7 @@ def Shoal_CheckpointBoundaryOp : Shoal_Op<"checkpoint_boundary",
   let summary = "Where a function begins or ends of which a policy says what is kept";
   let description = [{
     Its operands. The ops between the boundary with a `policy` and that without
-    one, of the same `region`, are those of a function behind `shoal.checkpoint`:
+    one, of the same `region`, are those of a function behind `shoal.remat`:
     what the policy does not save of them, a backward pass computes again, from
     the operands of the first boundary and from values of around. `collectives`
     beside the policy says what it sends again. Gradients pass through. `--shoal-rematerialize` reads and removes both.
