@@ -16,7 +16,7 @@ from shoal import CheckpointError, P, checkpoints
 from shoal.checkpoints.checksums import BLOCK
 from shoal.devices import devices_of
 from shoal.frontend.annotations import as_sharding
-from shoal.places import placement_of
+from shoal.mesh_sharding import placement_of
 
 COMM = MPI.COMM_WORLD
 FOLDER = Path(sys.argv[1])

@@ -75,7 +75,7 @@ def test_a_rank_reads_its_rows_and_the_rest_of_blocks(tmp_path):
 
 def place(spec, mesh, array):
     from shoal.frontend.annotations import as_sharding
-    from shoal.places import placement_of
+    from shoal.mesh_sharding import placement_of
 
     return placement_of(as_sharding(spec, array.shape, mesh, "x"), mesh, array.shape, array.dtype)
 

@@ -16,7 +16,7 @@ from shoal.jax.lowering import lower
 from shoal.jax.meshes import plain_mesh
 from shoal.jax.stablehlo import import_program
 from shoal.jax.structure import JaxStructure, key_types
-from shoal.places import Place
+from shoal.mesh_sharding import MeshSharding
 
 
 @dataclass(frozen=True)
@@ -39,8 +39,8 @@ def write_program(
     mesh: Any = None,
     *,
     keep_unused: bool = True,
-    inputs: Sequence[Place | None] = (),
-    outputs: Sequence[Place | None] = (),
+    inputs: Sequence[MeshSharding | None] = (),
+    outputs: Sequence[MeshSharding | None] = (),
 ) -> JaxProgram:
     """The program of what `jax.jit(function).trace(...)` gives.
 
@@ -53,13 +53,13 @@ def write_program(
     callbacks = Callbacks()
     lowered = lower(traced, callbacks)
     kept = None if keep_unused else _kept(lowered)
-    places = [inputs[i] for i in kept] if inputs and kept is not None else inputs
-    given = next((place.mesh for place in inputs if place is not None), None)
+    read = [inputs[i] for i in kept] if inputs and kept is not None else inputs
+    given = next((known.mesh for known in inputs if known is not None), None)
     program = import_program(
         lowered,
         mesh=given if mesh is None else plain_mesh(mesh),
         callbacks=callbacks,
-        inputs=places,
+        inputs=read,
         outputs=outputs,
     )
     if program.devices is None:
