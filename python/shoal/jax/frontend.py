@@ -18,9 +18,9 @@ from jax.sharding import NamedSharding
 from shoal.calls import Source
 from shoal.devices import Array
 from shoal.jax.arrays import JaxArray, aval_of, make_weak, to_jax
+from shoal.jax.calls import as_numbers, is_key, key_types
 from shoal.jax.meshes import mesh_around, mesh_is, named
 from shoal.jax.programs import write_program
-from shoal.jax.structure import as_numbers, is_key, key_types
 from shoal.mesh_sharding import MeshSharding
 
 # What JAX says of a function's place is the caller's of this file.

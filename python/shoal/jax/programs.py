@@ -12,10 +12,10 @@ import jax
 
 from shoal.errors import TraceError
 from shoal.jax.callbacks import Callbacks
+from shoal.jax.calls import JaxCall, key_types
 from shoal.jax.lowering import lower
 from shoal.jax.meshes import plain_mesh
 from shoal.jax.stablehlo import import_program
-from shoal.jax.structure import JaxStructure, key_types
 from shoal.mesh_sharding import MeshSharding
 
 
@@ -29,7 +29,7 @@ class JaxProgram:
     name: str
     text: str
     devices: int
-    structure: JaxStructure
+    structure: JaxCall
     callbacks: Callbacks
     kept: tuple[int, ...] | None
 
@@ -68,7 +68,7 @@ def write_program(
             ' jax.sharding.AbstractMesh((8,), ("x",)), or set one around the call by'
             " jax.set_mesh or jax.sharding.use_abstract_mesh"
         )
-    structure = JaxStructure(
+    structure = JaxCall(
         lowered.in_tree, lowered.out_tree, key_types(jax.tree.leaves(lowered.out_info)), kept
     )
     name = traced.fun_name
