@@ -56,7 +56,7 @@ def main():
                      in_shardings=(places, SENTENCES), out_shardings=(places, None))  # fmt: skip
     nll = shoal.jit(lambda params, batch: {"held-out nll": (loss(params, batch)[1]["nll"], 1.0)},
                     mesh=MESH, in_shardings=(places.params, SENTENCES))  # fmt: skip
-    state = series.restore(state, mesh=MESH, sharding=places)
+    state = series.load(state, mesh=MESH, sharding=places)
     train.fit(step, state, training, options.steps, tokens=config.sentences * config.length,
               log=[train.JsonLines(options.folder / "metrics.jsonl")],
               evaluate=lambda state: train.evaluate(nll, state.params, held_out),

@@ -33,7 +33,7 @@ class Training:
         self.places = train.shardings(start, self.model.shardings())
         self.folder, self.name, self.out = folder, name, folder / (out or name)
         self.series = checkpoints.Series(self.out / "checkpoints", keep_last=2)
-        self.state = self.series.restore(start, mesh=self.mesh, sharding=self.places)
+        self.state = self.series.load(start, mesh=self.mesh, sharding=self.places)
 
     def run(self, steps, save_every):
         settings = self.settings

@@ -86,7 +86,7 @@ def a_save_in_the_background_ends_by_polling():
     series.close()
     COMM.Barrier()
     assert series.steps() == [2]
-    np.testing.assert_array_equal(series.restore(state())["x"], X)
+    np.testing.assert_array_equal(series.load(state())["x"], X)
 
 
 for case in (

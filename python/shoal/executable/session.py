@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.closing import Closing
 from shoal.errors import InputError, RunError, ShoalError
 from shoal.executable.host import Host
 from shoal.executable.leaving import waiting
@@ -42,7 +43,7 @@ class Shard:
         return tuple(part.stop - part.start for part in self.slices)
 
 
-class Session:
+class Session(Closing):
     """A program that this process runs together with the other ranks.
 
     `Executable.open` makes it. Every rank makes the same calls in the same
@@ -189,9 +190,6 @@ class Session:
         """Gives the arena and the communicators up; collective. Once more is nothing."""
         with self._turn:
             self._library.close()
-
-    def __enter__(self) -> Session:
-        return self
 
     def __exit__(
         self,

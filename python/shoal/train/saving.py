@@ -18,7 +18,7 @@ from shoal.frontend import pytrees
 from shoal.frontend.tracing import TensorSpec
 from shoal.train.processes import is_first, job_of, raise_together
 
-__all__ = ["restore", "save"]
+__all__ = ["load", "save"]
 
 Tree = Any
 
@@ -51,7 +51,7 @@ def _write(
     return None
 
 
-def restore(path: str | os.PathLike[str], like: Tree) -> Tree:
+def load(path: str | os.PathLike[str], like: Tree) -> Tree:
     """The state of a file, as NumPy's arrays in a tree like `like`: arrays or TensorSpecs.
 
     In an MPI job every rank reads the file. InputError where it has other arrays.
