@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import AbstractContextManager
-from types import TracebackType
 from typing import Any
 
 
@@ -16,10 +15,5 @@ class Closing(AbstractContextManager[Any]):
     @abstractmethod
     def close(self) -> None: ...
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()

@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.checkpoints import manifest as manifests
 from shoal.checkpoints.checkpoint import Checkpoint
-from shoal.checkpoints.names import named_leaves, spec_of
+from shoal.checkpoints.names import check_names, check_spec, named_leaves, spec_of
 from shoal.checkpoints.ranks import ranks_with
 from shoal.checkpoints.regions import region_of
 from shoal.checkpoints.sources import ArchiveSource, SafetensorsSource, Source
@@ -109,18 +109,9 @@ def _read(
 
 def _check(source: Source, leaves: Sequence[tuple[str, Any]], partial: bool) -> None:
     expected = {name for name, _ in leaves}
-    unknown = set() if partial else source.arrays.keys() - expected
-    for names, what in ((expected - source.arrays.keys(), "has no"), (unknown, "has an unknown")):
-        if names:
-            listed = ", ".join(sorted(names)[:5])
-            raise InputError(f"{source.path}: {what} {listed} ({len(names)} in all)")
+    check_names(source.arrays.keys(), expected, source.path, partial=partial)
     for name, leaf in leaves:
-        (shape, dtype), found = spec_of(leaf), source.arrays[name]
-        if (found.shape, found.dtype) != (shape, dtype):
-            raise InputError(
-                f"{source.path}: {name} is {found.dtype}{list(found.shape)}, "
-                f"expected {dtype}{list(shape)}"
-            )
+        check_spec(source.arrays[name], leaf, name, source.path)
 
 
 def _read_one(source: Source, name: str, target: _Target) -> Any:

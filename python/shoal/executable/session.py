@@ -9,7 +9,6 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -191,12 +190,7 @@ class Session(Closing):
         with self._turn:
             self._library.close()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         # Other ranks may be elsewhere if this one alone has failed: closing
         # would wait for them.
         if error is None or isinstance(error, ShoalError):
@@ -213,12 +207,7 @@ class Agreement:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if error is not None and not isinstance(error, Exception):
             return  # a Ctrl-C ends the job
         text = None if error is None else f"rank {self._rank}: {error}"
