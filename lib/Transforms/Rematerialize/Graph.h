@@ -43,7 +43,7 @@ struct GraphOp {
   /// Held inside of its regions while it runs.
   int64_t innerBytes = 0;
   /// The function behind a `shoal.remat` that it belongs to; 0 for none.
-  unsigned checkpoint = 0;
+  unsigned remat = 0;
 };
 
 struct GraphValue {

@@ -104,5 +104,5 @@ def _mark(
     attributes = {"region": f"{region} : i64"}
     attributes |= {name: ir.quoted(word) for name, word in words.items() if word}
     types = [type_of(value) for value in values]
-    marked = iter(emit("shoal.checkpoint_boundary", values, types, attributes))
+    marked = iter(emit("shoal.remat_boundary", values, types, attributes))
     return pytrees.unflatten(spec, [next(marked) if is_value(leaf) else leaf for leaf in leaves])
