@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""How the arrays of a JAX function's calls nest, and what is a key among them."""
+"""How the arrays of calls of a JAX function nest, and what is a key among them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from shoal.errors import InputError
 from shoal.executable import CallStructure
 
 
-class JaxStructure(CallStructure):
+class JaxCall(CallStructure):
     """Pytrees, also of containers that files do not know.
 
     out_keys: the implementation of each result that is an array of PRNG keys, or None.

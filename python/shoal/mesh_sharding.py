@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where tensors of compiled programs lie, and the same places on other programs' meshes."""
+"""Shardings of compiled programs' tensors, and the same ones on other programs' meshes."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from shoal.mesh import Axis, Dim, Mesh, Sharding
 
 
 @dataclass(frozen=True)
-class Place:
-    """How a program's input or output lies over its mesh: all of it, nothing left open.
+class MeshSharding:
+    """How a program's input or output is split over its mesh: all of it, nothing left open.
 
     dims: the axes that split each dimension, major to minor. Complex numbers have one
     dimension more, as in the program.
@@ -30,7 +30,7 @@ class Place:
     dims: tuple[tuple[Axis, ...], ...]
 
     def over(self, meshes: Iterable[Mesh]) -> Sharding | None:
-        """The same place as a sharding over the first mesh that can say it; None: none can.
+        """The same over the first mesh that can say it; None: none can.
 
         Over (x=4, y=2) what is split along x is, over (a=2, b=4), split along a and the major
         half of b. Of 3 x 2 devices behind 2 x 3 ones no axis is a part.
@@ -55,17 +55,17 @@ def _digit(axis: Axis, mesh: Mesh) -> Digit:
     return Digit(stride_of(axis, mesh), axis.size or mesh.axes[axis.name])
 
 
-# What is known of arrays' places: of programs' results, and of what was put somewhere.
-_known: weakref.WeakKeyDictionary[Placement, Place] = weakref.WeakKeyDictionary()
+# What is known of placements: of programs' arrays, and of what was put somewhere.
+_known: weakref.WeakKeyDictionary[Placement, MeshSharding] = weakref.WeakKeyDictionary()
 
 
-def remember(placement: Placement, place: Place) -> None:
-    """Arrays of this placement lie there."""
-    _known[placement] = place
+def remember(placement: Placement, sharding: MeshSharding) -> None:
+    """Arrays of this placement are split so."""
+    _known[placement] = sharding
 
 
-def recall(placement: Placement) -> Place | None:
-    """Where they lie; None: nobody has said it."""
+def recall(placement: Placement) -> MeshSharding | None:
+    """How they are split; None: nobody has said it."""
     return _known.get(placement)
 
 
@@ -88,7 +88,7 @@ def placement_of(
         )
     text = sharding.attribute().removeprefix("#shoal.sharding")
     placement = Placement(shape, local_shape, dtype, text, slices)
-    remember(placement, Place(mesh, tuple(dims)))
+    remember(placement, MeshSharding(mesh, tuple(dims)))
     return placement
 
 
@@ -101,14 +101,14 @@ def _index(position: int, axes: Sequence[Axis], mesh: Mesh) -> int:
     return index
 
 
-def places_of(description: Mapping[str, Any], what: str) -> tuple[Place, ...]:
+def shardings_of(description: Mapping[str, Any], what: str) -> tuple[MeshSharding, ...]:
     """Of the "inputs" or "outputs" in a program's metadata, see shoal/Runtime/ABI.h."""
     meshes = [
         Mesh([(axis["name"], axis["size"]) for axis in entry["axes"]], device_ids=entry["device_ids"])
         for entry in description["meshes"]
     ]
     return tuple(
-        Place(
+        MeshSharding(
             meshes[tensor["mesh"]],
             tuple(_axes(dim, meshes[tensor["mesh"]]) for dim in tensor["dims"]),
         )

@@ -1,6 +1,7 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a backward pass finds saved of the forward pass. Names are JAX's.
+"""What a backward pass finds saved of the forward pass. Names are JAX's: `remat`, its
+other name for `checkpoint`, as checkpoints are files here, and `checkpoint_name`, which has no other.
 
 The program says it by marks; `--shoal-rematerialize` reads them (docs/Rematerialization.md).
 """
@@ -20,7 +21,7 @@ from shoal.frontend.core import current, emit, emit_one, is_value, type_of
 from shoal.frontend.subfunctions import name_of
 from shoal.frontend.value import Value
 
-__all__ = ["checkpoint", "checkpoint_name"]
+__all__ = ["checkpoint_name", "remat"]
 
 Tree = Any
 
@@ -28,7 +29,7 @@ _POLICIES = ("everything", "nothing", "dots", "dots_no_batch", "selective", "off
 _COLLECTIVES = ("save", "params", "repeat")
 
 
-def checkpoint(
+def remat(
     function: Callable[..., Any],
     *,
     policy: str | Sequence[str] | None = None,
@@ -48,19 +49,19 @@ def checkpoint(
     spelled = _spelled(policy)
     if collectives is not None and collectives not in _COLLECTIVES:
         raise TraceError(
-            f"checkpoint: expected collectives to be one of {', '.join(_COLLECTIVES)}, "
+            f"remat: expected collectives to be one of {', '.join(_COLLECTIVES)}, "
             f"got {collectives!r}"
         )
 
     @functools.wraps(function)
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        number = int(current("checkpoint").builder.fresh().removeprefix("%"))
+    def rematerialized(*args: Any, **kwargs: Any) -> Any:
+        number = int(current("remat").builder.fresh().removeprefix("%"))
         args, kwargs = _mark((args, kwargs), number, spelled, collectives)
         result, tree = pytrees.flatten(function(*args, **kwargs))
         what = f"the result of {name_of(function)}"
         return pytrees.unflatten(tree, _mark([as_value(leaf, what=what) for leaf in result], number))
 
-    return checkpointed
+    return rematerialized
 
 
 def checkpoint_name(tree: Tree, name: str) -> Tree:
@@ -80,12 +81,12 @@ def _spelled(policy: str | Sequence[str] | None) -> str:
     if policy is None:
         return "nothing"
     if not isinstance(policy, str):
-        check(policy, "checkpoint: policy names no values")
+        check(policy, "remat: policy names no values")
         return "names:" + ",".join(policy)
     if policy not in _POLICIES:
         listed = ", ".join(_POLICIES)
         raise TraceError(
-            f"checkpoint: expected the policy to be one of {listed}, or a list of names, "
+            f"remat: expected the policy to be one of {listed}, or a list of names, "
             f"got {policy!r}"
         )
     return policy
@@ -94,7 +95,7 @@ def _spelled(policy: str | Sequence[str] | None) -> str:
 def _mark(
     tree: Tree, region: int, policy: str | None = None, collectives: str | None = None
 ) -> Tree:
-    """The tree with its values behind one end of a checkpoint, the first where it has a policy."""
+    """The tree with its values at one end of such a function, the first where it has a policy."""
     leaves, spec = pytrees.flatten(tree)
     values = [leaf for leaf in leaves if is_value(leaf)]
     if not values:
@@ -103,5 +104,5 @@ def _mark(
     attributes = {"region": f"{region} : i64"}
     attributes |= {name: ir.quoted(word) for name, word in words.items() if word}
     types = [type_of(value) for value in values]
-    marked = iter(emit("shoal.checkpoint_boundary", values, types, attributes))
+    marked = iter(emit("shoal.remat_boundary", values, types, attributes))
     return pytrees.unflatten(spec, [next(marked) if is_value(leaf) else leaf for leaf in leaves])

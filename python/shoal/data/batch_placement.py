@@ -14,12 +14,12 @@ from shoal.devices import Devices, Placement, devices_of
 from shoal.frontend import pytrees
 from shoal.frontend.annotations import as_sharding
 from shoal.mesh import Mesh
-from shoal.places import placement_of
+from shoal.mesh_sharding import placement_of
 
 Tree = Any
 
 
-class Placing:
+class BatchPlacement:
     """Where the arrays of batches lie, and which of their rows this process needs.
 
     Nothing is sent between processes.

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where parameters and states of optimisers lie: ZeRO in the words of annotations."""
+"""How parameters and states of optimisers are split: ZeRO in the words of annotations."""
 
 from __future__ import annotations
 
