@@ -18,14 +18,22 @@ function(shoal_share_headers target)
     UNITY_BUILD ${SHOAL_UNITY_BUILD}
     UNITY_BUILD_BATCH_SIZE ${SHOAL_UNITY_BATCH}
     UNITY_BUILD_CODE_AFTER_INCLUDE "#undef DEBUG_TYPE")
+  # Half of the rest is inlining calls that run once an op; the search and the
+  # interpreter, which spend time in their own loops, inline as elsewhere.
+  get_target_property(is_hot ${target} SHOAL_HOT)
+  if(NOT is_hot AND CMAKE_CXX_COMPILER_ID MATCHES Clang)
+    target_compile_options(${target} PRIVATE "SHELL:-mllvm -inline-threshold=100")
+  endif()
 endfunction()
 
-# shoal_add_library(Name sources... [DEPENDS tablegen-targets...] [LINK libs...])
+# shoal_add_library(Name sources... [HOT] [DEPENDS tablegen-targets...] [LINK libs...])
 # A static library that sees MLIR. Every one depends on the dialects' generated
-# headers, so that no include order can race TableGen.
+# headers, so that no include order can race TableGen. HOT: its own code, not
+# MLIR's, is where time goes.
 function(shoal_add_library name)
-  cmake_parse_arguments(ARG "" "" "DEPENDS;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "HOT" "" "DEPENDS;LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
+  set_target_properties(${name} PROPERTIES SHOAL_HOT ${ARG_HOT})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
   if(TARGET shoal-headers)
     add_dependencies(${name} shoal-headers)
