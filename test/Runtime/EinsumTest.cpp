@@ -7,8 +7,8 @@
 #include "CPU/Gemm.h"
 #include "CPU/Threads.h"
 #endif
-#include "Common/Calls.h"
-#include "Common/Numeric.h"
+#include "Program/Calls.h"
+#include "Program/Numeric.h"
 #include "TestScratch.h"
 #include "shoal/Products/GemmPieces.h"
 #include "shoal/Products/ProductScratch.h"

@@ -3,8 +3,8 @@
 //
 // ragged_einsum against its definition in ABI.h.
 
-#include "Common/Calls.h"
-#include "Common/Numeric.h"
+#include "Program/Calls.h"
+#include "Program/Numeric.h"
 #include "TestScratch.h"
 #include "shoal/Products/RaggedProduct.h"
 

@@ -6,7 +6,7 @@
 #include "CPU/Combine.h"
 #include "CPU/StridedCopy.h"
 #include "CPU/Threads.h"
-#include "Common/Calls.h"
+#include "Program/Calls.h"
 #include "TestScratch.h"
 #include "shoal/Calls/FourierScratch.h"
 #include "shoal/Calls/IndexingScratch.h"

@@ -6,8 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_COLLECTIVE_H
 #define SHOAL_LIB_RUNTIME_CPU_COLLECTIVE_H
 
-#include "../Common/CollectiveMachine.h"
-#include "../Common/RankWatch.h"
+#include "../Collectives/CollectiveMachine.h"
+#include "../Job/RankWatch.h"
 #include "Device.h"
 #include "StridedCopy.h"
 

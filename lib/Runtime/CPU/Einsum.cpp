@@ -3,8 +3,8 @@
 //
 // shoal_rt_einsum: loops and matrix products as the descriptor plans them.
 
-#include "../Common/Recorder.h"
-#include "../Common/RunEinsum.h"
+#include "../Products/RunEinsum.h"
+#include "../Program/Recorder.h"
 #include "RunProduct.h"
 #include "StridedCopy.h"
 

@@ -2,8 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "HostTarget.h"
-#include "../Common/Calls.h"
-#include "../Common/Scratch.h"
+#include "../Memory/Scratch.h"
+#include "../Program/Calls.h"
+#include "../Program/Fatal.h"
 #include "BLAS.h"
 #include "DescribeProducts.h"
 #include "Device.h"

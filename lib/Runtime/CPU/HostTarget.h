@@ -4,8 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
 #define SHOAL_LIB_RUNTIME_CPU_HOSTTARGET_H
 
-#include "../Common/GuardedBuffer.h"
-#include "../Common/Target.h"
+#include "../Memory/GuardedBuffer.h"
+#include "../Run/Target.h"
 
 namespace shoal::rt {
 

@@ -3,8 +3,8 @@
 //
 // shoal_rt_ragged_einsum: a matrix product a group.
 
-#include "../Common/RaggedPlan.h"
-#include "../Common/Recorder.h"
+#include "../Products/RaggedPlan.h"
+#include "../Program/Recorder.h"
 #include "RunProduct.h"
 #include "StridedCopy.h"
 #include "Threads.h"

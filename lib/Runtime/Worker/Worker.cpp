@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Worker.h"
-#include "../Common/HostMessages.h"
+#include "../Run/HostMessages.h"
 #include "Channel.h"
 #include "LoadedProgram.h"
 #include "SharedMemory.h"

@@ -187,7 +187,7 @@ def _copied(tensor: _Tensor) -> np.ndarray:
 
 @contextlib.contextmanager
 def serve(host: Host, path: Path) -> Iterator[None]:
-    """Answers calls at a socket of this name meanwhile; lib/Runtime/Common/Host.cpp has the protocol."""
+    """Answers calls at a socket of this name meanwhile; lib/Runtime/Run/Host.cpp has the protocol."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         try:
             listener.bind(str(path))
