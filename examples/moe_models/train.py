@@ -34,7 +34,7 @@ def main(folder, steps=100):
     )  # fmt: skip
     page = train.BalancePage(Path(folder) / "balance.html")
     state = train.fit(step, state, batches, int(steps), tokens=8 * 64, log=[page])
-    model.save(folder, map_leaves(lambda array: array.numpy(), state.params))
+    model.write(folder, map_leaves(lambda array: array.numpy(), state.params))
 
 
 if __name__ == "__main__":

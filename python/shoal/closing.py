@@ -15,5 +15,5 @@ class Closing(AbstractContextManager[Any]):
     @abstractmethod
     def close(self) -> None: ...
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         self.close()

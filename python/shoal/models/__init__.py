@@ -3,7 +3,7 @@
 """Decoders of attention and experts by their Hugging Face configuration (docs/MoE.md).
 
     model = shoal.models.from_config(json.load(open("config.json")))
-    params = model.load("folder")            # or model.init(seed)
+    params = model.read("folder")            # or model.init(seed)
     logits = shoal.jit(model.logits)(params, tokens)
 
 Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss. `EncoderDecoder` is GShard's
@@ -25,7 +25,7 @@ from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.encoder_decoder import EncoderDecoder
 from shoal.models.families import model_config_of
-from shoal.models.files import Tensors, open_model, save_file, save_model
+from shoal.models.files import Tensors, open_model, write_file, write_model
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
@@ -33,7 +33,7 @@ from shoal.moe.layout import SINGLE, Layout
 
 __all__ = [
     "Decoded", "EncoderDecoder", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend",
-    "attend_over", "decode", "from_config", "loss_of", "rope_of", "rotate", "save_file",
+    "attend_over", "decode", "from_config", "loss_of", "rope_of", "rotate", "write_file",
 ]  # fmt: skip
 
 
@@ -68,7 +68,7 @@ class Model:
         """Where parameters are stored, a tree of P."""
         return stage_shardings(parameters.shardings(self.config, self.layout), self.stages(), self.layout)
 
-    def load(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
+    def read(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
         """The parameters, in the files' types: of the files that the folder's index names, or of its
         model*.safetensors where it has none. It may be an index or a file, too.
 
@@ -78,9 +78,9 @@ class Model:
         with open_model(folder) as source:
             return self.to_stages(weights.from_tensors(Tensors(source), self.config))
 
-    def save(self, folder: str | os.PathLike[str], params: Any) -> None:
+    def write(self, folder: str | os.PathLike[str], params: Any) -> None:
         """Writes model.safetensors, with Hugging Face's names, into a folder that is there."""
-        save_model(folder, weights.to_tensors(self.to_layers(params), self.config))
+        write_model(folder, weights.to_tensors(self.to_layers(params), self.config))
 
     def stages(self) -> Stages | None:
         """How the layout cuts the layers, see `stages_of`."""

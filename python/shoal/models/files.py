@@ -16,7 +16,7 @@ from shoal.checkpoints.sources import SafetensorsSource, Source
 from shoal.errors import InputError
 from shoal.files import replacing
 
-__all__ = ["Tensors", "open_model", "save_file", "save_model"]
+__all__ = ["Tensors", "open_model", "write_file", "write_model"]
 
 _STEM = "model"
 
@@ -44,18 +44,18 @@ def open_model(path: str | os.PathLike[str]) -> Source:
     return SafetensorsSource(Path(path), f"{_STEM}*")
 
 
-def save_model(folder: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) -> None:
+def write_model(folder: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) -> None:
     """Writes model.safetensors. InputError where the folder has an index: that names other files."""
     indices = sorted(Path(folder).glob(f"{_STEM}*{SafetensorsSource.INDEX}"))
     if indices:
         raise InputError(
             f"{folder}: has {indices[0].name}, by which other files than {_STEM}.safetensors would "
-            "be loaded: save to another folder, or remove it and its files"
+            "be read: write to another folder, or remove it and its files"
         )
-    save_file(Path(folder) / f"{_STEM}.safetensors", tensors)
+    write_file(Path(folder) / f"{_STEM}.safetensors", tensors)
 
 
-def save_file(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) -> None:
+def write_file(path: str | os.PathLike[str], tensors: Mapping[str, np.ndarray]) -> None:
     """Writes the tensors, in order of their names. The file is whole, or as it was before."""
     entries = {}
     for name in sorted(tensors):

@@ -13,7 +13,7 @@ import pytest
 import shoal
 from frontend_testing import assert_same, evaluate
 from shoal import CheckpointError, InputError, checkpoints
-from shoal.models import from_config, rope_of, save_file
+from shoal.models import from_config, rope_of, write_file
 from shoal.models.weights import from_tensors, to_tensors
 from shoal.moe import Layout
 from shoal_testing import ROOT
@@ -73,7 +73,7 @@ def test_files_have_their_names(tmp_path, family):
     """What is read and written again are the same tensors, to the bit."""
     model, tensors, *_ = load(family)
     params = from_tensors(tensors, model.config)
-    model.save(tmp_path, params)
+    model.write(tmp_path, params)
     with checkpoints.open(tmp_path / "model.safetensors") as source:
         read = {name: source.read(name) for name in source.arrays}
     assert {n: (a.dtype, a.tobytes()) for n, a in read.items()} == {
@@ -146,15 +146,15 @@ def test_files_that_are_wrong(tmp_path):
         with pytest.raises(shoal.InputError, match=message):
             from_tensors(wrong, model.config)
     path = tmp_path / "model.safetensors"
-    save_file(path, {"a": np.zeros(5, shoal.bfloat16)})
+    write_file(path, {"a": np.zeros(5, shoal.bfloat16)})
     whole = path.read_bytes()
     damaged = (b"", whole[:4], whole[:20], whole[:-1], whole.replace(b"[0,10]", b"[0,99]"), b"\xff" * 64)
     for text, error in [*((text, CheckpointError) for text in damaged), (whole.replace(b"BF16", b"BF17"), InputError)]:
         path.write_bytes(text)
         with pytest.raises(error, match="model.safetensors"):
-            model.load(tmp_path)
+            model.read(tmp_path)
     with pytest.raises(shoal.InputError, match=r"nowhere: has no model\*.safetensors"):
-        model.load(tmp_path / "nowhere")
+        model.read(tmp_path / "nowhere")
 
 
 def shard(folder, tensors, count):
@@ -163,7 +163,7 @@ def shard(folder, tensors, count):
     for number in range(count):
         name = f"model-{number + 1:05}-of-{count:05}.safetensors"
         part = {key: tensors[key] for key in sorted(tensors)[number::count]}
-        save_file(folder / name, part)
+        write_file(folder / name, part)
         files |= dict.fromkeys(part, name)
     (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
 
@@ -178,22 +178,22 @@ def sharded(tmp_path):
     return tmp_path, model, tensors, others
 
 
-def assert_loads(model, path, tensors):
-    made = to_tensors(model.load(path), model.config)
+def assert_reads(model, path, tensors):
+    made = to_tensors(model.read(path), model.config)
     for name, expected in tensors.items():
         np.testing.assert_array_equal(made[name], expected, err_msg=name)
 
 
 def test_files_are_those_of_the_index(sharded):
-    """Shards of an earlier save lie beside them, and files of somebody's."""
+    """Shards of an earlier model lie beside them, and files of somebody's."""
     folder, model, tensors, others = sharded
     assert len(list(folder.glob("model-*-of-00003.safetensors"))) == 3
     for name in ("model.safetensors", "model_old.safetensors", "consolidated.safetensors"):
-        save_file(folder / name, others)
+        write_file(folder / name, others)
     (folder / "consolidated.safetensors.index.json").write_text("{}")
-    assert_loads(model, folder, tensors)
-    assert_loads(model, folder / "model.safetensors.index.json", tensors)
-    assert_loads(model, folder / "model.safetensors", others)
+    assert_reads(model, folder, tensors)
+    assert_reads(model, folder / "model.safetensors.index.json", tensors)
+    assert_reads(model, folder / "model.safetensors", others)
 
 
 def test_a_shard_that_is_missing_is_named(sharded):
@@ -201,32 +201,32 @@ def test_a_shard_that_is_missing_is_named(sharded):
     (folder / "model-00002-of-00002.safetensors").unlink()
     lost = sorted(tensors)[1]
     with pytest.raises(CheckpointError, match=rf"model-00002-of-00002.safetensors: is missing \({lost}, .* more\)"):
-        model.load(folder)
+        model.read(folder)
 
 
 def test_files_without_an_index_do_not_win_over_each_other(sharded):
     folder, model, tensors, _ = sharded
     (folder / "model.safetensors.index.json").unlink()
     with pytest.raises(InputError, match="00001-of-00002.safetensors and model-00001-of-00003.safetensors both have"):
-        model.load(folder)
+        model.read(folder)
     for path in folder.glob("model-*-of-00003.safetensors"):
         path.unlink()
-    assert_loads(model, folder, tensors)
+    assert_reads(model, folder, tensors)
 
 
-def test_what_is_saved_is_what_is_loaded(sharded):
-    """So nothing is saved where an index names other files."""
+def test_what_is_written_is_what_is_read(sharded):
+    """So nothing is written where an index names other files."""
     folder, model, tensors, others = sharded
     params = from_tensors(others, model.config)
     with pytest.raises(InputError, match=r"has model.safetensors.index.json, by which other files"):
-        model.save(folder, params)
-    assert_loads(model, folder, tensors)
+        model.write(folder, params)
+    assert_reads(model, folder, tensors)
     with pytest.raises(FileNotFoundError) as error:
-        model.save(folder / "new", params)
+        model.write(folder / "new", params)
     assert error.value.filename == str(folder / "new")
     (folder / "new").mkdir()
-    model.save(folder / "new", params)
-    assert_loads(model, folder / "new", others)
+    model.write(folder / "new", params)
+    assert_reads(model, folder / "new", others)
 
 
 def test_angles():

@@ -165,9 +165,9 @@ def test_files_have_layers(tmp_path):
     assert [p.shape for p in flatten(params)[0]] == flatten_shapes(model.shapes())
     for leaf, spec in zip(flatten(params["stages"])[0], flatten(model.shardings()["stages"])[0]):
         assert spec.dims[:2] == (None, ("x0",)) and len(spec.dims) <= leaf.ndim
-    model.save(tmp_path, params)
-    plain = model.over(Layout()).load(tmp_path)
-    again = flatten(model.load(tmp_path))[0]
+    model.write(tmp_path, params)
+    plain = model.over(Layout()).read(tmp_path)
+    again = flatten(model.read(tmp_path))[0]
     assert all(np.array_equal(a, b) for a, b in zip(flatten(params)[0], again))
     assert all(np.array_equal(a, b) for a, b in zip(flatten(model.to_layers(params))[0], flatten(plain)[0]))
 
