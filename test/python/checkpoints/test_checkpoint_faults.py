@@ -16,6 +16,7 @@ from checkpoint_faults import each_call, kill_savers, tree_of
 
 from shoal import CheckpointError, CheckpointWarning, checkpoints
 
+
 def killed_at(number, function):
     """Whether a child that does this is killed in front of, or in the middle of, this call."""
     child = os.fork()

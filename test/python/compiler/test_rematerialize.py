@@ -12,7 +12,7 @@ from example_modules import load_example
 from frontend_testing import evaluate
 from shoal_testing import BIN, TARGET, run, save_inputs, shoal_run
 
-model = load_example("moe_training/model.py")
+model = load_example("examples/moe_training/model.py")
 
 CONFIG = model.Config(sentences=4, length=32, model=32, heads=2, hidden=64, capacity=20, layers=4, bytes=64)
 PARAMETERS = model.initial_parameters(CONFIG)

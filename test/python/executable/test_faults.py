@@ -24,7 +24,6 @@ import shoal
 from shoal.executable import launch
 
 
-
 def start(*command, **environment):
     return subprocess.Popen(
         [str(part) for part in command],

@@ -406,7 +406,7 @@ def test_gradients_are_of_programs():
 
 def test_a_forward_function_of_jax(tmp_path):
     """A Mixture-of-Experts Transformer, imported and differentiated here."""
-    model = load_example("jax_moe_training/model.py")
+    model = load_example("examples/jax_moe_training/model.py")
     config = model.Config(
         groups=2, length=8, model=16, heads=2, hidden=16, capacity=5, layers=2, bytes=32
     )

@@ -8,14 +8,12 @@ from types import ModuleType
 
 from paths import ROOT
 
-EXAMPLES = ROOT / "examples"
-
 
 def load_example(path: str) -> ModuleType:
-    """path: from `examples`, as "moe_training/model.py"."""
-    name = "example_" + path.removesuffix(".py").replace("/", "_")
+    """path: from the root, as "examples/moe_training/model.py"."""
+    name = path.removesuffix(".py").replace("/", "_")
     if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, EXAMPLES / path)
+        spec = importlib.util.spec_from_file_location(name, ROOT / path)
         assert spec and spec.loader
         sys.modules[name] = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(sys.modules[name])

@@ -66,7 +66,7 @@ def moe_layer():
     from jax.sharding import AbstractMesh, NamedSharding
     from jax.sharding import PartitionSpec as JaxP
 
-    model = load_example("jax_moe_training/model.py")
+    model = load_example("examples/jax_moe_training/model.py")
     mesh = AbstractMesh((1, DEVICES), ("data", "expert"))
     config = model.Config(groups=8, length=1024, model=512, hidden=2048, experts=8, capacity=256)
     shapes = {"gate": (512, 8), "wi": (8, 512, 2048), "wo": (8, 2048, 512)}

@@ -15,10 +15,10 @@ from example_modules import load_example
 import shoal
 from shoal import optim, train
 
-_model = load_example("moe_training/model.py")
+_model = load_example("examples/moe_training/model.py")
 SENTENCES, Config, loss_of = _model.SENTENCES, _model.Config, _model.loss_of
 initial_parameters, parameter_shardings = _model.initial_parameters, _model.parameter_shardings
-text_rows = load_example("sentences.py").text_rows
+text_rows = load_example("examples/sentences.py").text_rows
 
 __all__ = [
     "EVERYWHERE", "SENTENCES", "Config", "batches_of", "initial_parameters", "jax_step",
