@@ -110,11 +110,19 @@ void RankWatch::watch() {
     auto now = std::chrono::steady_clock::now();
     double seconds = std::chrono::duration<double>(now - before).count();
     before = now;
-    // Of the time that this process itself has not run nothing is known.
+    // Of the time that this process itself has not run nothing is known: after
+    // an hour in which a laptop was asleep half a second has passed.
     look(std::min(seconds, 2 * interval));
   }
 }
 
+/// Of a rank that computes, enters a collective and is stopped there, at looks
+/// that are 0.25 s apart:
+///
+///   its beats      40    41    42    42    42
+///   its changes     6     7     7     7     7   entering is one
+///   still           0     0     0  0.25   0.5   seconds that it has not run
+///   unchanged    0.25     0  0.25   0.5  0.75   seconds that it is where it is
 void RankWatch::update(Seen &seen, const RankProgress &rank,
                        double seconds) const {
   uint64_t beats = rank.beats.load(relaxed);
@@ -139,7 +147,8 @@ static std::string secondsText(double seconds) {
 }
 
 /// That a rank has not shown for too long that it runs. Of another node it
-/// is heard later.
+/// is heard later: with a limit of 10 s one that is stopped is lost after 10 s
+/// for the ranks beside it, after 10.5 s for others.
 bool RankWatch::isLost(int rank) const {
   return seen[rank].still >= limit + (table->isHere(rank) ? 0 : hearsay);
 }
@@ -176,7 +185,16 @@ void RankWatch::blameNode(int rank) {
 }
 
 /// Whether this rank, which waits, waits in vain. A rank that computes may take
-/// as long as it likes.
+/// as long as it likes. Of three ranks of a node and a limit of 10 s, where
+/// ranks 0 and 1 wait in all_reduce 3 from second 0 on, and from second 2 on
+///
+///   rank 2 computes              nothing, for hours if it must be
+///   rank 2 is stopped            at second 12: "rank 2 has not run for 10 s"
+///   rank 2 has left              at second 2, as 0 and 1 have waited for 1.5 s
+///                                by then: "rank 2 has left the program"
+///   rank 2 is in all_gather 4    at second 12, when the last one has waited
+///                                for 10 s: "ranks wait for each other"
+///   rank 2 is in all_reduce 3    nothing: they are together, and it is slow
 void RankWatch::judge() {
   std::span<RankProgress> ranks = table->ranks();
   Place here = own->place.load(relaxed);
@@ -218,6 +236,14 @@ void RankWatch::judge() {
          /*isHearsay=*/true);
 }
 
+/// One process speaks for its node and leaves; its others leave behind it.
+/// Of two nodes with ranks 0, 1 and 2, 3 and a limit of 10 s:
+///
+///   rank 1 is stopped   10 s: rank 0, beside it, "rank 1 has not run"; the
+///                       other node would say so after 10.5 + 0.75 s
+///   rank 3 is stopped   10 s: rank 2, beside it; rank 0's node, which only
+///                       heard of it, would say so after 10.5 s
+///   2 and 3 are off     10.5 s: rank 0 or 1, "node b has not been heard of"
 void RankWatch::endJob(const std::string &message, bool isHearsay) {
   if (table->claimsTheWord()) {
     // One node's words are enough, if they are heard: first those of who saw
@@ -270,6 +296,10 @@ std::string RankWatch::describeLast(const RankProgress &rank) const {
   return "no collective yet";
 }
 
+/// `rank 0: step 7, in all_reduce over {"data"} at train.py:41:12 since 10 s`,
+/// or, of one that does not wait,
+/// `rank 2: step 7, behind all_to_all over {"data"} at moe.py:80:9; the process
+/// is stopped`.
 std::string RankWatch::describe(int number) const {
   const RankProgress &rank = table->ranks()[number];
   std::string where =

@@ -17,7 +17,18 @@
 
 namespace shoal::rt {
 
-/// One for the process. A thread looks at what the ranks of the job are doing.
+/// One for the process. A thread looks at what the ranks of the job are doing,
+/// four times a second. A step of two ranks, of which the second stops in it:
+///
+///   seconds   rank 0                  rank 1        what rank 0 sees of it
+///   0         beginStep: step 7       beginStep     it runs
+///   0.1       enter(AllReduce, 3)     computes      it runs
+///   2         waits                   is stopped    it runs
+///   2.5       waits                                 it is still for 0.25 s
+///   12        waits; its limit is 10                it is still for 10 s:
+///                                                   says so, ends the job
+///
+/// Had rank 1 come, both would have left the collective, and all is well.
 class RankWatch {
 public:
   static RankWatch &get();

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a worker and the process that started it, its parent, tell each other:
-// python/shoal/devices/wire.py has the same, and test_pool_wire.py compares
+// python/shoal/devices/wire.py has the same, and test_devices.py compares
 // them.
 //
 // One stream each way, on a Unix-domain socket where all are on one machine and

@@ -94,8 +94,8 @@ class NodesPool(Pool):
         return super().new(placement, kind, shares=False)
 
     def _memory_of(self, array: Array, rank: int) -> np.ndarray:
-        layout = array.placement.layout
-        return np.zeros(layout.local_shape, layout.dtype)
+        placement = array.placement
+        return np.zeros(placement.local_shape, placement.dtype)
 
     def _written(self, array: Array, rank: int, part: np.ndarray) -> None:
         content = memoryview(part.reshape(-1).view(np.uint8))

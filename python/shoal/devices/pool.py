@@ -73,8 +73,8 @@ class Pool(Devices):
         stacked = array.stacked()
         if stacked is not None:
             return stacked
-        layout = array.placement.layout
-        return assemble(layout, {rank: array.part(rank) for rank in layout.speakers})
+        placement = array.placement
+        return assemble(placement, {rank: array.part(rank) for rank in placement.speakers})
 
     def _load(self, executable: Program) -> Loaded:
         self._next_number += 1
@@ -193,7 +193,7 @@ class _PoolProgram(Loaded):
         self._pool = pool
         self._program = program
         super().__init__(pool, program.signature, *program.slices(pool.send(program)))
-        # A Run: its head, the program and the places.
+        # A Run: its head, the program and the addresses.
         count = 1 + 2 * (2 + len(self.inputs))
         self._format = struct.Struct(f"{2 + count}q")
         self._head = (Message.RUN, 8 * count, program.number)
@@ -211,11 +211,11 @@ class _PoolProgram(Loaded):
             self._end.detach()
             self._track()
 
-    def _step(self, places: list[int], timeout: float | None) -> float:
+    def _step(self, addresses: list[int], timeout: float | None) -> float:
         host_calls = self._program.host_calls
         if host_calls is not None:
             host_calls.error = None
-        message = self._format.pack(*self._head, *places)
+        message = self._format.pack(*self._head, *addresses)
         replies = self._pool.call(message, host_calls, timeout, takes_arrays=bool(self._donated))
         for reply in replies:
             if reply.has_failed:

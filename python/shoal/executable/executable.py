@@ -14,6 +14,7 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.executable import saving
 from shoal.executable.arguments import check_count, check_stats, check_timeout
+from shoal.executable.call_structure import CallStructure
 from shoal.executable.files import RunOptions, run_by_files
 from shoal.executable.host_calls import HostCalls, HostFunction, check_functions
 from shoal.executable.launch import Nodes, nodes_by_default
@@ -23,7 +24,6 @@ from shoal.executable.program import Program
 from shoal.executable.session import Session
 from shoal.executable.signature import Signature, Tensor, arrange, check_global
 from shoal.executable.storage import TemporaryFolder
-from shoal.executable.structure import CallStructure
 from shoal.files import replace_file
 
 if TYPE_CHECKING:

@@ -9,11 +9,11 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.closing import Closing
 from shoal.errors import InputError, RunError, ShoalError
 from shoal.executable.host_calls import HostCalls
 from shoal.executable.leaving import waiting
@@ -42,7 +42,7 @@ class Shard:
         return tuple(part.stop - part.start for part in self.slices)
 
 
-class Session:
+class Session(Closing):
     """A program that this process runs together with the other ranks.
 
     `Executable.open` makes it. Every rank makes the same calls in the same
@@ -190,15 +190,7 @@ class Session:
         with self._turn:
             self._library.close()
 
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         # Other ranks may be elsewhere if this one alone has failed: closing
         # would wait for them.
         if error is None or isinstance(error, ShoalError):
@@ -215,12 +207,7 @@ class Agreement:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if error is not None and not isinstance(error, Exception):
             return  # a Ctrl-C ends the job
         text = None if error is None else f"rank {self._rank}: {error}"
