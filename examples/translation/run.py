@@ -8,7 +8,7 @@ Usage: run.py FOLDER [--steps N] [--round N] [--budget SECONDS] [--ranks N] [--m
        run.py FOLDER --ci [--steps N]
 
 Prepares FOLDER, trains all models in rounds of so many steps, so that they have equal numbers of them whenever the
-budget ends, evaluates each, and writes FOLDER/results: CSV files and plots. What is done is not done again: the same command
+budget ends, evaluates each, and writes FOLDER/results: tables and plots. What is done is not done again: the same command
 goes on where the last one ended. --small: models and batches a quarter and an eighth as large, for minutes instead of
 hours. --ci trains a smaller model of 4 experts on 1, 2 and 4 ranks, 300 steps by default, and fails where their losses
 differ or do not fall.

@@ -87,8 +87,27 @@ def drop_unused(folder):
             path.unlink()
 
 
+def check_kernels(arch):
+    """Exits where the build's runtime has no kernels for the GPU."""
+    setting = next(
+        line.partition("=")[2]
+        for line in (BUILD / "CMakeCache.txt").read_text().splitlines()
+        if line.startswith("SHOAL_CUDA_KERNEL_ARCHS:")
+    )
+    built = [int(number) for number in setting.split(";")]
+    wanted = int(arch.removeprefix("sm_").rstrip("a"))
+    # Of the last one there is PTX, which newer GPUs compile.
+    if wanted not in built and wanted < built[-1]:
+        sys.exit(
+            f"{BUILD} has the runtime's kernels for sm_{setting.replace(';', ', sm_')}, not for {arch}:"
+            f" configure it with -DSHOAL_CUDA_KERNEL_ARCHS={wanted} and build shoal_rt_cuda"
+        )
+
+
 def fill(folder, options):
     """Makes the folder that is packed. Exits where a test fails: its result may be wrong."""
+    if options.arch != "emulated":
+        check_kernels(options.arch)
     folder.mkdir()
     if code := run_tests(folder, options.expression, options.arch):
         sys.exit(f"the tests failed with exit code {code}: nothing is packed")

@@ -32,9 +32,9 @@ static PassCounter numJammed(DEBUG_TYPE,
 
 /// Rows that are read at a time, of all operands: as many streams as a core's
 /// prefetchers follow.
-static constexpr int64_t kRows = 8;
+static constexpr int64_t kMaxRows = 8;
 /// Of bodies after each other.
-static constexpr int64_t kMaxOps = 64;
+static constexpr int64_t kMaxJammedOps = 64;
 
 static bool isReduction(linalg::GenericOp op, unsigned loop) {
   return op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction;
@@ -67,8 +67,8 @@ static int64_t countRows(linalg::GenericOp op, unsigned rowLoop) {
       return 1;
     ++ops;
   }
-  int64_t rows = kRows / std::max<int64_t>(streams, 1);
-  rows = std::min(rows, kMaxOps / std::max<int64_t>(ops, 1));
+  int64_t rows = kMaxRows / std::max<int64_t>(streams, 1);
+  rows = std::min(rows, kMaxJammedOps / std::max<int64_t>(ops, 1));
   return std::min(rows, op.getStaticLoopRanges()[rowLoop]);
 }
 

@@ -54,7 +54,7 @@ enum class Message : int64_t {
   Done = 8,
   // Text that says why.
   Failed = 9,
-  // From the worker; both are those of Common/HostMessages.h.
+  // From the worker; both are those of Run/HostCallMessages.h.
   HostCall = 10,
   Answer = 11,
   // For workers of several machines. {offset}, bytes that go there.

@@ -21,7 +21,7 @@ import shoal
 from shoal import InputError, P, RunError, TensorSpec, TraceError, TraceTypeError
 from shoal.devices import devices_of
 from shoal.mesh import Axis
-from shoal.places import Place
+from shoal.mesh_sharding import MeshSharding
 
 MESH = shoal.Mesh(x=2, y=2)
 W = np.random.default_rng(0).standard_normal((8, 4)).astype(np.float32)
@@ -100,9 +100,9 @@ def test_what_the_function_says_holds_and_arrays_move():
         ((Axis("x"),), shoal.Mesh(x=4, y=2, device_ids=[1, 0, 2, 3, 4, 5, 6, 7]), None),
     ],
 )
-def test_places_on_other_meshes(axes, mesh, sharding):
-    place = Place(shoal.Mesh(x=4, y=2), (axes,))
-    found = place.over([mesh])
+def test_shardings_over_other_meshes(axes, mesh, sharding):
+    split = MeshSharding(shoal.Mesh(x=4, y=2), (axes,))
+    found = split.over([mesh])
     if sharding is None:
         assert found is None
     else:
@@ -110,7 +110,7 @@ def test_places_on_other_meshes(axes, mesh, sharding):
 
 
 def test_axes_that_cut_across_others_say_nothing():
-    assert Place(shoal.Mesh(x=2, y=3), ((Axis("x"),),)).over([shoal.Mesh(a=3, b=2)]) is None
+    assert MeshSharding(shoal.Mesh(x=2, y=3), ((Axis("x"),),)).over([shoal.Mesh(a=3, b=2)]) is None
 
 
 Step = collections.namedtuple("Step", "w count")

@@ -52,7 +52,7 @@ def test_a_kill_between_any_two_calls_of_the_system(tmp_path, again):
     while True:
         number += 1
         ended = not killed_at(number, lambda: series.save(step, tree_of(2)))
-        found = series.restore(tree_of(0))
+        found = series.load(tree_of(0))
         newest = int(found["step"])
         is_new = newest == 2
         for name, array in tree_of(newest).items():
@@ -87,7 +87,7 @@ def test_a_call_that_fails_is_one_error_and_nothing_is_lost(tmp_path, code):
             assert error.errno == code and str(tmp_path) in str(error)
         else:
             break
-        newest = series.restore(tree_of(0))
+        newest = series.load(tree_of(0))
         same_bits(newest["a"], tree_of(int(newest["step"]))["a"])
         if series.steps()[-1] == 2:  # what failed is behind the rename
             checkpoints.saving.remove(series.folder(2))
@@ -117,7 +117,7 @@ def test_damage_is_found_and_named_and_the_one_before_is_taken(tmp_path, seed):
             del damaged[place:]
         file.write_bytes(damaged)
         with pytest.warns(CheckpointWarning) as caught:
-            found = series.restore(tree_of(0))
+            found = series.load(tree_of(0))
         (warning,) = caught
         assert file.name in str(warning.message) and "step 1 is taken" in str(warning.message)
         if file.name.startswith("shard"):
@@ -128,7 +128,7 @@ def test_damage_is_found_and_named_and_the_one_before_is_taken(tmp_path, seed):
         file.write_bytes(whole)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        same_bits(series.restore(tree_of(0))["a"], tree_of(2)["a"])
+        same_bits(series.load(tree_of(0))["a"], tree_of(2)["a"])
 
 
 def test_where_all_are_damaged_the_newest_is_named(tmp_path):
@@ -138,7 +138,7 @@ def test_where_all_are_damaged_the_newest_is_named(tmp_path):
         (shard,) = series.folder(step).glob("shard-*")
         shard.unlink()
     with pytest.raises(CheckpointError, match=r"step-00000002/shard-.*: is missing \(a, b, step; written by"):
-        series.restore(tree_of(0))
+        series.load(tree_of(0))
 
 
 def test_a_disk_that_has_lost_a_block(tmp_path):
@@ -154,7 +154,7 @@ def test_a_disk_that_has_lost_a_block(tmp_path):
 
     message = r"shard-00000-of-00001-\w+.safetensors: cannot be read from byte \d+ on: .*; step 1 is taken"
     with mock.patch("os.preadv", preadv), pytest.warns(CheckpointWarning, match=message):
-        same_bits(series.restore(tree_of(0))["a"], tree_of(1)["a"])
+        same_bits(series.load(tree_of(0))["a"], tree_of(1)["a"])
 
 
 def test_two_runs_that_save_to_one_folder(tmp_path):

@@ -73,7 +73,7 @@ def test_a_rank_reads_its_rows_and_the_rest_of_blocks(tmp_path):
 
 def place(spec, mesh, array):
     from shoal.frontend.annotations import as_sharding
-    from shoal.places import placement_of
+    from shoal.mesh_sharding import placement_of
 
     return placement_of(as_sharding(spec, array.shape, mesh, "x"), mesh, array.shape, array.dtype)
 
@@ -102,7 +102,7 @@ def test_a_save_in_the_background_goes_past_the_systems_cache(tmp_path, refuses)
         series.wait()
     if not direct:
         pytest.skip(f"{tmp_path} is on a file system without O_DIRECT")
-    for name, array in series.restore(tree).items():
+    for name, array in series.load(tree).items():
         same_bits(array, tree[name])
     with checkpoints.open(series.folder(2)) as source:
         source.verify()
@@ -308,11 +308,11 @@ def test_what_is_no_checkpoint(tmp_path):
 def test_series_keep_and_find(tmp_path):
     series = checkpoints.Series(tmp_path / "run", keep_last=2, keep_every=30)
     like = {"x": np.zeros(3)}
-    assert series.restore(like) is like and series.steps() == []
+    assert series.load(like) is like and series.steps() == []
     for step in range(10, 80, 10):
         series.save(step, {"x": np.full(3, float(step))})
     assert series.steps() == [30, 60, 70]
-    assert series.restore(like)["x"][0] == 70
+    assert series.load(like)["x"][0] == 70
     assert sorted(path.name for path in (tmp_path / "run").iterdir()) == [
         "step-00000030", "step-00000060", "step-00000070",
     ]  # fmt: skip
@@ -331,11 +331,11 @@ def test_a_root_that_cannot_be_read_is_not_an_empty_one(tmp_path):
     """A run would begin anew."""
     (tmp_path / "file").write_text("")
     with pytest.raises(NotADirectoryError):
-        checkpoints.Series(tmp_path / "file").restore({"x": np.zeros(3)})
+        checkpoints.Series(tmp_path / "file").load({"x": np.zeros(3)})
     series = checkpoints.Series(tmp_path)
     with mock.patch("os.listdir", side_effect=PermissionError(13, "Permission denied", str(tmp_path))):
         with pytest.raises(PermissionError):
-            series.restore({"x": np.zeros(3)})
+            series.load({"x": np.zeros(3)})
 
 
 def test_files_of_others_stay(tmp_path):

@@ -105,9 +105,9 @@ def test_policies_change_no_bits_of_a_model(saved, policy):
 
 
 @pytest.mark.parametrize("saved", [scanned], indirect=True)
-def test_checkpointed_layers_hold_less(saved):
+def test_rematerialized_layers_hold_less(saved):
     loss, everything, expected = saved
-    nothing = compile_gradients(loss, wrap=shoal.checkpoint)
+    nothing = compile_gradients(loss, wrap=shoal.remat)
     assert peak(nothing) < peak(everything)
     assert_equal_bits(nothing.run((PARAMETERS, TOKENS)), expected)
 
@@ -152,7 +152,7 @@ def test_a_limit_that_nothing_keeps_is_one_error():
 
 
 def chain(x, policy):
-    @partial(shoal.checkpoint, policy=policy)
+    @partial(shoal.remat, policy=policy)
     def block(x):
         y = shoal.checkpoint_name(shoal.exp(shoal.sin(x)), "y")
         return shoal.tanh(shoal.cos(y) * y)
@@ -185,7 +185,7 @@ def test_selective_computes_scores_and_softmax_again():
     w["o"] = generator.normal(size=(2, 8, 16)).astype(np.float32)
 
     def gradient(policy):
-        block = shoal.checkpoint(attention, policy=policy)
+        block = shoal.remat(attention, policy=policy)
         return shoal.compile(shoal.grad(lambda w, x: shoal.sum(shoal.tanh(block(x, w)))), (w, x))
 
     every, selective = gradient("everything"), gradient("selective")
@@ -198,7 +198,7 @@ def test_selective_computes_scores_and_softmax_again():
 
 def test_wrong_policies_are_told():
     with pytest.raises(shoal.TraceError, match="expected the policy to be one of everything"):
-        shoal.checkpoint(shoal.exp, policy="most")
+        shoal.remat(shoal.exp, policy="most")
     with pytest.raises(shoal.CompileError, match='policy of rematerialisation: .* but got "most"'):
         shoal.compile(lambda x: x + 1, (np.float32(1),), remat="most")
     with pytest.raises(shoal.CompileError, match='memory limit: expected bytes, as 12GiB, but got "12 G"'):
@@ -238,7 +238,7 @@ def test_jax_checkpoint_holds_less():
 
 
 def test_offloading_is_refused_at_its_line():
-    block = shoal.checkpoint(shoal.exp, policy="offload")
+    block = shoal.remat(shoal.exp, policy="offload")
     with pytest.raises(shoal.CompileError, match='policy "offload": .* to move values to') as error:
         shoal.compile(shoal.grad(lambda x: shoal.sum(block(x))), (np.ones(4, np.float32),))
     assert "test_rematerialize.py" in error.value.diagnostics[0].location
@@ -286,7 +286,7 @@ def whole(w):
     ("wrap", "options", "most_flops"),
     [
         (lambda layer: layer, {"remat_collectives": "params"}, 1.0),
-        (partial(shoal.checkpoint, collectives="params"), {}, 1.35),
+        (partial(shoal.remat, collectives="params"), {}, 1.35),
     ],
 )
 def test_gathered_parameters_are_sent_again(wrap, options, most_flops):
@@ -304,6 +304,6 @@ def test_gathered_parameters_are_sent_again(wrap, options, most_flops):
 
 def test_wrong_collectives_are_told():
     with pytest.raises(shoal.TraceError, match="expected collectives to be one of save, params"):
-        shoal.checkpoint(shoal.exp, collectives="all")
+        shoal.remat(shoal.exp, collectives="all")
     with pytest.raises(shoal.CompileError, match='expected save, params or repeat, but got "all"'):
         shoal.compile(lambda x: x + 1, (np.float32(1),), remat_collectives="all")

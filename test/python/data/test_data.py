@@ -230,14 +230,14 @@ def test_placements_are_those_of_programs(rows, spec):
         lambda x: x * 2, (shoal.TensorSpec((rows, 5), "float32"),), mesh, in_shardings=(spec,)
     )
     from shoal.frontend.annotations import as_sharding
-    from shoal.places import placement_of, places_of, recall
+    from shoal.mesh_sharding import placement_of, recall, shardings_of
 
     sharding = as_sharding(spec, (rows, 5), mesh, "x")
     placement = placement_of(sharding, mesh, (rows, 5), np.dtype(np.float32))
     (tensor,) = exe.inputs
     assert (placement.local_shape, placement.sharding) == (tensor.local_shape, tensor.sharding)
-    (place,) = places_of(exe.signature.description, "inputs")
-    assert recall(placement) == place
+    (known,) = shardings_of(exe.signature.description, "inputs")
+    assert recall(placement) == known
 
 
 @pytest.mark.parametrize(

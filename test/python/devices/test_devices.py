@@ -20,7 +20,6 @@ import shoal
 from shoal.devices import Placement, memory, wire
 from shoal.devices.addresses import AddressSpace
 from shoal.devices.memory import Memory
-from shoal.devices.placement import Layout
 
 PAGE = os.sysconf("SC_PAGESIZE")
 MIB = 1 << 20
@@ -179,8 +178,8 @@ def test_equal_placements_are_one():
         return Placement((4,), (2,), np.dtype(np.float32), sharding, rows_of(*rows))
 
     assert make() is make() and len({make(), make()}) == 1
-    assert make("other") is not make() and make("other").layout is make().layout
-    assert make(rows=((2, 4), (0, 2))).layout is not make().layout
+    assert make("other") is not make() and make("other").bare is make().bare
+    assert make(rows=((2, 4), (0, 2))).bare is not make().bare
     assert str(make()) == "float32[4] s"
 
 
@@ -196,9 +195,9 @@ def test_equal_placements_are_one():
         ((4,), (2,), ((0, 2), (0, 2), (2, 4), (2, 4)), False, False, (0, 2)),
     ],
 )
-def test_layouts(shape, local, rows, is_whole, is_stacked, speakers):
-    layout = Layout(shape, local, np.dtype(np.int8), rows_of(*rows))
-    assert (layout.is_whole, layout.is_stacked, layout.speakers) == (is_whole, is_stacked, speakers)
+def test_placements(shape, local, rows, is_whole, is_stacked, speakers):
+    placement = Placement(shape, local, np.int8, "", rows_of(*rows))
+    assert (placement.is_whole, placement.is_stacked, placement.speakers) == (is_whole, is_stacked, speakers)
 
 
 # Messages

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs on several hosts, which are namespaces of this machine: executables and faults."""
+"""Programs on several nodes, which are namespaces of this machine: executables and faults."""
 
 import re
 import time
@@ -10,7 +10,7 @@ import network_nodes
 import numpy as np
 import pytest
 from nodes_fixtures import folder, moe, three  # noqa: F401
-from network_nodes import Hosts, wait_until
+from network_nodes import Nodes, wait_until
 from shoal_testing import ROOT, TARGET, run
 
 if TARGET != "cpu":
@@ -21,7 +21,7 @@ if reason := network_nodes.why_not():
 # Networks are made, and seconds counted.
 pytestmark = pytest.mark.alone
 
-# What lets Open MPI notice a lost host in four seconds; docs/Hosts.md.
+# What lets Open MPI notice a lost node in four seconds; docs/Hosts.md.
 QUICK = {
     "OMPI_MCA_oob_tcp_keepalive_time": "2",
     "OMPI_MCA_oob_tcp_keepalive_intvl": "1",
@@ -33,9 +33,9 @@ def results(folder):
     return {path.name: path.read_bytes() for path in folder.glob("*.npy")}
 
 
-def test_the_layer_has_the_same_bits_on_one_two_and_three_hosts(three, folder, moe):
-    for name, hosts in (("one", "alpha:4"), ("two", "alpha:2,beta:2"), ("three", "alpha:1,beta:2,gamma:1")):
-        command = ("mpirun", "-n", 4, "--host", hosts, moe, "--random-inputs=1", "--output-dir", folder / name)
+def test_the_layer_has_the_same_bits_on_one_two_and_three_nodes(three, folder, moe):
+    for name, nodes in (("one", "alpha:4"), ("two", "alpha:2,beta:2"), ("three", "alpha:1,beta:2,gamma:1")):
+        command = ("mpirun", "-n", 4, "--host", nodes, moe, "--random-inputs=1", "--output-dir", folder / name)
         ended = three.run("alpha", *command)
         assert ended.returncode == 0, ended.stderr
     assert len(results(folder / "one")) == 4
@@ -56,17 +56,17 @@ def test_the_command_of_the_page(three, folder, moe):
 class Running:
     """A job that goes on for ever, with rank 0 on alpha, 1 on beta, 2 and 3 on gamma."""
 
-    def __init__(self, hosts, program, timeout):
-        self.hosts = hosts
-        self.process = hosts.start(
+    def __init__(self, nodes, program, timeout):
+        self.nodes = nodes
+        self.process = nodes.start(
             *("alpha", "mpirun", "-n", 4, "--host", "alpha:1,beta:1,gamma:2", program),
             *("--random-inputs=1", "--repeat=100000000", f"--collective-timeout={timeout}"),
             **QUICK,
         )
-        assert wait_until(lambda: all(hosts.are_on_their_way(name, "moe") for name in hosts.names), 60)
+        assert wait_until(lambda: all(nodes.are_on_their_way(name, "moe") for name in nodes.names), 60)
 
     def ranks(self, name):
-        return [number for number, command in self.hosts.processes(name).items() if command == "moe"]
+        return [number for number, command in self.nodes.processes(name).items() if command == "moe"]
 
     def error(self, limit):
         """What is said behind the fault; nothing is left then."""
@@ -74,16 +74,16 @@ class Running:
         _, err = self.process.communicate(timeout=30)
         seconds = time.monotonic() - begin
         assert self.process.returncode != 0 and seconds < limit, (seconds, err)
-        for name in self.hosts.names:
-            assert wait_until(lambda: not self.hosts.processes(name), 8), self.hosts.processes(name)  # noqa: B023
+        for name in self.nodes.names:
+            assert wait_until(lambda: not self.nodes.processes(name), 8), self.nodes.processes(name)  # noqa: B023
         return err
 
 
-def test_a_rank_that_is_stopped_alone_on_its_host(three, moe):
+def test_a_rank_that_is_stopped_alone_on_its_node(three, moe):
     job = Running(three, moe, 2)
     three.run("beta", "kill", "-STOP", *job.ranks("beta"))
     err = job.error(2 + 5)
-    assert re.search(r"^error: host beta \(rank 1\) has not been heard of for \d s: rank \d waits for it in", err, re.M), err
+    assert re.search(r"^error: node beta \(rank 1\) has not been heard of for \d s: rank \d waits for it in", err, re.M), err
     assert re.search(r"^  rank 0 on alpha: step \d+, in", err, re.M), err
 
 
@@ -95,18 +95,18 @@ def test_a_rank_that_is_stopped_beside_another_one(three, moe):
     assert "; the process is stopped" in err
 
 
-def test_a_cut_link_ends_the_job_with_the_hosts_name(three, moe):
+def test_a_cut_link_ends_the_job_with_the_nodes_name(three, moe):
     job = Running(three, moe, 8)
     three.cut("gamma")
     try:
         err = job.error(8 + 4)
     finally:
         three.mend("gamma")
-    assert "host gamma (ranks 2, 3) has not been heard of" in err or re.search(r"on node gamma", err), err
+    assert "node gamma (ranks 2, 3) has not been heard of" in err or re.search(r"on node gamma", err), err
 
 
-def test_files_are_on_the_first_host_alone(three, folder, moe):
-    """Each host has a /tmp of its own: rank 0 reads for the others, and writes what they made."""
+def test_files_are_on_the_first_node_alone(three, folder, moe):
+    """Each node has a /tmp of its own: rank 0 reads for the others, and writes what they made."""
     x = np.random.default_rng(0).standard_normal((4, 256, 64)).astype(np.float32)
     np.save(folder / "x.npy", x)
     here = "/tmp/alone"
@@ -124,7 +124,7 @@ def test_files_are_on_the_first_host_alone(three, folder, moe):
     assert three.run("beta", "ls", here).returncode != 0
 
 
-def test_a_file_that_no_host_has(three, moe):
+def test_a_file_that_no_node_has(three, moe):
     ended = three.run(
         *("alpha", "mpirun", "-n", 4, "--host", "alpha:1,beta:1,gamma:2"),
         *(moe, "--random-inputs=1", "--input=x=/tmp/none.npy"),

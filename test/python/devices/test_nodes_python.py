@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Several hosts from Python: a job under mpirun, and a pool. The hosts are namespaces of this machine."""
+"""Several nodes from Python: a job under mpirun, and a pool. The nodes are namespaces of this machine."""
 
 import os
 import re
@@ -30,32 +30,32 @@ PAGE = ROOT / "docs/Hosts.md"
 PYTHON = {"PYTHONPATH": os.pathsep.join(PATHS), "SHOAL_CACHE": "off", "SHOAL_NUM_THREADS": "1"}
 
 
-def train(hosts, at, places, folder, steps):
+def train(nodes, at, places, folder, steps):
     """A job's digest, by rank 0's first line; all ranks print the same."""
     command = ("mpirun", "-n", 4, "--host", places, "-x", "PYTHONPATH", "-x", "SHOAL_CACHE")
-    ended = hosts.run(at, *command, sys.executable, SUPPORT / "nodes_ranks.py", folder, steps, **PYTHON)
+    ended = nodes.run(at, *command, sys.executable, SUPPORT / "nodes_ranks.py", folder, steps, **PYTHON)
     assert ended.returncode == 0, ended.stderr
     lines = re.findall(r"from \d+ to \d+: \w+", ended.stdout)
     assert len(lines) == 4 and len(set(lines)) == 1, ended.stdout
     return lines[0]
 
 
-def test_training_has_the_same_bits_on_any_hosts_and_goes_on_elsewhere(three, folder):
+def test_training_has_the_same_bits_on_any_nodes_and_goes_on_elsewhere(three, folder):
     one = train(three, "alpha", "alpha:4", folder / "one", 24)
     assert one.startswith("from 0 to 24: ")
     first = train(three, "alpha", "alpha:2,beta:1,gamma:1", folder / "moved", 10)
     assert first.startswith("from 0 to 10: ")
-    # Other hosts, which have the folder of checkpoints.
+    # Other nodes, which have the folder of checkpoints.
     moved = train(three, "beta", "beta:1,gamma:3", folder / "moved", 24)
     assert moved == one.replace("from 0", "from 10")
 
 
-def test_training_on_a_pool_of_hosts(three, folder):
+def test_training_on_a_pool_of_nodes(three, folder):
     ended = [
         three.run(
             "alpha", sys.executable, SUPPORT / "nodes_ranks.py", folder / name, 12, **PYTHON, **where
         )
-        for name, where in (("here", {}), ("apart", {"SHOAL_HOSTS": "alpha:1,beta:1,gamma:2"}))
+        for name, where in (("here", {}), ("apart", {"SHOAL_NODES": "alpha:1,beta:1,gamma:2"}))
     ]
     assert ended[0].returncode == ended[1].returncode == 0, [run.stderr for run in ended]
     here, apart = (run.stdout.splitlines()[-1] for run in ended)
@@ -67,7 +67,7 @@ def test_training_on_a_pool_of_hosts(three, folder):
 POOL = """
 import sys, time, numpy as np, shoal
 from shoal import P
-with shoal.launch(4, hosts="alpha:1,beta:1,gamma:2") as pool:
+with shoal.launch(4, nodes="alpha:1,beta:1,gamma:2") as pool:
     step = shoal.jit(lambda x: x * 2, mesh=shoal.Mesh(x=4), in_shardings=(P("x"),), devices=pool)
     x = np.arange(64, dtype=np.float32).reshape(8, 8)
     y = step(x)
@@ -102,7 +102,7 @@ def test_the_pool_of_the_page(three):
 
 
 @pytest.mark.parametrize("fault", ["cut", "kill"])
-def test_a_lost_host_of_a_pool_is_an_exception(three, fault):
+def test_a_lost_node_of_a_pool_is_an_exception(three, fault):
     process = three.start("alpha", sys.executable, "-c", POOL, **PYTHON, SHOAL_COLLECTIVE_TIMEOUT="6")
     try:
         assert process.stdout.readline() == "works\n", process.communicate()
@@ -119,20 +119,20 @@ def test_a_lost_host_of_a_pool_is_an_exception(three, fault):
         three.mend("gamma")
     assert process.returncode == 0, err
     assert re.search(r"RunError after \d+\.\d s: .*\bgamma\b", out), (out, err)
-    assert out.count("then: the devices on other hosts have ended") == 2, out
+    assert out.count("then: the devices on other nodes have ended") == 2, out
 
 
 RUN = """
 import sys, numpy as np, shoal
-exe = shoal.load(sys.argv[1])  # into this host's own /tmp
+exe = shoal.load(sys.argv[1])  # into this node's own /tmp
 x = np.linspace(-1, 1, 4 * 256 * 64, dtype=np.float32).reshape(4, 256, 64)
-hosts = "alpha:1,beta:1,gamma:2"
+nodes = "alpha:1,beta:1,gamma:2"
 here = exe.run({"x": x}, random_inputs=1)
 stats = {}
-apart = exe.run({"x": x}, random_inputs=1, hosts=hosts, warmup=1, repeat=2, stats=stats, threads=1)
+apart = exe.run({"x": x}, random_inputs=1, nodes=nodes, warmup=1, repeat=2, stats=stats, threads=1)
 assert len(here) == 4 and all(np.array_equal(here[name], apart[name]) for name in here)
 assert stats["devices"] == 4 and 0 < stats["step_seconds"]["min"] <= stats["step_seconds"]["max"]
-for wrong in ({"hosts": "alpha:1,nowhere:3"}, {"hosts": hosts, "timeout": 3.0, "repeat": 10**9}):
+for wrong in ({"nodes": "alpha:1,nowhere:3"}, {"nodes": nodes, "timeout": 3.0, "repeat": 10**9}):
     try:
         exe.run({"x": x}, random_inputs=1, **wrong)
     except shoal.RunError as error:
@@ -142,13 +142,13 @@ for wrong in ({"hosts": "alpha:1,nowhere:3"}, {"hosts": hosts, "timeout": 3.0, "
 
 @pytest.fixture(scope="module")
 def layer(folder):
-    """A file that all hosts see, of a program that they lack."""
+    """A file that all nodes see, of a program that they lack."""
     path = folder / "moe.shoal"
     shoal.compile_text((ROOT / "examples/moe_layer/moe_layer.mlir").read_text()).save(path)
     return path
 
 
-def test_a_run_on_hosts_that_lack_the_program(three, layer):
+def test_a_run_on_nodes_that_lack_the_program(three, layer):
     ended = three.run("alpha", sys.executable, "-c", RUN, layer, **PYTHON)
     assert ended.returncode == 0, ended.stderr
     unknown, late = ended.stdout.splitlines()
@@ -156,9 +156,9 @@ def test_a_run_on_hosts_that_lack_the_program(three, layer):
     assert late.startswith("RunError: did not end in "), late
 
 
-def test_a_lost_host_of_a_run_is_an_exception(three, layer):
+def test_a_lost_node_of_a_run_is_an_exception(three, layer):
     code = "import sys, shoal; shoal.load(sys.argv[1]).run(random_inputs=1, repeat=10**9)"
-    where = {"SHOAL_HOSTS": "alpha:1,beta:1,gamma:2", "SHOAL_COLLECTIVE_TIMEOUT": "6"}
+    where = {"SHOAL_NODES": "alpha:1,beta:1,gamma:2", "SHOAL_COLLECTIVE_TIMEOUT": "6"}
     process = three.start("alpha", sys.executable, "-c", code, layer, **PYTHON, **where)
     try:
         assert wait_until(lambda: three.are_on_their_way("gamma", "shoal-worker"), 60)
@@ -174,7 +174,7 @@ def test_a_lost_host_of_a_run_is_an_exception(three, layer):
 
 
 def test_who_does_not_know_the_word_is_not_admitted():
-    made = meeting.HostsMeeting(1, "localhost")
+    made = meeting.NodesMeeting(1, "localhost")
     with meeting.contextlib.closing(made):
         word, port, *addresses = made.environment["SHOAL_PARENT"].split()
         assert addresses and len(word) == 64
@@ -187,17 +187,17 @@ def test_who_does_not_know_the_word_is_not_admitted():
                 assert worker.recv(100).decode() == expected
 
 
-@pytest.mark.parametrize("hosts", ["", "a:", ":2", "a:two", "a,,b"])
-def test_hosts_that_are_none(hosts):
+@pytest.mark.parametrize("nodes", ["", "a:", ":2", "a:two", "a,,b"])
+def test_nodes_that_are_none(nodes):
     with pytest.raises(shoal.InputError, match="expected NAME or NAME:COUNT"):
-        meeting._arguments(hosts)
+        meeting._arguments(nodes)
 
 
-def test_a_lost_host_is_found_before_the_timeout(monkeypatch):
+def test_a_lost_node_is_found_before_the_timeout(monkeypatch):
     for name in list(os.environ):
         if "keepalive" in name:
             monkeypatch.delenv(name)
     for timeout in (6, 60, 600):
-        time_, interval, probes = (int(value) for value in launch.lost_host_environment(timeout).values())
+        time_, interval, probes = (int(value) for value in launch.lost_node_environment(timeout).values())
         assert time_ + interval * probes < timeout
-    assert launch.lost_host_environment(0) == {}
+    assert launch.lost_node_environment(0) == {}

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The same under Slurm, whose daemons run on hosts that are namespaces of this machine."""
+"""The same under Slurm, whose daemons run on nodes that are namespaces of this machine."""
 
 import os
 import re
@@ -10,7 +10,7 @@ import time
 
 import network_nodes
 import pytest
-from network_nodes import Hosts, wait_until
+from network_nodes import Nodes, wait_until
 from nodes_fixtures import folder, moe  # noqa: F401
 from paths import PATHS
 from shoal_testing import TARGET, run
@@ -24,7 +24,7 @@ if missing := [
     for tool in ("munged", "slurmctld", "slurmd", "srun")
     if not shutil.which(tool, path=os.environ["PATH"] + ":/usr/sbin")
 ]:
-    pytest.skip(f"{', '.join(missing)} not found: SHOAL_HOST_TESTS=1 utils/install-deps.sh", allow_module_level=True)
+    pytest.skip(f"{', '.join(missing)} not found: SHOAL_NODE_TESTS=1 utils/install-deps.sh", allow_module_level=True)
 
 # Networks are made, and seconds counted.
 pytestmark = pytest.mark.alone
@@ -59,7 +59,7 @@ slurmd
 
 @pytest.fixture(scope="module")
 def slurm(folder):
-    """Runs a command on the first of three hosts of a Slurm cluster."""
+    """Runs a command on the first of three nodes of a Slurm cluster."""
     (folder / "slurm.conf").write_text(SLURM)
     (folder / "munge.key").write_bytes(os.urandom(1024))
     settings = {
@@ -68,14 +68,14 @@ def slurm(folder):
         "PYTHONPATH": os.pathsep.join(PATHS),
         "SHOAL_NUM_THREADS": "1",
     }
-    with Hosts(3, [folder]) as hosts:
-        for name in hosts.names:
+    with Nodes(3, [folder]) as nodes:
+        for name in nodes.names:
             command = f"({DAEMONS.format(folder=folder)}) </dev/null >/dev/null 2>&1"
-            hosts.run(name, "bash", "-c", command, **settings)
+            nodes.run(name, "bash", "-c", command, **settings)
         sinfo = ("alpha", "sinfo", "--noheader", "--format=%D %t")
-        assert wait_until(lambda: "3 idle" in hosts.run(*sinfo, **settings).stdout, 20)
-        hosts.submit = lambda *command, **more: hosts.start("alpha", *command, **settings, **more)
-        yield hosts
+        assert wait_until(lambda: "3 idle" in nodes.run(*sinfo, **settings).stdout, 20)
+        nodes.submit = lambda *command, **more: nodes.start("alpha", *command, **settings, **more)
+        yield nodes
 
 
 SRUN = ("srun", "--mpi=pmix", "--overcommit", "--nodes=3", "--ntasks=4", "--kill-on-bad-exit=1")
@@ -84,7 +84,7 @@ SRUN = ("srun", "--mpi=pmix", "--overcommit", "--nodes=3", "--ntasks=4", "--kill
 def test_an_executable_has_the_same_bits_as_under_mpirun(slurm, folder, moe):
     ended = run("mpirun", "-n", 4, moe, "--random-inputs=1", "--output-dir", folder / "one")
     ended.expect_success()
-    # The folder is on rank 0's host alone.
+    # The folder is on rank 0's node alone.
     process = slurm.submit(*SRUN, moe, "--random-inputs=1", "--output-dir", "/tmp/out")
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)
@@ -100,20 +100,20 @@ def test_a_rank_that_is_stopped_ends_the_step(slurm, moe):
     slurm.run("gamma", "kill", "-STOP", *ranks())
     _, err = process.communicate(timeout=40)
     assert process.returncode != 0
-    assert re.search(r"error: host gamma \(ranks? [\d, ]+\) has not been heard of", err), err
+    assert re.search(r"error: node gamma \(ranks? [\d, ]+\) has not been heard of", err), err
     for name in slurm.names:
         left = lambda: "moe" in slurm.processes(name).values()  # noqa: B023,E731
         assert wait_until(lambda: not left(), 15), slurm.processes(name)  # noqa: B023
 
 
-def test_a_cut_link_ends_the_step_with_the_hosts_name(slurm, moe):
+def test_a_cut_link_ends_the_step_with_the_nodes_name(slurm, moe):
     process = slurm.submit(*SRUN, moe, "--random-inputs=1", "--repeat=100000000", "--collective-timeout=4")
     assert wait_until(lambda: slurm.are_on_their_way("gamma", "moe"), 60)
     slurm.cut("gamma")
     begin = time.monotonic()
     try:
         line = process.stderr.readline()
-        assert re.match(r"error: host gamma \(ranks? [\d, ]+\) has not been heard of", line), (line, process.communicate())
+        assert re.match(r"error: node gamma \(ranks? [\d, ]+\) has not been heard of", line), (line, process.communicate())
         assert time.monotonic() - begin < 4 + 5
         for name in slurm.names:
             left = lambda: "moe" in slurm.processes(name).values()  # noqa: B023,E731
@@ -128,14 +128,14 @@ def test_a_cut_link_ends_the_step_with_the_hosts_name(slurm, moe):
 POOL = """
 import numpy as np, shoal
 from shoal import P
-with shoal.launch(3, hosts="allocated") as pool:
+with shoal.launch(3, nodes="allocated") as pool:
     step = shoal.jit(lambda x: x + 1, mesh=shoal.Mesh(x=3), in_shardings=(P("x"),), devices=pool)
     print(step(np.arange(3.0, dtype=np.float32)).tolist(), repr(step(np.zeros(3, np.float32)).devices))
-    print(sorted(connection.host for connection in pool._workers._connections))
+    print(sorted(connection.node for connection in pool._workers._connections))
 """
 
 
-def test_a_pool_on_the_hosts_of_an_allocation(slurm):
+def test_a_pool_on_the_nodes_of_an_allocation(slurm):
     process = slurm.submit("salloc", "--nodes=3", "--ntasks=3", sys.executable, "-c", POOL)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 0, (out, err)

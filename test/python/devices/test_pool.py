@@ -27,7 +27,7 @@ from shoal_testing import expect_no_growth, needs_emulation, resources_of
 
 import shoal
 from shoal.devices import Placement, devices_of
-from shoal.executable.host import HostFunction
+from shoal.executable.host_calls import HostFunction
 
 COUNT = 4
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from paths import PATHS
 from report_page import read_data
-from shoal.models import read_file
+from shoal import checkpoints
 from shoal_testing import BIN, ROOT, load_json, run
 
 
@@ -84,8 +84,8 @@ def test_a_model_of_a_hugging_face_configuration_is_trained(shoal_in_processes, 
     script = ROOT / "examples/moe_models/train.py"
     ended = run(sys.executable, script, tmp_path, "10", timeout=120).expect_success()
     assert "step 10/10" in ended.stdout
-    names = read_file(tmp_path / "model.safetensors")
-    assert names["model.layers.1.block_sparse_moe.experts.7.w2.weight"].shape == (64, 128)
+    with checkpoints.open(tmp_path / "model.safetensors") as source:
+        assert source.arrays["model.layers.1.block_sparse_moe.experts.7.w2.weight"].shape == (64, 128)
     assert [sample["step"] for sample in read_data(tmp_path / "balance.html")["samples"]] == [10]
     code = [line for line in script.read_text().split("main(folder")[1].splitlines() if line.strip()]
     assert len(code) <= 40

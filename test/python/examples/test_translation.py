@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The demonstration of examples/translation: its data, scores and plots, and its --ci form."""
 
-import csv
 import os
+import shutil
 import subprocess
 import sys
 
@@ -13,7 +13,9 @@ from paths import PATHS
 from shoal_testing import LONG, ROOT, TARGET, run
 
 FOLDER = ROOT / "examples/translation"
-MODULES = ("pairs", "tokens", "variants", "scores", "nearest", "prepare", "evaluate", "results", "plots", "run", "train")
+MODULES = (
+    "pairs", "tokens", "variants", "scores", "nearest", "prepare", "evaluate", "results", "tables", "plots", "run", "train",
+)  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
@@ -163,7 +165,7 @@ TABLES = ("models", "languages", "classes", "experts")
 
 @pytest.fixture
 def figures(tmp_path):
-    """The CSV files of a run of five languages, whose translations are made up: the more experts the better."""
+    """The tables of a run of five languages, whose translations are made up: the more experts the better."""
     import json
 
     import results
@@ -196,16 +198,20 @@ def figures(tmp_path):
 
 
 def read_tables(folder):
-    tables = {}
-    for name in TABLES:
-        with open(folder / f"{name}.csv", newline="") as file:
-            tables[name] = list(csv.DictReader(file))
-    return tables
+    from tables import read
+
+    return {name: read(folder, name) for name in TABLES}
 
 
 def check_together(tables):
-    """All models have equal steps, means of classes are those of their languages, shares sum to 1."""
+    """All models have equal steps, means are those of languages, shares sum to 1."""
     assert len({row["steps"] for row in tables["models"] if int(row["steps"])}) == 1
+    for row in tables["models"]:
+        for part in ("test", "transfer"):
+            own = [r for r in tables["languages"] if (r["model"], r["set"]) == (row["model"], part)]
+            for what, apart in (("chrf", 2e-3), ("exact", 1e-4)):
+                mean = np.mean([float(r[what]) for r in own]) if own else np.nan
+                assert float(row[f"{part}_{what}"] or "nan") == pytest.approx(mean, abs=apart, nan_ok=True)
     for row in tables["classes"]:
         if row["class"] in ("high", "middle", "low") and row["chrf"]:
             own = [float(r["chrf"]) for r in tables["languages"]
@@ -286,7 +292,7 @@ COMMITTED = ("results", "results-small")
 
 @pytest.mark.parametrize("folder", COMMITTED)
 def test_the_committed_figures_are_those_of_the_page(folder):
-    """Its tables and the differences in its text, from the CSV files."""
+    """Its tables and the numbers in its text that they say."""
     tables, page = read_tables(FOLDER / folder), (ROOT / "docs/Translation.md").read_text()
     check_together(tables)
     rows = {(row["model"], row["set"], row["class"]): row for row in tables["classes"]}
@@ -306,9 +312,33 @@ def test_the_committed_figures_are_those_of_the_page(folder):
             assert f"| `{name}` | {' | '.join(over)} |" in page
         if int(model["experts"]):
             assert f"{interval(rows[name, 'transfer', 'all'], 'over_dense')} with {model['experts']}" in page
+    encoder, decoder = (apart_of(tables, "e16", layer) for layer in ("encoder", "decoder"))
+    assert f"differ by {encoder:.0f} % of all choices" in page
+    assert f"decoder's by {decoder:.1f} %" in page
     for kind in ("middle", "low"):
         if rows["dense", "test", kind]["over_bilingual"]:
             assert interval(rows["dense", "test", kind], "over_bilingual").removeprefix("+") in page
+
+
+def apart_of(tables, model, layer):
+    """By how many percent of all choices Latin's and all other scripts' differ."""
+    from plots import apart, latin_and_others
+
+    experts = next(int(row["experts"]) for row in tables["models"] if row["model"] == model)
+    own = [row for row in tables["experts"] if (row["model"], row["layer"]) == (model, layer)]
+    return 100 * apart(*latin_and_others(own, experts))
+
+
+def test_the_committed_baselines_are_those_of_the_same_pairs():
+    """In both comparisons; by chrF over all languages the nearest source is better than each model."""
+    both = [read_tables(FOLDER / folder) for folder in COMMITTED]
+    for name in ("copy", "nearest"):
+        first, second = ([row for row in tables["languages"] if row["model"] == name] for tables in both)
+        assert first == second and first
+    for tables in both:
+        models = {row["model"]: row for row in tables["models"] if not row["model"].startswith("only-")}
+        for what in ("test_chrf", "transfer_chrf"):
+            assert max(models, key=lambda name: float(models[name][what])) == "nearest"
 
 
 @pytest.mark.parametrize("folder", COMMITTED)
@@ -318,8 +348,10 @@ def test_the_committed_plots_are_made_of_the_committed_files(folder, tmp_path):
     import plots
     from matplotlib.image import imread
 
+    import tables
+
     for name in TABLES:
-        (tmp_path / f"{name}.csv").write_bytes((FOLDER / folder / f"{name}.csv").read_bytes())
+        shutil.copy(tables.path_of(FOLDER / folder, name), tmp_path)
     plots.draw(tmp_path)
     for name in plots.PLOTS:
         made, committed = (imread(where / f"{name}.png") for where in (tmp_path, FOLDER / folder))

@@ -12,7 +12,7 @@ import pytest
 from shoal_testing import TARGET
 
 if TARGET != "cpu":
-    pytest.skip("threads are the host's", allow_module_level=True)
+    pytest.skip("threads are the CPU's", allow_module_level=True)
 if importlib.util.find_spec("shoal._native") is None:
     pytest.skip("built without the Python module", allow_module_level=True)
 

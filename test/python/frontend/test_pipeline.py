@@ -203,7 +203,7 @@ def costs_of_gradient(count, rows, width, again=False, parts=1):
             x = shoal.tanh(x @ w)
         return x
 
-    kept = shoal.checkpoint(stage) if again else stage
+    kept = shoal.remat(stage) if again else stage
 
     def loss(w, xs):
         return shoal.mean(shoal.pipeline(lambda w, x, _: (kept(w, x, 0), None), w, xs, "pp")[0] ** 2)

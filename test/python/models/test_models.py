@@ -12,7 +12,8 @@ import pytest
 
 import shoal
 from frontend_testing import assert_same, evaluate
-from shoal.models import from_config, read_file, rope_of, write_file
+from shoal import CheckpointError, InputError, checkpoints
+from shoal.models import from_config, rope_of, write_file
 from shoal.models.weights import from_tensors, to_tensors
 from shoal.moe import Layout
 from shoal_testing import ROOT
@@ -73,7 +74,8 @@ def test_files_have_their_names(tmp_path, family):
     model, tensors, *_ = load(family)
     params = from_tensors(tensors, model.config)
     model.write(tmp_path, params)
-    read = read_file(tmp_path / "model.safetensors")
+    with checkpoints.open(tmp_path / "model.safetensors") as source:
+        read = {name: source.read(name) for name in source.arrays}
     assert {n: (a.dtype, a.tobytes()) for n, a in read.items()} == {
         n: (a.dtype, a.tobytes()) for n, a in tensors.items()
     }
@@ -146,13 +148,85 @@ def test_files_that_are_wrong(tmp_path):
     path = tmp_path / "model.safetensors"
     write_file(path, {"a": np.zeros(5, shoal.bfloat16)})
     whole = path.read_bytes()
-    for text in (b"", whole[:4], whole[:20], whole[:-1], whole.replace(b"BF16", b"BF17"),
-                 whole.replace(b"[0,10]", b"[0,99]"), b"\xff" * 64):  # fmt: skip
+    damaged = (b"", whole[:4], whole[:20], whole[:-1], whole.replace(b"[0,10]", b"[0,99]"), b"\xff" * 64)
+    for text, error in [*((text, CheckpointError) for text in damaged), (whole.replace(b"BF16", b"BF17"), InputError)]:
         path.write_bytes(text)
-        with pytest.raises(shoal.InputError, match="model.safetensors"):
-            read_file(path)
-    with pytest.raises(shoal.InputError, match="no model"):
+        with pytest.raises(error, match="model.safetensors"):
+            model.read(tmp_path)
+    with pytest.raises(shoal.InputError, match=r"nowhere: has no model\*.safetensors"):
         model.read(tmp_path / "nowhere")
+
+
+def shard(folder, tensors, count):
+    """Hugging Face's files of a large model, and their index."""
+    files = {}
+    for number in range(count):
+        name = f"model-{number + 1:05}-of-{count:05}.safetensors"
+        part = {key: tensors[key] for key in sorted(tensors)[number::count]}
+        write_file(folder / name, part)
+        files |= dict.fromkeys(part, name)
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": files}))
+
+
+@pytest.fixture
+def sharded(tmp_path):
+    """A folder of two shards with the index, the model, its tensors, and others of its shapes."""
+    model, tensors, *_ = load("mixtral")
+    others = {name: array + 1 for name, array in tensors.items()}
+    shard(tmp_path, others, 3)
+    shard(tmp_path, tensors, 2)
+    return tmp_path, model, tensors, others
+
+
+def assert_reads(model, path, tensors):
+    made = to_tensors(model.read(path), model.config)
+    for name, expected in tensors.items():
+        np.testing.assert_array_equal(made[name], expected, err_msg=name)
+
+
+def test_files_are_those_of_the_index(sharded):
+    """Shards of an earlier model lie beside them, and files of somebody's."""
+    folder, model, tensors, others = sharded
+    assert len(list(folder.glob("model-*-of-00003.safetensors"))) == 3
+    for name in ("model.safetensors", "model_old.safetensors", "consolidated.safetensors"):
+        write_file(folder / name, others)
+    (folder / "consolidated.safetensors.index.json").write_text("{}")
+    assert_reads(model, folder, tensors)
+    assert_reads(model, folder / "model.safetensors.index.json", tensors)
+    assert_reads(model, folder / "model.safetensors", others)
+
+
+def test_a_shard_that_is_missing_is_named(sharded):
+    folder, model, tensors, _ = sharded
+    (folder / "model-00002-of-00002.safetensors").unlink()
+    lost = sorted(tensors)[1]
+    with pytest.raises(CheckpointError, match=rf"model-00002-of-00002.safetensors: is missing \({lost}, .* more\)"):
+        model.read(folder)
+
+
+def test_files_without_an_index_do_not_win_over_each_other(sharded):
+    folder, model, tensors, _ = sharded
+    (folder / "model.safetensors.index.json").unlink()
+    with pytest.raises(InputError, match="00001-of-00002.safetensors and model-00001-of-00003.safetensors both have"):
+        model.read(folder)
+    for path in folder.glob("model-*-of-00003.safetensors"):
+        path.unlink()
+    assert_reads(model, folder, tensors)
+
+
+def test_what_is_written_is_what_is_read(sharded):
+    """So nothing is written where an index names other files."""
+    folder, model, tensors, others = sharded
+    params = from_tensors(others, model.config)
+    with pytest.raises(InputError, match=r"has model.safetensors.index.json, by which other files"):
+        model.write(folder, params)
+    assert_reads(model, folder, tensors)
+    with pytest.raises(FileNotFoundError) as error:
+        model.write(folder / "new", params)
+    assert error.value.filename == str(folder / "new")
+    (folder / "new").mkdir()
+    model.write(folder / "new", params)
+    assert_reads(model, folder / "new", others)
 
 
 def test_angles():

@@ -387,7 +387,7 @@ def test_micro_batches_and_recomputation_change_nothing(tmp_path):
 
     def run(params, x):
         accumulated = [shoal.optim.accumulate(quiet, n, has_aux=True)(params, x) for n in (1, 2, 4)]
-        again = [shoal.value_and_grad(f, has_aux=True)(params, x) for f in (noisy, shoal.checkpoint(noisy))]
+        again = [shoal.value_and_grad(f, has_aux=True)(params, x) for f in (noisy, shoal.remat(noisy))]
         return accumulated, again
 
     accumulated, again = evaluate(tmp_path, run, params, x)
@@ -415,7 +415,7 @@ def test_how_a_step_is_run_leaves_counts_and_bias_alone(tmp_path):
         plain = shoal.value_and_grad(loss, has_aux=True)
         ways = {
             "plain": plain(params, x)[0][1],
-            "again": shoal.value_and_grad(shoal.checkpoint(loss), has_aux=True)(params, x)[0][1],
+            "again": shoal.value_and_grad(shoal.remat(loss), has_aux=True)(params, x)[0][1],
             "evaluated": evaluated(params, x),
             # Of micro-batches there is the mean.
             **{f"{n} parts": shoal.optim.accumulate(loss, n, has_aux=True)(params, x)[0][1] * n for n in (2, 4)},

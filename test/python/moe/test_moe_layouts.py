@@ -18,8 +18,8 @@ from shoal.moe import (
     Layout, MoeConfig, apply_experts, combine, dispatch, init_params, limit, metrics_of, moe, param_shapes,
     param_shardings, plan_dispatch, route, total_loss, upcycle,
 )  # fmt: skip
+from shoal.mesh_sharding import placement_of
 from shoal.moe.tutel import Work, best_degree, degrees
-from shoal.places import placement_of
 from shoal_testing import BIN, run
 
 # Both factorisations, and the groups that they must have.

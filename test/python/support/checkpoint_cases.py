@@ -11,7 +11,7 @@ import numpy as np
 from shoal.devices.memory import Memory
 from shoal.devices.store import Store, assemble
 from shoal.mesh import Axis, Dim, Mesh, Sharding
-from shoal.places import placement_of
+from shoal.mesh_sharding import placement_of
 
 DTYPES = [
     "bool", "int8", "uint8", "int16", "uint32", "int64", "float16", "float32", "float64",
@@ -30,8 +30,8 @@ class Devices(Store):
         super().__init__(count, Memory(), range(count) if rank is None else range(rank, rank + 1))
 
     def gather(self, array):
-        layout = array.placement.layout
-        return assemble(layout, {rank: array.part(rank) for rank in layout.speakers})
+        placement = array.placement
+        return assemble(placement, {rank: array.part(rank) for rank in placement.speakers})
 
 
 devices = functools.cache(Devices)

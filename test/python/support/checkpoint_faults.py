@@ -62,7 +62,7 @@ def kill_savers(tmp_path, kills, seconds=0.3):
         time.sleep(0.01 + seconds * rng.random())
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
-        found = series.restore({"a": np.zeros((6_000, 50), np.float32)} | {
+        found = series.load({"a": np.zeros((6_000, 50), np.float32)} | {
             name: array for name, array in tree_of(0).items() if name != "a"
         })
         newest = int(found["step"])

@@ -16,7 +16,7 @@ from shoal import CheckpointError, P, checkpoints
 from shoal.checkpoints.checksums import BLOCK
 from shoal.devices import devices_of
 from shoal.frontend.annotations import as_sharding
-from shoal.places import placement_of
+from shoal.mesh_sharding import placement_of
 
 COMM = MPI.COMM_WORLD
 FOLDER = Path(sys.argv[1])
@@ -86,7 +86,7 @@ def a_save_in_the_background_ends_by_polling():
     series.close()
     COMM.Barrier()
     assert series.steps() == [2]
-    np.testing.assert_array_equal(series.restore(state())["x"], X)
+    np.testing.assert_array_equal(series.load(state())["x"], X)
 
 
 for case in (

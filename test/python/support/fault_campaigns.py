@@ -227,7 +227,7 @@ def disks(count, rng):
             except OSError as error:
                 failed += 1
                 assert error.errno == code
-            found = series.restore(tree_of(0))
+            found = series.load(tree_of(0))
             for name, array in tree_of(int(found["step"])).items():
                 same_bits(found[name], array)
     assert failed > count // 2

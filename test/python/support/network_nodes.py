@@ -1,11 +1,11 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Several hosts on one machine, each in Linux' namespaces: what tests of docs/Hosts.md run on.
+"""Several nodes on one machine, each in Linux' namespaces: what tests of docs/Hosts.md run on.
 
 Usage: network_nodes.py COUNT COMMAND...
-Runs the command on the first of so many hosts, with $HOSTS the list of their names.
+Runs the command on the first of so many nodes, with $NODES the list of their names.
 
-A host has its own name, processes, network card and addresses, /tmp, /run and /dev/shm, and an sshd;
+A node has its own name, processes, network card and addresses, /tmp, /run and /dev/shm, and an sshd;
 the other folders are the machine's. A bridge joins the cards. Nothing is made in the machine's own
 network, and all of it goes when this process ends, however that comes. Needs root, iproute2, util-linux
 and openssh-server.
@@ -30,7 +30,7 @@ _TOOLS = ("ip", "nsenter", "unshare", "ssh", "sshd", "ssh-keygen")
 _PRIVATE = ("/tmp", "/dev/shm", "/run")
 _START = 20.0  # seconds
 
-# What the first process of a host does; its arguments are a folder, its name and shared folders.
+# What the first process of a node does; its arguments are a folder, its name and shared folders.
 _INIT = """
 set -e
 folder=$1; name=$2; shift 2
@@ -82,12 +82,12 @@ Host *
 
 @functools.cache
 def why_not() -> str | None:
-    """What this machine lacks; None where hosts can be made."""
+    """What this machine lacks; None where nodes can be made."""
     if os.getuid() != 0:
         return "namespaces of a network need root"
     missing = [tool for tool in _TOOLS if not _find(tool)]
     if missing:
-        return f"{', '.join(missing)} not found: SHOAL_HOST_TESTS=1 utils/install-deps.sh installs them"
+        return f"{', '.join(missing)} not found: SHOAL_NODE_TESTS=1 utils/install-deps.sh installs them"
     trial = "ip link add v0 type veth peer name v1 && ip link add b0 type bridge && mount -t tmpfs none /tmp"
     ended = subprocess.run(
         ["unshare", "-n", "-u", "-m", "-p", "-f", "bash", "-c", trial],
@@ -102,8 +102,8 @@ def _find(tool: str) -> str | None:
     return shutil.which(tool, path=os.environ.get("PATH", "") + ":/usr/sbin:/sbin")
 
 
-class Hosts:
-    """So many hosts until the end of `with`; see the file's head.
+class Nodes:
+    """So many nodes until the end of `with`; see the file's head.
 
     shared: folders that all of them see where they are, also below /tmp.
     """
@@ -114,7 +114,7 @@ class Hosts:
         self._stack = contextlib.ExitStack()
         self._processes: dict[str, int] = {}
 
-    def __enter__(self) -> Hosts:
+    def __enter__(self) -> Nodes:
         with self._stack:
             self._start()
             self._stack = self._stack.pop_all()
@@ -124,17 +124,17 @@ class Hosts:
         self._stack.close()
 
     def _start(self) -> None:
-        self.folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="hosts-")))
+        self.folder = Path(self._stack.enter_context(tempfile.TemporaryDirectory(prefix="nodes-")))
         self._write_files()
         self._switch = self._keep(["unshare", "-n", "--kill-child", "-f", "sleep", "infinity"])
         self._in_network("ip", "link", "add", "bridge", "type", "bridge")
         self._in_network("ip", "link", "set", "bridge", "up")
         for name in self.names:
-            self._start_host(name)
+            self._start_node(name)
         end = time.monotonic() + _START
         while not all(self._answers(name) for name in self.names):
             if time.monotonic() > end:
-                raise TimeoutError(f"hosts did not start in {_START:g} s")
+                raise TimeoutError(f"nodes did not start in {_START:g} s")
             time.sleep(0.05)
 
     def _write_files(self) -> None:
@@ -147,7 +147,7 @@ class Hosts:
             check=True,
         )
 
-    def _start_host(self, name: str) -> None:
+    def _start_node(self, name: str) -> None:
         arguments = [str(self.folder), name, *self._shared]
         process = self._keep(
             ["unshare", "-n", "-u", "-m", "-p", "-f", "--mount-proc", "--kill-child",
@@ -161,7 +161,7 @@ class Hosts:
         self._in_network("ip", "link", "set", name, "up")
 
     def _keep(self, command: list[str]) -> int:
-        """Starts what ends with the hosts; the process that `unshare` has made."""
+        """Starts what ends with the nodes; the process that `unshare` has made."""
         environment = {**os.environ, "SSHD": _find("sshd") or "sshd"}
         with open(self.folder / "log", "ab") as log:
             process = subprocess.Popen(
@@ -185,13 +185,13 @@ class Hosts:
             return False
         return self.run(name, "bash", "-c", "exec 3<>/dev/tcp/localhost/22").returncode == 0
 
-    # On a host
+    # On a node
 
     def environment(self) -> dict[str, str]:
-        """What mpirun needs on a host, beside this process' environment."""
+        """What mpirun needs on a node, beside this process' environment."""
         return {
             **os.environ,
-            "HOSTS": ",".join(self.names),
+            "NODES": ",".join(self.names),
             "OMPI_ALLOW_RUN_AS_ROOT": "1",
             "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
             "OMPI_MCA_plm_rsh_agent": f"ssh -F {self.folder}/ssh_config",
@@ -202,7 +202,7 @@ class Hosts:
         }
 
     def start(self, name: str, *command: object, **environment: str) -> subprocess.Popen[str]:
-        """A command on a host, with pipes for what it reads and writes."""
+        """A command on a node, with pipes for what it reads and writes."""
         enter = ["nsenter", "-t", str(self._processes[name]), "-n", "-u", "-m", "-p"]
         return subprocess.Popen(
             [*enter, f"--wd={os.getcwd()}", *map(str, command)],
@@ -217,7 +217,7 @@ class Hosts:
     def run(
         self, name: str, *command: object, timeout: float = 60, **environment: str
     ) -> subprocess.CompletedProcess[str]:
-        """The same, to its end; one that takes longer goes with the hosts."""
+        """The same, to its end; one that takes longer goes with the nodes."""
         process = self.start(name, *command, **environment)
         try:
             out, err = process.communicate(timeout=timeout)
@@ -227,7 +227,7 @@ class Hosts:
         return subprocess.CompletedProcess(process.args, process.returncode, out, err)
 
     def processes(self, name: str) -> dict[int, str]:
-        """What runs there, by the host's numbers, but for what makes the host."""
+        """What runs there, by the node's numbers, but for what makes the node."""
         listed = self.run(name, "ps", "-A", "-o", "pid=,stat=,comm=").stdout
         entries = (line.split(None, 2) for line in listed.splitlines())
         return {
@@ -246,7 +246,7 @@ class Hosts:
     # Faults
 
     def cut(self, name: str) -> None:
-        """Takes the host's cable out."""
+        """Takes the node's cable out."""
         self._in_network("ip", "link", "set", name, "down")
 
     def mend(self, name: str) -> None:
@@ -270,8 +270,8 @@ def wait_until(condition: object, seconds: float) -> bool:
 
 
 @contextlib.contextmanager
-def hosts(count: int, shared: Sequence[Path | str] = ()) -> Iterator[Hosts]:
-    with Hosts(count, shared) as made:
+def nodes(count: int, shared: Sequence[Path | str] = ()) -> Iterator[Nodes]:
+    with Nodes(count, shared) as made:
         yield made
 
 
@@ -280,7 +280,7 @@ def main() -> int:
     if reason:
         print(f"error: {reason}", file=sys.stderr)
         return 1
-    with Hosts(int(sys.argv[1])) as made:
+    with Nodes(int(sys.argv[1])) as made:
         process = subprocess.run(
             ["nsenter", "-t", str(made._processes[made.names[0]]), "-n", "-u", "-m", "-p",
              f"--wd={os.getcwd()}", *sys.argv[2:]],

@@ -1,21 +1,21 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What tests of several hosts share; they import what they take."""
+"""What tests of several nodes share; they import what they take."""
 
 import pytest
-from network_nodes import Hosts
+from network_nodes import Nodes
 from shoal_testing import BIN, ROOT, run
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Seen by all hosts."""
-    return tmp_path_factory.mktemp("hosts")
+    """Seen by all nodes."""
+    return tmp_path_factory.mktemp("nodes")
 
 
 @pytest.fixture(scope="module")
 def three(folder):
-    with Hosts(3, [folder]) as made:
+    with Nodes(3, [folder]) as made:
         yield made
 
 

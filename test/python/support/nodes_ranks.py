@@ -24,7 +24,7 @@ def main(folder, steps):
     series = checkpoints.Series(folder)
     moments = shoal.optim.split_over("data", state.params, programs.MESH)
     at = train.shardings(state, P(), moments)
-    state = series.restore(state, mesh=programs.MESH, sharding=at)
+    state = series.load(state, mesh=programs.MESH, sharding=at)
     first = int(state.step)
     state = train.fit(step, state, programs.batches(), steps, save=series, save_every=10)
     digest = hashlib.sha256(b"".join(np.asarray(leaf).tobytes() for leaf in _leaves(state)))

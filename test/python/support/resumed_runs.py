@@ -29,7 +29,7 @@ def trained(folder, steps, devices=4, seconds=0.0, every=5, **options):
     step = programs.jitted(state, optimizer, mesh)
     at = train.shardings(state, P(), optim.split_over("data", state.params, mesh))
     series = checkpoints.Series(folder, keep_last=2, **options)
-    state = series.restore(state, mesh=mesh, sharding=at)
+    state = series.load(state, mesh=mesh, sharding=at)
 
     def slower(state, batch):
         time.sleep(seconds)

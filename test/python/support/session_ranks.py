@@ -213,7 +213,7 @@ def a_step_fails(path):
 def the_host_is_called():
     """By the first rank; all get its answer, and its exception."""
     from executable_cases import CALLING
-    from shoal.executable.host import HostFunction
+    from shoal.executable.host_calls import HostFunction
 
     seen = []
 
@@ -237,7 +237,7 @@ def the_host_is_called():
 def a_host_that_fails_in_a_loop():
     """Which goes on until the host says so: the job does not hang."""
     from executable_cases import CALLING_IN_LOOP
-    from shoal.executable.host import HostFunction
+    from shoal.executable.host_calls import HostFunction
 
     def answer(x):
         raise ValueError("no answer")

@@ -63,7 +63,7 @@ def run(folder, steps, seconds=0.0):
     opt = optimizer()
     state, file = start(opt), folder / "state.npz"
     if file.exists():
-        state = train.restore(file, state)
+        state = train.load(file, state)
     step = jitted(state, opt)
 
     def slower(state, batch):

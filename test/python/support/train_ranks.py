@@ -49,7 +49,7 @@ def the_run_is_that_of_one_process():
     state, step = programs.run(FOLDER, 24)
     assert int(state.step) == 24 and step.moves == 0 and step.cache_size() == 1
     COMM.Barrier()
-    restored = train.restore(FOLDER / "state.npz", state)
+    restored = train.load(FOLDER / "state.npz", state)
     np.testing.assert_array_equal(restored.params["wi"], state.params["wi"])
 
 

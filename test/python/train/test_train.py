@@ -72,7 +72,7 @@ def test_a_loop_by_hand_is_the_same(whole):
         state, metrics = step(state, batch)
         if int(state.step) == 24:
             break
-    expected = train.restore(whole / "state.npz", state)
+    expected = train.load(whole / "state.npz", state)
     for name, leaf in state.params.items():
         np.testing.assert_array_equal(leaf, expected.params[name])
     assert float(metrics["loss"]) == lines_of(whole)[-1]["loss"]
@@ -104,7 +104,7 @@ def test_signals_save_and_end(whole, tmp_path, command, number):
     process.communicate(timeout=30)
     assert process.returncode == 0
     done = lines_of(tmp_path)[-1]["step"]
-    reached = train.restore(tmp_path / "state.npz", programs.start(programs.optimizer()))
+    reached = train.load(tmp_path / "state.npz", programs.start(programs.optimizer()))
     assert int(reached.step) == done < 24
     programs.run(tmp_path, 24)
     assert saved_bytes(tmp_path) == saved_bytes(whole)
@@ -227,7 +227,7 @@ def test_states_of_all_types_are_saved(tmp_path):
     }
     path = tmp_path / "state.npz"
     train.save(path, state)
-    restored = train.restore(path, state)
+    restored = train.load(path, state)
     for name in ("a", "c"):
         assert restored[name].dtype == state[name].dtype
         np.testing.assert_array_equal(restored[name], state[name])
@@ -256,7 +256,7 @@ def test_a_file_is_replaced_by_a_whole_one_or_stays(tmp_path):
 def test_what_is_restored_is_checked(tmp_path, message, like):
     train.save(tmp_path / "state.npz", {"x": np.zeros(3)})
     with pytest.raises(InputError, match=message):
-        train.restore(tmp_path / "state.npz", like)
+        train.load(tmp_path / "state.npz", like)
 
 
 def test_damaged_files(tmp_path):
@@ -265,9 +265,9 @@ def test_damaged_files(tmp_path):
     for damaged in (path.read_bytes()[:-50], b"PK" + bytes(100), b""):
         path.write_bytes(damaged)
         with pytest.raises(InputError, match="is no saved state"):
-            train.restore(path, {"x": np.zeros(300)})
+            train.load(path, {"x": np.zeros(300)})
     with pytest.raises(FileNotFoundError):
-        train.restore(tmp_path / "none.npz", {})
+        train.load(tmp_path / "none.npz", {})
 
 
 def test_json_lines_have_no_numbers_that_json_has_not(tmp_path):
