@@ -62,7 +62,9 @@ endfunction()
 function(shoal_add_unit_test name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   shoal_add_tool(${name} ${ARG_UNPARSED_ARGUMENTS} LINK ${ARG_LINK} GTest::gmock GTest::gtest_main)
+  # Tests name their helpers alike; each file is one source.
   set_target_properties(${name} PROPERTIES
+    UNITY_BUILD OFF
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/test/Unit)
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES LABELS unit)
 endfunction()

@@ -10,7 +10,7 @@
 using namespace mlir;
 using namespace shoal;
 
-void shoal::buildCPUKernelsPipeline(OpPassManager &pm) {
+void shoal::buildKernelFunctionsPipeline(OpPassManager &pm) {
   // What loops multiply is compiled with the rest: no call, and known sizes.
   pm.addNestedPass<func::FuncOp>(createExpandProducts());
   // Ops on the same rows are one kernel. Where buffers lie is known: what they
@@ -31,7 +31,7 @@ void shoal::buildCPUKernelsPipeline(OpPassManager &pm) {
   func.addPass(createVectorizeTransposes());
 }
 
-void shoal::buildCPULoopsPipeline(OpPassManager &pm) {
+void shoal::buildElementLoopsPipeline(OpPassManager &pm) {
   OpPassManager &func = pm.nest<func::FuncOp>();
   // The order of sums is the program's for good: what comes below, and LLVM,
   // may reassociate nothing.

@@ -17,12 +17,12 @@ void shoal::buildCPUPlanPipeline(OpPassManager &pm) {
 }
 
 void shoal::buildCPUKernelsPipeline(OpPassManager &pm) {
-  buildCPUKernelsPipeline(pm);
+  buildKernelFunctionsPipeline(pm);
   ScalarsOptions scalars;
   scalars.approximate = true;
   buildScalarsPipeline(pm.nest<func::FuncOp>(), scalars);
   // Bodies are what a vector can do as well by now.
-  buildCPULoopsPipeline(pm);
+  buildElementLoopsPipeline(pm);
 }
 
 void shoal::registerCPUPipelines() {
