@@ -4,7 +4,8 @@
 """Checks that includes between the folders of include/shoal and lib go one way.
 
 A part (include/shoal/PART and lib/PART) may include itself and the parts in
-front of it in ORDER; what is apart, only what APART says. No folder, of
+front of it in ORDER; what is apart, only what APART says. So do the runtime's
+folders among themselves, by RUNTIME and MACHINES. No folder, of
 any depth, includes one from which an include leads back to it: each can be
 understood, built and tested before those that include it. What the build
 generates counts as part of the folder that it is included from.
@@ -44,7 +45,12 @@ ORDER = [
 APART = {"Runtime": ["Support", "Machine", "Calls", "Products"]}
 VISIBLE = {"include/shoal/Runtime/CustomCall.h"}
 
-SUFFIXES = {".h", ".cpp", ".td", ".cu", ".in"}
+# The runtime's own folders, from the ground up, and above them those of the
+# machines and of the worker, which see of each other what is said here alone.
+RUNTIME = ["Program", "Memory", "Products", "Collectives", "Job", "Run"]
+MACHINES = {"CPU": [], "CUDAKernels": [], "CUDA": ["CUDAKernels"], "Worker": []}
+
+SUFFIXES = {".h", ".inc", ".cpp", ".td", ".cu", ".in"}
 INCLUDE = re.compile(r'\s*#?\s*include\s+"([^"]+)"')
 
 
@@ -87,6 +93,8 @@ def part_of(file):
 def check_order(file, target):
     """What is wrong with an include between parts; None if nothing is."""
     source, to = part_of(file), part_of(target)
+    if source == to == "Runtime" and file.startswith("lib/"):
+        return check_runtime(file, target)
     if source == to or target in VISIBLE:
         return None
     for part in (source, to):
@@ -97,6 +105,19 @@ def check_order(file, target):
     if to in APART or ORDER.index(to) > ORDER.index(source):
         return f"{source} may not include {to}"
     return None
+
+
+def check_runtime(file, target):
+    """So within lib/Runtime."""
+    source, to = folder_of(file), folder_of(target)
+    if source == to or not target.startswith("lib/"):
+        return None
+    below, above = (folder.removeprefix("Runtime/") for folder in (to, source))
+    for name in (below, above):
+        if name not in RUNTIME and name not in MACHINES:
+            return f"Runtime/{name} has no place in the order of utils/check-includes.py"
+    allowed = RUNTIME + MACHINES[above] if above in MACHINES else RUNTIME[: RUNTIME.index(above)]
+    return None if below in allowed else f"{source} may not include {to}"
 
 
 def find_circle(edges):

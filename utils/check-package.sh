@@ -16,7 +16,8 @@ build_type="$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$SHOAL_BUILD/CMakeCache.t
 shoal_step "wheel"
 "$SHOAL_PYTHON" -m pip wheel -q --disable-pip-version-check --no-build-isolation --no-deps \
   --no-index --wheel-dir "$folder" --config-settings=build-dir="$SHOAL_BUILD" \
-  --config-settings=cmake.build-type="$build_type" .
+  --config-settings=cmake.build-type="$build_type" \
+  --config-settings=cmake.define.SHOAL_CUDA_KERNEL_ARCHS="$SHOAL_TESTED_CUDA_ARCH" .
 
 shoal_step "a new environment"
 "$SHOAL_PYTHON" -m venv "$folder/venv"

@@ -42,17 +42,31 @@ def changed_since(base):
     return {ROOT / name for name in names.splitlines()}
 
 
+def sources_of(entry):
+    """The source of an entry of the compile database, or those of the batch that it compiles."""
+    file = Path(entry["file"])
+    if file.parent.name != "Unity":
+        return [file]
+    return [Path(name) for name in re.findall(r'^#include "(.*)"', file.read_text(), re.MULTILINE)]
+
+
 def compiled_sources(build):
-    """{source: object file} of lib/, tools/ and python/, from the compile database."""
+    """{source: object file} of lib/, tools/ and python/; writes a compile database of these alone,
+    in which each source has a command of its own, to build/tidy."""
     database = build / "compile_commands.json"
     if not database.exists():
         sys.exit(f"error: {database} is missing: build first")
     places = (ROOT / "lib", ROOT / "tools", ROOT / "python")
-    return {
-        Path(entry["file"]): re.search(r" -o (\S+)", entry["command"])[1]
-        for entry in json.loads(database.read_text())
-        if any(place in Path(entry["file"]).parents for place in places)
-    }
+    objects, commands = {}, []
+    for entry in json.loads(database.read_text()):
+        for source in sources_of(entry):
+            if any(place in source.parents for place in places):
+                objects[source] = re.search(r" -o (\S+)", entry["command"])[1]
+                command = entry["command"].replace(entry["file"], str(source))
+                commands.append({**entry, "file": str(source), "command": command})
+    (build / "tidy").mkdir(exist_ok=True)
+    (build / "tidy" / "compile_commands.json").write_text(json.dumps(commands))
+    return objects
 
 
 def own_headers(build):
@@ -63,7 +77,8 @@ def own_headers(build):
             current = headers.setdefault(line.split(":")[0], [])
         elif line.strip():
             path = Path(os.path.normpath(build / line.strip()))
-            if ROOT in path.parents and path.suffix != ".pch":
+            # Other sources of a batch are none of its headers.
+            if ROOT in path.parents and path.suffix not in (".pch", ".cpp", ".cxx"):
                 current.append(path)
     return headers
 
@@ -79,7 +94,7 @@ def check(source, stamp, build):
     """The warnings about one file; empty where it is well."""
     if stamp.exists():
         return ""
-    command = [CLANG_TIDY, "--quiet", "-p", str(build), str(source)]
+    command = [CLANG_TIDY, "--quiet", "-p", str(build / "tidy"), str(source)]
     ended = subprocess.run(command, capture_output=True, text=True)
     if ended.returncode == 0:
         stamp.touch()

@@ -7,7 +7,7 @@
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
-"$SHOAL_ROOT/utils/install-deps.sh"
+"$SHOAL_ROOT/utils/install-deps.sh" --build
 shoal_build shoalc shoal-run
 shoal_step "examples/moe_layer on 4 devices"
 "$SHOAL_PYTHON" "$SHOAL_ROOT/examples/moe_layer/run.py" "$@"

@@ -29,6 +29,9 @@ export OPENBLAS_NUM_THREADS="${OPENBLAS_NUM_THREADS:-1}"
 # What tests, checks and benchmarks compile is compiled.
 export SHOAL_CACHE="${SHOAL_CACHE:-off}"
 
+# H100's, for which programs are compiled where nothing else is said.
+SHOAL_TESTED_CUDA_ARCH=90
+
 export CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime
 
 shoal_step() { printf '\n==> %s\n' "$*"; }
@@ -58,13 +61,19 @@ shoal_ninja() {
   return "${PIPESTATUS[0]}"
 }
 
-# Configures and builds the tools and tests in $SHOAL_BUILD.
+# Configures and builds in $SHOAL_BUILD: the targets that are named, or
+# everything, and then nothing may be missing that tests need.
 shoal_build() {
+  local settings=()
+  if [ $# -eq 0 ]; then
+    settings=(-DSHOAL_TESTS=ON -DSHOAL_PYTHON_REQUIRED=ON)
+    # Here kernels for GPUs only have to compile; packages have all architectures'.
+    settings+=("-DSHOAL_CUDA_KERNEL_ARCHS=$SHOAL_TESTED_CUDA_ARCH")
+  fi
   shoal_step "building in $SHOAL_BUILD with $SHOAL_JOBS jobs"
   mkdir -p "$SHOAL_ROOT/build"
   cmake --preset release -S "$SHOAL_ROOT" -B "$SHOAL_BUILD" -DPython3_EXECUTABLE="$SHOAL_PYTHON" \
-    -DSHOAL_PYTHON_REQUIRED=ON \
-    >"$SHOAL_ROOT/build/configure.log" 2>&1 || {
+    "${settings[@]}" >"$SHOAL_ROOT/build/configure.log" 2>&1 || {
     cat "$SHOAL_ROOT/build/configure.log" >&2
     shoal_die "configuring failed"
   }

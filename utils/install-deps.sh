@@ -2,48 +2,67 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs what building, running and testing Shoal needs on Debian 12: Debian
-# packages and a Python virtual environment in .venv. Does nothing when all of
-# it is there already. SHOAL_HOST_TESTS=1 also installs what tests on several
-# hosts need.
+# Installs on Debian 12 what Shoal needs: Debian packages and a Python virtual
+# environment in .venv. Does nothing where all of it is there already.
+#
+#   install-deps.sh           to build, to run every example and test, to change Shoal
+#   install-deps.sh --build   to build the tools and run their programs, no more
+#
+# SHOAL_NODE_TESTS=1 also installs what tests on several nodes need.
 set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/env.sh"
 
+# Compiler, linker and build tools; the libraries that Shoal stands on; the
+# sentences of the examples. With Boost.Context come the headers of all of
+# Boost, of which the compiler uses Boost.Graph's.
 PACKAGES=(
-  # Compiler, linker and build tools.
-  clang-22 clang-format-22 clang-tidy-22 lld-22 ccache cmake ninja-build g++ git
-  # The libraries that Shoal stands on. With Boost.Context come the headers of all of Boost, of
-  # which the compiler uses Boost.Graph's.
-  libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools zlib1g-dev
+  clang-22 lld-22 cmake ninja-build g++ git
+  libmlir-22-dev mlir-22-tools llvm-22-dev zlib1g-dev
   openmpi-bin libopenmpi-dev libopenblas-dev libdnnl-dev nlohmann-json3-dev
   libboost-context-dev libkissfft-dev
-  # Tests and the example's data.
-  libgtest-dev libgmock-dev iso-codes procps
-  # Tests of the report's page.
-  chromium chromium-driver
   python3 python3-dev python3-venv python3-pip
+  iso-codes
 )
-# Tests on several hosts, which are namespaces of one machine, step aside without these; an sshd is
-# not installed unasked.
-if [ -n "${SHOAL_HOST_TESTS:-}" ]; then
-  PACKAGES+=(openssh-server iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
-fi
-readonly PACKAGES
-readonly PYTHON_PACKAGES=(
-  "numpy>=1.24,<3" "pytest>=7,<9" "pytest-xdist>=3,<4" "selenium>=4,<5"
-  # What optimisers are compared with.
-  "optax>=0.2.8,<0.3"
-  # What training shows and logs with, where it is there.
-  "tqdm>=4.60,<5" "tensorboardX>=2.6,<3"
-  # What examples/translation makes tokens and draws plots with.
-  "tokenizers>=0.21,<1" "matplotlib>=3.7,<4"
-  # What runs the tutorials' notebooks, and what one of them trains.
-  "nbclient>=0.10,<1" "ipykernel>=6,<8" "flax>=0.12,<0.13"
-  # The package `shoal`: what builds it, what it needs, and what it imports from.
-  "scikit-build-core>=1,<2" "nanobind>=3,<4" "optree>=0.17,<1" "mpi4py>=4,<5" "jax==0.10.2"
-  # Checksums of checkpoints, and the package that reads these, too.
-  "google-crc32c>=1.5,<2" "safetensors>=0.6,<1"
-)
+PYTHON_PACKAGES=("numpy>=1.24,<3")
+# Of what is in .venv, as it is imported.
+PYTHON_MODULES=(numpy)
+
+case "${1:-}" in
+--build) ;;
+"")
+  PACKAGES+=(
+    clang-format-22 clang-tidy-22 ccache llvm-22-tools
+    libgtest-dev libgmock-dev procps
+    # Tests of the report's page.
+    chromium chromium-driver
+  )
+  # Tests on several nodes, which are namespaces of one machine, step aside without these; an sshd
+  # is not installed unasked.
+  if [ -n "${SHOAL_NODE_TESTS:-}" ]; then
+    PACKAGES+=(openssh-server iproute2 munge slurmctld slurmd slurm-client slurm-wlm-basic-plugins)
+  fi
+  PYTHON_PACKAGES+=(
+    "pytest>=7,<9" "pytest-xdist>=3,<4" "selenium>=4,<5"
+    # What optimisers are compared with.
+    "optax>=0.2.8,<0.3"
+    # What training shows and logs with, where it is there.
+    "tqdm>=4.60,<5" "tensorboardX>=2.6,<3"
+    # What examples/translation makes tokens and draws plots with.
+    "tokenizers>=0.21,<1" "matplotlib>=3.7,<4"
+    # What runs the tutorials' notebooks, and what one of them trains.
+    "nbclient>=0.10,<1" "ipykernel>=6,<8" "flax>=0.12,<0.13"
+    # The package `shoal`: what builds it, what it needs, and what it imports from.
+    "scikit-build-core>=1,<2" "nanobind>=3,<4" "optree>=0.17,<1" "mpi4py>=4,<5" "jax==0.10.2"
+    # Checksums of checkpoints, and the package that reads these, too.
+    "google-crc32c>=1.5,<2" "safetensors>=0.6,<1"
+  )
+  PYTHON_MODULES+=(
+    pytest xdist selenium optax tqdm tensorboardX tokenizers matplotlib nbclient ipykernel flax
+    scikit_build_core nanobind optree mpi4py jax google_crc32c safetensors
+  )
+  ;;
+*) shoal_die "usage: install-deps.sh [--build]" ;;
+esac
 
 missing_packages() {
   local package
@@ -87,7 +106,8 @@ create_venv() {
 }
 
 install_python() {
-  "$SHOAL_PYTHON" -c 'import numpy, pytest, selenium, optax, nbclient, ipykernel, flax, scikit_build_core, nanobind, optree, mpi4py, jax, google_crc32c, safetensors, tokenizers, matplotlib' 2>/dev/null && return
+  local modules="${PYTHON_MODULES[*]}"
+  "$SHOAL_PYTHON" -c "import ${modules// /, }" 2>/dev/null && return
   shoal_step "installing into .venv ${PYTHON_PACKAGES[*]}"
   # What is there stays: other processes may run on it.
   "$SHOAL_PYTHON" -m pip --version >/dev/null 2>&1 || create_venv

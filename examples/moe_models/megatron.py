@@ -22,8 +22,8 @@ def main(file=Path(__file__).with_suffix(".args")):
     for role in ("tp", "dp", "etp", "ep", "edp"):
         print(f"{role}: {layout.groups(role)}")
     x = np.random.default_rng(0).standard_normal((8, 64, 32)).astype(np.float32)
-    places = (layout.P("outside"), param_shardings(config, layout))
-    layer = shoal.jit(lambda x, p: moe(x, p, config, layout), mesh=layout.mesh, in_shardings=places)
+    shardings = (layout.P("outside"), param_shardings(config, layout))
+    layer = shoal.jit(lambda x, p: moe(x, p, config, layout), mesh=layout.mesh, in_shardings=shardings)
     out = layer(x, init_params(config, 32))
     print("kept of each expert's choices:", out.metrics.kept.numpy() / out.metrics.counts.numpy())
     print("losses:", {name: float(loss.numpy()) for name, loss in out.losses.items()})

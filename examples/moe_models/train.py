@@ -27,10 +27,10 @@ def main(folder, steps=100):
     batches = data.Batches(text_rows(64), batch_size=8, seed=0, mesh=layout.mesh, sharding=rows)
     optimizer = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(3e-3))
     state = train.init(model.init(), optimizer)
-    places = train.shardings(state, model.shardings())
+    shardings = train.shardings(state, model.shardings())
     step = shoal.jit(
         train.step(model.loss, optimizer, has_aux=True), mesh=layout.mesh, donate_argnums=0,
-        in_shardings=(places, rows), out_shardings=(places, None),
+        in_shardings=(shardings, rows), out_shardings=(shardings, None),
     )  # fmt: skip
     page = train.BalancePage(Path(folder) / "balance.html")
     state = train.fit(step, state, batches, int(steps), tokens=8 * 64, log=[page])

@@ -51,12 +51,12 @@ def main():
     schedule = optim.warmup_cosine(3e-3, max(options.steps // 10, 1), max(options.steps, 2))
     optimizer = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(schedule))
     state = train.init(start, optimizer)
-    places = train.shardings(state, parameter_shardings(start))
+    shardings = train.shardings(state, parameter_shardings(start))
     step = shoal.jit(train.step(loss, optimizer, has_aux=True), mesh=MESH, donate_argnums=0,
-                     in_shardings=(places, SENTENCES), out_shardings=(places, None))  # fmt: skip
+                     in_shardings=(shardings, SENTENCES), out_shardings=(shardings, None))  # fmt: skip
     nll = shoal.jit(lambda params, batch: {"held-out nll": (loss(params, batch)[1]["nll"], 1.0)},
-                    mesh=MESH, in_shardings=(places.params, SENTENCES))  # fmt: skip
-    state = series.restore(state, mesh=MESH, sharding=places)
+                    mesh=MESH, in_shardings=(shardings.params, SENTENCES))  # fmt: skip
+    state = series.load(state, mesh=MESH, sharding=shardings)
     train.fit(step, state, training, options.steps, tokens=config.sentences * config.length,
               log=[train.JsonLines(options.folder / "metrics.jsonl")],
               evaluate=lambda state: train.evaluate(nll, state.params, held_out),

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Scores what evaluate.py wrote, and puts the figures of a run into four CSV files.
+"""Scores what evaluate.py wrote, and puts the figures of a run into four tables.
 
 Usage: results.py FOLDER RESULTS
 
-RESULTS gets models.csv, languages.csv, classes.csv and experts.csv, which is all that plots.py reads.
+RESULTS gets models.csv, a row for each model, and, compressed, languages.csv.xz, classes.csv.xz and experts.csv.xz:
+all that plots.py reads.
 """
 
-import csv
 import json
 import sys
 from functools import lru_cache
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+import tables
 from evaluate import BASELINES, SETS, scripts_of
 from pairs import CLASSES, Pair, class_of, references, training_counts
 from prepare import read_settings, read_split
@@ -130,7 +131,7 @@ def model_rows(run):
     for name in run.scored:
         if name in BASELINES:
             yield {"model": name, "experts": 0, "layers": 0, "parameters": 0, "steps": 0, "batch": 0,
-                   "seed": 0, "nll": "", "core_hours": 0}  # fmt: skip
+                   "seed": 0, "nll": "", "core_hours": 0, **_means(run, name)}  # fmt: skip
             continue
         variant, settings = VARIANTS[name], run.settings
         nll, hours = _training(run.folder / name)
@@ -138,8 +139,20 @@ def model_rows(run):
             "model": name, "experts": variant.experts, "layers": variant.layers,
             "parameters": _parameters(model_of(variant, settings.sizes, settings.width).shapes()),
             "steps": run.steps[name], "batch": settings.batch, "seed": settings.seed,
-            "nll": _rounded(nll, 4), "core_hours": _rounded(hours, 4),
+            "nll": _rounded(nll, 4), "core_hours": _rounded(hours, 4), **_means(run, name),
         }  # fmt: skip
+
+
+def _means(run, name):
+    """Of both sets chrF and exact answers: means over the languages that the model is evaluated on."""
+    means = {}
+    for part, scored in run.scored[name].items():
+        numbers, _ = run.numbers(scored.pairs)
+        for what in ("chrf", "exact"):
+            values = language_means(numbers, getattr(scored, what), len(run.languages))
+            there = values[~np.isnan(values)]
+            means[f"{part}_{what}"] = _rounded(there.mean() if len(there) else np.nan, 4)
+    return means
 
 
 def _training(folder):
@@ -183,11 +196,7 @@ def collect(folder, results):
     run = Run(folder)
     results.mkdir(parents=True, exist_ok=True)
     for name, rows in TABLES.items():
-        rows = list(rows(run))
-        with open(results / f"{name}.csv", "w", newline="") as file:
-            writer = csv.DictWriter(file, list(rows[0]) if rows else [], lineterminator="\n")
-            writer.writeheader()
-            writer.writerows(rows)
+        tables.write(results, name, list(rows(run)))
 
 
 if __name__ == "__main__":

@@ -30,10 +30,10 @@ class Training:
         )
         self.optimizer = optim.chain(optim.clip_by_global_norm(1.0), optim.adamw(schedule))
         start = train.init(self.model.init(settings.seed), self.optimizer)
-        self.places = train.shardings(start, self.model.shardings())
+        self.shardings = train.shardings(start, self.model.shardings())
         self.folder, self.name, self.out = folder, name, folder / (out or name)
         self.series = checkpoints.Series(self.out / "checkpoints", keep_last=2)
-        self.state = self.series.restore(start, mesh=self.mesh, sharding=self.places)
+        self.state = self.series.load(start, mesh=self.mesh, sharding=self.shardings)
 
     def run(self, steps, save_every):
         settings = self.settings
@@ -44,7 +44,7 @@ class Training:
         step = shoal.jit(
             train.step(self.model.loss, self.optimizer, has_aux=True, seed=settings.seed),
             mesh=self.mesh, donate_argnums=0,
-            in_shardings=(self.places, self.rows), out_shardings=(self.places, None),
+            in_shardings=(self.shardings, self.rows), out_shardings=(self.shardings, None),
         )  # fmt: skip
         log = [train.JsonLines(self.out / "metrics.jsonl")]
         self.state = train.fit(

@@ -94,6 +94,24 @@ CheckOptions shoal::withEnvironment(CheckOptions options) {
   return options;
 }
 
+LogicalResult shoal::chooseOptLevel(MLIRContext &context,
+                                    TargetOptions &options) {
+  Location loc = UnknownLoc::get(&context);
+  if (const char *text = std::getenv("SHOAL_OPT_LEVEL");
+      text && !options.optLevel) {
+    unsigned level = 0;
+    if (StringRef(text).getAsInteger(10, level))
+      return emitError(loc) << "SHOAL_OPT_LEVEL: expected 0 to " << kMaxOptLevel
+                            << " but got \"" << text << "\"";
+    options.optLevel = level;
+  }
+  options.optLevel = options.optLevel.value_or(kMaxOptLevel);
+  if (*options.optLevel > kMaxOptLevel)
+    return emitError(loc) << "opt-level: expected 0 to " << kMaxOptLevel
+                          << " but got " << *options.optLevel;
+  return success();
+}
+
 static LogicalResult insertChecks(ModuleOp module, const CheckOptions &checks) {
   if (!isFiniteCheck(checks.finite))
     return emitError(UnknownLoc::get(module.getContext()))
@@ -256,6 +274,8 @@ shoal::compile(MLIRContext &context,
                const DriverOptions &given, StageSeconds &seconds) {
   DriverOptions options = given;
   options.checks = withEnvironment(given.checks);
+  if (failed(chooseOptLevel(context, options.files)))
+    return failure();
   CompileCache cache(context, options,
                      *sources->getMemoryBuffer(sources->getMainFileID()));
   FailureOr<std::optional<Compiled>> found = load(cache, seconds);

@@ -152,7 +152,7 @@ FailureOr<Tensors> Checker::runGlobal() {
 
 /// Whether the compiler refuses the program for CUDA: see the call's
 /// whyNotOnDevice.
-static bool isForHostsAlone(ModuleOp module) {
+static bool isForCPUsAlone(ModuleOp module) {
   return module.walk([](FftOp) { return WalkResult::interrupt(); })
       .wasInterrupted();
 }
@@ -170,7 +170,7 @@ LogicalResult Checker::checkPartitioned(ModuleOp module,
   enterOne("compare");
   if (failed(compare(expected, *actual)))
     return failure();
-  if (!options.execute || (options.emulated && isForHostsAlone(module)))
+  if (!options.execute || (options.emulated && isForCPUsAlone(module)))
     return success();
 
   FailureOr<Signature> signature = Signature::read(entryOf(module));

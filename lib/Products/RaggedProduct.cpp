@@ -78,6 +78,6 @@ int64_t RaggedProduct::partBytes() const {
 int64_t shoal::calls::scratchBytes(const RaggedEinsumCall &call,
                                    bool onDevice) {
   products::RaggedProduct product(call, onDevice ? products::deviceModel
-                                                 : products::hostModel);
+                                                 : products::cpuModel);
   return sumOfPieces({product.partBytes(), product.productBytes()});
 }

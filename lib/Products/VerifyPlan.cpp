@@ -153,7 +153,7 @@ Status verifyPlan(const ProductPlan &plan) {
     return Error{"expected gemm or loops but got both"};
   if (plan.isDevice && plan.gemm &&
       plan.gemm->library == ProductLibrary::OneDNN)
-    return Error{"oneDNN is a library of hosts"};
+    return Error{"oneDNN is a library of CPUs"};
   if (isZero(plan) && (plan.converts || plan.prepared[0] || plan.prepared[1]))
     return Error{"expected gemm or loops behind what is prepared"};
   for (const std::optional<LoopProduct> &sum : plan.prepared)

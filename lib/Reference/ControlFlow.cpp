@@ -82,7 +82,7 @@ void registerControlFlowModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     WhileOp::attachInterface<WhileModel>(*context);
     CaseOp::attachInterface<CaseModel>(*context);
-    attach<CheckpointBoundaryOp, forward<CheckpointBoundaryOp>>(context);
+    attach<RematBoundaryOp, forward<RematBoundaryOp>>(context);
     attach<CheckpointNameOp, forward<CheckpointNameOp>>(context);
     attach<OptimizationBarrierOp, forward<OptimizationBarrierOp>>(context);
   });

@@ -105,28 +105,15 @@ private:
 
 } // namespace
 
-/// Calls visit(number, index) for each index of `shape`, in row-major order.
-template <typename Visitor>
-static void forEachIndex(ArrayRef<int64_t> shape, Visitor &&visit) {
-  SmallVector<int64_t> index(shape.size(), 0);
-  forEachPlace(StridedView::whole(shape), [&](int64_t number) {
-    visit(number, ArrayRef<int64_t>(index));
-    for (int64_t d = shape.size(); d-- > 0;) {
-      if (++index[d] < shape[d])
-        break;
-      index[d] = 0;
-    }
-  });
-}
-
 static FailureOr<Tensors> evaluateGather(GatherOp op,
                                          ArrayRef<Tensor> operands) {
   IndexedWindows w = IndexedWindows::of(op);
   PlaceFinder finder(w, operands[1]);
   Tensor result(resultType(op));
   MutableArrayRef<Scalar> elements = result.getMutableElements();
-  forEachIndex(w.windowsShape, [&](int64_t number, ArrayRef<int64_t> index) {
-    elements[number] = operands[0][*finder.find(index, /*clamps=*/true)];
+  int64_t number = 0;
+  forEachIndex(w.windowsShape, [&](ArrayRef<int64_t> index) {
+    elements[number++] = operands[0][*finder.find(index, /*clamps=*/true)];
   });
   return Tensors{result};
 }
@@ -142,7 +129,9 @@ static FailureOr<Tensors> evaluateScatter(ScatterOp op,
     combiner.emplace(*op.getKind(), result.getElementType());
   std::vector<bool> written(op.getUniqueIndices() ? elements.size() : 0);
   std::optional<int64_t> twice;
-  forEachIndex(w.windowsShape, [&](int64_t number, ArrayRef<int64_t> index) {
+  int64_t number = 0;
+  forEachIndex(w.windowsShape, [&](ArrayRef<int64_t> index) {
+    int64_t update = number++;
     std::optional<int64_t> place = finder.find(index, /*clamps=*/false);
     if (!place)
       return;
@@ -151,9 +140,9 @@ static FailureOr<Tensors> evaluateScatter(ScatterOp op,
         twice = place;
       written[*place] = true;
     }
-    Scalar update = operands[2][number];
+    Scalar value = operands[2][update];
     elements[*place] =
-        combiner ? combiner->combine(elements[*place], update) : update;
+        combiner ? combiner->combine(elements[*place], value) : value;
   });
   if (twice)
     return op.emitOpError() << "unique_indices: two windows have element "

@@ -48,6 +48,23 @@ void forEachPlace(const StridedView &view, Visitor &&visit) {
   }
 }
 
+/// Calls visit(index) for each index of a tensor of this shape, in row-major
+/// order.
+template <typename Visitor>
+void forEachIndex(llvm::ArrayRef<int64_t> shape, Visitor &&visit) {
+  if (llvm::is_contained(shape, 0))
+    return;
+  llvm::SmallVector<int64_t, 4> index(shape.size(), 0);
+  while (true) {
+    visit(llvm::ArrayRef<int64_t>(index));
+    int64_t d = static_cast<int64_t>(shape.size()) - 1;
+    while (d >= 0 && ++index[d] == shape[d])
+      index[d--] = 0;
+    if (d < 0)
+      return;
+  }
+}
+
 /// A dense copy of the view.
 Tensor gather(const Tensor &input, const StridedView &view);
 

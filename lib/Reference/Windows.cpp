@@ -12,22 +12,6 @@ using namespace mlir;
 
 namespace shoal::reference {
 
-/// Calls visit(index) for every index of `shape`, in row-major order.
-template <typename Visitor>
-static void forEachIndex(ArrayRef<int64_t> shape, Visitor &&visit) {
-  if (llvm::is_contained(shape, 0))
-    return;
-  SmallVector<int64_t, 4> index(shape.size(), 0);
-  while (true) {
-    visit(ArrayRef<int64_t>(index));
-    int64_t d = static_cast<int64_t>(shape.size()) - 1;
-    while (d >= 0 && ++index[d] == shape[d])
-      index[d--] = 0;
-    if (d < 0)
-      return;
-  }
-}
-
 namespace {
 /// Where windows stand in a tensor of which they slide over some dimensions.
 struct WindowedDims {

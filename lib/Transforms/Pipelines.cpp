@@ -23,8 +23,11 @@ void shoal::buildImportPipeline(OpPassManager &pm) {
   pm.addPass(createVerifyCalls());
   // Gradients are ordinary ops to all that follows.
   pm.addPass(createDifferentiate());
+  // Behind it: a derivative may have a function's own rule for a call.
   pm.addPass(createInlinerPass());
+  // What was inlined everywhere would be partitioned once more by itself.
   pm.addPass(createSymbolDCEPass());
+  // One mesh, of which all annotations' axes are: what follows compares them.
   pm.addPass(createUnifyMeshes());
   // What was written op by op for one device becomes regions.
   pm.addPass(createFormManualRegions());
@@ -49,7 +52,10 @@ void shoal::buildCollectivesPipeline(OpPassManager &pm,
   addToFunctions(createMergeCollectives());
   // What loops do once is then next to what stands around them.
   addToFunctions(createHoistCollectives());
+  // By patterns of two or three collectives, which stand next to each other
+  // now.
   pm.addPass(createSimplifyCollectives());
+  // Of what the patterns have made some are equal.
   addToFunctions(createMergeCollectives());
   // Other passes know the collectives, not the loops.
   if (options.windowedEinsumBytes > 0)

@@ -115,6 +115,7 @@ static void bindOptions(nb::module_ &m) {
                                                       "runtime_directory");
   bindNested<files, &TargetOptions::saveTempsDirectory>(options, "save_temps");
   bindNested<files, &TargetOptions::linkedFiles>(options, "link");
+  bindNested<files, &TargetOptions::optLevel>(options, "opt_level");
   bindNested<&DriverOptions::cuda, &CUDAOptions::archs>(options, "cuda_arch");
   bindNested<&DriverOptions::cuda, &CUDAOptions::tf32>(options, "tf32");
   constexpr auto checks = &DriverOptions::checks;

@@ -21,7 +21,6 @@ from shoal.executable import CompileOptions, Executable, Session, Tensor, compil
 from shoal.frontend.annotations import *
 from shoal.frontend.autodiff import *
 from shoal.frontend.broadcasting import promote_types
-from shoal.frontend.checkpointing import *
 from shoal.frontend.collectives import *
 from shoal.frontend.compiling import compile
 from shoal.frontend.contraction import *
@@ -41,6 +40,7 @@ from shoal.frontend.nn import *
 from shoal.frontend.ordering import *
 from shoal.frontend.pipelining import *
 from shoal.frontend.reduction import *
+from shoal.frontend.remat import *
 from shoal.frontend.reshape import *
 from shoal.frontend.structure import *
 from shoal.frontend.tracing import *

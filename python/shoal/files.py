@@ -54,8 +54,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     partial = target.with_name(f"{PARTIAL}{secrets.token_hex(8)}")
     try:
         with naming(target):
-            flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-            with os.fdopen(os.open(partial, flags, 0o666), "wb") as file:
+            with os.fdopen(_new(partial), "wb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
@@ -67,6 +66,14 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             partial.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
+
+
+def _new(path: Path) -> int:
+    """A file that was not there. FileNotFoundError names the folder that is not there."""
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    except FileNotFoundError as error:
+        raise FileNotFoundError(error.errno, error.strerror, os.fspath(path.parent)) from None
 
 
 def replace_file(path: str | os.PathLike[str], content: bytes) -> None:

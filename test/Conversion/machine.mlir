@@ -11,7 +11,7 @@
 // RUN: not shoal-opt %s --shoal-overlap-collectives=machine=abacus 2>&1 | FileCheck %s --check-prefix=UNKNOWN
 // UNKNOWN: Cannot find option named 'abacus'
 
-// Two ops fill the time of a GPU's collective, one that of a host's.
+// Two ops fill the time of a GPU's collective, one that of a CPU's.
 // CHECK-LABEL: func.func @two_beside_it
 // CHECK: rt.all_reduce
 // CHECK: linalg.exp ins(%arg2

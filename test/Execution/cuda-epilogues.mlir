@@ -1,6 +1,6 @@
 // Products with a bias and an activation for the emulated device: a bias of each
 // expert, none, one that is made behind the product.
-// test/python/test_cuda_execution.py compares the values.
+// test/python/compiler/test_cuda_execution.py compares the values.
 //
 // RUN: shoal-opt %s --shoal-decompose-composites --shoal-lower-to-cuda | FileCheck %s
 

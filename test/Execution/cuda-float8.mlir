@@ -1,7 +1,7 @@
 // Products of f8 for the emulated device: operands as they are, with scales,
 // a bias and an activation, of both kinds, in all orders of dimensions, with
 // batches, and those that cuBLASLt does not take.
-// test/python/test_cuda_execution.py compares the values.
+// test/python/compiler/test_cuda_execution.py compares the values.
 //
 // RUN: shoal-opt %s --shoal-decompose-composites --shoal-lower-to-cuda 2>&1 | FileCheck %s
 

@@ -1,6 +1,6 @@
 // A layer of experts on 4 devices with a shared expert, which every token goes
 // through: it is computed while tokens travel to their experts, and so are the
-// weights of the combination. test/python/test_cuda_execution.py compares the
+// weights of the combination. test/python/compiler/test_cuda_execution.py compares the
 // values.
 //
 // RUN: shoalc %s --emit=spmd -o %t.mlir

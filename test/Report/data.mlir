@@ -2,7 +2,7 @@
 // why and where a collective is, which buffer is where and when.
 //
 // RUN: shoalc %s --emit=report -o %t.html
-// RUN: %python %shoal_src_root/test/python/report_page.py %t.html | FileCheck %s
+// RUN: %python %shoal_src_root/test/python/support/report_page.py %t.html | FileCheck %s
 
 // CHECK: name "f"
 // CHECK: devices 4

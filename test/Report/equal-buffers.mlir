@@ -2,7 +2,7 @@
 // to the op that writes it.
 //
 // RUN: shoalc %s --emit=report -o %t.html
-// RUN: %python %shoal_src_root/test/python/report_page.py %t.html | FileCheck %s
+// RUN: %python %shoal_src_root/test/python/support/report_page.py %t.html | FileCheck %s
 
 // CHECK: ops [[FIRST:[0-9]+]] {{.*}}einsum \"mk,kn->mn\" %arg0, %arg0
 // CHECK: ops [[SECOND:[0-9]+]] {{.*}}einsum \"mk,kn->nm\"

@@ -8,7 +8,7 @@
 // RUN: shoalc %s --entry=gathered --emit=summary -o - | FileCheck %s --check-prefix=GATHERED
 // RUN: shoalc %s --entry=integers --emit=summary -o - | FileCheck %s --check-prefix=INTEGERS
 // RUN: shoalc %s --entry=repeated --emit=report -o %t.html --stats %t.json
-// RUN: %python %shoal_src_root/test/python/report_page.py %t.html | FileCheck %s --check-prefix=DATA
+// RUN: %python %shoal_src_root/test/python/support/report_page.py %t.html | FileCheck %s --check-prefix=DATA
 // RUN: FileCheck %s --check-prefix=STATS < %t.json
 
 shoal.mesh @mesh = <["a" = 2, "b" = 4]>

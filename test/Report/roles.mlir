@@ -2,7 +2,7 @@
 // group are for: as a role has them, several roles, or a part of one.
 //
 // RUN: shoalc %s --emit=report -o %t.html
-// RUN: %python %shoal_src_root/test/python/report_page.py %t.html | FileCheck %s
+// RUN: %python %shoal_src_root/test/python/support/report_page.py %t.html | FileCheck %s
 // RUN: shoalc %s --emit=summary -o - | FileCheck %s --check-prefix=SUMMARY
 // RUN: shoal-opt %s --shoal-assign --shoal-explain -o /dev/null 2>&1 | FileCheck %s --check-prefix=EXPLAIN
 

@@ -4,8 +4,8 @@
 // What --describe says of products.
 
 #include "CUDA/DescribeProducts.h"
-#include "Common/Calls.h"
-#include "Common/Numeric.h"
+#include "Program/Calls.h"
+#include "Program/Numeric.h"
 #include "shoal/Products/PlanEinsum.h"
 
 #include <gtest/gtest.h>

@@ -5,7 +5,7 @@
 
 #include "CUDA/Device.h"
 #include "CUDA/RaggedEinsum.h"
-#include "Common/Numeric.h"
+#include "Program/Numeric.h"
 #include "TestScratch.h"
 #include "shoal/Products/RaggedProduct.h"
 #include "shoal/Runtime/ABI.h"

@@ -5,8 +5,8 @@
 // shapes, meshes, sub-axes and device orders. All ranks draw the same cases
 // from one seed and each checks what it received. Compiled for each target.
 
+#include "Collectives/ExchangeMessages.h"
 #include "CollectivesDevice.h"
-#include "Common/ExchangeMessages.h"
 #include "TestScratch.h"
 #include "shoal/Calls/CollectiveScratch.h"
 #include "shoal/Runtime/ABI.h"

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The sums of reduce_scatter on the host.
+// The sums of reduce_scatter on a CPU.
 
 #include "CPU/Combine.h"
 

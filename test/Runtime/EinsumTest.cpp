@@ -7,8 +7,8 @@
 #include "CPU/Gemm.h"
 #include "CPU/Threads.h"
 #endif
-#include "Common/Calls.h"
-#include "Common/Numeric.h"
+#include "Program/Calls.h"
+#include "Program/Numeric.h"
 #include "TestScratch.h"
 #include "shoal/Products/GemmPieces.h"
 #include "shoal/Products/ProductScratch.h"
@@ -45,7 +45,7 @@ const ProductModel model = [] {
   return all;
 }();
 #else
-constexpr const ProductModel &model = hostModel;
+constexpr const ProductModel &model = cpuModel;
 #endif
 
 /// "GSEC,GSM->EGCM" with the size of each letter.

@@ -3,7 +3,7 @@
 //
 // Which messages of an exchange go through staging memory.
 
-#include "Common/ExchangeMessages.h"
+#include "Collectives/ExchangeMessages.h"
 
 #include <gmock/gmock.h>
 

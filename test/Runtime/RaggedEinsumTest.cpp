@@ -3,8 +3,8 @@
 //
 // ragged_einsum against its definition in ABI.h.
 
-#include "Common/Calls.h"
-#include "Common/Numeric.h"
+#include "Program/Calls.h"
+#include "Program/Numeric.h"
 #include "TestScratch.h"
 #include "shoal/Products/RaggedProduct.h"
 
@@ -191,7 +191,7 @@ TEST(RaggedScratch, that_of_all_rows_is_enough_for_fewer) {
   for (int round = 0; round < 200; ++round) {
     Case c = randomCase(random);
     auto [in, out] = types[round % std::size(types)];
-    for (const ProductModel &model : {hostModel, deviceModel}) {
+    for (const ProductModel &model : {cpuModel, deviceModel}) {
       RaggedProduct product(callOf(c, in, out, I32), model);
       for (int64_t rows = 1; rows <= c.sizes['r']; ++rows)
         ASSERT_LE(sumOf(product.planGroup(rows).scratch),
@@ -206,7 +206,7 @@ TEST(RaggedScratch, that_of_all_rows_is_enough_for_fewer) {
 TEST(RaggedScratch, parts_that_are_written_in_place_have_none) {
   using enum ElementType;
   auto partBytes = [](const Case &c) {
-    return RaggedProduct(callOf(c, F32, F32, I32), hostModel).partBytes();
+    return RaggedProduct(callOf(c, F32, F32, I32), cpuModel).partBytes();
   };
   EXPECT_EQ(partBytes(cases[1]), 0) << "each group has a gradient of its own";
   EXPECT_EQ(partBytes(cases[0]), 13 * 5 * 4) << "groups may overlap";

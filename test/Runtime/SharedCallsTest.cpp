@@ -6,7 +6,7 @@
 #include "CPU/Combine.h"
 #include "CPU/StridedCopy.h"
 #include "CPU/Threads.h"
-#include "Common/Calls.h"
+#include "Program/Calls.h"
 #include "TestScratch.h"
 #include "shoal/Calls/FourierScratch.h"
 #include "shoal/Calls/IndexingScratch.h"
@@ -60,7 +60,7 @@ void expectSame(const std::function<std::vector<float>()> &run) {
 
 /// Letters are numbered in the order of `sizes`.
 std::vector<float> multiply(const EinsumSpec &spec) {
-  ProductPlan plan = planEinsum(spec, hostModel);
+  ProductPlan plan = planEinsum(spec, cpuModel);
   EinsumCall call = makeCall(spec, std::move(plan));
   std::vector<int64_t> desc = encode(call);
   std::vector<float> a = makeFloats(call.elements[0]),
@@ -83,7 +83,7 @@ EinsumSpec floats(std::vector<int64_t> sizes, std::array<Letters, 2> operands,
 TEST(SharedCalls, products_in_batches_and_in_pieces) {
   // mk,kn->mn, which is cut.
   EinsumSpec one = floats({700, 600, 500}, {{{0, 2}, {2, 1}}}, {0, 1});
-  EXPECT_GT(cutProduct(*planEinsum(one, hostModel).gemm).count(), 1);
+  EXPECT_GT(cutProduct(*planEinsum(one, cpuModel).gemm).count(), 1);
   expectSame([&] { return multiply(one); });
   // bmk,bkn->bmn and mk,k->m.
   expectSame([] {

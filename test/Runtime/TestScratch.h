@@ -7,7 +7,7 @@
 #ifndef SHOAL_TEST_RUNTIME_TESTSCRATCH_H
 #define SHOAL_TEST_RUNTIME_TESTSCRATCH_H
 
-#include "Common/Memory.h"
+#include "Memory/Memory.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "CPU/ThreadCount.h"
-#include "Common/Options.h"
+#include "Run/Options.h"
 
 #include <gtest/gtest.h>
 

@@ -4,8 +4,8 @@
 // gather and scatter against their definition in ABI.h: element by element, in
 // the row-major order of the windows' tensor.
 
-#include "Common/Calls.h"
-#include "Common/Numeric.h"
+#include "Program/Calls.h"
+#include "Program/Numeric.h"
 #include "TestScratch.h"
 #include "shoal/Calls/IndexingScratch.h"
 

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Common/HostMessages.h"
+#include "Run/HostCallMessages.h"
 #include "Worker/Channel.h"
 #include "Worker/SharedMemory.h"
 #include "shoal/Runtime/ABI.h"
@@ -192,7 +192,7 @@ TEST(Channel, EndsWithItsParent) {
   EXPECT_EQ(WEXITSTATUS(status), 1);
 }
 
-TEST(HostMessages, ACallAndItsAnswer) {
+TEST(HostCallMessages, ACallAndItsAnswer) {
   int ends[2];
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
   int64_t shape[] = {3};

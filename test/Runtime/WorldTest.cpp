@@ -3,7 +3,7 @@
 //
 // What ranks tell each other beside tensors, under mpirun.
 
-#include "Common/World.h"
+#include "Job/World.h"
 
 #include <cstdio>
 #include <string>

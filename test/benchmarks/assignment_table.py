@@ -12,7 +12,7 @@ Annotations: `full` every value; `min` the input, the gating weights and the
 dispatched tensor, as in GShard's Algorithm 2; `mid` the masks too; `none` only
 inputs, weights and the output; `agep` all-gather expert parallelism.
 
-Bytes are what is measured, so they count more than on any host, an operation a
+Bytes are what is measured, so they count more than on any CPU, an operation a
 thousandth of a byte, and work that devices repeat counts like any other.
 """
 

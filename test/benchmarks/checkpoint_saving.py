@@ -27,7 +27,7 @@ from shoal.checkpoints.ranks import Ranks
 from shoal.devices import devices_of
 from shoal.executable.launch import is_in_job
 from shoal.frontend.annotations import as_sharding
-from shoal.places import placement_of
+from shoal.mesh_sharding import placement_of
 
 SIDE = 768  # of a step's product on a device
 ALONE = 10  # steps that are timed without a save

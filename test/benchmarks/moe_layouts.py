@@ -12,7 +12,7 @@ package shoal on PYTHONPATH.
 import sys
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python/support"))
 import context_layouts  # noqa: E402
 from moe_layouts import CASES, program, statistics  # noqa: E402
 

@@ -31,7 +31,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
 os.environ |= {"JAX_PLATFORMS": "cpu"}
-sys.path[:0] = [str(BUILD / "python"), str(ROOT / "python"), str(ROOT / "test/python")]
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "python"), str(ROOT / "test/python/support")]
 
 import numpy as np  # noqa: E402
 
@@ -243,7 +243,7 @@ def main() -> None:
                         help="for all ranks together, whose threads share them (default: one for each)")
     parser.add_argument("--ways", nargs="+", default=["sparse", "dense", "jax"],
                         choices=["sparse", "dense", "jax"])
-    parser.add_argument("--router", default="top_k_gating", help="of test/python/one_hot_routers.py")
+    parser.add_argument("--router", default="top_k_gating", help="of test/python/support/one_hot_routers.py")
     parser.add_argument("--doubled", action="store_true", help="each row with 2 S tokens, too")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--repeat", type=int, default=3, help="steps in a round")

@@ -18,7 +18,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
-sys.path[:0] = [str(BUILD / "python"), str(ROOT / "test/python")]
+sys.path[:0] = [str(BUILD / "python"), str(ROOT / "test/python/support")]
 
 import jax  # noqa: E402
 import moe_twin as twin  # noqa: E402

@@ -47,7 +47,7 @@ class Suite:
     flags: tuple[str, ...] = ()
 
 
-# Bytes are what is compared, so they count more than on any host, and work that devices repeat
+# Bytes are what is compared, so they count more than on any CPU, and work that devices repeat
 # counts like any other.
 BYTES_FIRST = ("--flops-per-byte=1000", "--repeat-margin=1", "--warn-repeated-work=0")
 CONFORMANCE = Suite(__doc__, "catalogue", "write_docs", flags=BYTES_FIRST)

@@ -42,7 +42,7 @@ MORE_BYTES = {
     " they send 35 bytes, JAX's tree 196, of 4,096 35 and 12,292",
     "transformers/scanned_blocks": "of JAX's program all devices gather all weights, once for both loops, and"
     " compute the same, 7,168 bytes; here each loop gathers its layer's, and the plan is the one that either"
-    " has where operations count for what they do on a host, 8,192",
+    " has where operations count for what they do on a CPU, 8,192",
 }
 
 

@@ -31,7 +31,7 @@ reduce_scatter that of its input, an all_reduce twice as much, an all_to_all (p 
 collective_permute all of it); for XLA the same, of the collectives in the optimised HLO of
 `jax.jit(...).lower(...).compile()` on 8 CPU devices with the same mesh. A loop counts as often as its trip count says, once where
 that is unknown. Where a program says nothing of a result's sharding, each partitioner chooses; XLA's CPU backend reduces bf16 as
-f32, which doubles its bytes. `--flops-per-byte=1000 --repeat-margin=1` makes bytes count for Shoal more than on any host.
+f32, which doubles its bytes. `--flops-per-byte=1000 --repeat-margin=1` makes bytes count for Shoal more than on any CPU.
 
 On {fewer} programs Shoal sends less than XLA, on {equal} the same, on {more} more:
 """

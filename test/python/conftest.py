@@ -4,34 +4,26 @@ import os
 import sys
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).resolve().parent / "support"))
 import pytest
+from paths import PATHS
 
-ROOT = Path(__file__).resolve().parents[2]
-BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
-# The package with its native module is in the build, the reference in the sources.
-PATHS = [str(BUILD / "python"), str(ROOT / "python"), str(ROOT / "test" / "python")]
 sys.path[:0] = PATHS
 # Tests compile: only those of the cache itself turn it on, each in its folder.
 os.environ["SHOAL_CACHE"] = "off"
+# Of tests of meaning LLVM optimises kernels lightly; these folders have what users get.
+FULLY_OPTIMISED = {"compiler", "docs", "examples"}
 
-# Their tests count the seconds in which processes end, or make networks: no others run beside them.
-ALONE = {
-    "test_checkpoint_faults",
-    "test_fault_campaigns",
-    "test_faults",
-    "test_hosts",
-    "test_hosts_python",
-    "test_hosts_slurm",
-    "test_pool",
-    "test_pool_failures",
-}
+
+@pytest.fixture(scope="module", autouse=True)
+def opt_level(request):
+    folder = request.path.relative_to(Path(__file__).resolve().parent).parts[0]
+    with pytest.MonkeyPatch.context() as patch:
+        if folder not in FULLY_OPTIMISED and "SHOAL_OPT_LEVEL" not in os.environ:
+            patch.setenv("SHOAL_OPT_LEVEL", "1")
+        yield
 
 
 def pytest_configure(config):
-    config.addinivalue_line("markers", "alone: of a test beside which no other one runs")
-
-
-def pytest_collection_modifyitems(items):
-    for item in items:
-        if item.path.stem in ALONE:
-            item.add_marker(pytest.mark.alone)
+    config.addinivalue_line("markers", "alone: counts seconds, or makes networks: no other test runs beside it")
+    config.addinivalue_line("markers", "long: takes minutes in its full form, which SHOAL_LONG=1 asks for")

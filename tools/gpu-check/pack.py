@@ -7,7 +7,7 @@
         [--nccl libnccl.so.2]
 
 Runs the Python tests of executables here, on the CPU, and keeps what they
-compile, their inputs and results (test/python/packing.py), with the benchmark's
+compile, their inputs and results (test/python/support/packing.py), with the benchmark's
 programs (layers.py), MPI, the CUDA runtime, NCCL and run.py. NCCL is that of
 Python's nvidia-nccl-cu13 (2.30 or newer, for several ranks on one GPU) where it
 is installed. The archive stays below 64 MiB. There:
@@ -31,7 +31,7 @@ ROOT = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("SHOAL_BUILD", ROOT / "build/release"))
 LIMIT = 64 << 20
 # The tests that run executables for whole inputs.
-TESTS = "contraction control_flow cpu_ops cuda_execution donation end_to_end indexing ordering windows".split()
+TESTS = ["test/python/compiler/execution", "test/python/compiler/test_cuda_execution.py"]
 SCRIPTS = "run machine cases benchmark frameworks jax_layers torch_layers".split()
 
 
@@ -42,8 +42,7 @@ def run_tests(folder, expression, arch):
         "SHOAL_PACK_ARCH": arch,
         "SHOAL_TEST_TARGET": "cpu",
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"]
-    command += [f"test/python/test_{name}.py" for name in TESTS]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *TESTS]
     if expression:
         command += ["-k", expression]
     return subprocess.run(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, check=False).returncode
@@ -88,8 +87,27 @@ def drop_unused(folder):
             path.unlink()
 
 
+def check_kernels(arch):
+    """Exits where the build's runtime has no kernels for the GPU."""
+    setting = next(
+        line.partition("=")[2]
+        for line in (BUILD / "CMakeCache.txt").read_text().splitlines()
+        if line.startswith("SHOAL_CUDA_KERNEL_ARCHS:")
+    )
+    built = [int(number) for number in setting.split(";")]
+    wanted = int(arch.removeprefix("sm_").rstrip("a"))
+    # Of the last one there is PTX, which newer GPUs compile.
+    if wanted not in built and wanted < built[-1]:
+        sys.exit(
+            f"{BUILD} has the runtime's kernels for sm_{setting.replace(';', ', sm_')}, not for {arch}:"
+            f" configure it with -DSHOAL_CUDA_KERNEL_ARCHS={wanted} and build shoal_rt_cuda"
+        )
+
+
 def fill(folder, options):
     """Makes the folder that is packed. Exits where a test fails: its result may be wrong."""
+    if options.arch != "emulated":
+        check_kernels(options.arch)
     folder.mkdir()
     if code := run_tests(folder, options.expression, options.arch):
         sys.exit(f"the tests failed with exit code {code}: nothing is packed")

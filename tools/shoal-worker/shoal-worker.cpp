@@ -24,7 +24,7 @@ int main(int argc, char **argv) {
       "       SHOAL_PARENT=... shoal-worker --elsewhere=SECONDS\n\n"
       "One device of a pool, see docs/guide/Devices.md. A process of Python "
       "that calls\nshoal.launch starts it under mpirun and listens at "
-      "the name, or by TCP where the devices are on several hosts.\n",
+      "the name, or by TCP where the devices are on several nodes.\n",
       argc == 2 && std::strcmp(argv[1], "--help") == 0 ? stdout : stderr);
   return argc == 2 && std::strcmp(argv[1], "--help") == 0 ? 0 : 2;
 }

@@ -50,6 +50,10 @@ struct CommandLine {
       "tf32", cl::cat(category),
       cl::desc("With --target=cuda: compute matrix products of f32 in TF32, "
                "whose mantissa has 10 bits (default: in f32)")};
+  cl::opt<unsigned> optLevel{
+      "opt-level", cl::value_desc("0|1|2|3"), cl::cat(category),
+      cl::desc("How much LLVM optimises kernels of CPUs (default: as the "
+               "environment's SHOAL_OPT_LEVEL says, or 3)")};
   cl::opt<std::string> checkFinite{
       "check-finite", cl::value_desc("all|nan"), cl::ValueOptional,
       cl::cat(category),
@@ -165,6 +169,8 @@ std::optional<shoal::DriverOptions> shoal::compiler::parseOptions(int argc,
   options.files.runtimeDirectory = findRuntimeDirectory(argv[0]);
   options.files.saveTempsDirectory = line.saveTemps;
   options.files.linkedFiles = line.link;
+  if (line.optLevel.getNumOccurrences() > 0)
+    options.files.optLevel = line.optLevel;
   if (!line.cudaArch.empty())
     options.cuda.archs = line.cudaArch;
   options.cuda.tf32 = line.tf32;

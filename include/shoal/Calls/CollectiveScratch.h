@@ -53,9 +53,9 @@ inline bool libraryReduces(ElementType type, Kind kind, int64_t p,
 }
 
 /// Bytes of a tensor that are reduced at a time, of all terms together. This
-/// bounds our scratch and, on the host, the buffers that MPI allocates for its
+/// bounds our scratch and, on a CPU, the buffers that MPI allocates for its
 /// own algorithms, which are as large as the message.
-inline constexpr int64_t hostReducedAtOnce = int64_t(4) << 20;
+inline constexpr int64_t cpuReducedAtOnce = int64_t(4) << 20;
 inline constexpr int64_t deviceReducedAtOnce = int64_t(64) << 20;
 
 /// Elements reduced at a time where `p` devices give terms; NCCL takes all.
@@ -63,11 +63,11 @@ inline int64_t reducedAtOnce(ElementType type, Kind kind, int64_t count,
                              int64_t p, bool onDevice) {
   if (onDevice && ncclReduces(type, kind))
     return count;
-  int64_t bytes = onDevice ? deviceReducedAtOnce : hostReducedAtOnce;
+  int64_t bytes = onDevice ? deviceReducedAtOnce : cpuReducedAtOnce;
   return std::clamp<int64_t>(bytes / (p * bytesOf(type, {})), 1, count);
 }
 
-/// Pieces that lie in order need none, nor do those that a host sends as runs.
+/// Pieces that lie in order need none, nor do those that a CPU sends as runs.
 inline int64_t scratchBytes(const AllToAllCall &call, bool onDevice) {
   AllToAllPlan plan(call);
   int64_t p = plan.numPieces(), bytes = p * bytesOf(call.type, plan.piece);

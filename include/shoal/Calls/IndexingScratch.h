@@ -87,7 +87,7 @@ inline int64_t scratchBytesOfRuns(const ScatterCall &call) {
                        : deviceSortBytes(count);
 }
 
-/// On the host, windows that are not in order are listed element by element.
+/// On a CPU, windows that are not in order are listed element by element.
 inline int64_t scratchBytes(const ScatterCall &call, bool onDevice) {
   int64_t count = countWindows(call.windows);
   int64_t elements = count * elementsOfWindow(call.windows);

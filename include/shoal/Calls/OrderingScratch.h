@@ -20,14 +20,14 @@ inline int64_t deviceSortBytes(int64_t elements) {
   return sumOfPieces({elements * 2 * 8, elements * 2 * 4, elements * 2 * 4});
 }
 
-/// A key as the host compares it.
-inline int64_t hostKeyBytes(ElementType type) {
+/// A key as a CPU compares it.
+inline int64_t cpuKeyBytes(ElementType type) {
   auto bytes = static_cast<int64_t>(support::elementSize(type));
   constexpr int64_t least = sizeof(float);
   return support::isFloat(type) ? std::max(bytes, least) : bytes;
 }
 
-/// The host sorts line by line: the keys of one, side by side, and its order.
+/// A CPU sorts line by line: the keys of one, side by side, and its order.
 inline int64_t scratchBytes(const SortCall &call, bool onDevice) {
   Lines lines(call.shape, call.axis);
   if (onDevice)
@@ -36,7 +36,7 @@ inline int64_t scratchBytes(const SortCall &call, bool onDevice) {
     return 0;
   int64_t bytes = sumOfPieces({lines.count * int64_t(sizeof(int64_t))});
   for (int64_t k = 0; k < call.numKeys; ++k)
-    bytes += sumOfPieces({lines.count * hostKeyBytes(call.types[k])});
+    bytes += sumOfPieces({lines.count * cpuKeyBytes(call.types[k])});
   return bytes * linesAtOnce(lines.number());
 }
 

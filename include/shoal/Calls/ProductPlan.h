@@ -70,7 +70,7 @@ struct MatrixStrides {
 };
 
 /// Which library multiplies matrices: the machine's BLAS, of which a device's
-/// is cuBLASLt, or on a host oneDNN. That takes bf16 as it is, sums in f32, and
+/// is cuBLASLt, or on a CPU oneDNN. That takes bf16 as it is, sums in f32, and
 /// does all batches and outer loops in one call.
 enum class ProductLibrary : int64_t { BLAS, OneDNN };
 

@@ -31,6 +31,11 @@ struct CheckOptions {
 /// SHOAL_CHECK_REPLICAS (1) say, where `options` does not; 0 says nothing.
 CheckOptions withEnvironment(CheckOptions options);
 
+/// Sets options.optLevel to what the environment's SHOAL_OPT_LEVEL says, or the
+/// most, where it is not set.
+mlir::LogicalResult chooseOptLevel(mlir::MLIRContext &context,
+                                   TargetOptions &options);
+
 /// Whether the text is one of CheckOptions::finite.
 bool isFiniteCheck(llvm::StringRef text);
 

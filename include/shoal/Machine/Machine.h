@@ -10,7 +10,7 @@
 //   [limit]   the CUDA Programming Guide, "Compute Capabilities": same on all
 //             GPUs since sm_80;
 //   [derived] from others here, as the comment says;
-//   [measured] the least of many runs on 2 cores of a host, a rank each, and
+//   [measured] the least of many runs on 2 cores of a CPU, a rank each, and
 //             what docs/internals/Rationale.md says of it;
 //   [assumed] nobody has measured it yet: docs/results/gpu-status.md lists
 //   these.
@@ -91,7 +91,7 @@ inline constexpr Machine cpuMachine = {
     .loopCallSeconds = 0, // they are no calls
     // Converted to f32 first.
     .narrowFlops = 6e10, // [derived]
-    // Ranks of one host reach each other through its memory.
+    // Ranks of one node reach each other through its memory.
     .linkBytes = 8e9, // [derived]
     // f32, one thread a rank, MPI in shared memory.
     .flopsPerLinkByte = 10, // [measured]

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// oneDNN on a host, beside the numbers of Machine.h, which are of BLAS.
+// oneDNN on a CPU, beside the numbers of Machine.h, which are of BLAS.
 
 #ifndef SHOAL_MACHINE_ONEDNN_H
 #define SHOAL_MACHINE_ONEDNN_H
@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// What a host has oneDNN for: nothing, products of f32, or of bf16, too, for
+/// What a CPU has oneDNN for: nothing, products of f32, or of bf16, too, for
 /// which its CPU has a unit.
 enum class OneDNN { None, F32, BF16 };
 

@@ -42,7 +42,7 @@ struct ProductModel {
   bool isDevice;
   /// One call does them where nothing is packed.
   bool takesBatches = false;
-  /// Of a host: what oneDNN is for, and what it does in a second.
+  /// Of a CPU: what oneDNN is for, and what it does in a second.
   OneDNN oneDNN = OneDNN::None;
   OneDNNRates oneDNNRates = {};
 };
@@ -57,7 +57,7 @@ constexpr ProductModel modelOf(const Machine &machine,
           .isDevice = machine.isDevice,
           .oneDNN = machine.isDevice ? OneDNN::None : oneDNN};
 }
-inline constexpr ProductModel hostModel = modelOf(cpuMachine);
+inline constexpr ProductModel cpuModel = modelOf(cpuMachine);
 inline constexpr ProductModel deviceModel = modelOf(gpuMachine);
 
 struct PricedGemm {
@@ -74,12 +74,12 @@ using GemmFilter = std::function<bool(const GemmPlan &)>;
 std::optional<PricedGemm> planGemm(const Contraction &contraction,
                                    const std::array<bool, 3> &mustPack,
                                    int64_t elementBytes,
-                                   const ProductModel &model = hostModel,
+                                   const ProductModel &model = cpuModel,
                                    const GemmFilter &filter = {});
 
 /// The model's price in seconds of the same contraction by loops.
 double loopSeconds(const Contraction &contraction,
-                   const ProductModel &model = hostModel);
+                   const ProductModel &model = cpuModel);
 
 /// True if a library can take a matrix with these sizes and strides: one loop
 /// dense, the other a leading dimension, all within an int.
@@ -100,7 +100,7 @@ struct StoredMatrix {
   }
 };
 
-/// The tensors of a plan, with their element types. On the host, types that the
+/// The tensors of a plan, with their element types. On a CPU, types that the
 /// library does not take are packed in the plan.
 struct GemmTensors {
   const void *a;

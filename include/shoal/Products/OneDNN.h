@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Which products of a host oneDNN multiplies: the one place where BLAS and
+// Which products of a CPU oneDNN multiplies: the one place where BLAS and
 // oneDNN are weighed. docs/results/Speed.md has the measurements.
 
 #ifndef SHOAL_PRODUCTS_ONEDNN_H

@@ -34,7 +34,7 @@ ProductPlan planStrided(EinsumSpec spec,
 /// Whether there is nothing to sum: the result is zero.
 bool isZero(const ProductPlan &plan);
 
-/// Whether the product is loops that a host's compiler writes into the program:
+/// Whether the product is loops that a CPU's compiler writes into the program:
 /// all elements are of the type that is computed in. The runtime has a kernel
 /// for other loops.
 bool isCode(const ProductTypes &types, const ProductPlan &plan);

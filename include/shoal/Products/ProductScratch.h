@@ -20,9 +20,9 @@ inline constexpr int64_t workspaceBytes = int64_t(32) << 20;
 template <typename Piece>
 struct ProductPieces {
   std::array<Piece, 2> prepared = {};
-  /// Operands and result: on the host of one batch index, on a device of all.
+  /// Operands and result: on a CPU of one batch index, on a device of all.
   std::array<Piece, 3> packed = {};
-  /// On the host: the results of parts of the terms, but for the first one's.
+  /// On a CPU: the results of parts of the terms, but for the first one's.
   Piece parts = {};
   /// Of a device: operands of f8 with their sums dense, in 8 or in 16 bits.
   std::array<Piece, 2> aligned = {};

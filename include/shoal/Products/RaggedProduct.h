@@ -40,7 +40,7 @@ public:
     return contains(terms[Bounds], letter);
   }
 
-  /// Bytes of a group's part of the result, on the host, which adds it there
+  /// Bytes of a group's part of the result, on a CPU, which adds it there
   /// where groups may overlap or are not dense; 0 where they cannot.
   int64_t partBytes() const;
   /// Bytes for the pieces of any group's product: those of all rows. What must

@@ -18,7 +18,7 @@ namespace shoal::products {
 ///      nothing else;
 /// (P3) matrices are such as libraries take (isMatrix);
 /// (P4) a packed tensor's scratch is dense, and products stay in it;
-/// (P5) oneDNN is a library of hosts.
+/// (P5) oneDNN is a library of CPUs.
 support::Status verifyPlan(const ProductPlan &plan);
 
 /// Laws of a plan, which keeps those above, for an einsum:

@@ -204,7 +204,7 @@ void shoal_rt_exchange(const int64_t *desc, const void *in, void *out,
  */
 
 /* Each element of the result is a sum of products of the operands' elements, as
- * the descriptor plans it for the host or for a device. Floats of 16 and 8 bits
+ * the descriptor plans it for a CPU or for a device. Floats of 16 and 8 bits
  * are summed in f32 and rounded once; f32 in f32 unless the result is f64;
  * integers wrap. On i1 the product is and, the sum or. The types are all floats
  * or all integers, and the operands have one type or both one of f8. A sum of
@@ -253,14 +253,13 @@ void shoal_rt_gather(const int64_t *desc, const void *in, const void *indices,
 void shoal_rt_scatter(const int64_t *desc, const void *indices,
                       const void *updates, void *inout, void *scratch);
 
-/* --- The host. -------------------------------------------------------------
- */
+/* --- Host calls. ---------------------------------------------------------- */
 
 /* Prints the operands, or calls the host's function on them, by the way of
- * shoal_session_set_host or --host; neither where `when`, an i1, is false.
- * Then, and where the function has failed before in this step, the results are
- * zeros, -0.0 of floats. The operands come first, then `when` if it is there,
- * then the results. */
+ * shoal_session_set_host_function or --host-calls; neither where `when`, an i1,
+ * is false. Then, and where the function has failed before in this step, the
+ * results are zeros, -0.0 of floats. The operands come first, then `when` if it
+ * is there, then the results. */
 void shoal_rt_host_call(const int64_t *desc, ...);
 
 /* --- Checks, of programs for CPUs alone. ------------------------------------

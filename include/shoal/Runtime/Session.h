@@ -97,9 +97,9 @@ typedef int (*shoal_host_function)(void *context, const shoal_host_call *call,
 
 /* Who answers this process' calls. A step of a program that calls functions
  * fails without; what is printed goes to stdout. */
-SHOAL_EXPORT void shoal_session_set_host(shoal_session *session,
-                                         shoal_host_function function,
-                                         void *context);
+SHOAL_EXPORT void shoal_session_set_host_function(shoal_session *session,
+                                                  shoal_host_function function,
+                                                  void *context);
 
 /* Between a call with 1 and one with 0 this process waits for the others in a
  * call of MPI of its own: ranks that wait elsewhere, for each other, end the

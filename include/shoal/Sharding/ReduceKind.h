@@ -4,7 +4,7 @@
 // How the partial results of a reduction combine. The algebra of a kind, its
 // identity and what it makes of two elements, is written once for each of three
 // who must not learn it from each other: for builders of IR
-// (Dialect/Shoal/IR/Algebra.h), for the runtime (Runtime/Common/Arithmetic.h),
+// (Dialect/Shoal/IR/Algebra.h), for the runtime (Runtime/Program/Arithmetic.h),
 // and for the reference interpreter, which is the others' oracle
 // (Reference/Combiner.h). A test compares them.
 

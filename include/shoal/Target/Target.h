@@ -12,6 +12,7 @@
 #include "llvm/ADT/ScopeExit.h"
 #include <chrono>
 #include <functional>
+#include <optional>
 
 namespace shoal {
 
@@ -45,6 +46,9 @@ runPasses(mlir::ModuleOp module,
 /// links where this is empty. Its name there is `ld.lld`, as drivers call it.
 std::string findQuickLinker();
 
+/// LLVM's -O3.
+constexpr unsigned kMaxOptLevel = 3;
+
 struct TargetOptions {
   /// A shared library that exports the program's symbols, without main().
   bool shared = false;
@@ -56,6 +60,9 @@ struct TargetOptions {
   /// Where to leave program.mlir (LLVM's dialect), program.ll and program.o
   /// (its calls), kernels.ll (optimised) and kernels.o; empty for nowhere.
   std::string saveTempsDirectory;
+  /// How much LLVM optimises kernels for the host, 0 to kMaxOptLevel, which is
+  /// the default. Which kernels there are does not depend on it.
+  std::optional<unsigned> optLevel;
   /// Objects, archives and shared libraries with the functions that custom_call
   /// names.
   std::vector<std::string> linkedFiles;

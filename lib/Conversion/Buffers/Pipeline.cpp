@@ -13,6 +13,7 @@ void shoal::buildBuffersPipeline(OpPassManager &pm) {
   // Upstream's analysis copies where two ops seem to write one tensor: it gets
   // to see that they do not.
   pm.addNestedPass<func::FuncOp>(createPrepareBuffers());
+  // Each initial tensor is memory of its own from here on: no two become one.
   pm.addNestedPass<func::FuncOp>(
       bufferization::createEmptyTensorToAllocTensorPass());
   bufferization::OneShotBufferizePassOptions bufferize;
@@ -22,7 +23,9 @@ void shoal::buildBuffersPipeline(OpPassManager &pm) {
   pm.addPass(bufferization::createOneShotBufferizePass(bufferize));
   // What a loop carries is then seen to be the buffer that it began with.
   addCleanup(pm);
+  // Which results are buffers that the function allocates is known now.
   pm.addNestedPass<func::FuncOp>(createResultsToOutParams());
+  // Views of views go, and copies of a buffer to itself.
   addCleanup(pm);
   pm.addPass(createVerifyBuffers());
 }

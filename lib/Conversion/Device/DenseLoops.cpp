@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace shoal;
 
 /// A thread's code is not unrolled beyond this many operations.
-static constexpr int64_t kMaxUnrolled = 1024;
+static constexpr int64_t kMaxVectorBody = 1024;
 
 bool shoal::isVectorAccess(const LoopNest &nest, const Access &access,
                            unsigned loop, int64_t vector) {
@@ -70,7 +70,7 @@ int64_t shoal::chooseVector(const LoopNest &nest, unsigned loop,
   };
   int64_t vector = limits.vectorBytes / widest;
   while (vector > 1 &&
-         (vector * nest.bodySize > kMaxUnrolled || !suits(vector)))
+         (vector * nest.bodySize > kMaxVectorBody || !suits(vector)))
     vector /= 2;
   return std::max<int64_t>(vector, 1);
 }

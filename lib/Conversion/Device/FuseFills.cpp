@@ -44,39 +44,43 @@ static linalg::GenericOp findNext(linalg::FillOp fill) {
   return nullptr;
 }
 
-/// The result of `op` that is the filled buffer and that it reduces into.
-static std::optional<unsigned> findResult(linalg::GenericOp op,
-                                          linalg::FillOp fill) {
+/// The result of `op` that is the filled buffer and that it reduces into;
+/// failure where no kernel can run `op`, of which an error has told.
+static FailureOr<std::optional<unsigned>> findResult(linalg::GenericOp op,
+                                                     linalg::FillOp fill) {
+  std::optional<unsigned> result, none;
   if (!op.hasPureBufferSemantics() || op.hasDynamicShape() ||
       op.getNumReductionLoops() == 0)
-    return std::nullopt;
+    return none;
   Value filled = fill.getOutputs()[0];
   auto isFilled = [&](Value memref) {
     return findBuffer(memref) == findBuffer(filled);
   };
-  std::optional<unsigned> result;
   for (OpOperand &init : op.getDpsInitsMutable())
     if (init.get() == filled)
       result = init.getOperandNumber() - op.getNumDpsInputs();
   if (!result || llvm::count_if(findMemrefs(op), isFilled) != 1)
-    return std::nullopt;
+    return none;
   FailureOr<LoopNest> nest = analyzeLoops(op);
-  if (failed(nest) || nest->isEmpty())
-    return std::nullopt;
+  if (failed(nest))
+    return failure();
+  if (nest->isEmpty())
+    return none;
   const Access &access = nest->accesses[op.getNumDpsInputs() + *result];
-  if (nest->getResultKind(access) != ResultKind::Reduced)
-    return std::nullopt;
-  return result;
+  return nest->getResultKind(access) == ResultKind::Reduced ? result : none;
 }
 
-static void fuse(linalg::FillOp fill) {
+static LogicalResult fuse(linalg::FillOp fill) {
   TypedAttr value;
   linalg::GenericOp op = findNext(fill);
   if (!op || !matchPattern(fill.getInputs()[0], m_Constant(&value)))
-    return;
-  std::optional<unsigned> result = findResult(op, fill);
+    return success();
+  FailureOr<std::optional<unsigned>> found = findResult(op, fill);
+  if (failed(found))
+    return failure();
+  std::optional<unsigned> result = *found;
   if (!result)
-    return;
+    return success();
   LDBG() << "the reduction at " << sourcePlace(op.getLoc()) << " begins with "
          << value;
   ++numFused;
@@ -87,6 +91,7 @@ static void fuse(linalg::FillOp fill) {
   initial[*result] = value;
   op->setAttr(kInitialAttr, builder.getArrayAttr(initial));
   fill.erase();
+  return success();
 }
 
 namespace {
@@ -99,7 +104,8 @@ struct FuseFills : shoal::impl::FuseFillsBase<FuseFills> {
         fills.push_back(fill);
     });
     for (linalg::FillOp fill : fills)
-      fuse(fill);
+      if (failed(fuse(fill)))
+        return signalPassFailure();
   }
 };
 

@@ -12,6 +12,7 @@ void shoal::buildDevicePipeline(OpPassManager &pm, MachineKind machine) {
   // A reduction that knows what it begins with is one that others can follow in
   // the same kernel.
   func.addPass(createFuseFills());
+  // Before reductions are cut: one that is in parts has no rows to follow.
   func.addPass(createFuseRows({machine}));
   // What is left alone is cut where it has too few threads.
   func.addPass(createSplitReductions({machine}));

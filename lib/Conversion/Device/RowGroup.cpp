@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace shoal;
 
 /// A thread's code is not unrolled beyond this many operations.
-static constexpr int64_t kMaxUnrolled = 4096;
+static constexpr int64_t kMaxRowBody = 4096;
 
 bool RowSlot::isLocal() const {
   return buffer.getDefiningOp<memref::AllocaOp>() != nullptr;
@@ -212,7 +212,7 @@ static bool chooseThreads(RowGroup &group, const DeviceLimits &limits) {
   int64_t heldWords = limits.registers / limits.blockThreads / 2;
   auto fits = [&] {
     int64_t columns = group.trips() * schedule.vector;
-    return columns * held <= heldWords && columns * body <= kMaxUnrolled;
+    return columns * held <= heldWords && columns * body <= kMaxRowBody;
   };
   while (!fits() && schedule.lanes < limits.blockThreads)
     schedule.lanes *= 2;

@@ -51,13 +51,17 @@ static bool isPlain(linalg::GenericOp op, unsigned loop) {
 }
 
 /// How many parts the op should have so that it fills the device; 1 where it
-/// does, or where its order is the program's.
-static int64_t countParts(linalg::GenericOp op, const DeviceLimits &limits) {
+/// does, or where its order is the program's; failure where no kernel can run
+/// it, of which an error has told.
+static FailureOr<int64_t> countParts(linalg::GenericOp op,
+                                     const DeviceLimits &limits) {
   if (!op.hasPureBufferSemantics() || op.hasDynamicShape() ||
       op.getNumReductionLoops() == 0)
     return 1;
   FailureOr<LoopNest> nest = analyzeLoops(op);
-  if (failed(nest) || nest->isEmpty() || !nest->combinesInAnyOrder)
+  if (failed(nest))
+    return failure();
+  if (nest->isEmpty() || !nest->combinesInAnyOrder)
     return 1;
   for (const Access &access : nest->accesses)
     if (access.isWritten && nest->getResultKind(access) == ResultKind::Mixed)
@@ -74,18 +78,21 @@ static int64_t countParts(linalg::GenericOp op, const DeviceLimits &limits) {
                   iterations / schedule.blocks / kPartIterations);
 }
 
-/// The outermost of the reduced loops that give most parts.
-static std::optional<Split> chooseSplit(linalg::GenericOp op,
-                                        const DeviceLimits &limits) {
-  int64_t parts = countParts(op, limits);
-  if (parts < 2)
-    return std::nullopt;
+/// The outermost of the reduced loops that give most parts; nothing where there
+/// is to be one part; failure as above.
+static FailureOr<std::optional<Split>> chooseSplit(linalg::GenericOp op,
+                                                   const DeviceLimits &limits) {
   std::optional<Split> best;
+  FailureOr<int64_t> parts = countParts(op, limits);
+  if (failed(parts))
+    return failure();
+  if (*parts < 2)
+    return best;
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   for (auto [loop, kind] : llvm::enumerate(op.getIteratorTypesArray())) {
     if (kind != utils::IteratorType::reduction || !isPlain(op, loop))
       continue;
-    int64_t chunk = llvm::divideCeil(ranges[loop], parts);
+    int64_t chunk = llvm::divideCeil(ranges[loop], *parts);
     if (loop + 1 == ranges.size())
       chunk = llvm::alignTo(chunk, kDenseStep);
     Split split{static_cast<unsigned>(loop), ranges[loop], ranges[loop] / chunk,
@@ -241,18 +248,22 @@ struct SplitReductions : shoal::impl::SplitReductionsBase<SplitReductions> {
         ops.push_back(op);
     });
     for (linalg::GenericOp op : ops) {
-      std::optional<Split> split = chooseSplit(op, machineOf(machine).limits);
-      if (!split)
+      FailureOr<std::optional<Split>> chosen =
+          chooseSplit(op, machineOf(machine).limits);
+      if (failed(chosen))
+        return signalPassFailure();
+      if (!*chosen)
         continue;
-      LDBG() << "loop " << split->loop << " at " << sourcePlace(op.getLoc())
-             << ": " << split->parts << " parts of " << split->chunk << ", "
-             << split->rest() << " left over";
+      const Split &split = **chosen;
+      LDBG() << "loop " << split.loop << " at " << sourcePlace(op.getLoc())
+             << ": " << split.parts << " parts of " << split.chunk << ", "
+             << split.rest() << " left over";
       ++numSplit;
       OpBuilder builder(op);
-      auto partial = reduceParts(builder, op, *split);
+      auto partial = reduceParts(builder, op, split);
       SmallVector<Attribute> initials = initialsOf(op);
-      if (split->rest() != 0) {
-        reduceRest(builder, op, *split);
+      if (split.rest() != 0) {
+        reduceRest(builder, op, split);
         initials.assign(initials.size(), builder.getUnitAttr());
       }
       for (auto [result, buffer] : partial)

@@ -26,8 +26,8 @@ namespace shoal {
 #include "shoal/Conversion/Fusion/Passes.h.inc"
 } // namespace shoal
 
-static shoal::PassCounter numFused(DEBUG_TYPE,
-                                   "Producers fused into a consumer");
+static shoal::PassCounter numProducers(DEBUG_TYPE,
+                                       "Producers fused into a consumer");
 
 /// Operations (and operands) up to which computing a value again is cheaper
 /// than storing and loading it.
@@ -214,7 +214,7 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
              << (producer->hasOneUse() ? ""
                  : computesAll         ? ", for all their readers"
                                        : ", and into others again");
-      ++numFused;
+      ++numProducers;
       // The fused op stands where the consumer does. It yields the producer's
       // value as well where that has other users; those behind it read it from
       // there. Where the consumer reads single elements, the rest of that value

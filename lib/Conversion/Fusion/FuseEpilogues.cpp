@@ -27,7 +27,7 @@ namespace shoal {
 
 using namespace shoal;
 
-static PassCounter numFused(DEBUG_TYPE, "Products with an epilogue");
+static PassCounter numEpilogues(DEBUG_TYPE, "Products with an epilogue");
 static PassCounter numBiases(DEBUG_TYPE, "Biases in epilogues");
 static PassCounter numActivations(DEBUG_TYPE, "Activations in epilogues");
 static PassCounter numFloat8(DEBUG_TYPE, "Products of f8");
@@ -195,7 +195,7 @@ static void tellFused(rt::EinsumOp product, const Epilogue &epilogue) {
          << (epilogue.bias ? "a bias, " : "no bias, ")
          << (epilogue.activation ? rt::stringifyActivation(*epilogue.activation)
                                  : "no activation");
-  ++numFused;
+  ++numEpilogues;
   numBiases += epilogue.bias != nullptr;
   numActivations += epilogue.activation.has_value();
 }
@@ -233,7 +233,7 @@ static SmallVector<Value> takeFloat8Operands(rt::EinsumOp product) {
 }
 
 /// Drops biases that no body reads any more, then ops that change nothing.
-static LogicalResult cleanUp(func::FuncOp func) {
+static LogicalResult dropUnusedBiases(func::FuncOp func) {
   RewritePatternSet patterns(func.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   linalg::GenericOp::getCanonicalizationPatterns(patterns, func.getContext());
@@ -254,7 +254,7 @@ struct FuseEpilogues : shoal::impl::FuseEpiloguesBase<FuseEpilogues> {
     });
     for (rt::EinsumOp product : products)
       fuseAround(product);
-    if (failed(cleanUp(getOperation())))
+    if (failed(dropUnusedBiases(getOperation())))
       return signalPassFailure();
   }
 

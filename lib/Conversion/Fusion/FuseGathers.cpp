@@ -154,7 +154,7 @@ static void fuse(const Reader &reader) {
 }
 
 /// Loops' indices that came through maps become plain again.
-static LogicalResult cleanUp(func::FuncOp func) {
+static LogicalResult simplifyIndices(func::FuncOp func) {
   RewritePatternSet patterns(func.getContext());
   linalg::populateEraseUnusedOperandsAndResultsPatterns(patterns);
   affine::AffineApplyOp::getCanonicalizationPatterns(patterns,
@@ -173,7 +173,7 @@ struct FuseGathers : shoal::impl::FuseGathersBase<FuseGathers> {
     });
     for (rt::GatherOp call : calls)
       fuseInto(call, gatherForEach(call, findReaders(call)));
-    if (failed(cleanUp(getOperation())))
+    if (failed(simplifyIndices(getOperation())))
       return signalPassFailure();
   }
 

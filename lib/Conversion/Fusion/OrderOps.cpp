@@ -30,7 +30,7 @@ using namespace shoal;
 static PassCounter numMoved(DEBUG_TYPE, "Ops that are run later");
 
 /// What is smaller than such a part of all that is held stays where it is.
-static constexpr int64_t kLeastPart = 64;
+static constexpr int64_t kLeastPartOfPeak = 64;
 
 /// What the use's op makes of a part of the value, or of all of it, without
 /// memory of its own; null of other ops.
@@ -94,7 +94,7 @@ private:
 
 BlockOrder::BlockOrder(Block &block)
     : block(block),
-      leastBytes(LiveValues(block).findPeak().second / kLeastPart) {
+      leastBytes(LiveValues(block).findPeak().second / kLeastPartOfPeak) {
   for (Operation &op : block) {
     numbers[&op] = ops.size();
     places.push_back(ops.size());

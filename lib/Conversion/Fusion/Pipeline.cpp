@@ -9,6 +9,7 @@ using namespace shoal;
 
 void shoal::buildFusionPipeline(OpPassManager &pm, MachineKind machine) {
   OpPassManager &func = pm.nest<func::FuncOp>();
+  // First: what a product, a gather or a sum is followed by is then one op.
   func.addPass(createFuseElementwise());
   addCleanup(func);
   // A device's products have epilogues. What could be one is now the body of
@@ -19,6 +20,7 @@ void shoal::buildFusionPipeline(OpPassManager &pm, MachineKind machine) {
   }
   // Readers of a gather are now as few as they get.
   func.addPass(createFuseGathers());
+  // Short sums become elementwise ops.
   func.addPass(createUnrollReductions());
   // What follows the sums joins them.
   func.addPass(createFuseElementwise());

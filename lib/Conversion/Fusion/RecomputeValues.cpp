@@ -29,13 +29,13 @@ static PassCounter numRecomputed(DEBUG_TYPE, "Values computed again");
 static PassCounter numPeaks(DEBUG_TYPE, "Places where most was held");
 
 /// Scalar operations of a value that is computed again, at most.
-static constexpr unsigned kMaxOps = 6;
+static constexpr unsigned kMaxOpsAgain = 6;
 
 /// Places that are looked at; behind them little is to be gained.
 static constexpr unsigned kMaxPeaks = 16;
 
 /// A value is worth it that is at least such a part of all that is held.
-static constexpr int64_t kLeastPart = 64;
+static constexpr int64_t kLeastPartOfHeld = 64;
 
 //===----------------------------------------------------------------------===//
 // A value computed again
@@ -124,7 +124,7 @@ bool Recipe::collect(Value scalar) {
     if (!collect(operand))
       return false;
   scalarOps.insert(maker);
-  return scalarOps.size() <= kMaxOps;
+  return scalarOps.size() <= kMaxOpsAgain;
 }
 
 Value Recipe::create(OpBuilder &builder) {
@@ -211,7 +211,7 @@ static bool lowerPeak(Block &block) {
   for (Operation &op : block)
     for (OpResult result : op.getResults())
       if (lives.placeOf(&op) < peak && lives.lastUse(result) >= peak &&
-          bytesOf(result) * kLeastPart >= held)
+          bytesOf(result) * kLeastPartOfHeld >= held)
         values.push_back(result);
   LDBG() << held << " bytes are held at most, " << values.size()
          << " large values beyond the op there";

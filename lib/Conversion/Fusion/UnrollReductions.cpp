@@ -28,7 +28,7 @@ static PassCounter numUnrolled(DEBUG_TYPE, "Reductions unrolled");
 /// Up to so many elements a thread has loads under way for all of them at once.
 static constexpr int64_t kMaxIterations = kSequentialTerms;
 /// Of bodies after each other.
-static constexpr int64_t kMaxOps = 160;
+static constexpr int64_t kMaxUnrolledOps = 160;
 
 namespace {
 
@@ -128,7 +128,7 @@ static bool shouldUnroll(linalg::GenericOp op, const LoopsOf &loops) {
   }
   int64_t iterations = loops.countReduced();
   return iterations >= 1 && iterations <= kMaxIterations &&
-         iterations * bodyOps <= kMaxOps &&
+         iterations * bodyOps <= kMaxUnrolledOps &&
          !llvm::is_contained(loops.ranges, 0) && isPlain(op, loops) &&
          !reducesRows(op, loops);
 }

@@ -63,8 +63,8 @@ static Values combineRows(KernelEmitter &e, ArrayRef<Value> sums, Value x,
 }
 
 /// Combines the sums with what the results hold.
-static void storeSums(KernelEmitter &e, ArrayRef<Value> indices,
-                      ArrayRef<Value> sums) {
+static void storeColumnSums(KernelEmitter &e, ArrayRef<Value> indices,
+                            ArrayRef<Value> sums) {
   SmallVector<unsigned> results = e.reducedResults();
   SmallVector<Values> old;
   for (unsigned result : results)
@@ -116,8 +116,9 @@ void shoal::emitColumnReduction(KernelEmitter &e) {
       sums = combineRows(e, sums, x, y, meeting);
     auto store = [&] {
       if (isWhole)
-        return storeSums(e, indices, sums);
-      e.ifTrue(e.isLess(column, columns), [&] { storeSums(e, indices, sums); });
+        return storeColumnSums(e, indices, sums);
+      e.ifTrue(e.isLess(column, columns),
+               [&] { storeColumnSums(e, indices, sums); });
     };
     if (s.blockY == 1)
       return store();

@@ -54,8 +54,8 @@ Values shoal::combineRow(KernelEmitter &e, Values sums, Value thread,
 }
 
 /// Combines the sums with what the results hold.
-static void storeSums(KernelEmitter &e, ArrayRef<Value> indices,
-                      ArrayRef<Value> sums) {
+static void storeRowSums(KernelEmitter &e, ArrayRef<Value> indices,
+                         ArrayRef<Value> sums) {
   Values addresses, old;
   for (unsigned result : e.reducedResults()) {
     addresses.push_back(e.address(e.operandOf(result), indices));
@@ -92,8 +92,8 @@ void shoal::emitRowReduction(KernelEmitter &e) {
     sums = combineRow(e, sums, thread, s.lanes, shared);
     e.ifTrue(e.isLess(lane, 1), [&] {
       if (isWhole)
-        return storeSums(e, indices, sums);
-      e.ifTrue(e.isLess(row, rows), [&] { storeSums(e, indices, sums); });
+        return storeRowSums(e, indices, sums);
+      e.ifTrue(e.isLess(row, rows), [&] { storeRowSums(e, indices, sums); });
     });
     // The next row's sums go to the same places.
     if (!shared.empty() && s.grid != s.blocks)

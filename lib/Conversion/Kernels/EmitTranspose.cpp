@@ -8,11 +8,11 @@ using namespace shoal;
 
 using Values = KernelEmitter::Values;
 
-static constexpr int64_t kTile = KernelSchedule::kTile;
-static constexpr int64_t kRows = KernelSchedule::kTileRows;
+static constexpr int64_t kSharedTile = KernelSchedule::kTile;
+static constexpr int64_t kSharedRows = KernelSchedule::kTileRows;
 /// A row of a tile has one element more than it holds, so that the elements of
 /// a column lie in different banks of shared memory.
-static constexpr int64_t kPitch = kTile + 1;
+static constexpr int64_t kPitch = kSharedTile + 1;
 
 namespace {
 
@@ -30,8 +30,8 @@ static Tile findTile(KernelEmitter &e, Value block) {
   const KernelSchedule &s = e.schedule;
   Tile tile{s.parallel.back(), s.tileLoop, e.zeroIndices()};
   auto cut = [&](unsigned loop) {
-    int64_t tiles = llvm::divideCeil(e.nest.loops[loop].range, kTile);
-    tile.corner[loop] = e.mul(e.rem(block, tiles), kTile);
+    int64_t tiles = llvm::divideCeil(e.nest.loops[loop].range, kSharedTile);
+    tile.corner[loop] = e.mul(e.rem(block, tiles), kSharedTile);
     block = e.div(block, tiles);
   };
   cut(tile.dense);
@@ -50,7 +50,7 @@ static void
 forEachElement(KernelEmitter &e, const Tile &tile, unsigned fast, unsigned slow,
                llvm::function_ref<void(ArrayRef<Value>, Value, Value)> body) {
   Value x = e.threadX();
-  e.forLoop(e.threadY(), e.constant(kTile), kRows, ValueRange(),
+  e.forLoop(e.threadY(), e.constant(kSharedTile), kSharedRows, ValueRange(),
             [&](Value y, ValueRange) {
               Values indices = tile.corner;
               indices[fast] = e.add(indices[fast], x);
@@ -58,7 +58,7 @@ forEachElement(KernelEmitter &e, const Tile &tile, unsigned fast, unsigned slow,
               auto guard = [&](unsigned loop,
                                llvm::function_ref<void()> inner) {
                 int64_t range = e.nest.loops[loop].range;
-                if (range % kTile == 0)
+                if (range % kSharedTile == 0)
                   return inner();
                 e.ifTrue(e.isLess(indices[loop], range), inner);
               };
@@ -74,7 +74,7 @@ void shoal::emitTranspose(KernelEmitter &e) {
     return getElementTypeOrSelf(e.op->getOperand(operand).getType());
   };
   for (unsigned operand : s.tileOperands)
-    tiles[operand] = e.allocateShared(kTile * kPitch, typeOf(operand));
+    tiles[operand] = e.allocateShared(kSharedTile * kPitch, typeOf(operand));
   e.forEachBlock([&](Value block) {
     Tile tile = findTile(e, block);
     forEachElement(e, tile, tile.other, tile.dense,

@@ -21,7 +21,7 @@ namespace shoal {
 
 using namespace shoal;
 
-static PassCounter numKernels(DEBUG_TYPE, "Kernels made of several ops");
+static PassCounter numGroups(DEBUG_TYPE, "Kernels made of several ops");
 static PassCounter numOps(DEBUG_TYPE, "Ops in kernels of several");
 
 /// Adds the op to the group with which it shares most.
@@ -64,7 +64,7 @@ struct GroupRows : shoal::impl::GroupRowsBase<GroupRows> {
         auto ops = kernel.getBody().getOps<linalg::LinalgOp>();
         LDBG() << llvm::range_size(ops) << " ops, the last at "
                << sourcePlace(kernel.getLoc());
-        ++numKernels;
+        ++numGroups;
         numOps += llvm::range_size(ops);
       }
   }

@@ -32,9 +32,9 @@ static PassCounter numJammed(DEBUG_TYPE,
 
 /// Rows that are read at a time, of all operands: as many streams as a core's
 /// prefetchers follow.
-static constexpr int64_t kRows = 8;
+static constexpr int64_t kMaxRows = 8;
 /// Of bodies after each other.
-static constexpr int64_t kMaxOps = 64;
+static constexpr int64_t kMaxJammedOps = 64;
 
 static bool isReduction(linalg::GenericOp op, unsigned loop) {
   return op.getIteratorTypesArray()[loop] == utils::IteratorType::reduction;
@@ -67,8 +67,8 @@ static int64_t countRows(linalg::GenericOp op, unsigned rowLoop) {
       return 1;
     ++ops;
   }
-  int64_t rows = kRows / std::max<int64_t>(streams, 1);
-  rows = std::min(rows, kMaxOps / std::max<int64_t>(ops, 1));
+  int64_t rows = kMaxRows / std::max<int64_t>(streams, 1);
+  rows = std::min(rows, kMaxJammedOps / std::max<int64_t>(ops, 1));
   return std::min(rows, op.getStaticLoopRanges()[rowLoop]);
 }
 
@@ -94,30 +94,29 @@ struct JamReductions : shoal::impl::JamReductionsBase<JamReductions> {
     SmallVector<linalg::GenericOp> ops;
     getOperation().walk([&](linalg::GenericOp op) { ops.push_back(op); });
     for (linalg::GenericOp op : ops)
-      if (failed(jam(op)))
-        return signalPassFailure();
+      jam(op);
   }
 
 private:
-  static LogicalResult jam(linalg::GenericOp op) {
+  static void jam(linalg::GenericOp op) {
     if (!op.hasPureBufferSemantics() || op.hasDynamicShape())
-      return success();
+      return;
     std::optional<unsigned> rowLoop = findRowLoop(op);
     int64_t rows = rowLoop ? countRows(op, *rowLoop) : 1;
     if (rows < 2)
-      return success();
+      return;
     LDBG() << rows << " rows at a time at " << sourcePlace(op.getLoc());
     ++numJammed;
     int64_t size = op.getStaticLoopRanges()[*rowLoop];
     IRRewriter rewriter(op);
     FailureOr<linalg::LinalgLoops> loops =
         linalg::linalgOpToLoops(rewriter, op);
-    if (failed(loops))
-      return op.emitError("has no loops");
+    assert(succeeded(loops) && "an op on buffers of static shape has loops");
     rewriter.eraseOp(op);
     auto loop = cast<scf::ForOp>((*loops)[*rowLoop]);
     splitRest(rewriter, loop, size, rows);
-    return loopUnrollJamByFactor(loop, rows);
+    [[maybe_unused]] LogicalResult jammed = loopUnrollJamByFactor(loop, rows);
+    assert(succeeded(jammed) && "bounds are constants, and whole times `rows`");
   }
 };
 

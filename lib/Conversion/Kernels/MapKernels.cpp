@@ -29,7 +29,7 @@ namespace shoal {
 using namespace shoal;
 
 static PassCounter numLaunches(DEBUG_TYPE, "Launches of kernels");
-static PassCounter numKernels(DEBUG_TYPE, "Different kernels");
+static PassCounter numMapped(DEBUG_TYPE, "Different kernels");
 
 //===----------------------------------------------------------------------===//
 // An outlined function
@@ -193,7 +193,7 @@ private:
     LDBG() << name.getValue() << " at " << sourcePlace(kernel.getLoc())
            << (isNew ? " is kernel " : " is as kernel ") << found->second;
     ++numLaunches;
-    numKernels += isNew;
+    numMapped += isNew;
     if (!isNew)
       kernel.erase();
     return found->second;

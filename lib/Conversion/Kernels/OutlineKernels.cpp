@@ -31,7 +31,8 @@ namespace shoal {
 
 using namespace shoal;
 
-static PassCounter numKernels(DEBUG_TYPE, "Functions made of linalg ops");
+static PassCounter numOutlinedKernels(DEBUG_TYPE,
+                                      "Functions made of linalg ops");
 
 static bool isDense(Value buffer) {
   return cast<MemRefType>(buffer.getType()).getLayout().isIdentity();
@@ -139,7 +140,7 @@ static llvm::SetVector<Value> addSources(const llvm::SetVector<Value> &values) {
 static void outline(Operation *unit, StringRef name) {
   LDBG() << name << ": " << unit->getName() << " at "
          << sourcePlace(unit->getLoc());
-  ++numKernels;
+  ++numOutlinedKernels;
   auto module = unit->getParentOfType<ModuleOp>();
   llvm::SetVector<Value> used = addSources(findUsed(unit));
   auto isInside = [](Value value) {

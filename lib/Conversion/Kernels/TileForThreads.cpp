@@ -33,7 +33,7 @@ namespace shoal {
 
 using namespace shoal;
 
-static PassCounter numTiled(DEBUG_TYPE, "Kernels in tiles for threads");
+static PassCounter numThreadTiled(DEBUG_TYPE, "Kernels in tiles for threads");
 
 /// The kernel's ops, if there is nothing beside them but what makes their
 /// operands.
@@ -121,7 +121,7 @@ static SmallVector<KernelLoop> loopsOf(linalg::LinalgOp op) {
 /// The loops over the tiles of a kernel, of which each costs so much.
 static void markTiles(scf::ParallelOp loops, double cost, int64_t count) {
   LDBG() << count << " tiles at " << sourcePlace(loops.getLoc());
-  ++numTiled;
+  ++numThreadTiled;
   auto bytes = static_cast<int64_t>(cost / static_cast<double>(count));
   loops->setAttr(
       kTileBytesAttr,

@@ -23,7 +23,7 @@ namespace shoal {
 #include "shoal/Conversion/Kernels/Passes.h.inc"
 } // namespace shoal
 
-static shoal::PassCounter numTiled(DEBUG_TYPE, "Ops that run in tiles");
+static shoal::PassCounter numTransposes(DEBUG_TYPE, "Ops that run in tiles");
 
 static constexpr int64_t kTile = shoal::kTransposeTile;
 
@@ -97,7 +97,7 @@ struct TileTransposes : shoal::impl::TileTransposesBase<TileTransposes> {
       if (failed(tile(rewriter, op, tiles)))
         continue;
       LDBG() << "tiles of " << kTile << " at " << place;
-      ++numTiled;
+      ++numTransposes;
     }
   }
 };

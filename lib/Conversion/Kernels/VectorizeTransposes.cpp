@@ -32,7 +32,7 @@ static PassCounter numTiles(DEBUG_TYPE, "Transposed tiles read by vectors");
 namespace {
 
 /// A tile's two loops of kTransposeTile steps; all others make one.
-struct TileLoops {
+struct TransposedLoops {
   unsigned across, inner;
 };
 
@@ -64,13 +64,13 @@ static std::optional<Square> findSquare(linalg::GenericOp op,
 }
 
 /// Of a tile whose input `operand` is transposed.
-static std::optional<TileLoops> findTile(linalg::GenericOp op,
-                                         OpOperand &operand) {
+static std::optional<TransposedLoops> findTile(linalg::GenericOp op,
+                                               OpOperand &operand) {
   SmallVector<int64_t> ranges = op.getStaticLoopRanges();
   auto across = findContiguousLoop(op.getMatchingIndexingMap(&operand));
   if (op.getNumParallelLoops() != ranges.size() || ranges.size() < 2 || !across)
     return std::nullopt;
-  TileLoops tile = {*across, unsigned(ranges.size()) - 1};
+  TransposedLoops tile = {*across, unsigned(ranges.size()) - 1};
   if (tile.across == tile.inner)
     return std::nullopt;
   for (auto [loop, range] : llvm::enumerate(ranges))
@@ -113,7 +113,7 @@ static void writeLines(OpBuilder &b, Location loc, Value lines, Square square) {
 
 /// The result's square, where the op does nothing but write the input there.
 static std::optional<Square> findCopy(linalg::GenericOp op, OpOperand &input,
-                                      TileLoops tile) {
+                                      TransposedLoops tile) {
   auto yield = cast<linalg::YieldOp>(op.getBody()->getTerminator());
   if (op.getNumDpsInits() != 1 ||
       yield.getOperand(0) != op.getMatchingBlockArgument(&input))
@@ -132,7 +132,7 @@ static Value allocateTile(OpBuilder &b, linalg::GenericOp op, Type element) {
 
 /// Makes the op read the input's transpose, line by line.
 static void readFromTile(OpBuilder &b, linalg::GenericOp op, OpOperand &input,
-                         TileLoops tile, Value lines) {
+                         TransposedLoops tile, Value lines) {
   Type element = cast<VectorType>(lines.getType()).getElementType();
   Value memref = allocateTile(b, op, element);
   writeLines(b, op.getLoc(), lines, {memref, 0});
@@ -147,7 +147,7 @@ static void readFromTile(OpBuilder &b, linalg::GenericOp op, OpOperand &input,
 static unsigned vectorize(OpBuilder &b, linalg::GenericOp op) {
   unsigned count = 0;
   for (OpOperand *input : op.getDpsInputOperands()) {
-    std::optional<TileLoops> tile = findTile(op, *input);
+    std::optional<TransposedLoops> tile = findTile(op, *input);
     if (!tile)
       continue;
     auto square = findSquare(op, *input, tile->inner, tile->across);

@@ -22,7 +22,7 @@ namespace shoal {
 using namespace shoal;
 
 static PassCounter numCalls(DEBUG_TYPE, "Calls that got scratch");
-static PassCounter numBuffers(DEBUG_TYPE, "Buffers of scratch");
+static PassCounter numScratch(DEBUG_TYPE, "Buffers of scratch");
 
 namespace {
 
@@ -43,7 +43,7 @@ struct Sharers {
     auto type = MemRefType::get({bytes}, builder.getI8Type());
     Value scratch =
         memref::AllocOp::create(builder, calls.front().getLoc(), type);
-    ++numBuffers;
+    ++numScratch;
     for (rt::RuntimeCallOpInterface call : calls)
       call.getScratchMutable().assign(scratch);
   }
@@ -78,7 +78,7 @@ struct AddScratch : shoal::impl::AddScratchBase<AddScratch> {
   }
 
 private:
-  /// Nothing runs beside a call of the host: its scratch ends with it.
+  /// Nothing runs beside a call on a CPU: its scratch ends with it.
   static void allocateFor(rt::RuntimeCallOpInterface call, int64_t bytes) {
     Sharers alone;
     alone.add(call, bytes);

@@ -23,7 +23,8 @@ namespace shoal {
 
 using namespace shoal;
 
-static PassCounter numParts(DEBUG_TYPE, "Parts of blocks with collectives");
+static PassCounter numBlockParts(DEBUG_TYPE,
+                                 "Parts of blocks with collectives");
 static PassCounter numReordered(DEBUG_TYPE, "Parts that got another order");
 static PassCounter numRejected(DEBUG_TYPE, "Orders that need too much memory");
 
@@ -69,7 +70,7 @@ static int64_t countMoved(ArrayRef<unsigned> order) {
 static void reorder(BlockSchedule &schedule, func::FuncOp func, int64_t limit) {
   LDBG() << "the part that ends at "
          << sourcePlace(schedule.getFence()->getLoc());
-  ++numParts;
+  ++numBlockParts;
   for (int64_t window :
        {INT64_MAX, int64_t(64), int64_t(16), int64_t(4), int64_t(0)}) {
     SmallVector<unsigned> order = schedule.order(window);

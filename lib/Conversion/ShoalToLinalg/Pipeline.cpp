@@ -9,6 +9,7 @@ using namespace mlir;
 using namespace shoal;
 
 void shoal::buildShoalToLinalgPipeline(OpPassManager &pm) {
+  // First: whole ops, of which each knows its loops or its call of the runtime.
   pm.addPass(createShoalToLinalg());
   // What programs compute element by element becomes linalg last: what ops of
   // shoal become may have such parts.

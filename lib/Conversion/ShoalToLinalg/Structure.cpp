@@ -5,13 +5,10 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "shoal/Dialect/Shoal/IR/StructureOps.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 
@@ -20,10 +17,10 @@ struct LowerBroadcastInDim : OpRewritePattern<BroadcastInDimOp> {
 
   LogicalResult matchAndRewrite(BroadcastInDimOp op,
                                 PatternRewriter &rewriter) const override {
-    RankedTensorType type = typeOf(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     SmallVector<AffineExpr> exprs;
     for (auto [size, dim] :
-         llvm::zip_equal(typeOf(op.getInput()).getShape(), op.getDims()))
+         llvm::zip_equal(tensorTypeOf(op.getInput()).getShape(), op.getDims()))
       exprs.push_back(size == type.getDimSize(dim)
                           ? rewriter.getAffineDimExpr(dim)
                           : rewriter.getAffineConstantExpr(0));
@@ -39,7 +36,7 @@ struct LowerTranspose : OpRewritePattern<TransposeOp> {
 
   LogicalResult matchAndRewrite(TransposeOp op,
                                 PatternRewriter &rewriter) const override {
-    RankedTensorType type = typeOf(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     SmallVector<AffineExpr> exprs(type.getRank());
     for (auto [resultDim, inputDim] : llvm::enumerate(op.getPermutation()))
       exprs[inputDim] = rewriter.getAffineDimExpr(resultDim);
@@ -55,7 +52,7 @@ struct LowerSlice : OpRewritePattern<SliceOp> {
 
   LogicalResult matchAndRewrite(SliceOp op,
                                 PatternRewriter &rewriter) const override {
-    RankedTensorType type = typeOf(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     Value input = dropRowsBehind(op, rewriter);
     SmallVector<AffineExpr> exprs;
     for (auto [dim, start, stride] :
@@ -72,8 +69,8 @@ private:
   /// linalg wants an operand indexed by a loop alone to have as many rows as
   /// the loop has steps: dimensions whose first rows are kept are cut before.
   static Value dropRowsBehind(SliceOp op, PatternRewriter &rewriter) {
-    ArrayRef<int64_t> wanted = typeOf(op.getResult()).getShape();
-    SmallVector<int64_t> sizes(typeOf(op.getInput()).getShape());
+    ArrayRef<int64_t> wanted = tensorTypeOf(op.getResult()).getShape();
+    SmallVector<int64_t> sizes(tensorTypeOf(op.getInput()).getShape());
     SmallVector<int64_t> zeros(sizes.size(), 0), ones(sizes.size(), 1);
     bool isCut = false;
     for (auto [dim, size] : llvm::enumerate(sizes)) {
@@ -85,7 +82,7 @@ private:
     }
     if (!isCut)
       return op.getInput();
-    auto type = typeOf(op.getInput()).clone(sizes);
+    auto type = tensorTypeOf(op.getInput()).clone(sizes);
     return tensor::ExtractSliceOp::create(
         rewriter, op.getLoc(), type, op.getInput(), ValueRange(), ValueRange(),
         ValueRange(), zeros, sizes, ones);
@@ -97,7 +94,7 @@ struct LowerReverse : OpRewritePattern<ReverseOp> {
 
   LogicalResult matchAndRewrite(ReverseOp op,
                                 PatternRewriter &rewriter) const override {
-    RankedTensorType type = typeOf(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     SmallVector<AffineExpr> exprs;
     for (auto [dim, size] : llvm::enumerate(type.getShape())) {
       AffineExpr row = rewriter.getAffineDimExpr(dim);
@@ -126,7 +123,7 @@ struct LowerIota : OpRewritePattern<IotaOp> {
   LogicalResult matchAndRewrite(IotaOp op,
                                 PatternRewriter &rewriter) const override {
     Location loc = op.getLoc();
-    RankedTensorType type = typeOf(op.getResult());
+    RankedTensorType type = tensorTypeOf(op.getResult());
     Value iota = makeParallel(
         rewriter, loc, type, {}, {}, [&](OpBuilder &nested, ValueRange) {
           Value index = linalg::IndexOp::create(nested, loc, op.getDim());

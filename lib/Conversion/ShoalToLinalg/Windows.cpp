@@ -8,14 +8,11 @@
 #include "WindowLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 
 using namespace mlir;
 using namespace shoal;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 /// The rows that windows over `input` read, in order.
 static Value padInput(OpBuilder &builder, Location loc, Value input,
@@ -66,7 +63,7 @@ struct LowerSelectAndScatter : OpRewritePattern<SelectAndScatterOp> {
   LogicalResult matchAndRewrite(SelectAndScatterOp op,
                                 PatternRewriter &rewriter) const override {
     // No window fits: there is nothing to add, nor rows to spread.
-    if (typeOf(op.getSource()).getNumElements() == 0) {
+    if (tensorTypeOf(op.getSource()).getNumElements() == 0) {
       rewriter.replaceOp(
           op, makeSpread(rewriter, op.getLoc(), op.getInit(), op.getType()));
       return success();
@@ -95,7 +92,7 @@ private:
 
   static Value select(OpBuilder &builder, SelectAndScatterOp op) {
     Location loc = op.getLoc();
-    ArrayRef<int64_t> windows = typeOf(op.getSource()).getShape();
+    ArrayRef<int64_t> windows = tensorTypeOf(op.getSource()).getShape();
     SmallVector<WindowDim> window = op.getWindowDims();
     TypedAttr padding =
         getIdentity(op.getKind(), op.getType().getElementType());

@@ -9,6 +9,7 @@
 #include "WindowLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
+#include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Dialect/Shoal/IR/WindowsOps.h"
 
 using namespace mlir;
@@ -17,10 +18,6 @@ using namespace shoal;
 /// How many times as large as operand and result the patches may be: above what
 /// three kernel rows in each of three dimensions need.
 static constexpr int64_t kLargestPatches = 32;
-
-static RankedTensorType typeOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
 
 namespace {
 
@@ -47,7 +44,7 @@ public:
       splitShape(resultShape, dims.result.second);
       result.insert(result.begin() + dims.result.second, 'g');
     }
-    addSizes(kernel.letters, typeOf(kernel.value).getShape());
+    addSizes(kernel.letters, tensorTypeOf(kernel.value).getShape());
     addSizes(result, resultShape);
   }
 
@@ -97,11 +94,11 @@ private:
   void splitGroups(Factored &tensor, unsigned dim) {
     if (groups == 1)
       return;
-    SmallVector<int64_t> shape(typeOf(tensor.value).getShape());
+    SmallVector<int64_t> shape(tensorTypeOf(tensor.value).getShape());
     int64_t rank = shape.size();
     splitShape(shape, dim);
     tensor.value = tensor::ExpandShapeOp::create(
-        builder, loc, typeOf(tensor.value).clone(shape), tensor.value,
+        builder, loc, tensorTypeOf(tensor.value).clone(shape), tensor.value,
         groupDims(rank, dim));
     tensor.letters.insert(tensor.letters.begin() + dim, 'g');
   }
@@ -109,12 +106,12 @@ private:
   /// With the rows that windows read, in order.
   Factored factorInput() {
     SmallVector<Places> places;
-    for (int64_t size : typeOf(op.getInput()).getShape())
+    for (int64_t size : tensorTypeOf(op.getInput()).getShape())
       places.push_back({0, 1, size});
     for (auto [d, dim] : llvm::enumerate(dims.input.spatial))
       places[dim] =
           Places::ofWindows(window[d], type.getDimSize(dims.result.spatial[d]));
-    Type element = typeOf(op.getInput()).getElementType();
+    Type element = tensorTypeOf(op.getInput()).getElementType();
     Value value = spreadRows(builder, loc, op.getInput(), places,
                              getIdentity(ReduceKind::Sum, element));
     Factored tensor{value, lettersOf(dims.input, 'b', 'i', "012")};
@@ -182,17 +179,18 @@ private:
     double patches = 1;
     for (char letter : patchLetters())
       patches *= sizes[letter];
-    return patches <=
-           double(kLargestPatches) *
-               (typeOf(op.getInput()).getNumElements() + type.getNumElements());
+    return patches <= double(kLargestPatches) *
+                          (tensorTypeOf(op.getInput()).getNumElements() +
+                           type.getNumElements());
   }
 
   Value multiplyPatches() {
     Letters letters = patchLetters();
     auto shape = llvm::map_to_vector(
         letters, [&](char letter) { return sizes[letter]; });
-    Value patches = makeMoved(builder, loc, typeOf(input.value).clone(shape),
-                              input.value, readMap(letters));
+    Value patches =
+        makeMoved(builder, loc, tensorTypeOf(input.value).clone(shape),
+                  input.value, readMap(letters));
     // Letters of einsums are no digits.
     auto spell = [](ArrayRef<char> term) {
       std::string text;

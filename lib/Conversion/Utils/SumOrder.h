@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// The order in which a host adds up the terms of a sum, as far as phases must
+// The order in which a CPU adds up the terms of a sum, as far as phases must
 // agree on it.
 
 #ifndef SHOAL_LIB_CONVERSION_UTILS_SUMORDER_H

@@ -184,9 +184,9 @@ static bool makeCheckpointName(ProgramBuilder &p) {
 }
 
 /// One that has no other end is removed, and all there is to it.
-static bool makeCheckpointBoundary(ProgramBuilder &p) {
+static bool makeRematBoundary(ProgramBuilder &p) {
   return p.addIdentity(
-      "shoal.checkpoint_boundary", p.anyValues(),
+      "shoal.remat_boundary", p.anyValues(),
       {p.builder.getNamedAttr("region", p.builder.getI64IntegerAttr(0)),
        p.builder.getNamedAttr("policy", p.builder.getStringAttr("nothing"))});
 }
@@ -195,6 +195,6 @@ void shoal::fuzz::addControlFlowGenerators(Generators &generators) {
   generators.add("shoal.case", makeCase, 6);
   generators.add("shoal.while", makeWhile, 8);
   generators.add("shoal.optimization_barrier", makeBarrier, 4);
-  generators.add("shoal.checkpoint_boundary", makeCheckpointBoundary, 2);
+  generators.add("shoal.remat_boundary", makeRematBoundary, 2);
   generators.add("shoal.checkpoint_name", makeCheckpointName, 2);
 }

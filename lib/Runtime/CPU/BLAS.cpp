@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "BLAS.h"
-#include "../Common/Memory.h"
-#include "../Common/Numeric.h"
+#include "../Memory/Memory.h"
+#include "../Program/Numeric.h"
 #include "GemmPiece.h"
 
 #include <cblas.h>

@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Checks.h"
-#include "../Common/Calls.h"
+#include "../Run/Checks.h"
+#include "../Program/Calls.h"
 #include "Device.h"
 
 using namespace shoal::rt;

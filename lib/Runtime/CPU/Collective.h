@@ -1,20 +1,20 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Collectives on the host, by MPI.
+// Collectives of CPUs, by MPI.
 
 #ifndef SHOAL_LIB_RUNTIME_CPU_COLLECTIVE_H
 #define SHOAL_LIB_RUNTIME_CPU_COLLECTIVE_H
 
-#include "../Common/CollectiveMachine.h"
-#include "../Common/RankWatch.h"
+#include "../Collectives/CollectiveMachine.h"
+#include "../Job/RankWatch.h"
 #include "Device.h"
 #include "StridedCopy.h"
 
 namespace shoal::rt {
 
 /// A CopyMachine.
-struct HostCopies {
+struct CPUCopies {
   static void copyBox(const BoxCopy &box, ElementType type, const void *from,
                       void *to) {
     rt::copyBox(box, type, from, to);
@@ -26,7 +26,7 @@ struct HostCopies {
 };
 
 /// A CollectiveMachine.
-class Collective : public HostCopies {
+class Collective : public CPUCopies {
 public:
   static constexpr bool onDevice = false;
   static const Topology &topology() { return Device::get(); }
@@ -61,7 +61,7 @@ public:
                     const char *from, char *to, char *terms);
 
 private:
-  /// Where MPI would round each pair. At most hostReducedAtOnce bytes.
+  /// Where MPI would round each pair. At most cpuReducedAtOnce bytes.
   void reduceByParts(ElementType type, Kind kind, int64_t count,
                      const char *from, char *to, char *terms) const;
   /// Of pieces that lie `stride` bytes apart in `from`.

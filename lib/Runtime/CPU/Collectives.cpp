@@ -3,7 +3,7 @@
 
 #include "Collective.h"
 // All other entry points, by this Collective.
-#include "../Common/CollectiveCalls.inc"
+#include "../Collectives/CollectiveCalls.inc"
 
 using namespace shoal::rt;
 
@@ -15,6 +15,6 @@ extern "C" void shoal_rt_axis_index(const int64_t *desc, int32_t *out) {
 extern "C" void shoal_rt_all_slice(const int64_t *desc, const void *in,
                                    void *out) {
   const auto &call = lookUp<AllSliceCall>(desc);
-  HostCopies host;
+  CPUCopies host;
   runAllSlice(host, call, Device::get(), in, out);
 }

@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Calls.h"
-#include "../Common/Numeric.h"
+#include "../Program/Calls.h"
+#include "../Program/Numeric.h"
 #include "SharedLoops.h"
 #include "shoal/Calls/Lines.h"
 
@@ -26,8 +26,10 @@ static constexpr int64_t maxStrip = 256;
 /// Inner is cut into strips, so that the running values stay in cache and rows
 /// are walked by vectors.
 template <typename T, Kind kind>
-static void scanStrip(const Scan &scan, const T *in, T *out, int64_t width) {
+static void scanStrip(Scan scan, const char *from, char *to, int64_t width) {
   using Acc = Accumulator<T>;
+  const T *in = reinterpret_cast<const T *>(from);
+  T *out = reinterpret_cast<T *>(to);
   Acc running[maxStrip];
   std::fill_n(running, width, identity<kind, T>());
   for (int64_t step = 0; step < scan.count; ++step) {
@@ -47,16 +49,19 @@ static int64_t chooseStrip(const Scan &scan) {
   return threads() == 1 || isEnough ? maxStrip : narrow;
 }
 
-template <typename T, Kind kind>
-static void scanAll(const Scan &scan, const T *in, T *out) {
+/// The only code that knows types: nests call it by pointer.
+using ScanStrip = void (*)(Scan scan, const char *in, char *out, int64_t width);
+
+static void scanAll(const Scan &scan, ScanStrip scanStrip, int64_t elementBytes,
+                    const char *in, char *out) {
   if (scan.outer == 0 || scan.inner == 0)
     return;
-  forEachStrip<1>({{scan.outer, {scan.count * scan.inner}}}, {scan.inner, {1}},
-                  chooseStrip(scan),
-                  /*bytes=*/static_cast<double>(scan.count) * bytesPerLoopTerm *
-                      sizeof(T),
+  forEachStrip<1>({{scan.outer, {scan.count * scan.inner * elementBytes}}},
+                  {scan.inner, {elementBytes}}, chooseStrip(scan),
+                  /*bytes=*/static_cast<double>(scan.count * elementBytes) *
+                      bytesPerLoopTerm,
                   [&](const Offsets<1> &at, int64_t, int64_t width) {
-                    scanStrip<T, kind>(scan, in + at[0], out + at[0], width);
+                    scanStrip(scan, in + at[0], out + at[0], width);
                   });
 }
 
@@ -66,7 +71,11 @@ extern "C" void shoal_rt_cumulative(const int64_t *desc, const void *in,
   Lines lines(call.shape, call.axis);
   Scan scan{lines.outer, lines.count, lines.inner, call.exclusive,
             call.reverse};
-  dispatchKind(call.type, call.kind, [&]<typename T, Kind k>() {
-    scanAll<T, k>(scan, static_cast<const T *>(in), static_cast<T *>(out));
-  });
+  ScanStrip strip =
+      dispatchKind(call.type, call.kind, []<typename T, Kind k>() -> ScanStrip {
+        return scanStrip<T, k>;
+      });
+  scanAll(scan, strip,
+          static_cast<int64_t>(shoal::support::elementSize(call.type)),
+          static_cast<const char *>(in), static_cast<char *>(out));
 }

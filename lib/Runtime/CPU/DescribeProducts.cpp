@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "DescribeProducts.h"
-#include "../Common/Calls.h"
-#include "../Common/DescribeProducts.h"
+#include "../Products/DescribeProducts.h"
+#include "../Program/Calls.h"
 #include "shoal/Products/GemmPieces.h"
 #include "shoal/Products/OneDNN.h"
 #include "shoal/Products/PlanEinsum.h"

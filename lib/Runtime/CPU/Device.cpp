@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Device.h"
-#include "../Common/Memory.h"
+#include "../Program/Fatal.h"
 
 namespace shoal::rt {
 

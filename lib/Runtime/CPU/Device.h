@@ -6,8 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_DEVICE_H
 #define SHOAL_LIB_RUNTIME_CPU_DEVICE_H
 
-#include "../Common/Topology.h"
-#include "../Common/World.h"
+#include "../Job/World.h"
+#include "../Program/Topology.h"
 
 #include <map>
 

@@ -3,8 +3,8 @@
 //
 // shoal_rt_einsum: loops and matrix products as the descriptor plans them.
 
-#include "../Common/Recorder.h"
-#include "../Common/RunEinsum.h"
+#include "../Products/RunEinsum.h"
+#include "../Program/Recorder.h"
 #include "RunProduct.h"
 #include "StridedCopy.h"
 
@@ -12,7 +12,7 @@ namespace shoal::rt {
 
 namespace {
 
-struct HostEinsum {
+struct CPUEinsum {
   static void zero(void *out, size_t bytes) {
     zeroBytes(out, static_cast<int64_t>(bytes));
   }
@@ -45,7 +45,7 @@ extern "C" void shoal_rt_einsum(const int64_t *desc, ...) {
   va_start(arguments, desc);
   EinsumBuffers buffers = takeBuffers(call, arguments);
   va_end(arguments);
-  HostEinsum host;
+  CPUEinsum host;
   Scratch scratch(buffers.scratch, scratchBytes(call, /*onDevice=*/false));
   runEinsum(call, buffers,
             takeMemory(scratch, einsum.scratch, /*onDevice=*/false), host);

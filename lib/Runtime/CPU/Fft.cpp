@@ -5,9 +5,9 @@
 // are: it costs little beside moving them, and twiddle factors in f32 would
 // lose a digit and more.
 
-#include "../Common/Calls.h"
-#include "../Common/Numeric.h"
-#include "../Common/Scratch.h"
+#include "../Memory/Scratch.h"
+#include "../Program/Calls.h"
+#include "../Program/Numeric.h"
 #include "SharedLines.h"
 #include "shoal/Calls/FourierScratch.h"
 #include "shoal/Calls/Lines.h"

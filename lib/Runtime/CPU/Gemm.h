@@ -4,8 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_GEMM_H
 #define SHOAL_LIB_RUNTIME_CPU_GEMM_H
 
-#include "../Common/Numeric.h"
-#include "../Common/ProductMemory.h"
+#include "../Products/ProductMemory.h"
+#include "../Program/Numeric.h"
 #include "shoal/Products/GemmPlan.h"
 
 namespace shoal::rt {

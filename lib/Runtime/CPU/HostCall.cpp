@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Host.h"
+#include "../Run/HostCalls.h"
 
 #include <cstdarg>
 
@@ -17,5 +17,5 @@ extern "C" void shoal_rt_host_call(const int64_t *desc, ...) {
   for (void *&buffer : buffers)
     buffer = va_arg(arguments, void *);
   va_end(arguments);
-  Host::get().call(call, buffers.data());
+  HostCalls::get().call(call, buffers.data());
 }

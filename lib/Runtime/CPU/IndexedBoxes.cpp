@@ -3,8 +3,9 @@
 //
 // gather and scatter.
 
-#include "../Common/IndexedBoxes.h"
-#include "../Common/Scratch.h"
+#include "../Memory/IndexedBoxes.h"
+#include "../Memory/Scratch.h"
+#include "CombineRow.h"
 #include "RowCopy.h"
 #include "SharedLoops.h"
 #include "shoal/Calls/IndexingScratch.h"
@@ -13,6 +14,10 @@
 #include <cstring>
 
 using namespace shoal::rt;
+
+static int64_t sizeOf(ElementType type) {
+  return static_cast<int64_t>(shoal::support::elementSize(type));
+}
 
 //===----------------------------------------------------------------------===//
 // Gather
@@ -25,37 +30,34 @@ static void copyCached(char *to, const char *from, int64_t bytes) {
   std::memcpy(to, from, bytes);
 }
 
-/// Copies rows: an innermost loop that is dense on both sides is one.
-template <typename T>
-static void gatherBoxes(const IndexedBoxes &boxes, const T *in,
-                        const void *indices, T *out) {
+/// Copies rows: an innermost loop that is dense on both sides is one. Nothing
+/// is computed: the size of an element is all that counts.
+static void gatherBoxes(const IndexedBoxes &boxes, int64_t elementBytes,
+                        const char *in, const void *indices, char *out) {
   Loops<2> loops;
   for (const IndexedBoxes::Dim &dim : boxes.dims())
     loops.push_back({dim.boxSize, {dim.stride, dim.boxStride}});
   if (isEmpty(loops))
     return;
   loops = simplify(std::move(loops), /*leader=*/1);
-  int64_t row = 1;
+  int64_t row = elementBytes;
   if (!loops.empty() && loops.back().strides == Offsets<2>{1, 1}) {
-    row = loops.back().size;
+    row *= loops.back().size;
     loops.pop_back();
   }
-  auto elementBytes = static_cast<int64_t>(sizeof(T));
   // Of boxes of several rows threads may share one: who is behind it is not
   // the one that finishes.
-  bool streams =
-      loops.empty() && boxes.count() * row * elementBytes >= streamedBytes;
+  bool streams = loops.empty() && boxes.count() * row >= streamedBytes;
   auto copyRow = streams ? streamRow : copyCached;
-  double rowBytes = 2.0 * static_cast<double>(row) * sizeof(T);
+  double rowBytes = 2.0 * static_cast<double>(row);
   auto copyBox = [&](const std::vector<int64_t> &starts, int64_t operandBase,
                      int64_t boxesBase) {
     for (size_t d = 0; d < starts.size(); ++d)
       operandBase += starts[d] * boxes.dims()[d].stride;
     // Of its own threads where there is one box alone.
     forEachShared<2>(loops, rowBytes, [&](const Offsets<2> &at) {
-      copyRow(reinterpret_cast<char *>(out + boxesBase + at[1]),
-              reinterpret_cast<const char *>(in + operandBase + at[0]),
-              row * elementBytes);
+      copyRow(out + (boxesBase + at[1]) * elementBytes,
+              in + (operandBase + at[0]) * elementBytes, row);
     });
   };
   double boxBytes = rowBytes * static_cast<double>(iterations(loops));
@@ -71,21 +73,8 @@ extern "C" void shoal_rt_gather(const int64_t *desc, const void *in,
                                 const void *indices, void *out) {
   const auto &call = lookUp<GatherCall>(desc);
   IndexedBoxes boxes(call.windows, call.indexType, /*clamps=*/true);
-  // Nothing is computed: the size is all that counts.
-  switch (shoal::support::elementSize(call.type)) {
-  case 8:
-    return gatherBoxes(boxes, static_cast<const int64_t *>(in), indices,
-                       static_cast<int64_t *>(out));
-  case 4:
-    return gatherBoxes(boxes, static_cast<const int32_t *>(in), indices,
-                       static_cast<int32_t *>(out));
-  case 2:
-    return gatherBoxes(boxes, static_cast<const int16_t *>(in), indices,
-                       static_cast<int16_t *>(out));
-  default:
-    return gatherBoxes(boxes, static_cast<const int8_t *>(in), indices,
-                       static_cast<int8_t *>(out));
-  }
+  gatherBoxes(boxes, sizeOf(call.type), static_cast<const char *>(in), indices,
+              static_cast<char *>(out));
 }
 
 //===----------------------------------------------------------------------===//
@@ -140,25 +129,26 @@ static Loop<2> cutRow(Box &box, Loop<2> row, int64_t column, int64_t begin,
   return {std::max<int64_t>(last - first, 0), row.strides};
 }
 
-template <typename T, typename Combine>
-static void combineRow(const Loop<2> &row, T *to, const T *from,
-                       Combine combine) {
-  if (row.strides == Offsets<2>{1, 1}) {
-    for (int64_t i = 0; i < row.size; ++i)
-      to[i] = combine(to[i], from[i]);
-    return;
+namespace {
+/// Both tensors of a scatter, and what one does to the other.
+struct Update {
+  CombineRow combineRow;
+  int64_t elementBytes;
+  const char *from;
+  char *to;
+
+  /// A row that begins at these elements.
+  void run(const Loop<2> &row, int64_t toAt, int64_t fromAt) const {
+    combineRow(row.size, to + toAt * elementBytes, row.strides[0],
+               from + fromAt * elementBytes, row.strides[1]);
   }
-  for (int64_t i = 0; i < row.size; ++i)
-    to[i * row.strides[0]] =
-        combine(to[i * row.strides[0]], from[i * row.strides[1]]);
-}
+};
+} // namespace
 
 /// What the boxes do to the columns begin ... end - 1, places along the last
 /// dimension; all there is of a tensor without dimensions.
-template <typename T, typename Combine>
 static void scatterColumns(const IndexedBoxes &boxes, const void *indices,
-                           const T *updates, T *out, int64_t begin, int64_t end,
-                           Combine combine) {
+                           const Update &update, int64_t begin, int64_t end) {
   Loops<2> whole;
   for (const IndexedBoxes::Dim &dim : boxes.dims())
     whole.push_back({dim.boxSize, {dim.stride, dim.boxStride}});
@@ -171,8 +161,7 @@ static void scatterColumns(const IndexedBoxes &boxes, const void *indices,
   auto combineRows = [&](const Box &box, const Loops<2> &loops,
                          const Loop<2> &row) {
     forEach<2>(loops, [&](const Offsets<2> &at) {
-      combineRow(row, out + box.operandBase + at[0],
-                 updates + box.boxesBase + at[1], combine);
+      update.run(row, box.operandBase + at[0], box.boxesBase + at[1]);
     });
   };
   Box box;
@@ -199,9 +188,8 @@ static void scatterColumns(const IndexedBoxes &boxes, const void *indices,
 
 /// The only box, as of a dynamic_update_slice: no two elements meet, so that
 /// threads share its rows, of which dense ones side by side are one.
-template <typename T, typename Combine>
 static void scatterOnlyBox(const IndexedBoxes &boxes, const void *indices,
-                           const T *updates, T *out, Combine combine) {
+                           const Update &update) {
   constexpr int64_t strip = 4096;
   boxes.forEachBox(indices, [&](const std::vector<int64_t> &starts,
                                 int64_t operandBase, int64_t boxesBase) {
@@ -215,21 +203,20 @@ static void scatterOnlyBox(const IndexedBoxes &boxes, const void *indices,
       box.loops.pop_back();
     }
     forEachStrip<2>(
-        box.loops, row, strip, 3 * sizeof(T),
+        box.loops, row, strip, 3 * static_cast<double>(update.elementBytes),
         [&](const Offsets<2> &at, int64_t /*first*/, int64_t count) {
-          combineRow({count, row.strides}, out + box.operandBase + at[0],
-                     updates + box.boxesBase + at[1], combine);
+          update.run({count, row.strides}, box.operandBase + at[0],
+                     box.boxesBase + at[1]);
         });
   });
 }
 
 /// Boxes may meet: each thread has columns of its own and goes through all
 /// boxes, in their order.
-template <typename T, typename Combine>
 static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
-                         const T *updates, T *out, Combine combine) {
+                         const Update &update) {
   if (boxes.count() == 1)
-    return scatterOnlyBox(boxes, indices, updates, out, combine);
+    return scatterOnlyBox(boxes, indices, update);
   // Of fewer columns finding the boxes would cost as much.
   constexpr int64_t leastColumns = 64;
   int64_t columns = boxes.dims().empty() ? 1 : boxes.dims().back().size;
@@ -238,11 +225,11 @@ static void scatterBoxes(const IndexedBoxes &boxes, const void *indices,
     elements *= static_cast<double>(dim.boxSize);
   int64_t width = boxes.dims().empty() ? 1 : boxes.dims().back().boxSize;
   int64_t parts = std::clamp<int64_t>(width / leastColumns, 1, threads());
-  parallelFor({parts, elements * 3 * sizeof(T) / static_cast<double>(parts)},
+  double bytes = elements * 3 * static_cast<double>(update.elementBytes);
+  parallelFor({parts, bytes / static_cast<double>(parts)},
               [&](int64_t begin, int64_t end) {
-                scatterColumns(boxes, indices, updates, out,
-                               columns * begin / parts, columns * end / parts,
-                               combine);
+                scatterColumns(boxes, indices, update, columns * begin / parts,
+                               columns * end / parts);
               });
 }
 
@@ -272,35 +259,20 @@ static std::span<ScatterTarget> listTargets(const IndexedBoxes &boxes,
 
 /// Windows that lie in front of what they are repeated along go element by
 /// element, in the order of the updates.
-template <typename T, typename Combine>
-static void scatterInOrder(const ScatterCall &call, const void *indices,
-                           const void *updates, void *inout, void *scratch,
-                           Combine combine) {
-  IndexedBoxes boxes(call.windows, call.indexType, call.clamps);
-  const T *from = static_cast<const T *>(updates);
-  T *to = static_cast<T *>(inout);
-  int64_t count = countWindows(call.windows) * elementsOfWindow(call.windows);
-  if (count == 0)
-    return;
-  if (areInOrder(call.windows))
-    return scatterBoxes(boxes, indices, from, to, combine);
-  Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/false));
-  auto targets = pieces.take<ScatterTarget>(count);
-  for (auto [update, place] : listTargets(boxes, indices, targets))
-    to[place] = combine(to[place], from[update]);
-}
-
 extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                                  const void *updates, void *inout,
                                  void *scratch) {
   const auto &call = lookUp<ScatterCall>(desc);
-  if (!call.kind)
-    return dispatchType(call.type, [&]<typename T>() {
-      scatterInOrder<T>(call, indices, updates, inout, scratch,
-                        [](T, T update) { return update; });
-    });
-  dispatchKind(call.type, *call.kind, [&]<typename T, Kind k>() {
-    scatterInOrder<T>(call, indices, updates, inout, scratch,
-                      [](T a, T b) { return combine<k>(a, b); });
-  });
+  IndexedBoxes boxes(call.windows, call.indexType, call.clamps);
+  Update update{combineRowFor(call.type, call.kind), sizeOf(call.type),
+                static_cast<const char *>(updates), static_cast<char *>(inout)};
+  int64_t count = countWindows(call.windows) * elementsOfWindow(call.windows);
+  if (count == 0)
+    return;
+  if (areInOrder(call.windows))
+    return scatterBoxes(boxes, indices, update);
+  Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/false));
+  auto targets = pieces.take<ScatterTarget>(count);
+  for (auto [from, place] : listTargets(boxes, indices, targets))
+    update.run({1, {1, 1}}, place, from);
 }

@@ -4,14 +4,13 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 #define SHOAL_LIB_RUNTIME_CPU_LOOPPRODUCT_H
 
-#include "../Common/Numeric.h"
+#include "../Program/Numeric.h"
 #include "shoal/Products/PlanEinsum.h"
 
 namespace shoal::rt {
 
-/// By vectorised loops, of operands of `typeIn`. The types are equal, or one is
-/// f32 and the other a small float, or operands of f8 have a result of bf16 or
-/// f16.
+/// By vectorised loops, of operands of `typeIn`. The types are equal, or both
+/// are floats of at most 32 bits.
 void runLoops(const LoopProduct &product, ElementType typeIn,
               ElementType typeOut, const void *a, const void *b, void *result);
 

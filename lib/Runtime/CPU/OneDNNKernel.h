@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_ONEDNNKERNEL_H
 #define SHOAL_LIB_RUNTIME_CPU_ONEDNNKERNEL_H
 
-#include "../Common/Numeric.h"
+#include "../Program/Numeric.h"
 #include "shoal/Products/GemmPlan.h"
 
 #include <dnnl.hpp>

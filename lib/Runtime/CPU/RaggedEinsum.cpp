@@ -3,8 +3,8 @@
 //
 // shoal_rt_ragged_einsum: a matrix product a group.
 
-#include "../Common/RaggedPlan.h"
-#include "../Common/Recorder.h"
+#include "../Products/RaggedPlan.h"
+#include "../Program/Recorder.h"
 #include "RunProduct.h"
 #include "StridedCopy.h"
 #include "Threads.h"
@@ -17,7 +17,7 @@ namespace {
 class RaggedEinsum : public RaggedPlan {
 public:
   explicit RaggedEinsum(const RaggedEinsumCall &call)
-      : RaggedPlan(call, hostModel) {}
+      : RaggedPlan(call, cpuModel) {}
 
   void run(const void *in0, const void *in1, const void *begins,
            const void *ends, void *out, void *scratch);

@@ -4,7 +4,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_REDUCTIONS_H
 #define SHOAL_LIB_RUNTIME_CPU_REDUCTIONS_H
 
-#include "../Common/Numeric.h"
+#include "../Program/Numeric.h"
 
 #include <mpi.h>
 

@@ -6,8 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_STRIDEDCOPY_H
 #define SHOAL_LIB_RUNTIME_CPU_STRIDEDCOPY_H
 
-#include "../Common/BoxCopy.h"
-#include "../Common/Numeric.h"
+#include "../Memory/BoxCopy.h"
+#include "../Program/Numeric.h"
 
 namespace shoal::rt {
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "ThreadCount.h"
-#include "../Common/Options.h"
+#include "../Run/Options.h"
 
 #include <cstdlib>
 #include <cstring>

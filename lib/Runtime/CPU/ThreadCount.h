@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CPU_THREADCOUNT_H
 #define SHOAL_LIB_RUNTIME_CPU_THREADCOUNT_H
 
-#include "../Common/World.h"
+#include "../Job/World.h"
 
 #include <array>
 #include <optional>

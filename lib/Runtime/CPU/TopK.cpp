@@ -1,9 +1,9 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Common/Calls.h"
-#include "../Common/Numeric.h"
-#include "../Common/Scratch.h"
+#include "../Memory/Scratch.h"
+#include "../Program/Calls.h"
+#include "../Program/Numeric.h"
 #include "SharedLines.h"
 #include "shoal/Calls/OrderingScratch.h"
 

@@ -4,8 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_BOXCOPY_H
 #define SHOAL_LIB_RUNTIME_CUDA_BOXCOPY_H
 
-#include "../Common/BoxCopy.h"
-#include "../Common/Numeric.h"
+#include "../Memory/BoxCopy.h"
+#include "../Program/Numeric.h"
 #include "Api.h"
 
 namespace shoal::rt {

@@ -3,7 +3,7 @@
 //
 // launch, copy, read_scalar, wait and axis_index.
 
-#include "../Common/Calls.h"
+#include "../Program/Calls.h"
 #include "Collective.h"
 #include "Device.h"
 #include "ProgramKernels.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Collective.h"
-#include "../Common/Memory.h"
+#include "../Program/Fatal.h"
 #include "Combine.h"
 #include "Reductions.h"
 #include "shoal/Calls/Sizes.h"

@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_COLLECTIVE_H
 #define SHOAL_LIB_RUNTIME_CUDA_COLLECTIVE_H
 
-#include "../Common/CollectiveMachine.h"
+#include "../Collectives/CollectiveMachine.h"
 #include "BoxCopy.h"
 #include "Communicators.h"
 #include "Device.h"

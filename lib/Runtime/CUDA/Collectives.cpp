@@ -3,7 +3,7 @@
 
 #include "Collective.h"
 // All other entry points, by this Collective.
-#include "../Common/CollectiveCalls.inc"
+#include "../Collectives/CollectiveCalls.inc"
 
 using namespace shoal::rt;
 

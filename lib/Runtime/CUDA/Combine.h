@@ -4,7 +4,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_COMBINE_H
 #define SHOAL_LIB_RUNTIME_CUDA_COMBINE_H
 
-#include "../Common/Numeric.h"
+#include "../Program/Numeric.h"
 #include "Api.h"
 
 namespace shoal::rt {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Communicators.h"
-#include "../Common/Memory.h"
-#include "../Common/World.h"
+#include "../Job/World.h"
+#include "../Program/Fatal.h"
 #include "Device.h"
 #include "Timeline.h"
 #include "Watchdog.h"

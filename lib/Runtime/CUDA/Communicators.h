@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_COMMUNICATORS_H
 #define SHOAL_LIB_RUNTIME_CUDA_COMMUNICATORS_H
 
-#include "../Common/Mesh.h"
+#include "../Program/Mesh.h"
 #include "Api.h"
 
 #include <map>

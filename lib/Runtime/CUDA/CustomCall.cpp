@@ -6,8 +6,8 @@
 // results are copied back; the call returns when they are. It cannot be part of
 // a CUDA graph.
 
-#include "../Common/CustomCallSpec.h"
-#include "../Common/Memory.h"
+#include "../Memory/Memory.h"
+#include "../Program/CustomCallSpec.h"
 #include "Device.h"
 #include "Timeline.h"
 

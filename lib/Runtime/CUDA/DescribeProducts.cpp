@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "DescribeProducts.h"
-#include "../Common/DescribeProducts.h"
-#include "../Common/EinsumArguments.h"
+#include "../Products/DescribeProducts.h"
+#include "../Products/EinsumArguments.h"
 #include "RaggedEinsum.h"
 #include "RunProduct.h"
 

@@ -4,7 +4,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_DESCRIBEPRODUCTS_H
 #define SHOAL_LIB_RUNTIME_CUDA_DESCRIBEPRODUCTS_H
 
-#include "../Common/Program.h"
+#include "../Program/Program.h"
 
 namespace shoal::rt {
 

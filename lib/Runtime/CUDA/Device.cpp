@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Device.h"
-#include "../Common/World.h"
+#include "../Job/World.h"
 
 #include <array>
 #include <cstdlib>

@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_DEVICE_H
 #define SHOAL_LIB_RUNTIME_CUDA_DEVICE_H
 
-#include "../Common/Topology.h"
+#include "../Program/Topology.h"
 #include "Api.h"
 
 namespace shoal::rt {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "DeviceMemory.h"
-#include "../Common/Memory.h"
 #include "Timeline.h"
 
 #include <algorithm>

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "DeviceTarget.h"
-#include "../Common/Memory.h"
+#include "../Memory/Memory.h"
 #include "DescribeProducts.h"
 #include "Device.h"
 #include "KernelLibrary.h"

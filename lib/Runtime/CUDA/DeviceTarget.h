@@ -4,8 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_DEVICETARGET_H
 #define SHOAL_LIB_RUNTIME_CUDA_DEVICETARGET_H
 
-#include "../Common/Memory.h"
-#include "../Common/Target.h"
+#include "../Memory/Memory.h"
+#include "../Run/Target.h"
 #include "DeviceMemory.h"
 #include "StepGraph.h"
 

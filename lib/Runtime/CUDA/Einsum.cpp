@@ -4,7 +4,7 @@
 // shoal_rt_einsum: copies, kernels and matrix products on the compute stream,
 // as the descriptor plans them.
 
-#include "../Common/RunEinsum.h"
+#include "../Products/RunEinsum.h"
 #include "Device.h"
 #include "RunProduct.h"
 #include "StridedCopy.h"

@@ -7,8 +7,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 #define SHOAL_LIB_RUNTIME_CUDA_EPILOGUE_H
 
-#include "../Common/EinsumArguments.h"
-#include "../Common/Numeric.h"
+#include "../Products/EinsumArguments.h"
+#include "../Program/Numeric.h"
 #include "Api.h"
 
 #include <optional>

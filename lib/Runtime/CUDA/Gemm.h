@@ -4,8 +4,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_GEMM_H
 #define SHOAL_LIB_RUNTIME_CUDA_GEMM_H
 
-#include "../Common/Numeric.h"
-#include "../Common/ProductMemory.h"
+#include "../Products/ProductMemory.h"
+#include "../Program/Numeric.h"
 #include "Epilogue.h"
 #include "shoal/Products/GemmPlan.h"
 

@@ -7,7 +7,7 @@
 #define SHOAL_LIB_RUNTIME_CUDA_GROUPEDPRODUCT_H
 
 #include "../CUDAKernels/Parameters.h"
-#include "../Common/RaggedPlan.h"
+#include "../Products/RaggedPlan.h"
 
 #include <optional>
 

@@ -3,7 +3,7 @@
 
 #include "KernelLibrary.h"
 #include "../CUDAKernels/KernelImages.h"
-#include "../Common/Memory.h"
+#include "../Program/Fatal.h"
 #include "shoal/Machine/Machine.h"
 
 #include <string_view>

@@ -7,7 +7,7 @@
 #define SHOAL_LIB_RUNTIME_CUDA_KERNELLIBRARY_H
 
 #include "../CUDAKernels/Parameters.h"
-#include "../Common/Numeric.h"
+#include "../Program/Numeric.h"
 #include "Launch.h"
 #include "shoal/Support/ElementType.h"
 

@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_MATMUL_H
 #define SHOAL_LIB_RUNTIME_CUDA_MATMUL_H
 
-#include "../Common/Numeric.h"
+#include "../Program/Numeric.h"
 #include "Api.h"
 #include "Epilogue.h"
 #include "shoal/Products/ProductScratch.h"

@@ -6,8 +6,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_PRODUCTS_H
 #define SHOAL_LIB_RUNTIME_CUDA_PRODUCTS_H
 
-#include "../Common/Numeric.h"
-#include "../Common/ProductMemory.h"
+#include "../Products/ProductMemory.h"
+#include "../Program/Numeric.h"
 #include "Api.h"
 #include "shoal/Products/GemmPlan.h"
 

@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_PROGRAMKERNELS_H
 #define SHOAL_LIB_RUNTIME_CUDA_PROGRAMKERNELS_H
 
-#include "../Common/Program.h"
+#include "../Program/Program.h"
 #include "Launch.h"
 
 namespace shoal::rt {

@@ -7,7 +7,7 @@
 // waits for the compute stream, once, and cannot be part of a CUDA graph.
 
 #include "RaggedEinsum.h"
-#include "../Common/RaggedPlan.h"
+#include "../Products/RaggedPlan.h"
 #include "Combine.h"
 #include "Device.h"
 #include "GroupedProduct.h"

@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_REDUCTIONS_H
 #define SHOAL_LIB_RUNTIME_CUDA_REDUCTIONS_H
 
-#include "../Common/Numeric.h"
+#include "../Program/Numeric.h"
 #include "Api.h"
 
 #include <optional>

@@ -7,8 +7,8 @@
 #define SHOAL_LIB_RUNTIME_CUDA_SORTLINES_H
 
 #include "../CUDAKernels/Parameters.h"
-#include "../Common/Numeric.h"
-#include "../Common/Scratch.h"
+#include "../Memory/Scratch.h"
+#include "../Program/Numeric.h"
 #include "Api.h"
 
 namespace shoal::rt {

@@ -7,8 +7,8 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_TIMELINE_H
 #define SHOAL_LIB_RUNTIME_CUDA_TIMELINE_H
 
-#include "../Common/Program.h"
-#include "../Common/Recorder.h"
+#include "../Program/Program.h"
+#include "../Program/Recorder.h"
 #include "Api.h"
 
 #include <deque>

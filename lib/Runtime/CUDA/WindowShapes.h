@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDA_WINDOWSHAPES_H
 #define SHOAL_LIB_RUNTIME_CUDA_WINDOWSHAPES_H
 
-#include "../Common/IndexedBoxes.h"
+#include "../Memory/IndexedBoxes.h"
 #include "KernelLibrary.h"
 
 namespace shoal::rt {

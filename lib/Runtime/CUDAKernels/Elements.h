@@ -10,7 +10,7 @@
 #ifndef SHOAL_LIB_RUNTIME_CUDAKERNELS_ELEMENTS_H
 #define SHOAL_LIB_RUNTIME_CUDAKERNELS_ELEMENTS_H
 
-#include "../Common/Arithmetic.h"
+#include "../Program/Arithmetic.h"
 #include "Items.h"
 #include "Parameters.h"
 #include "shoal/Runtime/ABI.h"

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Channel.h"
-#include "../Common/HostMessages.h"
+#include "../Run/HostCallMessages.h"
 
 #include <cerrno>
 #include <cstddef>

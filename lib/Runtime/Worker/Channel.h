@@ -6,7 +6,7 @@
 #ifndef SHOAL_LIB_RUNTIME_WORKER_CHANNEL_H
 #define SHOAL_LIB_RUNTIME_WORKER_CHANNEL_H
 
-#include "../Common/HostSockets.h"
+#include "../Job/NodeSockets.h"
 #include "Messages.h"
 #include "shoal/Support/Result.h"
 

@@ -34,20 +34,21 @@ Status LoadedProgram::load(const std::string &path) {
       !(find(library, "shoal_session_open", functions.open) &&
         find(library, "shoal_session_block", functions.block) &&
         find(library, "shoal_session_run_in_place", functions.run) &&
-        find(library, "shoal_session_set_host", functions.setHost) &&
+        find(library, "shoal_session_set_host_function",
+             functions.setHostFunction) &&
         find(library, "shoal_session_close", functions.close)))
     return Error{::dlerror()};
   return std::nullopt;
 }
 
-Status LoadedProgram::open(shoal_host_function host, void *context) {
+Status LoadedProgram::open(shoal_host_function function, void *context) {
   char error[4096] = "";
   if (functions.open(MPI_Comm_c2f(MPI_COMM_WORLD), &session, error,
                      sizeof(error)) != 0) {
     session = nullptr;
     return Error{error};
   }
-  functions.setHost(session, host, context);
+  functions.setHostFunction(session, function, context);
   return std::nullopt;
 }
 

@@ -33,8 +33,8 @@ public:
 
   support::Status load(const std::string &path);
 
-  /// Collective. `host` gets `context` with each call.
-  support::Status open(shoal_host_function host, void *context);
+  /// Collective. `function` gets `context` with each call.
+  support::Status open(shoal_host_function function, void *context);
 
   /// Offsets and extents of this rank's block of each tensor.
   std::vector<int64_t> blocks() const;
@@ -51,7 +51,7 @@ private:
     decltype(&shoal_session_open) open;
     decltype(&shoal_session_block) block;
     decltype(&shoal_session_run_in_place) run;
-    decltype(&shoal_session_set_host) setHost;
+    decltype(&shoal_session_set_host_function) setHostFunction;
     decltype(&shoal_session_close) close;
   };
 

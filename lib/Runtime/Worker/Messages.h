@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // What a worker and the process that started it, its parent, tell each other:
-// python/shoal/devices/wire.py has the same, and test_pool_wire.py compares
+// python/shoal/devices/wire.py has the same, and test_devices.py compares
 // them.
 //
 // One stream each way, on a Unix-domain socket where all are on one machine and
@@ -54,7 +54,7 @@ enum class Message : int64_t {
   Done = 8,
   // Text that says why.
   Failed = 9,
-  // From the worker; both are those of Common/HostMessages.h.
+  // From the worker; both are those of Run/HostCallMessages.h.
   HostCall = 10,
   Answer = 11,
   // For workers of several machines. {offset}, bytes that go there.

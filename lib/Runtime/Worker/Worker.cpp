@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Worker.h"
-#include "../Common/HostMessages.h"
+#include "../Run/HostCallMessages.h"
 #include "Channel.h"
 #include "LoadedProgram.h"
 #include "SharedMemory.h"
@@ -24,6 +24,27 @@ using support::Status;
 
 namespace {
 
+/// What a parent says to rank 1 of 2 workers of one machine, for a step of a
+/// program y = f(x) of f32[8, 4] with rows split over both:
+///
+///   Hello {2, 1, 2, 4711, 2^32} "node7"       from the worker: version, rank,
+///                                             ranks, process, bytes
+///   Memory {4096}, a file                     maps it             Done {}
+///   Load {5, 1, 1, 1, 2, 2, -1} "/tmp/f.so"   program 5: one input and one
+///                                             output, of 2 dimensions each, y
+///                                             in shared memory    Done {}
+///   Open {5}                                  a session of both   Done
+///                                             {4, 0, 4, 4, 4, 0, 4, 4}: rows
+///                                             4 to 8 of x, and of y
+///   Run {5, 128, 64, 0, 0, 0, 64}             a step              Done {81000}
+///   Unload {5}
+///   Bye {}
+///
+/// The places of Run are two words each: y's memory begins at byte 128, x at
+/// byte 0, and each rank's block is 64 bytes behind that of the rank before it:
+/// here x is read at 64 and y written at 192. Outputs of their own memory are
+/// none. What fails is Failed with a text in place of Done, and the worker
+/// serves on.
 class Worker {
 public:
   Worker(Channel &channel, int rank) : channel(channel), memory(rank) {}
@@ -112,7 +133,9 @@ void Worker::map(const Received &request) {
                           : memory.map(request.file, request.word(0)));
 }
 
-/// Under a name that no library had before: the loader knows them by that.
+/// Under a name that no library had before: the loader knows them by that. On
+/// another machine than the parent's Library {} brings the bytes of f.so, which
+/// are kept as /tmp/shoal-a1B2c3; Load {5, ...} "" loads that and removes it.
 void Worker::keepLibrary(const Received &request) {
   const char *folder = std::getenv("TMPDIR");
   library = std::string(folder ? folder : "/tmp") + "/shoal-XXXXXX";
@@ -128,6 +151,8 @@ void Worker::keepLibrary(const Received &request) {
     ::close(file);
 }
 
+/// Write {64} and 64 bytes: rank 1's block of x, where parent and worker share
+/// no memory. Read {192, 64} is then how the parent gets that of y.
 void Worker::write(const Received &request) {
   std::string_view bytes = request.textBehind(1);
   char *to = request.numWords() == 0
@@ -154,6 +179,7 @@ void Worker::answer(const Status &status, const std::vector<int64_t> &words) {
     channel.send(Message::Done, words);
 }
 
+/// Of Run {5, ...}, program 5. A parent does not name one that was not loaded.
 LoadedProgram &Worker::programOf(const Received &request) {
   auto found =
       request.numWords() ? programs.find(request.word(0)) : programs.end();
@@ -162,6 +188,9 @@ LoadedProgram &Worker::programOf(const Received &request) {
   return *found->second;
 }
 
+/// {5, 1, 1, 1, 2, 2, -1} "/tmp/f.so" is read as program 5, to be unloaded, of
+/// 1 input and 1 output, {2} and {2} dimensions, own offsets {-1}, then the
+/// path. A program that cannot be loaded is none: the number stays free.
 void Worker::load(const Received &request) {
   size_t next = 4;
   if (request.numWords() < next)
@@ -211,6 +240,9 @@ void Worker::run(const Received &request) {
   answer(status, {taken.count()});
 }
 
+/// In the midst of a Run: HostCall with the call's inputs, and the next thing
+/// that comes is its Answer, with the outputs or why there are none. The parent
+/// sends nothing else meanwhile, as the Run is not Done.
 int Worker::callHost(void *context, const shoal_host_call *call, char *error,
                      size_t size) {
   Channel &channel = static_cast<Worker *>(context)->channel;
@@ -247,7 +279,7 @@ static int serve(Channel &channel) {
   MPI_Comm_size(MPI_COMM_WORLD, &ranks);
   int64_t words[] = {kVersion, rank, ranks, ::getpid(), shareOfMemory()};
   std::string hello(reinterpret_cast<const char *>(words), sizeof(words));
-  channel.send(Message::Hello, hello + hostName());
+  channel.send(Message::Hello, hello + nodeName());
   Worker(channel, rank).serve();
   MPI_Finalize();
   return 0;
@@ -275,7 +307,7 @@ int serveElsewhere(int64_t seconds) {
   ::unsetenv("SHOAL_PARENT");
   Channel channel;
   if (Status failed = channel.reach(invitation, seconds))
-    return fail({hostName() + ": " + failed->message});
+    return fail({nodeName() + ": " + failed->message});
   return serve(channel);
 }
 

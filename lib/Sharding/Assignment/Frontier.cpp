@@ -90,6 +90,17 @@ void Frontier::expand(unsigned op) {
     askNear(value, op);
 }
 
+/// For example a value that op 0 makes and ops 1 to 10 read, where a chain has
+/// 4 moves. Ops 4, 5 and 6 are moved one after the other, and need it elsewhere
+/// then:
+///
+///   op 4   near are 2 to 5, of which 2, 3 and 5 are asked
+///   op 5   near are 3 to 6. The state of the value is another one: two ops
+///          need the new layout, so that none alone decides that it is needed.
+///          3 and 6 are asked
+///   op 6   near are 4 to 7. Three need it, which is all the same for the price
+///          of one op's move: of 4 to 7 all but 7 were asked in this state
+///          (A2), 7 is asked
 void Frontier::askNear(unsigned value, unsigned op) {
   int there = locationOf(op, value);
   llvm::ArrayRef<unsigned> all = plan.opsOf(value);
@@ -146,6 +157,10 @@ void Frontier::ask(unsigned op, unsigned value, int location) {
 //   (B4) else                                            the cheapest of those
 //                                                        that grant a wish
 
+/// Whether one of the wishes comes true. Of "IK,KJ->IJ" with h, w -> p, asked
+/// to have "x" on dimension 0 of p: splitting I does, K leaves p partial and J
+/// is dimension 1. Of h + h asked for dimension 0 of h it is enough that one of
+/// the operands has it there.
 bool Frontier::grants(unsigned op, const Choice &choice,
                       llvm::ArrayRef<Wish> wishes) const {
   const AssignmentProblem::Op &graphOp = plan.getTables().problem.ops[op];
@@ -193,6 +208,12 @@ WordKey Frontier::keyOf(unsigned op) {
   return key;
 }
 
+/// For example two programs as above Frontier, side by side, ops 0 to 3 and 4
+/// to 7. In the chain that begins at op 1, op 2 is queued: it has a wish, and
+/// of each label that grants it the change is computed (B4). In the one that
+/// begins at op 5, op 6 is of the same kind, with the same choice, its values
+/// in the same states, and asked for the same: its move is that of op 2, known
+/// to cost -4,096 (B3).
 void Frontier::update(unsigned op) {
   Neighbour &neighbour = neighbours[op];
   neighbour.isQueued = false;

@@ -24,6 +24,31 @@ struct Candidate {
 /// neighbours, so what they do is looked up: the best move of an op depends on
 /// its rule, its choice, the states of its values and the wishes alone, and
 /// layers are alike.
+///
+/// For example, of f32[64, 32] on <["x" = 2]>, counting bytes alone:
+///
+///   op 0   a = argument, [{"x"}, {}]    fixed
+///   op 1   b = exp a                    not split: a is gathered, 4,096 bytes
+///   op 2   c = exp b                    not split
+///   op 3   result c, [{"x"}, {}]        fixed: takes a slice of c, 0 bytes
+///
+/// To split op 1 alone changes nothing: b is gathered instead of a. A chain
+/// that begins with it, as Chain::run has it:
+///
+///   begin("x")
+///   op 1 splits dimension 0     the cost changes by 0
+///   expand(1)                   op 1 is done. a and b are split along
+///                               dimension 0 there: op 0 has no other choice;
+///                               op 2 is asked for that of b, and is open
+///   findNext()                  to split dimension 0 grants it, to split
+///                               dimension 1 or none does not:
+///                               {op 2, dimension 0, -4,096}, as b is gathered
+///                               no more, and c is what the result needs
+///   op 2 splits dimension 0
+///   expand(2)                   op 2 is done, as is op 1; op 3 has no other
+///                               choice
+///   findNext()                  nothing: the chain ends, and its best prefix
+///                               are both moves. opsSeen() is {1, 2}
 class Frontier {
 public:
   explicit Frontier(Plan &plan);

@@ -17,15 +17,31 @@ static constexpr size_t kKnownFailures = 2;
 //===----------------------------------------------------------------------===//
 // Version trees
 //===----------------------------------------------------------------------===//
+//
+// A tree grows from the layout that the value is made in. The examples are of
+// f32[64, 32], of 8,192 bytes, on <["x" = 2, "y" = 4]>, made as [{"x"}, {}].
+// Its users need it as [{}, {"x"}] and whole. What moves cost:
+//
+//        from \ to          [{}, {"x"}]   [{}, {}]
+//        [{"x"}, {}]              2,048      4,096     all_to_all, all_gather
+//        [{}, {"x"}]                  -      4,096     all_gather
+//        [{}, {}]                     0          -     slice
 
 namespace {
-/// Where a new layout attaches most cheaply.
+/// The node that a new layout is made from, and what that costs.
 struct Attachment {
   unsigned parent = 0;
   double cost = std::numeric_limits<double>::infinity();
 };
 } // namespace
 
+/// Where a new layout attaches most cheaply: [{}, {"x"}]
+///
+///   to {[{"x"}, {}]}             {parent 0, 2,048}
+///   to {[{"x"}, {}], [{}, {}]}   {parent 1, 0}, a part of what is there
+///
+/// The first of equal ones: whole, behind both of the others, is made from
+/// node 0.
 static Attachment attach(CostTables &tables, unsigned value,
                          const VersionTree &tree, LayoutId layout) {
   Attachment best;
@@ -38,6 +54,15 @@ static Attachment attach(CostTables &tables, unsigned value,
 }
 
 /// Prim's algorithm; layouts that a smaller number of bytes reaches go first.
+/// Of [{}, {"x"}], [{}, {}], [{"x", "y"}, {}] and [{"x"}, {"y"}]
+///
+///   [{"x", "y"}, {}]   0       a slice of what is made
+///   [{"x"}, {"y"}]     0       the same
+///   [{}, {"x"}]        2,048   all_to_all of what is made
+///   [{}, {}]           4,096   all_gather of what is made
+///
+/// 6,144 in all, where 4,096 would do: [{}, {"x"}] was nearer than what it is a
+/// slice of. So few layouts are tried in every order.
 static VersionTree attachNearestFirst(CostTables &tables, unsigned value,
                                       LayoutId made,
                                       llvm::ArrayRef<LayoutId> needed) {
@@ -58,6 +83,15 @@ static VersionTree attachNearestFirst(CostTables &tables, unsigned value,
   return tree;
 }
 
+/// Of the two layouts
+///
+///   [{}, {"x"}], then [{}, {}]   2,048 + 4,096
+///   [{}, {}], then [{}, {"x"}]   4,096 + 0       <- cheapest
+///
+/// so the value is gathered, and sliced for the other user. A sum needed split
+/// and whole is not summed up twice: of one that is partial over both axes
+/// [{"x", "y"}, {}] is scattered for 7,168 bytes and [{}, {}] gathered from
+/// there for as many, where an all_reduce of its own would take 14,336.
 VersionTree assignment::findVersionTree(CostTables &tables, unsigned value,
                                         LayoutId made,
                                         llvm::ArrayRef<LayoutId> needed) {
@@ -156,6 +190,12 @@ void Plan::setUse(unsigned value, UseId use) {
   own.cost = costs[state];
 }
 
+/// Of a value that op 0 makes and ops 1 to 10 read those near to an op, at most
+/// 4:
+///
+///   op 4    2, 3, 4, 5
+///   op 0    0, 1, 2, 3
+///   op 10   7, 8, 9, 10
 llvm::ArrayRef<unsigned> Plan::opsNear(unsigned value, unsigned op,
                                        size_t limit) const {
   llvm::ArrayRef<unsigned> all = neighbours[value];

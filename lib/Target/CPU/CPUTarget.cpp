@@ -2,14 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/CPU/CPUTarget.h"
-#include "HostLibraries.h"
+#include "Libraries.h"
 #include "shoal/Conversion/Passes.h"
 
 using namespace mlir;
 using namespace shoal;
 
 void shoal::registerCPUTarget(DialectRegistry &registry) {
-  registerHostDialects(registry);
+  registerLoweringDialects(registry);
 }
 
 FailureOr<LoweredProgram> shoal::lowerForCPU(ModuleOp module,
@@ -48,5 +48,5 @@ LogicalResult shoal::emitForCPU(ModuleOp module, const LoweredProgram &program,
       chooseRuntime(program.description, module.getLoc());
   if (failed(runtime))
     return failure();
-  return emitForHost(module, outputPath, *runtime, options, seconds);
+  return emitExecutable(module, outputPath, *runtime, options, seconds);
 }

@@ -1,7 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "HostLibraries.h"
+#include "Libraries.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "shoal/Conversion/Passes.h"
 #include "shoal/Target/CPU/CPUTarget.h"
@@ -13,16 +13,16 @@ void shoal::buildCPUPlanPipeline(OpPassManager &pm) {
   buildShoalToLinalgPipeline(pm);
   buildFusionPipeline(pm, machine);
   buildBuffersPipeline(pm);
-  buildMemoryPipeline(pm, machine, hostOneDNN());
+  buildMemoryPipeline(pm, machine, nativeOneDNN());
 }
 
 void shoal::buildCPUKernelsPipeline(OpPassManager &pm) {
-  buildHostKernelsPipeline(pm);
+  buildKernelFunctionsPipeline(pm);
   ScalarsOptions scalars;
   scalars.approximate = true;
   buildScalarsPipeline(pm.nest<func::FuncOp>(), scalars);
   // Bodies are what a vector can do as well by now.
-  buildHostLoopsPipeline(pm);
+  buildElementLoopsPipeline(pm);
 }
 
 void shoal::registerCPUPipelines() {

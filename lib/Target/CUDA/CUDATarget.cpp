@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/CUDA/CUDATarget.h"
-#include "../Host/Steps.h"
+#include "../Executable/Steps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -16,7 +16,7 @@ using namespace mlir;
 using namespace shoal;
 
 void shoal::registerCUDATarget(DialectRegistry &registry) {
-  registerHostDialects(registry);
+  registerLoweringDialects(registry);
   registry.insert<gpu::GPUDialect>();
   registerDeviceImage(registry);
 }
@@ -207,5 +207,5 @@ LogicalResult shoal::emitForCUDA(ModuleOp module, CUDAProgram &program,
                          "shoal_rt_cuda, for which the CUDA toolkit must be "
                          "installed",
                          {"-ldl"}};
-  return emitForHost(module, outputPath, runtime, options, seconds);
+  return emitExecutable(module, outputPath, runtime, options, seconds);
 }

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "shoal/Target/CUDA/DeviceImage.h"
-#include "../Host/Steps.h"
+#include "../Executable/Steps.h"
 #include "ImageSteps.h"
 #include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
 #include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"

@@ -3,8 +3,8 @@
 
 // Kernels for GPUs: PTX by LLVM, code by ptxas, one fatbin of both.
 
-#include "../Host/Files.h"
-#include "../Host/Steps.h"
+#include "../Executable/Files.h"
+#include "../Executable/Steps.h"
 #include "ImageSteps.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/IR/Diagnostics.h"

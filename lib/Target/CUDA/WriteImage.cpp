@@ -4,7 +4,7 @@
 // The pass --shoal-write-image, for tests and for whoever wants to see the code
 // of kernels.
 
-#include "../Host/Files.h"
+#include "../Executable/Files.h"
 #include "ImageSteps.h"
 #include "mlir/Pass/Pass.h"
 

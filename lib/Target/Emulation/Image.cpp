@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "../Host/Files.h"
-#include "../Host/Steps.h"
+#include "../Executable/Files.h"
+#include "../Executable/Steps.h"
 #include "mlir/Pass/PassRegistry.h"
 #include "mlir/Target/LLVMIR/Export.h"
 #include "mlir/Transforms/Passes.h"
@@ -36,7 +36,7 @@ void shoal::buildEmulatedKernelPipeline(OpPassManager &pm) {
 
 void shoal::registerEmulationPipelines() {
   PassPipelineRegistration<>(
-      "shoal-lower-kernels-to-host",
+      "shoal-lower-kernels-to-functions",
       "Lower the kernels of gpu.modules to functions for the emulated device",
       [](OpPassManager &pm) { buildEmulatedKernelPipeline(pm); });
 }
@@ -51,7 +51,7 @@ std::string shoal::findEmulationLibrary(StringRef runtimeDirectory) {
 
 FailureOr<std::string> shoal::buildEmulatedImage(ModuleOp module) {
   Location loc = module.getLoc();
-  auto machine = createHostMachine(loc, llvm::CodeGenOptLevel::Aggressive);
+  auto machine = createNativeMachine(loc, llvm::CodeGenOptLevel::Aggressive);
   FailureOr<std::string> driver = findDriver(loc);
   auto folder = TemporaryFolder::create(loc);
   if (failed(machine) || failed(driver) || failed(folder))

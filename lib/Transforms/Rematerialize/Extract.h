@@ -27,7 +27,7 @@ struct ExtractedStep {
 /// a one. Where no op is, the ops behind the place where most is held count as
 /// the backward pass: what is held there is read by them.
 ///
-/// policy: what is saved of ops that no `shoal.checkpoint_boundary` is around.
+/// policy: what is saved of ops that no `shoal.remat_boundary` is around.
 ExtractedStep extractStep(mlir::func::FuncOp function,
                           const RematerializePolicy &policy,
                           const Machine &machine);

@@ -42,8 +42,8 @@ struct GraphOp {
   bool isJoin = false;
   /// Held inside of its regions while it runs.
   int64_t innerBytes = 0;
-  /// The function behind a `shoal.checkpoint` that it belongs to; 0 for none.
-  unsigned checkpoint = 0;
+  /// The function behind a `shoal.remat` that it belongs to; 0 for none.
+  unsigned remat = 0;
 };
 
 struct GraphValue {

@@ -110,8 +110,8 @@ static bool isSaved(Operation *op, const RematerializePolicy &policy) {
 
 namespace {
 
-/// A function behind a shoal.checkpoint whose ops are being read.
-struct OpenCheckpoint {
+/// A function behind a shoal.remat whose ops are being read.
+struct OpenRemat {
   int64_t region;
   unsigned number;
   RematerializePolicy policy;
@@ -125,7 +125,7 @@ public:
   void run();
 
 private:
-  void pass(CheckpointBoundaryOp boundary);
+  void pass(RematBoundaryOp boundary);
   void saveNamed(CheckpointNameOp name, unsigned number);
   bool isSentParameter(unsigned number);
   void allowSending(unsigned number);
@@ -143,13 +143,13 @@ private:
   ExtractedStep &step;
   BetweenProducts between;
   SentParameters sentParameters;
-  SmallVector<OpenCheckpoint> open;
-  unsigned numCheckpoints = 0;
+  SmallVector<OpenRemat> open;
+  unsigned numRemats = 0;
 };
 
 } // namespace
 
-void PolicyReader::pass(CheckpointBoundaryOp boundary) {
+void PolicyReader::pass(RematBoundaryOp boundary) {
   int64_t region = boundary.getRegion();
   if (boundary.getPolicy()) {
     auto policy = *RematerializePolicy::parse(*boundary.getPolicy());
@@ -157,7 +157,7 @@ void PolicyReader::pass(CheckpointBoundaryOp boundary) {
         boundary.getCollectives()
             ? *RematerializePolicy::parseCollectives(*boundary.getCollectives())
             : open.front().policy.collectives;
-    open.push_back({region, ++numCheckpoints, std::move(policy)});
+    open.push_back({region, ++numRemats, std::move(policy)});
     return;
   }
   auto found = llvm::find_if(llvm::reverse(open), [&](const auto &other) {
@@ -201,7 +201,8 @@ void PolicyReader::sendAgain(unsigned number) {
   allowSending(number);
 }
 
-/// Parameters mostly come to where they enter a checkpoint: those are its own.
+/// Parameters mostly come to where they enter such a function: those are its
+/// own.
 void PolicyReader::sendOperandsAgain(unsigned boundary) {
   SmallVector<unsigned> open = {boundary};
   while (!open.empty())
@@ -220,14 +221,14 @@ void PolicyReader::run() {
     GraphOp &op = step.graph.ops[number];
     if (op.isBackward)
       continue;
-    if (auto boundary = dyn_cast<CheckpointBoundaryOp>(operation)) {
+    if (auto boundary = dyn_cast<RematBoundaryOp>(operation)) {
       pass(boundary);
       if (open.back().policy.collectives == Collectives::Params)
         sendOperandsAgain(number);
     }
     if (auto name = dyn_cast<CheckpointNameOp>(operation))
       saveNamed(name, number);
-    op.checkpoint = open.back().number;
+    op.remat = open.back().number;
     op.mustRepeat = !op.isView && isRepeated(number);
     Collectives collectives = open.back().policy.collectives;
     if (collectives == Collectives::Repeat)

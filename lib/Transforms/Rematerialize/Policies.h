@@ -11,7 +11,7 @@
 namespace shoal::remat {
 
 /// Says of the ops of the graph that a policy does not save that they must be
-/// repeated: of those between two `shoal.checkpoint_boundary` the first one's,
+/// repeated: of those between two `shoal.remat_boundary` the first one's,
 /// which also make a segment, of all others `policy`. Of boundaries in one
 /// another the inner one counts. What they let be sent again may be repeated.
 void applyPolicies(ExtractedStep &step, const RematerializePolicy &policy);

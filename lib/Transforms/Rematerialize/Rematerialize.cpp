@@ -30,7 +30,7 @@ static constexpr size_t kLargest = 5;
 /// Names and boundaries have done their work.
 static void removeMarks(func::FuncOp function) {
   function.walk([](Operation *op) {
-    if (!isa<CheckpointBoundaryOp, CheckpointNameOp>(op))
+    if (!isa<RematBoundaryOp, CheckpointNameOp>(op))
       return;
     op->replaceAllUsesWith(op->getOperands());
     op->erase();
@@ -126,8 +126,8 @@ static Rematerialized describeChoice(const ExtractedStep &step,
   return outcome;
 }
 
-/// No machine has memory to offload to: hosts are devices themselves, and of
-/// GPUs nothing moves values to their host and back yet.
+/// No machine has memory to offload to: a CPU is a device itself, and of GPUs
+/// nothing moves values to their host and back yet.
 static InFlightDiagnostic refuseOffload(Operation *op, MachineKind machine) {
   return op->emitError("policy \"offload\": ")
          << (machine == MachineKind::CPU
@@ -142,7 +142,7 @@ LogicalResult shoal::checkPolicies(func::FuncOp function,
   };
   if (offloads(settings.policy))
     return refuseOffload(function, settings.machine);
-  WalkResult walk = function.walk([&](CheckpointBoundaryOp boundary) {
+  WalkResult walk = function.walk([&](RematBoundaryOp boundary) {
     if (!boundary.getPolicy() ||
         !offloads(*RematerializePolicy::parse(*boundary.getPolicy())))
       return WalkResult::advance();

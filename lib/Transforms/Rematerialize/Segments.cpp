@@ -34,19 +34,16 @@ public:
   std::vector<int64_t> countCrossing() const;
   /// Whether a segment may end in front of the place.
   bool isOutside(size_t place) const {
-    return checkpointAt(place - 1) != checkpointAt(place) ||
-           checkpointAt(place) == 0;
+    return rematAt(place - 1) != rematAt(place) || rematAt(place) == 0;
   }
   bool mustEnd(size_t place) const {
-    return checkpointAt(place - 1) != checkpointAt(place);
+    return rematAt(place - 1) != rematAt(place);
   }
   size_t size() const { return ops.size(); }
   unsigned opAt(size_t place) const { return ops[place]; }
 
 private:
-  unsigned checkpointAt(size_t place) const {
-    return graph.ops[ops[place]].checkpoint;
-  }
+  unsigned rematAt(size_t place) const { return graph.ops[ops[place]].remat; }
 
   const Graph &graph;
   std::vector<unsigned> ops;

@@ -33,7 +33,7 @@ struct Segments {
 /// Segments end at waists: places of the program order where the fewest bytes
 /// pass from forward ops to later ones, as between the layers of a model. A
 /// waist is a least place among `gap` ops around it, and `gap` forward ops away
-/// from the next. The ops of a `shoal.checkpoint` are a segment.
+/// from the next. The ops of a `shoal.remat` are a segment.
 Segments findSegments(const Graph &graph, unsigned gap);
 
 } // namespace shoal::remat

@@ -10,8 +10,8 @@ from typing import Any, Protocol
 
 from shoal.devices import Array
 from shoal.executable import CallStructure
-from shoal.executable.host import HostFunction
-from shoal.places import Place
+from shoal.executable.host_calls import HostFunction
+from shoal.mesh_sharding import MeshSharding
 
 
 class Frontend(Protocol):
@@ -30,7 +30,7 @@ class Frontend(Protocol):
         """The result of a call that is a part of another program."""
 
     def types(self, key: Hashable, arrays: Sequence[Any]) -> Hashable:
-        """The key without the places of arrays: a function is traced once for each."""
+        """The key without the placements of arrays: a function is traced once for each."""
 
     def is_abstract(self, arrays: Sequence[Any]) -> bool:
         """Whether some array has no numbers, so that nothing can run."""
@@ -50,13 +50,13 @@ class Traced(Protocol):
         """What a call gives, in the frontend's types of abstract arrays."""
 
     def write(
-        self, inputs: Sequence[Place | None], outputs: Sequence[Place] | None
+        self, inputs: Sequence[MeshSharding | None], outputs: Sequence[MeshSharding] | None
     ) -> Source:
         """The program whose arrays lie there, where the function's options do not say it.
 
         inputs: one for each of the call's arrays, None for those that may lie anywhere.
         outputs: one for each result; None where they may.
-        A place that no mesh of the program can say is passed over.
+        One that no mesh of the program can say is passed over.
         """
 
 

@@ -15,7 +15,7 @@ from shoal.calls.frontend import Frontend, Source, Traced
 from shoal.devices import Array, Devices, Loaded, devices_of
 from shoal.errors import ClosedError, InputError
 from shoal.executable import Executable
-from shoal.places import Place, places_of, recall, remember
+from shoal.mesh_sharding import MeshSharding, recall, remember, shardings_of
 
 
 class Jitted:
@@ -23,8 +23,8 @@ class Jitted:
 
     A call gives what the function gives, with `shoal.Array`s, which stay on the devices: the
     next call takes them where they lie. A program is compiled for each combination of static
-    values, of the arguments' trees and types, and of the places of `shoal.Array`s among them;
-    arrays of the host fit any place. Results lie where the first program of their types has
+    values, of the arguments' trees and types, and of the placements of `shoal.Array`s among them;
+    arrays of the host fit any. Results lie where the first program of their types has
     put them, so that a loop `state = step(state, batch)` compiles at most twice.
 
     Threads may call it; the devices run one step after the other.
@@ -174,9 +174,9 @@ class _Family:
         """Of functions that say themselves where arrays lie: these are moved."""
         return next((program for program in self.programs if program.source.text == text), None)
 
-    def write(self, arrays: Sequence[Any], outputs: Sequence[Place] | None) -> Source:
+    def write(self, arrays: Sequence[Any], outputs: Sequence[MeshSharding] | None) -> Source:
         """A program for arrays that lie as these. outputs: where its results lie."""
-        return self.traced.write([place_of(array) for array in arrays], outputs)
+        return self.traced.write([sharding_of(array) for array in arrays], outputs)
 
 
 class _Program:
@@ -185,16 +185,16 @@ class _Program:
     def __init__(self, source: Source, executable: Executable, devices: Devices):
         self.source = source
         self.executable = executable
-        self.outputs = places_of(executable.signature.description, "outputs")
+        self.outputs = shardings_of(executable.signature.description, "outputs")
         self.load(devices)
 
     def load(self, devices: Devices) -> None:
         self.loaded: Loaded = devices.load(self.executable)
-        inputs = places_of(self.executable.signature.description, "inputs")
-        for placement, place in zip(self.loaded.inputs, inputs):
-            remember(placement, place)
-        for placement, place in zip(self.loaded.outputs, self.outputs):
-            remember(placement, place)
+        inputs = shardings_of(self.executable.signature.description, "inputs")
+        for placement, sharding in zip(self.loaded.inputs, inputs):
+            remember(placement, sharding)
+        for placement, sharding in zip(self.loaded.outputs, self.outputs):
+            remember(placement, sharding)
 
     def inputs_of(self, arrays: Sequence[Any]) -> list[Any]:
         kept = self.source.kept
@@ -203,8 +203,8 @@ class _Program:
     def fits(self, arrays: Sequence[Any]) -> bool:
         """Whether no array would be moved."""
         return all(
-            value.placement.layout is place.layout
-            for value, place in zip(self.inputs_of(arrays), self.loaded.inputs)
+            value.placement.bare is placement.bare
+            for value, placement in zip(self.inputs_of(arrays), self.loaded.inputs)
             if isinstance(value, Array)
         )
 
@@ -245,6 +245,6 @@ class _Call:
         return self._result(results)
 
 
-def place_of(array: Any) -> Place | None:
-    """Where an array lies; None: nowhere in particular."""
+def sharding_of(array: Any) -> MeshSharding | None:
+    """How an array is split; None: nobody has said it."""
     return recall(array.placement) if isinstance(array, Array) else None

@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.checkpoints import manifest as manifests
 from shoal.checkpoints.checkpoint import Checkpoint
-from shoal.checkpoints.names import named_leaves, spec_of
+from shoal.checkpoints.names import check_names, check_spec, named_leaves, spec_of
 from shoal.checkpoints.ranks import ranks_with
 from shoal.checkpoints.regions import region_of
 from shoal.checkpoints.sources import ArchiveSource, SafetensorsSource, Source
@@ -22,11 +22,11 @@ from shoal.errors import InputError
 from shoal.frontend import pytrees
 from shoal.frontend.annotations import as_sharding
 from shoal.mesh import Mesh
-from shoal.places import placement_of
+from shoal.mesh_sharding import placement_of
 
 Tree = Any
 # Where a leaf is to lie; None: in this process, as NumPy's.
-_Place = tuple[Devices, Placement] | None
+_Target = tuple[Devices, Placement] | None
 
 
 def open_source(path: str | os.PathLike[str]) -> Source:
@@ -66,12 +66,12 @@ def load(
     InputError where names, shapes or types differ; CheckpointError where what is read is
     damaged, in a job on all ranks.
     """
-    leaves, places = named_leaves(like), _places(like, mesh, sharding)
-    ranks = next((ranks_with(place[0]) for place in places if place), None)
+    leaves, targets = named_leaves(like), _targets(like, mesh, sharding)
+    ranks = next((ranks_with(target[0]) for target in targets if target), None)
     error: Exception | None = None
     arrays: list[Any] = []
     try:
-        arrays = _read(source, leaves, places, partial)
+        arrays = _read(source, leaves, targets, partial)
     except Exception as failed:
         error = failed
     if ranks is not None:
@@ -81,7 +81,7 @@ def load(
     return pytrees.unflatten(pytrees.flatten(like)[1], arrays)
 
 
-def _places(like: Tree, mesh: Mesh | None, sharding: Any) -> list[_Place]:
+def _targets(like: Tree, mesh: Mesh | None, sharding: Any) -> list[_Target]:
     leaves = pytrees.flatten(like)[0]
     if mesh is None:
         if sharding is not None:
@@ -89,44 +89,35 @@ def _places(like: Tree, mesh: Mesh | None, sharding: Any) -> list[_Place]:
         return [(leaf.devices, leaf.placement) if isinstance(leaf, Array) else None for leaf in leaves]
     devices = devices_of(mesh.size)
     given = pytrees.flatten_shardings(sharding, like, "sharding")
-    places: list[_Place] = []
+    targets: list[_Target] = []
     for (name, leaf), one in zip(named_leaves(like), given):
         shape, dtype = spec_of(leaf)
         wanted = as_sharding(one or (), shape, mesh, name)
-        places.append((devices, placement_of(wanted, mesh, shape, dtype)))
-    return places
+        targets.append((devices, placement_of(wanted, mesh, shape, dtype)))
+    return targets
 
 
 def _read(
-    source: Any, leaves: Sequence[tuple[str, Any]], places: Sequence[_Place], partial: bool
+    source: Any, leaves: Sequence[tuple[str, Any]], targets: Sequence[_Target], partial: bool
 ) -> list[Any]:
     if isinstance(source, Source):
         _check(source, leaves, partial)
-        return [_read_one(source, name, place) for (name, _), place in zip(leaves, places)]
+        return [_read_one(source, name, target) for (name, _), target in zip(leaves, targets)]
     with open_source(source) as opened:
-        return _read(opened, leaves, places, partial)
+        return _read(opened, leaves, targets, partial)
 
 
 def _check(source: Source, leaves: Sequence[tuple[str, Any]], partial: bool) -> None:
     expected = {name for name, _ in leaves}
-    unknown = set() if partial else source.arrays.keys() - expected
-    for names, what in ((expected - source.arrays.keys(), "has no"), (unknown, "has an unknown")):
-        if names:
-            listed = ", ".join(sorted(names)[:5])
-            raise InputError(f"{source.path}: {what} {listed} ({len(names)} in all)")
+    check_names(source.arrays.keys(), expected, source.path, partial=partial)
     for name, leaf in leaves:
-        (shape, dtype), found = spec_of(leaf), source.arrays[name]
-        if (found.shape, found.dtype) != (shape, dtype):
-            raise InputError(
-                f"{source.path}: {name} is {found.dtype}{list(found.shape)}, "
-                f"expected {dtype}{list(shape)}"
-            )
+        check_spec(source.arrays[name], leaf, name, source.path)
 
 
-def _read_one(source: Source, name: str, place: _Place) -> Any:
-    if place is None:
+def _read_one(source: Source, name: str, target: _Target) -> Any:
+    if target is None:
         return source.read(name)
-    devices, placement = place
+    devices, placement = target
 
     def read(slices: tuple[slice, ...], out: np.ndarray) -> None:
         source.read_into(name, region_of(slices), out)

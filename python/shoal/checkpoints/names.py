@@ -4,11 +4,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
 from typing import Any
 
 import numpy as np
 import optree
 
+from shoal.errors import InputError
 from shoal.frontend import pytrees
 
 
@@ -31,6 +33,24 @@ class Names:
             self._names = ["/".join(path) or "value" for path in pytrees.field_paths(spec)]
             self._spec = spec
         return list(zip(self._names, leaves))
+
+
+def check_names(found: Set[str], expected: Set[str], path: Any, *, partial: bool = False) -> None:
+    """InputError where a file has not the expected arrays, or others; `partial` allows the latter."""
+    unknown = set() if partial else found - expected
+    for names, what in ((expected - found, "has no"), (unknown, "has an unknown")):
+        if names:
+            listed = ", ".join(sorted(names)[:5])
+            raise InputError(f"{path}: {what} {listed} ({len(names)} in all)")
+
+
+def check_spec(found: Any, leaf: Any, name: str, path: Any) -> None:
+    """InputError where the array of this name is of another shape or type than the leaf."""
+    shape, dtype = spec_of(leaf)
+    if (tuple(found.shape), found.dtype) != (shape, dtype):
+        raise InputError(
+            f"{path}: {name} is {found.dtype}{list(found.shape)}, expected {dtype}{list(shape)}"
+        )
 
 
 def spec_of(leaf: Any) -> tuple[tuple[int, ...], np.dtype]:

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Who writes what: the same plan on every rank, made of shapes and places alone."""
+"""Who writes what: the same plan on every rank, made of shapes and placements alone."""
 
 from __future__ import annotations
 

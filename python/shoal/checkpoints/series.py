@@ -120,7 +120,7 @@ class Series:
             self._pending = None
         return is_done
 
-    def restore(self, like: Tree, *, mesh: Mesh | None = None, sharding: Any = None) -> Tree:
+    def load(self, like: Tree, *, mesh: Mesh | None = None, sharding: Any = None) -> Tree:
         """The newest whole state, as `checkpoints.load` loads it; `like` where there is none.
 
         What is damaged is left out with a CheckpointWarning, which names it; CheckpointError where

@@ -7,16 +7,17 @@ from __future__ import annotations
 import json
 import zipfile
 import zlib
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from abc import abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from types import TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shoal.checkpoints.reading import TensorFile
 from shoal.checkpoints.regions import Region, shape_of, whole
+from shoal.closing import Closing
 from shoal.errors import CheckpointError, InputError, ShoalError
 
 
@@ -28,8 +29,8 @@ class ArrayInfo(NamedTuple):
     sharding: str = ""
 
 
-class Source(ABC):
-    """Arrays by name. A context manager, which closes it.
+class Source(Closing):
+    """Arrays by name.
 
     arrays: what there is; metadata: what was saved beside it.
     """
@@ -71,21 +72,6 @@ class Source(ABC):
     def bytes_read(self) -> int:
         """From the disk or its cache so far."""
 
-    @abstractmethod
-    def close(self) -> None:
-        """Closes the files; arrays can no longer be read."""
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
 
 def _bounds(part: slice, size: int) -> tuple[int, int]:
     begin, end, step = part.indices(size)
@@ -95,26 +81,28 @@ def _bounds(part: slice, size: int) -> tuple[int, int]:
 
 
 class SafetensorsSource(Source):
-    """One safetensors file, or several with an index, as Hugging Face has them.
+    """One safetensors file, or several, as Hugging Face has them: those that an index names and no
+    others; all, without an index.
 
     path: a file, an index, or a folder of either.
     """
 
-    INDEX = "*.safetensors.index.json"
+    INDEX = ".safetensors.index.json"
 
-    def __init__(self, path: Path):
+    def __init__(self, path: Path, stem: str = "*"):
+        """stem: what names of a folder's files and of its index are like before ".safetensors"."""
         self.path = path
-        self._places, self.metadata = self._find(path)
+        self._paths, self.metadata = self._find(path, stem)
         self._files: dict[Path, TensorFile] = {}
         try:
-            self.arrays = {name: self._info(name) for name in self._places}
+            self.arrays = {name: self._info(name) for name in self._paths}
         except BaseException:
             self.close()
             raise
 
-    def _find(self, path: Path) -> tuple[dict[str, Path], dict[str, Any]]:
+    def _find(self, path: Path, stem: str) -> tuple[dict[str, Path], dict[str, Any]]:
         """The file of each tensor."""
-        if path.match(self.INDEX):
+        if path.name.endswith(self.INDEX):
             return _indexed(path)
         if path.is_file():
             file = TensorFile(path)
@@ -122,28 +110,31 @@ class SafetensorsSource(Source):
                 return dict.fromkeys(file.tensors, path), dict(file.metadata)
             finally:
                 file.close()
-        indices = sorted(path.glob(self.INDEX))
+        indices = sorted(path.glob(f"{stem}{self.INDEX}"))
         if len(indices) > 1:
             listed = ", ".join(index.name for index in indices)
             raise InputError(f"{path}: has {len(indices)} indices: open one of {listed}")
         if indices:
             return _indexed(indices[0])
-        places: dict[str, Path] = {}
-        for part in sorted(path.glob("*.safetensors")):
-            for name in self._find(part)[0]:
-                if name in places:
+        parts = sorted(path.glob(f"{stem}.safetensors"))
+        if not parts:
+            raise InputError(f"{path}: has no {stem}.safetensors")
+        paths: dict[str, Path] = {}
+        for part in parts:
+            for name in self._find(part, stem)[0]:
+                if name in paths:
                     raise InputError(
-                        f"{path}: {places[name].name} and {part.name} both have {name}: open one of them"
+                        f"{path}: {paths[name].name} and {part.name} both have {name}: open one of them"
                     )
-                places[name] = part
-        return places, {}
+                paths[name] = part
+        return paths, {}
 
     def _file(self, path: Path) -> TensorFile:
         if path not in self._files:
             try:
                 self._files[path] = TensorFile(path)
             except FileNotFoundError:
-                names = [name for name, place in self._places.items() if place == path]
+                names = [name for name, other in self._paths.items() if other == path]
                 more = f" and {len(names) - 3} more" if len(names) > 3 else ""
                 raise CheckpointError(
                     f"{path}: is missing ({', '.join(names[:3])}{more})"
@@ -151,7 +142,7 @@ class SafetensorsSource(Source):
         return self._files[path]
 
     def _info(self, name: str) -> ArrayInfo:
-        path = self._places[name]
+        path = self._paths[name]
         tensor = self._file(path).tensors.get(name)
         if tensor is None:
             raise CheckpointError(f"{path}: has no {name}, which the index says it has")
@@ -160,7 +151,7 @@ class SafetensorsSource(Source):
         return ArrayInfo(tensor.shape, tensor.dtype)
 
     def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
-        file = self._file(self._places[name])
+        file = self._file(self._paths[name])
         file.read(file.tensors[name], region, out)
 
     @property
@@ -191,7 +182,7 @@ class ArchiveSource(Source):
         self.metadata: dict[str, Any] = {}
         self._kept: tuple[str, np.ndarray] | None = None
         self._bytes_read = 0
-        with self._refusing():
+        with _refusing(path):
             self._file = np.load(path, allow_pickle=False)
             if not isinstance(self._file, np.lib.npyio.NpzFile):
                 raise CheckpointError(f"{path}: is no archive of arrays")
@@ -211,13 +202,10 @@ class ArchiveSource(Source):
 
     def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
         if self._kept is None or self._kept[0] != name:
-            with self._refusing():
+            with _refusing(self.path):
                 self._kept = (name, self._file[name])
             self._bytes_read += self._kept[1].nbytes
         out[...] = self._kept[1][tuple(slice(*dim) for dim in region)]
-
-    def _refusing(self) -> _Refusing:
-        return _Refusing(self.path)
 
     @property
     def bytes_read(self) -> int:
@@ -235,15 +223,13 @@ _NO_ARCHIVE = (
 )  # fmt: skip
 
 
-class _Refusing:
+@contextmanager
+def _refusing(path: Path) -> Iterator[None]:
     """What NumPy and zip say of files that are none of theirs is a CheckpointError."""
-
-    def __init__(self, path: Path):
-        self._path = path
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
-        if isinstance(error, _NO_ARCHIVE) and not isinstance(error, ShoalError):
-            raise CheckpointError(f"{self._path}: is damaged, or no .npz archive: {error}") from error
+    try:
+        yield
+    except ShoalError:
+        raise
+    except _NO_ARCHIVE as error:
+        raise CheckpointError(f"{path}: is damaged, or no .npz archive: {error}") from error
 

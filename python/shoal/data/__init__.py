@@ -4,12 +4,12 @@
 
 In layers, each of which imports those above it:
 
-    permutation    shuffling by arithmetic
-    sources        arrays, examples, what is iterated over
-    orders         epochs of a source, mixtures of several
-    placing        batches on devices, by processes that read their own rows
-    reader         one after the other, read ahead
-    batches        all of it
+    permutation        shuffling by arithmetic
+    sources            arrays, examples, what is iterated over
+    orders             epochs of a source, mixtures of several
+    batch_placement    batches on devices, by processes that read their own rows
+    reader             one after the other, read ahead
+    batches            all of it
 """
 
 from shoal.data.batches import Batches

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from shoal.data.orders import Epochs, Mixed, Mixture, Order, Rows
-from shoal.data.placing import Placing
+from shoal.data.batch_placement import BatchPlacement
 from shoal.data.reader import Reader
 from shoal.data.sources import as_source
 from shoal.devices import Devices
@@ -63,7 +63,7 @@ class Batches:
         self._order = _order_of(data, batch_size, seed, epochs, last)
         self._epochs = epochs
         self._pads = last == "pad"
-        self._placing = None if mesh is None else Placing(mesh, sharding, devices)
+        self._placement = None if mesh is None else BatchPlacement(mesh, sharding, devices)
 
     @property
     def per_epoch(self) -> int | None:
@@ -101,16 +101,16 @@ class Batches:
         """What this process needs: its first row, its rows, and the mask of the whole batch."""
         places = np.arange(self.batch_size) + number * self.batch_size
         mine = slice(0, self.batch_size)
-        if self._placing:
+        if self._placement:
             one = self._order.at(places[:1])
-            mine = self._placing.rows(self.batch_size, lambda: _joined(one, 1))
+            mine = self._placement.rows(self.batch_size, lambda: _joined(one, 1))
         rows = _joined(self._order.at(places[mine]), mine.stop - mine.start)
         mask = self._order.has_row(places) if self._pads else None
         return mine.start, rows, mask
 
     def _finish(self, read: tuple[int, Tree, np.ndarray | None]) -> Tree:
         begin, rows, mask = read
-        batch = self._placing.put(rows, begin) if self._placing else rows
+        batch = self._placement.put(rows, begin) if self._placement else rows
         return batch if mask is None else (batch, mask)
 
 

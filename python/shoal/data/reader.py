@@ -9,10 +9,12 @@ import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from shoal.closing import Closing
+
 Tree = Any
 
 
-class Reader(Iterator[Tree]):
+class Reader(Closing, Iterator[Tree]):
     """Batches from a number on.
 
     position: the number of the batch that comes next: what there is to save of it.
@@ -48,12 +50,6 @@ class Reader(Iterator[Tree]):
         """Ends the thread, when it has read what it is reading."""
         if self._ahead:
             self._ahead.stop()
-
-    def __enter__(self) -> Reader:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def __del__(self) -> None:
         self.close()

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from shoal.devices.memory import Block, Memory
-from shoal.devices.placement import Layout, Placement, Slices
+from shoal.devices.placement import Placement, Slices
 from shoal.errors import RunError
 
 
@@ -42,13 +42,13 @@ class Home(ABC):
 
 
 class Kind:
-    """A layout on some devices. There is one object for equal ones."""
+    """A placement on some devices. There is one object for equal ones."""
 
-    __slots__ = ("__weakref__", "home", "layout")
+    __slots__ = ("__weakref__", "home", "placement")
 
-    def __init__(self, home: Home | None, layout: Layout | None):
+    def __init__(self, home: Home | None, placement: Placement | None):
         self.home = home
-        self.layout = layout
+        self.placement = placement
 
 
 _DELETED = Kind(None, None)
@@ -74,19 +74,19 @@ class Array(NDArrayOperatorsMixin):
       others by: its placement, unless a frontend has put more there.
     """
 
-    __slots__ = ("__weakref__", "_block", "key", "kind", "place", "placement")
+    __slots__ = ("__weakref__", "_block", "address", "key", "kind", "placement")
 
-    def __init__(self, placement: Placement, kind: Kind, block: Block, place: tuple[int, int]):
-        """For devices. kind: the layout on these.
+    def __init__(self, placement: Placement, kind: Kind, block: Block, address: tuple[int, int]):
+        """For devices. kind: the placement on these.
 
-        place: where the first part begins in their memory, and how far apart the
+        address: where the first part begins in their memory, and how far apart the
           parts are; 0 where there is one for all.
         """
         self.placement = placement
         self.key: Hashable = placement
         self.kind = kind
         self._block: Block | None = block
-        self.place = place
+        self.address = address
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -167,8 +167,8 @@ class Array(NDArrayOperatorsMixin):
 
     def part(self, rank: int) -> np.ndarray:
         """The rows of a device that this process reaches: a view."""
-        layout = self.placement.layout
-        return self.view(rank, layout.local_shape)[layout.extents[rank]]
+        placement = self.placement
+        return self.view(rank, placement.local_shape)[placement.extents[rank]]
 
     def view(self, rank: int, shape: tuple[int, ...]) -> np.ndarray:
         """From the begin of a device's part on, as an array of this shape."""
@@ -181,18 +181,18 @@ class Array(NDArrayOperatorsMixin):
     def begin(self, rank: int) -> int:
         """Where a device's part begins in the memory that this process reaches."""
         assert self.kind.home is not None
-        begin, stride = self.place
+        begin, stride = self.address
         return begin + (rank - self.kind.home.ranks[0]) * stride
 
     def stacked(self) -> np.ndarray | None:
         """A view of the whole, where it lies so."""
-        layout = self.placement.layout
+        placement = self.placement
         assert self.kind.home is not None
-        if layout.is_whole:
-            return self.view(self.kind.home.ranks[0], layout.shape)
-        lies_so = self.kind.home.lies_here and self.place[1] == layout.local_bytes
-        if layout.is_stacked and lies_so:
-            return self.view(0, layout.shape)
+        if placement.is_whole:
+            return self.view(self.kind.home.ranks[0], placement.shape)
+        lies_so = self.kind.home.lies_here and self.address[1] == placement.local_bytes
+        if placement.is_stacked and lies_so:
+            return self.view(0, placement.shape)
         return None
 
     def live(self) -> Block:
@@ -268,7 +268,7 @@ class Array(NDArrayOperatorsMixin):
         """The numbers, where this process has them: a job's ranks may print at different times."""
         home = self.kind.home
         is_here = home is not None and (
-            self.placement.layout.is_whole or len(home.ranks) == self.placement.count
+            self.placement.is_whole or len(home.ranks) == self.placement.count
         )
         return str(self.numpy()) if is_here else repr(self)
 
@@ -284,8 +284,8 @@ for _name in ("add", "sub", "mul", "truediv"):
 
 
 def give_up(arrays: Sequence[Array]) -> list[tuple[Block, tuple[int, int]]]:
-    """The memory of arrays, and their places in it; they are deleted."""
-    given = [(array.live(), array.place) for array in arrays]
+    """The memory of arrays, and their addresses in it; they are deleted."""
+    given = [(array.live(), array.address) for array in arrays]
     for array in arrays:
         array.delete()
     return given

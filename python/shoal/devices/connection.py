@@ -37,14 +37,14 @@ class Reply(NamedTuple):
 class Connection:
     """A worker's socket."""
 
-    def __init__(self, connected: socket.socket, *, names_host: bool = False):
-        """names_host: whether `name` says where the worker is."""
-        self._names_host = names_host
+    def __init__(self, connected: socket.socket, *, names_node: bool = False):
+        """names_node: whether `name` says where the worker is."""
+        self._names_node = names_node
         self.socket = connected
         self.file = connected.fileno()
         self.rank = -1
         self.process = 0
-        self.host = ""
+        self.node = ""
         # What its machine has for it, in bytes.
         self.share = 0
         # Whether its machine does not answer.
@@ -61,11 +61,11 @@ class Connection:
         if kind != Message.HELLO or version != wire.VERSION:
             raise RunError(f"expected workers of version {wire.VERSION} but got {version}")
         _, self.rank, _, self.process, self.share = wire.words_of(body[:_HELLO])
-        self.host = body[_HELLO:].decode(errors="replace")
+        self.node = body[_HELLO:].decode(errors="replace")
 
     @property
     def name(self) -> str:
-        where = f" on {self.host}" if self._names_host else ""
+        where = f" on {self.node}" if self._names_node else ""
         return f"device {self.rank} (process {self.process}{where})"
 
     def send(self, message: bytes) -> None:

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""One run of a program on other hosts, which need not have it."""
+"""One run of a program on other nodes, which need not have it."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from typing import Any
 
 import numpy as np
 
-from shoal.devices.hosts_pool import HostsPool
+from shoal.devices.nodes_pool import NodesPool
 from shoal.errors import RunError
 from shoal.executable.files import RunOptions
-from shoal.executable.launch import Hosts
+from shoal.executable.launch import Nodes
 from shoal.executable.native import native
 from shoal.executable.program import Program
 
 
-def run_on_hosts(
-    program: Program, arrays: Sequence[np.ndarray | None], hosts: Hosts, options: RunOptions
+def run_on_nodes(
+    program: Program, arrays: Sequence[np.ndarray | None], nodes: Nodes, options: RunOptions
 ) -> list[np.ndarray]:
     """The whole results, by a pool that is there for this run alone; InputError, RunError."""
     begin = time.monotonic()
     threads = options.threads
     environment = {} if threads is None else {"SHOAL_NUM_THREADS": str(threads)}
-    with HostsPool(program.devices, hosts, environment) as pool:
+    with NodesPool(program.devices, nodes, environment) as pool:
         loaded = pool.load(program)
         # Sent once, for all steps.
         values = [

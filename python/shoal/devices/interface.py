@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import weakref
 from abc import abstractmethod
-from types import TracebackType
-from typing import Any
 
+from shoal.closing import Closing
 from shoal.devices.loaded import Loaded
 from shoal.devices.memory import Memory
 from shoal.devices.store import Store
@@ -16,7 +15,7 @@ from shoal.errors import InputError
 from shoal.executable.program import Program
 
 
-class Devices(Store):
+class Devices(Store, Closing):
     """Devices that run programs on arrays that stay with them."""
 
     def __init__(self, count: int, memory: Memory, ranks: range):
@@ -45,14 +44,3 @@ class Devices(Store):
     @abstractmethod
     def close(self) -> None:
         """Ends the programs. Arrays can still be read."""
-
-    def __enter__(self) -> Any:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()

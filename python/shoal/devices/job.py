@@ -20,7 +20,7 @@ from shoal.devices.array import Array
 from shoal.devices.interface import Devices
 from shoal.devices.loaded import Loaded, results_of
 from shoal.devices.memory import LINE, Memory
-from shoal.devices.placement import Layout, Slices
+from shoal.devices.placement import Placement, Slices
 from shoal.devices.store import assemble
 from shoal.errors import ClosedError, RunError
 from shoal.executable.arguments import check_timeout
@@ -108,20 +108,20 @@ class Job(Devices):
         stacked = array.stacked()
         if stacked is not None:
             return stacked
-        layout = array.placement.layout
+        placement = array.placement
         parts = self._gather_parts(array)
         return assemble(
-            layout, {rank: parts[rank][layout.extents[rank]] for rank in layout.speakers}
+            placement, {rank: parts[rank][placement.extents[rank]] for rank in placement.speakers}
         )
 
     def _gather_parts(self, array: Array) -> np.ndarray:
         """Of each rank, what it has memory for."""
         from mpi4py import MPI
 
-        layout = array.placement.layout
+        placement = array.placement
         # MPI counts by int: in lines, of which the last may have a rest without meaning.
-        lines = -(-layout.local_bytes // LINE)
-        begin, _ = array.place
+        lines = -(-placement.local_bytes // LINE)
+        begin, _ = array.address
         mine = self.memory.bytes[begin : begin + lines * LINE]
         gathered = np.empty((self.count, lines * LINE), np.uint8)
         line = MPI.BYTE.Create_contiguous(LINE).Commit()
@@ -130,12 +130,12 @@ class Job(Devices):
                 self.comm.Allgather([mine, lines, line], [gathered, lines, line])
         finally:
             line.Free()
-        parts = np.ascontiguousarray(gathered[:, : layout.local_bytes]).view(layout.dtype)
-        return parts.reshape(self.count, *layout.local_shape)
+        parts = np.ascontiguousarray(gathered[:, : placement.local_bytes]).view(placement.dtype)
+        return parts.reshape(self.count, *placement.local_shape)
 
-    def _is_part(self, shape: tuple[int, ...], layout: Layout) -> bool:
-        rows = tuple(part.stop for part in layout.extents[self.rank])
-        return shape != layout.shape and shape == rows
+    def _is_part(self, shape: tuple[int, ...], placement: Placement) -> bool:
+        rows = tuple(part.stop for part in placement.extents[self.rank])
+        return shape != placement.shape and shape == rows
 
     def close(self) -> None:
         """Unloads the programs; collective. Arrays can still be read."""
@@ -153,11 +153,11 @@ class _JobProgram(Loaded):
 
     def __init__(self, job: Job, executable: Program):
         self._job = job
-        signature, self._host = executable.signature, executable.host()
+        signature, self._host_calls = executable.signature, executable.host_calls()
         self.library = load_library(executable.library, signature, job.comm)
         self.library.open(job.comm.py2f())
-        if self._host is not None:
-            self.library.set_host(self._host)
+        if self._host_calls is not None:
+            self.library.set_host_calls(self._host_calls)
         self._own_offsets = results_of(signature).own_offsets
         super().__init__(
             job,
@@ -206,15 +206,15 @@ class _JobProgram(Loaded):
             for value, placement, tensor in zip(checked, self.inputs, self._tensors)
         ]
 
-    def _step(self, places: list[int], timeout: float | None) -> float:
-        if self._host is not None:
-            self._host.error = None
+    def _step(self, addresses: list[int], timeout: float | None) -> float:
+        if self._host_calls is not None:
+            self._host_calls.error = None
         base = self._job.memory.address
-        shared, own, *inputs = (base + begin for begin in places[::2])
+        shared, own, *inputs = (base + begin for begin in addresses[::2])
         outputs = [0 if offset < 0 else own + offset for offset in self._own_offsets]
         begin = time.perf_counter()
         try:
             self.library.run_in_place(inputs, outputs, shared)
         except RunError as error:
-            raise error from (self._host and self._host.error)
+            raise error from (self._host_calls and self._host_calls.error)
         return time.perf_counter() - begin

@@ -24,7 +24,7 @@ class Results(NamedTuple):
 
     shared_bytes: of the piece of memory that the larger ones share on a device.
     own_bytes: of the one that the others share.
-    own_offsets: of each result, its place in the latter, or -1.
+    own_offsets: of each result, its offset in the latter, or -1.
     """
 
     shared_bytes: int
@@ -50,7 +50,7 @@ class Loaded(ABC):
 
     inputs, outputs: where it has its arrays, in the program's order.
     donated: which inputs' memory a step takes.
-    moves: how many arrays came from other places so far: of another placement or of
+    moves: how many arrays came from elsewhere so far: of another placement or of
       other devices. Those of NumPy do not count.
     copies: how many were copied because a step would have written to what others see.
     seconds: what the last step took, on the device that took longest.
@@ -74,21 +74,21 @@ class Loaded(ABC):
         self.seconds = 0.0
         self._devices = devices
         self._tensors = signature.inputs
-        self._kinds = [devices.kind_of(placement.layout) for placement in self.inputs]
+        self._kinds = [devices.kind_of(placement) for placement in self.inputs]
         self._donated = [number for number, donated in enumerate(self.donated) if donated]
-        layout = results_of(signature)
-        self._shared_stride = round_up(layout.shared_bytes)
-        self._own_stride = round_up(layout.own_bytes)
+        results = results_of(signature)
+        self._shared_stride = round_up(results.shared_bytes)
+        self._own_stride = round_up(results.own_bytes)
         self._results = [
             _Result(
                 placement,
-                devices.kind_of(placement.layout),
+                devices.kind_of(placement),
                 self._donated.index(entry["donor"]) if "donor" in entry else None,
                 "offset" in entry,
                 entry.get("offset", offset),
             )
             for placement, entry, offset in zip(
-                self.outputs, signature.description["outputs"], layout.own_offsets
+                self.outputs, signature.description["outputs"], results.own_offsets
             )
         ]
 
@@ -115,12 +115,12 @@ class Loaded(ABC):
             with self._together():
                 arrays = self._arrange(values, donate)
                 shared, own = self._allocate(self._shared_stride), self._allocate(self._own_stride)
-            places = [shared.begin, self._shared_stride, own.begin, self._own_stride]
-            places.extend(chain.from_iterable([array.place for array in arrays]))
+            addresses = [shared.begin, self._shared_stride, own.begin, self._own_stride]
+            addresses.extend(chain.from_iterable([array.address for array in arrays]))
             donors = give_up([arrays[number] for number in self._donated])
             if donate and arrays is not values:
                 self._delete_given(values)
-            self.seconds = self._step(places, timeout)
+            self.seconds = self._step(addresses, timeout)
             return self._wrap(shared, own, donors)
 
     @abstractmethod
@@ -132,8 +132,8 @@ class Loaded(ABC):
         return _ALONE
 
     @abstractmethod
-    def _step(self, places: list[int], timeout: float | None) -> float:
-        """Runs it with places as of lib/Runtime/Worker/Messages.h; the seconds that it took."""
+    def _step(self, addresses: list[int], timeout: float | None) -> float:
+        """Runs it with addresses, the places of lib/Runtime/Worker/Messages.h; the seconds that it took."""
 
     def _checked(self, values: Sequence[Any]) -> list[Any]:
         """The values, of which there are enough; InputError."""
@@ -199,12 +199,12 @@ class Loaded(ABC):
         results = []
         for placement, kind, donor, is_shared, offset in self._results:
             if donor is not None:
-                block, place = donors[donor]
+                block, address = donors[donor]
             elif is_shared:
-                block, place = shared, (shared.begin + offset, self._shared_stride)
+                block, address = shared, (shared.begin + offset, self._shared_stride)
             else:
-                block, place = own, (own.begin + offset, self._own_stride)
-            results.append(Array(placement, kind, block, place))
+                block, address = own, (own.begin + offset, self._own_stride)
+            results.append(Array(placement, kind, block, address))
         return results
 
     def __repr__(self) -> str:

@@ -17,7 +17,7 @@ from pathlib import Path
 from shoal.devices.connection import is_of_same_user
 from shoal.errors import InputError
 from shoal.executable import launch
-from shoal.executable.launch import Hosts
+from shoal.executable.launch import Nodes
 
 WORKER = Path(__file__).parent.parent / "bin/shoal-worker"
 
@@ -33,10 +33,10 @@ class Meeting:
 
     listener: where they come.
     command, environment: what starts them.
-    names_hosts: whether it matters which host a worker is on.
+    names_nodes: whether it matters which node a worker is on.
     """
 
-    names_hosts = False
+    names_nodes = False
 
     def __init__(self, count: int):
         name = f"shoal-{secrets.token_hex(16)}"
@@ -58,18 +58,18 @@ class Meeting:
         self.listener.close()
 
 
-class HostsMeeting(Meeting):
-    """The same by TCP, for workers on several hosts that mpirun reaches.
+class NodesMeeting(Meeting):
+    """The same by TCP, for workers on several nodes that mpirun reaches.
 
     Each side says a word that the environment of this pool's processes alone has. As
     what MPI sends, what is sent here can be read by who reads the network.
     """
 
-    names_hosts = True
+    names_nodes = True
 
-    def __init__(self, count: int, hosts: Hosts, environment: Mapping[str, str] | None = None):
+    def __init__(self, count: int, nodes: Nodes, environment: Mapping[str, str] | None = None):
         """environment: of the workers, beside this process'."""
-        names, arguments = _arguments(hosts)
+        names, arguments = _arguments(nodes)
         self._timeout = collective_timeout()
         self._words = (secrets.token_hex(_WORD // 2), secrets.token_hex(_WORD // 2))
         self.listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
@@ -79,7 +79,7 @@ class HostsMeeting(Meeting):
         self.environment = {
             **_ENVIRONMENT,
             **launch.environment(count),
-            **launch.lost_host_environment(self._timeout),
+            **launch.lost_node_environment(self._timeout),
             **(environment or {}),
             "SHOAL_PARENT": " ".join(invitation),
         }
@@ -127,18 +127,18 @@ def _keep_alive(connected: socket.socket, seconds: int) -> None:
         connected.setsockopt(socket.IPPROTO_TCP, option, max(value, 1))
 
 
-def _arguments(hosts: Hosts) -> tuple[list[str], list[str]]:
-    """The hosts' names, and how mpirun is told of them."""
-    if isinstance(hosts, Path):
-        lines = [line.partition("#")[0].split() for line in hosts.read_text().splitlines()]
-        return [line[0] for line in lines if line], ["--hostfile", str(hosts)]
-    if hosts == "allocated":
+def _arguments(nodes: Nodes) -> tuple[list[str], list[str]]:
+    """The nodes' names, and how mpirun is told of them."""
+    if isinstance(nodes, Path):
+        lines = [line.partition("#")[0].split() for line in nodes.read_text().splitlines()]
+        return [line[0] for line in lines if line], ["--hostfile", str(nodes)]
+    if nodes == "allocated":
         return _allocated(), []
-    entries = [entry.strip() for entry in hosts.split(",")] if isinstance(hosts, str) else [*hosts]
+    entries = [entry.strip() for entry in nodes.split(",")] if isinstance(nodes, str) else [*nodes]
     for entry in entries:
         name, _, slots = entry.partition(":")
         if not name or (slots and not slots.isdecimal()) or entry.endswith(":"):
-            raise InputError(f'hosts: expected NAME or NAME:COUNT but got "{entry}"')
+            raise InputError(f'nodes: expected NAME or NAME:COUNT but got "{entry}"')
     return [entry.partition(":")[0] for entry in entries], ["--host", ",".join(entries)]
 
 
@@ -146,7 +146,7 @@ def _allocated() -> list[str]:
     """Of the Slurm allocation that this process is in, which mpirun knows by itself."""
     nodes = os.environ.get("SLURM_JOB_NODELIST")
     if not nodes or not shutil.which("scontrol"):
-        raise InputError('hosts="allocated": this process is in no allocation of Slurm')
+        raise InputError('nodes="allocated": this process is in no allocation of Slurm')
     listed = subprocess.run(
         ["scontrol", "show", "hostnames", nodes], capture_output=True, text=True, check=True
     )
@@ -154,7 +154,7 @@ def _allocated() -> list[str]:
 
 
 def _addresses(names: Iterable[str]) -> list[str]:
-    """This machine's, as those hosts see it; the loopback at the end."""
+    """This machine's, as those nodes see it; the loopback at the end."""
     found: dict[str, None] = {}
     for name in [*names, socket.gethostname()]:
         with contextlib.suppress(OSError), socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:

@@ -123,9 +123,9 @@ def explain(
         name = next((other.name for other in connections if other.rank == rank), f"device {rank}")
         return f"{name} was ended by {_signal_name(number)}"
     if found := _LOST.search(output.tail):
-        return f"host {found[1]} is lost: it is off, or the network to it is cut"
+        return f"node {found[1]} is lost: it is off, or the network to it is cut"
     if connection is not None and connection.is_lost:
-        return f"host {connection.host} is lost: {connection.name} does not answer"
+        return f"node {connection.node} is lost: {connection.name} does not answer"
     if connection is not None:
         what = f"{connection.name} has ended"
     else:

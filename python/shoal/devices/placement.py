@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Where the parts of an array are."""
+"""Where the shards of an array lie."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Slices = tuple[slice, ...]
 
 
 def common_rows(first: Slices, second: Slices) -> Slices | None:
-    """The place of what two parts of an array have both; None where that is nothing."""
+    """The rows that two parts of an array have both; None where there are none."""
     common = tuple(
         slice(max(one.start, other.start), min(one.stop, other.stop))
         for one, other in zip(first, second)
@@ -30,40 +30,52 @@ def within(rows: Slices, part: Slices) -> Slices:
     )
 
 
-class Layout:
-    """Which rows of an array are on which device, and how they lie there.
+class Placement:
+    """Where an array's shards lie: which rows of it are on which device, and how they lie there.
 
     shape: of the whole; local_shape: of what each device has memory for.
-    slices: of each device, its place in the whole. Where an uneven dimension ends
+    sharding: as the compiler prints it, "" where all devices have the whole.
+    slices: of each device, its part of the whole. Where an uneven dimension ends
     a device has fewer rows than in local_shape, or none.
 
-    There is one object for equal ones: compare by `is`.
+    There is one object for equal ones. Programs may say the same in different words:
+    arrays fit where `bare` is the same.
     """
 
-    _all: weakref.WeakValueDictionary[object, Layout] = weakref.WeakValueDictionary()
+    _all: weakref.WeakValueDictionary[object, Placement] = weakref.WeakValueDictionary()
 
     shape: tuple[int, ...]
     local_shape: tuple[int, ...]
     dtype: np.dtype
+    sharding: str
     slices: tuple[Slices, ...]
+    _bare: Placement | None
 
     def __new__(
         cls,
-        shape: tuple[int, ...],
-        local_shape: tuple[int, ...],
+        shape: Sequence[int],
+        local_shape: Sequence[int],
         dtype: np.dtype,
+        sharding: str,
         slices: Sequence[Slices],
-    ) -> Layout:
+    ) -> Placement:
+        shape, local_shape, dtype = tuple(shape), tuple(local_shape), np.dtype(dtype)
         bounds = tuple(tuple((part.start, part.stop) for part in device) for device in slices)
-        key = (shape, local_shape, dtype, bounds)
-        layout = cls._all.get(key)
-        if layout is None:
-            layout = super().__new__(cls)
-            layout.shape, layout.local_shape, layout.dtype = shape, local_shape, dtype
-            layout.slices = tuple(slices)
+        key = (shape, local_shape, dtype, sharding, bounds)
+        placement = cls._all.get(key)
+        if placement is None:
+            placement = super().__new__(cls)
+            placement.shape, placement.local_shape, placement.dtype = shape, local_shape, dtype
+            placement.sharding, placement.slices = sharding, tuple(slices)
+            placement._bare = cls(shape, local_shape, dtype, "", slices) if sharding else None
             # Another thread may have been faster.
-            layout = cls._all.setdefault(key, layout)
-        return layout
+            placement = cls._all.setdefault(key, placement)
+        return placement
+
+    @property
+    def bare(self) -> Placement:
+        """The same without the compiler's words."""
+        return self._bare or self
 
     @property
     def count(self) -> int:
@@ -72,6 +84,7 @@ class Layout:
 
     @cached_property
     def local_bytes(self) -> int:
+        """Of what each device has memory for."""
         return math.prod(self.local_shape) * self.dtype.itemsize
 
     @cached_property
@@ -106,62 +119,6 @@ class Layout:
         return tuple(
             tuple(slice(0, part.stop - part.start) for part in device) for device in self.slices
         )
-
-
-class Placement:
-    """A layout as a program's metadata says it.
-
-    sharding: as the compiler prints it, "" where all devices have the whole.
-    Programs may say the same layout in different words: arrays fit where
-    `layout` is the same. There is one object for equal ones.
-    """
-
-    _all: weakref.WeakValueDictionary[object, Placement] = weakref.WeakValueDictionary()
-
-    layout: Layout
-    sharding: str
-
-    def __new__(
-        cls,
-        shape: Sequence[int],
-        local_shape: Sequence[int],
-        dtype: np.dtype,
-        sharding: str,
-        slices: Sequence[Slices],
-    ) -> Placement:
-        layout = Layout(tuple(shape), tuple(local_shape), np.dtype(dtype), slices)
-        key = (layout, sharding)
-        placement = cls._all.get(key)
-        if placement is None:
-            placement = super().__new__(cls)
-            placement.layout, placement.sharding = layout, sharding
-            placement = cls._all.setdefault(key, placement)
-        return placement
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Of the whole array."""
-        return self.layout.shape
-
-    @property
-    def local_shape(self) -> tuple[int, ...]:
-        """Of what each device has memory for."""
-        return self.layout.local_shape
-
-    @property
-    def dtype(self) -> np.dtype:
-        """The type of the elements."""
-        return self.layout.dtype
-
-    @property
-    def slices(self) -> tuple[Slices, ...]:
-        """Of each device, its place in the whole."""
-        return self.layout.slices
-
-    @property
-    def count(self) -> int:
-        """How many devices there are."""
-        return self.layout.count
 
     def __str__(self) -> str:
         sharding = f" {self.sharding}" if self.sharding else ""

@@ -25,7 +25,7 @@ from shoal.devices.wire import Message
 from shoal.devices.workers import Reply, Workers
 from shoal.errors import ClosedError, RunError
 from shoal.executable.program import Program
-from shoal.executable.host import Host
+from shoal.executable.host_calls import HostCalls
 
 
 class Pool(Devices):
@@ -75,8 +75,8 @@ class Pool(Devices):
         stacked = array.stacked()
         if stacked is not None:
             return stacked
-        layout = array.placement.layout
-        return assemble(layout, {rank: array.part(rank) for rank in layout.speakers})
+        placement = array.placement
+        return assemble(placement, {rank: array.part(rank) for rank in placement.speakers})
 
     def _load(self, executable: Program) -> Loaded:
         self._next_number += 1
@@ -102,7 +102,7 @@ class Pool(Devices):
     def call(
         self,
         message: bytes,
-        host: Host | None = None,
+        host_calls: HostCalls | None = None,
         timeout: float | None = None,
         *,
         takes_arrays: bool = False,
@@ -116,7 +116,7 @@ class Pool(Devices):
         self._is_busy = True
         try:
             return self._workers.call(
-                message, host=host, timeout=timeout, on_interrupt=on_interrupt
+                message, host_calls=host_calls, timeout=timeout, on_interrupt=on_interrupt
             )
         finally:
             self._is_busy = False
@@ -154,7 +154,7 @@ class ProgramOfPool:
     def __init__(self, number: int, executable: Program):
         self.number = number
         self.signature = executable.signature
-        self.host = executable.host()
+        self.host_calls = executable.host_calls()
         # The library is there as long as this is.
         self._folder = executable.folder
         self.library = executable.library
@@ -195,7 +195,7 @@ class _PoolProgram(Loaded):
         self._pool = pool
         self._program = program
         super().__init__(pool, program.signature, *program.slices(pool.send(program)))
-        # A Run: its head, the program and the places.
+        # A Run: its head, the program and the addresses.
         count = 1 + 2 * (2 + len(self.inputs))
         self._format = struct.Struct(f"{2 + count}q")
         self._head = (Message.RUN, 8 * count, program.number)
@@ -213,24 +213,24 @@ class _PoolProgram(Loaded):
             self._end.detach()
             self._track()
 
-    def _step(self, places: list[int], timeout: float | None) -> float:
-        host = self._program.host
-        if host is not None:
-            host.error = None
-        message = self._format.pack(*self._head, *places)
-        replies = self._pool.call(message, host, timeout, takes_arrays=bool(self._donated))
+    def _step(self, addresses: list[int], timeout: float | None) -> float:
+        host_calls = self._program.host_calls
+        if host_calls is not None:
+            host_calls.error = None
+        message = self._format.pack(*self._head, *addresses)
+        replies = self._pool.call(message, host_calls, timeout, takes_arrays=bool(self._donated))
         for reply in replies:
             if reply.has_failed:
-                raise _failure(reply.text, host)
+                raise _failure(reply.text, host_calls)
         return max(_NANOSECONDS.unpack(reply.body)[0] for reply in replies) / 1e9
 
 
 _NANOSECONDS = struct.Struct("q")
 
 
-def _failure(text: str, host: Host | None) -> BaseException:
-    """That of a function of the host, as a rule; a Ctrl-C in one is a Ctrl-C."""
-    cause = host.error if host is not None else None
+def _failure(text: str, host_calls: HostCalls | None) -> BaseException:
+    """That of a host call's function, as a rule; a Ctrl-C in one is a Ctrl-C."""
+    cause = host_calls.error if host_calls is not None else None
     if cause is not None and not isinstance(cause, Exception):
         return cause
     error = RunError(text)

@@ -9,31 +9,31 @@ import os
 import threading
 
 from shoal.devices.interface import Devices
-from shoal.devices.hosts_pool import HostsPool
+from shoal.devices.nodes_pool import NodesPool
 from shoal.devices.job import Job
 from shoal.devices.pool import Pool
 from shoal.devices.workers import end_all
 from shoal.errors import RunError
 from shoal.executable.arguments import check_count
-from shoal.executable.launch import Hosts, hosts_by_default, is_in_job
+from shoal.executable.launch import Nodes, nodes_by_default, is_in_job
 
 _turn = threading.Lock()
 _pools: dict[int, Pool] = {}
 _jobs: list[Job] = []
 
 
-def launch(count: int, hosts: Hosts | None = None) -> Pool:
+def launch(count: int, nodes: Nodes | None = None) -> Pool:
     """Starts so many devices: processes, until `close` or the end of `with`.
 
-    hosts: where, as mpirun's --host has it ("a:2,b:2", or a list of such entries), a Path of a
-      hostfile, or "allocated" for the hosts of Slurm's allocation. By default what the
-      environment's SHOAL_HOSTS says as such entries; else this machine. See docs/guide/Nodes.md.
+    nodes: where, as mpirun's --host has it ("a:2,b:2", or a list of such entries), a Path of a
+      hostfile, or "allocated" for the nodes of Slurm's allocation. By default what the
+      environment's SHOAL_NODES says as such entries; else this machine. See docs/guide/Nodes.md.
 
     RunError where they do not start, as in a process of an MPI job.
     """
     count = check_count("count", count, 1, 1 << 16)
-    hosts = hosts or hosts_by_default()
-    return Pool(count) if hosts is None else HostsPool(count, hosts)
+    nodes = nodes or nodes_by_default()
+    return Pool(count) if nodes is None else NodesPool(count, nodes)
 
 
 def devices_of(count: int) -> Devices:

@@ -14,7 +14,7 @@ import numpy as np
 
 from shoal.devices.array import Array, Home, Kind
 from shoal.devices.memory import Memory, round_up
-from shoal.devices.placement import Layout, Placement, Slices, common_rows, within
+from shoal.devices.placement import Placement, Slices, common_rows, within
 from shoal.errors import InputError, RunError
 from shoal.executable.signature import Tensor, as_array
 
@@ -32,7 +32,7 @@ class Store(Home):
         self.ranks = ranks
         self.turn = threading.RLock()
         self._owner = os.getpid()
-        self._kinds: weakref.WeakValueDictionary[Layout, Kind] = weakref.WeakValueDictionary()
+        self._kinds: weakref.WeakValueDictionary[Placement, Kind] = weakref.WeakValueDictionary()
 
     def check_owner(self) -> None:
         """RunError in a child of os.fork: the devices are its parent's."""
@@ -51,15 +51,15 @@ class Store(Home):
         return self.bring(value, placement, tensor, writable=False)[0]
 
     def fill(self, placement: Placement, read: Callable[[Slices, np.ndarray], None]) -> Array:
-        """An array of what `read` writes: it is given the place in the whole and the memory of
+        """An array of what `read` writes: it is given the rows of the whole and the memory of
         each part that this process has, once where several devices have the same rows."""
-        kind, layout = self.kind_of(placement.layout), placement.layout
-        array = self.new(placement, kind, shares=layout.is_whole)
+        kind = self.kind_of(placement)
+        array = self.new(placement, kind, shares=placement.is_whole)
         filled: dict[object, np.ndarray] = {}
-        for rank in self.ranks if array.place[1] else self.ranks[:1]:
-            rows = layout.slices[rank]
+        for rank in self.ranks if array.address[1] else self.ranks[:1]:
+            rows = placement.slices[rank]
             memory = self._memory_of(array, rank)
-            part = memory[(*layout.extents[rank], ...)]
+            part = memory[(*placement.extents[rank], ...)]
             key = tuple((dim.start, dim.stop) for dim in rows)
             if key in filled:
                 part[...] = filled[key]
@@ -69,12 +69,13 @@ class Store(Home):
             self._written(array, rank, memory)
         return array
 
-    def kind_of(self, layout: Layout) -> Kind:
-        """The layout on these devices; InputError where it is one of another number."""
-        if layout.count != self.count:
-            raise InputError(f"a placement on {layout.count} devices, but there are {self.count}")
-        kind = self._kinds.get(layout)
-        return self._kinds.setdefault(layout, Kind(self, layout)) if kind is None else kind
+    def kind_of(self, placement: Placement) -> Kind:
+        """The placement on these devices; InputError where it is one of another number."""
+        if placement.count != self.count:
+            raise InputError(f"a placement on {placement.count} devices, but there are {self.count}")
+        bare = placement.bare
+        kind = self._kinds.get(bare)
+        return self._kinds.setdefault(bare, Kind(self, bare)) if kind is None else kind
 
     def bring(
         self, value: Any, placement: Placement, tensor: Tensor, *, writable: bool
@@ -85,7 +86,7 @@ class Store(Home):
         writable: whether a step may write to it: parts that are alike do not share
         memory then.
         """
-        kind = self.kind_of(placement.layout)
+        kind = self.kind_of(placement)
         source = self.check(value, placement, tensor)
         if not isinstance(source, Array):
             return self._copy_in(source, placement, kind, writable), False
@@ -111,7 +112,7 @@ class Store(Home):
             is_part = False
         else:
             value = as_array(value, tensor)
-            is_part = self._is_part(value.shape, placement.layout)
+            is_part = self._is_part(value.shape, placement)
         if value.shape != placement.shape and not is_part:
             raise InputError(
                 f'input "{tensor.name}": expected shape {list(placement.shape)} '
@@ -122,38 +123,37 @@ class Store(Home):
     def _copy_in(
         self, source: np.ndarray, placement: Placement, kind: Kind, writable: bool
     ) -> Array:
-        layout = placement.layout
-        is_part = source.shape != layout.shape
-        array = self.new(placement, kind, shares=layout.is_whole and not writable)
-        for rank in self.ranks if array.place[1] else self.ranks[:1]:
-            rows = source if is_part else source[layout.slices[rank]]
+        is_part = source.shape != placement.shape
+        array = self.new(placement, kind, shares=placement.is_whole and not writable)
+        for rank in self.ranks if array.address[1] else self.ranks[:1]:
+            rows = source if is_part else source[placement.slices[rank]]
             part = self._memory_of(array, rank)
-            part[layout.extents[rank]] = rows
+            part[placement.extents[rank]] = rows
             self._written(array, rank, part)
         return array
 
     def _move_in(self, source: Array, placement: Placement, kind: Kind, writable: bool) -> Array:
         """From parts that this process reaches to parts: the whole is made nowhere."""
-        layout, given = placement.layout, source.placement.layout
-        array = self.new(placement, kind, shares=layout.is_whole and not writable)
-        for rank in self.ranks if array.place[1] else self.ranks[:1]:
-            part, place = self._memory_of(array, rank), layout.slices[rank]
+        given = source.placement
+        array = self.new(placement, kind, shares=placement.is_whole and not writable)
+        for rank in self.ranks if array.address[1] else self.ranks[:1]:
+            part, wanted = self._memory_of(array, rank), placement.slices[rank]
             for other in given.speakers:
-                rows = common_rows(place, given.slices[other])
+                rows = common_rows(wanted, given.slices[other])
                 if rows is not None:
                     theirs = source.part(other)[within(rows, given.slices[other])]
-                    part[within(rows, place)] = theirs
+                    part[within(rows, wanted)] = theirs
             self._written(array, rank, part)
         return array
 
-    def _is_part(self, shape: tuple[int, ...], layout: Layout) -> bool:
+    def _is_part(self, shape: tuple[int, ...], placement: Placement) -> bool:
         """Whether a value of this shape has the rows of this process' device alone."""
         return False
 
     def new(self, placement: Placement, kind: Kind, *, shares: bool) -> Array:
         """An array of anything. shares: all devices have the same memory."""
         parts = 1 if shares else len(self.ranks)
-        stride = round_up(placement.layout.local_bytes)
+        stride = round_up(placement.local_bytes)
         block = self.memory.allocate(parts * stride)
         return Array(placement, kind, block, (block.begin, stride if parts > 1 else 0))
 
@@ -168,23 +168,23 @@ class Store(Home):
 
     def shares_memory(self, array: Array) -> bool:
         """Whether several devices have one piece of memory for it."""
-        return len(self.ranks) > 1 and array.place[1] == 0
+        return len(self.ranks) > 1 and array.address[1] == 0
 
     def _memory_of(self, array: Array, rank: int) -> np.ndarray:
         """A device's part, to write to."""
-        layout = array.placement.layout
+        placement = array.placement
         return np.ndarray(
-            layout.local_shape, layout.dtype, self.memory.bytes, array.begin(rank)
+            placement.local_shape, placement.dtype, self.memory.bytes, array.begin(rank)
         )
 
     def _written(self, array: Array, rank: int, part: np.ndarray) -> None:
         """Is told when what `_memory_of` gave has its contents."""
 
 
-def assemble(layout: Layout, parts: dict[int, np.ndarray]) -> np.ndarray:
-    """The whole array, of the parts of `layout.speakers`."""
-    whole = np.empty(layout.shape, layout.dtype)
+def assemble(placement: Placement, parts: dict[int, np.ndarray]) -> np.ndarray:
+    """The whole array, of the parts of `placement.speakers`."""
+    whole = np.empty(placement.shape, placement.dtype)
     for rank, part in parts.items():
-        whole[layout.slices[rank]] = part
+        whole[placement.slices[rank]] = part
     whole.flags.writeable = False
     return whole

@@ -23,7 +23,7 @@ from shoal.devices.output import Output, explain
 from shoal.devices.wire import Message
 from shoal.errors import RunError
 from shoal.executable import launch
-from shoal.executable.host import Host, answer_request
+from shoal.executable.host_calls import HostCalls, answer_request
 
 _START = 60.0  # seconds that processes have to start
 _GRACE = 1.0  # seconds that a step has to end after a Ctrl-C, or processes once they may
@@ -81,7 +81,7 @@ class Workers:
                         if not meeting.admits(connected):
                             connected.close()
                             continue
-                        connection = Connection(connected, names_host=meeting.names_hosts)
+                        connection = Connection(connected, names_node=meeting.names_nodes)
                         pending[connection.file] = connection
                         self._connections.append(connection)
                         self._poll.register(connection.socket, select.POLLIN)
@@ -92,7 +92,7 @@ class Workers:
         self._poll.unregister(listener)
         self._connections = [ranks[rank] for rank in range(count)]
         self._by_file = {connection.file: connection for connection in self._connections}
-        if not meeting.names_hosts:
+        if not meeting.names_nodes:
             self._leftovers = Leftovers(self._connections[0].process)
 
     def _greet(self, connection: Connection, ranks: dict[int, Connection]) -> None:
@@ -150,7 +150,7 @@ class Workers:
         self,
         message: bytes,
         *,
-        host: Host | None = None,
+        host_calls: HostCalls | None = None,
         timeout: float | None = None,
         on_interrupt: Callable[[], None] | None = None,
         ranks: Iterable[int] | None = None,
@@ -168,9 +168,9 @@ class Workers:
             for connection in asked:
                 connection.send(message)
             sent = True
-            return self._replies(asked, host, timeout)
+            return self._replies(asked, host_calls, timeout)
         except KeyboardInterrupt:
-            replies = self._settle(asked, host) if sent else None
+            replies = self._settle(asked, host_calls) if sent else None
             if replies is None:
                 self.kill()
             if replies is None or on_interrupt is None:
@@ -192,7 +192,7 @@ class Workers:
         return chosen if ranks is None else [chosen[rank] for rank in ranks]
 
     def _replies(
-        self, asked: Sequence[Connection], host: Host | None, timeout: float | None
+        self, asked: Sequence[Connection], host_calls: HostCalls | None, timeout: float | None
     ) -> list[Reply]:
         """One of each that was asked; answers what the program asks meanwhile."""
         with Patience(timeout) as patience:
@@ -203,7 +203,7 @@ class Workers:
                         if not self._output.read(file):
                             raise self._end_of(None)
                     else:
-                        self._receive(connection, host)
+                        self._receive(connection, host_calls)
         self._output.read_all()
         replies = []
         for connection in asked:
@@ -212,20 +212,22 @@ class Workers:
             connection.reply = None
         return replies
 
-    def _receive(self, connection: Connection, host: Host | None) -> None:
+    def _receive(self, connection: Connection, host_calls: HostCalls | None) -> None:
         messages = connection.receive()
         if messages is None:
             raise self._end_of(connection)
         for kind, body in messages:
-            if kind == Message.HOST_CALL and host is not None:
-                connection.send(wire.pack(Message.ANSWER, tail=answer_request(host, body)))
+            if kind == Message.HOST_CALL and host_calls is not None:
+                connection.send(wire.pack(Message.ANSWER, tail=answer_request(host_calls, body)))
             else:
                 connection.reply = Reply(kind, body)
 
-    def _settle(self, asked: Sequence[Connection], host: Host | None) -> list[Reply] | None:
+    def _settle(
+        self, asked: Sequence[Connection], host_calls: HostCalls | None
+    ) -> list[Reply] | None:
         """What they answer in the moment that a step has after a Ctrl-C."""
         with contextlib.suppress(BaseException):  # another Ctrl-C, among others
-            return self._replies(asked, host, _GRACE)
+            return self._replies(asked, host_calls, _GRACE)
         return None
 
     # Ends

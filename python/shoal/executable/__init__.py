@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiled programs: how to make, run, save and load them."""
 
+from shoal.executable.call_structure import CallStructure
 from shoal.executable.compiler import (
     compile_text,
     format_text,
@@ -12,7 +13,6 @@ from shoal.executable.executable import Executable, load
 from shoal.executable.options import CompileOptions
 from shoal.executable.session import Session, Shard
 from shoal.executable.signature import Signature, Tensor
-from shoal.executable.structure import CallStructure
 
 __all__ = [
     "CallStructure",

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from shoal.errors import CompileWarning, Diagnostic
+from shoal.executable.call_structure import CallStructure
 from shoal.executable.executable import Executable
-from shoal.executable.host import HostFunction
+from shoal.executable.host_calls import HostFunction
 from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.progress import Progress
 from shoal.executable.signature import Signature
 from shoal.executable.storage import TemporaryFolder
-from shoal.executable.structure import CallStructure
 from shoal.frames import user_stacklevel
 
 

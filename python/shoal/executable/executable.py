@@ -14,16 +14,16 @@ import numpy as np
 from shoal.errors import InputError
 from shoal.executable import saving
 from shoal.executable.arguments import check_count, check_stats, check_timeout
+from shoal.executable.call_structure import CallStructure
 from shoal.executable.files import RunOptions, run_by_files
-from shoal.executable.host import Host, HostFunction, check_functions
-from shoal.executable.launch import Hosts, hosts_by_default
+from shoal.executable.host_calls import HostCalls, HostFunction, check_functions
+from shoal.executable.launch import Nodes, nodes_by_default
 from shoal.executable.native import native
 from shoal.executable.options import CompileOptions
 from shoal.executable.program import Program
 from shoal.executable.session import Session
 from shoal.executable.signature import Signature, Tensor, arrange, check_global
 from shoal.executable.storage import TemporaryFolder
-from shoal.executable.structure import CallStructure
 from shoal.files import replace_file
 
 if TYPE_CHECKING:
@@ -117,7 +117,7 @@ class Executable(Program):
         random_inputs: int | None = None,
         stats: dict[str, Any] | None = None,
         threads: int | None = None,
-        hosts: Hosts | None = None,
+        nodes: Nodes | None = None,
     ) -> Any:
         """Runs the program on whole arrays, in processes that mpirun starts.
 
@@ -130,8 +130,8 @@ class Executable(Program):
         stats: a dict that is filled with times, bytes sent and memory.
         threads: of each process, on CPUs; else SHOAL_NUM_THREADS, or its part of
           the cores (docs/guide/Threads.md).
-        hosts: where, as `shoal.launch` takes them; by default what SHOAL_HOSTS says, else
-          this machine. Hosts are sent the program and their parts of the inputs
+        nodes: where, as `shoal.launch` takes them; by default what SHOAL_NODES says, else
+          this machine. Nodes are sent the program and their parts of the inputs
           (docs/guide/Nodes.md); `stats` has times alone then.
 
         Returns the whole outputs, as the call's structure nests them, or a dict
@@ -149,20 +149,20 @@ class Executable(Program):
             threads=None if threads is None else check_count("threads", threads, 1, 1024),
         )
         arrays = self._arrays(inputs, seed is not None)
-        hosts = hosts or hosts_by_default()
-        if hosts is None:
+        nodes = nodes or nodes_by_default()
+        if nodes is None:
             return self._result(
-                run_by_files(self.program, self._signature, arrays, options, self.host())
+                run_by_files(self.program, self._signature, arrays, options, self.host_calls())
             )
-        from shoal.devices.elsewhere import run_on_hosts  # devices stand on this package
+        from shoal.devices.elsewhere import run_on_nodes  # devices stand on this package
 
-        return self._result(run_on_hosts(self, arrays, hosts, options))
+        return self._result(run_on_nodes(self, arrays, nodes, options))
 
-    def host(self) -> Host | None:
+    def host_calls(self) -> HostCalls | None:
         """What answers the program's calls of functions of this process; None where it has none."""
         description = self._signature.description
         check_functions(description, self._host_functions)
-        return Host(self._host_functions) if description.get("host_calls") else None
+        return HostCalls(self._host_functions) if description.get("host_calls") else None
 
     def _arrays(self, inputs: Any, fills_others: bool) -> list[np.ndarray | None]:
         """One for each input; None for those that a seed fills."""
@@ -216,8 +216,8 @@ class Executable(Program):
         comm: of mpi4py, with as many ranks as the program has devices; its rank
         i is device i. By default COMM_WORLD. Raises RunError on every rank.
         """
-        host = self.host()
-        return Session(self.library, self._signature, comm, self.flatten, self._result, host)
+        host_calls = self.host_calls()
+        return Session(self.library, self._signature, comm, self.flatten, self._result, host_calls)
 
     def spmd(self, *, locations: bool = False) -> str:
         """The program of one device, in MLIR."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from shoal.errors import RunError
 from shoal.executable.dtypes import storage_of
-from shoal.executable.host import Host, serve
+from shoal.executable.host_calls import HostCalls, serve
 from shoal.executable.launch import mpirun
 from shoal.executable.signature import Signature, Tensor
 from shoal.executable.storage import TemporaryFolder
@@ -38,11 +38,11 @@ def run_by_files(
     signature: Signature,
     arrays: Sequence[np.ndarray | None],
     options: RunOptions,
-    host: Host | None,
+    host_calls: HostCalls | None,
 ) -> list[np.ndarray]:
     """Runs the executable on the whole inputs, of which None is made up from the seed.
 
-    host: who answers its calls, of a program that has some.
+    host_calls: who answers them, of a program that has some.
     """
     with TemporaryFolder(prefix="shoal-run-") as folder:
         results = folder / "results"
@@ -60,7 +60,7 @@ def run_by_files(
         measured = folder / "stats.json"
         if options.stats is not None:
             flags += ["--stats", str(measured)]
-        with _serving(host, folder, flags):
+        with _serving(host_calls, folder, flags):
             mpirun(signature.devices, program, flags, options.timeout)
         if options.stats is not None:
             options.stats.update(json.loads(measured.read_text()))
@@ -68,17 +68,17 @@ def run_by_files(
 
 
 @contextlib.contextmanager
-def _serving(host: Host | None, folder: Path, flags: list[str]) -> Iterator[None]:
-    """Errors of the program that the host's functions have caused have them as their cause."""
-    if host is None:
+def _serving(host_calls: HostCalls | None, folder: Path, flags: list[str]) -> Iterator[None]:
+    """Errors of the program that host calls have caused have them as their cause."""
+    if host_calls is None:
         yield
         return
-    flags += ["--host", str(folder / "host")]
+    flags += ["--host-calls", str(folder / "calls")]
     try:
-        with serve(host, folder / "host"):
+        with serve(host_calls, folder / "calls"):
             yield
     except RunError as error:
-        raise error from host.error
+        raise error from host_calls.error
 
 
 def _write(path: Path, array: np.ndarray, tensor: Tensor) -> None:

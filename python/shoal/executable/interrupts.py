@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import threading
-from types import TracebackType
 
 
 class CtrlCWatch:
@@ -35,11 +34,6 @@ class CtrlCWatch:
     def came(self) -> bool:
         return self._cat is not None and self._cat.poll() == -signal.SIGINT
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         if self._cat is not None:
             self._cat.communicate()

@@ -20,7 +20,7 @@ from shoal.executable.interrupts import CtrlCWatch
 from shoal.frames import user_stacklevel
 
 # As mpirun's --host has them, a list of such entries, a hostfile, or "allocated".
-Hosts = str | Path | Sequence[str]
+Nodes = str | Path | Sequence[str]
 
 GRACE = 5.0  # seconds that mpirun has to end its processes
 POLL = 0.2  # seconds between looks for a Ctrl-C
@@ -47,10 +47,10 @@ def environment(devices: int) -> dict[str, str]:
     return {**_DEFAULTS, **placed, **os.environ}
 
 
-def lost_host_environment(seconds: int) -> dict[str, str]:
-    """What lets mpirun find, in fewer than so many seconds, that a host does not answer; 0: never.
+def lost_node_environment(seconds: int) -> dict[str, str]:
+    """What lets mpirun find, in fewer than so many seconds, that a node does not answer; 0: never.
 
-    Once it has sent something to that host it would wait for a quarter of an hour.
+    Once it has sent something to that node it would wait for a quarter of an hour.
     """
     if seconds == 0:
         return {}
@@ -61,13 +61,13 @@ def lost_host_environment(seconds: int) -> dict[str, str]:
     return {name: value for name, value in made.items() if name not in os.environ}
 
 
-def hosts_by_default() -> str | None:
-    """What the environment's SHOAL_HOSTS says of everything that is not told where it runs."""
-    return os.environ.get("SHOAL_HOSTS") or None
+def nodes_by_default() -> str | None:
+    """What the environment's SHOAL_NODES says of everything that is not told where it runs."""
+    return os.environ.get("SHOAL_NODES") or None
 
 
 def exported(variables: Iterable[str]) -> list[str]:
-    """mpirun's flags that give other hosts' processes what is said to Shoal's runtime."""
+    """mpirun's flags that give other nodes' processes what is said to Shoal's runtime."""
     names = [name for name in variables if name.startswith("SHOAL_")]
     return [word for name in sorted(names) for word in ("-x", name)]
 

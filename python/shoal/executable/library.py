@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from shoal.errors import RunError
-from shoal.executable.host import Host, as_c_function
+from shoal.executable.host_calls import HostCalls, as_c_function
 from shoal.executable.leaving import join, part
 
 _ERROR_BYTES = 4096
@@ -113,10 +113,10 @@ class Library:
         if function is not None:
             function(self._session)
 
-    def set_host(self, host: Host) -> None:
+    def set_host_calls(self, host_calls: HostCalls) -> None:
         """Who answers the program's calls from now on."""
-        self._host_function = as_c_function(host)
-        self._handle.shoal_session_set_host(self._session, self._host_function, None)
+        self._host_function = as_c_function(host_calls)
+        self._handle.shoal_session_set_host_function(self._session, self._host_function, None)
 
     def block(self, is_output: bool, number: int, rank: int) -> tuple[slice, ...]:
         """The rows that this process has of a tensor of so many dimensions.

@@ -54,6 +54,8 @@ class CompileOptions:
       gathered parameters, repeat for what costs least; empty for save.
     cuda_arch: the GPUs to assemble kernels for, or "emulated".
     tf32: matrix products of f32 in TF32, on GPUs.
+    opt_level: how much LLVM optimises kernels of CPUs, 0 to 3; by default as the environment's
+      SHOAL_OPT_LEVEL says, or 3.
     check_finite: "all" or True: a step in which an op makes NaN or an infinity ends
       with an error that names the op; "nan": NaN alone. By default as the
       environment's SHOAL_CHECK_FINITE says.
@@ -86,6 +88,7 @@ class CompileOptions:
     remat_collectives: str = ""
     cuda_arch: Sequence[str] = ("sm_90",)
     tf32: bool = False
+    opt_level: int | None = None
     check_finite: str | bool = ""
     check_replicas: bool = False
     link: Sequence[str | Path] = field(default=())
@@ -96,6 +99,8 @@ class CompileOptions:
         if self.target not in ("cpu", "cuda"):
             raise ValueError(f'target: expected "cpu" or "cuda" but got {self.target!r}')
         object.__setattr__(self, "memory_limit", str(self.memory_limit))
+        if self.opt_level not in (None, 0, 1, 2, 3):
+            raise ValueError(f"opt_level: expected 0 to 3 but got {self.opt_level!r}")
         if isinstance(self.check_finite, bool):
             object.__setattr__(self, "check_finite", "all" if self.check_finite else "")
         if self.check_finite not in ("", "all", "nan"):
@@ -117,6 +122,7 @@ class CompileOptions:
                 setattr(options, name, value)
         options.cuda_arch = list(self.cuda_arch)
         options.tf32 = self.tf32
+        options.opt_level = self.opt_level
         options.check_finite = self.check_finite
         options.check_replicas = self.check_replicas
         options.link = [str(Path(path).absolute()) for path in self.link]

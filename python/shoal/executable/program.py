@@ -7,7 +7,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from pathlib import Path
 
-from shoal.executable.host import Host
+from shoal.executable.host_calls import HostCalls
 from shoal.executable.signature import Signature
 from shoal.executable.storage import TemporaryFolder
 
@@ -31,7 +31,7 @@ class Program(ABC):
         """The shared library, see shoal/Runtime/Session.h."""
 
     @abstractmethod
-    def host(self) -> Host | None:
+    def host_calls(self) -> HostCalls | None:
         """Who answers a run's calls; RunError where a function is not there."""
 
     @property

@@ -7,7 +7,6 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from types import TracebackType
 
 DELAY = 1.0  # seconds; what is quicker than that says nothing
 
@@ -33,12 +32,7 @@ class Progress:
             self._thread.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._ended.set()
         if self._thread:
             self._thread.join()

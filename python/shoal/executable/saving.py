@@ -17,11 +17,11 @@ import zipfile
 from typing import Any, NamedTuple
 
 from shoal.errors import ShoalError
+from shoal.executable.call_structure import CallStructure
 from shoal.executable.metadata import check_metadata
 from shoal.executable.options import CompileOptions
 from shoal.executable.signature import Signature
 from shoal.executable.storage import TemporaryFolder
-from shoal.executable.structure import CallStructure
 
 FORMAT = 1
 _FILES = ("program", "program.so")

@@ -9,13 +9,13 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from shoal.closing import Closing
 from shoal.errors import InputError, RunError, ShoalError
-from shoal.executable.host import Host
+from shoal.executable.host_calls import HostCalls
 from shoal.executable.leaving import waiting
 from shoal.executable.library import Library
 from shoal.executable.signature import Signature, Tensor, arrange, as_array
@@ -43,7 +43,7 @@ class Shard:
         return tuple(part.stop - part.start for part in self.slices)
 
 
-class Session:
+class Session(Closing):
     """A program that this process runs together with the other ranks.
 
     `Executable.open` makes it. Every rank makes the same calls in the same
@@ -67,7 +67,7 @@ class Session:
         comm: MPI.Comm | None,
         flatten: Callable[[Any], Sequence[Any]],
         result: Callable[[Sequence[np.ndarray]], Any],
-        host: Host | None = None,
+        host_calls: HostCalls | None = None,
     ):
         from mpi4py import MPI
 
@@ -82,9 +82,9 @@ class Session:
         self._turn = threading.RLock()
         self._library = load_library(library, signature, comm)
         self._library.open(comm.py2f())
-        self._host = host
-        if host is not None:
-            self._library.set_host(host)
+        self._host_calls = host_calls
+        if host_calls is not None:
+            self._library.set_host_calls(host_calls)
         self.rank: int = comm.Get_rank()
         self.inputs = self._shards(signature.inputs, is_output=False)
         self.outputs = self._shards(signature.outputs, is_output=True)
@@ -135,12 +135,12 @@ class Session:
 
     def _run(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> None:
         """The exception of a function that the program has called is the error's cause."""
-        if self._host is not None:
-            self._host.error = None
+        if self._host_calls is not None:
+            self._host_calls.error = None
         try:
             self._library.run(_addresses(arrays), _addresses(results))
         except RunError as error:
-            raise error from (self._host and self._host.error)
+            raise error from (self._host_calls and self._host_calls.error)
 
     def _place(self, number: int, value: Any, shard: Shard) -> np.ndarray:
         """The shard as the program reads it."""
@@ -191,15 +191,7 @@ class Session:
         with self._turn:
             self._library.close()
 
-    def __enter__(self) -> Session:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         # Other ranks may be elsewhere if this one alone has failed: closing
         # would wait for them.
         if error is None or isinstance(error, ShoalError):
@@ -216,12 +208,7 @@ class Agreement:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         if error is not None and not isinstance(error, Exception):
             return  # a Ctrl-C ends the job
         text = None if error is None else f"rank {self._rank}: {error}"

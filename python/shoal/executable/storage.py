@@ -9,7 +9,6 @@ import shutil
 import tempfile
 import weakref
 from pathlib import Path
-from types import TracebackType
 
 
 class TemporaryFolder:
@@ -26,12 +25,7 @@ class TemporaryFolder:
     def __enter__(self) -> Path:
         return self.path
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._remove()
 
 

@@ -11,7 +11,7 @@ imports those above it:
     annotations, elementwise, ... custom_call       the families, with what some share:
                                                     bits, pytrees, creation, index_expressions, ...
     subfunctions, autodiff, custom_derivatives      functions within the program, gradients
-    checkpointing                                   what gradients find saved
+    remat                                           what gradients find saved
     pipelining                                      stages on devices one behind the other
     numpy_protocol, operators                       what is attached to values
     tracing, calls, compiling, jit                  whole functions
@@ -20,7 +20,6 @@ imports those above it:
 from shoal.frontend import (
     annotations,
     autodiff,
-    checkpointing,
     collectives,
     contraction,
     control_flow,
@@ -38,6 +37,7 @@ from shoal.frontend import (
     ordering,
     pipelining,
     reduction,
+    remat,
     reshape,
     structure,
     tracing,
@@ -46,7 +46,7 @@ from shoal.frontend import (
 
 # What `shoal` exports: the families, and what makes values and programs.
 EXPORTED = (
-    annotations, autodiff, checkpointing, collectives, contraction, control_flow, creation,
+    annotations, autodiff, collectives, contraction, control_flow, creation,
     custom_call, custom_derivatives, elementwise, fourier, host_call, indexing, manual, naming, nn, ordering,
-    pipelining, reduction, reshape, structure, tracing, windows,
+    pipelining, reduction, remat, reshape, structure, tracing, windows,
 )  # fmt: skip

@@ -19,7 +19,7 @@ from shoal.frontend.calls import TracedCall
 from shoal.frontend.core import is_tracing
 from shoal.frontend.tracing import CallArguments, Program, TensorSpec, trace_program
 from shoal.mesh import Mesh
-from shoal.places import Place
+from shoal.mesh_sharding import MeshSharding
 
 __all__ = ["jit"]
 
@@ -237,8 +237,10 @@ class TracedFunction:
         program = self._trace(mesh=self._mesh)
         return pytrees.unflatten(program.out_tree, list(program.outputs.values()))
 
-    def write(self, inputs: Sequence[Place | None], outputs: Sequence[Place] | None) -> Source:
-        mesh = self._mesh or next((place.mesh for place in inputs if place is not None), None)
+    def write(
+        self, inputs: Sequence[MeshSharding | None], outputs: Sequence[MeshSharding] | None
+    ) -> Source:
+        mesh = self._mesh or next((given.mesh for given in inputs if given is not None), None)
         program = self._trace(mesh=mesh, inputs=inputs, outputs=outputs or ())
         structure = TracedCall(program)
         return Source(

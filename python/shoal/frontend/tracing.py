@@ -36,7 +36,7 @@ from shoal.frontend.pytrees import (
 )
 from shoal.frontend.value import Scope, Value
 from shoal.mesh import Mesh, Sharding
-from shoal.places import Place
+from shoal.mesh_sharding import MeshSharding
 
 __all__ = ["Program", "TensorSpec", "trace", "trace_program"]
 
@@ -141,13 +141,13 @@ def trace_program(
     out_shardings: Any = None,
     name: str | None = None,
     donated: Sequence[bool] = (),
-    inputs: Sequence[Place | None] = (),
-    outputs: Sequence[Place | None] = (),
+    inputs: Sequence[MeshSharding | None] = (),
+    outputs: Sequence[MeshSharding | None] = (),
 ) -> Program:
     """As `trace`, with what is needed to call the program.
 
     donated: of each array of the arguments, whether the program may write over it; () of none.
-    inputs, outputs: where arrays and results lie that no sharding is given for.
+    inputs, outputs: how arrays and results lie that no sharding is given for.
     """
     ports = _Ports(donated, inputs, outputs)
     try:
@@ -160,8 +160,8 @@ class _Ports(NamedTuple):
     """What is known of arguments and results beside their specifications: one each, or ()."""
 
     donated: Sequence[bool]
-    inputs: Sequence[Place | None]
-    outputs: Sequence[Place | None]
+    inputs: Sequence[MeshSharding | None]
+    outputs: Sequence[MeshSharding | None]
 
 
 def _users_frames(traceback: types.TracebackType | None) -> types.TracebackType | None:
@@ -279,7 +279,7 @@ def _attributes(
     specs: Mapping[str, TensorSpec],
     mesh: Mesh | None,
     kind: str,
-    places: Sequence[Place | None],
+    known: Sequence[MeshSharding | None],
     donated: Sequence[bool] = (),
 ) -> list[dict[str, str | None]]:
     """What the runtime calls them, whether they are unsigned or donated, their shardings."""
@@ -293,8 +293,8 @@ def _attributes(
         sharding = None
         if spec.sharding is not None:
             sharding = as_sharding(spec.sharding, spec.shape, mesh, f'{kind} "{name}"')
-        elif mesh is not None and places and (place := places[number]) is not None:
-            sharding = place.over([mesh])
+        elif mesh is not None and known and (given := known[number]) is not None:
+            sharding = given.over([mesh])
         if sharding is not None:
             result[-1]["shoal.sharding"] = sharding.attribute()
     return result

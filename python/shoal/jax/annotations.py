@@ -68,9 +68,9 @@ def _attributes_of(op: ir.Operation) -> Iterator:
 def tilings_of(op: ir.Operation) -> Iterator[gspmd.Tiling]:
     for attributes in _attributes_of(op):
         if GSPMD in attributes:
-            for layout in gspmd.parse(text_in(attributes, GSPMD)):
-                if isinstance(layout, gspmd.Tiling):
-                    yield layout
+            for said in gspmd.parse(text_in(attributes, GSPMD)):
+                if isinstance(said, gspmd.Tiling):
+                    yield said
 
 
 def sdy_shardings(op: ir.Operation) -> Iterator[sdy.TensorShardingAttr]:

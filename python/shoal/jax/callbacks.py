@@ -21,7 +21,7 @@ from jax._src import debugging, effects
 from jaxlib.mlir import ir
 
 from shoal.errors import UnsupportedError
-from shoal.executable.host import HostFunction
+from shoal.executable.host_calls import HostFunction
 from shoal.jax.locations import readable, spelled
 
 # What PrintFormat.h has of a scalar's form.

@@ -18,10 +18,10 @@ from jax.sharding import NamedSharding
 from shoal.calls import Source
 from shoal.devices import Array
 from shoal.jax.arrays import JaxArray, aval_of, make_weak, to_jax
+from shoal.jax.calls import as_numbers, is_key, key_types
 from shoal.jax.meshes import mesh_around, mesh_is, named
 from shoal.jax.programs import write_program
-from shoal.jax.structure import as_numbers, is_key, key_types
-from shoal.places import Place
+from shoal.mesh_sharding import MeshSharding
 
 # What JAX says of a function's place is the caller's of this file.
 source_info_util.register_exclusion(__file__)
@@ -137,7 +137,9 @@ class JaxTraced:
     def shapes(self) -> Any:
         return self.traced.out_info
 
-    def write(self, inputs: Sequence[Place | None], outputs: Sequence[Place] | None) -> Source:
+    def write(
+        self, inputs: Sequence[MeshSharding | None], outputs: Sequence[MeshSharding] | None
+    ) -> Source:
         return self._frontend.write(self.traced, self._mesh, inputs, outputs)
 
 

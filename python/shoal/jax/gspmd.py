@@ -51,11 +51,11 @@ class Manual:
     """The tensor is one device's own, along all axes."""
 
 
-Layout = Tiling | Everywhere | Manual
+OpSharding = Tiling | Everywhere | Manual
 
 
-def parse(text: str) -> list[Layout | None]:
-    """The layouts of a sharding, one unless it is a tuple's; None where nothing is said.
+def parse(text: str) -> list[OpSharding | None]:
+    """The shardings of a text, one unless it is a tuple's; None where nothing is said.
 
     Raises Unsupported for text that is no sharding.
     """
@@ -68,7 +68,7 @@ def parse(text: str) -> list[Layout | None]:
         said = str(error).splitlines()[0]
         raise Unsupported(f"mhlo.sharding: {text!r} is no sharding: {said}") from None
     elements = sharding.tuple_elements() if text.startswith("{{") else [sharding]
-    return [_layout(element, text) for element in elements]
+    return [_op_sharding(element, text) for element in elements]
 
 
 def _numbers(text: str | None) -> list[int] | None:
@@ -87,7 +87,7 @@ def _problem(tiles, reshape, transpose, listed) -> str | None:
     return None if devices else "no devices"
 
 
-def _layout(sharding, text: str) -> Layout | None:
+def _op_sharding(sharding, text: str) -> OpSharding | None:
     if sharding.is_unknown():
         return None
     if sharding.is_manual():

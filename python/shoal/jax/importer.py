@@ -27,7 +27,7 @@ from shoal.jax.registry import find_importer, op_name
 from shoal.jax.shardings import ShardingImporter
 from shoal.jax.types import ScalarType, UnsupportedTypeError, is_token, tensor_type, tensors_in
 from shoal.mesh import Mesh
-from shoal.places import Place
+from shoal.mesh_sharding import MeshSharding
 
 
 class Importer:
@@ -44,8 +44,8 @@ class Importer:
         rewritten: Rewritten,
         mesh: Mesh | None = None,
         callbacks: Callbacks | None = None,
-        inputs: Sequence[Place | None] = (),
-        outputs: Sequence[Place | None] = (),
+        inputs: Sequence[MeshSharding | None] = (),
+        outputs: Sequence[MeshSharding | None] = (),
     ):
         self.module = module = rewritten.module
         self.callbacks = callbacks
@@ -335,7 +335,7 @@ def without_tokens(values: Any) -> list[Any]:
 
 
 def _merged(
-    own: dict[int, dict], op: ir.Operation, others: Callable, defaults: Sequence[Place | None]
+    own: dict[int, dict], op: ir.Operation, others: Callable, defaults: Sequence[MeshSharding | None]
 ) -> list[dict]:
     """defaults: one for each, or none at all."""
     return [

@@ -12,11 +12,11 @@ import jax
 
 from shoal.errors import TraceError
 from shoal.jax.callbacks import Callbacks
+from shoal.jax.calls import JaxCall, key_types
 from shoal.jax.lowering import lower
 from shoal.jax.meshes import plain_mesh
 from shoal.jax.stablehlo import import_program
-from shoal.jax.structure import JaxStructure, key_types
-from shoal.places import Place
+from shoal.mesh_sharding import MeshSharding
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class JaxProgram:
     name: str
     text: str
     devices: int
-    structure: JaxStructure
+    structure: JaxCall
     callbacks: Callbacks
     kept: tuple[int, ...] | None
 
@@ -39,8 +39,8 @@ def write_program(
     mesh: Any = None,
     *,
     keep_unused: bool = True,
-    inputs: Sequence[Place | None] = (),
-    outputs: Sequence[Place | None] = (),
+    inputs: Sequence[MeshSharding | None] = (),
+    outputs: Sequence[MeshSharding | None] = (),
 ) -> JaxProgram:
     """The program of what `jax.jit(function).trace(...)` gives.
 
@@ -53,13 +53,13 @@ def write_program(
     callbacks = Callbacks()
     lowered = lower(traced, callbacks)
     kept = None if keep_unused else _kept(lowered)
-    places = [inputs[i] for i in kept] if inputs and kept is not None else inputs
-    given = next((place.mesh for place in inputs if place is not None), None)
+    read = [inputs[i] for i in kept] if inputs and kept is not None else inputs
+    given = next((known.mesh for known in inputs if known is not None), None)
     program = import_program(
         lowered,
         mesh=given if mesh is None else plain_mesh(mesh),
         callbacks=callbacks,
-        inputs=places,
+        inputs=read,
         outputs=outputs,
     )
     if program.devices is None:
@@ -68,7 +68,7 @@ def write_program(
             ' jax.sharding.AbstractMesh((8,), ("x",)), or set one around the call by'
             " jax.set_mesh or jax.sharding.use_abstract_mesh"
         )
-    structure = JaxStructure(
+    structure = JaxCall(
         lowered.in_tree, lowered.out_tree, key_types(jax.tree.leaves(lowered.out_info)), kept
     )
     name = traced.fun_name

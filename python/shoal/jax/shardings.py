@@ -34,7 +34,7 @@ from shoal.jax.manual import Frame
 from shoal.jax.refusals import Unsupported, refused_at
 from shoal.jax.types import tensors_in
 from shoal.mesh import Axis, Dim, Mesh, Sharding
-from shoal.places import Place
+from shoal.mesh_sharding import MeshSharding
 
 
 class ShardingImporter:
@@ -75,13 +75,13 @@ class ShardingImporter:
             builder.mesh(name, mesh.attribute())
 
     def argument_attributes(
-        self, function: ir.Operation, index: int, default: Place | None = None
+        self, function: ir.Operation, index: int, default: MeshSharding | None = None
     ) -> dict[str, str]:
         """`shoal.sharding` of an argument, or nothing. default: where it lies if none is said."""
         return self._boundary_attributes(function, "arg_attrs", index, default)
 
     def result_attributes(
-        self, function: ir.Operation, index: int, default: Place | None = None
+        self, function: ir.Operation, index: int, default: MeshSharding | None = None
     ) -> dict[str, str]:
         """`shoal.sharding` of a result, or nothing. default: where it lies if none is said."""
         return self._boundary_attributes(function, "res_attrs", index, default)
@@ -115,19 +115,19 @@ class ShardingImporter:
             return self.everywhere(rank, [dim.is_open for dim in dims])
         return Sharding(mesh.name, dims, shardy.replicated_of(sharding))
 
-    def of_gspmd(self, layout: gspmd.Layout | None, rank: int, open_dims=()) -> Sharding | None:
-        """A layout over axes; None where it says nothing or belongs to one device."""
-        if layout is None or isinstance(layout, gspmd.Manual) or not self.meshes:
+    def of_gspmd(self, said: gspmd.OpSharding | None, rank: int, open_dims=()) -> Sharding | None:
+        """The sharding over axes; None where it says nothing or belongs to one device."""
+        if said is None or isinstance(said, gspmd.Manual) or not self.meshes:
             return None
-        if isinstance(layout, gspmd.Everywhere):
+        if isinstance(said, gspmd.Everywhere):
             axes: list[tuple[Axis, ...]] = [()] * rank
             mesh = self.first.name
         else:
-            if layout.rank != rank:
+            if said.rank != rank:
                 raise Unsupported(
-                    f"mhlo.sharding: tiles of rank {layout.rank} of a tensor of rank {rank}"
+                    f"mhlo.sharding: tiles of rank {said.rank} of a tensor of rank {rank}"
                 )
-            mesh, axes = self._axes_of_tiling(layout)
+            mesh, axes = self._axes_of_tiling(said)
         dims = tuple(Dim(axes[i], i in open_dims) for i in range(rank))
         return Sharding(mesh, dims)
 
@@ -137,14 +137,14 @@ class ShardingImporter:
         is_open = all(dim.is_open and not dim.axes for dim in sharding.dims)
         return bool(sharding.dims) and is_open and not sharding.replicated
 
-    def manual_axes(self, layout: gspmd.Layout | None) -> tuple[Mesh, tuple[str, ...]]:
-        """The mesh and axes along which a layout is one device's own."""
+    def manual_axes(self, said: gspmd.OpSharding | None) -> tuple[Mesh, tuple[str, ...]]:
+        """The mesh and axes along which a value is one device's own."""
         if self.first is None:
             raise Unsupported("a region for one device in a program without shardings")
-        if not isinstance(layout, gspmd.Tiling):
+        if not isinstance(said, gspmd.Tiling):
             return self.first, tuple(self.first.axes)
-        name, dims = self._axes_of_tiling(layout)
-        axes = dims[layout.rank]
+        name, dims = self._axes_of_tiling(said)
+        axes = dims[said.rank]
         parts = [axis.name for axis in axes if axis.size]
         if parts:
             raise Unsupported(f"a region that is manual along a part of an axis: {parts}")
@@ -160,7 +160,7 @@ class ShardingImporter:
         return self._mesh_named_by(sdy.TensorShardingAttr(attribute))
 
     def _boundary_attributes(
-        self, function: ir.Operation, key: str, index: int, default: Place | None
+        self, function: ir.Operation, key: str, index: int, default: MeshSharding | None
     ) -> dict[str, str]:
         found = dictionaries(function, key)
         attributes = found[index] if found else {}
@@ -171,9 +171,9 @@ class ShardingImporter:
         rank -= is_complex
         sharding = self._of_attributes(attributes, [rank], what)[0]
         if sharding is None or self.is_open(sharding):
-            placed = default and default.over(self.meshes.values())
-            if placed is not None:
-                return {"shoal.sharding": placed.attribute()}
+            known = default and default.over(self.meshes.values())
+            if known is not None:
+                return {"shoal.sharding": known.attribute()}
         if is_complex:
             sharding = _with_halves(sharding or self.everywhere(rank, [True] * rank))
         if sharding is None or self.is_open(sharding):
@@ -186,12 +186,12 @@ class ShardingImporter:
             _check_count(SHARDY, found, ranks)
             return [self.of_sdy(attribute, rank, what) for attribute, rank in zip(found, ranks)]
         if GSPMD in attributes:
-            layouts = gspmd.parse(text_in(attributes, GSPMD))
+            said = gspmd.parse(text_in(attributes, GSPMD))
             open_dims = unspecified_dims(attributes)
-            if len(layouts) == 1:
-                layouts = layouts * len(ranks)
-            _check_count(GSPMD, layouts, ranks)
-            return [self.of_gspmd(l, rank, open_dims) for l, rank in zip(layouts, ranks)]
+            if len(said) == 1:
+                said = said * len(ranks)
+            _check_count(GSPMD, said, ranks)
+            return [self.of_gspmd(l, rank, open_dims) for l, rank in zip(said, ranks)]
         return [None] * len(ranks)
 
     def _mesh_named_by(self, sharding: sdy.TensorShardingAttr) -> Mesh | None:

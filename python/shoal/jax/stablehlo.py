@@ -12,8 +12,8 @@ from shoal.jax import halves, registry
 from shoal.jax.callbacks import Callbacks
 from shoal.jax.importer import Importer
 from shoal.jax.parse import parse
-from shoal.places import Place
 from shoal.mesh import Mesh
+from shoal.mesh_sharding import MeshSharding
 
 
 class ImportedProgram(NamedTuple):
@@ -42,8 +42,8 @@ def import_program(
     *,
     mesh: Mesh | None = None,
     callbacks: Callbacks | None = None,
-    inputs: Sequence[Place | None] = (),
-    outputs: Sequence[Place | None] = (),
+    inputs: Sequence[MeshSharding | None] = (),
+    outputs: Sequence[MeshSharding | None] = (),
 ) -> ImportedProgram:
     """As import_stablehlo.
 

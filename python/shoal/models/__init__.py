@@ -15,7 +15,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from shoal.frontend.core import ArrayLike
@@ -26,15 +25,15 @@ from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.encoder_decoder import EncoderDecoder
 from shoal.models.families import model_config_of
+from shoal.models.files import Tensors, open_model, write_file, write_model
 from shoal.models.rope import Rope, rope_of, rotate
-from shoal.models.safetensors import read_file, read_folder, write_file
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
 from shoal.moe.layout import SINGLE, Layout
 
 __all__ = [
     "Decoded", "EncoderDecoder", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend",
-    "attend_over", "decode", "from_config", "loss_of", "read_file", "read_folder", "rope_of", "rotate", "write_file",
+    "attend_over", "decode", "from_config", "loss_of", "rope_of", "rotate", "write_file",
 ]  # fmt: skip
 
 
@@ -70,12 +69,18 @@ class Model:
         return stage_shardings(parameters.shardings(self.config, self.layout), self.stages(), self.layout)
 
     def read(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
-        """The parameters of model*.safetensors, in the files' types."""
-        return self.to_stages(weights.from_tensors(read_folder(folder), self.config))
+        """The parameters, in the files' types: of the files that the folder's index names, or of its
+        model*.safetensors where it has none. It may be an index or a file, too.
+
+        CheckpointError where a file is missing or damaged; InputError where two without an index
+        have one tensor, and where tensors are not the model's.
+        """
+        with open_model(folder) as source:
+            return self.to_stages(weights.from_tensors(Tensors(source), self.config))
 
     def write(self, folder: str | os.PathLike[str], params: Any) -> None:
-        """model.safetensors, with Hugging Face's names."""
-        write_file(Path(folder) / "model.safetensors", weights.to_tensors(self.to_layers(params), self.config))
+        """Writes model.safetensors, with Hugging Face's names, into a folder that is there."""
+        write_model(folder, weights.to_tensors(self.to_layers(params), self.config))
 
     def stages(self) -> Stages | None:
         """How the layout cuts the layers, see `stages_of`."""

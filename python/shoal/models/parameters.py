@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parameters of a decoder: shapes, beginnings, places. Heads have dimensions of their own."""
+"""Parameters of a decoder: shapes, beginnings, shardings. Heads have dimensions of their own."""
 
 from __future__ import annotations
 

@@ -10,12 +10,12 @@ In layers, each of which imports those above it:
     optimizers     sgd, adam, adamw, lion, adafactor
     finiteness     steps that are left out, the scale of a loss
     gradients      micro-batches, computing in fewer bits
-    placement      where parameters and states lie
+    zero           how parameters and states are split
 """
 
 from shoal.optim.finiteness import *
 from shoal.optim.gradients import *
 from shoal.optim.optimizers import *
-from shoal.optim.placement import *
 from shoal.optim.schedules import *
 from shoal.optim.transforms import *
+from shoal.optim.zero import *

@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from shoal.checkpoints.names import check_names, check_spec
 from shoal.errors import InputError
 from shoal.files import replacing
 from shoal.frontend import pytrees
 from shoal.frontend.tracing import TensorSpec
 from shoal.train.processes import is_first, job_of, raise_together
 
-__all__ = ["restore", "save"]
+__all__ = ["load", "save"]
 
 Tree = Any
 
@@ -51,7 +52,7 @@ def _write(
     return None
 
 
-def restore(path: str | os.PathLike[str], like: Tree) -> Tree:
+def load(path: str | os.PathLike[str], like: Tree) -> Tree:
     """The state of a file, as NumPy's arrays in a tree like `like`: arrays or TensorSpecs.
 
     In an MPI job every rank reads the file. InputError where it has other arrays.
@@ -60,7 +61,7 @@ def restore(path: str | os.PathLike[str], like: Tree) -> Tree:
     names = _names(like)
     try:
         with np.load(path, allow_pickle=False) as file:
-            _check_names(path, set(file.files), set(names))
+            check_names(set(file.files), set(names), path)
             arrays = [_typed(file[name], leaf, name, path) for name, leaf in zip(names, leaves)]
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         if isinstance(error, InputError):
@@ -74,21 +75,10 @@ def _names(tree: Tree) -> list[str]:
     return ["/".join(map(str, path)) or "state" for path in pytrees.paths(tree)]
 
 
-def _check_names(path: Any, found: set[str], expected: set[str]) -> None:
-    for names, what in ((expected - found, "has no"), (found - expected, "has an unknown")):
-        if names:
-            listed = ", ".join(sorted(names)[:5])
-            raise InputError(f"{path}: {what} {listed} ({len(names)} in all)")
-
-
 def _typed(array: np.ndarray, leaf: Any, name: str, path: Any) -> np.ndarray:
     """Types of ml_dtypes come as bytes."""
     wanted = TensorSpec.of(leaf, name)
     if array.dtype.kind == "V" and array.dtype.itemsize == wanted.dtype.itemsize:
         array = array.view(wanted.dtype)
-    if (array.shape, array.dtype) != (wanted.shape, wanted.dtype):
-        raise InputError(
-            f"{path}: {name} is {array.dtype}{list(array.shape)}, "
-            f"expected {wanted.dtype}{list(wanted.shape)}"
-        )
+    check_spec(array, wanted, name, path)
     return array

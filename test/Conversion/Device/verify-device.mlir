@@ -48,3 +48,15 @@ func.func @c4_a_call_that_gpus_lack(%x: memref<4xf32>, %y: memref<4xf32>) {
   rt.fft dim 0 ins(%x, %y : memref<4xf32>, memref<4xf32>) outs(%x, %y : memref<4xf32>, memref<4xf32>)
   return
 }
+
+// -----
+
+func.func @c1_an_alloca_that_something_else_reads(%x: memref<8xf32>, %y: memref<8xf32>) {
+  rt.kernel {
+    // expected-error @below {{'memref.alloca' op never gets memory, but is used by memref.copy}}
+    %0 = memref.alloca() : memref<8xf32>
+    linalg.exp ins(%x : memref<8xf32>) outs(%0 : memref<8xf32>)
+    memref.copy %0, %y : memref<8xf32> to memref<8xf32>
+  }
+  return
+}

@@ -1,4 +1,4 @@
-// Which ops become one kernel on a host.
+// Which ops become one kernel on a CPU.
 //
 // RUN: shoal-opt %s --shoal-group-rows --split-input-file | FileCheck %s
 

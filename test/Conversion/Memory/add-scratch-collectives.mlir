@@ -1,6 +1,6 @@
 // What collectives pack and receive; what lies in order needs nothing.
 //
-// RUN: shoal-opt %s --shoal-add-scratch=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: shoal-opt %s --shoal-add-scratch=machine=cpu | FileCheck %s --check-prefixes=CHECK,CPU
 // RUN: shoal-opt %s --shoal-add-scratch=machine=gpu | FileCheck %s --check-prefixes=CHECK,DEVICE
 
 shoal.mesh @mesh = <["x" = 4]>
@@ -16,12 +16,12 @@ func.func @gathers(%rows: memref<4x8xf32>, %columns: memref<16x2xf32>, %y: memre
   return
 }
 
-// The host has the terms of a block, of 4 MiB at a time; a device those that
+// A CPU has the terms of a block, of 4 MiB at a time; a device those that
 // NCCL does not reduce, of a maximum.
 // CHECK-LABEL: @reductions
-// HOST: memref.alloc() : memref<4194304xi8>
-// HOST: rt.reduce_scatter {{.*}} scratch(
-// HOST: rt.all_reduce max @mesh {"x"} ins({{.*}}) outs({{.*}}) {collective
+// CPU: memref.alloc() : memref<4194304xi8>
+// CPU: rt.reduce_scatter {{.*}} scratch(
+// CPU: rt.all_reduce max @mesh {"x"} ins({{.*}}) outs({{.*}}) {collective
 // DEVICE: rt.reduce_scatter sum @mesh {{.*}} ins({{.*}}) outs({{.*}}) {collective
 // DEVICE: memref.alloc() : memref<64xi8>
 // DEVICE: rt.all_reduce max {{.*}} scratch(

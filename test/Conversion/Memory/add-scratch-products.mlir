@@ -1,10 +1,10 @@
-// RUN: shoal-opt %s --shoal-plan-products=machine=cpu --shoal-add-scratch=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: shoal-opt %s --shoal-plan-products=machine=cpu --shoal-add-scratch=machine=cpu | FileCheck %s --check-prefixes=CHECK,CPU
 // RUN: shoal-opt %s --shoal-plan-products=machine=gpu --shoal-add-scratch=machine=gpu | FileCheck %s --check-prefixes=CHECK,DEVICE
 
 // Nothing is packed: a device's library has its workspace of 32 MiB, and 192
 // bytes that aligning it may skip.
 // CHECK-LABEL: @as_it_lies
-// HOST-NOT: scratch
+// CPU-NOT: scratch
 // DEVICE: memref.alloc() : memref<33554624xi8>
 // CHECK: return
 func.func @as_it_lies(%x: memref<64x128xf32>, %w: memref<128x96xf32>, %y: memref<64x96xf32>) {
@@ -12,25 +12,25 @@ func.func @as_it_lies(%x: memref<64x128xf32>, %w: memref<128x96xf32>, %y: memref
   return
 }
 
-// On the host both operands and the result, as f32.
+// On a CPU both operands and the result, as f32.
 // CHECK-LABEL: @packed
-// HOST: memref.alloc() : memref<106496xi8>
+// CPU: memref.alloc() : memref<106496xi8>
 // DEVICE: memref.alloc() : memref<33554624xi8>
 func.func @packed(%x: memref<64x128xbf16>, %w: memref<128x96xbf16>, %y: memref<64x96xbf16>) {
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<64x128xbf16>, memref<128x96xbf16>) outs(%y : memref<64x96xbf16>)
   return
 }
 
-// The host packs one batch index at a time.
+// A CPU packs one batch index at a time.
 // CHECK-LABEL: @packed_batches
-// HOST: memref.alloc() : memref<106496xi8>
+// CPU: memref.alloc() : memref<106496xi8>
 func.func @packed_batches(%x: memref<8x64x128xbf16>, %w: memref<8x128x96xbf16>, %y: memref<8x64x96xbf16>) {
   rt.einsum "bik,bkj->bij" ins(%x, %w : memref<8x64x128xbf16>, memref<8x128x96xbf16>) outs(%y : memref<8x64x96xbf16>)
   return
 }
 
 // CHECK-LABEL: @summed_first
-// HOST: memref.alloc() : memref<32768xi8>
+// CPU: memref.alloc() : memref<32768xi8>
 // DEVICE: memref.alloc() : memref<33587584xi8>
 func.func @summed_first(%x: memref<64x32x128xf32>, %w: memref<128x96xf32>, %y: memref<64x96xf32>) {
   rt.einsum "isk,kj->ij" ins(%x, %w : memref<64x32x128xf32>, memref<128x96xf32>) outs(%y : memref<64x96xf32>)
@@ -39,7 +39,7 @@ func.func @summed_first(%x: memref<64x32x128xf32>, %w: memref<128x96xf32>, %y: m
 
 // The result as f32.
 // CHECK-LABEL: @converted
-// HOST: memref.alloc() : memref<2048xi8>
+// CPU: memref.alloc() : memref<2048xi8>
 func.func @converted(%x: memref<16x2xf32>, %w: memref<2x32xf32>, %y: memref<16x32xbf16>) {
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<16x2xf32>, memref<2x32xf32>) outs(%y : memref<16x32xbf16>)
   return
@@ -65,10 +65,10 @@ func.func @nothing_to_sum(%x: memref<64x0xf32>, %w: memref<0x96xf32>, %y: memref
 // Groups may overlap: a part of the result is made beside it. Of the weights'
 // gradient each group has its own.
 // CHECK-LABEL: @groups
-// HOST: %[[S:.*]] = memref.alloc() : memref<256xi8>
-// HOST: rt.ragged_einsum "TM,EMH,E->TH" {{.*}} scratch(%[[S]]
-// HOST: rt.ragged_einsum "TM,TH,E->EMH"
-// HOST-NOT: scratch
+// CPU: %[[S:.*]] = memref.alloc() : memref<256xi8>
+// CPU: rt.ragged_einsum "TM,EMH,E->TH" {{.*}} scratch(%[[S]]
+// CPU: rt.ragged_einsum "TM,TH,E->EMH"
+// CPU-NOT: scratch
 // CHECK: return
 func.func @groups(%x: memref<12x4xf32>, %w: memref<3x4x5xf32>, %begins: memref<3xi32>, %ends: memref<3xi32>, %y: memref<12x5xf32>) {
   rt.ragged_einsum "TM,EMH,E->TH" rows "T" ins(%x, %w : memref<12x4xf32>, memref<3x4x5xf32>)

@@ -1,11 +1,11 @@
-// RUN: shoal-opt %s --shoal-add-scratch=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: shoal-opt %s --shoal-add-scratch=machine=cpu | FileCheck %s --check-prefixes=CHECK,CPU
 // RUN: shoal-opt %s --shoal-add-scratch=machine=gpu | FileCheck %s --check-prefixes=CHECK,DEVICE
 // RUN: shoal-opt %s --shoal-add-scratch=machine=cpu --shoal-plan-memory | FileCheck %s --check-prefix=PLAN
 
 // Two keys of 8 bytes, two places and two orders of 4 bytes each on a device;
-// one line's key and order on the host.
+// one line's key and order on a CPU.
 // CHECK-LABEL: @sorts
-// HOST: %[[S:.*]] = memref.alloc() : memref<768xi8>
+// CPU: %[[S:.*]] = memref.alloc() : memref<768xi8>
 // DEVICE: %[[S:.*]] = memref.alloc() : memref<8192xi8>
 // CHECK: rt.sort {{.*}} scratch(%[[S]] : memref<{{[0-9]+}}xi8>)
 // CHECK: rt.top_k
@@ -19,16 +19,16 @@ func.func @sorts(%x: memref<4x64xf32>, %y: memref<4x64xf32>, %v: memref<4x2xf32>
   return
 }
 
-// The calls of a loop on a device share what the largest needs. On a host each
+// The calls of a loop on a device share what the largest needs. On a CPU each
 // has its own while it runs, and both lie at the same place.
 // CHECK-LABEL: @calls_of_a_loop_share
 // DEVICE: %[[S:.*]] = memref.alloc() : memref<8192xi8>
 // DEVICE-NOT: memref.alloc
 // CHECK: scf.for
-// HOST-NEXT: %[[S:.*]] = memref.alloc() : memref<768xi8>
+// CPU-NEXT: %[[S:.*]] = memref.alloc() : memref<768xi8>
 // CHECK-NEXT: rt.sort {{.*}} scratch(%[[S]]
-// HOST-NEXT: %[[T:.*]] = memref.alloc() : memref<1024xi8>
-// HOST-NEXT: rt.sort {{.*}} scratch(%[[T]]
+// CPU-NEXT: %[[T:.*]] = memref.alloc() : memref<1024xi8>
+// CPU-NEXT: rt.sort {{.*}} scratch(%[[T]]
 // DEVICE-NEXT: rt.sort {{.*}} scratch(%[[S]]
 // PLAN-LABEL: @calls_of_a_loop_share
 // PLAN-SAME: shoal.arena_bytes = 1024
@@ -43,12 +43,12 @@ func.func @calls_of_a_loop_share(%x: memref<4x64xf32>, %y: memref<4x64xf32>, %z:
   return
 }
 
-// Scatters of windows that are not in order are listed by the host: 16 bytes
+// Scatters of windows that are not in order are listed by a CPU: 16 bytes
 // for each of 32 elements.
 // CHECK-LABEL: @scatters
-// HOST: %[[S:.*]] = memref.alloc() : memref<512xi8>
+// CPU: %[[S:.*]] = memref.alloc() : memref<512xi8>
 // CHECK: rt.scatter
-// HOST-SAME: scratch(%[[S]]
+// CPU-SAME: scratch(%[[S]]
 // CHECK: rt.scatter
 // CHECK-NOT: scratch
 // CHECK: return

@@ -1,11 +1,11 @@
-// RUN: shoal-opt %s --shoal-plan-products=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: shoal-opt %s --shoal-plan-products=machine=cpu | FileCheck %s --check-prefixes=CHECK,CPU
 // RUN: shoal-opt %s --shoal-plan-products=machine=gpu | FileCheck %s --check-prefixes=CHECK,DEVICE
 // oneDNN is asked for what it is faster at: see plan-products-onednn.mlir.
 // A plan that is there stays as it is.
-// RUN: shoal-opt %s --shoal-plan-products=machine=cpu --shoal-plan-products=machine=cpu | FileCheck %s --check-prefixes=CHECK,HOST
+// RUN: shoal-opt %s --shoal-plan-products=machine=cpu --shoal-plan-products=machine=cpu | FileCheck %s --check-prefixes=CHECK,CPU
 
 // CHECK-LABEL: @one_product_for_each_batch
-// HOST: plan <cpu gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
+// CPU: plan <cpu gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
 // DEVICE: plan <gpu gemm 512x1024x256 a [256, 1] b [1024, 1] c [1024, 1] batch [8 : 131072, 262144, 524288]>
 func.func @one_product_for_each_batch(%x: memref<8x512x256xf32>, %w: memref<8x256x1024xf32>, %y: memref<8x512x1024xf32>) {
   rt.einsum "EBI,EIO->EBO" ins(%x, %w : memref<8x512x256xf32>, memref<8x256x1024xf32>) outs(%y : memref<8x512x1024xf32>)
@@ -21,7 +21,7 @@ func.func @letters_in_opposite_orders_are_packed(%x: memref<512x64x64xf32>, %w: 
 
 // On a device a call more costs more than a copy.
 // CHECK-LABEL: @sums_of_several_products
-// HOST: plan <cpu gemm 64x96x128 a [1024, 1] b [768, 1] c [1, 64] summed [8 : 128, 96, 0]>
+// CPU: plan <cpu gemm 64x96x128 a [1024, 1] b [768, 1] c [1, 64] summed [8 : 128, 96, 0]>
 // DEVICE: plan <gpu pack lhs [8 : 128, 1] [128 : 1, 8] [64 : 1024, 1024] gemm 64x96x1024 a [1024, 1] b [96, 1] c [1, 64]>
 func.func @sums_of_several_products(%x: memref<64x8x128xf32>, %w: memref<128x8x96xf32>, %y: memref<96x64xf32>) {
   rt.einsum "isk,ksj->ji" ins(%x, %w : memref<64x8x128xf32>, memref<128x8x96xf32>) outs(%y : memref<96x64xf32>)
@@ -50,7 +50,7 @@ func.func @products_without_a_sum_are_loops(%x: memref<64xf32>, %w: memref<96xf3
 }
 
 // CHECK-LABEL: @blas_takes_narrow_floats_converted
-// HOST: plan <cpu pack lhs [128 : 1, 1] [64 : 128, 128] pack rhs [96 : 1, 1] [128 : 96, 96] unpack output [96 : 1, 1] [64 : 96, 96] gemm 64x96x128
+// CPU: plan <cpu pack lhs [128 : 1, 1] [64 : 128, 128] pack rhs [96 : 1, 1] [128 : 96, 96] unpack output [96 : 1, 1] [64 : 96, 96] gemm 64x96x128
 // DEVICE: plan <gpu gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]>
 func.func @blas_takes_narrow_floats_converted(%x: memref<64x128xbf16>, %w: memref<128x96xbf16>, %y: memref<64x96xbf16>) {
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<64x128xbf16>, memref<128x96xbf16>) outs(%y : memref<64x96xbf16>)
@@ -65,7 +65,7 @@ func.func @sums_that_are_added_to_are_not_rounded(%x: memref<2048x2x65536xbf16>,
 }
 
 // CHECK-LABEL: @floats_of_8_bits
-// HOST: plan <cpu pack lhs {{.*}} pack rhs {{.*}} unpack output {{.*}} gemm 64x96x128
+// CPU: plan <cpu pack lhs {{.*}} pack rhs {{.*}} unpack output {{.*}} gemm 64x96x128
 // DEVICE: plan <gpu gemm 64x96x128 a [128, 1] b [96, 1] c [96, 1]>
 func.func @floats_of_8_bits(%x: memref<64x128xf8E4M3FN>, %w: memref<128x96xf8E5M2>, %y: memref<64x96xbf16>) {
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<64x128xf8E4M3FN>, memref<128x96xf8E5M2>) outs(%y : memref<64x96xbf16>)
@@ -87,7 +87,7 @@ func.func @mixtures_of_types_are_converted_as_a_whole(%x: memref<256x256xf32>, %
 }
 
 // CHECK-LABEL: @nothing_to_sum
-// HOST: plan <cpu zero>
+// CPU: plan <cpu zero>
 // DEVICE: plan <gpu zero>
 func.func @nothing_to_sum(%x: memref<64x0xf32>, %w: memref<0x96xf32>, %y: memref<64x96xf32>) {
   rt.einsum "ik,kj->ij" ins(%x, %w : memref<64x0xf32>, memref<0x96xf32>) outs(%y : memref<64x96xf32>)

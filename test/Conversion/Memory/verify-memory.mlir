@@ -29,6 +29,16 @@ func.func @c2_a_view_leaves_the_arena(%arena: memref<64xi8>) attributes {
 
 // -----
 
+func.func @c2_a_view_anywhere(%place: index, %arena: memref<64xi8>) attributes {
+    shoal.arena_bytes = 64 : i64, shoal.live_bytes = 0 : i64,
+    shoal.memory_plan = {buffers = [], steps = [loc(unknown), loc(unknown)]}} {
+  // expected-error @below {{'memref.view' op has no place that is known here}}
+  %0 = memref.view %arena[%place][] : memref<64xi8> to memref<16xf32>
+  return
+}
+
+// -----
+
 func.func @c2_a_view_between_lines(%arena: memref<128xi8>) attributes {
     shoal.arena_bytes = 128 : i64, shoal.live_bytes = 0 : i64,
     shoal.memory_plan = {buffers = [], steps = [loc(unknown), loc(unknown)]}} {

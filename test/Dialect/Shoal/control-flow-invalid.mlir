@@ -154,7 +154,7 @@ func.func @barrier_types(%x: tensor<4xf32>) {
 // (K1)
 func.func @boundary_types(%x: tensor<4xf32>) {
   // expected-error @below {{results: expected the types of the operands}}
-  %0 = "shoal.checkpoint_boundary"(%x) {region = 0 : i64} : (tensor<4xf32>) -> tensor<4xi32>
+  %0 = "shoal.remat_boundary"(%x) {region = 0 : i64} : (tensor<4xf32>) -> tensor<4xi32>
   return
 }
 
@@ -163,7 +163,7 @@ func.func @boundary_types(%x: tensor<4xf32>) {
 // (K2)
 func.func @boundary_policy(%x: tensor<4xf32>) {
   // expected-error @below {{policy: expected everything, nothing, dots, dots_no_batch, selective, offload or names:NAME,..., but got "some"}}
-  %0 = shoal.checkpoint_boundary %x {region = 0, policy = "some"} : tensor<4xf32>
+  %0 = shoal.remat_boundary %x {region = 0, policy = "some"} : tensor<4xf32>
   return
 }
 
@@ -171,7 +171,7 @@ func.func @boundary_policy(%x: tensor<4xf32>) {
 
 func.func @boundary_collectives(%x: tensor<4xf32>) {
   // expected-error @below {{collectives: expected save, params or repeat, but got "all"}}
-  %0 = shoal.checkpoint_boundary %x {region = 0, policy = "dots", collectives = "all"} : tensor<4xf32>
+  %0 = shoal.remat_boundary %x {region = 0, policy = "dots", collectives = "all"} : tensor<4xf32>
   return
 }
 
@@ -179,6 +179,6 @@ func.func @boundary_collectives(%x: tensor<4xf32>) {
 
 func.func @boundary_collectives_alone(%x: tensor<4xf32>) {
   // expected-error @below {{collectives: expected a policy beside it}}
-  %0 = shoal.checkpoint_boundary %x {region = 0, collectives = "params"} : tensor<4xf32>
+  %0 = shoal.remat_boundary %x {region = 0, collectives = "params"} : tensor<4xf32>
   return
 }

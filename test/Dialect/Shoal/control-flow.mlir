@@ -89,13 +89,13 @@ func.func @barrier(%p: tensor<i1>) -> (tensor<4xf32>, tensor<i1>) {
   return %y, %b#1 : tensor<4xf32>, tensor<i1>
 }
 
-// CHECK-LABEL: @checkpoints
-// CHECK: shoal.checkpoint_boundary %{{.*}}, %{{.*}} {policy = "dots", region = 1 : i64} : tensor<4xf32>, tensor<i1>
+// CHECK-LABEL: @remat_boundaries
+// CHECK: shoal.remat_boundary %{{.*}}, %{{.*}} {policy = "dots", region = 1 : i64} : tensor<4xf32>, tensor<i1>
 // CHECK: shoal.checkpoint_name %{{.*}} "scores" : tensor<4xf32>
-// CHECK: shoal.checkpoint_boundary %{{.*}} {region = 1 : i64} : tensor<4xf32>
-func.func @checkpoints(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {
-  %in:2 = shoal.checkpoint_boundary %x, %p {region = 1, policy = "dots"} : tensor<4xf32>, tensor<i1>
+// CHECK: shoal.remat_boundary %{{.*}} {region = 1 : i64} : tensor<4xf32>
+func.func @remat_boundaries(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {
+  %in:2 = shoal.remat_boundary %x, %p {region = 1, policy = "dots"} : tensor<4xf32>, tensor<i1>
   %n = shoal.checkpoint_name %in#0 "scores" : tensor<4xf32>
-  %out = shoal.checkpoint_boundary %n {region = 1} : tensor<4xf32>
+  %out = shoal.remat_boundary %n {region = 1} : tensor<4xf32>
   return %out : tensor<4xf32>
 }

@@ -1,5 +1,5 @@
 // RUN: shoal-opt %s --shoal-kernels-to-functions | FileCheck %s
-// RUN: shoal-opt %s --shoal-lower-kernels-to-host | FileCheck %s --check-prefix=EXPORT
+// RUN: shoal-opt %s --shoal-lower-kernels-to-functions | FileCheck %s --check-prefix=EXPORT
 
 // CHECK-NOT: gpu.
 // CHECK-LABEL: func.func @k(%arg0: memref<4xf32> {llvm.noalias}, %arg1: !llvm.ptr) attributes {shoal.kernel}

@@ -87,3 +87,45 @@ func.func private @f(%x: tensor<f32>) -> tensor<f32> {
 }
 func.func private @f_grad(tensor<f32>) -> tensor<f32>
   attributes {shoal.derivative = {of = @f, wrt = array<i64: 0>, outputs = array<i64: 0>, mode = "grad"}}
+
+// -----
+
+// CHECK: error: 'func.func' op is a derivative of @f, which has no body of one block
+func.func private @f(tensor<f32>) -> tensor<f32>
+func.func private @f_grad(tensor<f32>) -> tensor<f32>
+  attributes {shoal.derivative = {of = @f, wrt = array<i64: 0>, outputs = array<i64: 0>, mode = "grad"}}
+
+// -----
+
+// CHECK: error: expected the arguments and results of @g, then residuals, but got '(tensor<f32>) -> tensor<4xf32>'
+func.func private @g(tensor<f32>) -> tensor<f32> attributes {shoal.vjp_forward = @g_forward, shoal.vjp_backward = @g_backward}
+func.func private @g_forward(%x: tensor<f32>) -> tensor<4xf32> {
+  %y = arith.constant dense<0.0> : tensor<4xf32>
+  return %y : tensor<4xf32>
+}
+func.func private @g_backward(%dy: tensor<f32>) -> tensor<f32> {
+  return %dy : tensor<f32>
+}
+func.func private @f(%x: tensor<f32>) -> tensor<f32> {
+  %y = call @g(%x) : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func private @f_grad(tensor<f32>) -> tensor<f32>
+  attributes {shoal.derivative = {of = @f, wrt = array<i64: 0>, outputs = array<i64: 0>, mode = "grad"}}
+
+// -----
+
+// CHECK: error: expected the type '(tensor<f32>) -> tensor<f32>', from residuals and cotangents of results to cotangents of arguments, but got '(tensor<f32>, tensor<f32>) -> tensor<f32>'
+func.func private @g(tensor<f32>) -> tensor<f32> attributes {shoal.vjp_forward = @g_forward, shoal.vjp_backward = @g_backward}
+func.func private @g_forward(%x: tensor<f32>) -> tensor<f32> {
+  return %x : tensor<f32>
+}
+func.func private @g_backward(%x: tensor<f32>, %dy: tensor<f32>) -> tensor<f32> {
+  return %dy : tensor<f32>
+}
+func.func private @f(%x: tensor<f32>) -> tensor<f32> {
+  %y = call @g(%x) : (tensor<f32>) -> tensor<f32>
+  return %y : tensor<f32>
+}
+func.func private @f_grad(tensor<f32>) -> tensor<f32>
+  attributes {shoal.derivative = {of = @f, wrt = array<i64: 0>, outputs = array<i64: 0>, mode = "grad"}}

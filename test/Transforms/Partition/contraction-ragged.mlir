@@ -1,5 +1,5 @@
 // What is sent for products of groups of rows, by rows, groups and the summed
-// dimension. Values: test/python/test_contraction.py.
+// dimension. Values: test/python/compiler/execution/test_contraction.py.
 //
 // RUN: shoal-opt %s --split-input-file --shoal-import --shoal-partition | FileCheck %s
 

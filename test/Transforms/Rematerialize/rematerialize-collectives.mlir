@@ -62,21 +62,21 @@ func.func @computed(%x: tensor<2xf32>, %w: tensor<8xf32>, %g: tensor<8xf32>)
 
 // -----
 
-// Of one checkpoint alone.
-// SAVE-LABEL: @in_a_checkpoint
+// Of one function alone.
+// SAVE-LABEL: @in_a_boundary
 // SAVE: %[[FIRST:.*]] = spmd.all_gather @mesh [{"x"}] %arg0
 // SAVE: spmd.all_gather @mesh [{"x"}] %arg1
 // SAVE: %[[SHARD:.*]] = shoal.optimization_barrier %arg1
 // SAVE: spmd.all_gather @mesh [{"x"}] %[[SHARD]]
 // SAVE-NOT: spmd.all_gather
 shoal.mesh @mesh = <["x" = 4]>
-func.func @in_a_checkpoint(%v: tensor<2xf32>, %w: tensor<2xf32>, %g: tensor<8xf32>)
+func.func @in_a_boundary(%v: tensor<2xf32>, %w: tensor<2xf32>, %g: tensor<8xf32>)
     -> (tensor<8xf32>, tensor<8xf32>) attributes {shoal.spmd = @mesh} {
   %first = spmd.all_gather @mesh [{"x"}] %v : tensor<2xf32> -> tensor<8xf32>
-  %in = shoal.checkpoint_boundary %w {region = 0, policy = "everything", collectives = "params"} : tensor<2xf32>
+  %in = shoal.remat_boundary %w {region = 0, policy = "everything", collectives = "params"} : tensor<2xf32>
   %second = spmd.all_gather @mesh [{"x"}] %in : tensor<2xf32> -> tensor<8xf32>
   %y = arith.mulf %first, %second : tensor<8xf32>
-  %out = shoal.checkpoint_boundary %y {region = 0} : tensor<8xf32>
+  %out = shoal.remat_boundary %y {region = 0} : tensor<8xf32>
   %z = math.tanh %out : tensor<8xf32>
   %gf = arith.mulf %g, %first : tensor<8xf32> loc(fused<"gradient">["f.py":1:1])
   %gs = arith.mulf %gf, %second : tensor<8xf32>
@@ -85,23 +85,23 @@ func.func @in_a_checkpoint(%v: tensor<2xf32>, %w: tensor<2xf32>, %g: tensor<8xf3
 
 // -----
 
-// The gather stands in front of the checkpoint that uses it.
-// SAVE-LABEL: @in_front_of_a_checkpoint
+// The gather stands in front of the boundary that uses it.
+// SAVE-LABEL: @in_front_of_a_boundary
 // SAVE-COUNT-1: spmd.all_gather
 // SAVE-NOT: spmd.all_gather
 
-// PARAMS-LABEL: @in_front_of_a_checkpoint
+// PARAMS-LABEL: @in_front_of_a_boundary
 // PARAMS-COUNT-2: = spmd.all_gather
 // PARAMS-NOT: spmd.all_gather
 // PARAMS: return
 shoal.mesh @mesh = <["x" = 4]>
-func.func @in_front_of_a_checkpoint(%w: tensor<2xf32>, %x: tensor<8xf32>, %g: tensor<8xf32>)
+func.func @in_front_of_a_boundary(%w: tensor<2xf32>, %x: tensor<8xf32>, %g: tensor<8xf32>)
     -> (tensor<8xf32>, tensor<8xf32>) attributes {shoal.spmd = @mesh} {
   %whole = spmd.all_gather @mesh [{"x"}] %w : tensor<2xf32> -> tensor<8xf32>
-  %in:2 = shoal.checkpoint_boundary %whole, %x {region = 0, policy = "nothing"} : tensor<8xf32>, tensor<8xf32>
+  %in:2 = shoal.remat_boundary %whole, %x {region = 0, policy = "nothing"} : tensor<8xf32>, tensor<8xf32>
   %y = arith.mulf %in#0, %in#1 : tensor<8xf32>
   %t = math.tanh %y : tensor<8xf32>
-  %out = shoal.checkpoint_boundary %t {region = 0} : tensor<8xf32>
+  %out = shoal.remat_boundary %t {region = 0} : tensor<8xf32>
   %gy = arith.mulf %g, %out : tensor<8xf32> loc(fused<"gradient">["f.py":1:1])
   %gx = arith.mulf %gy, %in#0 : tensor<8xf32>
   return %out, %gx : tensor<8xf32>, tensor<8xf32>

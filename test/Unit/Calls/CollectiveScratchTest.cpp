@@ -51,7 +51,7 @@ TEST(CollectiveScratch, of_all_to_all_is_what_does_not_lie_in_order) {
   EXPECT_EQ(scratchBytes(call, false), 0);
 }
 
-TEST(CollectiveScratch, of_all_to_all_of_long_rows_is_none_on_a_host) {
+TEST(CollectiveScratch, of_all_to_all_of_long_rows_is_none_on_a_cpu) {
   // Rows of 64 KiB, cut and appended in front of them.
   AllToAllCall call{
       0, f32, 0, {16, 1, 128, 128}, {4, 4, 128, 128}, {{1, 0, four}}};
@@ -93,7 +93,7 @@ TEST(CollectiveScratch, of_reduce_scatter_is_bounded) {
       0, f32, 0, Kind::Sum, {{n, n}, {n / 4, n}, {four, {}}}};
   EXPECT_EQ(scratchBytes(call, false), 4 * mib);
   EXPECT_EQ(scratchBytes(call, true), 0);
-  // Columns are packed: parts on the host, the whole for NCCL.
+  // Columns are packed: parts on a CPU, the whole for NCCL.
   call.blocks = {{n, n}, {n, n / 4}, {{}, four}};
   EXPECT_EQ(scratchBytes(call, false), 8 * mib);
   EXPECT_EQ(scratchBytes(call, true), 64 * mib);

@@ -7,7 +7,7 @@
 
 #include "shoal/Dialect/Shoal/IR/Algebra.h"
 #include "Reference/Combiner.h"
-#include "Runtime/Common/Arithmetic.h"
+#include "Runtime/Program/Arithmetic.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "gmock/gmock.h"
 #include <cmath>

@@ -4,7 +4,7 @@
 // The compiler's count of an exchange against the runtime's plans for all
 // devices: these send and receive as much, and stage no more.
 
-#include "Common/ExchangeMessages.h"
+#include "Collectives/ExchangeMessages.h"
 #include "shoal/Calls/CollectiveScratch.h"
 #include "shoal/Sharding/ExchangeCost.h"
 #include "llvm/ADT/STLExtras.h"

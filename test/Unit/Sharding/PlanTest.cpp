@@ -32,6 +32,68 @@ AssignmentProblem layers(int count) {
   return std::move(b.problem);
 }
 
+/// The examples above findVersionTree and what it is made of.
+class VersionTreeTest : public ::testing::Test {
+protected:
+  VersionTreeTest() : builder(makeMesh({{"x", 2}, {"y", 4}})) {
+    value = builder.argument({64, 32});
+    tables.emplace(builder.problem, options, AxisList{0, 1});
+  }
+
+  LayoutId split(AxisList rows, AxisList columns, AxisList partial = {}) {
+    return tables->intern({{{rows, columns}, partial}});
+  }
+
+  /// The tree as layouts and parents.
+  std::vector<std::pair<LayoutId, unsigned>>
+  find(LayoutId made, std::vector<LayoutId> needed, double cost) {
+    VersionTree tree = findVersionTree(*tables, value, made, needed);
+    EXPECT_EQ(tree.cost, cost);
+    std::vector<std::pair<LayoutId, unsigned>> nodes;
+    for (const VersionTree::Node &node : tree.nodes)
+      nodes.emplace_back(node.layout, node.parent);
+    return nodes;
+  }
+
+  ProgramBuilder builder;
+  AssignmentOptions options;
+  unsigned value = 0;
+  std::optional<CostTables> tables;
+};
+
+using Nodes = std::vector<std::pair<LayoutId, unsigned>>;
+
+TEST_F(VersionTreeTest, WhatIsGatheredServesTheOthers) {
+  LayoutId made = split({0}, {}), columns = split({}, {0}),
+           whole = split({}, {});
+  EXPECT_EQ(tables->reshard(value, made, columns), 2048);
+  EXPECT_EQ(tables->reshard(value, made, whole), 4096);
+  EXPECT_EQ(tables->reshard(value, columns, whole), 4096);
+  EXPECT_EQ(tables->reshard(value, whole, columns), 0);
+  EXPECT_EQ(find(made, {columns, whole}, 4096),
+            (Nodes{{made, 0}, {whole, 0}, {columns, 1}}));
+  EXPECT_EQ(find(made, {columns}, 2048), (Nodes{{made, 0}, {columns, 0}}));
+}
+
+TEST_F(VersionTreeTest, ASumIsScatteredOnceAndGatheredFromThere) {
+  LayoutId sums = split({}, {}, {0, 1}), rows = split({0, 1}, {});
+  LayoutId whole = split({}, {});
+  EXPECT_EQ(tables->reshard(value, sums, rows), 7168);
+  EXPECT_EQ(tables->reshard(value, sums, whole), 14336);
+  EXPECT_EQ(tables->reshard(value, rows, whole), 7168);
+  EXPECT_EQ(find(sums, {rows, whole}, 14336),
+            (Nodes{{sums, 0}, {rows, 0}, {whole, 1}}));
+}
+
+TEST_F(VersionTreeTest, OfManyLayoutsTheNearestGoesFirst) {
+  LayoutId made = split({0}, {}), columns = split({}, {0}),
+           whole = split({}, {});
+  LayoutId finer = split({0, 1}, {}), both = split({0}, {1});
+  EXPECT_EQ(
+      find(made, {columns, whole, finer, both}, 6144),
+      (Nodes{{made, 0}, {finer, 0}, {both, 0}, {columns, 0}, {whole, 0}}));
+}
+
 class PlanTest : public ::testing::Test {
 protected:
   PlanTest()

@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-/// As the runtime's allocate of lib/Runtime/Common/Memory.cpp.
+/// As the runtime's allocate of lib/Runtime/Memory/Memory.cpp.
 static float *allocate(size_t bytes) {
   size_t line = 64, huge = (size_t)2 << 20;
   size_t alignment = bytes >= huge ? huge : line;

@@ -25,11 +25,11 @@ inline constexpr llvm::StringLiteral kArenaOffsetAttr = "shoal.arena_offset";
 #include "shoal/Conversion/Kernels/Passes.h.inc"
 
 /// A function for each linalg op, in tiles.
-void buildHostKernelsPipeline(mlir::OpPassManager &pm);
+void buildKernelFunctionsPipeline(mlir::OpPassManager &pm);
 
-/// Loops over elements for these ops, whose bodies are scalars that a host
+/// Loops over elements for these ops, whose bodies are scalars that a CPU
 /// knows (shoal/Conversion/Scalars/Passes.h).
-void buildHostLoopsPipeline(mlir::OpPassManager &pm);
+void buildElementLoopsPipeline(mlir::OpPassManager &pm);
 
 /// A kernel for each linalg op and its launches on `machine`; copies,
 /// conditions and constants on the device, whose memory the host does not

@@ -12,7 +12,7 @@ include "shoal/Conversion/Utils/MachineOption.td"
 def ExpandProducts : Pass<"shoal-expand-products", "::mlir::func::FuncOp"> {
   let summary = "Products that are planned as loops become loops of the program";
   let description = [{
-    For hosts. Assumes planned products on buffers. A product whose plan is
+    For CPUs. Assumes planned products on buffers. A product whose plan is
     `loops`, of elements that are of the type that is computed in, becomes an op
     of linalg that adds to zeros; all others stay calls of the runtime. Vectors
     run along the last dimension of the result where both operands are dense
@@ -44,7 +44,7 @@ def ExpandProducts : Pass<"shoal-expand-products", "::mlir::func::FuncOp"> {
 def GroupRows : Pass<"shoal-group-rows", "::mlir::func::FuncOp"> {
   let summary = "Make one kernel of ops that work on the same rows";
   let description = [{
-    For hosts. Assumes linalg on static memrefs whose places in memory are
+    For CPUs. Assumes linalg on static memrefs whose places in memory are
     known. Ops whose outer loops are parallel and alike, and which touch the
     same buffers row by row (a softmax, a layer_norm, their gradients), go into
     one `rt.kernel`, in the place of the last of them. Threads then run all of
@@ -272,7 +272,7 @@ def VectorizeTransposes : Pass<"shoal-vectorize-transposes", "::mlir::func::Func
 def JamReductions : Pass<"shoal-jam-reductions", "::mlir::func::FuncOp"> {
   let summary = "Reduce several rows in one pass over the result";
   let description = [{
-    For hosts. Assumes linalg on memrefs of static shapes. An op with kept loops
+    For CPUs. Assumes linalg on memrefs of static shapes. An op with kept loops
     inside of its last reduced one goes over the result once for each row: as
     many reads and writes of the result as there are elements. It becomes loops
     that combine up to eight rows with each element before they go on to the
@@ -317,7 +317,7 @@ def JamReductions : Pass<"shoal-jam-reductions", "::mlir::func::FuncOp"> {
 }
 
 def OrderSums : Pass<"shoal-order-sums", "::mlir::func::FuncOp"> {
-  let summary = "Fix the order in which a host adds up the terms of sums";
+  let summary = "Fix the order in which a CPU adds up the terms of sums";
   let description = [{
     Assumes linalg on memrefs of static shapes. What the loops of an op sum along
     the innermost of them, by an op of arith that may be `reassoc`, is added up
@@ -497,7 +497,7 @@ def VerifyKernels : Pass<"shoal-verify-kernels", "::mlir::ModuleOp"> {
       buffers are ops of `rt`, and views.
     * (C3) For a device: in front of loops and branches, and at the end of each
       block, no collective is under way that is not waited for.
-    * (C4) For a host: no op of arith may be reassociated.
+    * (C4) For a CPU: no op of arith may be reassociated.
 
     ```mlir
     func.func @f(%x: memref<4xf32>, %y: memref<4xf32>) {

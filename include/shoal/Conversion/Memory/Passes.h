@@ -39,7 +39,7 @@ inline constexpr llvm::StringLiteral kResultOffsetAttr = "shoal.result_offset";
 
 /// A plan for each product, the order of the ops on `machine`, and a place for
 /// each buffer in one arena. On a device calls are those of its runtime, whose
-/// collectives run while what comes behind them does. A host may have oneDNN.
+/// collectives run while what comes behind them does. A CPU may have oneDNN.
 void buildMemoryPipeline(mlir::OpPassManager &pm, MachineKind machine,
                          OneDNN oneDNN = OneDNN::None);
 

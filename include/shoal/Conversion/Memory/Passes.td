@@ -24,7 +24,7 @@ def PlaceRows : Pass<"shoal-place-rows", "::mlir::func::FuncOp"> {
 
     Rows begin at multiples of 64 bytes as buffers do, or they are copied. All
     that is known of rows is the buffer that they are in: who asks whether two
-    overlap is told that rows are all of it. For hosts: on a device only the
+    overlap is told that rows are all of it. For CPUs: on a device only the
     device knows the place.
 
     ```mlir
@@ -97,7 +97,7 @@ def PlanProducts : Pass<"shoal-plan-products", "::mlir::func::FuncOp"> {
     cheapest is taken. What is behind the sums, and whether it is on tensors or
     buffers, does not matter.
 
-    A host may have oneDNN beside its BLAS; which of them a product is for is a
+    A CPU may have oneDNN beside its BLAS; which of them a product is for is a
     part of the plan (shoal/Products/OneDNN.h, docs/internals/Products.md).
 
     A plan that is there stays, so that one can be written by hand; one for the
@@ -138,7 +138,7 @@ def AddScratch : Pass<"shoal-add-scratch", "::mlir::func::FuncOp"> {
     `--shoal-plan-memory` then places it, and what the plan says is all that a
     step holds.
 
-    On a host it is there while the call runs. On a device, where collectives run
+    On a CPU it is there while the call runs. On a device, where collectives run
     in the background, calls in regions share: of an op of the entry block with
     regions, all collectives have one buffer, all others another, each as large as
     the largest of them needs, so that collectives wait for no other work.

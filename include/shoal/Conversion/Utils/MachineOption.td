@@ -12,7 +12,7 @@ include "mlir/Pass/PassBase.td"
 def MachineOption : Option<
     "machine", "machine", "::shoal::MachineKind", /*default=*/"::shoal::MachineKind::GPU",
     "Whose rates and limits decide, cpu or gpu (shoal/Machine/Machine.h)", [{::llvm::cl::values(
-      clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a host"),
+      clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a CPU"),
       clEnumValN(::shoal::MachineKind::GPU, "gpu", "A GPU"))}]>;
 
 #endif // SHOAL_CONVERSION_UTILS_MACHINEOPTION_TD

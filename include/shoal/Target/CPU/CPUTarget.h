@@ -1,8 +1,8 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-// From a per-device program to an executable or shared library for the host's
-// CPU.
+// From a per-device program to an executable or shared library for this
+// machine's CPU.
 
 #ifndef SHOAL_TARGET_CPU_CPUTARGET_H
 #define SHOAL_TARGET_CPU_CPUTARGET_H

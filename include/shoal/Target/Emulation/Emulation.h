@@ -19,7 +19,7 @@ inline constexpr llvm::StringLiteral kEmulatedArch = "emulated";
 /// From a module of `gpu.module`s to LLVM's dialect for the host: functions by
 /// the ABI of EmulatedKernel.h.
 void buildEmulatedKernelPipeline(mlir::OpPassManager &pm);
-/// Registers the above as `--shoal-lower-kernels-to-host`.
+/// Registers the above as `--shoal-lower-kernels-to-functions`.
 void registerEmulationPipelines();
 
 /// The shared object of a module that the pipeline has lowered.

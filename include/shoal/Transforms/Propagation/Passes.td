@@ -95,7 +95,7 @@ def Assign : Pass<"shoal-assign", "::mlir::ModuleOp"> {
            "::shoal::MachineKind::CPU",
            "Whose balance and latency count, cpu or gpu "
            "(shoal/Machine/Machine.h)", [{::llvm::cl::values(
-             clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a host"),
+             clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a CPU"),
              clEnumValN(::shoal::MachineKind::GPU, "gpu", "A GPU"))}]>,
     PassOptionOf<FlopsPerByte>,
     PassOptionOf<RepeatMargin>,

@@ -20,7 +20,7 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
       (results of products), `dots_no_batch`, `selective` (all but what lies between
       two products of values that are not weights), or `names:a,b` (values of
       `shoal.checkpoint_name`); `offload` is an error, as no target has a memory
-      beside the device's. Between two `shoal.checkpoint_boundary` that of
+      beside the device's. Between two `shoal.remat_boundary` that of
       the first one holds.
     * With a `memory-limit` so much of what is saved is computed again, for the
       fewest operations, that a device holds no more. This counts the arguments
@@ -38,14 +38,14 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
     Behind an
     `optimization_barrier` what is computed again is kept apart from what was
     computed first. The function's attribute `shoal.rematerialized` says what
-    became of it; marks of checkpoints are gone.
+    became of it; boundaries and names are gone.
 
     ```mlir
     func.func @f(%x: tensor<8xf32>, %g: tensor<8xf32>) -> (tensor<8xf32>, tensor<8xf32>) {
-      %in = shoal.checkpoint_boundary %x {region = 0, policy = "nothing"} : tensor<8xf32>
+      %in = shoal.remat_boundary %x {region = 0, policy = "nothing"} : tensor<8xf32>
       %y = math.exp %in : tensor<8xf32>
       %z = math.tanh %y : tensor<8xf32>
-      %out = shoal.checkpoint_boundary %z {region = 0} : tensor<8xf32>
+      %out = shoal.remat_boundary %z {region = 0} : tensor<8xf32>
       %gx = arith.mulf %g, %y : tensor<8xf32> loc(fused<"gradient">["f.py":1:1])
       return %out, %gx : tensor<8xf32>, tensor<8xf32>
     }
@@ -70,7 +70,7 @@ def Rematerialize : Pass<"shoal-rematerialize", "::mlir::ModuleOp"> {
            "::shoal::MachineKind::CPU",
            "Whose memory's speed counts, cpu or gpu "
            "(shoal/Machine/Machine.h)", [{::llvm::cl::values(
-             clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a host"),
+             clEnumValN(::shoal::MachineKind::CPU, "cpu", "A core of a CPU"),
              clEnumValN(::shoal::MachineKind::GPU, "gpu", "A GPU"))}]>,
     Option<"explain", "explain", "bool", "false",
            "Remarks: what is computed again, and what that costs">

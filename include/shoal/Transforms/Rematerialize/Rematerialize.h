@@ -18,7 +18,7 @@ inline constexpr llvm::StringLiteral kRematerializedAttr =
     "shoal.rematerialized";
 
 struct RematerializeSettings {
-  /// What is saved of ops outside of all checkpoints.
+  /// What is saved of ops outside of all boundaries.
   RematerializePolicy policy;
   /// Bytes that a device may hold, by the estimate below.
   std::optional<int64_t> limit;
@@ -43,13 +43,13 @@ struct Rematerialized {
   llvm::SmallVector<Held> largest;
 };
 
-/// An error at a checkpoint, or at the function where it is of the settings,
+/// An error at a boundary, or at the function where it is of the settings,
 /// whose policy the machine cannot follow: there is no memory to offload to.
 mlir::LogicalResult checkPolicies(mlir::func::FuncOp function,
                                   const RematerializeSettings &settings);
 
-/// Rewrites a per-device function of one block. Its policies are checked. Marks
-/// of checkpoints are gone behind it.
+/// Rewrites a per-device function of one block. Its policies are checked.
+/// Boundaries and names are gone behind it.
 Rematerialized rematerialize(mlir::func::FuncOp function,
                              const RematerializeSettings &settings);
 

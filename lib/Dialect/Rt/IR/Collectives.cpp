@@ -1,21 +1,27 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "ShapedTypeOf.h"
 #include "shoal/Dialect/Rt/IR/InPlace.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/Axes.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 #include "shoal/Dialect/Spmd/IR/CollectiveLaws.h"
+#include "shoal/Dialect/Spmd/IR/Moves.h"
 #include "shoal/Sharding/Mesh.h"
 
 using namespace mlir;
 
 namespace shoal::rt {
+using spmd::parseMoves;
+using spmd::printMoves;
+} // namespace shoal::rt
 
-static ShapedType typeOf(Value value) {
-  return cast<ShapedType>(value.getType());
-}
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtCollectiveOps.cpp.inc"
+
+namespace shoal::rt {
 
 static SmallVector<AxesAttr> listsOf(ArrayAttr axes) {
   return llvm::to_vector(axes.getAsRange<AxesAttr>());
@@ -34,8 +40,8 @@ static MeshOp verifyMesh(Operation *op, SymbolTableCollection &symbols,
 
 static LogicalResult verifySameElements(Operation *op, Value input,
                                         Value output) {
-  Type expected = typeOf(input).getElementType();
-  Type got = typeOf(output).getElementType();
+  Type expected = shapedTypeOf(input).getElementType();
+  Type got = shapedTypeOf(output).getElementType();
   if (expected == got)
     return success();
   return op->emitOpError("expected an output of ")
@@ -43,7 +49,7 @@ static LogicalResult verifySameElements(Operation *op, Value input,
 }
 
 static LogicalResult verifySameShape(Operation *op, Value input, Value output) {
-  if (typeOf(input).getShape() == typeOf(output).getShape())
+  if (shapedTypeOf(input).getShape() == shapedTypeOf(output).getShape())
     return verifySameElements(op, input, output);
   return op->emitOpError("expected input and output of one shape but got ")
          << input.getType() << " and " << output.getType();
@@ -55,14 +61,14 @@ static LogicalResult verifyBlocks(Operation *op, SymbolTableCollection &symbols,
                                   Value whole, Value block) {
   SmallVector<AxesAttr> lists = listsOf(axes);
   MeshOp mesh = verifyMesh(op, symbols, symbol, lists);
-  ShapedType type = typeOf(whole);
+  ShapedType type = shapedTypeOf(whole);
   if (!mesh ||
       failed(verifyEntryCount(op, "axes", lists.size(), type.getRank())))
     return failure();
   SmallVector<int64_t> sizes;
   for (auto [size, list] : llvm::zip_equal(type.getShape(), lists))
     sizes.push_back(shardSize(size, sizeOf(list.getAxes(), mesh.getMesh())));
-  if (typeOf(block).getShape() != ArrayRef<int64_t>(sizes))
+  if (shapedTypeOf(block).getShape() != ArrayRef<int64_t>(sizes))
     return op->emitOpError("expected blocks of ")
            << type << " to be " << type.clone(sizes) << " but got "
            << block.getType();
@@ -76,7 +82,7 @@ static LogicalResult verifyBlocks(Operation *op, SymbolTableCollection &symbols,
 LogicalResult AxisIndexOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!verifyMesh(*this, symbols, getMeshAttr(), getAxes()))
     return failure();
-  ShapedType type = typeOf(getOutput());
+  ShapedType type = shapedTypeOf(getOutput());
   if (type.getRank() != 0 || !type.getElementType().isInteger(32)) // (C1)
     return emitOpError("expected a scalar of i32 but got ") << type;
   return success();
@@ -102,7 +108,7 @@ ReduceScatterOp::verifySymbolUses(SymbolTableCollection &symbols) {
                           getOutput())))
     return failure();
   return spmd::verifyReduction(*this, getKind(), // (C3)
-                               typeOf(getInput()).getElementType());
+                               shapedTypeOf(getInput()).getElementType());
 }
 
 //===----------------------------------------------------------------------===//
@@ -114,7 +120,7 @@ LogicalResult AllReduceOp::verifySymbolUses(SymbolTableCollection &symbols) {
       failed(verifySameShape(*this, getInput(), getOutput()))) // (C1)
     return failure();
   return spmd::verifyReduction(*this, getKind(), // (C2)
-                               typeOf(getInput()).getElementType());
+                               shapedTypeOf(getInput()).getElementType());
 }
 
 bool mayWriteOverInput(Operation *call) { return isa<AllReduceOp>(call); }
@@ -134,7 +140,7 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (moves.empty()) // (C1)
     return emitOpError("expected a move");
   return spmd::verifyMoves(*this, moves, mesh.getMesh(), // (C1) to (C3)
-                           typeOf(getInput()), typeOf(getOutput()),
+                           shapedTypeOf(getInput()), shapedTypeOf(getOutput()),
                            "the output");
 }
 
@@ -145,10 +151,10 @@ LogicalResult AllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
 LogicalResult
 RaggedAllToAllOp::verifySymbolUses(SymbolTableCollection &symbols) {
   MeshOp mesh = verifyMesh(*this, symbols, getMeshAttr(), getAxes());
-  if (!mesh ||
-      failed(spmd::verifyRagged( // (C1), (C2)
-          *this, sizeOf(getAxes().getAxes(), mesh.getMesh()),
-          typeOf(getInput()), typeOf(getOutput()), typeOf(getSendSizes()))))
+  if (!mesh || failed(spmd::verifyRagged( // (C1), (C2)
+                   *this, sizeOf(getAxes().getAxes(), mesh.getMesh()),
+                   shapedTypeOf(getInput()), shapedTypeOf(getOutput()),
+                   shapedTypeOf(getSendSizes()))))
     return failure();
   for (Value counts : {getInputOffsets(), getOutputOffsets(), getRecvSizes()})
     if (failed(verifySameShape(*this, getSendSizes(), counts))) // (C2)
@@ -206,7 +212,7 @@ LogicalResult ExchangeOp::verifySymbolUses(SymbolTableCollection &symbols) {
                              axesOf(&ExchangeDimAttr::getTarget));
   if (!target || failed(spmd::verifySameAxes(*this, source, target))) // (C4)
     return failure();
-  ShapedType input = typeOf(getInput());
+  ShapedType input = shapedTypeOf(getInput());
   if (failed(verifyEntryCount(*this, "dims", dims.size(), input.getRank())))
     return failure(); // (C1)
   SmallVector<int64_t> block, window;
@@ -220,7 +226,7 @@ LogicalResult ExchangeOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (input.getShape() != ArrayRef<int64_t>(block)) // (C2)
     return emitOpError("expected an input of ")
            << input.clone(block) << " but got " << input;
-  if (typeOf(getOutput()).getShape() != ArrayRef<int64_t>(window))
+  if (shapedTypeOf(getOutput()).getShape() != ArrayRef<int64_t>(window))
     return emitOpError("expected an output of ")
            << input.clone(window) << " but got " << getOutput().getType();
   return verifySameElements(*this, getInput(), getOutput());

@@ -1,6 +1,7 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "ShapedTypeOf.h"
 #include "shoal/Calls/FourierScratch.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
@@ -8,18 +9,18 @@
 
 using namespace mlir;
 
-namespace shoal::rt {
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtFourierOps.cpp.inc"
 
-static ShapedType typeOf(Value value) {
-  return cast<ShapedType>(value.getType());
-}
+namespace shoal::rt {
 
 /// (C1), of the inputs or of the outputs.
 static LogicalResult verifyHalves(FftOp op, StringRef what, ValueRange values) {
   if (values.size() != 1 && values.size() != 2)
     return op.emitOpError("expected one or two ")
            << what << " but got " << values.size();
-  ShapedType first = typeOf(values[0]), last = typeOf(values.back());
+  ShapedType first = shapedTypeOf(values[0]),
+             last = shapedTypeOf(values.back());
   Type element = first.getElementType();
   bool areAlike =
       first.getShape() == last.getShape() && element == last.getElementType();
@@ -35,7 +36,8 @@ LogicalResult FftOp::verify() {
       failed(verifyHalves(*this, "outputs", getOutputs())))
     return failure();
   bool isOfReal = getInputs().size() == 1, isToReal = getOutputs().size() == 1;
-  ShapedType in = typeOf(getInputs()[0]), out = typeOf(getOutputs()[0]);
+  ShapedType in = shapedTypeOf(getInputs()[0]),
+             out = shapedTypeOf(getOutputs()[0]);
   if ((isOfReal && isToReal) || in.getElementType() != out.getElementType())
     return emitOpError("expected real numbers on one side at most, and equal "
                        "element types, but got ")
@@ -66,7 +68,7 @@ static calls::FftCall describe(FftOp op) {
           static_cast<int64_t>(op.getOutputs().size()),
           op.getInverse(),
           dim,
-          typeOf(whole).getDimSize(dim),
+          shapedTypeOf(whole).getDimSize(dim),
           encodeShape(first)};
 }
 
@@ -81,7 +83,7 @@ int64_t FftOp::getScratchBytes(const ProgramMeshes &, bool) {
 /// 2.5 N log2 N pairs of an addition and a multiplication a line.
 double FftOp::countTerms() {
   calls::FftCall call = describe(*this);
-  double lines = double(typeOf(getInputs()[0]).getNumElements()) /
+  double lines = double(shapedTypeOf(getInputs()[0]).getNumElements()) /
                  double(std::max<int64_t>(call.shape[call.axis], 1));
   double length = double(call.length);
   return lines * 2.5 * length * std::log2(std::max(length, 2.0));

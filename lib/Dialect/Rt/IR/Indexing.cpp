@@ -1,17 +1,17 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "ShapedTypeOf.h"
 #include "shoal/Calls/IndexingScratch.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
 
-namespace shoal::rt {
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtIndexingOps.cpp.inc"
 
-static ShapedType typeOf(Value value) {
-  return cast<ShapedType>(value.getType());
-}
+namespace shoal::rt {
 
 //===----------------------------------------------------------------------===//
 // #rt.windows
@@ -118,8 +118,8 @@ public:
   WindowsVerifier(Operation *op, WindowsAttr windows, Value operand,
                   Value indices, Value windowsTensor, bool mustFit)
       : op(op), dims(windows.getDims()), loops(windows.getLoops()),
-        operand(typeOf(operand)), indices(typeOf(indices)),
-        windowsTensor(typeOf(windowsTensor)), mustFit(mustFit) {}
+        operand(shapedTypeOf(operand)), indices(shapedTypeOf(indices)),
+        windowsTensor(shapedTypeOf(windowsTensor)), mustFit(mustFit) {}
 
   LogicalResult verify() {
     if (failed(verifyDims()) || failed(verifyCount()) || failed(verifyTypes()))
@@ -238,7 +238,7 @@ LogicalResult ScatterOp::verify() {
   if (!getKind()) // (C5)
     return success();
   return verifyCombiner(*this, *getKind(),
-                        typeOf(getOutput()).getElementType());
+                        shapedTypeOf(getOutput()).getElementType());
 }
 
 static calls::ScatterCall describe(ScatterOp op) {

@@ -1,20 +1,20 @@
 // Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "ShapedTypeOf.h"
 #include "shoal/Calls/OrderingScratch.h"
 #include "shoal/Dialect/Rt/IR/Rt.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
 
 using namespace mlir;
 
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtOrderingOps.cpp.inc"
+
 namespace shoal::rt {
 
-static ShapedType typeOf(Value value) {
-  return cast<ShapedType>(value.getType());
-}
-
 static LogicalResult verifySameType(Operation *op, Value input, Value output) {
-  ShapedType in = typeOf(input), out = typeOf(output);
+  ShapedType in = shapedTypeOf(input), out = shapedTypeOf(output);
   if (in.getShape() == out.getShape() &&
       in.getElementType() == out.getElementType())
     return success();
@@ -28,12 +28,12 @@ static LogicalResult verifySameType(Operation *op, Value input, Value output) {
 
 LogicalResult CumulativeOp::verify() {
   if (failed(verifyDim(*this, "dim", static_cast<int64_t>(getDim()),
-                       typeOf(getInput()).getRank()))) // (C1)
+                       shapedTypeOf(getInput()).getRank()))) // (C1)
     return failure();
   if (failed(verifySameType(*this, getInput(), getOutput()))) // (C2)
     return failure();
   return verifyCombiner(*this, getKind(), // (C3)
-                        typeOf(getInput()).getElementType());
+                        shapedTypeOf(getInput()).getElementType());
 }
 
 std::vector<int64_t> CumulativeOp::getDescriptor(const ProgramMeshes &) {
@@ -48,21 +48,22 @@ std::vector<int64_t> CumulativeOp::getDescriptor(const ProgramMeshes &) {
 //===----------------------------------------------------------------------===//
 
 LogicalResult TopKOp::verify() {
-  ShapedType input = typeOf(getInput()), values = typeOf(getValues());
+  ShapedType input = shapedTypeOf(getInput()),
+             values = shapedTypeOf(getValues());
   bool fits = input.getRank() > 0 && values.getRank() == input.getRank() &&
               values.getShape().drop_back() == input.getShape().drop_back() &&
               values.getShape().back() <= input.getShape().back() &&
-              typeOf(getIndices()).getShape() == values.getShape();
+              shapedTypeOf(getIndices()).getShape() == values.getShape();
   if (!fits) // (C1)
     return emitOpError("expected two outputs of the input's shape, ")
            << input << ", but for the last size, but got " << values << " and "
            << getIndices().getType();
   if (values.getElementType() != input.getElementType() ||
-      !typeOf(getIndices()).getElementType().isInteger(32)) // (C2)
+      !shapedTypeOf(getIndices()).getElementType().isInteger(32)) // (C2)
     return emitOpError("expected values of ")
            << input.getElementType() << " and indices of i32 but got "
            << values.getElementType() << " and "
-           << typeOf(getIndices()).getElementType();
+           << shapedTypeOf(getIndices()).getElementType();
   if (values.getElementType().isInteger(1)) // (C3)
     return emitOpError("expected numbers but got i1");
   return success();
@@ -70,7 +71,7 @@ LogicalResult TopKOp::verify() {
 
 static calls::TopKCall describe(TopKOp op) {
   return {encodeType(op.getInput().getType()), encodeShape(op.getInput()),
-          typeOf(op.getValues()).getShape().back()};
+          shapedTypeOf(op.getValues()).getShape().back()};
 }
 
 std::vector<int64_t> TopKOp::getDescriptor(const ProgramMeshes &) {
@@ -93,12 +94,12 @@ LogicalResult SortOp::verify() {
   if (getOutputs().size() != getInputs().size()) // (C2)
     return emitOpError("expected ")
            << count << " outputs but got " << getOutputs().size();
-  ShapedType first = typeOf(getInputs().front());
+  ShapedType first = shapedTypeOf(getInputs().front());
   if (failed(verifyDim(*this, "dim", static_cast<int64_t>(getDim()),
                        first.getRank())))
     return failure();
   for (auto [input, output] : llvm::zip_equal(getInputs(), getOutputs())) {
-    if (typeOf(input).getShape() != first.getShape())
+    if (shapedTypeOf(input).getShape() != first.getShape())
       return emitOpError("expected operands of one shape but got ")
              << first << " and " << input.getType();
     if (failed(verifySameType(*this, input, output)))

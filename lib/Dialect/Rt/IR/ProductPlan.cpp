@@ -13,7 +13,6 @@ using namespace shoal::rt;
 using shoal::calls::GemmPlan;
 using shoal::calls::Loop;
 using shoal::calls::LoopProduct;
-using shoal::calls::Loops;
 using shoal::calls::MatrixStrides;
 using shoal::calls::ProductLibrary;
 using shoal::calls::ProductPlan;
@@ -33,7 +32,7 @@ static constexpr const char *prepareWords[] = {"prepare lhs", "prepare rhs"};
 
 /// ` [8 : 512, 0, 128]` for each loop.
 template <size_t N>
-static void printLoops(AsmPrinter &printer, const Loops<N> &loops) {
+static void printLoops(AsmPrinter &printer, const calls::Loops<N> &loops) {
   for (const Loop<N> &loop : loops) {
     printer << " [" << loop.size << " : ";
     llvm::interleaveComma(loop.strides, printer);
@@ -42,7 +41,7 @@ static void printLoops(AsmPrinter &printer, const Loops<N> &loops) {
 }
 
 static void printLoops(AsmPrinter &printer, StringRef word,
-                       const Loops<3> &loops) {
+                       const calls::Loops<3> &loops) {
   if (loops.empty())
     return;
   printer << " " << word;
@@ -119,7 +118,7 @@ static ParseResult parseNumbers(AsmParser &parser,
 
 /// `[8 : 512, 0, 128]`, any number of them.
 template <size_t N>
-static ParseResult parseLoops(AsmParser &parser, Loops<N> &loops) {
+static ParseResult parseLoops(AsmParser &parser, calls::Loops<N> &loops) {
   while (succeeded(parser.parseOptionalLSquare())) {
     Loop<N> &loop = loops.emplace_back();
     if (parser.parseInteger(loop.size) || parser.parseColon() ||
@@ -131,7 +130,7 @@ static ParseResult parseLoops(AsmParser &parser, Loops<N> &loops) {
 
 /// The same behind the word, if that is there.
 static ParseResult parseLoops(AsmParser &parser, StringRef word,
-                              Loops<3> &loops) {
+                              calls::Loops<3> &loops) {
   return takeWord(parser, word) ? parseLoops(parser, loops) : success();
 }
 

@@ -7,6 +7,9 @@
 
 using namespace mlir;
 
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtProductOps.cpp.inc"
+
 namespace shoal::rt {
 
 using Term = std::pair<ArrayRef<char>, Value>;

@@ -6,6 +6,9 @@
 
 using namespace mlir;
 
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtProgramOps.cpp.inc"
+
 namespace shoal::rt {
 
 //===----------------------------------------------------------------------===//

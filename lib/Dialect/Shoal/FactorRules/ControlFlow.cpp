@@ -40,7 +40,6 @@ void attach(MLIRContext *context) {
 
 void shoal::registerControlFlowFactorRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
-    attach<CheckpointBoundaryOp, CheckpointNameOp, OptimizationBarrierOp>(
-        context);
+    attach<RematBoundaryOp, CheckpointNameOp, OptimizationBarrierOp>(context);
   });
 }

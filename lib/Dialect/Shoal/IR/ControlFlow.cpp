@@ -452,7 +452,7 @@ void CaseOp::getCanonicalizationPatterns(RewritePatternSet &patterns,
 }
 
 //===----------------------------------------------------------------------===//
-// optimization_barrier, checkpoint_boundary
+// optimization_barrier, remat_boundary
 //===----------------------------------------------------------------------===//
 
 /// Of ops whose results are their operands.
@@ -498,16 +498,16 @@ LogicalResult OptimizationBarrierOp::verify() {
   return verifyForwarding(*this);
 }
 
-ParseResult CheckpointBoundaryOp::parse(OpAsmParser &parser,
-                                        OperationState &result) {
+ParseResult RematBoundaryOp::parse(OpAsmParser &parser,
+                                   OperationState &result) {
   return parseForwarding(parser, result);
 }
 
-void CheckpointBoundaryOp::print(OpAsmPrinter &printer) {
+void RematBoundaryOp::print(OpAsmPrinter &printer) {
   printForwarding(*this, printer);
 }
 
-LogicalResult CheckpointBoundaryOp::verify() {
+LogicalResult RematBoundaryOp::verify() {
   if (getPolicy() && !RematerializePolicy::parse(*getPolicy())) // (K2)
     return emitOpError("policy: expected ")
            << RematerializePolicy::kExpected << ", but got \"" << *getPolicy()

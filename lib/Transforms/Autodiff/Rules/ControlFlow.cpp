@@ -45,8 +45,7 @@ struct Forwarding
 void shoal::registerControlFlowDerivativeRules(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
     OptimizationBarrierOp::attachInterface<OptimizationBarrier>(*context);
-    CheckpointBoundaryOp::attachInterface<Forwarding<CheckpointBoundaryOp>>(
-        *context);
+    RematBoundaryOp::attachInterface<Forwarding<RematBoundaryOp>>(*context);
     noGradient<YieldOp>(context, [] { return "it ends a region"; });
     CheckpointNameOp::attachInterface<Forwarding<CheckpointNameOp>>(*context);
   });

@@ -29,8 +29,7 @@ struct Forwarding : ElementOpInterface::ExternalModel<Forwarding<Op>, Op> {
 
 void shoal::registerControlFlowElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, ShoalDialect *) {
-    CheckpointBoundaryOp::attachInterface<Forwarding<CheckpointBoundaryOp>>(
-        *context);
+    RematBoundaryOp::attachInterface<Forwarding<RematBoundaryOp>>(*context);
     CheckpointNameOp::attachInterface<Forwarding<CheckpointNameOp>>(*context);
   });
 }

@@ -83,7 +83,7 @@ def gspmd_constraint(importer: Importer, op: ir.Operation) -> Value | list[Any]:
     value = importer.operands(op)[0]
     if importer.in_combiner or not isinstance(value, Value) or GSPMD not in op.attributes:
         return [value]
-    layout = gspmd.parse(string(op, GSPMD))[0]
+    said = gspmd.parse(string(op, GSPMD))[0]
     open_dims = unspecified_dims(op.attributes)
     rank = len(value.type.shape)
-    return constrained(importer, value, importer.shardings.of_gspmd(layout, rank, open_dims))
+    return constrained(importer, value, importer.shardings.of_gspmd(said, rank, open_dims))

@@ -8,7 +8,7 @@ from typing import Any
 
 from jaxlib.mlir import ir
 
-from shoal.executable.host import HostFunction
+from shoal.executable.host_calls import HostFunction
 from shoal.ir import Value, i64s, quoted
 from shoal.jax.attributes import required, string
 from shoal.jax.callbacks import Callback

@@ -165,9 +165,9 @@ def _sharding_of_operand(importer: Importer, op: ir.Operation) -> Sharding:
 
 def _sharding_of(importer: Importer, op: ir.Operation, value: ir.Value) -> Sharding:
     """What an op's mhlo.sharding says of a value of this rank."""
-    layout = gspmd.parse(string(op, GSPMD))[0]
+    said = gspmd.parse(string(op, GSPMD))[0]
     rank = ir.RankedTensorType(value.type).rank
-    sharding = importer.shardings.of_gspmd(layout, rank, unspecified_dims(op.attributes))
+    sharding = importer.shardings.of_gspmd(said, rank, unspecified_dims(op.attributes))
     if sharding is None:
         raise Unsupported(f"the whole value's sharding is {string(op, GSPMD)}")
     return sharding
@@ -230,8 +230,8 @@ def _between(
     """The manual region from full_to_shard to shard_to_full."""
     outputs = [_sharding_of(importer, exit, exit.results[0]) for exit in exits]
     # Without operands nothing says that some axes are not manual.
-    layout = gspmd.parse(shards[0].text)[0] if shards else gspmd.Manual()
-    mesh, axes = importer.shardings.manual_axes(layout)
+    said = gspmd.parse(shards[0].text)[0] if shards else gspmd.Manual()
+    mesh, axes = importer.shardings.manual_axes(said)
     around = _around(importer)
     own = [axis for axis in axes if not around or axis not in around.axes]
     return _region(

@@ -83,3 +83,13 @@ func.func private @conditional(%c: memref<4xi1>, %x: memref<4xf32>, %y: memref<4
   }
   return
 }
+
+// -----
+
+func.func private @something_else(%x: memref<4xf32>) {
+  %zero = arith.constant 0.0 : f32
+  linalg.fill ins(%zero : f32) outs(%x : memref<4xf32>)
+  // expected-error @+1 {{expected a constant or a linalg op in a kernel}}
+  memref.copy %x, %x : memref<4xf32> to memref<4xf32>
+  return
+}

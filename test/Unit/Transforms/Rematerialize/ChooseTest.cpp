@@ -24,10 +24,10 @@ TEST(Segments, EndWhereLeastCrosses) {
   EXPECT_TRUE(segments.mayRepeat(layers.graph, 2));
 }
 
-TEST(Segments, ACheckpointIsOne) {
+TEST(Segments, ARematIsOne) {
   Layers layers(8);
   for (unsigned op = 3; op < 9; ++op)
-    layers.graph.ops[op].checkpoint = 1;
+    layers.graph.ops[op].remat = 1;
   Segments segments = findSegments(layers.graph, 100);
   EXPECT_EQ(segments.count, 3u);
   EXPECT_EQ(segments.ofOp[2], 0u);

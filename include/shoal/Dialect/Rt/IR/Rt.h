@@ -78,6 +78,18 @@ llvm::hash_code hash_value(const WindowLoop &loop);
 #include "shoal/Dialect/Rt/IR/RtAttrs.h.inc"
 
 #define GET_OP_CLASSES
-#include "shoal/Dialect/Rt/IR/RtOps.h.inc"
+#include "shoal/Dialect/Rt/IR/RtCheckOps.h.inc"
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtCollectiveOps.h.inc"
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtFourierOps.h.inc"
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtIndexingOps.h.inc"
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtOrderingOps.h.inc"
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtProductOps.h.inc"
+#define GET_OP_CLASSES
+#include "shoal/Dialect/Rt/IR/RtProgramOps.h.inc"
 
 #endif // SHOAL_DIALECT_RT_IR_RT_H

@@ -98,7 +98,7 @@ def Rt_RowsOp : Op<Rt_Dialect, "rows", [Pure, DeclareOpInterfaceMethods<ViewLike
     The elements from number `first` on in the order of memory, in a shape of
     their own; a view, which nothing is copied for. Unlike a `memref.subview`
     with an offset that is not known its type is that of a whole buffer: who
-    takes addresses takes one of it. `--shoal-place-rows` makes it, on hosts
+    takes addresses takes one of it. `--shoal-place-rows` makes it, on CPUs
     alone, and nothing checks `first`, which its maker has clamped.
     ```mlir
     func.func @row(%x: memref<8x16xf32>, %first: index, %y: memref<16xf32>) {

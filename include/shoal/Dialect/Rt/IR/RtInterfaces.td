@@ -33,7 +33,7 @@ def RuntimeCallOpInterface : OpInterface<"RuntimeCallOpInterface"> {
     InterfaceMethod<"Whether the function has an argument for scratch, the last.",
       "bool", "takesScratch", (ins), "", "return false;">,
     InterfaceMethod<[{
-        Bytes of memory that the call needs for its own length, on the host or
+        Bytes of memory that the call needs for its own length, on a CPU or
         on a device; the same for all devices.
       }], "int64_t", "getScratchBytes",
       (ins "const ::shoal::rt::ProgramMeshes &":$meshes, "bool":$onDevice), "", "return 0;">,

@@ -44,7 +44,7 @@ def Rt_ProductPlanAttr : Rt_Attr<"ProductPlan", "product_plan"> {
     * (P3) one of a matrix' strides is 1, where it has a size above 1, and the
       other no less than the size along it; all fit 32 bits;
     * (P4) a scratch is dense, and products stay in it;
-    * (P5) oneDNN is a library of hosts, for f32 and what is computed in it.
+    * (P5) oneDNN is a library of CPUs, for f32 and what is computed in it.
   }];
   let parameters = (ins AttrParameter<"::shoal::calls::ProductPlan", "",
                                       "const ::shoal::calls::ProductPlan &">:$plan);

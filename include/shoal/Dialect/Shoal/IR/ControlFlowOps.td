@@ -139,21 +139,21 @@ def Shoal_CheckpointNameOp : Shoal_Op<"checkpoint_name",
   let assemblyFormat = "$input $label attr-dict `:` type($input)";
 }
 
-def Shoal_CheckpointBoundaryOp : Shoal_Op<"checkpoint_boundary",
+def Shoal_RematBoundaryOp : Shoal_Op<"remat_boundary",
     [Pure, DeclareOpInterfaceMethods<ForwardingOpInterface>]> {
   let summary = "Where a function begins or ends of which a policy says what is kept";
   let description = [{
     Its operands. The ops between the boundary with a `policy` and that without
-    one, of the same `region`, are those of a function behind `shoal.checkpoint`:
+    one, of the same `region`, are those of a function behind `shoal.remat`:
     what the policy does not save of them, a backward pass computes again, from
     the operands of the first boundary and from values of around. `collectives`
     beside the policy says what it sends again. Gradients pass through. `--shoal-rematerialize` reads and removes both.
     ```mlir
-    func.func @checkpointed(%x: tensor<8xf32>) -> tensor<8xf32> {
-      %in = shoal.checkpoint_boundary %x {region = 0, policy = "nothing"} : tensor<8xf32>
+    func.func @rematerialized(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %in = shoal.remat_boundary %x {region = 0, policy = "nothing"} : tensor<8xf32>
       %y = math.exp %in : tensor<8xf32>
       %z = math.tanh %y : tensor<8xf32>
-      %out = shoal.checkpoint_boundary %z {region = 0} : tensor<8xf32>
+      %out = shoal.remat_boundary %z {region = 0} : tensor<8xf32>
       return %out : tensor<8xf32>
     }
     ```

@@ -1,0 +1,60 @@
+// Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Libraries.h"
+#include "shoal/Calls/ProductCalls.h"
+#include "llvm/TargetParser/Host.h"
+
+using namespace mlir;
+using namespace shoal;
+
+#ifdef SHOAL_ONEDNN
+static constexpr bool kHasOneDNN = true;
+#else
+static constexpr bool kHasOneDNN = false;
+#endif
+
+OneDNN shoal::nativeOneDNN() {
+  static const OneDNN known = [] {
+    llvm::StringMap<bool> features = llvm::sys::getHostCPUFeatures();
+    auto has = [&](StringRef name) { return features.lookup(name); };
+    bool hasLanes =
+        has("avx512f") && has("avx512bw") && has("avx512vl") && has("avx512dq");
+    if (!kHasOneDNN || !hasLanes)
+      return OneDNN::None;
+    return has("avx512bf16") || has("amx-bf16") ? OneDNN::BF16 : OneDNN::F32;
+  }();
+  return known;
+}
+
+/// Whether one of the program's calls is for the library. Groups of ragged
+/// products are BLAS'.
+static bool uses(const ProgramDescription &program,
+                 calls::ProductLibrary library) {
+  return llvm::any_of(program.products, [&](const ProductCall &product) {
+    if (product.isRagged)
+      return library == calls::ProductLibrary::BLAS;
+    auto call = calls::decode<calls::EinsumCall>(product.desc.data());
+    return call.plan.gemm && call.plan.gemm->library == library;
+  });
+}
+
+FailureOr<RuntimeLibrary>
+shoal::chooseRuntime(const ProgramDescription &program, Location loc) {
+  using calls::ProductLibrary;
+  RuntimeLibrary runtime{"libshoal_rt_cpu.a", "shoal_rt_cpu", {}};
+  // What calls a library is in the archive, and nothing else names it.
+  if (uses(program, ProductLibrary::OneDNN)) {
+    if (!kHasOneDNN)
+      return emitError(loc) << "a product is planned for oneDNN, which this "
+                               "build of Shoal is without";
+    runtime.needed.push_back("-Wl,-u,shoal_rt_onednn_gemm");
+    // It is called with OpenMP's number of threads at one.
+    runtime.flags.insert(runtime.flags.end(), {"-ldnnl", "-lgomp"});
+  }
+  if (uses(program, ProductLibrary::BLAS)) {
+    runtime.needed.push_back("-Wl,-u,shoal_rt_blas_gemm");
+    runtime.flags.push_back("-lopenblas");
+  }
+  return runtime;
+}

@@ -1,0 +1,356 @@
+# Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""shoal.train: steps, the loop around them, what is saved, logged and shown, signals."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from unittest import mock
+
+import numpy as np
+import pytest
+import train_programs as programs
+from paths import PATHS, SUPPORT
+from shoal_testing import TARGET, mpi_environment, run
+
+if TARGET != "cpu":
+    pytest.skip("pools run programs for CPUs", allow_module_level=True)
+
+import shoal
+from shoal import InputError, P, TraceError, data, optim, train
+
+
+
+def saved_bytes(folder):
+    return (folder / "state.npz").read_bytes()
+
+
+def lines_of(folder):
+    """Without times."""
+    lines = map(json.loads, (folder / "metrics.jsonl").read_text().splitlines())
+    return [{k: v for k, v in line.items() if k not in ("step_ms", "tokens/s")} for line in lines]
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The folder of a run of 24 steps."""
+    folder = tmp_path_factory.mktemp("whole")
+    state, step = programs.run(folder, 24)
+    assert int(state.step) == 24
+    assert (step.moves, step.cache_size()) == (0, 1)
+    return folder
+
+
+def test_a_run_learns_and_says_so(whole, tmp_path, capsys):
+    programs.run(tmp_path, 8)
+    shown = capsys.readouterr().out.splitlines()
+    assert [line.split("  ")[0] for line in shown] == ["step 4/8", "step 8/8"]
+    assert all(word in shown[1] for word in ("loss 0.", "grad_norm", "step_ms", "tokens/s"))
+    lines = lines_of(whole)
+    assert [line["step"] for line in lines] == [4, 8, 12, 16, 20, 24]
+    assert lines[-1]["loss"] < 0.5 * lines[0]["loss"]
+
+
+@pytest.mark.parametrize("stops", [[1], [7, 10, 23]])
+def test_resumed_is_uninterrupted_bit_by_bit(whole, tmp_path, stops):
+    for steps in [*stops, 24]:
+        programs.run(tmp_path, steps)
+    assert saved_bytes(tmp_path) == saved_bytes(whole)
+    kept = {line["step"]: line for line in lines_of(tmp_path)}
+    assert all(kept[line["step"]] == line for line in lines_of(whole))
+    assert list(kept) == sorted(kept)
+
+
+def test_a_loop_by_hand_is_the_same(whole):
+    opt = programs.optimizer()
+    state = programs.start(opt)
+    step = programs.jitted(state, opt)
+    for batch in programs.batches().start(ahead=0):
+        state, metrics = step(state, batch)
+        if int(state.step) == 24:
+            break
+    expected = train.load(whole / "state.npz", state)
+    for name, leaf in state.params.items():
+        np.testing.assert_array_equal(leaf, expected.params[name])
+    assert float(metrics["loss"]) == lines_of(whole)[-1]["loss"]
+
+
+def test_ranks_of_a_job(whole, tmp_path):
+    """The cases of train_ranks.py, which prints the name of each that has passed."""
+    with mock.patch.dict(os.environ, {"PYTHONPATH": os.pathsep.join(PATHS)}):
+        ended = run("mpirun", "-n", 4, sys.executable, SUPPORT / "train_ranks.py", tmp_path)
+    assert ended.expect_success().stdout.count("passed") == 3
+    assert saved_bytes(tmp_path) == saved_bytes(whole)
+    assert lines_of(tmp_path) == lines_of(whole)
+
+
+@pytest.mark.parametrize(
+    "command, number",
+    [((), signal.SIGINT), ((), signal.SIGTERM), (("mpirun", "-n", "4"), signal.SIGUSR1)],
+    ids=["SIGINT", "SIGTERM", "mpirun"],
+)
+def test_signals_save_and_end(whole, tmp_path, command, number):
+    """A slow run is told to end; another one goes on to the same end."""
+    script = [sys.executable, str(SUPPORT / "train_programs.py"), str(tmp_path)]
+    environment = mpi_environment() | {"PYTHONPATH": os.pathsep.join(PATHS)}
+    process = subprocess.Popen(
+        [*command, *script, "100000", "0.05"], env=environment, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline().startswith("step ")
+    process.send_signal(number)
+    process.communicate(timeout=30)
+    assert process.returncode == 0
+    done = lines_of(tmp_path)[-1]["step"]
+    reached = train.load(tmp_path / "state.npz", programs.start(programs.optimizer()))
+    assert int(reached.step) == done < 24
+    programs.run(tmp_path, 24)
+    assert saved_bytes(tmp_path) == saved_bytes(whole)
+
+
+def test_a_second_signal_is_not_kept():
+    with pytest.raises(KeyboardInterrupt), train.StopSignals() as stop:
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+        assert stop.requested
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(1)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_batches_that_end_end_the_run(tmp_path):
+    opt = programs.optimizer()
+    saved = []
+    step = programs.jitted(programs.start(opt), opt)
+    plain = data.Batches(programs.examples(), 8, seed=0, epochs=1)
+    evaluated = []
+    state = train.fit(
+        step, programs.start(opt), plain, 100, quiet=True, save=lambda s: saved.append(int(s.step)),
+        evaluate=lambda s: evaluated.append(int(s.step)) or {}, evaluate_every=4,
+    )  # fmt: skip
+    assert int(state.step) == 6 and saved == [6] and evaluated == [4, 6]
+    again = train.fit(step, state, plain, 6, save=lambda s: saved.append("not any more"))
+    assert again is state and saved == [6]
+
+
+def test_evaluation_counts_each_row_once():
+    examples = programs.examples()
+
+    @shoal.jit(mesh=programs.MESH)
+    def metrics(params, item):
+        batch, mask = item
+        made = shoal.tanh(batch["x"] @ params["wi"]) @ params["wo"]
+        rows = shoal.square(made - batch["y"]).mean(-1)
+        return {"error": (shoal.where(mask, rows, 0.0).sum(), mask.sum())}
+
+    params = programs.start(programs.optimizer()).params
+    held = data.Batches(examples, 16, epochs=1, last="pad", mesh=programs.MESH, sharding=P("data"))
+    items = ((batch, mask) for batch, mask in held)
+    found = train.evaluate(metrics, params, items)
+    expected = np.mean((np.tanh(examples["x"] @ params["wi"]) @ params["wo"] - examples["y"]) ** 2)
+    assert found["error"] == pytest.approx(float(expected), rel=1e-5)
+
+
+def test_a_dynamic_loss_scale_is_applied_and_shown():
+    """Steps with a scale, in float16, follow those without; overflows leave steps out."""
+    plain, scaled = optim.sgd(0.1), optim.dynamic_loss_scale(optim.sgd(0.1), init_scale=2.0**24)
+    batch = {name: array[:8] for name, array in programs.examples().items()}
+
+    runs = {}
+    for name, opt, options in (("f32", plain, {}), ("f16", scaled, {"compute": "float16"})):
+        state = programs.start(opt)
+        step = shoal.jit(train.step(programs.loss, opt, **options), donate_argnums=0)
+        runs[name] = []
+        for _ in range(30):
+            state, metrics = step(state, batch)
+            runs[name].append({key: float(value) for key, value in metrics.items()})
+    skipped = int(runs["f16"][-1]["skipped"])
+    assert 0 < skipped < 15
+    assert runs["f16"][-1]["loss_scale"] == 2.0 ** (24 - skipped)
+    # A step that is left out leaves parameters as they were.
+    for number in range(30 - skipped):
+        mine, exact = runs["f16"][number + skipped], runs["f32"][number]
+        assert mine["loss"] == pytest.approx(exact["loss"], rel=2e-2)
+
+
+def test_weights_and_metrics_of_the_loss_in_micro_batches():
+    def loss(params, batch):
+        weights = shoal.where(batch["x"][:, 0] > 0, 1.0, 0.0)
+        made = shoal.tanh(batch["x"] @ params["wi"]) @ params["wo"]
+        rows = shoal.square(made - batch["y"]).sum(-1)
+        return ((rows * weights).sum(), weights.sum()), {"rows": weights.sum()}
+
+    opt = optim.sgd(0.1)
+    batch = {name: array[:8] for name, array in programs.examples().items()}
+    found = []
+    for count in (1, 4):
+        made = train.step(loss, opt, has_aux=True, weighted=True, micro_batches=count)
+        state, metrics = shoal.jit(made)(programs.start(opt), batch)
+        assert float(metrics["rows"]) == pytest.approx(np.sum(batch["x"][:, 0] > 0) / count)
+        found.append((state.params["wi"].numpy(), float(metrics["loss"]), float(metrics["grad_norm"])))
+    for one, four in zip(*found):
+        np.testing.assert_allclose(four, one, rtol=1e-5, atol=1e-6)
+
+
+def test_a_loss_gets_a_key_of_its_step():
+    """Another one in each step and of each seed; the same in a run that goes on, and in micro-batches."""
+
+    def loss(params, batch, key=None):
+        drawn = shoal.random.uniform(key, (1,))[0]
+        return programs.loss(params, batch), {"drawn": drawn}
+
+    opt = optim.sgd(0.1)
+    batch = {name: array[:8] for name, array in programs.examples().items()}
+
+    def drawn(first, steps, seed=3, **options):
+        step = shoal.jit(train.step(loss, opt, has_aux=True, seed=seed, **options))
+        state, found = programs.start(opt)._replace(step=np.int32(first)), []
+        for _ in range(steps):
+            state, metrics = step(state, batch)
+            found.append(float(metrics["drawn"]))
+        return found
+
+    whole = drawn(0, 4)
+    assert len(set(whole)) == 4
+    assert drawn(2, 2) == whole[2:]
+    assert drawn(0, 2, micro_batches=4) == pytest.approx(whole[:2])
+    assert not set(drawn(0, 2, seed=4)) & set(whole)
+
+
+def test_states_of_all_types_are_saved(tmp_path):
+    state = {
+        "a": np.arange(6, dtype=shoal.bfloat16).reshape(2, 3),
+        "b": [np.int32(3), np.ones((0, 2), np.float32)],
+        "c": shoal.jit(lambda x: x + 1)(np.zeros(3, bool)),
+    }
+    path = tmp_path / "state.npz"
+    train.save(path, state)
+    restored = train.load(path, state)
+    for name in ("a", "c"):
+        assert restored[name].dtype == state[name].dtype
+        np.testing.assert_array_equal(restored[name], state[name])
+    assert restored["b"][0] == 3 and restored["b"][1].shape == (0, 2)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_is_replaced_by_a_whole_one_or_stays(tmp_path):
+    path = tmp_path / "state.npz"
+    train.save(path, {"x": np.zeros(3)})
+    before = path.read_bytes()
+    with mock.patch("os.rename", side_effect=OSError("full")), pytest.raises(OSError, match="full"):
+        train.save(path, {"x": np.ones(3)})
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    "message, like",
+    [
+        (r"has no y \(1 in all\)", {"x": np.zeros(3), "y": np.zeros(3)}),
+        (r"has an unknown x \(1 in all\)", {}),
+        (r"x is float64\[3\], expected float64\[4\]", {"x": np.zeros(4)}),
+        (r"x is float64\[3\], expected float32\[3\]", {"x": np.zeros(3, np.float32)}),
+    ],
+)
+def test_what_is_restored_is_checked(tmp_path, message, like):
+    train.save(tmp_path / "state.npz", {"x": np.zeros(3)})
+    with pytest.raises(InputError, match=message):
+        train.load(tmp_path / "state.npz", like)
+
+
+def test_damaged_files(tmp_path):
+    path = tmp_path / "state.npz"
+    train.save(path, {"x": np.zeros(300)})
+    for damaged in (path.read_bytes()[:-50], b"PK" + bytes(100), b""):
+        path.write_bytes(damaged)
+        with pytest.raises(InputError, match="is no saved state"):
+            train.load(path, {"x": np.zeros(300)})
+    with pytest.raises(FileNotFoundError):
+        train.load(tmp_path / "none.npz", {})
+
+
+def test_json_lines_have_no_numbers_that_json_has_not(tmp_path):
+    log = train.JsonLines(tmp_path / "m.jsonl")
+    log(1, {"loss": float("nan"), "routed": [1.0, float("inf")], "step_ms": 2.5})
+    log.close()
+    assert json.loads((tmp_path / "m.jsonl").read_text()) == {
+        "step": 1, "loss": None, "routed": [1.0, None], "step_ms": 2.5,
+    }  # fmt: skip
+
+
+def test_tensorboard_has_curves_and_histograms(tmp_path):
+    pytest.importorskip("tensorboardX")
+    from tensorboardX.proto import event_pb2
+
+    log = train.TensorBoard(tmp_path)
+    for step in (10, 20):
+        log(step, {"loss": 1.0 / step, "needed": [1.0, 2.0], "counts": [[3.0, 5.0]], "none": []})
+    log.close()
+    (path,) = tmp_path.iterdir()
+    found = []
+    content = path.read_bytes()
+    while content:  # length, its checksum, an event, its checksum
+        size = int.from_bytes(content[:8], "little")
+        event = event_pb2.Event.FromString(content[12 : 12 + size])
+        found += [(event.step, value.tag, value) for value in event.summary.value]
+        content = content[16 + size :]
+    tags = ["loss", "needed/0", "needed/1", "counts/0"]
+    assert [(step, tag) for step, tag, _ in found] == [(step, tag) for step in (10, 20) for tag in tags]
+    values = [value for step, _, value in found if step == 20]
+    assert [value.simple_value for value in values[:3]] == pytest.approx([0.05, 1.0, 2.0])
+    assert (values[3].histo.num, values[3].histo.sum, values[3].histo.max) == (2, 8, 5)
+
+
+def test_without_tensorboardx_the_error_says_what_to_install(tmp_path):
+    with (
+        mock.patch.dict(sys.modules, {"tensorboardX": None}),
+        pytest.raises(shoal.ShoalError, match="pip install tensorboardX"),
+    ):
+        train.TensorBoard(tmp_path)
+
+
+def test_a_terminal_has_a_bar(tmp_path):
+    pytest.importorskip("tqdm")
+    with mock.patch("sys.stderr") as terminal:
+        terminal.isatty.return_value = True
+        terminal.encoding = "utf-8"
+        programs.run(tmp_path, 5)
+    shown = "".join(str(call.args[0]) for call in terminal.write.call_args_list)
+    assert "5/5" in shown and "loss=0." in shown
+
+
+@pytest.mark.parametrize(
+    "kind, message, call",
+    [
+        (InputError, "steps: expected at least 1, got 0", lambda: train.fit(None, start(), [], 0)),
+        (
+            InputError,
+            "log_every: expected at least 1",
+            lambda: train.fit(None, start(), [], 1, log_every=0),
+        ),
+        (
+            TraceError,
+            'aux has a metric "loss"',
+            lambda: shoal.trace(
+                train.step(lambda p, b: (p.sum(), {"loss": 1.0}), optim.sgd(1.0), has_aux=True),
+                (train.init(np.zeros(3, np.float32), optim.sgd(1.0)), np.zeros(2)),
+            ),
+        ),
+        (
+            shoal.TraceTypeError,
+            "expected aux to be a dict of metrics",
+            lambda: shoal.trace(
+                train.step(lambda p, b: (p.sum(), p), optim.sgd(1.0), has_aux=True),
+                (train.init(np.zeros(3, np.float32), optim.sgd(1.0)), np.zeros(2)),
+            ),
+        ),
+    ],
+)
+def test_errors(kind, message, call):
+    with pytest.raises(kind, match=message):
+        call()
+
+
+def start():
+    return programs.start(programs.optimizer())
