@@ -43,7 +43,7 @@ func.func @calls_of_a_loop_share(%x: memref<4x64xf32>, %y: memref<4x64xf32>, %z:
   return
 }
 
-// Scatters of windows that are not in order are listed by a CPU: 16 bytes
+// A CPU lists the scatters of windows that are not in order, 16 bytes
 // for each of 32 elements.
 // CHECK-LABEL: @scatters
 // CPU: %[[S:.*]] = memref.alloc() : memref<512xi8>
