@@ -421,6 +421,7 @@ def select_file(path: str, selection: Selection) -> bool:
         is_module = path in files() and path.endswith(".py")
         around = () if is_module else folders().get(path.rpartition("/")[0], ())
         selection.python |= named.union(*map(reaching, around))
+        selection.lit.add("test/Docs")  # its docstrings are pages
         selection.build = selection.package = True
         return is_module or bool(around)
     selection.python |= named

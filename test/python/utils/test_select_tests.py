@@ -146,6 +146,7 @@ def test_lit_tests_and_what_they_name(script):
     assert stages(script, test)["lit"] == test
     assert f"{T}/compiler/execution/test_control_flow.py" in python_of(script, test)
     assert stages(script, "test/Tools/Inputs/nested.py")["lit"] == "test/Tools"
+    assert stages(script, f"{script.PACKAGE}/mesh.py")["lit"] == "test/Docs"  # the pages of its docstrings
     assert "test/Report/data.mlir" in stages(script, f"{T}/support/report_page.py")["lit"]
     found = stages(script, "test/Unit/Sharding/MeshTest.cpp")
     assert "ctest" in found and "lit" not in found and f"{T}/compiler" not in found.get("python", "")
