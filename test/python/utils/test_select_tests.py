@@ -48,7 +48,7 @@ def test_a_module_of_the_library_reaches_those_who_import_it(script):
     assert {f"{T}/train/test_train_moe.py", f"{T}/examples/test_example.py"} <= found
     assert not {path for path in found if path.split("/")[2] in ("checkpoints", "devices", "calls", "data")}
     assert len(found) < 40
-    assert stages(script, "python/shoal/moe/routing.py").keys() == {"build", "format", "package", "python"}
+    assert stages(script, "python/shoal/moe/routing.py").keys() == {"build", "format", "lit", "package", "python"}
 
 
 def test_what_all_stand_on_reaches_all(script):
