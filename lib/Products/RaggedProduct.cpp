@@ -61,13 +61,13 @@ bool RaggedProduct::isDensePart(int64_t rows) const {
 int64_t RaggedProduct::partBytes() const {
   if (model.isDevice || isEmpty())
     return 0;
-  // Each group has a part of its own where the result has all their letters. A
-  // part of one row that is dense has nothing outside of its rows, so that
-  // those of more rows are dense, too.
+  // Each group has a part of its own where the result has all their letters.
+  // Where a part of one row is dense, and one of two, rows lie one behind the
+  // other with nothing between them, so that those of more rows are dense, too.
   bool areApart =
       std::all_of(terms[Bounds].begin(), terms[Bounds].end(),
                   [&](int64_t letter) { return contains(terms[Out], letter); });
-  if (areApart && isDensePart(1))
+  if (areApart && isDensePart(1) && isDensePart(2))
     return 0;
   return iterations(partLoops(sizes[rowLetter])) *
          static_cast<int64_t>(support::elementSize(part.types.out));

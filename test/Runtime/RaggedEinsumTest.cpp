@@ -125,6 +125,9 @@ const std::vector<Case> cases = {
      "be",
      "bhr",
      {{'b', 2}, {'r', 7}, {'m', 3}, {'e', 4}, {'h', 2}}},
+    // a column of the result for each group, behind the rows or in front
+    {"rm", "em", "e", "re", {{'r', 13}, {'m', 4}, {'e', 3}}},
+    {"rm", "em", "e", "er", {{'r', 13}, {'m', 4}, {'e', 3}}},
     // a letter that one operand has alone
     {"rmx",
      "emh",
@@ -201,6 +204,23 @@ TEST(RaggedScratch, that_of_all_rows_is_enough_for_fewer) {
     }
   }
   EXPECT_GT(withScratch, 20) << "few products have scratch";
+}
+
+TEST(RaggedScratch, parts_without_memory_are_dense_whatever_rows_they_have) {
+  using enum ElementType;
+  std::mt19937 random(6);
+  int inPlace = 0;
+  for (int round = 0; round < 2000; ++round) {
+    Case c = randomCase(random);
+    RaggedProduct product(callOf(c, F32, F32, I32), cpuModel);
+    if (product.isEmpty() || product.partBytes() != 0)
+      continue;
+    ++inPlace;
+    for (int64_t rows = 1; rows <= c.sizes['r']; ++rows)
+      ASSERT_TRUE(product.isDensePart(rows))
+          << c.in0 << "," << c.in1 << "->" << c.out << ", rows " << rows;
+  }
+  EXPECT_GT(inPlace, 20) << "few parts are written in place";
 }
 
 TEST(RaggedScratch, parts_that_are_written_in_place_have_none) {
