@@ -11,6 +11,7 @@
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/Roles.h"
 #include "shoal/Dialect/Spmd/IR/Spmd.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <limits>
 

@@ -13,6 +13,7 @@
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InterleavedRange.h"
 
 #define DEBUG_TYPE "shoal-lower-runtime-calls"
