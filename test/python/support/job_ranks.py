@@ -10,21 +10,12 @@ from pathlib import Path
 import numpy as np
 from executable_cases import scaled_inputs, scaled_outputs
 from mpi4py import MPI
+from rank_errors import raises
 
 import shoal
 from shoal.devices import Job, Placement, devices_of
 
 COMM = MPI.COMM_WORLD
-
-
-def raises(kind, call):
-    try:
-        call()
-    except kind as error:
-        messages = COMM.allgather(str(error))
-        assert len(set(messages)) == 1, messages
-        return messages[0]
-    raise AssertionError(f"rank {COMM.rank}: no {kind.__name__}")
 
 
 def steps(job, path):

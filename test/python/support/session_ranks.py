@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 from executable_cases import scaled_inputs, scaled_outputs
 from mpi4py import MPI
+from rank_errors import raises
 
 import shoal
 
@@ -27,17 +28,6 @@ def place_of(session, name):
 def expect_shards(session, actual, inputs):
     for name, expected in scaled_outputs(**inputs).items():
         np.testing.assert_array_equal(actual[name], expected[place_of(session, name)])
-
-
-def raises(kind, call):
-    """The message, which all ranks have in common."""
-    try:
-        call()
-    except kind as error:
-        messages = COMM.allgather(str(error))
-        assert len(set(messages)) == 1, messages
-        return messages[0]
-    raise AssertionError(f"rank {RANK}: no {kind.__name__}")
 
 
 def whole_and_local(path):
