@@ -33,14 +33,41 @@ static void combineRow(int64_t count, char *to, int64_t toStride,
     a[i * toStride] = Combine()(a[i * toStride], b[i * fromStride]);
 }
 
-CombineRow combineRowFor(ElementType type, std::optional<Kind> kind) {
+template <typename T, typename Combine>
+static void combineTargets(std::span<const calls::ScatterTarget> targets,
+                           char *to, const char *from) {
+  T *a = reinterpret_cast<T *>(to);
+  const T *b = reinterpret_cast<const T *>(from);
+  for (auto [update, place] : targets)
+    a[place] = Combine()(a[place], b[update]);
+}
+
+/// Calls choose<T, Combine>() for the type of the elements and what combines
+/// two of them. What only moves them knows their size alone.
+template <typename Choose>
+static auto forCombination(ElementType type, std::optional<Kind> kind,
+                           Choose &&choose) {
   if (!kind)
-    return dispatchType(sameSizeInteger(type), []<typename T>() -> CombineRow {
-      return combineRow<T, Last<T>>;
+    return dispatchType(sameSizeInteger(type), [&]<typename T>() {
+      return choose.template operator()<T, Last<T>>();
     });
-  return dispatchKind(type, *kind, []<typename T, Kind k>() -> CombineRow {
-    return combineRow<T, Combined<T, k>>;
+  return dispatchKind(type, *kind, [&]<typename T, Kind k>() {
+    return choose.template operator()<T, Combined<T, k>>();
   });
+}
+
+CombineRow combineRowFor(ElementType type, std::optional<Kind> kind) {
+  return forCombination(type, kind,
+                        []<typename T, typename Combine>() -> CombineRow {
+                          return combineRow<T, Combine>;
+                        });
+}
+
+CombineTargets combineTargetsFor(ElementType type, std::optional<Kind> kind) {
+  return forCombination(type, kind,
+                        []<typename T, typename Combine>() -> CombineTargets {
+                          return combineTargets<T, Combine>;
+                        });
 }
 
 } // namespace shoal::rt

@@ -264,15 +264,17 @@ extern "C" void shoal_rt_scatter(const int64_t *desc, const void *indices,
                                  void *scratch) {
   const auto &call = lookUp<ScatterCall>(desc);
   IndexedBoxes boxes(call.windows, call.indexType, call.clamps);
-  Update update{combineRowFor(call.type, call.kind), sizeOf(call.type),
-                static_cast<const char *>(updates), static_cast<char *>(inout)};
+  const auto *from = static_cast<const char *>(updates);
+  auto *to = static_cast<char *>(inout);
   int64_t count = countWindows(call.windows) * elementsOfWindow(call.windows);
   if (count == 0)
     return;
   if (areInOrder(call.windows))
-    return scatterBoxes(boxes, indices, update);
+    return scatterBoxes(
+        boxes, indices,
+        {combineRowFor(call.type, call.kind), sizeOf(call.type), from, to});
   Scratch pieces(scratch, scratchBytes(call, /*onDevice=*/false));
   auto targets = pieces.take<ScatterTarget>(count);
-  for (auto [from, place] : listTargets(boxes, indices, targets))
-    update.run({1, {1, 1}}, place, from);
+  combineTargetsFor(call.type, call.kind)(listTargets(boxes, indices, targets),
+                                          to, from);
 }
