@@ -415,6 +415,8 @@ def select_file(path: str, selection: Selection) -> bool:
     """Adds what a change of this file can reach; False where that is not known."""
     if path in SETUP:
         return False
+    if path not in files():
+        selection.lit.add("test/Docs")  # a page may still name it
     named = reaching(path)
     if path.startswith("python/shoal"):
         # What is no module is read by some around it; those that imported one which is gone may be among them.

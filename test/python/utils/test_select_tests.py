@@ -243,6 +243,10 @@ def test_files(small, changed, tests):
     assert python_of(small, changed) == {f"{T}/a/test_{name}.py" for name in tests}
 
 
+def test_what_is_gone_may_be_named_by_a_page(small):
+    assert small.select([f"{T}/a/test_gone.py"]).lit == {"test/Docs"}
+
+
 def test_tests_that_run_alone(small):
     found = stages(small, f"{T}/a/test_lines.py", f"{T}/a/test_add.py")
     assert found["python"] == f"{T}/a/test_add.py" and found["alone"] == f"{T}/a/test_lines.py"
