@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from shoal.errors import TraceError
+from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
 from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.checks import check
@@ -113,6 +113,7 @@ def route(
     if bias is not None:
         shape = shape_of(bias)
         check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
+        _check_bits(as_value(bias), config)
     logits = _logits(noise.jitter(tokens, config, key), params, config).astype(kind)
     is_training = key is not None if training is None else training
     if config.router_type == "sinkhorn":
@@ -120,6 +121,15 @@ def route(
     if config.router_type == "expert_choice":
         return _expert_choice(logits, valid, config)
     return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
+
+
+def _check_bits(bias: Value, config: MoeConfig) -> None:
+    """Fewer than float32 has would move an expert before another one, and lose what a step adds."""
+    if not dtypes.is_float(bias.dtype) or bias.dtype.itemsize < 4:
+        raise TraceTypeError(
+            f"route: bias of {bias.dtype}: expected float32, as it moves by {config.moe_router_bias_update_rate}; "
+            "optim.cast takes a mask of what is cast"
+        )
 
 
 def _check_tokens(tokens: Value, config: MoeConfig) -> None:
