@@ -13,8 +13,10 @@ if TARGET != "cpu":
     pytest.skip("pools run programs for CPUs", allow_module_level=True)
 
 import shoal
+from frontend_testing import evaluate
 from shoal import TraceError, TraceTypeError, checkpoints, optim, train
 from shoal.moe import Layout, MoeConfig
+from shoal.moe.layout import SINGLE
 
 V3 = {
     "model_type": "deepseek_v3", "vocab_size": 32, "hidden_size": 16, "num_hidden_layers": 3,
@@ -31,15 +33,15 @@ START = np.float32([1.0, 1.001, 1.002, 1.003])
 RATE = 1e-3
 
 
-def model_of(layout=None, **fields):
-    model = shoal.models.from_config(V3) if layout is None else shoal.models.from_config(V3, layout)
+def model_of(layout=SINGLE, layers=3, **fields):
+    model = shoal.models.from_config({**V3, "num_hidden_layers": layers}, layout)
     moe = model.config.moe.replace(**fields)
     return dataclasses.replace(model, config=dataclasses.replace(model.config, moe=moe))
 
 
 def started(model):
     """Parameters of one layer after the other, whose choices the biases make alone: scores are all alike."""
-    params = shoal.models.from_config(V3).init(3)
+    params = shoal.models.Model(model.config).init(3)
     for layer in params["layers"][1:]:
         layer["moe"]["router"] *= 0.0
         layer["moe"]["expert_bias"] = START.copy()
@@ -57,19 +59,18 @@ def moved(counts):
     return RATE * np.sign(np.mean(counts, -1, keepdims=True) - counts)
 
 
-def stepped(model, optimizer, *, steps=2, loss=None, **options):
-    """The states, and the metrics between them."""
-    state = train.init(started(model), optimizer)
-    at = train.shardings(state, model.shardings())
-    placed = {"in_shardings": (at, None), "out_shardings": (at, None)} if model.layout.mesh else {}
-    step = train.step(loss or model.loss, optimizer, has_aux=True, **options)
-    step = shoal.jit(step, mesh=model.layout.mesh, **placed)
-    states, metrics = [state], []
-    for _ in range(steps):
-        state, found = step(state, TOKENS)
-        states.append(state)
-        metrics.append({name: np.asarray(value) for name, value in found.items()})
-    return states, metrics
+def stepped(tmp_path, model, optimizer, **options):
+    """The states of two steps, the first one in front, and the metrics between them."""
+    step = train.step(model.loss, optimizer, has_aux=True, **options)
+
+    def run(state, tokens):
+        first = step(state, tokens)
+        return [first, step(first[0], tokens)]
+
+    state, mesh = train.init(started(model), optimizer), model.layout.mesh
+    at = {"in_shardings": (train.shardings(state, model.shardings()), None), "devices": mesh.size} if mesh else {}
+    pairs = evaluate(tmp_path, run, state, TOKENS, mesh=mesh, **at)
+    return [state, *(after for after, _ in pairs)], [metrics for _, metrics in pairs]
 
 
 @pytest.mark.parametrize(
@@ -81,10 +82,10 @@ def stepped(model, optimizer, *, steps=2, loss=None, **options):
     ],
     ids=["plain", "bfloat16 micro-batches", "softmax float16"],
 )
-def test_a_bias_moves_against_the_load_of_the_whole_batch(fields, options):
+def test_a_bias_moves_against_the_load_of_the_whole_batch(tmp_path, fields, options):
     """By its rate alone, in its own bits: AdamW decays the other parameters by a tenth."""
     model = model_of(**fields)
-    states, metrics = stepped(model, optim.adamw(1e-2, weight_decay=10.0), **options)
+    states, metrics = stepped(tmp_path, model, optim.adamw(1e-2, weight_decay=10.0), **options)
     expected = np.stack([START, START])
     for state, found in zip(states[1:], metrics):
         counts = found["counts"]
@@ -97,10 +98,10 @@ def test_a_bias_moves_against_the_load_of_the_whole_batch(fields, options):
     assert np.abs(np.asarray(router) - 0.9 * started(model)["layers"][1]["moe"]["wi"]).max() < 0.011
 
 
-def test_a_bias_of_stages_has_the_rows_of_its_layers():
+def test_a_bias_of_stages_has_the_rows_of_its_layers(tmp_path):
     model = model_of()
     staged = model_of(Layout.folded({"pp": 2}, {"pp": 2}).scheduled(4))
-    found = [stepped(each, optim.sgd(0.1)) for each in (model, staged)]
+    found = [stepped(tmp_path, each, optim.sgd(0.1)) for each in (model, staged)]
     (one, plain), (other, in_stages) = found
     for a, b in zip(plain, in_stages):
         np.testing.assert_array_equal(a["counts"], b["counts"])
@@ -109,25 +110,25 @@ def test_a_bias_of_stages_has_the_rows_of_its_layers():
     assert np.unique(biases(staged, found[1][0][-1])).size > 2
 
 
-def test_a_bias_stays_where_gradients_are_not_finite():
+def test_a_bias_stays_where_gradients_are_not_finite(tmp_path):
     """A step that is left out moves nothing: the first, whose scale is too large."""
     scaled = optim.dynamic_loss_scale(optim.sgd(0.1), init_scale=2.0**24, backoff_factor=2.0**-20)
     model = model_of()
-    states, metrics = stepped(model, scaled, compute="float16")
+    states, metrics = stepped(tmp_path, model, scaled, compute="float16")
     assert [int(found["skipped"]) for found in metrics] == [1, 1]
     first, second, third = (biases(model, state) for state in states)
     np.testing.assert_array_equal(second, first)
     np.testing.assert_allclose(third - second, moved(metrics[1]["counts"]), atol=1e-6)
 
 
-def test_a_model_from_one_sequence_to_another_has_biases_too():
+def test_a_model_from_one_sequence_to_another_has_biases_too(tmp_path):
     moe = MoeConfig(4, 8, moe_router_score_function="sigmoid", moe_router_enable_expert_bias=True)
     model = shoal.models.EncoderDecoder(32, 8, 2, 8, (True,), (False, True), moe)
     opt = optim.adamw(1e-2, weight_decay=10.0, mask=shoal.models.decay_mask)
     batch = {"source": TOKENS % 29 + 3, "target": np.concatenate([TOKENS[:, 1:] % 29 + 3, np.full((8, 1), 2, np.int32)], 1)}
     state = train.init(model.init(), opt)
-    step = shoal.jit(train.step(model.loss, opt, has_aux=True, seed=0, micro_batches=2))
-    after, metrics = step(state, batch)
+    step = train.step(model.loss, opt, has_aux=True, seed=0, micro_batches=2)
+    after, metrics = evaluate(tmp_path, step, state, batch)
     found = [after.params["encoder"][0], after.params["decoder"][1]]
     for layer, counts in zip(found, np.asarray(metrics["counts"])):
         np.testing.assert_allclose(np.asarray(layer["moe"]["expert_bias"]), moved(counts), atol=1e-9)
@@ -135,7 +136,7 @@ def test_a_model_from_one_sequence_to_another_has_biases_too():
 
 def test_a_run_goes_on_on_other_devices_with_its_biases(tmp_path):
     """Ten steps, five of them on two devices: the same losses, choices and biases; the load is more even."""
-    one, two = model_of(), model_of(Layout.folded({"dp": 2}, {"ep": 2}))
+    one, two = model_of(layers=2), model_of(Layout.folded({"dp": 2}, {"ep": 2}), layers=2)
     opt = optim.adamw(3e-3)
 
     def run(model, state, at, first, last):
@@ -169,7 +170,7 @@ def loss_with_state(params, batch):
     return shoal.mean((batch * params["w"] + params["seen"]) ** 2), {"largest": train.largest(batch.max())}
 
 
-def test_state_of_a_users_own():
+def test_state_of_a_users_own(tmp_path):
     """The largest number so far, over micro-batches of a bfloat16 computation."""
     buffers = train.Buffers(lambda params: {name: name == "seen" for name in params}, largest_seen)
     opt = optim.adamw(0.1, weight_decay=1.0)
@@ -177,13 +178,18 @@ def test_state_of_a_users_own():
     made = train.step(
         loss_with_state, opt, has_aux=True, buffers=buffers, micro_batches=2, compute="bfloat16", inputs=False
     )
-    state, step, found = train.init(params, opt), shoal.jit(made), []
-    for most in (0.5, 7.125, 3.0):
-        state, _ = step(state, np.float32([0.1, 0.2, 0.3, most]))
-        found.append(float(state.params["seen"]))
-    assert found == [np.float32(1.001), 7.125, 7.125]
-    kept = shoal.jit(train.step(loss_with_state, opt, has_aux=True, buffers=buffers._replace(update=None)))
-    assert float(kept(train.init(params, opt), np.ones(2, np.float32))[0].params["seen"]) == np.float32(1.001)
+    kept = train.step(loss_with_state, opt, has_aux=True, buffers=buffers._replace(update=None))
+
+    def run(state, batches):
+        found = []
+        for i in range(3):
+            state, _ = made(state, batches[i])
+            found.append(state.params["seen"])
+        return found, kept(state, batches[1])[0].params["seen"]
+
+    batches = np.float32([[0.1, 0.2, 0.3, most] for most in (0.5, 7.125, 3.0)])
+    found, last = evaluate(tmp_path, run, train.init(params, opt), batches)
+    assert [*map(float, found)] == [np.float32(1.001), 7.125, 7.125] and float(last) == 7.125
 
 
 def traced(loss, **options):
@@ -246,7 +252,7 @@ def test_what_decays():
         "num_experts_per_tok": 2, "sliding_window": 8, "attention_bias": True, "max_position_embeddings": 64,
     }  # fmt: skip
     staged = Layout.folded({"pp": 2}, {"pp": 2}).scheduled(2)
-    cosine = MoeConfig(4, 8, router_type="cosine", moe_router_topk=1)
+    cosine = MoeConfig(4, 8, router_type="cosine", add_bias_linear=True)
     trees = {
         "v3": model_of().init(),
         "v3 in stages": model_of(staged).init(),
