@@ -44,16 +44,9 @@ class Parts:
 
 
 def widened(leaf: Any) -> Any:
-    """A value in the type that sums are made in: float32 where its own has fewer bits.
-
-    A sum in bfloat16 stops growing at 256 times what is added to it, in float16 at 2,048 times.
-    """
+    """A value in the type that sums are made in: float32 where its own has fewer bits."""
     value = as_value(leaf)
-    return value.astype(_wide(value.dtype))
-
-
-def _wide(dtype: np.dtype) -> np.dtype:
-    return dtypes.FLOAT32 if dtypes.is_float(dtype) and dtype.itemsize < 4 else dtype
+    return value.astype(dtypes.of_sums(value.dtype))
 
 
 def sums_like(tree: Tree) -> Tree:
@@ -63,9 +56,9 @@ def sums_like(tree: Tree) -> Tree:
 
 def _zeros(leaf: Any) -> Any:
     if is_value(leaf):
-        return creation.zeros(leaf.shape, _wide(leaf.dtype))
+        return creation.zeros(leaf.shape, dtypes.of_sums(leaf.dtype))
     array = np.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
-    return np.zeros(array.shape, _wide(array.dtype))
+    return np.zeros(array.shape, dtypes.of_sums(array.dtype))
 
 
 def count() -> Any:
