@@ -18,7 +18,8 @@ from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 
 __all__ = [
-    "as_used", "buffer_mask", "check_params", "decay_mask", "init_params", "param_shapes", "param_shardings", "start_of",
+    "as_used", "buffer_mask", "check_params", "decay_mask", "init_params", "param_shapes", "param_shardings",
+    "start_of",
 ]  # fmt: skip
 
 Tree = Any
@@ -43,8 +44,7 @@ def buffer_mask(params: Tree) -> Tree:
 
 
 def decay_mask(params: Tree) -> Tree:
-    """Which leaves of a tree of `shoal.models` or `shoal.moe` weights decay for, the `mask` of `optim.adamw` and others: a
-    tree of bools.
+    """Which leaves of a tree of `shoal.models` or `shoal.moe` decay, a tree of bools: the `mask` of `optim.adamw`.
 
     True for matrices and embeddings, whose elements begin as drawn numbers; false for what begins as one
     number: norms, biases of any rank, those of heads and of experts among them, sinks, temperatures. So it is the

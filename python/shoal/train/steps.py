@@ -64,29 +64,27 @@ def step(
     biases and declares no buffers.
     """
     declared = buffers_of(loss) if buffers is None else buffers
+    form = {"has_aux": has_aux, "weighted": weighted}
 
-    def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
+    def gradient_of(state: TrainState, batch: Tree) -> Any:
+        """Of the scaled loss: ((value, aux), gradients)."""
         if compute is not None and inputs is None:
             _warn_of_floats(batch, compute)
-        scale = _scale_of(state.optimizer)
         of_step = loss if seed is None else partial(loss, key=fold_in(random_key(seed), state.step))
-        computed = _computed(of_step, declared, compute, inputs)
-        scaled = _scaled(computed, scale, has_aux, weighted)
-        gradient = accumulate(scaled, micro_batches, has_aux=has_aux, weighted=weighted)
+        scaled = _scaled(_computed(of_step, declared, compute, inputs), _scale_of(state.optimizer), **form)
         with step_with(declared):
-            result, grads = gradient(state.params, batch)
-        value, aux = result if has_aux else (result, {})
+            result, grads = accumulate(scaled, micro_batches, **form)(state.params, batch)
+        return (result if has_aux else (result, {})), grads if gradients is None else _constrained(grads, gradients)
+
+    def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
+        (value, aux), grads = gradient_of(state, batch)
         _check_metrics(aux)
-        if gradients is not None:
-            grads = _constrained(grads, gradients)
         updates, kept = optimizer.update(grads, state.optimizer, state.params)
-        norm = global_norm(grads)
-        params = apply_updates(state.params, updates)
+        norm, params = global_norm(grads), apply_updates(state.params, updates)
         if declared is not None:
             params = _with_buffers(params, state.params, declared, aux, isfinite(norm))
-        new = TrainState(as_value(state.step) + 1, params, kept)
-        own = _own_metrics(value, norm, scale, optimizer, state.optimizer, kept)
-        return new, {**own, **aux}
+        own = _own_metrics(value, norm, optimizer, state.optimizer, kept)
+        return TrainState(as_value(state.step) + 1, params, kept), {**own, **aux}
 
     return train_step
 
@@ -169,10 +167,10 @@ def _constrained(grads: Tree, shardings: Any) -> Tree:
     )
 
 
-def _own_metrics(value: Any, norm: Any, scale: Any, optimizer: Transform, before: Tree, after: Tree) -> dict[str, Any]:
+def _own_metrics(value: Any, norm: Any, optimizer: Transform, before: Tree, after: Tree) -> dict[str, Any]:
     """The step's own; `before` and `after` are the optimiser's states."""
-    unscaled = (value, norm) if scale is None else (value / scale, norm / scale)
-    made = dict(zip(("loss", "grad_norm"), unscaled))
+    scale = _scale_of(before)
+    made = {"loss": value, "grad_norm": norm} if scale is None else {"loss": value / scale, "grad_norm": norm / scale}
     if optimizer.rate is not None:
         made["learning_rate"] = optimizer.rate(before)
     if scale is not None:

@@ -125,7 +125,8 @@ def test_a_model_from_one_sequence_to_another_has_biases_too(tmp_path):
     moe = MoeConfig(4, 8, moe_router_score_function="sigmoid", moe_router_enable_expert_bias=True)
     model = shoal.models.EncoderDecoder(32, 8, 2, 8, (True,), (False, True), moe)
     opt = optim.adamw(1e-2, weight_decay=10.0, mask=shoal.models.decay_mask)
-    batch = {"source": TOKENS % 29 + 3, "target": np.concatenate([TOKENS[:, 1:] % 29 + 3, np.full((8, 1), 2, np.int32)], 1)}
+    words = TOKENS % 29 + 3
+    batch = {"source": words, "target": np.concatenate([words[:, 1:], np.full((8, 1), 2, np.int32)], 1)}
     state = train.init(model.init(), opt)
     step = train.step(model.loss, opt, has_aux=True, seed=0, micro_batches=2)
     after, metrics = evaluate(tmp_path, step, state, batch)
@@ -155,7 +156,8 @@ def test_a_run_goes_on_on_other_devices_with_its_biases(tmp_path):
     at = train.shardings(state, two.shardings())
     again = series.load(train.init(two.init(), opt), mesh=two.layout.mesh, sharding=at)
     assert (biases(two, again) == biases(one, state)).all()
-    (plain, losses, counts), (other, losses_of_two, counts_of_two) = run(one, state, None, 5, 10), run(two, again, at, 5, 10)
+    plain, losses, counts = run(one, state, None, 5, 10)
+    other, losses_of_two, counts_of_two = run(two, again, at, 5, 10)
     np.testing.assert_allclose(losses_of_two, losses, rtol=1e-5)
     np.testing.assert_array_equal(counts_of_two, counts)
     np.testing.assert_allclose(biases(two, other), biases(one, plain), rtol=0, atol=1e-7)
@@ -207,6 +209,13 @@ def test_a_loss_that_hides_its_buffers_is_refused():
     traced(partial(model.loss), has_aux=True)
 
 
+def traced_with(update):
+    buffers = train.Buffers(lambda params: {name: name == "seen" for name in params}, update)
+    state = train.init({"w": np.ones((), np.float32), "seen": np.float32(1)}, optim.sgd(1.0))
+    step = train.step(loss_with_state, optim.sgd(1.0), has_aux=True, buffers=buffers)
+    shoal.trace(step, (state, np.ones(2, np.float32)))
+
+
 @pytest.mark.parametrize(
     "kind, message, call",
     [
@@ -218,16 +227,7 @@ def test_a_loss_that_hides_its_buffers_is_refused():
         (
             TraceTypeError,
             r"the update of the buffer params\['seen'\], Value\(float32\[\]\), is Value\(float32\[2\]\)",
-            lambda: shoal.trace(
-                train.step(
-                    loss_with_state, optim.sgd(1.0), has_aux=True,
-                    buffers=train.Buffers(
-                        lambda p: {name: name == "seen" for name in p},
-                        lambda p, m: {**p, "seen": shoal.zeros((2,), "float32")},
-                    ),
-                ),
-                (train.init({"w": np.ones((), np.float32), "seen": np.float32(1)}, optim.sgd(1.0)), np.ones(2, np.float32)),
-            ),
+            lambda: traced_with(lambda params, metrics: {**params, "seen": shoal.zeros((2,), "float32")}),
         ),
         (
             TraceTypeError,

@@ -263,8 +263,8 @@ class Blown:
 
     def __call__(self, state, batch):
         number = int(state.step)
-        metrics = {"loss": np.inf, "grad_norm": np.float32(np.nan)} if number in self.bad else {"loss": 1.0, "grad_norm": 1.0}
-        return state._replace(step=np.int32(number + 1)), metrics | self.more
+        loss, norm = (np.inf, np.float32(np.nan)) if number in self.bad else (1.0, 1.0)
+        return state._replace(step=np.int32(number + 1)), {"loss": loss, "grad_norm": norm, **self.more}
 
 
 @pytest.mark.parametrize(
@@ -280,11 +280,13 @@ def test_a_run_ends_where_it_is_not_finite(tmp_path, options, step, metrics):
     """At the next look; what is logged has it, what is saved has not."""
     saved, logged = [], []
     log = [lambda number, values: logged.append(number)]
+
+    def save(state):
+        saved.append(int(state.step))
+
     state = train.TrainState(np.int32(0), {}, ())
     with pytest.raises(shoal.RunError, match=f"fit: step {step}: {metrics}"):
-        train.fit(
-            Blown(range(5, 9)), state, range(100), 9, log=log, save=lambda s: saved.append(int(s.step)), quiet=True, **options
-        )
+        train.fit(Blown(range(5, 9)), state, range(100), 9, log=log, save=save, quiet=True, **options)
     every = options.get("save_every", 100)
     assert saved == [n for n in range(1, 6) if n % every == 0]
     assert max(logged, default=0) <= step
@@ -292,7 +294,8 @@ def test_a_run_ends_where_it_is_not_finite(tmp_path, options, step, metrics):
 
 def test_a_run_goes_on_where_that_is_asked_for_or_the_optimiser_takes_care():
     state = train.TrainState(np.int32(0), {}, ())
-    for step, options in ((Blown([1, 3]), {"finite": ()}), (Blown([1, 3], skipped=2), {}), (Blown([1]), {"log_every": 4})):
+    cases = (Blown([1, 3]), {"finite": ()}), (Blown([1, 3], skipped=2), {}), (Blown([1]), {"log_every": 4})
+    for step, options in cases:
         assert int(train.fit(step, state, range(4), 4, quiet=True, **{"log_every": 1} | options).step) == 4
 
 
