@@ -93,6 +93,14 @@ def to_float(dtype: np.dtype) -> np.dtype:
     return dtype if is_float(dtype) else FLOAT32
 
 
+def of_sums(dtype: np.dtype) -> np.dtype:
+    """The type in which long sums of such elements are made: float32 of floats of fewer bits.
+
+    A running sum in bfloat16 stops growing at 256 times what is added to it, in float16 at 2,048 times.
+    """
+    return FLOAT32 if is_float(dtype) and dtype.itemsize < 4 else dtype
+
+
 def promote(*operands: np.dtype | bool | int | float) -> np.dtype:
     """The type that operands of an arithmetic operation are converted to.
 

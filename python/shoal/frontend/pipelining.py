@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from shoal.frontend import pytrees
+from shoal.frontend import dtypes, pytrees
 from shoal.frontend.annotations import AxisNames, P, check_axes, mesh_of
 from shoal.frontend.autodiff import stop_gradient
 from shoal.frontend.broadcasting import broadcast_to
@@ -147,6 +147,8 @@ def _on_each(tree: Tree, devices: int) -> Tree:
 def _run(stage: Stage, ring: _Ring, params: Tree, xs: Tree, rows: Tree) -> tuple[Tree, Tree]:
     """On one device, params [V, 1, ...], xs and rows [1, m, ...]: [1, m, ...] and records [V, 1, m, ...]."""
     place = axis_index(ring.axes) if ring.axes else as_value(0)
+    # The loop sums their gradients over micro-batches, in the type of what it reads.
+    read = pytrees.map_leaves(lambda leaf: leaf.astype(dtypes.of_sums(leaf.dtype)), params)
 
     def tick(state: tuple[Value, Tree], _: None) -> tuple[Tree, Tree]:
         time, before = state
@@ -155,7 +157,8 @@ def _run(stage: Stage, ring: _Ring, params: Tree, xs: Tree, rows: Tree) -> tuple
         enters = logical_and(place == 0, turn == 0)
         passed = pytrees.map_leaves(lambda value: ring_shift(value, ring.axes), before) if ring.axes else before
         x = pytrees.map_leaves(partial(where, enters), _row(xs, batch), passed)
-        made, record = stage(_stage(params, turn), x, _row(rows, batch))
+        of_stage = pytrees.map_leaves(lambda leaf, like: leaf.astype(like.dtype), _stage(read, turn), params)
+        made, record = stage(of_stage, x, _row(rows, batch))
         made = _like(made, x)
         return (time + 1, made), (made, record)
 

@@ -137,3 +137,15 @@ def flatten_shardings(prefix: Any, tree: Any, what: str) -> list[P | Sharding | 
     except ValueError as error:
         raise TraceError(f"{what}: {error}") from None
     return [None if leaf is any_sharding else leaf for leaf in spread]
+
+
+def spread(prefix: Any, tree: Any, what: str) -> Any:
+    """A tree of bools like the tree. A leaf of `prefix` stands for all below it."""
+    leaves, _ = flatten(prefix)
+    for leaf in leaves:
+        if not isinstance(leaf, bool):
+            raise TraceTypeError(f"{what}: expected bools, got {leaf!r}")
+    try:
+        return unflatten(flatten(tree)[1], optree.broadcast_prefix(prefix, tree, namespace=NAMESPACE))
+    except ValueError as error:
+        raise TraceError(f"{what}: {error}") from None

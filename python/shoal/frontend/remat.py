@@ -14,7 +14,7 @@ from typing import Any
 
 from shoal import ir
 from shoal.errors import TraceError
-from shoal.frontend import pytrees
+from shoal.frontend import metrics, pytrees
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import current, emit, emit_one, is_value, type_of
@@ -104,5 +104,5 @@ def _mark(
     attributes = {"region": f"{region} : i64"}
     attributes |= {name: ir.quoted(word) for name, word in words.items() if word}
     types = [type_of(value) for value in values]
-    marked = iter(emit("shoal.remat_boundary", values, types, attributes))
+    marked = iter(metrics.like(emit("shoal.remat_boundary", values, types, attributes), values))
     return pytrees.unflatten(spec, [next(marked) if is_value(leaf) else leaf for leaf in leaves])

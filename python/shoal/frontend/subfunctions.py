@@ -12,7 +12,7 @@ from typing import Any
 import optree
 
 from shoal import ir
-from shoal.frontend import pytrees
+from shoal.frontend import metrics, pytrees
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import (
     Type,
@@ -32,19 +32,25 @@ class Subfunction:
 
     parameters: the types of what it was traced with.
     captured: the values of the program around it that it uses, its further arguments.
-    results: the types of what it returns, `tree` their structure.
+    returned: what it returns, values of its own region; `tree` is their structure.
     """
 
     symbol: str
     parameters: Sequence[Type]
     captured: Sequence[Value]
-    results: Sequence[Type]
+    returned: Sequence[Value]
     tree: optree.PyTreeSpec
+
+    @property
+    def results(self) -> list[Type]:
+        """The types of what it returns."""
+        return [type_of(value) for value in self.returned]
 
     def call(self, arguments: Sequence[Value]) -> list[Value]:
         """The results, of values of the parameters' types."""
         operands = [*arguments, *self.captured]
-        return emit("func.call", operands, self.results, _callee(self.symbol))
+        made = emit("func.call", operands, self.results, _callee(self.symbol))
+        return metrics.like(made, self.returned)
 
     def derivative(
         self, mode: str, outputs: Sequence[int], arguments: Sequence[Value]
@@ -58,8 +64,8 @@ class Subfunction:
         wrt = range(len(self.parameters))
         symbol = fresh_symbol(f"{self.symbol}.{mode}")
         cotangents = arguments[len(self.parameters) :]
-        results = list(self.results) if mode != "grad" else []
-        results += self.parameters
+        before = list(self.returned) if mode != "grad" else []
+        results = [type_of(value) for value in before] + list(self.parameters)
         operands = [*arguments[: len(self.parameters)], *self.captured, *cotangents]
         described = {
             "of": reference_to(self.symbol),
@@ -74,7 +80,8 @@ class Subfunction:
             {"shoal.derivative": ir.dictionary(described)},
             user_location(),
         )
-        return emit("func.call", operands, results, _callee(symbol))
+        made = emit("func.call", operands, results, _callee(symbol))
+        return metrics.like(made, before) + made[len(before) :]
 
 
 def subfunction(
@@ -96,15 +103,14 @@ def subfunction(
         emit("func.return", values, [])
     # Names are a function's own: what is captured keeps that which it has around it.
     body.arguments.extend(value.ir for value in captured.values())
-    results = [type_of(value) for value in values]
     current(name).builder.private_function(
         symbol,
         body,
-        [tensor_type(*result) for result in results],
+        [tensor_type(*type_of(value)) for value in values],
         user_location(),
         attributes,
     )
-    return Subfunction(symbol, parameters, list(captured.values()), results, tree)
+    return Subfunction(symbol, parameters, list(captured.values()), values, tree)
 
 
 def fresh_symbol(name: str) -> str:

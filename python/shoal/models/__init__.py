@@ -17,9 +17,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shoal.frontend.buffers import Buffers
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.value import Value
 from shoal.models import parameters, weights
+from shoal.models.buffers import expert_biases
 from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
@@ -30,10 +32,11 @@ from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
 from shoal.moe.layout import SINGLE, Layout
+from shoal.moe.parameters import buffer_mask, decay_mask
 
 __all__ = [
     "Decoded", "EncoderDecoder", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend",
-    "attend_over", "decode", "from_config", "loss_of", "rope_of", "rotate", "write_file",
+    "attend_over", "buffer_mask", "decay_mask", "decode", "from_config", "loss_of", "rope_of", "rotate", "write_file",
 ]  # fmt: skip
 
 
@@ -51,6 +54,10 @@ class Model:
     def loss(self, params: Any, tokens: ArrayLike) -> tuple[Value, dict[str, Value]]:
         """See `loss_of`."""
         return loss_of(params, tokens, self.config, self.layout)
+
+    def buffers(self) -> Buffers:
+        """The experts' biases, which `train.step` moves by their loads: what is state of `loss`' parameters."""
+        return expert_biases(self.config.moe, ("layers", "stages"))
 
     def over(self, layout: Layout) -> Model:
         """The same over devices."""

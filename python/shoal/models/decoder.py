@@ -81,7 +81,7 @@ def _decode(
         if made.metrics is not None:
             found.append(made.metrics)
             losses.append(made.losses)
-    metrics = MoeMetrics(*map(stack, zip(*found))) if found else None
+    metrics = MoeMetrics(*map(stack, zip(*found))).marked() if found else None
     by_name = stacked_losses(losses)
     stages = stages_of(config, layout)
     if stages is not None:

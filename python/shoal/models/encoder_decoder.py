@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.errors import TraceError
+from shoal.frontend.buffers import Buffers
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
 from shoal.frontend.core import ArrayLike
@@ -29,13 +30,15 @@ from shoal.frontend.random import fold_in
 from shoal.frontend.structure import broadcast_to, concatenate, iota, stack
 from shoal.frontend.value import Value
 from shoal.models import parameters
+from shoal.models.buffers import expert_biases
+from shoal.models.layer import bias_of
 from shoal.models.rope import rope_of, rotate
 from shoal.moe.config import MoeConfig
 from shoal.moe.gshard import attention, cross_entropy, feed_forward
 from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import stacked_losses, total_loss
-from shoal.moe.parameters import init_params, param_shapes
+from shoal.moe.parameters import init_params, start_of
 
 __all__ = ["EncoderDecoder", "Passed"]
 
@@ -107,7 +110,7 @@ class EncoderDecoder:
         made: dict[str, Any] = {name: dict(projections) for name in attentions}
         made |= {f"{name}_norm": (model,) for name in (*attentions, "post")}
         if has_experts and self.moe is not None:
-            return made | {"moe": param_shapes(self.moe, model)}
+            return made | {"moe": parameters.expert_shapes(self.moe, model)}
         return made | {"dense": {"wi": (model, hidden), "wo": (hidden, model)}}
 
     def init(self, seed: int = 0) -> dict[str, Any]:
@@ -117,13 +120,16 @@ class EncoderDecoder:
 
         def made(part: str, name: str, node: Any) -> Any:
             if name == "moe" and self.moe is not None:
-                return init_params(self.moe, self.hidden_size, int(rng.integers(2**32)))
+                drawn = init_params(self.moe, self.hidden_size, int(rng.integers(2**32)))
+                zeros = {key: np.zeros(shape, np.float32) for key, shape in node.items() if key not in drawn}
+                return drawn | zeros  # the experts' bias
             if isinstance(node, dict):
                 return {key: made(name, key, node[key]) for key in sorted(node)}
             if isinstance(node, list):
                 return [made(name, "", layer) for layer in node]
-            if name.endswith("norm"):
-                return np.ones(node, np.float32)
+            start = start_of(name)
+            if start is not None:
+                return np.full(node, start, np.float32)
             return (rng.standard_normal(node) * _fan_in(part, name, node) ** -0.5).astype(np.float32)
 
         return made("", "", self.shapes())
@@ -131,6 +137,10 @@ class EncoderDecoder:
     def shardings(self) -> dict[str, Any]:
         """Where parameters are stored, a tree of P."""
         return parameters.shardings_of(self.shapes(), self.moe, self.layout)
+
+    def buffers(self) -> Buffers:
+        """The experts' biases, which `train.step` moves."""
+        return expert_biases(self.moe, ("encoder", "decoder"))
 
     def encode(self, params: Params, source: ArrayLike, *, key: ArrayLike | None = None) -> Passed:
         """Of source [B, S] its memory [B, S, M]. key: of the routers' noise."""
@@ -191,7 +201,7 @@ class EncoderDecoder:
         nll = cross_entropy(logits, target, mask=target != self.pad)
         layers = [*encoded.metrics, *decoded.metrics]
         balance = (encoded.balance + decoded.balance) / float(len(layers) or 1)
-        stacked = MoeMetrics(*map(stack, zip(*layers)))._asdict() if layers else {}
+        stacked = MoeMetrics(*map(stack, zip(*layers))).marked()._asdict() if layers else {}
         losses = stacked_losses([*encoded.losses, *decoded.losses])
         return nll + balance, {"nll": nll, "balance": balance, **stacked, **losses}
 
@@ -253,7 +263,8 @@ class EncoderDecoder:
             if "dense" in layer:
                 return self._add(passed, feed_forward(y, layer["dense"]["wi"], layer["dense"]["wo"]))
             assert self.moe is not None
-            made = moe(y, layer["moe"], self.moe, self.layout, key=key, mask=real)
+            bias = bias_of(layer["moe"])
+            made = moe(y, layer["moe"], self.moe, self.layout, bias=bias, key=key, mask=real)
             balance = passed.balance + total_loss(made.losses, self.moe)
             experts = [*passed.metrics, made.metrics], [*passed.losses, made.losses]
             return self._add(Passed(passed.x, balance, *experts), made.y)

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shoal.frontend.buffers import check_declared
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.naming import named_scope
 from shoal.frontend.value import Value
@@ -17,7 +18,7 @@ from shoal.moe.experts import feed_forward_of, plain_linear
 from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import Layout
 
-__all__ = ["LayerOutput", "apply_layer", "between", "within"]
+__all__ = ["LayerOutput", "apply_layer", "between", "bias_of", "within"]
 
 
 class LayerOutput(NamedTuple):
@@ -38,6 +39,14 @@ def within(layout: Layout, x: Value) -> Value:
     return layout.constrain(x, "dp", "cp", None)
 
 
+def bias_of(params: Mapping[str, Any]) -> ArrayLike | None:
+    """The experts' bias of a layer, which is a buffer; None where it has none."""
+    if "expert_bias" not in params:
+        return None
+    check_declared("an experts' bias")
+    return params["expert_bias"]
+
+
 def apply_layer(
     x: Value, params: Mapping[str, Any], config: ModelConfig, layout: Layout, window: int | None,
     order: Order = None, *, key: ArrayLike | None = None, mask: ArrayLike | None = None,
@@ -55,6 +64,6 @@ def apply_layer(
             return LayerOutput(x + between(layout, y), {}, None)
     with named_scope("experts"):
         y = norm(x, params["post_norm"], config)
-        bias = params["moe"].get("expert_bias")
+        bias = bias_of(params["moe"])
         made = moe(y, params["moe"], config.moe, layout, bias=bias, key=key, mask=mask)
         return LayerOutput(x + between(layout, made.y), made.losses, made.metrics)

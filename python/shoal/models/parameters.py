@@ -12,12 +12,10 @@ from shoal.frontend.annotations import P
 from shoal.models.config import ModelConfig
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
-from shoal.moe.parameters import param_shapes, param_shardings
+from shoal.moe.parameters import param_shapes, param_shardings, start_of
 
-__all__ = ["init", "shapes", "shardings", "shardings_of"]
+__all__ = ["expert_shapes", "init", "shapes", "shardings", "shardings_of"]
 
-_ONES = ("norm", "q_norm", "k_norm", "kv_norm", "input_norm", "post_norm")
-_ZEROS = ("bq", "bk", "bv", "bo", "bi", "bg", "router_bias", "sinks", "expert_bias")
 
 
 def shapes(config: ModelConfig) -> dict[str, Any]:
@@ -37,14 +35,15 @@ def _layer(config: ModelConfig, has_experts: bool) -> dict[str, Any]:
         "input_norm": (model,),
         "attention": _latent(config) if config.latent is not None else _projections(config),
         "post_norm": (model,),
-        **({"moe": _experts(config)} if has_experts else {"dense": dense}),
+        **({"moe": expert_shapes(config.moe, model)} if has_experts else {"dense": dense}),
     }
 
 
-def _experts(config: ModelConfig) -> dict[str, Any]:
-    made = param_shapes(config.moe, config.hidden_size)
-    if config.moe.moe_router_enable_expert_bias:
-        made["expert_bias"] = (config.moe.num_experts,)
+def expert_shapes(moe: MoeConfig, model: int) -> dict[str, Any]:
+    """`param_shapes` with "expert_bias" [E], where there is one."""
+    made = param_shapes(moe, model)
+    if moe.moe_router_enable_expert_bias:
+        made["expert_bias"] = (moe.num_experts,)
     return made
 
 
@@ -91,10 +90,9 @@ def init(config: ModelConfig, seed: int = 0, deviation: float = 0.02) -> dict[st
             return {key: made(key, node[key]) for key in sorted(node)}
         if isinstance(node, list):
             return [made(name, part) for part in node]
-        if name in _ONES:
-            return np.ones(node, np.float32)
-        if name in _ZEROS:
-            return np.zeros(node, np.float32)
+        start = start_of(name)
+        if start is not None:
+            return np.full(node, start, np.float32)
         return (rng.standard_normal(node) * deviation).astype(np.float32)
 
     return made("", shapes(config))

@@ -219,7 +219,7 @@ def _metrics(records: Sequence[LayerOutput]) -> MoeMetrics | None:
     if not found:
         return None
     counts, kept = (_by_layer([sum(part[i], 2) for part in found]) for i in (0, 1))
-    return MoeMetrics(counts, kept, _by_layer([max(part.needed, 2) for part in found]))
+    return MoeMetrics(counts, kept, _by_layer([max(part.needed, 2) for part in found])).marked()
 
 
 def _losses(records: Sequence[LayerOutput]) -> dict[str, Value]:

@@ -33,7 +33,7 @@ class Entry(NamedTuple):
 
 
 def from_tensors(tensors: Mapping[str, Array], config: ModelConfig) -> dict[str, Any]:
-    """The parameters of a file's tensors, in their types.
+    """The parameters of a file's tensors, in their types; experts' biases are float32 at least.
 
     InputError names a tensor that is missing, one of another shape, and those that nobody reads.
     """
@@ -86,6 +86,11 @@ def _one(path: Path, name: str, read: Callable[[Array], Array], write: Callable[
 
 def _same(path: Path, name: str) -> Entry:
     return _one(path, name, lambda tensor: tensor, lambda leaf: leaf)
+
+
+def _at_least_float32(tensor: Array) -> Array:
+    """Of a buffer, which moves by less than narrower floats tell apart."""
+    return tensor.astype(np.promote_types(tensor.dtype, np.float32))
 
 
 def _turned(path: Path, name: str) -> Entry:
@@ -199,7 +204,8 @@ def _experts(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
     if config.moe.moe_shared_expert_gate:
         yield _turned((*path, "shared_gate"), f"{name}.shared_expert_gate.weight")
     if config.moe.moe_router_enable_expert_bias:
-        yield _same((*path, "expert_bias"), f"{name}.gate.e_score_correction_bias")
+        bias = (*path, "expert_bias")
+        yield _one(bias, f"{name}.gate.e_score_correction_bias", _at_least_float32, lambda leaf: leaf)
 
 
 def _mixtral(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import ml_dtypes
 
+from shoal.frontend import dtypes
 from shoal.frontend.annotations import P, constrain
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
@@ -38,8 +39,8 @@ class GShardOutput(NamedTuple):
 
     y [G, S, M]; zero for tokens that no expert had room for: add the input to it.
     aux: the auxiliary loss that balances the experts, a scalar.
-    routed [G, E]: how many choices of each expert there were.
-    kept [G, E]: how many of these found room.
+    routed [G, E]: how many choices of each expert there were, float32 or wider.
+    kept [G, E]: how many of these found room, so, too.
     """
 
     y: Value
@@ -82,8 +83,9 @@ def moe_layer(
     hidden = activation(einsum("EGCM,EMH->EGCH", sent, wi))
     made = _spread(einsum("EGCH,EHM->GECM", hidden, wo), axes)
     y = einsum("GSEC,GECM->GSM", combine, made)
-    routed = sum(one_hot(top_k(gates, k)[1], experts, gates.dtype), (1, 2))
-    return GShardOutput(y, aux, routed, sum(dispatch, (1, 3)))
+    counted = dtypes.of_sums(gates.dtype)
+    routed = sum(one_hot(top_k(gates, k)[1], experts, counted), (1, 2))
+    return GShardOutput(y, aux, routed, sum(dispatch.astype(counted), (1, 3)))
 
 
 def _check_sizes(x: Value, wg: Value, wi: Value, wo: Value) -> int:
@@ -171,8 +173,9 @@ def cross_entropy(logits: ArrayLike, labels: ArrayLike, *, mask: ArrayLike | Non
     """The mean of -log softmax(logits)[label] for logits [..., V] and labels [...], a scalar.
 
     mask [...]: true for labels that count; the mean is over these, and 0 where there are none.
+    float32, or float64 where logits are.
     """
-    scores = as_value(logits)
+    scores = as_value(logits).astype(dtypes.of_sums(as_value(logits).dtype))
     chosen = one_hot(labels, scores.shape[-1], scores.dtype)
     right = sum(log_softmax(scores) * chosen, -1)
     if mask is None:

@@ -8,6 +8,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shoal.frontend import metrics
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike
@@ -32,12 +33,17 @@ class MoeMetrics(NamedTuple):
     """What a layer did with its valid choices, float32.
 
     counts [E]: choices before drops, which `update_expert_bias` takes; kept [E]: those that found
-    room; needed []: the capacity with which none would have been dropped.
+    room; needed []: the capacity with which none would have been dropped. Of a batch in parts counts and kept
+    are their sums, needed is the largest.
     """
 
     counts: Value
     kept: Value
     needed: Value
+
+    def marked(self) -> MoeMetrics:
+        """The same, where each says so."""
+        return MoeMetrics(metrics.summed(self.counts), metrics.summed(self.kept), metrics.largest(self.needed))
 
 
 class MoeOutput(NamedTuple):
@@ -96,10 +102,10 @@ def moe(
 
 
 def _counted(routing: Routing, buffers: Buffers, config: MoeConfig) -> MoeMetrics:
-    metrics = metrics_of(routing)
+    found = metrics_of(routing)
     if config.moe_expert_rank_capacity_factor is not None and isinstance(buffers.source, Exchanged):
-        return metrics._replace(kept=buffers.source.kept())
-    return metrics
+        return found._replace(kept=buffers.source.kept()).marked()
+    return found
 
 
 def metrics_of(routing: Routing) -> MoeMetrics:
@@ -107,4 +113,4 @@ def metrics_of(routing: Routing) -> MoeMetrics:
     counts = routing.counts()
     hot = one_hot(routing.experts, routing.scores.shape[-1])
     kept = sum(hot * routing.kept.astype("float32")[..., None], (0, 1, 2))
-    return MoeMetrics(sum(counts, 0), kept, max(counts))
+    return MoeMetrics(sum(counts, 0), kept, max(counts)).marked()

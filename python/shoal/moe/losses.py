@@ -14,8 +14,10 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from shoal.frontend.autodiff import stop_gradient
+from shoal.frontend.constants import as_value
+from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import zeros
-from shoal.frontend.elementwise import erf, maximum, square
+from shoal.frontend.elementwise import erf, maximum, sign, square
 from shoal.frontend.nn import logsumexp, one_hot
 from shoal.frontend.ordering import top_k
 from shoal.frontend.reduction import mean, sum
@@ -63,14 +65,14 @@ def stacked_losses(layers: Sequence[Mapping[str, Value]]) -> dict[str, Value]:
     return {name: stack([losses[name] for losses in layers]) for name in (layers[0] if layers else ())}
 
 
-def update_expert_bias(bias: Value, counts: Value, config: MoeConfig) -> Value:
-    """The bias after a step (arXiv 2408.15664); counts [E] are those of its whole global batch.
+def update_expert_bias(bias: ArrayLike, counts: ArrayLike, config: MoeConfig) -> Value:
+    """The bias [..., E] after a step (arXiv 2408.15664; DeepSeek-V3, arXiv 2412.19437, section 2.1.2); counts
+    [..., E] are those of its whole global batch.
 
     An expert with less than the mean gets `moe_router_bias_update_rate` more, one with more less.
     """
-    error = mean(counts.astype("float32")) - counts.astype("float32")
-    sign = (error > 0).astype("float32") - (error < 0).astype("float32")
-    return bias + sign * config.moe_router_bias_update_rate
+    loads = as_value(counts).astype("float32")
+    return as_value(bias) + sign(mean(loads, -1, keepdims=True) - loads) * config.moe_router_bias_update_rate
 
 
 def _aux_loss(routing: Routing, config: MoeConfig) -> Value:

@@ -4,20 +4,59 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
+from shoal.frontend import pytrees
 from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.moe.config import MoeConfig
 from shoal.moe.layout import Layout
 
-__all__ = ["as_used", "check_params", "init_params", "param_shapes", "param_shardings"]
+__all__ = [
+    "as_used", "buffer_mask", "check_params", "decay_mask", "init_params", "param_shapes", "param_shardings",
+    "start_of",
+]  # fmt: skip
+
+Tree = Any
 
 _PROJECTION = 256  # of the cosine router
+# What the elements of a parameter of this name begin with, which is one of norms where its name ends so.
+_STARTS = {name: 0.0 for name in ("bi", "bg", "bo", "bq", "bk", "bv", "router_bias", "sinks", "expert_bias")}
+_STARTS["temperature"] = math.log(2.0)
+# What a step moves by the loads of experts, and no optimiser by a gradient.
+_BUFFERS = ("expert_bias",)
+
+
+def start_of(name: str) -> float | None:
+    """The number that all elements of a parameter of this name begin with; None: they are drawn."""
+    return 1.0 if name.endswith("norm") else _STARTS.get(name)
+
+
+def buffer_mask(params: Tree) -> Tree:
+    """Which leaves of a tree of `shoal.models` or `shoal.moe` are state of the training and no parameters: a tree of
+    bools."""
+    return _by_name(params, lambda name: name in _BUFFERS)
+
+
+def decay_mask(params: Tree) -> Tree:
+    """Which leaves of a tree of `shoal.models` or `shoal.moe` decay, a tree of bools: the `mask` of `optim.adamw`.
+
+    True for matrices and embeddings, whose elements begin as drawn numbers; false for what begins as one
+    number: norms, biases of any rank, those of heads and of experts among them, sinks, temperatures. So it is the
+    same for a model in stages, whose norms have three dimensions, as for one that is not.
+    """
+    return _by_name(params, lambda name: start_of(name) is None)
+
+
+def _by_name(params: Tree, function: Callable[[str], bool]) -> Tree:
+    """By what each leaf is called in the innermost dict around it."""
+    names = [[key for key in path if isinstance(key, str)] for path in pytrees.paths(params)]
+    return pytrees.unflatten(pytrees.flatten(params)[1], [function(keys[-1] if keys else "") for keys in names])
 
 
 def param_shapes(config: MoeConfig, model: int) -> dict[str, Any]:
@@ -89,17 +128,15 @@ def init_params(config: MoeConfig, model: int, seed: int = 0, scale: float | Non
     def made(name: str, shape: Any) -> Any:
         if isinstance(shape, dict):
             return {key: made(key, part) for key, part in shape.items()}
-        if name == "temperature":
-            return np.float32(np.log(2.0))
-        if name in _BIASES:
-            return np.zeros(shape, np.float32)
+        start = start_of(name)
+        if start is not None:
+            return np.full(shape, start, np.float32)
         deviation = shape[-2] ** -0.5 if scale is None else scale
         return (rng.standard_normal(shape) * deviation).astype(np.float32)
 
     return {name: made(name, shape) for name, shape in sorted(param_shapes(config, model).items())}
 
 
-_BIASES = ("bi", "bg", "bo", "router_bias")
 # The dimensions of an expert's parameters, by role.
 _USED: dict[str, Any] = {
     "wi": ("ep", None, "etp"), "wg": ("ep", None, "etp"), "wo": ("ep", "etp", None),

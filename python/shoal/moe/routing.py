@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from shoal.errors import TraceError
+from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
-from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
@@ -107,12 +106,7 @@ def route(
     valid = ones(tokens.shape[:2], kind) if mask is None else as_value(mask).astype(kind)
     if config.router_type == "hash":
         return _hash(token_ids, valid, config)
-    check((bias is not None) == config.moe_router_enable_expert_bias,
-          f"route: moe_router_enable_expert_bias={config.moe_router_enable_expert_bias} "
-          f"and {'no' if bias is None else 'a'} bias")  # fmt: skip
-    if bias is not None:
-        shape = shape_of(bias)
-        check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
+    _check_bias(bias, config)
     logits = _logits(noise.jitter(tokens, config, key), params, config).astype(kind)
     is_training = key is not None if training is None else training
     if config.router_type == "sinkhorn":
@@ -120,6 +114,25 @@ def route(
     if config.router_type == "expert_choice":
         return _expert_choice(logits, valid, config)
     return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
+
+
+def _check_bias(bias: ArrayLike | None, config: MoeConfig) -> None:
+    """Fewer bits than float32 has would put an expert before another one, and lose what a step adds."""
+    check((bias is not None) == config.moe_router_enable_expert_bias,
+          f"route: moe_router_enable_expert_bias={config.moe_router_enable_expert_bias} "
+          f"and {'no' if bias is None else 'a'} bias")  # fmt: skip
+    if bias is None:
+        return
+    value = as_value(bias)
+    check(
+        value.shape == (config.num_experts,),
+        f"route: bias {list(value.shape)} with num_experts={config.num_experts}",
+    )
+    if not dtypes.is_float(value.dtype) or value.dtype.itemsize < 4:
+        raise TraceTypeError(
+            f"route: bias of {value.dtype}: expected float32, as it moves by {config.moe_router_bias_update_rate}; "
+            "optim.cast takes a mask of what is cast"
+        )
 
 
 def _check_tokens(tokens: Value, config: MoeConfig) -> None:

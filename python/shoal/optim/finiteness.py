@@ -13,7 +13,7 @@ from shoal.frontend import pytrees
 from shoal.frontend.constants import as_value
 from shoal.frontend.elementwise import isfinite, logical_and, maximum, minimum, where
 from shoal.optim.transforms import Transform, global_norm
-from shoal.optim.trees import count, zip_leaves
+from shoal.optim.trees import count, widened, zip_leaves
 
 __all__ = ["IfFinite", "LossScale", "all_finite", "apply_if_finite", "dynamic_loss_scale"]
 
@@ -56,7 +56,7 @@ def apply_if_finite(inner: Transform) -> Transform:
         updates, kept = _update_if(finite, inner, grads, state.inner, params)
         return updates, IfFinite(kept, as_value(state.skipped) + where(finite, 0, 1))
 
-    return Transform(lambda params: IfFinite(inner.init(params), count()), update)
+    return Transform(lambda params: IfFinite(inner.init(params), count()), update, _rate_of(inner))
 
 
 def dynamic_loss_scale(
@@ -91,7 +91,7 @@ def dynamic_loss_scale(
 
     def update(grads: Tree, state: LossScale, params: Tree) -> tuple[Tree, LossScale]:
         scale, good = as_value(state.loss_scale), as_value(state.good_steps) + 1
-        grads = pytrees.map_leaves(lambda g: _divided(as_value(g), scale), grads)
+        grads = pytrees.map_leaves(lambda g: _divided(g, scale), grads)
         finite = all_finite(grads)
         updates, kept = _update_if(finite, inner, grads, state.inner, params)
         grows = good >= growth_interval
@@ -104,13 +104,18 @@ def dynamic_loss_scale(
             as_value(state.skipped) + where(finite, 0, 1),
         )
 
-    return Transform(init, update)
+    return Transform(init, update, _rate_of(inner))
+
+
+def _rate_of(inner: Transform) -> Any:
+    rate = inner.rate
+    return None if rate is None else lambda state: rate(state.inner)
 
 
 def _divided(gradient: Any, scale: Any) -> Any:
-    """In float32 where its own type might not hold the scale."""
-    wide = gradient if gradient.dtype.itemsize >= 4 else gradient.astype("float32")
-    return (wide / scale.astype(wide.dtype)).astype(gradient.dtype)
+    """In float32 or wider: its own type might hold neither the scale nor what is left."""
+    wide = widened(gradient)
+    return wide / scale.astype(wide.dtype)
 
 
 def _update_if(

@@ -8,32 +8,39 @@ from collections.abc import Callable
 from typing import Any
 
 from shoal.errors import TraceError, TraceTypeError
-from shoal.frontend import dtypes, pytrees
+from shoal.frontend import dtypes, metrics, pytrees
 from shoal.frontend.autodiff import value_and_grad
 from shoal.frontend.constants import as_value
 from shoal.frontend.control_flow import scan
-from shoal.frontend.reduction import mean, sum
+from shoal.frontend.core import is_value
+from shoal.frontend.elementwise import where
+from shoal.frontend.reduction import max, mean, sum
 from shoal.frontend.structure import moveaxis
-from shoal.optim.trees import zeros_like, zip_leaves
+from shoal.frontend.value import Value
+from shoal.optim.trees import sums_like, widened, zip_leaves
 
 __all__ = ["accumulate", "cast"]
 
 Tree = Any
 
 
-def cast(tree: Tree, dtype: Any) -> Tree:
+def cast(tree: Tree, dtype: Any, mask: Tree | Callable[[Tree], Tree] = True) -> Tree:
     """The floats of a tree as this type; all others as they are.
+
+    mask: a tree of bools like it, a prefix of one, or a function that makes one of it: which of them are
+      cast. What is state, mask or weight keeps its bits so.
 
     `loss(cast(params, "bfloat16"), batch)` computes in bfloat16 with float32 master weights:
     gradients by `params` are float32, as sums of them and their means over devices are.
     """
     target = dtypes.as_dtype(dtype)
 
-    def converted(leaf: Any) -> Any:
+    def converted(leaf: Any, chosen: bool) -> Any:
         value = as_value(leaf)
-        return value.astype(target) if dtypes.is_float(value.dtype) else value
+        return value.astype(target) if chosen and dtypes.is_float(value.dtype) else value
 
-    return pytrees.map_leaves(converted, tree)
+    chosen = mask(tree) if callable(mask) else mask
+    return pytrees.map_leaves(converted, tree, pytrees.spread(chosen, tree, "cast: mask"))
 
 
 def accumulate(
@@ -46,10 +53,13 @@ def accumulate(
     weighted: `loss` returns a pair (total, weight), the sum over what counts of its rows, as
       tokens, and how much that is. The result is of the sum of totals over that of weights,
       whatever weights micro-batches have; a mean of means would not be.
-    has_aux: `loss` returns a pair, whose second part is a tree; the result has its mean.
+    has_aux: `loss` returns a pair, whose second part is a tree of metrics. The result has what they are
+      of the whole batch: of integers and bools the sum, of floats the mean by the micro-batches' weights
+      (where there are none, the mean), of `train.summed` and `train.largest` what these say.
 
-    Returns what `value_and_grad` returns: (value, gradients), or ((value, aux), gradients).
-    Sums over devices are made once, behind the last micro-batch.
+    Returns what `value_and_grad` returns: (value, gradients), or ((value, aux), gradients). Sums are
+    made in float32 or wider, and gradients are rounded to the parameters' types once; the value is float32
+    or wider. Sums over devices are made once, behind the last micro-batch.
     """
     if count < 1:
         raise TraceError(f"accumulate: expected at least one micro-batch, got {count}")
@@ -60,11 +70,15 @@ def accumulate(
             (total, (weight, aux)), grads = gradient(params, *batch)
         else:
             (total, (weight, aux)), grads = _summed(gradient, count, params, batch)
-        if not weighted:
-            weight = as_value(count, total.dtype)
-        grads = pytrees.map_leaves(lambda g: g / weight.astype(g.dtype), grads)
+        total = widened(total)
+        weight = widened(weight) if weighted else as_value(count, total.dtype)
+
+        def mean_of(g: Any, p: Any) -> Any:
+            wide = widened(g)
+            return (wide / weight.astype(wide.dtype)).astype(as_value(p).dtype)
+
         value = total / weight.astype(total.dtype)
-        return ((value, aux) if has_aux else value), grads
+        return ((value, aux) if has_aux else value), zip_leaves(mean_of, grads, params)
 
     return value_and_gradient
 
@@ -87,17 +101,35 @@ def _pair(result: Any, expected: str) -> Any:
 
 
 def _summed(gradient: Callable[..., Any], count: int, params: Tree, batch: Tree) -> Any:
-    """As `gradient`, summed over micro-batches; aux is their mean."""
+    """As `gradient`, summed over micro-batches; metrics are those of all."""
     rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf), count), batch)
+    kinds: list[str] = []
 
     def step(grads: Tree, micro: Tree) -> Any:
         made, new = gradient(params, *micro)
-        return zip_leaves(lambda total, g: total + g, grads, new), made
+        kinds[:] = [metrics.kind_of(as_value(leaf)) for leaf in pytrees.flatten(made[1][1])[0]]
+        return zip_leaves(lambda total, g: total + widened(g), grads, new), made
 
-    start = zeros_like(pytrees.map_leaves(as_value, params))
+    start = sums_like(pytrees.map_leaves(as_value, params))
     grads, (totals, (weights, aux)) = scan(step, start, rows)
-    weight = pytrees.map_leaves(sum, weights)
-    return (sum(totals), (weight, pytrees.map_leaves(lambda leaf: mean(leaf, 0), aux))), grads
+    leaves, spec = pytrees.flatten(aux)
+    whole = [_whole(kind, leaf, weights) for kind, leaf in zip(kinds, leaves)]
+    weight = pytrees.map_leaves(lambda leaf: sum(widened(leaf)), weights)
+    return (sum(widened(totals)), (weight, pytrees.unflatten(spec, whole))), grads
+
+
+def _whole(kind: str, parts: Value, weights: Value | tuple[()]) -> Value:
+    """A metric of the batch, of those of its parts [n, ...], which have weights [n] or are all alike."""
+    if kind == "max":
+        return metrics.largest(max(parts, 0))
+    if kind == "sum":
+        return metrics.summed(sum(widened(parts), 0))
+    wide = widened(parts)
+    if not is_value(weights):
+        return mean(wide, 0)
+    shares = widened(weights).astype(wide.dtype).reshape(-1, *[1] * (wide.ndim - 1))
+    # What nothing counts of may be 0 / 0.
+    return sum(where(shares != 0, wide * shares, 0.0), 0) / sum(shares, 0)
 
 
 def _micro_batches(value: Any, count: int) -> Any:

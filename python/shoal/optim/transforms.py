@@ -1,10 +1,15 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Parts of optimisers, and their chain; names and formulas are optax's."""
+"""Parts of optimisers, and their chain; names and formulas are optax's.
+
+Updates, and what a state sums up, are float32 or wider, whatever gradients and parameters are: in bfloat16 a
+mean of squares that keeps 0.999 of itself would never fall.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,10 +17,10 @@ import numpy as np
 from shoal.errors import TraceError
 from shoal.frontend import pytrees
 from shoal.frontend.constants import as_value
-from shoal.frontend.elementwise import maximum, power, rsqrt, sign, sqrt, where
+from shoal.frontend.elementwise import maximum, multiply, power, rsqrt, sign, sqrt, where
 from shoal.frontend.reduction import mean
 from shoal.optim.schedules import Schedule
-from shoal.optim.trees import Parts, count, square_sum, unzip, zeros_like, zip_leaves
+from shoal.optim.trees import Parts, count, square_sum, sums_like, unzip, widened, zip_leaves
 
 __all__ = [
     "Transform", "add_decayed_weights", "apply_updates", "chain", "clip_by_block_rms",
@@ -33,14 +38,16 @@ class Transform(NamedTuple):
     init: from the parameters to the state, a tree of arrays: NumPy's zeros for NumPy's
       parameters, values for those of a function that is traced.
     update: from (gradients, state, parameters) to (updates, new state), in a traced function.
+    rate: from the state to the learning rate of the next update, a float32 scalar; None where it has none.
     """
 
     init: Callable[[Tree], Tree]
     update: Callable[[Tree, Tree, Tree], tuple[Tree, Tree]]
+    rate: Callable[[Tree], Any] | None = None
 
 
 def chain(*transforms: Transform) -> Transform:
-    """One after the other: each takes the updates of the one before it."""
+    """One after the other: each takes the updates of the one before it; rates are multiplied."""
 
     def init(params: Tree) -> Tree:
         return tuple(transform.init(params) for transform in transforms)
@@ -56,12 +63,22 @@ def chain(*transforms: Transform) -> Transform:
             made.append(mine)
         return grads, tuple(made)
 
-    return Transform(init, update)
+    return Transform(init, update, _rate_of(transforms))
+
+
+def _rate_of(transforms: Sequence[Transform]) -> Callable[[Tree], Any] | None:
+    """Of a chain."""
+    rates = [(place, each.rate) for place, each in enumerate(transforms) if each.rate is not None]
+    if not rates:
+        return None
+    return lambda state: functools.reduce(multiply, [rate(state[place]) for place, rate in rates])
 
 
 def apply_updates(params: Tree, updates: Tree) -> Tree:
-    """The parameters plus the updates, in the parameters' types."""
-    return zip_leaves(lambda p, u: as_value(p) + as_value(u).astype(as_value(p).dtype), params, updates)
+    """The parameters plus the updates, rounded once to the parameters' types."""
+    return zip_leaves(
+        lambda p, u: (widened(p) + widened(u)).astype(as_value(p).dtype), params, updates
+    )
 
 
 def global_norm(tree: Tree) -> Any:
@@ -79,7 +96,7 @@ def _stateless(update: Callable[[Tree, Tree], Tree]) -> Transform:
 
 def scale(factor: float) -> Transform:
     """Multiplies all gradients by the factor."""
-    return _stateless(lambda grads, _: pytrees.map_leaves(lambda g: factor * as_value(g), grads))
+    return _stateless(lambda grads, _: pytrees.map_leaves(lambda g: factor * widened(g), grads))
 
 
 def clip_by_global_norm(largest: float) -> Transform:
@@ -89,7 +106,7 @@ def clip_by_global_norm(largest: float) -> Transform:
         norm = global_norm(grads)
 
         def clipped(g: Any) -> Any:
-            value = as_value(g)
+            value = widened(g)
             return where(norm < largest, value, (value / norm.astype(value.dtype)) * largest)
 
         return pytrees.map_leaves(clipped, grads)
@@ -101,7 +118,7 @@ def clip_by_block_rms(largest: float) -> Transform:
     """Scales each leaf down to this root of its mean square."""
 
     def clipped(g: Any) -> Any:
-        value = as_value(g)
+        value = widened(g)
         return value / maximum(1.0, sqrt(mean(value * value)) / largest)
 
     return _stateless(lambda grads, _: pytrees.map_leaves(clipped, grads))
@@ -111,8 +128,8 @@ def scale_by_param_rms(smallest: float = 1e-3) -> Transform:
     """Times the root of the mean square of each parameter, at least `smallest`."""
 
     def scaled(g: Any, p: Any) -> Any:
-        value = as_value(p)
-        return as_value(g) * maximum(sqrt(mean(value * value)), smallest)
+        value = widened(p)
+        return widened(g) * maximum(sqrt(mean(value * value)), smallest)
 
     return _stateless(lambda grads, params: zip_leaves(scaled, grads, params))
 
@@ -129,9 +146,9 @@ def add_decayed_weights(
     def update(grads: Tree, params: Tree) -> Tree:
         chosen = mask(params) if callable(mask) else mask
         if chosen is None:
-            return zip_leaves(lambda g, p: as_value(g) + decay * as_value(p), grads, params)
+            return zip_leaves(lambda g, p: widened(g) + decay * widened(p), grads, params)
         return zip_leaves(
-            lambda g, p, on: as_value(g) + decay * as_value(p) if on else g, grads, params, chosen
+            lambda g, p, on: widened(g) + decay * widened(p) if on else g, grads, params, chosen
         )
 
     return _stateless(update)
@@ -144,16 +161,20 @@ class _Counted(NamedTuple):
 def scale_by_learning_rate(rate: Rate) -> Transform:
     """Times minus the learning rate: a number, or a schedule of the step's number."""
     if not callable(rate):
-        return scale(-rate)
+        return scale(-rate)._replace(rate=lambda state: as_value(np.float32(rate)))
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         factor = -rate(as_value(state.count))
-        scaled = pytrees.map_leaves(
-            lambda g: factor.astype(as_value(g).dtype) * as_value(g), grads
-        )
-        return scaled, _Counted(state.count + 1)
 
-    return Transform(lambda params: _Counted(count()), update)
+        def scaled(g: Any) -> Any:
+            wide = widened(g)
+            return factor.astype(wide.dtype) * wide
+
+        return pytrees.map_leaves(scaled, grads), _Counted(state.count + 1)
+
+    return Transform(
+        lambda params: _Counted(count()), update, lambda state: rate(as_value(state.count)).astype("float32")
+    )
 
 
 class _Trace(NamedTuple):
@@ -165,12 +186,12 @@ def trace(decay: float, nesterov: bool = False) -> Transform:
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         def step(g: Any, t: Any) -> Any:
-            return as_value(g) + decay * as_value(t)
+            return widened(g) + decay * widened(t)
 
         new = zip_leaves(step, grads, state.trace)
         return zip_leaves(step, grads, new) if nesterov else new, _Trace(new)
 
-    return Transform(lambda params: _Trace(zeros_like(params)), update)
+    return Transform(lambda params: _Trace(sums_like(params)), update)
 
 
 class _Adam(NamedTuple):
@@ -187,7 +208,7 @@ def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_roo
         first, second = _BiasCorrection(b1, steps), _BiasCorrection(b2, steps)
 
         def step(g: Any, mu: Any, nu: Any) -> Parts:
-            g = as_value(g)
+            g = widened(g)
             mu = b1 * as_value(mu) + (1 - b1) * g
             nu = b2 * as_value(nu) + (1 - b2) * (g * g)
             hat, root = mu / first.of(mu.dtype), nu / second.of(nu.dtype)
@@ -197,7 +218,7 @@ def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_roo
         return updates, _Adam(steps, mu, nu)
 
     return Transform(
-        lambda params: _Adam(count(), zeros_like(params), zeros_like(params)), update
+        lambda params: _Adam(count(), sums_like(params), sums_like(params)), update
     )
 
 
@@ -227,13 +248,13 @@ def scale_by_lion(b1: float = 0.9, b2: float = 0.99) -> Transform:
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         def step(g: Any, mu: Any) -> Parts:
-            g, mu = as_value(g), as_value(mu)
+            g, mu = widened(g), as_value(mu)
             return Parts(sign(b1 * mu + (1 - b1) * g), b2 * mu + (1 - b2) * g)
 
         updates, mu = unzip(zip_leaves(step, grads, state.mu), 2)
         return updates, _Lion(mu)
 
-    return Transform(lambda params: _Lion(zeros_like(params)), update)
+    return Transform(lambda params: _Lion(sums_like(params)), update)
 
 
 class _Factored(NamedTuple):
@@ -272,7 +293,7 @@ def scale_by_factored_rms(
         decay = 1.0 - power(steps.astype("float32"), np.float32(-decay_rate))
 
         def step(g: Any, row: Any, column: Any, full: Any) -> Parts:
-            g, row, column, full = map(as_value, (g, row, column, full))
+            g, row, column, full = map(widened, (g, row, column, full))
             squares = g * g + eps
             dims = _factored_dims(g.shape, smallest_factored)
             if dims is None:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from shoal.errors import TraceError
-from shoal.frontend import creation, pytrees
+from shoal.frontend import creation, dtypes, pytrees
 from shoal.frontend.constants import as_value
 from shoal.frontend.core import is_value
 from shoal.frontend.reduction import sum
@@ -43,16 +43,22 @@ class Parts:
         self.values = values
 
 
-def zeros_like(tree: Tree) -> Tree:
-    """Zeros like each leaf: values of a program being traced, or else NumPy's."""
+def widened(leaf: Any) -> Any:
+    """A value in the type that sums are made in: float32 where its own has fewer bits."""
+    value = as_value(leaf)
+    return value.astype(dtypes.of_sums(value.dtype))
+
+
+def sums_like(tree: Tree) -> Tree:
+    """Zeros like each leaf, in the type of sums: values of a program being traced, or else NumPy's."""
     return pytrees.map_leaves(_zeros, tree)
 
 
 def _zeros(leaf: Any) -> Any:
     if is_value(leaf):
-        return creation.zeros(leaf.shape, leaf.dtype)
+        return creation.zeros(leaf.shape, dtypes.of_sums(leaf.dtype))
     array = np.asarray(leaf) if not hasattr(leaf, "dtype") else leaf
-    return np.zeros(array.shape, array.dtype)
+    return np.zeros(array.shape, dtypes.of_sums(array.dtype))
 
 
 def count() -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.checkpoints import Series
 from shoal.data import Batches
-from shoal.errors import InputError
+from shoal.errors import InputError, RunError
 from shoal.train.processes import any_of, is_first, job_of
 from shoal.train.progress import Progress
 from shoal.train.state import TrainState
@@ -39,6 +39,7 @@ def fit(
     evaluate_every: int = 0,
     save: Callable[[TrainState], None] | None = None,
     save_every: int = 0,
+    finite: Sequence[str] = ("loss", "grad_norm"),
     quiet: bool = False,
 ) -> TrainState:
     """Steps from the state's number on, until `steps` are done or the batches end.
@@ -53,6 +54,10 @@ def fit(
     evaluate, save: functions of the state, called each so many steps and at the end; 0: at
       the end alone. A `checkpoints.Series` as `save` is polled behind each step, and waited for
       at the end.
+    finite: metrics that end the run with a RunError where they are NaN or infinite, which names step
+      and metric; those that a step does not have are left out. They are looked at where the step is
+      logged or to be saved, so that no state behind one is. Steps with a metric "skipped" are let be: their
+      optimiser leaves out what is not finite. (): the run goes on.
     quiet: shows nothing.
 
     A signal of `StopSignals` ends the loop behind the step, which is saved and logged; the
@@ -68,6 +73,11 @@ def fit(
     def look(logs: bool, evaluates: bool, saves: bool) -> None:
         if logs:
             run.report(metrics)
+        found = run.not_finite(metrics, finite) if logs or (save and saves) else ""
+        if found:
+            if isinstance(save, Series):
+                save.wait()  # what is under way is of a step before
+            raise RunError(found)
         if evaluate and evaluates:
             run.tell(evaluate(state))
         if save and saves:
@@ -99,6 +109,7 @@ class _Run:
         self.done = begin
         self.job: Any = None
         self._begin = begin
+        self._last_finite = begin
         self._steps = steps
         self._tokens = tokens
         self._log = log
@@ -136,6 +147,21 @@ class _Run:
             if self._tokens is not None:
                 values["tokens/s"] = self._tokens * timed / seconds
         self.tell(values)
+
+    def not_finite(self, metrics: Mapping[str, Any], names: Sequence[str]) -> str:
+        """The message of which of these metrics of the last step are not finite; "" for none. Collective in a job."""
+        if "skipped" in metrics:
+            return ""
+        values = {name: np.asarray(metrics[name]) for name in names if name in metrics}
+        wrong = [f"{name} is {value}" for name, value in values.items() if not np.isfinite(value).all()]
+        if not wrong:
+            self._last_finite = self.done
+            return ""
+        return (
+            f"fit: step {self.done}: {' and '.join(wrong)}; nothing was looked at or saved since step "
+            f"{self._last_finite}. shoal.jit(check_finite=True) names the op, optim.apply_if_finite leaves such steps "
+            "out, finite=() goes on"
+        )
 
     def tell(self, values: Mapping[str, Any]) -> None:
         values = host_values(values)

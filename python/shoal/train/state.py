@@ -18,7 +18,8 @@ Tree = Any
 
 class TrainState(NamedTuple):
     """step: how many steps are done, an int32 scalar; also the number of the next batch.
-    params, optimizer: the parameters and the optimiser's state, trees of arrays."""
+    params: the parameters, a tree of arrays; leaves of them may be `Buffers`, which the step moves.
+    optimizer: the optimiser's state, a tree of arrays."""
 
     step: Any
     params: Tree

@@ -4,24 +4,29 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import partial, reduce
 from typing import Any
 
-from shoal.errors import TraceError, TraceTypeError
-from shoal.frontend import pytrees
+from shoal.errors import CompileWarning, TraceError, TraceTypeError
+from shoal.frontend import dtypes, pytrees
 from shoal.frontend.annotations import constrain
+from shoal.frontend.autodiff import stop_gradient
+from shoal.frontend.buffers import Buffers, buffers_of, step_with
 from shoal.frontend.constants import as_value
+from shoal.frontend.core import type_of
+from shoal.frontend.elementwise import add, isfinite, where
 from shoal.frontend.random import fold_in
 from shoal.frontend.random import key as random_key
-from shoal.optim import LossScale, Transform, accumulate, apply_updates, cast, global_norm
+from shoal.optim import IfFinite, LossScale, Transform, accumulate, apply_updates, cast, global_norm
 from shoal.train.state import TrainState
 
 __all__ = ["step"]
 
 Tree = Any
 # What a step's metrics have of their own.
-_NAMES = ("loss", "grad_norm", "loss_scale", "skipped")
+_NAMES = ("loss", "grad_norm", "learning_rate", "loss_scale", "skipped")
 
 
 def step(
@@ -32,6 +37,8 @@ def step(
     weighted: bool = False,
     micro_batches: int = 1,
     compute: Any = None,
+    inputs: Any = None,
+    buffers: Buffers | None = None,
     gradients: Any = None,
     seed: int | None = None,
 ) -> Callable[[TrainState, Tree], tuple[TrainState, dict[str, Any]]]:
@@ -40,28 +47,44 @@ def step(
     loss: of (params, batch): a scalar; with `has_aux` and `weighted` as in `optim.accumulate`,
       the aux a dict of metrics. A `dynamic_loss_scale` optimiser has it scaled.
     micro_batches: into how many a batch is cut; see `optim.accumulate`.
-    compute: the type that floats of parameters and batch are cast to for the loss.
+    compute: the type that parameters are cast to for the loss, those that are floats and no buffers. The
+      batch keeps its types, as it has masks and weights, but for its `inputs`.
+    inputs: which floats of the batch are cast, too: a tree of bools like it, or a prefix of one, as True for
+      all. Without it none is, and floats are named by a CompileWarning.
+    buffers: which leaves of the parameters are state, and how it moves; None: as the loss declares, see `Buffers`.
+      They stay where gradients are not finite.
     gradients: where gradients lie between loss and update, a tree of P or a prefix of one, as
       of ZeRO-2; None: as is best.
     seed: the loss is called with `key=` a key of the seed and the step's number, as of routers' noise: the
       same on any devices, in a run that goes on, and in each micro-batch of a step.
 
-    Metrics are the scalars "loss" and "grad_norm", with a dynamic loss scale "loss_scale" and "skipped", and
-    those of aux, of any shape.
+    Metrics are the scalars "loss", "grad_norm" and, where the optimiser has one, "learning_rate", of this step's
+    update; of steps that may be left out "skipped", how many were, and with a dynamic loss scale "loss_scale"; and
+    those of aux, of any shape. TraceError where aux has one of these names, and where the loss reads experts'
+    biases and declares no buffers.
     """
+    declared = buffers_of(loss) if buffers is None else buffers
+    form = {"has_aux": has_aux, "weighted": weighted}
+
+    def gradient_of(state: TrainState, batch: Tree) -> Any:
+        """Of the scaled loss: ((value, aux), gradients)."""
+        if compute is not None and inputs is None:
+            _warn_of_floats(batch, compute)
+        of_step = loss if seed is None else partial(loss, key=fold_in(random_key(seed), state.step))
+        scaled = _scaled(_computed(of_step, declared, compute, inputs), _scale_of(state.optimizer), **form)
+        with step_with(declared):
+            result, grads = accumulate(scaled, micro_batches, **form)(state.params, batch)
+        return (result if has_aux else (result, {})), grads if gradients is None else _constrained(grads, gradients)
 
     def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
-        scale = _scale_of(state.optimizer)
-        of_step = loss if seed is None else partial(loss, key=fold_in(random_key(seed), state.step))
-        scaled = _scaled(of_step, scale, compute, has_aux, weighted)
-        gradient = accumulate(scaled, micro_batches, has_aux=has_aux, weighted=weighted)
-        result, grads = gradient(state.params, batch)
-        value, aux = result if has_aux else (result, {})
-        if gradients is not None:
-            grads = _constrained(grads, gradients)
+        (value, aux), grads = gradient_of(state, batch)
+        _check_metrics(aux)
         updates, kept = optimizer.update(grads, state.optimizer, state.params)
-        new = TrainState(as_value(state.step) + 1, apply_updates(state.params, updates), kept)
-        return new, _metrics(value, global_norm(grads), scale, kept, aux)
+        norm, params = global_norm(grads), apply_updates(state.params, updates)
+        if declared is not None:
+            params = _with_buffers(params, state.params, declared, aux, isfinite(norm))
+        own = _own_metrics(value, norm, optimizer, state.optimizer, kept)
+        return TrainState(as_value(state.step) + 1, params, kept), {**own, **aux}
 
     return train_step
 
@@ -70,25 +93,70 @@ def _scale_of(optimizer: Tree) -> Any:
     return as_value(optimizer.loss_scale) if isinstance(optimizer, LossScale) else None
 
 
-def _scaled(
-    loss: Callable[..., Any], scale: Any, compute: Any, has_aux: bool, weighted: bool
+def _computed(
+    loss: Callable[..., Any], buffers: Buffers | None, compute: Any, inputs: Any
 ) -> Callable[..., Any]:
-    """The loss of what was cast, times the scale."""
-    if scale is None and compute is None:
-        return loss
+    """The loss of what was cast, with buffers as they are."""
 
     def computed(params: Tree, batch: Tree) -> Any:
-        arguments = (params, batch) if compute is None else cast((params, batch), compute)
-        result = loss(*arguments)
-        if scale is None:
-            return result
+        if compute is not None:
+            batch = cast(batch, compute, False if inputs is None else inputs)
+        if buffers is None:
+            return loss(params if compute is None else cast(params, compute), batch)
+        mask = buffers.mask(params)
+        params = pytrees.map_leaves(lambda p, is_state: stop_gradient(p) if is_state else p, params, mask)
+        if compute is not None:
+            params = cast(params, compute, pytrees.map_leaves(lambda is_state: not is_state, mask))
+        return loss(params, batch)
+
+    return computed
+
+
+def _warn_of_floats(batch: Tree, compute: Any) -> None:
+    """Of floats that are computed with in their own type, which nobody has said anything of."""
+    leaves = zip(pytrees.paths(batch), map(as_value, pytrees.flatten(batch)[0]))
+    wide = [f"batch{pytrees.place(path)} {leaf.dtype}" for path, leaf in leaves if dtypes.is_float(leaf.dtype)]
+    if wide:
+        warnings.warn(
+            f"step: compute={compute!r}: {', '.join(wide)} keep their types; give inputs=True to cast all floats "
+            "of the batch, False to cast none, or a tree of bools like it",
+            CompileWarning,
+            stacklevel=2,
+        )
+
+
+def _scaled(loss: Callable[..., Any], scale: Any, has_aux: bool, weighted: bool) -> Callable[..., Any]:
+    """The loss times the scale."""
+    if scale is None:
+        return loss
+
+    def scaled(params: Tree, batch: Tree) -> Any:
+        result = loss(params, batch)
         main, *aux = result if has_aux else (result,)
         total, *weight = main if weighted else (main,)
         wide = as_value(total).astype("float32") * scale
         main = (wide, *weight) if weighted else wide
         return (main, *aux) if has_aux else main
 
-    return computed
+    return scaled
+
+
+def _with_buffers(params: Tree, before: Tree, buffers: Buffers, metrics: Any, moves: Any) -> Tree:
+    """The parameters with the next buffers, or those before where `moves`, a scalar bool, does not hold."""
+    update = buffers.update or (lambda params, metrics: params)
+    after = update(before, metrics)
+
+    def chosen(place: tuple[Any, ...], param: Any, old: Any, new: Any, is_state: bool) -> Any:
+        if not is_state:
+            return param
+        old, new = as_value(old), as_value(new)
+        if type_of(new) != type_of(old):
+            raise TraceTypeError(f"step: the update of the buffer params{pytrees.place(place)}, {old!r}, is {new!r}")
+        return where(moves, new, old)
+
+    leaves, spec = pytrees.flatten(params)
+    others = (pytrees.flatten(tree)[0] for tree in (before, after, buffers.mask(before)))
+    return pytrees.unflatten(spec, [chosen(*row) for row in zip(pytrees.paths(params), leaves, *others)])
 
 
 def _constrained(grads: Tree, shardings: Any) -> Tree:
@@ -99,13 +167,28 @@ def _constrained(grads: Tree, shardings: Any) -> Tree:
     )
 
 
-def _metrics(value: Any, norm: Any, scale: Any, optimizer: Tree, aux: Any) -> dict[str, Any]:
+def _own_metrics(value: Any, norm: Any, optimizer: Transform, before: Tree, after: Tree) -> dict[str, Any]:
+    """The step's own; `before` and `after` are the optimiser's states."""
+    scale = _scale_of(before)
+    made = {"loss": value, "grad_norm": norm} if scale is None else {"loss": value / scale, "grad_norm": norm / scale}
+    if optimizer.rate is not None:
+        made["learning_rate"] = optimizer.rate(before)
+    if scale is not None:
+        made["loss_scale"] = after.loss_scale
+    skipped = [guard.skipped for guard in _guards(after)]
+    return made | ({"skipped": reduce(add, skipped)} if skipped else {})
+
+
+def _guards(state: Tree) -> list[Any]:
+    """The states of what leaves steps out, anywhere in an optimiser's."""
+    if isinstance(state, (IfFinite, LossScale)):
+        return [state]
+    return [guard for part in state for guard in _guards(part)] if isinstance(state, tuple) else []
+
+
+def _check_metrics(aux: Any) -> None:
     if not isinstance(aux, Mapping):
         raise TraceTypeError(f"step: expected aux to be a dict of metrics, got {aux!r}")
     for name in _NAMES:
         if name in aux:
             raise TraceError(f'step: aux has a metric "{name}", which is the step\'s own')
-    if scale is None:
-        return {"loss": value, "grad_norm": norm, **aux}
-    kept = {"loss_scale": optimizer.loss_scale, "skipped": optimizer.skipped}
-    return {"loss": value / scale, "grad_norm": norm / scale, **kept, **aux}

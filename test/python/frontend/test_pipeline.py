@@ -232,6 +232,24 @@ def test_parts_of_a_batch_through_the_pipeline():
         assert 0.97 < flops / whole[2] / (ticks / 35 * (4 / 3 if again else 1)) < 1.03
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+@pytest.mark.parametrize("turns, count", [(1, 4096), (2, 1024)])
+def test_gradients_of_narrow_parameters_are_summed_in_float32(tmp_path, dtype, turns, count):
+    """Of so many micro-batches, more than 8 and 11 bits can count. The masters' gradients are rounded once."""
+
+    def stage(params, x, _):
+        return x, {"made": (x * params["w"]).astype("float32")}
+
+    def loss(masters, xs):
+        narrow = {"w": masters.astype(dtype)}
+        made = shoal.pipeline(stage, narrow, xs.astype(dtype))[1]["made"]
+        return made.sum() / count
+
+    xs = np.ones((count, 1), np.float32)
+    grads = evaluate(tmp_path, shoal.grad(loss), np.ones((turns, 1, 1), np.float32), xs)
+    np.testing.assert_array_equal(grads, np.ones((turns, 1, 1)))
+
+
 def test_what_is_no_pipeline():
     params, xs, rows = arrays(2, 4, 8)
     mesh = shoal.Mesh(pp=4, dp=2)

@@ -102,6 +102,23 @@ def test_feed_forward_and_loss(tmp_path):
     assert_same("loss", loss, -log_probabilities.mean(), np.float32, 1e-5)
 
 
+@pytest.mark.parametrize("dtype", ["bfloat16", "float16"])
+def test_what_counts_is_counted_in_float32(tmp_path, dtype):
+    """965 tokens and labels, which bfloat16 would round to 968; 2,049 choices, which float16 has not."""
+    tokens = 965 if dtype == "bfloat16" else 2049
+    x, wg, wi, wo = np.ones((1, tokens, 1), np.float32), np.float32([[2, 1]]), *[np.ones((2, 1, 1), np.float32)] * 2
+
+    def run(*args):
+        out = shoal.moe.moe_layer(*(arg.astype(dtype) for arg in args), k=1, capacity=tokens)
+        mask = shoal.iota((tokens,), 0) > 0
+        logits = shoal.zeros((tokens, 2), dtype)
+        return out.routed, out.kept, shoal.moe.cross_entropy(logits, np.zeros(tokens, np.int32), mask=mask)
+
+    routed, kept, loss = evaluate(tmp_path, run, x, wg, wi, wo)
+    assert routed.tolist() == kept.tolist() == [[tokens, 0]]
+    assert_same("loss", loss, np.float32(np.log(2)), np.float32, 1e-6)
+
+
 def test_sizes_that_do_not_fit():
     x, wg, wi, wo = ARGS
     message = r"expected x \[G, S, M\], .* got x \[4, 12, 6\], wg \[6, 7\], wi \[8, 6, 10\]"

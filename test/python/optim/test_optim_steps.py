@@ -10,7 +10,7 @@ import pytest
 
 import shoal
 from frontend_testing import assert_same, evaluate
-from shoal import P, TraceError, TraceTypeError, optim
+from shoal import P, TraceError, TraceTypeError, optim, train
 
 RNG = np.random.default_rng(5)
 PARAMS = {"w": np.float32(RNG.standard_normal((6, 4))), "b": np.float32(RNG.standard_normal(4))}
@@ -60,18 +60,171 @@ def test_weights_are_summed_before_the_division(tmp_path, count):
         return shoal.value_and_grad(loss)(params)
 
     def parts(params, *batch):
-        def loss(params, *batch):
-            return weighted_loss(params, *batch), {"largest": batch[0].max()}
-
-        accumulated = optim.accumulate(loss, count, has_aux=True, weighted=True)
-        (value, aux), grads = accumulated(params, *batch)
-        return value, grads, aux
+        accumulated = optim.accumulate(weighted_loss, count, weighted=True)
+        return accumulated(params, *batch)
 
     expected = evaluate(tmp_path, whole, PARAMS, X, Y, WEIGHTS)
-    *actual, aux = evaluate(tmp_path, parts, PARAMS, X, Y, WEIGHTS)
-    assert_trees(actual, expected)
-    largest = np.mean([X[i::count].max() for i in range(count)])
-    np.testing.assert_allclose(aux["largest"], largest, rtol=1e-6)
+    assert_trees(evaluate(tmp_path, parts, PARAMS, X, Y, WEIGHTS), expected)
+
+
+def metrics_of(params, x, weights):
+    """A metric of each kind, of floats and of integers; a mean that is none where nothing has a weight."""
+    total = weights.sum()
+    return {
+        "counts": train.summed(shoal.stack([total, (x[:, 0] * weights).sum()])),
+        "chosen": (weights > 1).astype("int32").sum(),
+        "flags": weights > 0,
+        "largest": train.largest(x.max(0)),
+        "mean": (x * weights.reshape(-1, 1)).sum(0) / total,
+        "loss": (error(params, x, 0.0) * weights).sum() / total,
+    }
+
+
+@pytest.mark.parametrize("wrapped", [lambda f: f, shoal.remat], ids=["plain", "remat"])
+def test_metrics_of_parts_make_those_of_the_batch(tmp_path, wrapped):
+    """Also where the parts have other weights, one of them none at all, and through functions of the program."""
+    weights = WEIGHTS.copy()
+    weights[1::4] = 0  # the second of four micro-batches
+
+    def run(params, x, weights):
+        def loss(params, x, weights):
+            return (error(params, x, 0.0).sum(), weights.sum()), metrics_of(params, x, weights)
+
+        made = {n: optim.accumulate(wrapped(loss), n, has_aux=True, weighted=True) for n in (1, 2, 4)}
+        return {n: function(params, x, weights)[0][1] for n, function in made.items()}
+
+    found = evaluate(tmp_path, run, PARAMS, X, weights)
+    flags = {n: found[n].pop("flags") for n in found}
+    for n in (2, 4):
+        assert_trees(found[n], found[1])
+        assert (flags[n] == flags[1].reshape(-1, n).sum(1)).all()
+
+
+def test_metrics_without_weights_are_plain_means(tmp_path):
+    def run(params, x):
+        def loss(params, x):
+            return error(params, x, 0.0).mean(), (x.mean(), train.largest(x.max()), train.summed(x.sum()) * 1.0)
+
+        return optim.accumulate(loss, 4, has_aux=True)(params, x)[0][1]
+
+    mean, most, product = evaluate(tmp_path, run, PARAMS, X)
+    np.testing.assert_allclose((mean, most), (X.mean(), X.max()), rtol=1e-6)
+    np.testing.assert_allclose(product, X.sum() / 4, rtol=1e-5)  # arithmetic drops what it was
+
+
+NARROW = ["bfloat16", "float16"]
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["mean", "weighted"])
+def test_gradients_of_narrow_parameters_are_summed_in_float32(tmp_path, weighted):
+    """Of 512 micro-batches with the gradient 1 + i / 512, and weights and a loss that 8 bits cannot count."""
+    rows = np.float32(1 + np.arange(512) / 512).reshape(512, 1)
+
+    def run(params, x):
+        def loss(params, x):
+            total = (x.astype(params.dtype) * params).sum()
+            return (total, as_count(params.dtype)) if weighted else total
+
+        return optim.accumulate(loss, 512, weighted=weighted)(params, x)
+
+    def as_count(dtype):
+        return shoal.ones((), dtype)
+
+    for name in NARROW:
+        params = np.ones(1, np.float32).astype(np.dtype(name) if name == "float16" else shoal.bfloat16)
+        value, grads = evaluate(tmp_path, run, params, rows)
+        exact = rows.astype(params.dtype).astype(np.float64).mean()
+        assert (value.dtype, grads.dtype) == (np.float32, params.dtype)
+        assert float(value) == pytest.approx(exact, rel=1e-6)
+        assert float(grads[0]) == float(np.float32(exact).astype(params.dtype))
+
+
+@pytest.mark.parametrize(
+    "ours",
+    [optim.sgd(0.01, 0.9, True), optim.adamw(1e-2, weight_decay=0.1), optim.lion(1e-2), optim.adafactor(1e-2, 4),
+     optim.chain(optim.clip_by_global_norm(0.1), optim.adam(optim.constant(1e-2))),
+     optim.dynamic_loss_scale(optim.chain(optim.clip_by_block_rms(0.1), optim.sgd(0.1)), 1.0)],
+    ids=["momentum", "adamw", "lion", "adafactor", "clipped", "scaled"],
+)  # fmt: skip
+def test_states_and_updates_of_narrow_parameters_are_float32(tmp_path, ours):
+    """Steps on bfloat16 have the bits of steps on the same numbers in float32; the parameters are rounded."""
+
+    def run(params, grads, state):
+        trail = []
+        for _ in range(3):
+            updates, state = ours.update(grads, state, params)
+            trail.append((updates, state, optim.apply_updates(params, updates)))
+        return trail
+
+    narrow = jax.tree.map(lambda p: p.astype(shoal.bfloat16), (PARAMS, {"w": PARAMS["w"] / 3, "b": PARAMS["b"]}))
+    wide = jax.tree.map(lambda p: p.astype(np.float32), narrow)
+    assert jax.tree.map(lambda a: a.dtype, ours.init(narrow[0])) == jax.tree.map(lambda a: a.dtype, ours.init(wide[0]))
+    found = [evaluate(tmp_path, run, *trees, ours.init(trees[0])) for trees in (narrow, wide)]
+    for (updates, state, params), (*expected, unrounded) in zip(*found):
+        for one, other in zip(jax.tree.leaves((updates, state)), jax.tree.leaves(tuple(expected)), strict=True):
+            assert one.dtype == other.dtype and one.tobytes() == other.tobytes()
+        for name in PARAMS:
+            assert params[name].tobytes() == unrounded[name].astype(shoal.bfloat16).tobytes()
+
+
+def test_a_mean_of_squares_of_bfloat16_falls(tmp_path):
+    """By 0.999 a step, which is less than bfloat16 has between two numbers."""
+    ours = optim.adam(1e-2)
+    params = {"w": PARAMS["w"].astype(shoal.bfloat16)}
+
+    def run(params, state):
+        for i in range(20):
+            grads = {"w": params["w"] * (1.0 if i == 0 else 0.0)}
+            _, state = ours.update(grads, state, params)
+        return state[0].nu["w"]
+
+    nu = evaluate(tmp_path, run, params, ours.init(params))
+    np.testing.assert_allclose(nu, 1e-3 * np.float32(params["w"]) ** 2 * 0.999**19, rtol=1e-5)
+
+
+def test_what_a_mask_leaves_out_keeps_its_type():
+    tree = {"w": np.zeros(2, np.float32), "bias": np.zeros(3, np.float32), "mask": np.zeros(4, bool)}
+
+    def types(**options):
+        found = {}
+        shoal.trace(lambda t: found.update(optim.cast(t, "bfloat16", **options)) or t["w"], (tree,))
+        return {name: str(leaf.dtype) for name, leaf in found.items()}
+
+    assert types() == {"w": "bfloat16", "bias": "bfloat16", "mask": "bool"}
+    kept = {"w": "bfloat16", "bias": "float32", "mask": "bool"}
+    assert types(mask={"w": True, "bias": False, "mask": True}) == kept
+    assert types(mask=lambda t: {name: name != "bias" for name in t}) == kept
+    assert types(mask=False)["w"] == "float32"
+    with pytest.raises(TraceTypeError, match="cast: mask: expected bools, got 1"):
+        types(mask=1)
+    with pytest.raises(TraceError, match="cast: mask: dictionary key mismatch"):
+        types(mask={"w": True})
+
+
+def test_rates_are_told_of_a_state(tmp_path):
+    schedule = optim.linear(1.0, 0.0, 10)
+    cases = {
+        "number": optim.adamw(0.1),
+        "schedule": optim.adafactor(schedule),
+        "in a chain": optim.chain(optim.clip_by_global_norm(1.0), optim.chain(optim.lion(schedule), optim.scale(2.0))),
+        "two": optim.chain(optim.sgd(0.5), optim.sgd(schedule)),
+        "guarded": optim.dynamic_loss_scale(optim.apply_if_finite(optim.adam(schedule)), 1.0),
+    }
+
+    def run(params):
+        made = {}
+        for name, each in cases.items():
+            first = each.init(params)
+            _, second = each.update(params, first, params)
+            made[name] = [each.rate(state) for state in (first, second)]
+        return made
+
+    found = evaluate(tmp_path, run, PARAMS)
+    expected = {"number": [0.1, 0.1], "two": [0.5, 0.45]}
+    expected |= {name: [1, 0.9] for name in ("schedule", "in a chain", "guarded")}
+    for name, pair in expected.items():
+        np.testing.assert_allclose(found[name], pair, rtol=1e-6, err_msg=name)
+    assert optim.chain(optim.scale(2.0), optim.trace(0.9)).rate is None
 
 
 def test_accumulation_traces_the_loss_once_however_many_there_are():

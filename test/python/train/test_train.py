@@ -159,7 +159,7 @@ def test_a_dynamic_loss_scale_is_applied_and_shown():
     batch = {name: array[:8] for name, array in programs.examples().items()}
 
     runs = {}
-    for name, opt, options in (("f32", plain, {}), ("f16", scaled, {"compute": "float16"})):
+    for name, opt, options in (("f32", plain, {}), ("f16", scaled, {"compute": "float16", "inputs": True})):
         state = programs.start(opt)
         step = shoal.jit(train.step(programs.loss, opt, **options), donate_argnums=0)
         runs[name] = []
@@ -180,7 +180,8 @@ def test_weights_and_metrics_of_the_loss_in_micro_batches():
         weights = shoal.where(batch["x"][:, 0] > 0, 1.0, 0.0)
         made = shoal.tanh(batch["x"] @ params["wi"]) @ params["wo"]
         rows = shoal.square(made - batch["y"]).sum(-1)
-        return ((rows * weights).sum(), weights.sum()), {"rows": weights.sum()}
+        metrics = {"rows": train.summed(weights.sum()), "mean": (rows * weights).sum() / weights.sum()}
+        return ((rows * weights).sum(), weights.sum()), metrics
 
     opt = optim.sgd(0.1)
     batch = {name: array[:8] for name, array in programs.examples().items()}
@@ -188,10 +189,126 @@ def test_weights_and_metrics_of_the_loss_in_micro_batches():
     for count in (1, 4):
         made = train.step(loss, opt, has_aux=True, weighted=True, micro_batches=count)
         state, metrics = shoal.jit(made)(programs.start(opt), batch)
-        assert float(metrics["rows"]) == pytest.approx(np.sum(batch["x"][:, 0] > 0) / count)
+        assert float(metrics["rows"]) == np.sum(batch["x"][:, 0] > 0)
+        assert float(metrics["mean"]) == pytest.approx(float(metrics["loss"]), rel=1e-6)
         found.append((state.params["wi"].numpy(), float(metrics["loss"]), float(metrics["grad_norm"])))
     for one, four in zip(*found):
         np.testing.assert_allclose(four, one, rtol=1e-5, atol=1e-6)
+
+
+def masked_loss(params, batch):
+    """The mean square of the rows that a mask of floats has; how many these are."""
+    rows = shoal.square(batch["x"].astype(params.dtype) @ params).astype("float32").sum(-1)
+    total = batch["mask"].sum()
+    return (rows * batch["mask"]).sum() / total, {"tokens": train.summed(total), "mask": total * 1.0}
+
+
+@pytest.mark.parametrize("compute", ["bfloat16", "float16"])
+def test_masks_count_all_tokens_in_few_bits(compute):
+    """965 of 1,000: in bfloat16 there are 968. Micro-batches of 483 and 482."""
+    opt = optim.sgd(0.1)
+    batch = {"x": np.ones((1000, 2), np.float32), "mask": np.float32(np.arange(1000) < 965)}
+    state = train.init(np.ones((2, 2), np.float32), opt)
+    for count in (1, 2):
+        step = train.step(masked_loss, opt, has_aux=True, micro_batches=count, compute=compute, inputs=False)
+        metrics = shoal.jit(step)(state, batch)[1]
+        assert float(metrics["tokens"]) == 965 and float(metrics["mask"]) == 965 / count
+        assert float(metrics["loss"]) == 8.0
+
+
+def test_what_a_step_casts():
+    """Parameters, of the batch what is said; a buffer, an index and a mask keep their types."""
+    params = {"w": np.ones((2, 2), np.float32), "state": np.zeros(2, np.float32)}
+    batch = {"x": np.ones((4, 2), np.float32), "mask": np.ones(4, np.float32), "i": np.zeros(4, np.int32)}
+    opt = optim.adamw(0.1)
+    state = train.init(params, opt)
+
+    def types(**options):
+        found = {}
+
+        def loss(params, batch):
+            found.update({name: str(leaf.dtype) for name, leaf in {**params, **batch}.items()})
+            return params["w"].sum()
+
+        shoal.trace(train.step(loss, opt, compute="bfloat16", **options), (state, batch))
+        return found
+
+    with pytest.warns(shoal.CompileWarning, match=r"\['mask'\] float32, batch\['x'\] float32 keep their types"):
+        plain = types()
+    assert plain == {"w": "bfloat16", "state": "bfloat16", "x": "float32", "mask": "float32", "i": "int32"}
+    assert types(inputs=True) == plain | {"x": "bfloat16", "mask": "bfloat16"}
+    buffers = train.Buffers(lambda params: {name: name == "state" for name in params})
+    given = {"x": True, "mask": False, "i": True}
+    assert types(inputs=given, buffers=buffers) == plain | {"x": "bfloat16", "state": "float32"}
+
+
+def test_metrics_have_the_learning_rate_of_the_step():
+    opt = optim.dynamic_loss_scale(optim.adam(optim.linear(1.0, 0.0, 10)), 1.0)
+    batch = {name: array[:8] for name, array in programs.examples().items()}
+    state = programs.start(opt)
+    step = shoal.jit(train.step(programs.loss, opt))
+    rates = []
+    for _ in range(3):
+        state, metrics = step(state, batch)
+        rates.append(float(metrics["learning_rate"]))
+    assert rates == pytest.approx([1.0, 0.9, 0.8])
+    assert list(metrics)[:3] == ["loss", "grad_norm", "learning_rate"]
+
+
+class Blown:
+    """A step, as `shoal.jit` makes one, whose loss is infinite and whose gradient is NaN in some steps."""
+
+    def __init__(self, bad, **more):
+        self.bad, self.more = bad, more
+
+    def __call__(self, state, batch):
+        number = int(state.step)
+        loss, norm = (np.inf, np.float32(np.nan)) if number in self.bad else (1.0, 1.0)
+        return state._replace(step=np.int32(number + 1)), {"loss": loss, "grad_norm": norm, **self.more}
+
+
+@pytest.mark.parametrize(
+    "options, step, metrics",
+    [
+        ({"log_every": 4, "save_every": 2}, 6, "loss is inf and grad_norm is nan; .* since step 4"),
+        ({"log_every": 3}, 6, "loss is inf and grad_norm is nan; .* since step 3"),
+        ({"log_every": 100, "finite": ("grad_norm",)}, 9, "grad_norm is nan; .* since step 0"),
+        ({"log_every": 100, "save_every": 1, "finite": ("loss", "none")}, 6, "loss is inf; .* since step 5"),
+    ],
+)
+def test_a_run_ends_where_it_is_not_finite(tmp_path, options, step, metrics):
+    """At the next look; what is logged has it, what is saved has not."""
+    saved, logged = [], []
+    log = [lambda number, values: logged.append(number)]
+
+    def save(state):
+        saved.append(int(state.step))
+
+    state = train.TrainState(np.int32(0), {}, ())
+    with pytest.raises(shoal.RunError, match=f"fit: step {step}: {metrics}"):
+        train.fit(Blown(range(5, 9)), state, range(100), 9, log=log, save=save, quiet=True, **options)
+    every = options.get("save_every", 100)
+    assert saved == [n for n in range(1, 6) if n % every == 0]
+    assert max(logged, default=0) <= step
+
+
+def test_a_run_goes_on_where_that_is_asked_for_or_the_optimiser_takes_care():
+    state = train.TrainState(np.int32(0), {}, ())
+    cases = (Blown([1, 3]), {"finite": ()}), (Blown([1, 3], skipped=2), {}), (Blown([1]), {"log_every": 4})
+    for step, options in cases:
+        assert int(train.fit(step, state, range(4), 4, quiet=True, **{"log_every": 1} | options).step) == 4
+
+
+def test_guards_anywhere_in_an_optimiser_are_told():
+    opt = optim.chain(optim.clip_by_global_norm(1.0), optim.apply_if_finite(optim.sgd(0.1)))
+    step = shoal.jit(train.step(lambda p, b: (p * b).sum(), opt))
+    state, rows = train.init(np.ones(2, np.float32), opt), np.float32([[1, 1], [np.nan, 1], [1, 1]])
+    skipped = []
+    for row in rows:
+        state, metrics = step(state, row)
+        skipped.append(int(metrics["skipped"]))
+    assert skipped == [0, 1, 1]
+    assert np.isfinite(np.asarray(state.params)).all()
 
 
 def test_a_loss_gets_a_key_of_its_step():
