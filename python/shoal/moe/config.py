@@ -16,6 +16,7 @@ from shoal.errors import TraceError
 from shoal.moe import huggingface, megatron, presets
 from shoal.moe.capacity import Crowd, room
 from shoal.moe.checking import check_config
+from shoal.moe.megatron_flags import REFUSED_LAYERS
 from shoal.moe.patterns import moe_layers
 
 __all__ = ["MoeConfig"]
@@ -178,5 +179,12 @@ class MoeConfig:
 
     @classmethod
     def from_megatron(cls, arguments: str | Sequence[str], **fields: Any) -> MoeConfig:
-        """Of a command line of Megatron-Core, or of a file with its arguments."""
-        return cls(**{**megatron.fields_of(arguments), **fields})
+        """Of a command line of Megatron-Core, or of a file with its arguments.
+
+        Of its flags those about layers of experts are read, those about the layout left to `Layout.from_megatron`;
+        of those that have no effect here a warning says so, in a line for each reason
+        (docs/guide/Configurations.md has all of them). UnsupportedError names one that there is no counterpart of, and
+        an unknown one with the one that is nearest to it.
+        """
+        flags = megatron.known_flags(arguments, REFUSED_LAYERS)
+        return cls(**{**megatron.fields_of(flags), **fields})
