@@ -59,7 +59,8 @@ class MoeConfig:
     add_router_bias: bool = False
     moe_router_dtype: str = "fp32"  # "fp64"; "model": logits in the tokens' type
 
-    # Noise, in training alone.
+    # Noise, in training alone; force_load_balancing: choices are random, for benchmarks.
+    moe_router_force_load_balancing: bool = False
     moe_input_jitter_eps: float | None = None
     gate_noise: float = 0.0
     noisy_gate_policy: str | None = None  # "RSample"
@@ -170,7 +171,11 @@ class MoeConfig:
 
     @classmethod
     def from_hf(cls, config: Mapping[str, Any] | str, **fields: Any) -> MoeConfig:
-        """Of a Hugging Face `config.json`, or of a published model by name: "mixtral-8x7b"."""
+        """Of the fields of a Hugging Face `config.json`, or of a published model by name: "mixtral-8x7b".
+
+        Those that are not about layers of experts may be missing. UnsupportedError and InputError: as of
+        `shoal.models.from_config`.
+        """
         if isinstance(config, str):
             if config not in presets.MODELS:
                 raise TraceError(f'from_hf: "{config}" is not one of {sorted(presets.MODELS)}')

@@ -92,10 +92,10 @@ def route(
     params: "router" [M, E], "router_bias" [E] with `add_router_bias`; of the cosine router
       "projection" [M, P], "router" [P, E] and "temperature" []; none where tokens are hashed.
     bias [E] float32: of `moe_router_enable_expert_bias`, for the choice alone (arXiv 2408.15664).
-    key: of the noise; without it there is none.
+    key: of the noise; without it there is none, and TraceError where `training` is true and the configuration has any.
     mask [G, S]: true for tokens that are no padding.
     token_ids [G, S]: integers, which the hash router needs.
-    training: None is whether there is a key. Sinkhorn balances in training alone.
+    training: None is whether there is a key; false is without noise. Sinkhorn balances in training alone.
     k: in place of the configuration's, at most E.
     """
     tokens = as_value(x)
@@ -113,13 +113,24 @@ def route(
     if bias is not None:
         shape = shape_of(bias)
         check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
-    logits = _logits(noise.jitter(tokens, config, key), params, config).astype(kind)
     is_training = key is not None if training is None else training
+    key = _key_of(config, key, is_training)
+    logits = _logits(noise.jitter(tokens, config, key), params, config).astype(kind)
+    logits = noise.forced(logits, config, key)
     if config.router_type == "sinkhorn":
         return _sinkhorn(logits, valid, config, is_training)
     if config.router_type == "expert_choice":
         return _expert_choice(logits, valid, config)
     return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
+
+
+def _key_of(config: MoeConfig, key: ArrayLike | None, is_training: bool) -> ArrayLike | None:
+    """The key of noise, which is of training."""
+    if not is_training:
+        return None
+    asking = noise.drawing_fields(config) if key is None else []
+    check(not asking, f"route: training=True with {', '.join(asking)} and no key")
+    return key
 
 
 def _check_tokens(tokens: Value, config: MoeConfig) -> None:

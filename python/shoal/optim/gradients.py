@@ -12,8 +12,10 @@ from shoal.frontend import dtypes, pytrees
 from shoal.frontend.autodiff import value_and_grad
 from shoal.frontend.constants import as_value
 from shoal.frontend.control_flow import scan
+from shoal.frontend.core import ArrayLike
+from shoal.frontend.random import fold_in
 from shoal.frontend.reduction import mean, sum
-from shoal.frontend.structure import moveaxis
+from shoal.frontend.structure import iota, moveaxis
 from shoal.optim.trees import zeros_like, zip_leaves
 
 __all__ = ["accumulate", "cast"]
@@ -37,8 +39,9 @@ def cast(tree: Tree, dtype: Any) -> Tree:
 
 
 def accumulate(
-    loss: Callable[..., Any], count: int, *, has_aux: bool = False, weighted: bool = False
-) -> Callable[..., Any]:
+    loss: Callable[..., Any], count: int, *, has_aux: bool = False, weighted: bool = False,
+    key: ArrayLike | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """`value_and_grad(loss)` over `count` micro-batches, one after the other in one program.
 
     loss: of (params, *batch), trees whose arrays have the batch's rows in front. Micro-batch i has
@@ -47,6 +50,7 @@ def accumulate(
       tokens, and how much that is. The result is of the sum of totals over that of weights,
       whatever weights micro-batches have; a mean of means would not be.
     has_aux: `loss` returns a pair, whose second part is a tree; the result has its mean.
+    key: the loss is called with `key=`: this one, or of several micro-batches `random.fold_in(key, i)`.
 
     Returns what `value_and_grad` returns: (value, gradients), or ((value, aux), gradients).
     Sums over devices are made once, behind the last micro-batch.
@@ -57,9 +61,9 @@ def accumulate(
 
     def value_and_gradient(params: Tree, *batch: Tree) -> Any:
         if count == 1:
-            (total, (weight, aux)), grads = gradient(params, *batch)
+            (total, (weight, aux)), grads = gradient(params, *batch, **_named(key))
         else:
-            (total, (weight, aux)), grads = _summed(gradient, count, params, batch)
+            (total, (weight, aux)), grads = _summed(gradient, count, params, batch, key)
         if not weighted:
             weight = as_value(count, total.dtype)
         grads = pytrees.map_leaves(lambda g: g / weight.astype(g.dtype), grads)
@@ -72,8 +76,9 @@ def accumulate(
 def _parts_of(loss: Callable[..., Any], has_aux: bool, weighted: bool) -> Callable[..., Any]:
     """The loss as (total, (weight, aux)), with () for what it does not return."""
 
-    def parts(*arguments: Any) -> Any:
-        main, aux = _pair(loss(*arguments), "(value, aux)") if has_aux else (loss(*arguments), ())
+    def parts(*arguments: Any, **key: Any) -> Any:
+        made = loss(*arguments, **key)
+        main, aux = _pair(made, "(value, aux)") if has_aux else (made, ())
         total, weight = _pair(main, "(total, weight)") if weighted else (main, ())
         return total, (as_value(weight) if weighted else (), aux)
 
@@ -86,16 +91,25 @@ def _pair(result: Any, expected: str) -> Any:
     return result
 
 
-def _summed(gradient: Callable[..., Any], count: int, params: Tree, batch: Tree) -> Any:
-    """As `gradient`, summed over micro-batches; aux is their mean."""
-    rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf), count), batch)
+def _named(key: ArrayLike | None) -> dict[str, ArrayLike]:
+    return {} if key is None else {"key": key}
 
-    def step(grads: Tree, micro: Tree) -> Any:
-        made, new = gradient(params, *micro)
+
+def _summed(
+    gradient: Callable[..., Any], count: int, params: Tree, batch: Tree, key: ArrayLike | None
+) -> Any:
+    """As `gradient`, summed over micro-batches, each with a key of its own; aux is their mean."""
+    rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf), count), batch)
+    numbers = () if key is None else (iota((count,), 0),)
+
+    def step(grads: Tree, item: Tree) -> Any:
+        micro, number = item
+        own = _named(fold_in(key, number[0]) if number else None)
+        made, new = gradient(params, *micro, **own)
         return zip_leaves(lambda total, g: total + g, grads, new), made
 
     start = zeros_like(pytrees.map_leaves(as_value, params))
-    grads, (totals, (weights, aux)) = scan(step, start, rows)
+    grads, (totals, (weights, aux)) = scan(step, start, (rows, numbers))
     weight = pytrees.map_leaves(sum, weights)
     return (sum(totals), (weight, pytrees.map_leaves(lambda leaf: mean(leaf, 0), aux))), grads
 

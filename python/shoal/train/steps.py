@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from shoal.errors import TraceError, TraceTypeError
@@ -43,18 +43,21 @@ def step(
     compute: the type that floats of parameters and batch are cast to for the loss.
     gradients: where gradients lie between loss and update, a tree of P or a prefix of one, as
       of ZeRO-2; None: as is best.
-    seed: the loss is called with `key=` a key of the seed and the step's number, as of routers' noise: the
-      same on any devices, in a run that goes on, and in each micro-batch of a step.
+    seed: a loss that takes `key` by its name is called with a key of the seed and the step's number, as of routers'
+      noise, and in each micro-batch with another one: the same on any devices and in a run that goes on. None is 0;
+      with a number the loss must take a key.
 
     Metrics are the scalars "loss" and "grad_norm", with a dynamic loss scale "loss_scale" and "skipped", and
     those of aux, of any shape.
     """
 
+    draws = seed is not None or _takes_key(loss)
+
     def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
         scale = _scale_of(state.optimizer)
-        of_step = loss if seed is None else partial(loss, key=fold_in(random_key(seed), state.step))
-        scaled = _scaled(of_step, scale, compute, has_aux, weighted)
-        gradient = accumulate(scaled, micro_batches, has_aux=has_aux, weighted=weighted)
+        scaled = _scaled(loss, scale, compute, has_aux, weighted)
+        key = fold_in(random_key(seed or 0), state.step) if draws else None
+        gradient = accumulate(scaled, micro_batches, has_aux=has_aux, weighted=weighted, key=key)
         result, grads = gradient(state.params, batch)
         value, aux = result if has_aux else (result, {})
         if gradients is not None:
@@ -64,6 +67,19 @@ def step(
         return new, _metrics(value, global_norm(grads), scale, kept, aux)
 
     return train_step
+
+
+def _takes_key(loss: Callable[..., Any]) -> bool:
+    """Whether a loss has an argument `key` beside the parameters and the batch, which nobody has given yet."""
+    if "key" in (getattr(loss, "keywords", None) or {}):  # of a functools.partial
+        return False
+    try:
+        arguments = list(inspect.signature(loss).parameters.values())
+    except (TypeError, ValueError):  # of a function that is not Python's
+        return False
+    named = [arg for arg in arguments if arg.kind is arg.KEYWORD_ONLY]
+    behind = [arg for arg in arguments[2:] if arg.kind is arg.POSITIONAL_OR_KEYWORD]
+    return any(arg.name == "key" for arg in (*named, *behind))
 
 
 def _scale_of(optimizer: Tree) -> Any:
@@ -77,9 +93,9 @@ def _scaled(
     if scale is None and compute is None:
         return loss
 
-    def computed(params: Tree, batch: Tree) -> Any:
+    def computed(params: Tree, batch: Tree, **key: Any) -> Any:
         arguments = (params, batch) if compute is None else cast((params, batch), compute)
-        result = loss(*arguments)
+        result = loss(*arguments, **key)
         if scale is None:
             return result
         main, *aux = result if has_aux else (result,)
