@@ -24,7 +24,7 @@ from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.encoder_decoder import EncoderDecoder
-from shoal.models.families import config_of_file, model_config_of
+from shoal.models.families import model_config_of, read_config
 from shoal.models.files import Tensors, open_model, write_file, write_model
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
@@ -105,6 +105,4 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], layout: Layo
     it; InputError a value that its field may not have, with what it may be; CheckpointError a file that is missing or
     no JSON.
     """
-    if isinstance(config, (str, os.PathLike)):
-        return Model(config_of_file(config), layout)
-    return Model(model_config_of(config), layout)
+    return Model(model_config_of(*read_config(config)), layout)

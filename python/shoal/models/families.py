@@ -16,30 +16,34 @@ from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
 from shoal.moe.schemas import ConfigFile, checked
 
-__all__ = ["config_of_file", "model_config_of"]
+__all__ = ["model_config_of", "read_config"]
 
 
-def config_of_file(path: str | os.PathLike[str]) -> ModelConfig:
-    """Of a `config.json` or its folder. Errors: as of `model_config_of`, with the file's name in front; CheckpointError
-    where it is missing or no JSON."""
-    file = Path(path)
+def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
+    """The fields of a `config.json`, given as they are or as the file or its folder, and what to put in front of errors:
+    the file's name. CheckpointError where it is missing or no JSON."""
+    if not isinstance(config, (str, os.PathLike)):
+        return config, ""
+    file = Path(config)
     file = file / "config.json" if file.is_dir() else file
     try:
-        read = json.loads(file.read_bytes())
+        return json.loads(file.read_bytes()), f"{file}: "
     except FileNotFoundError:
         raise CheckpointError(f"{file}: is missing") from None
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise CheckpointError(f"{file}: is no JSON: {error}") from None
-    try:
-        return model_config_of(read)
-    except (InputError, TraceError, UnsupportedError) as error:
-        raise type(error)(f"{file}: {error}") from None
 
 
-def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
+def model_config_of(config: Mapping[str, Any], place: str = "") -> ModelConfig:
     """UnsupportedError names a family, a field or a value that there is no counterpart of, InputError a value that its
-    field may not have: see `shoal.moe.schemas`."""
-    file = checked(config)
+    field may not have (`shoal.moe.schemas`), TraceError fields that have no meaning together; each behind `place`."""
+    try:
+        return _model_config(checked(config))
+    except (InputError, TraceError, UnsupportedError) as error:
+        raise type(error)(f"{place}{error}") from None
+
+
+def _model_config(file: ConfigFile) -> ModelConfig:
     moe = MoeConfig.from_hf(file)
     if file["quantization_config"]:
         raise UnsupportedError("from_config: quantization_config: weights of few bits")

@@ -188,7 +188,7 @@ SCHEMAS: dict[str, dict[str, Field]] = {
         "router_jitter_noise": Field(PART, 0.0),
     },
     "qwen2_moe": {
-        **_QWEN,
+        **{name: field for name, field in _QWEN.items() if name != "attention_bias"},
         "qkv_bias": Field(FLAG, True),
         "shared_expert_intermediate_size": Field(SIZE),
     },
