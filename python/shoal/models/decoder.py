@@ -38,8 +38,9 @@ Params = Mapping[str, Any]
 
 
 class Decoded(NamedTuple):
-    """logits [B, S, V]; balance [], the layers' losses times their coefficients, their mean over layers with experts
-    or their sum, as `ModelConfig.balance_over_layers` says; metrics of these layers, a row each: counts and kept [L, E], needed [L]; their losses by name, [L]."""
+    """logits [B, S, V]; balance [], the layers' losses times their coefficients, the mean over layers with experts or
+    the sum, as `ModelConfig.balance_over_layers` says; metrics of these layers, a row each: counts and kept [L, E],
+    needed [L]; their losses by name, [L]."""
 
     logits: Value
     balance: Value
@@ -54,8 +55,8 @@ def decode(
     """Of tokens [B, S], integers; each sees itself and those before it.
 
     params: with "stages" where the layout has any, as `Model.to_stages` makes them.
-    key: of the routers' noise, each layer from one of its own; without it there is none, as in evaluation. mask [B, S]: true for real tokens, which
-    stand in front; the others are left out of routing.
+    key: of the routers' noise, each layer from one of its own; without it there is none, as in evaluation.
+    mask [B, S]: true for real tokens, which stand in front; the others are left out of routing.
     """
     whole = as_value(tokens)
     order = order_of(layout, whole.shape[1])

@@ -20,8 +20,8 @@ __all__ = ["model_config_of", "read_config"]
 
 
 def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
-    """The fields of a `config.json`, given as they are or as the file or its folder, and what to put in front of errors:
-    the file's name. CheckpointError where it is missing or no JSON."""
+    """The fields of a `config.json`, given as they are or as the file or its folder, and what errors begin with: the
+    file's name. CheckpointError where it is missing or no JSON."""
     if not isinstance(config, (str, os.PathLike)):
         return config, ""
     file = Path(config)
@@ -35,8 +35,8 @@ def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Map
 
 
 def model_config_of(config: Mapping[str, Any], place: str = "") -> ModelConfig:
-    """UnsupportedError names a family, a field or a value that there is no counterpart of, InputError a value that its
-    field may not have (`shoal.moe.schemas`), TraceError fields that have no meaning together; each behind `place`."""
+    """UnsupportedError names a family, a field or a value that there is no counterpart of, InputError a value that
+    its field may not have (`shoal.moe.schemas`), TraceError fields without a meaning together; each behind `place`."""
     try:
         return _model_config(checked(config))
     except (InputError, TraceError, UnsupportedError) as error:

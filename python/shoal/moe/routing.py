@@ -92,7 +92,7 @@ def route(
     params: "router" [M, E], "router_bias" [E] with `add_router_bias`; of the cosine router
       "projection" [M, P], "router" [P, E] and "temperature" []; none where tokens are hashed.
     bias [E] float32: of `moe_router_enable_expert_bias`, for the choice alone (arXiv 2408.15664).
-    key: of the noise; without it there is none, and TraceError where `training` is true and the configuration has any.
+    key: of the noise; without it there is none, and TraceError where that is asked for and `training` is true.
     mask [G, S]: true for tokens that are no padding.
     token_ids [G, S]: integers, which the hash router needs.
     training: None is whether there is a key; false is without noise. Sinkhorn balances in training alone.
@@ -107,16 +107,11 @@ def route(
     valid = ones(tokens.shape[:2], kind) if mask is None else as_value(mask).astype(kind)
     if config.router_type == "hash":
         return _hash(token_ids, valid, config)
-    check((bias is not None) == config.moe_router_enable_expert_bias,
-          f"route: moe_router_enable_expert_bias={config.moe_router_enable_expert_bias} "
-          f"and {'no' if bias is None else 'a'} bias")  # fmt: skip
-    if bias is not None:
-        shape = shape_of(bias)
-        check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
+    _check_bias(bias, config)
     is_training = key is not None if training is None else training
     key = _key_of(config, key, is_training)
-    logits = _logits(noise.jitter(tokens, config, key), params, config).astype(kind)
-    logits = noise.forced(logits, config, key)
+    logits = _logits(noise.jitter(tokens, config, key), params, config)
+    logits = noise.forced(logits.astype(kind), config, key)
     if config.router_type == "sinkhorn":
         return _sinkhorn(logits, valid, config, is_training)
     if config.router_type == "expert_choice":
@@ -131,6 +126,15 @@ def _key_of(config: MoeConfig, key: ArrayLike | None, is_training: bool) -> Arra
     asking = noise.drawing_fields(config) if key is None else []
     check(not asking, f"route: training=True with {', '.join(asking)} and no key")
     return key
+
+
+def _check_bias(bias: ArrayLike | None, config: MoeConfig) -> None:
+    asked = config.moe_router_enable_expert_bias
+    given = "no" if bias is None else "a"
+    check((bias is not None) == asked, f"route: moe_router_enable_expert_bias={asked} and {given} bias")
+    if bias is not None:
+        shape = shape_of(bias)
+        check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
 
 
 def _check_tokens(tokens: Value, config: MoeConfig) -> None:

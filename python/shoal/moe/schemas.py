@@ -3,8 +3,8 @@
 """The fields of a Hugging Face `config.json`, family by family: what each may be, what it is where a file leaves it
 out, and what becomes of it. docs/guide/Configurations.md is made from these tables.
 
-Names, kinds and defaults are those of transformers' configuration classes and of published files; a field that says how
-large a model is has no default here, as a file that leaves it out would be of another model than its writer thought.
+Names, kinds and defaults are those of transformers' configuration classes and of published files. A field that says
+how large a model is has no default: a file that leaves it out would be of another model than its writer thought.
 """
 
 from __future__ import annotations

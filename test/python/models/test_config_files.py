@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Each field of a config.json is read, refused or without effect, as its family's schema says; published files are whole."""
+"""Each field of a config.json is read, refused or without effect, as its family's schema says."""
 
 import json
 import time
@@ -137,7 +137,8 @@ def test_a_field_that_is_left_out_or_null(family):
     for name, field in SCHEMAS[family].items():
         if field.idle or name == "model_type":
             continue
-        base = kept(config_of(family), {"layer_types": None, **({"topk_method": "greedy"} if family == "deepseek_v2" else {})})
+        without = {"layer_types": None, **({"topk_method": "greedy"} if family == "deepseek_v2" else {})}
+        base = kept(config_of(family), without)
         config = {key: value for key, value in base.items() if key != name}
         if field.default is NEEDED:
             with pytest.raises(shoal.UnsupportedError, match=f"from_hf: {name} is missing"):
@@ -179,7 +180,8 @@ def test_slips_are_named(family):
         middle = len(name) // 2
         for slip in (name[:middle] + name[middle + 1 :], name[:1] + name[2:3] + name[1:2] + name[3:], name + "s"):
             if slip not in SCHEMAS[family] and slip not in ALIASES:
-                with pytest.raises(shoal.UnsupportedError, match=f"{slip} is not a field of {family}; nearest is ") as error:
+                message = f"{slip} is not a field of {family}; nearest is "
+                with pytest.raises(shoal.UnsupportedError, match=message) as error:
                     from_config({**config_of(family), slip: 1})
                 assert len(name) < 8 or str(error.value).endswith(f" {name}"), error.value
     with pytest.raises(shoal.UnsupportedError, match="zzzz is not a field of .*; no known name is like it"):
