@@ -8,10 +8,10 @@ import time
 import numpy as np
 import pytest
 
-from frontend_testing import shoal
+from frontend_testing import evaluate, shoal
 from published_configs import PUBLISHED
 from shoal.models import from_config, rope_of
-from shoal.moe import MoeConfig
+from shoal.moe import Layout, MoeConfig
 from shoal.moe.schemas import ALIASES, NEEDED, ROPE, SCHEMAS
 from shoal_testing import ROOT
 
@@ -267,3 +267,23 @@ def test_published_files(name):
     MoeConfig.from_hf({**config, "quantization_config": quantized})
     idle = {key for key, field in SCHEMAS[config["model_type"]].items() if field.idle}
     assert idle & set(config), "they have some without effect"
+
+
+def test_a_balance_is_made_as_the_family_makes_it(tmp_path):
+    """DeepSeek adds its layers' losses, of sequences or of all tokens, the others take their mean; in stages, too."""
+    cases = {
+        "mean": ("qwen3_moe", {"mlp_only_layers": [0]}, Layout(), "aux_loss", np.mean),
+        "sum": ("deepseek_v2", {"aux_loss_alpha": 0.5}, Layout(), "seq_aux_loss", np.sum),
+        "of all tokens": ("deepseek_v3", {"aux_loss_alpha": 0.5, "seq_aux": False}, Layout(), "global_aux_loss", np.sum),
+        "in stages": ("deepseek_v2", {"aux_loss_alpha": 0.5}, Layout().scheduled(2), "seq_aux_loss", np.sum),
+    }  # fmt: skip
+    tokens = np.random.default_rng(0).integers(0, 24, (4, 7)).astype(np.int32)
+    models = {}
+    for name, (family, fields, layout, *_) in cases.items():
+        models[name] = from_config({**config_of(family), **fields, "num_hidden_layers": 3}, layout)
+    params = {name: model.init(1) for name, model in models.items()}
+    found = evaluate(tmp_path, lambda p, t: {name: models[name].loss(p[name], t)[1] for name in models}, params, tokens)
+    for name, (*_, loss, together) in cases.items():
+        assert found[name][loss].shape == (2,), name
+        rate = models[name].config.moe.loss_coefficient(loss)
+        assert found[name]["balance"] == pytest.approx(rate * together(found[name][loss]), rel=1e-5), name
