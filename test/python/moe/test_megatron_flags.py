@@ -115,8 +115,9 @@ def test_every_flag_that_is_read_counts():
                 assert quietly(other, without)[0] == quietly(other, words)[0] or name in LAYER_FLAGS, name
     hidden = {size: MoeConfig.from_megatron(f"--num-experts 8 --hidden-size {size}") for size in (16, 32)}
     assert [made.moe_ffn_hidden_size for made in hidden.values()] == [64, 128]
-    with pytest.raises(shoal.TraceError, match="moe_layer_freq: expected 4 of 0 and 1, got 3"):
-        layer("--moe-layer-freq [1]*3 --num-layers 4")
+    for number, message in ((4, "expected 4 of 0 and 1, got 3"), (2**62, f"{2**62} layers; expected at most")):
+        with pytest.raises(shoal.TraceError, match=f"moe_layer_freq: {message}"):
+            layer(f"--moe-layer-freq [1]*3 --num-layers {number}")
 
 
 @pytest.mark.parametrize("function, refused", [(layer, REFUSED_LAYERS), (layout, REFUSED_LAYOUTS)])

@@ -294,6 +294,9 @@ def test_layers_that_have_experts():
             moe_layers(text, 4)
     with pytest.raises(shoal.TraceError, match="expected 4 of 0 and 1, got 3"):
         moe_layers("[1]*3", 4)
+    for freq in (1, "[1]*3", (1, 0)):
+        with pytest.raises(shoal.TraceError, match=f"{2**62} layers; expected at most 100000"):
+            moe_layers(freq, 2**62)
 
 
 def test_presets():
