@@ -53,7 +53,7 @@ class Translator:
         self.tokenizer = tokenizer_of(folder)
         mesh, length = training.mesh, self.sizes.target
         self._translate = shoal.jit(lambda p, rows: self.model.translate(p, rows, length), mesh=mesh)
-        self._loss = shoal.jit(lambda p, batch: self.model.loss(p, batch)[1], mesh=mesh)
+        self._loss = shoal.jit(lambda p, batch: self.model.loss(p, batch, training=False)[1], mesh=mesh)
 
     def translations(self, texts):
         rows = source_rows(self.tokenizer, texts, self.sizes)

@@ -26,7 +26,7 @@ from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.encoder_decoder import EncoderDecoder
-from shoal.models.families import model_config_of
+from shoal.models.families import model_config_of, read_config
 from shoal.models.files import Tensors, open_model, write_file, write_model
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
@@ -51,9 +51,11 @@ class Model:
         """[B, S, V] of tokens [B, S]."""
         return decode(params, tokens, self.config, self.layout).logits
 
-    def loss(self, params: Any, tokens: ArrayLike) -> tuple[Value, dict[str, Value]]:
+    def loss(
+        self, params: Any, tokens: ArrayLike, *, key: ArrayLike | None = None, training: bool = True
+    ) -> tuple[Value, dict[str, Value]]:
         """See `loss_of`."""
-        return loss_of(params, tokens, self.config, self.layout)
+        return loss_of(params, tokens, self.config, self.layout, key=key, training=training)
 
     def buffers(self) -> Buffers:
         """The experts' biases, which `train.step` moves by their loads: what is state of `loss`' parameters."""
@@ -102,6 +104,12 @@ class Model:
         return to_layers(params, self.stages())
 
 
-def from_config(config: Mapping[str, Any], layout: Layout = SINGLE) -> Model:
-    """The model of a `config.json`. UnsupportedError names what there is no counterpart of."""
-    return Model(model_config_of(config), layout)
+def from_config(config: Mapping[str, Any] | str | os.PathLike[str], layout: Layout = SINGLE) -> Model:
+    """The model of a `config.json`: of its fields, or of the file or its folder.
+
+    Every field is read, refused or known to have no effect (docs/guide/Configurations.md). UnsupportedError names a
+    family, a field or a value that there is no counterpart of, and an unknown field with the one that is nearest to
+    it; InputError a value that its field may not have, with what it may be; CheckpointError a file that is missing or
+    no JSON.
+    """
+    return Model(model_config_of(*read_config(config)), layout)

@@ -29,6 +29,7 @@ class ModelConfig:
 
     windows: of each layer, to how many tokens attention looks back, its own among them, or None.
     qk_norm: "head", RMSNorm of each head; "all", of all heads together (OLMoE).
+    balance_over_layers: what layers' losses times their coefficients are made one by; "mean", or "sum" (DeepSeek).
     """
 
     family: str
@@ -51,6 +52,7 @@ class ModelConfig:
     rope_interleave: bool = False
     latent: LatentAttention | None = None
     tie_word_embeddings: bool = False
+    balance_over_layers: str = "mean"
 
     @property
     def num_hidden_layers(self) -> int:

@@ -27,6 +27,7 @@ from shoal.moe.gshard import cross_entropy
 from shoal.moe.layer import MoeMetrics
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import stacked_losses, total_loss
+from shoal.moe.noise import drawing_fields, key_of_training, used_key
 
 __all__ = ["Decoded", "decode", "loss_of"]
 
@@ -37,8 +38,9 @@ Params = Mapping[str, Any]
 
 
 class Decoded(NamedTuple):
-    """logits [B, S, V]; balance [], the layers' losses times their coefficients, over the number of layers
-    with experts; metrics of these layers, a row each: counts and kept [L, E], needed [L]; their losses by name, [L]."""
+    """logits [B, S, V]; balance [], the layers' losses times their coefficients, the mean over layers with experts or
+    the sum, as `ModelConfig.balance_over_layers` says; metrics of these layers, a row each: counts and kept [L, E],
+    needed [L]; their losses by name, [L]."""
 
     logits: Value
     balance: Value
@@ -53,8 +55,8 @@ def decode(
     """Of tokens [B, S], integers; each sees itself and those before it.
 
     params: with "stages" where the layout has any, as `Model.to_stages` makes them.
-    key: of the routers' noise, each layer from one of its own. mask [B, S]: true for real tokens, which
-    stand in front; the others are left out of routing.
+    key: of the routers' noise, each layer from one of its own; without it there is none, as in evaluation.
+    mask [B, S]: true for real tokens, which stand in front; the others are left out of routing.
     """
     whole = as_value(tokens)
     order = order_of(layout, whole.shape[1])
@@ -67,7 +69,8 @@ def _decode(
     key: ArrayLike | None, mask: ArrayLike | None,
 ) -> Decoded:  # fmt: skip
     """`decode` of tokens [B, S] as they come; logits [B, S, V] are in the order of the layout."""
-    check_order_free(config.moe, order, tokens.shape[1], key is not None)
+    key = used_key(config.moe, key)
+    check_order_free(config.moe, order, tokens.shape[1], key is not None and bool(drawing_fields(config.moe)))
     valid = None if mask is None else ordered(as_value(mask), order)
     with named_scope("embed"):
         x = between(layout, as_value(params["embed"])[ordered(tokens, order)])
@@ -94,14 +97,22 @@ def _decode(
     if metrics is None:
         none = zeros((0, config.moe.num_experts), "float32")
         return Decoded(logits, balance, MoeMetrics(none, none, zeros((0,), "float32")), {})
-    return Decoded(logits, balance / metrics.needed.shape[0], metrics, by_name)
+    if config.balance_over_layers == "mean":
+        balance = balance / metrics.needed.shape[0]
+    return Decoded(logits, balance, metrics, by_name)
 
 
 def loss_of(
-    params: Params, tokens: ArrayLike, config: ModelConfig, layout: Layout = SINGLE, *, key: ArrayLike | None = None
-) -> tuple[Value, dict[str, Value]]:
+    params: Params, tokens: ArrayLike, config: ModelConfig, layout: Layout = SINGLE, *,
+    key: ArrayLike | None = None, training: bool = True,
+) -> tuple[Value, dict[str, Value]]:  # fmt: skip
     """The mean of -log p of each next token plus the balance; and metrics, "nll", "balance" and, where there are
-    layers with experts, `MoeMetrics`' and the layers' losses by their names."""
+    layers with experts, `MoeMetrics`' and the layers' losses by their names.
+
+    key: of the routers' noise, as of `shoal.random.key`, which `train.step` gives; TraceError where the configuration
+    asks for one and there is none. training=False: without noise, as in evaluation.
+    """
+    key = key_of_training("loss", config.moe if any(config.moe_layers) else None, key, training)
     whole = as_value(tokens)
     order = order_of(layout, whole.shape[1] - 1)
     with named_scope("embed"):

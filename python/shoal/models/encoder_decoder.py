@@ -38,6 +38,7 @@ from shoal.moe.gshard import attention, cross_entropy, feed_forward
 from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import stacked_losses, total_loss
+from shoal.moe.noise import key_of_training
 from shoal.moe.parameters import init_params, start_of
 
 __all__ = ["EncoderDecoder", "Passed"]
@@ -178,15 +179,16 @@ class EncoderDecoder:
         return einsum(f"{letters}M,VM->{letters}V", x, as_value(params["embed"]), dtype="float32")
 
     def loss(
-        self, params: Params, batch: Mapping[str, ArrayLike], *, key: ArrayLike | None = None
+        self, params: Params, batch: Mapping[str, ArrayLike], *, key: ArrayLike | None = None, training: bool = True
     ) -> tuple[Value, dict[str, Value]]:
         """The mean of -log p of each target token, `end` among them, plus the routers' losses times their coefficients
         over the number of layers with experts; and metrics: "nll", "balance" and, where there are
         experts, those of `MoeMetrics` and the losses by their names, a row for each such layer, the encoder's first.
 
-        batch: "source" [B, S] and "target" [B, T], which ends with `end` and then padding. key: of the
-        routers' noise.
+        batch: "source" [B, S] and "target" [B, T], which ends with `end` and then padding. key, training: as
+        of `loss_of`.
         """
+        key = key_of_training("loss", self.moe if any((*self.encoder, *self.decoder)) else None, key, training)
         target = as_value(batch["target"])
         first = full((target.shape[0], 1), self.begin, target.dtype)
         inputs = concatenate([first, target[:, :-1]], 1)

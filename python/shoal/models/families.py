@@ -4,53 +4,86 @@
 
 from __future__ import annotations
 
+import json
+import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from shoal.errors import UnsupportedError
+from shoal.errors import CheckpointError, InputError, TraceError, UnsupportedError
 from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
-from shoal.moe.huggingface import needed
+from shoal.moe.schemas import ConfigFile, checked
 
-__all__ = ["model_config_of"]
+__all__ = ["model_config_of", "read_config"]
 
 
+def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
+    """The fields of a `config.json`, given as they are or as the file or its folder, and what errors begin with: the
+    file's name. CheckpointError where it is missing or no JSON."""
+    if not isinstance(config, (str, os.PathLike)):
+        return config, ""
+    file = Path(config)
+    file = file / "config.json" if file.is_dir() else file
+    try:
+        return json.loads(file.read_bytes()), f"{file}: "
+    except FileNotFoundError:
+        raise CheckpointError(f"{file}: is missing") from None
+    except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
+        raise CheckpointError(f"{file}: is no JSON: {error}") from None
 
-def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
-    """UnsupportedError names a family, or a key whose value there is no counterpart of."""
-    moe = MoeConfig.from_hf(config)
-    if config.get("quantization_config"):
+
+def model_config_of(config: Mapping[str, Any], place: str = "") -> ModelConfig:
+    """UnsupportedError names a family, a field or a value that there is no counterpart of, InputError a value that
+    its field may not have (`shoal.moe.schemas`), TraceError fields without a meaning together; each behind `place`."""
+    try:
+        return _model_config(checked(config))
+    except (InputError, TraceError, UnsupportedError) as error:
+        raise type(error)(f"{place}{error}") from None
+
+
+def _model_config(file: ConfigFile) -> ModelConfig:
+    moe = MoeConfig.from_hf(file)
+    if file["quantization_config"]:
         raise UnsupportedError("from_config: quantization_config: weights of few bits")
-    family, layers = config["model_type"], needed(config, "num_hidden_layers")
-    heads = needed(config, "num_attention_heads")
-    windows = _windows(config, layers)
-    if any(window is not None and window < 1 for window in windows):
-        said = config["sliding_window"]
-        raise UnsupportedError(f"from_config: sliding_window {said}: a token looks at itself at least")
-    latent = _latent(config) if family.startswith("deepseek") else None
-    shared = config.get("num_key_value_heads") or heads
-    size = config.get("head_dim") or needed(config, "hidden_size") // heads
+    family, layers, heads = file.family, file["num_hidden_layers"], file["num_attention_heads"]
+    latent = _latent(file) if family.startswith("deepseek") else None
+    shared = file["num_key_value_heads"] or heads
+    size = _head_size(file, heads, latent)
     turning = latent.rope if latent else size
     _check_heads(heads, shared, turning)
     return ModelConfig(
         family=family,
-        vocab_size=needed(config, "vocab_size"),
-        hidden_size=needed(config, "hidden_size"),
+        vocab_size=file["vocab_size"],
+        hidden_size=file["hidden_size"],
         num_attention_heads=heads,
         num_key_value_heads=shared,
         head_dim=size,
-        rms_norm_eps=config.get("rms_norm_eps") or 1e-6,
-        rope=rope_of(config, turning),
-        windows=windows,
+        rms_norm_eps=float(file["rms_norm_eps"]),
+        rope=rope_of(file, turning),
+        windows=_windows(file, layers),
         moe=moe,
         moe_layers=moe.layers(layers),
-        intermediate_size=needed(config, "intermediate_size"),
+        intermediate_size=file["intermediate_size"],
         latent=latent,
-        rope_interleave=latent is not None and config.get("rope_interleave", True),
-        tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
-        **_pieces(config, family),
+        rope_interleave=latent is not None and file["rope_interleave"],
+        tie_word_embeddings=file["tie_word_embeddings"],
+        # DeepSeek's own code adds each layer's loss; transformers' counts all layers' tokens as one layer's.
+        balance_over_layers="sum" if latent else "mean",
+        **_pieces(file, family),
     )
+
+
+def _head_size(file: ConfigFile, heads: int, latent: LatentAttention | None) -> int:
+    if latent is not None:
+        return latent.nope + latent.rope
+    if file["head_dim"] is None and file["hidden_size"] % heads:
+        raise InputError(
+            f"from_config: hidden_size {file['hidden_size']} is not divisible by num_attention_heads {heads},"
+            " and there is no head_dim"
+        )
+    return file["head_dim"] or file["hidden_size"] // heads
 
 
 def _check_heads(heads: int, shared: int, turning: int) -> None:
@@ -62,15 +95,15 @@ def _check_heads(heads: int, shared: int, turning: int) -> None:
         raise UnsupportedError(f"from_config: heads of which {turning} elements turn; expected an even number")
 
 
-def _pieces(config: Mapping[str, Any], family: str) -> dict[str, Any]:
+def _pieces(file: ConfigFile, family: str) -> dict[str, Any]:
     """What one family has and others have not."""
-    bias = bool(config.get("attention_bias", family == "gpt_oss"))
     if family == "qwen2_moe":
-        return {"qkv_bias": bool(config.get("qkv_bias", True))}
+        return {"qkv_bias": file["qkv_bias"]}
+    bias = file["attention_bias"]
     if family == "qwen3_moe":
         return {"qk_norm": "head", "qkv_bias": bias, "out_bias": bias}
     if family == "olmoe":
-        return {"qk_norm": "all", "clip_qkv": config.get("clip_qkv"), "qkv_bias": bias, "out_bias": bias}
+        return {"qk_norm": "all", "clip_qkv": file["clip_qkv"], "qkv_bias": bias, "out_bias": bias}
     if family == "gpt_oss":
         return {"sinks": True, "qkv_bias": bias, "out_bias": bias}
     if bias:
@@ -78,29 +111,47 @@ def _pieces(config: Mapping[str, Any], family: str) -> dict[str, Any]:
     return {}
 
 
-def _windows(config: Mapping[str, Any], layers: int) -> tuple[int | None, ...]:
-    window, kinds = config.get("sliding_window"), config.get("layer_types")
-    family = config["model_type"]
+def _windows(file: ConfigFile, layers: int) -> tuple[int | None, ...]:
+    """Of each layer, of `sliding_window` and what says which layers have it."""
+    window = file.get("sliding_window") if file.get("use_sliding_window", True) else None
+    if window is not None and window < 1:
+        raise UnsupportedError(f"from_config: sliding_window {window}: a token looks at itself at least")
+    kinds = _kinds(file, layers, window)
+    if window is None and "sliding_attention" in kinds:
+        raise UnsupportedError("from_config: layer_types has sliding_attention, and there is no sliding_window")
+    return tuple(window if kind == "sliding_attention" else None for kind in kinds)
+
+
+def _kinds(file: ConfigFile, layers: int, window: int | None) -> list[str]:
+    kinds, family = file["layer_types"], file.family
     unknown = sorted(set(kinds or ()) - {"full_attention", "sliding_attention"})
     if unknown:
         raise UnsupportedError(f"from_config: layer_types {unknown}")
-    if kinds is None and family == "gpt_oss":
-        kinds = ["full_attention" if i % 2 else "sliding_attention" for i in range(layers)]
     if kinds is not None and len(kinds) != layers:
         raise UnsupportedError(f"from_config: layer_types of {len(kinds)} layers, num_hidden_layers {layers}")
-    if kinds is not None and family != "mixtral":
-        return tuple(window if kind == "sliding_attention" else None for kind in kinds)
-    if family.startswith("qwen"):
-        first = config.get("max_window_layers", layers) if config.get("use_sliding_window") else layers
-        return tuple(window if i >= first else None for i in range(layers))
-    return (window,) * layers
+    if kinds is not None:
+        all_like = "full_attention" if window is None else "sliding_attention"
+        if family == "mixtral" and set(kinds) != {all_like}:
+            raise UnsupportedError(f"from_config: layer_types of mixtral; expected {all_like!r} in all layers")
+        return list(kinds)
+    if window is None:
+        return ["full_attention"] * layers
+    if family == "gpt_oss":
+        return ["full_attention" if i % 2 else "sliding_attention" for i in range(layers)]
+    first = file["max_window_layers"] if family.startswith("qwen") else 0
+    return ["sliding_attention" if i >= first else "full_attention" for i in range(layers)]
 
 
-def _latent(config: Mapping[str, Any]) -> LatentAttention:
+def _latent(file: ConfigFile) -> LatentAttention:
+    if file["num_key_value_heads"] not in (None, file["num_attention_heads"]):
+        raise UnsupportedError(
+            f"from_config: num_key_value_heads {file['num_key_value_heads']} of {file.family}; expected"
+            f" num_attention_heads {file['num_attention_heads']}: latent keys are of all heads"
+        )
     return LatentAttention(
-        q_rank=config.get("q_lora_rank"),
-        kv_rank=needed(config, "kv_lora_rank"),
-        nope=needed(config, "qk_nope_head_dim"),
-        rope=needed(config, "qk_rope_head_dim"),
-        value=needed(config, "v_head_dim"),
+        q_rank=file["q_lora_rank"],
+        kv_rank=file["kv_lora_rank"],
+        nope=file["qk_nope_head_dim"],
+        rope=file["qk_rope_head_dim"],
+        value=file["v_head_dim"],
     )

@@ -14,6 +14,7 @@ from shoal.errors import InputError, UnsupportedError
 from shoal.frontend.constants import as_value
 from shoal.frontend.structure import concatenate
 from shoal.frontend.value import Value
+from shoal.moe.schemas import rope_options
 
 __all__ = ["Rope", "rope_of", "rotate"]
 
@@ -38,12 +39,11 @@ class Rope(NamedTuple):
 def rope_of(config: Mapping[str, Any], size: int) -> Rope:
     """Of a Hugging Face `config.json`, for heads of which `size` elements turn.
 
-    UnsupportedError names a `rope_type` there is none of, or heads that turn in part; InputError an option that is
-    missing, or a list of factors of the wrong length.
+    UnsupportedError names a `rope_type` there is none of, heads that turn in part, or an unknown option; InputError an
+    option that is missing or that may not be so, or a list of factors of the wrong length.
     """
-    options = {**(config.get("rope_scaling") or {}), **(config.get("rope_parameters") or {})}
-    kind = options.get("rope_type", options.get("type", "default"))
-    base = options.get("rope_theta", config.get("rope_theta", 10000.0))
+    options = rope_options(config)
+    kind, base = options.get("rope_type", "default"), options["rope_theta"]
     plain = 1.0 / base ** (np.arange(0, size, 2, dtype=np.float64) / size)
     if kind not in _KINDS:
         raise UnsupportedError(f'rope_type "{kind}" is not one of {sorted(_KINDS)}')
@@ -74,6 +74,8 @@ def _linear(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
 def _llama3(plain: np.ndarray, options: Mapping[str, Any]) -> Rope:
     """Long waves are stretched, short ones are not, those between in part (Llama 3, arXiv 2407.21783)."""
     low, high = options["low_freq_factor"], options["high_freq_factor"]
+    if low >= high:
+        raise InputError(f"rope_parameters: low_freq_factor {low}: expected less than high_freq_factor {high}")
     turns = options["original_max_position_embeddings"] * plain / (2 * math.pi)
     kept = np.clip((turns - low) / (high - low), 0, 1)
     return _made(plain * (kept + (1 - kept) / options["factor"]))

@@ -136,7 +136,7 @@ def _router_pairs(c: Any) -> Pairs:
     for name in ("moe_router_pre_softmax", "moe_router_enable_expert_bias", "moe_router_num_groups",
                  "norm_topk_prob", "moe_router_topk_scaling_factor", "noisy_gate_policy", "gate_noise"):  # fmt: skip
         yield name, "router_type", bool(getattr(c, name)) and not learns, "this router does not read it"
-    for name in ("add_router_bias", "moe_input_jitter_eps"):
+    for name in ("add_router_bias", "moe_input_jitter_eps", "moe_router_force_load_balancing"):
         has_none = kind == "hash" or (kind == "cosine" and name == "add_router_bias")
         yield name, "router_type", bool(getattr(c, name)) and has_none, "this router has no such logits"
 

@@ -16,6 +16,7 @@ from shoal.errors import TraceError
 from shoal.moe import huggingface, megatron, presets
 from shoal.moe.capacity import Crowd, room
 from shoal.moe.checking import check_config
+from shoal.moe.megatron_flags import REFUSED_LAYERS
 from shoal.moe.patterns import moe_layers
 
 __all__ = ["MoeConfig"]
@@ -58,7 +59,8 @@ class MoeConfig:
     add_router_bias: bool = False
     moe_router_dtype: str = "fp32"  # "fp64"; "model": logits in the tokens' type
 
-    # Noise, in training alone.
+    # Noise, in training alone; force_load_balancing: choices are random, for benchmarks.
+    moe_router_force_load_balancing: bool = False
     moe_input_jitter_eps: float | None = None
     gate_noise: float = 0.0
     noisy_gate_policy: str | None = None  # "RSample"
@@ -169,7 +171,11 @@ class MoeConfig:
 
     @classmethod
     def from_hf(cls, config: Mapping[str, Any] | str, **fields: Any) -> MoeConfig:
-        """Of a Hugging Face `config.json`, or of a published model by name: "mixtral-8x7b"."""
+        """Of the fields of a Hugging Face `config.json`, or of a published model by name: "mixtral-8x7b".
+
+        Those that are not about layers of experts may be missing. UnsupportedError and InputError: as of
+        `shoal.models.from_config`.
+        """
         if isinstance(config, str):
             if config not in presets.MODELS:
                 raise TraceError(f'from_hf: "{config}" is not one of {sorted(presets.MODELS)}')
@@ -178,5 +184,12 @@ class MoeConfig:
 
     @classmethod
     def from_megatron(cls, arguments: str | Sequence[str], **fields: Any) -> MoeConfig:
-        """Of a command line of Megatron-Core, or of a file with its arguments."""
-        return cls(**{**megatron.fields_of(arguments), **fields})
+        """Of a command line of Megatron-Core, or of a file with its arguments.
+
+        Of its flags those about layers of experts are read, those about the layout left to `Layout.from_megatron`;
+        of those that have no effect here a warning says so, in a line for each reason
+        (docs/guide/Configurations.md has all of them). UnsupportedError names one that there is no counterpart of, and
+        an unknown one with the one that is nearest to it.
+        """
+        flags = megatron.known_flags(arguments, REFUSED_LAYERS)
+        return cls(**{**megatron.fields_of(flags), **fields})

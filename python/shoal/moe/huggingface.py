@@ -7,9 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from shoal.errors import UnsupportedError
+from shoal.errors import InputError, UnsupportedError
+from shoal.moe.schemas import ConfigFile, checked
 
-__all__ = ["fields_of", "needed"]
+__all__ = ["fields_of"]
 
 Fields = dict[str, Any]
 _ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu": "gelu", "relu": "relu",
@@ -19,146 +20,112 @@ _ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu": "gelu", "relu": "relu",
 def fields_of(config: Mapping[str, Any]) -> Fields:
     """The fields, and the layers that have experts where `num_hidden_layers` is there.
 
-    UnsupportedError names a family or a value that there is no counterpart of.
+    Errors: as of `schemas.checked`.
     """
-    family = config.get("model_type")
-    if family not in _FAMILIES:
-        raise UnsupportedError(f'from_hf: model_type "{family}" is not one of {sorted(_FAMILIES)}')
-    act = config.get("hidden_act", "silu")
+    file = checked(config)
+    act = file["hidden_act"]
     if act not in _ACTIVATIONS:
         raise UnsupportedError(f'from_hf: hidden_act "{act}" is not one of {sorted(_ACTIVATIONS)}')
-    for name, only in _ONLY.get(family, {}).items():
-        if config.get(name) not in (None, only):
-            raise UnsupportedError(f"from_hf: {name} {config[name]!r} of {family}; expected {only!r}")
-    k = needed(config, "num_experts_per_tok")
+    k = file["num_experts_per_tok"]
     fields = {
+        "num_experts": file["num_experts"],
         "moe_router_topk": k,
         "hidden_act": _ACTIVATIONS[act],
         "gated_linear_unit": True,
         "moe_router_pre_softmax": True,
         # Theirs is k times the loss of one layer's counts (docs/guide/MoE.md).
-        "moe_aux_loss_coeff": k * float(config.get("router_aux_loss_coef") or 0.0),
+        "moe_aux_loss_coeff": k * float(file.get("router_aux_loss_coef", 0.0)),
     }
-    return {**fields, "moe_layer_freq": _layers(config), **_FAMILIES[family](config)}
+    return {**fields, "moe_layer_freq": _layers(file), **_FAMILIES[file.family](file)}
 
 
-def needed(config: Mapping[str, Any], name: str) -> Any:
-    """UnsupportedError where a file has not said it."""
-    if config.get(name) is None:
-        raise UnsupportedError(f"from_hf: {name} is missing")
-    return config[name]
-
-
-def _layers(config: Mapping[str, Any]) -> Any:
+def _layers(file: ConfigFile) -> Any:
     """1 for each layer that has experts."""
-    count = config.get("num_hidden_layers")
-    if count is None:
+    if not file.says("num_hidden_layers"):
         return 1
-    first = config.get("first_k_dense_replace") or 0
-    step, dense = config.get("decoder_sparse_step") or 1, config.get("mlp_only_layers") or ()
+    count, first = file["num_hidden_layers"], file.get("first_k_dense_replace", 0)
+    step, dense = file.get("decoder_sparse_step", 1), file.get("mlp_only_layers", ())
+    beyond = [number for number in dense if number >= count]
+    if beyond:
+        raise InputError(f"from_hf: mlp_only_layers {beyond}: there are layers 0 to {count - 1}")
     return tuple(int(i >= first and (i + 1) % step == 0 and i not in dense) for i in range(count))
 
 
-def _experts(config: Mapping[str, Any]) -> int:
-    """Files name their number in three ways, and newer ones of a family otherwise than older."""
-    for name in ("num_experts", "num_local_experts", "n_routed_experts"):
-        if config.get(name) is not None:
-            return config[name]
-    return needed(config, "num_experts")
-
-
-def _mixtral(config: Mapping[str, Any]) -> Fields:
+def _mixtral(file: ConfigFile) -> Fields:
     return {
-        "num_experts": _experts(config),
-        "moe_ffn_hidden_size": needed(config, "intermediate_size"),
+        "moe_ffn_hidden_size": file["intermediate_size"],
         "norm_topk_prob": True,
-        "moe_input_jitter_eps": config.get("router_jitter_noise") or None,
+        "moe_input_jitter_eps": file["router_jitter_noise"] or None,
     }
 
 
-def _qwen2(config: Mapping[str, Any]) -> Fields:
+def _qwen2(file: ConfigFile) -> Fields:
     return {
-        **_qwen3(config),
-        "moe_shared_expert_intermediate_size": needed(config, "shared_expert_intermediate_size"),
+        **_qwen3(file),
+        "moe_shared_expert_intermediate_size": file["shared_expert_intermediate_size"],
         "moe_shared_expert_gate": True,
     }
 
 
-def _qwen3(config: Mapping[str, Any]) -> Fields:
+def _qwen3(file: ConfigFile) -> Fields:
+    return {"moe_ffn_hidden_size": file["moe_intermediate_size"], "norm_topk_prob": file["norm_topk_prob"]}
+
+
+def _olmoe(file: ConfigFile) -> Fields:
+    return {"moe_ffn_hidden_size": file["intermediate_size"], "norm_topk_prob": file["norm_topk_prob"]}
+
+
+def _deepseek(file: ConfigFile) -> Fields:
+    shared = (file["n_shared_experts"] or 0) * file["moe_intermediate_size"]
     return {
-        "num_experts": _experts(config),
-        "moe_ffn_hidden_size": needed(config, "moe_intermediate_size"),
-        "norm_topk_prob": bool(config.get("norm_topk_prob", False)),
-    }
-
-
-def _olmoe(config: Mapping[str, Any]) -> Fields:
-    return {
-        "num_experts": _experts(config),
-        "moe_ffn_hidden_size": needed(config, "intermediate_size"),
-        "norm_topk_prob": bool(config.get("norm_topk_prob", False)),
-    }
-
-
-def _deepseek(config: Mapping[str, Any]) -> Fields:
-    shared = (config.get("n_shared_experts") or 0) * needed(config, "moe_intermediate_size")
-    return {
-        "num_experts": _experts(config),
-        "moe_ffn_hidden_size": needed(config, "moe_intermediate_size"),
-        "moe_router_topk_scaling_factor": config.get("routed_scaling_factor", 1.0),
+        "moe_ffn_hidden_size": file["moe_intermediate_size"],
+        "moe_router_topk_scaling_factor": file["routed_scaling_factor"],
         "moe_shared_expert_intermediate_size": shared or None,
-        "moe_router_load_balancing_type": ("seq_aux_loss",),
-        "moe_aux_loss_coeff": float(config.get("aux_loss_alpha") or 0.0),
+        # By sequences, or by all tokens of a batch as one.
+        "moe_router_load_balancing_type": ("seq_aux_loss" if file["seq_aux"] else "global_aux_loss",),
+        "moe_aux_loss_coeff": float(file["aux_loss_alpha"]),
     }
 
 
-def _deepseek_v2(config: Mapping[str, Any]) -> Fields:
-    fields = {**_deepseek(config), "norm_topk_prob": False}  # transformers never does
-    method = config.get("topk_method", "greedy")
-    if method == "greedy":
-        return fields
-    if method != "group_limited_greedy":
-        raise UnsupportedError(f'from_hf: topk_method "{method}" of deepseek_v2')
-    return {**fields, **_groups(config, 1)}
+def _deepseek_v2(file: ConfigFile) -> Fields:
+    fields = {**_deepseek(file), "norm_topk_prob": False}  # transformers never does
+    return fields if file["topk_method"] == "greedy" else {**fields, **_groups(file, 1)}
 
 
-def _deepseek_v3(config: Mapping[str, Any]) -> Fields:
+def _deepseek_v3(file: ConfigFile) -> Fields:
     return {
-        **_deepseek(config),
-        **_groups(config, 2),
+        **_deepseek(file),
+        **_groups(file, 2),
         "moe_router_score_function": "sigmoid",
         "moe_router_pre_softmax": False,
-        "norm_topk_prob": bool(config.get("norm_topk_prob", True)),
+        "norm_topk_prob": file["norm_topk_prob"],
         "moe_router_enable_expert_bias": True,
     }
 
 
-def _groups(config: Mapping[str, Any], best_of: int) -> Fields:
+def _groups(file: ConfigFile, best_of: int) -> Fields:
+    for name in ("n_group", "topk_group"):
+        if file[name] is None:
+            raise UnsupportedError(f"from_hf: {name} is missing")
     return {
-        "moe_router_num_groups": needed(config, "n_group"),
-        "moe_router_group_topk": needed(config, "topk_group"),
+        "moe_router_num_groups": file["n_group"],
+        "moe_router_group_topk": file["topk_group"],
         "group_best_of": best_of,
     }
 
 
-def _gpt_oss(config: Mapping[str, Any]) -> Fields:
+def _gpt_oss(file: ConfigFile) -> Fields:
     return {
-        "num_experts": _experts(config),
-        "moe_ffn_hidden_size": needed(config, "intermediate_size"),
+        "moe_ffn_hidden_size": file["intermediate_size"],
         "moe_router_pre_softmax": False,
         "add_router_bias": True,
         "add_bias_linear": True,
-        "swiglu_limit": float(config.get("swiglu_limit") or 7.0),
+        "swiglu_limit": float(file["swiglu_limit"]),
+        "swiglu_alpha": float(file["swiglu_alpha"]),
     }
 
 
-# What transformers reads of no file of a family, and does in one way.
-_ONLY = {
-    "deepseek_v2": {"scoring_func": "softmax", "moe_layer_freq": 1},
-    "deepseek_v3": {"scoring_func": "sigmoid", "moe_layer_freq": 1, "topk_method": "noaux_tc"},
-}
-
-_FAMILIES: dict[str, Callable[[Mapping[str, Any]], Fields]] = {
+_FAMILIES: dict[str, Callable[[ConfigFile], Fields]] = {
     "mixtral": _mixtral,
     "qwen2_moe": _qwen2,
     "qwen3_moe": _qwen3,

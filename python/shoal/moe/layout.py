@@ -20,6 +20,7 @@ from shoal.frontend.value import Value
 from shoal.mesh import Axis, Mesh
 from shoal.moe import megatron
 from shoal.moe.folding import fold, groups_of
+from shoal.moe.megatron_flags import REFUSED_LAYOUTS
 
 __all__ = ["CP_COMM_TYPES", "Layout", "ROLES", "SINGLE", "Schedule"]
 
@@ -112,14 +113,15 @@ class Layout:
         """Of a command line of Megatron-Core for so many devices; options: as of `folded`.
 
         Without --sequence-parallel places around blocks lie over cp alone; --cp-comm-type is its p2p
-        where it is not given.
+        where it is not given. Of flags that are not about the layout: see `MoeConfig.from_megatron`.
         """
+        flags = megatron.known_flags(arguments, REFUSED_LAYOUTS)
         said = {
-            "sp": megatron.sequence_roles_of(arguments),
-            "cp_comm_type": megatron.cp_comm_type_of(arguments, CP_COMM_TYPES),
+            "sp": megatron.sequence_roles_of(flags),
+            "cp_comm_type": megatron.cp_comm_type_of(flags, CP_COMM_TYPES),
         }
-        made = Layout.folded(*megatron.factorisations_of(arguments, devices), **{**said, **options})
-        return made.scheduled(*megatron.schedule_of(arguments, devices))
+        made = Layout.folded(*megatron.factorisations_of(flags, devices), **{**said, **options})
+        return made.scheduled(*megatron.schedule_of(flags, devices))
 
     def scheduled(self, microbatches: int, interleave: int = 1) -> Layout:
         """The same with this schedule."""

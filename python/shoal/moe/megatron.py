@@ -4,17 +4,24 @@
 
 from __future__ import annotations
 
-import difflib
+import re
 import shlex
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shoal.errors import TraceError, UnsupportedError
+from shoal.moe.megatron_flags import REFUSED_LAYERS, REFUSED_LAYOUTS, WITHOUT_EFFECT
+from shoal.moe.names import nearest
+from shoal.moe.patterns import moe_layers
 
-__all__ = ["cp_comm_type_of", "factorisations_of", "fields_of", "schedule_of", "sequence_roles_of"]
+__all__ = [
+    "LAYER_FLAGS", "LAYOUT_FLAGS", "cp_comm_type_of", "factorisations_of", "fields_of", "known_flags",
+    "schedule_of", "sequence_roles_of",
+]  # fmt: skip
 
-Flags = dict[str, list[str]]
+# The words behind each flag.
+Flags = Mapping[str, list[str]]
 
 _NUMBERS = {"moe-router-topk": int, "moe-ffn-hidden-size": int,
             "moe-router-num-groups": int, "moe-router-group-topk": int,
@@ -22,47 +29,85 @@ _NUMBERS = {"moe-router-topk": int, "moe-ffn-hidden-size": int,
             "moe-expert-rank-capacity-factor": float, "moe-z-loss-coeff": float, "moe-input-jitter-eps": float,
             "moe-shared-expert-intermediate-size": int}  # fmt: skip
 _WORDS = ("moe-router-score-function", "moe-router-dtype", "moe-token-drop-policy")
-_SWITCHES = ("moe-router-pre-softmax", "moe-router-enable-expert-bias", "moe-shared-expert-gate",
-             "moe-pad-expert-input-to-capacity")  # fmt: skip
-_OTHERS = ("moe-layer-freq", "moe-router-load-balancing-type", "moe-aux-loss-coeff",
-           "moe-expert-capacity-factor", "moe-token-dispatcher-type", "moe-apply-probs-on-input",
-           "moe-router-topk-limited-devices")  # fmt: skip
-# About how, not what: the compiler decides, or does it in any case.
-_WITHOUT_EFFECT = {
-    **dict.fromkeys(
-        ("moe-grouped-gemm", "moe-use-legacy-grouped-gemm", "moe-permute-fusion", "moe-router-fusion",
-         "moe-shared-expert-overlap", "moe-layer-recompute", "moe-enable-deepep", "moe-deepep-num-sms"),
-        "the compiler decides how",
-    ),
-    "moe-per-layer-logging": "a model's metrics have each layer's losses in any case",
-    "moe-use-upcycling": "shoal.moe.upcycle makes the parameters",
-    "moe-upcycling-granularity": "shoal.moe.upcycle finds it of the sizes",
-}  # fmt: skip
-# About what, and there is none of it here.
-_REFUSED = {
-    "moe-extended-tp": "give --expert-tensor-parallel-size",
-    "squared-relu": "there is no such activation",
-    "quick-geglu": "there is no such activation",
-    "activation-func-clamp-value": "give MoeConfig's swiglu_limit",
-    "glu-linear-offset": "give MoeConfig's swiglu_limit",
-}
-# Stages of each device, by their layers or by their number; and what makes stages that differ.
+_SWITCHES = ("moe-router-pre-softmax", "moe-router-enable-expert-bias", "moe-router-force-load-balancing",
+             "moe-shared-expert-gate", "moe-pad-expert-input-to-capacity")  # fmt: skip
+# Stages of each device, by their layers or by their number.
 _BY_LAYERS, _BY_STAGES = "num-layers-per-virtual-pipeline-stage", "num-virtual-stages-per-pipeline-rank"
-_UNEVEN = ("decoder-first-pipeline-num-layers", "decoder-last-pipeline-num-layers",
-           "pipeline-model-parallel-layout", "account-for-embedding-in-pipeline-split",
-           "account-for-loss-in-pipeline-split")  # fmt: skip
+_OF_STAGES = ("micro-batch-size", "global-batch-size", _BY_LAYERS, _BY_STAGES)
 _DISPATCHERS = {"allgather": "allgather", "alltoall": "alltoall", "alltoall_seq": "alltoall",
                 "flex": "alltoall"}  # fmt: skip
+_LOSSES = ("aux_loss", "seq_aux_loss", "global_aux_loss")
+_GPT_OSS = ("quick-geglu", "activation-func-clamp-value", "glu-linear-offset")
 
 
-def fields_of(arguments: str | Sequence[str]) -> dict[str, Any]:
-    """Fields of `MoeConfig` of a command line, or a file's text; flags of others are left alone.
+def _field(name: str) -> str:
+    return name.replace("-", "_")
 
-    Warns of flags of `--moe-` without an effect here; UnsupportedError names an unknown one and
-    the flag that is nearest to it, TraceError one that is missing or whose value is none.
+
+# Of each flag that is read, what it becomes.
+LAYER_FLAGS = {
+    **{name: _field(name) for name in ("num-experts", *_NUMBERS, *_WORDS, *_SWITCHES)},
+    "activation-func-clamp-value": "swiglu_limit",
+    "disable-bias-linear": "add_bias_linear=False",
+    "ffn-hidden-size": "moe_ffn_hidden_size, without --moe-ffn-hidden-size",
+    "glu-linear-offset": "swiglu_limit's, if it is 1",
+    "hidden-size": "moe_ffn_hidden_size, without both of these",
+    "moe-apply-probs-on-input": "is_postscore=False",
+    "moe-aux-loss-coeff": "moe_aux_loss_coeff, one or one for each loss",
+    "moe-expert-capacity-factor": "moe_expert_capacity_factor; below 0 None",
+    "moe-layer-freq": "moe_layer_freq",
+    "moe-router-load-balancing-type": "moe_router_load_balancing_type, or router_type",
+    "moe-router-topk-limited-devices": "moe_router_group_topk of as many groups as --expert-model-parallel-size",
+    "moe-token-dispatcher-type": "moe_token_dispatcher_type; flex is alltoall",
+    "num-layers": "what moe_layer_freq is checked by",
+    "quick-geglu": "gpt-oss's gate, with --activation-func-clamp-value and --glu-linear-offset 1",
+    "swiglu": 'gated_linear_unit=True, hidden_act="silu"',
+}
+LAYOUT_FLAGS = {
+    "context-parallel-size": "cp",
+    "cp-comm-type": "cp_comm_type",
+    "expert-model-parallel-size": "ep",
+    "expert-tensor-parallel-size": "etp",
+    "global-batch-size": "schedule.microbatches",
+    "micro-batch-size": "schedule.microbatches",
+    "num-layers": "schedule.interleave",
+    _BY_LAYERS: "schedule.interleave",
+    _BY_STAGES: "schedule.interleave",
+    "pipeline-model-parallel-size": "pp",
+    "sequence-parallel": "sp",
+    "tensor-model-parallel-size": "tp",
+    "use-tp-pp-dp-mapping": "the order of the axes",
+}
+
+
+def known_flags(arguments: str | Sequence[str], refused: Mapping[str, str]) -> Flags:
+    """The words behind each flag of a command line, or of a file's text.
+
+    Warns of those without an effect here, a line for each reason. UnsupportedError names one of `refused` with its
+    reason, and one that Megatron-LM has not with the one that is nearest to it; TraceError words that are no flag's.
     """
     flags = _parse(arguments)
-    _check_known(flags)
+    known = {*LAYER_FLAGS, *LAYOUT_FLAGS, *WITHOUT_EFFECT, *REFUSED_LAYERS, *REFUSED_LAYOUTS}
+    idle: dict[str, list[str]] = {}
+    for name in flags:
+        if name in refused:
+            raise UnsupportedError(f"from_megatron: --{name}: {refused[name]}")
+        if name not in known:
+            raise UnsupportedError(f"from_megatron: --{name} is not known{nearest(name, known, '--')}")
+        if name in WITHOUT_EFFECT:
+            idle.setdefault(WITHOUT_EFFECT[name], []).append(f"--{name}")
+    for why, names in idle.items():
+        _warn_idle(names, why)
+    return flags
+
+
+def _warn_idle(names: Sequence[str], why: str, stacklevel: int = 4) -> None:
+    have = "has" if len(names) == 1 else "have"
+    warnings.warn(f"from_megatron: {', '.join(names)} {have} no effect: {why}", stacklevel=stacklevel)
+
+
+def fields_of(flags: Flags) -> dict[str, Any]:
+    """Fields of `MoeConfig`; TraceError names a flag that is missing or whose value is none."""
     fields: dict[str, Any] = {"num_experts": _number(flags, "num-experts")}
     for name, kind in _NUMBERS.items():
         if name in flags:
@@ -71,15 +116,30 @@ def fields_of(arguments: str | Sequence[str]) -> dict[str, Any]:
     fields |= {_field(name): True for name in _SWITCHES if _switched(flags, name)}
     if "moe-ffn-hidden-size" not in flags:
         fields["moe_ffn_hidden_size"] = _hidden(flags)
-    fields["gated_linear_unit"] = "swiglu" in flags
-    fields["hidden_act"] = "silu" if "swiglu" in flags else "gelu"
-    fields["add_bias_linear"] = "disable-bias-linear" not in flags
-    return {**fields, **_balance(flags), **_capacity(flags), **_dispatch(flags), **_groups(flags)}
+    if fields.get("moe_router_score_function", "softmax") != "softmax" and fields.pop("moe_router_pre_softmax", False):
+        _warn_idle(["--moe-router-pre-softmax"], "these scores are no softmax")
+    fields["add_bias_linear"] = not _switched(flags, "disable-bias-linear")
+    return {**fields, **_activation(flags), **_balance(flags), **_capacity(flags), **_dispatch(flags), **_groups(flags)}
 
 
-def factorisations_of(arguments: str | Sequence[str], devices: int) -> tuple[dict[str, int], ...]:
+def _activation(flags: Flags) -> dict[str, Any]:
+    """Of GELU, SwiGLU or what gpt-oss has, whose three flags have no meaning alone."""
+    given = [f"--{name}" for name in _GPT_OSS if name in flags]
+    if not given:
+        gated = _switched(flags, "swiglu")
+        return {"gated_linear_unit": gated, "hidden_act": "silu" if gated else "gelu"}
+    if len(given) < len(_GPT_OSS) or _number(flags, _GPT_OSS[2], float) != 1 or "swiglu" in flags:
+        raise UnsupportedError(
+            f"from_megatron: {', '.join(given)}: there is no such activation; gpt-oss's is --quick-geglu with"
+            " --activation-func-clamp-value and --glu-linear-offset 1.0, without --swiglu"
+        )
+    _switched(flags, "quick-geglu")
+    limit = _number(flags, "activation-func-clamp-value", float)
+    return {"gated_linear_unit": True, "hidden_act": "silu", "swiglu_limit": limit}
+
+
+def factorisations_of(flags: Flags, devices: int) -> tuple[dict[str, int], ...]:
     """The devices of attention and of experts, as `Layout.folded` takes them, fastest first."""
-    flags = _parse(arguments)
     tp, cp = (_size(flags, f"{name}-parallel-size") for name in ("tensor-model", "context"))
     pp = _size(flags, "pipeline-model-parallel-size")
     ep, etp = _size(flags, "expert-model-parallel-size"), _size(flags, "expert-tensor-parallel-size", tp)
@@ -90,19 +150,18 @@ def factorisations_of(arguments: str | Sequence[str], devices: int) -> tuple[dic
     return {"tp": tp, "cp": cp, "dp": dp, "pp": pp}, {"etp": etp, "ep": ep, "edp": edp, "pp": pp}
 
 
-def schedule_of(arguments: str | Sequence[str], devices: int) -> tuple[int, int]:
+def schedule_of(flags: Flags, devices: int) -> tuple[int, int]:
     """(micro-batches, stages of a device), of --pipeline-model-parallel-size above 1; else (1, 1).
 
     Micro-batches are --global-batch-size over dp times --micro-batch-size; without these, 1.
     """
-    flags = _parse(arguments)
     pp = _size(flags, "pipeline-model-parallel-size")
-    for name in _UNEVEN:
-        if name in flags:
-            raise UnsupportedError(f"from_megatron: --{name}: stages of different numbers of layers")
     if pp == 1:
+        idle = [f"--{name}" for name in _OF_STAGES if name in flags]
+        if idle:
+            _warn_idle(idle, "without stages micro-batches are train.step's")
         return 1, 1
-    attention, _ = factorisations_of(arguments, devices)
+    attention, _ = factorisations_of(flags, devices)
     micro = _size(flags, "micro-batch-size") * attention["dp"]
     whole = _size(flags, "global-batch-size", micro)
     if whole % micro:
@@ -132,14 +191,14 @@ def _size(flags: Flags, name: str, default: int = 1) -> int:
     return size
 
 
-def sequence_roles_of(arguments: str | Sequence[str]) -> tuple[str, ...]:
+def sequence_roles_of(flags: Flags) -> tuple[str, ...]:
     """Over which roles places lie around attention and dense networks."""
-    return ("cp", "tp") if "sequence-parallel" in _parse(arguments) else ("cp",)
+    return ("cp", "tp") if _switched(flags, "sequence-parallel") else ("cp",)
 
 
-def cp_comm_type_of(arguments: str | Sequence[str], known: Sequence[str]) -> str:
+def cp_comm_type_of(flags: Flags, known: Sequence[str]) -> str:
     """The one of --cp-comm-type; UnsupportedError for others, and for one of each layer."""
-    named = _parse(arguments).get("cp-comm-type", ["p2p"])
+    named = flags.get("cp-comm-type", ["p2p"])
     if len(named) != 1 or named[0] not in known:
         raise UnsupportedError(f"from_megatron: --cp-comm-type {' '.join(named)}; expected one of {list(known)}")
     return named[0]
@@ -158,21 +217,36 @@ def _rest(devices: int, **sizes: int) -> int:
 
 
 def _parse(arguments: str | Sequence[str]) -> Flags:
-    """The words behind each flag; lines may end with a backslash, and # begins a comment."""
-    if isinstance(arguments, str):
-        try:
-            arguments = shlex.split(arguments.replace("\\\n", " "), comments=True)
-        except ValueError as error:
-            raise TraceError(f"from_megatron: {str(error).lower()}: {arguments[-40:]!r}") from None
-    flags: Flags = {}
-    last: list[str] = []
-    for word in arguments:
+    """The words behind each flag; lines may end with a backslash, and # begins a comment.
+
+    In front of the first flag the command may stand: "torchrun" or a script's name.
+    """
+    words = _split(arguments) if isinstance(arguments, str) else list(map(str, arguments))
+    flags: dict[str, list[str]] = {}
+    front: list[str] = []
+    last = front
+    for word in words:
         if word.startswith("--"):
             name, equals, value = word[2:].partition("=")
             last = flags[name.replace("_", "-")] = [value] if equals else []
-        else:
-            last.append(word)
+            continue
+        if _NO_VALUE.match(word):
+            raise TraceError(f"from_megatron: {word!r} is neither a flag, which begins with --, nor a value")
+        last.append(word)
+    if front and not any(word.endswith(("torchrun", ".py")) for word in front):
+        raise TraceError(f"from_megatron: {front[0]!r} stands in front of the first flag")
     return flags
+
+
+# A dash too few, or a list of the shell's, which only the shell can write out.
+_NO_VALUE = re.compile(r"-[a-zA-Z]|\$\{?\w+\[")
+
+
+def _split(text: str) -> list[str]:
+    try:
+        return shlex.split(text.replace("\\\n", " "), comments=True)
+    except ValueError as error:
+        raise TraceError(f"from_megatron: {str(error).lower()}: {text[-40:]!r}") from None
 
 
 def _one(flags: Flags, name: str) -> str:
@@ -209,29 +283,20 @@ def _hidden(flags: Flags) -> int:
     return int(whole * 2 / 3 / 64) * 64 if "swiglu" in flags else whole
 
 
-def _field(name: str) -> str:
-    return name.replace("-", "_")
-
-
-def _check_known(flags: Flags) -> None:
-    known = ("num-experts", *_NUMBERS, *_WORDS, *_SWITCHES, *_OTHERS, *_WITHOUT_EFFECT)
-    for name in flags:
-        if name in _REFUSED:
-            raise UnsupportedError(f"from_megatron: --{name}: {_REFUSED[name]}")
-        if name in _WITHOUT_EFFECT:
-            warnings.warn(f"--{name} has no effect: {_WITHOUT_EFFECT[name]}", stacklevel=3)
-        elif name.startswith("moe-") and name not in known:
-            nearest = difflib.get_close_matches(name, known, 1, 0.0)[0]
-            raise UnsupportedError(f"from_megatron: --{name} is not known; nearest is --{nearest}")
-
-
 def _balance(flags: Flags) -> dict[str, Any]:
     kinds = flags.get("moe-router-load-balancing-type", ["aux_loss"])
     name = "moe-aux-loss-coeff"
     rates = [_value(name, rate, float) for rate in flags.get(name, ["0"])]
     if kinds in (["none"], ["sinkhorn"]):
+        if any(rates):
+            _warn_idle([f"--{name}"], f"--moe-router-load-balancing-type {kinds[0]} has no loss", 5)
         router = {"router_type": "sinkhorn"} if kinds == ["sinkhorn"] else {}
         return {**router, "moe_router_load_balancing_type": ()}
+    if not kinds or not set(kinds) <= set(_LOSSES):
+        raise UnsupportedError(
+            f"from_megatron: --moe-router-load-balancing-type {' '.join(kinds)}; expected some of {list(_LOSSES)},"
+            ' or "sinkhorn" or "none"'
+        )
     if len(rates) not in (1, len(kinds)):
         raise TraceError(f"from_megatron: --moe-aux-loss-coeff {rates} for {len(kinds)} losses, {kinds}")
     rates = rates * len(kinds) if len(rates) == 1 else rates
@@ -251,13 +316,17 @@ def _capacity(flags: Flags) -> dict[str, Any]:
 def _dispatch(flags: Flags) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if "moe-layer-freq" in flags:
-        freq = _one(flags, "moe-layer-freq")
+        freq = _one(flags, "moe-layer-freq").strip("'\"")  # scripts quote it for a second shell
         fields["moe_layer_freq"] = int(freq) if freq.isdigit() else freq
-    if "moe-apply-probs-on-input" in flags:
+        if "num-layers" in flags:
+            moe_layers(fields["moe_layer_freq"], _size(flags, "num-layers"))
+    if _switched(flags, "moe-apply-probs-on-input"):
         fields["is_postscore"] = False
     name = _one(flags, "moe-token-dispatcher-type") if "moe-token-dispatcher-type" in flags else "allgather"
     if name not in _DISPATCHERS:
-        raise UnsupportedError(f'from_megatron: --moe-token-dispatcher-type {name}')
+        raise UnsupportedError(
+            f"from_megatron: --moe-token-dispatcher-type {name}; expected one of {list(_DISPATCHERS)}"
+        )
     return {**fields, "moe_token_dispatcher_type": _DISPATCHERS[name]}
 
 

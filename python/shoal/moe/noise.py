@@ -7,17 +7,66 @@ from __future__ import annotations
 
 import math
 
+from shoal.errors import TraceError
 from shoal.frontend import random
+from shoal.frontend.autodiff import stop_gradient
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.elementwise import log, maximum, negative
 from shoal.frontend.value import Value
 from shoal.moe.config import MoeConfig
 
-__all__ = ["gaussian", "gumbel", "jitter", "later_choices", "priorities"]
+__all__ = [
+    "drawing_fields", "forced", "gaussian", "gumbel", "jitter", "key_of_training", "later_choices", "priorities",
+    "used_key",
+]  # fmt: skip
 
 # What is folded into the key: each use draws from one of its own.
-_JITTER, _GAUSSIAN, _GUMBEL, _LATER, _PRIORITIES = range(5)
+_JITTER, _GAUSSIAN, _GUMBEL, _LATER, _PRIORITIES, _FORCED = range(6)
 _LEAST = math.ldexp(1.0, -30)  # below every uniform number but 0, whose logarithm there is none of
+
+
+def drawing_fields(config: MoeConfig) -> list[str]:
+    """The fields that ask for random numbers in training, each with its value."""
+    draws = {
+        "moe_router_force_load_balancing": config.moe_router_force_load_balancing,
+        "moe_input_jitter_eps": config.moe_input_jitter_eps,
+        "gate_noise": config.gate_noise > 0,
+        "noisy_gate_policy": config.noisy_gate_policy,
+        "second_policy": config.second_policy != "all",
+        "moe_token_drop_policy": config.moe_token_drop_policy == "random" and config.moe_expert_capacity_factor,
+    }
+    return [f"{name}={getattr(config, name)!r}" for name, draw in draws.items() if draw]
+
+
+def used_key(config: MoeConfig | None, key: ArrayLike | None) -> ArrayLike | None:
+    """The key, or None where routers are the same without one; Sinkhorn's know by it that they are trained."""
+    if config is None or not (config.router_type == "sinkhorn" or drawing_fields(config)):
+        return None
+    return key
+
+
+def key_of_training(place: str, config: MoeConfig | None, key: ArrayLike | None, training: bool) -> ArrayLike | None:
+    """What a model's loss gives its routers. TraceError where they ask for a key and there is none."""
+    if not training:
+        return None
+    if key is None and config is not None:
+        asking = drawing_fields(config)
+        if config.router_type == "sinkhorn":
+            asking = ["router_type='sinkhorn'", *asking]
+        if asking:
+            raise TraceError(
+                f"{place}: {', '.join(asking)} in training, and no key: give key=, as train.step does,"
+                " or training=False for routers without noise"
+            )
+    return used_key(config, key)
+
+
+def forced(logits: Value, config: MoeConfig, key: ArrayLike | None) -> Value:
+    """Normal numbers in place of the logits, whose gradient they have (Megatron-Core's RandomSTE)."""
+    if key is None or not config.moe_router_force_load_balancing:
+        return logits
+    drawn = random.normal(random.fold_in(key, _FORCED), logits.shape, logits.dtype)
+    return logits + stop_gradient(drawn - logits)
 
 
 def jitter(x: Value, config: MoeConfig, key: ArrayLike | None) -> Value:

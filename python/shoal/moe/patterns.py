@@ -14,16 +14,18 @@ from shoal.errors import TraceError
 __all__ = ["moe_layers"]
 
 _OPERATORS = {ast.Add: operator.add, ast.Mult: operator.mul}
-_LONGEST = 100_000  # of what text makes
+_LONGEST = 100_000  # of what text makes, and of a model's layers
 
 
 def moe_layers(freq: int | str | Sequence[int], layers: int) -> tuple[bool, ...]:
     """Of each layer, whether it has experts (Megatron-Core's `moe_layer_freq`).
 
     freq: N for layers 0, N, 2 N, ...; a list of 0 and 1; or its text of lists, integers, + and *,
-      "([1]+[0]*2)*4". TraceError where it is not of as many layers.
+      "([1]+[0]*2)*4". TraceError where it is not of as many layers, or these are too many to be meant.
     """
     pattern: Any = _evaluate(freq) if isinstance(freq, str) else freq
+    if layers > _LONGEST:
+        raise TraceError(f"moe_layer_freq: {layers} layers; expected at most {_LONGEST}")
     if isinstance(pattern, int):
         if pattern < 1:
             raise TraceError(f"moe_layer_freq: every {pattern}-th layer")

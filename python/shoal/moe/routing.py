@@ -91,10 +91,10 @@ def route(
     params: "router" [M, E], "router_bias" [E] with `add_router_bias`; of the cosine router
       "projection" [M, P], "router" [P, E] and "temperature" []; none where tokens are hashed.
     bias [E] float32: of `moe_router_enable_expert_bias`, for the choice alone (arXiv 2408.15664).
-    key: of the noise; without it there is none.
+    key: of the noise; without it there is none, and TraceError where that is asked for and `training` is true.
     mask [G, S]: true for tokens that are no padding.
     token_ids [G, S]: integers, which the hash router needs.
-    training: None is whether there is a key. Sinkhorn balances in training alone.
+    training: None is whether there is a key; false is without noise. Sinkhorn balances in training alone.
     k: in place of the configuration's, at most E.
     """
     tokens = as_value(x)
@@ -107,8 +107,10 @@ def route(
     if config.router_type == "hash":
         return _hash(token_ids, valid, config)
     _check_bias(bias, config)
-    logits = _logits(noise.jitter(tokens, config, key), params, config).astype(kind)
     is_training = key is not None if training is None else training
+    key = _key_of(config, key, is_training)
+    logits = _logits(noise.jitter(tokens, config, key), params, config)
+    logits = noise.forced(logits.astype(kind), config, key)
     if config.router_type == "sinkhorn":
         return _sinkhorn(logits, valid, config, is_training)
     if config.router_type == "expert_choice":
@@ -116,18 +118,25 @@ def route(
     return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
 
 
+def _key_of(config: MoeConfig, key: ArrayLike | None, is_training: bool) -> ArrayLike | None:
+    """The key of noise, which is of training."""
+    if not is_training:
+        return None
+    asking = noise.drawing_fields(config) if key is None else []
+    check(not asking, f"route: training=True with {', '.join(asking)} and no key")
+    return key
+
+
 def _check_bias(bias: ArrayLike | None, config: MoeConfig) -> None:
     """Fewer bits than float32 has would put an expert before another one, and lose what a step adds."""
-    check((bias is not None) == config.moe_router_enable_expert_bias,
-          f"route: moe_router_enable_expert_bias={config.moe_router_enable_expert_bias} "
-          f"and {'no' if bias is None else 'a'} bias")  # fmt: skip
+    asked = config.moe_router_enable_expert_bias
+    given = "no" if bias is None else "a"
+    check((bias is not None) == asked, f"route: moe_router_enable_expert_bias={asked} and {given} bias")
     if bias is None:
         return
     value = as_value(bias)
-    check(
-        value.shape == (config.num_experts,),
-        f"route: bias {list(value.shape)} with num_experts={config.num_experts}",
-    )
+    shape = value.shape
+    check(shape == (config.num_experts,), f"route: bias {list(shape)} with num_experts={config.num_experts}")
     if not dtypes.is_float(value.dtype) or value.dtype.itemsize < 4:
         raise TraceTypeError(
             f"route: bias of {value.dtype}: expected float32, as it moves by {config.moe_router_bias_update_rate}; "

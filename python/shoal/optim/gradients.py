@@ -12,10 +12,11 @@ from shoal.frontend import dtypes, metrics, pytrees
 from shoal.frontend.autodiff import value_and_grad
 from shoal.frontend.constants import as_value
 from shoal.frontend.control_flow import scan
-from shoal.frontend.core import is_value
+from shoal.frontend.core import ArrayLike, is_value
 from shoal.frontend.elementwise import where
+from shoal.frontend.random import fold_in
 from shoal.frontend.reduction import max, mean, sum
-from shoal.frontend.structure import moveaxis
+from shoal.frontend.structure import iota, moveaxis
 from shoal.frontend.value import Value
 from shoal.optim.trees import sums_like, widened, zip_leaves
 
@@ -44,8 +45,9 @@ def cast(tree: Tree, dtype: Any, mask: Tree | Callable[[Tree], Tree] = True) -> 
 
 
 def accumulate(
-    loss: Callable[..., Any], count: int, *, has_aux: bool = False, weighted: bool = False
-) -> Callable[..., Any]:
+    loss: Callable[..., Any], count: int, *, has_aux: bool = False, weighted: bool = False,
+    key: ArrayLike | None = None,
+) -> Callable[..., Any]:  # fmt: skip
     """`value_and_grad(loss)` over `count` micro-batches, one after the other in one program.
 
     loss: of (params, *batch), trees whose arrays have the batch's rows in front. Micro-batch i has
@@ -56,6 +58,7 @@ def accumulate(
     has_aux: `loss` returns a pair, whose second part is a tree of metrics. The result has what they are
       of the whole batch: of integers and bools the sum, of floats the mean by the micro-batches' weights
       (where there are none, the mean), of `train.summed` and `train.largest` what these say.
+    key: the loss is called with `key=`: this one, or of several micro-batches `random.fold_in(key, i)`.
 
     Returns what `value_and_grad` returns: (value, gradients), or ((value, aux), gradients). Sums are
     made in float32 or wider, and gradients are rounded to the parameters' types once; the value is float32
@@ -67,9 +70,9 @@ def accumulate(
 
     def value_and_gradient(params: Tree, *batch: Tree) -> Any:
         if count == 1:
-            (total, (weight, aux)), grads = gradient(params, *batch)
+            (total, (weight, aux)), grads = gradient(params, *batch, **_named(key))
         else:
-            (total, (weight, aux)), grads = _summed(gradient, count, params, batch)
+            (total, (weight, aux)), grads = _summed(gradient, count, params, batch, key)
         total = widened(total)
         weight = widened(weight) if weighted else as_value(count, total.dtype)
 
@@ -86,8 +89,9 @@ def accumulate(
 def _parts_of(loss: Callable[..., Any], has_aux: bool, weighted: bool) -> Callable[..., Any]:
     """The loss as (total, (weight, aux)), with () for what it does not return."""
 
-    def parts(*arguments: Any) -> Any:
-        main, aux = _pair(loss(*arguments), "(value, aux)") if has_aux else (loss(*arguments), ())
+    def parts(*arguments: Any, **key: Any) -> Any:
+        made = loss(*arguments, **key)
+        main, aux = _pair(made, "(value, aux)") if has_aux else (made, ())
         total, weight = _pair(main, "(total, weight)") if weighted else (main, ())
         return total, (as_value(weight) if weighted else (), aux)
 
@@ -100,18 +104,27 @@ def _pair(result: Any, expected: str) -> Any:
     return result
 
 
-def _summed(gradient: Callable[..., Any], count: int, params: Tree, batch: Tree) -> Any:
-    """As `gradient`, summed over micro-batches; metrics are those of all."""
+def _named(key: ArrayLike | None) -> dict[str, ArrayLike]:
+    return {} if key is None else {"key": key}
+
+
+def _summed(
+    gradient: Callable[..., Any], count: int, params: Tree, batch: Tree, key: ArrayLike | None
+) -> Any:
+    """As `gradient`, summed over micro-batches, each with a key of its own; metrics are those of all."""
     rows = pytrees.map_leaves(lambda leaf: _micro_batches(as_value(leaf), count), batch)
+    numbers = () if key is None else (iota((count,), 0),)
     kinds: list[str] = []
 
-    def step(grads: Tree, micro: Tree) -> Any:
-        made, new = gradient(params, *micro)
+    def step(grads: Tree, item: Tree) -> Any:
+        micro, number = item
+        own = _named(fold_in(key, number[0]) if number else None)
+        made, new = gradient(params, *micro, **own)
         kinds[:] = [metrics.kind_of(as_value(leaf)) for leaf in pytrees.flatten(made[1][1])[0]]
         return zip_leaves(lambda total, g: total + widened(g), grads, new), made
 
     start = sums_like(pytrees.map_leaves(as_value, params))
-    grads, (totals, (weights, aux)) = scan(step, start, rows)
+    grads, (totals, (weights, aux)) = scan(step, start, (rows, numbers))
     leaves, spec = pytrees.flatten(aux)
     whole = [_whole(kind, leaf, weights) for kind, leaf in zip(kinds, leaves)]
     weight = pytrees.map_leaves(lambda leaf: sum(widened(leaf)), weights)

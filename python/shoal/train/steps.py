@@ -4,9 +4,10 @@
 
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections.abc import Callable, Mapping
-from functools import partial, reduce
+from functools import reduce
 from typing import Any
 
 from shoal.errors import CompileWarning, TraceError, TraceTypeError
@@ -55,8 +56,9 @@ def step(
       They stay where gradients are not finite.
     gradients: where gradients lie between loss and update, a tree of P or a prefix of one, as
       of ZeRO-2; None: as is best.
-    seed: the loss is called with `key=` a key of the seed and the step's number, as of routers' noise: the
-      same on any devices, in a run that goes on, and in each micro-batch of a step.
+    seed: a loss that takes `key` by its name is called with a key of the seed and the step's number, as of routers'
+      noise, and in each micro-batch with another one: the same on any devices and in a run that goes on. None is 0;
+      with a number the loss must take a key.
 
     Metrics are the scalars "loss", "grad_norm" and, where the optimiser has one, "learning_rate", of this step's
     update; of steps that may be left out "skipped", how many were, and with a dynamic loss scale "loss_scale"; and
@@ -65,15 +67,16 @@ def step(
     """
     declared = buffers_of(loss) if buffers is None else buffers
     form = {"has_aux": has_aux, "weighted": weighted}
+    draws = seed is not None or _takes_key(loss)
 
     def gradient_of(state: TrainState, batch: Tree) -> Any:
         """Of the scaled loss: ((value, aux), gradients)."""
         if compute is not None and inputs is None:
             _warn_of_floats(batch, compute)
-        of_step = loss if seed is None else partial(loss, key=fold_in(random_key(seed), state.step))
-        scaled = _scaled(_computed(of_step, declared, compute, inputs), _scale_of(state.optimizer), **form)
+        key = fold_in(random_key(seed or 0), state.step) if draws else None
+        scaled = _scaled(_computed(loss, declared, compute, inputs), _scale_of(state.optimizer), **form)
         with step_with(declared):
-            result, grads = accumulate(scaled, micro_batches, **form)(state.params, batch)
+            result, grads = accumulate(scaled, micro_batches, **form, key=key)(state.params, batch)
         return (result if has_aux else (result, {})), grads if gradients is None else _constrained(grads, gradients)
 
     def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
@@ -89,6 +92,19 @@ def step(
     return train_step
 
 
+def _takes_key(loss: Callable[..., Any]) -> bool:
+    """Whether a loss has an argument `key` beside the parameters and the batch, which nobody has given yet."""
+    if "key" in (getattr(loss, "keywords", None) or {}):  # of a functools.partial
+        return False
+    try:
+        arguments = list(inspect.signature(loss).parameters.values())
+    except (TypeError, ValueError):  # of a function that is not Python's
+        return False
+    named = [arg for arg in arguments if arg.kind is arg.KEYWORD_ONLY]
+    behind = [arg for arg in arguments[2:] if arg.kind is arg.POSITIONAL_OR_KEYWORD]
+    return any(arg.name == "key" for arg in (*named, *behind))
+
+
 def _scale_of(optimizer: Tree) -> Any:
     return as_value(optimizer.loss_scale) if isinstance(optimizer, LossScale) else None
 
@@ -98,16 +114,16 @@ def _computed(
 ) -> Callable[..., Any]:
     """The loss of what was cast, with buffers as they are."""
 
-    def computed(params: Tree, batch: Tree) -> Any:
+    def computed(params: Tree, batch: Tree, **key: Any) -> Any:
         if compute is not None:
             batch = cast(batch, compute, False if inputs is None else inputs)
         if buffers is None:
-            return loss(params if compute is None else cast(params, compute), batch)
+            return loss(params if compute is None else cast(params, compute), batch, **key)
         mask = buffers.mask(params)
         params = pytrees.map_leaves(lambda p, is_state: stop_gradient(p) if is_state else p, params, mask)
         if compute is not None:
             params = cast(params, compute, pytrees.map_leaves(lambda is_state: not is_state, mask))
-        return loss(params, batch)
+        return loss(params, batch, **key)
 
     return computed
 
@@ -130,8 +146,8 @@ def _scaled(loss: Callable[..., Any], scale: Any, has_aux: bool, weighted: bool)
     if scale is None:
         return loss
 
-    def scaled(params: Tree, batch: Tree) -> Any:
-        result = loss(params, batch)
+    def scaled(params: Tree, batch: Tree, **key: Any) -> Any:
+        result = loss(params, batch, **key)
         main, *aux = result if has_aux else (result,)
         total, *weight = main if weighted else (main,)
         wide = as_value(total).astype("float32") * scale

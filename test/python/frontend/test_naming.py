@@ -51,7 +51,8 @@ def test_layers_of_experts_and_of_two_sequences(tmp_path):
     rows = shoal.TensorSpec((8, 8), "int32", layout.P("outside"))
 
     def step(params, source, target):
-        return shoal.value_and_grad(lambda p: model.loss(p, {"source": source, "target": target})[0])(params)
+        pairs = {"source": source, "target": target}
+        return shoal.value_and_grad(lambda p: model.loss(p, pairs, training=False)[0])(params)
 
     params = spec_of(model.shapes(), model.shardings())
     out = (None, model.shardings())

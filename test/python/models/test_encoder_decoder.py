@@ -3,6 +3,7 @@
 """`shoal.models.EncoderDecoder`: beside loops in NumPy, over devices, with padding, token by token."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -105,7 +106,11 @@ def test_the_loss_is_that_of_loops_without_padding(tmp_path):
 def test_more_padding_changes_nothing(tmp_path, model):
     params, made = model.init(1), batch()
     padded = {name: np.pad(rows, [(0, 2), (0, 3)]) for name, rows in made.items()}
-    both = evaluate(tmp_path, lambda p, *rows: [model.loss(p, part) for part in rows], params, made, padded)
+
+    def losses(params, *rows):
+        return [model.loss(params, part, training=False) for part in rows]
+
+    both = evaluate(tmp_path, losses, params, made, padded)
     (value, metrics), (other, others) = both
     assert_same("loss", other, value, np.float32, 1e-5)
     for name in metrics:
@@ -114,7 +119,7 @@ def test_more_padding_changes_nothing(tmp_path, model):
 
 def test_experts_count_tokens_that_are_there(tmp_path):
     params, made = EXPERTS.init(1), batch()
-    _, metrics = evaluate(tmp_path, EXPERTS.loss, params, made)
+    _, metrics = evaluate(tmp_path, partial(EXPERTS.loss, training=False), params, made)
     tokens = [(made[name] != 0).sum() for name in ("source", "target")]
     np.testing.assert_array_equal(metrics["counts"].sum(1), np.multiply(tokens, 2))
     names, rate = EXPERTS.moe.moe_router_load_balancing_type, EXPERTS.moe.loss_coefficient("gshard")
@@ -147,7 +152,7 @@ def test_loss_and_gradients_over_devices(tmp_path):
     assert_same("loss", actual[0][0], one[0][0], np.float32, 1e-5)
     for got, expected in zip(flatten(actual[1])[0], flatten(one[1])[0]):
         assert_same("gradient", got, expected, np.float32, 1e-5)
-    quiet = evaluate(tmp_path, lambda p, rows: EXPERTS.loss(p, rows)[0], params, made)
+    quiet = evaluate(tmp_path, lambda p, rows: EXPERTS.loss(p, rows, training=False)[0], params, made)
     assert one[0][0] != quiet  # the key is used
 
 

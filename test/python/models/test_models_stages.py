@@ -210,7 +210,8 @@ def test_megatrons_command_line():
     layout = Layout.from_megatron(FLAGS + "--num-layers-per-virtual-pipeline-stage 2 --global-batch-size 8", 16)
     assert model_of("mixtral", 16, layout).stages().each == 2
     plain = "--tensor-model-parallel-size 2 --global-batch-size 64"
-    assert Layout.from_megatron(plain, 4).schedule == Schedule()  # micro-batches of the training step
+    with pytest.warns(UserWarning, match="--global-batch-size has no effect: without stages"):
+        assert Layout.from_megatron(plain, 4).schedule == Schedule()  # micro-batches of the training step
     for flags, message in {
         "--num-layers-per-virtual-pipeline-stage 3": "--num-layers 16 is not divisible by --num-layers-per-virtual",
         "--num-virtual-stages-per-pipeline-rank 2 --num-layers-per-virtual-pipeline-stage 2": "say the same",

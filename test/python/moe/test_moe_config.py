@@ -41,6 +41,7 @@ FIELDS = {
     "moe_router_bias_update_rate": ({}, 0.1),
     "add_router_bias": ({}, True),
     "moe_router_dtype": ({}, "fp64"),
+    "moe_router_force_load_balancing": ({}, True),
     "moe_input_jitter_eps": ({}, 0.1),
     "gate_noise": ({}, 1.0),
     "noisy_gate_policy": ({"moe_router_topk": 1, **PRE}, "RSample"),
@@ -146,6 +147,7 @@ WRONG = [
     ({**HASHED, "add_router_bias": True}, "add_router_bias=True with router_type='hash'"),
     ({"router_type": "cosine", "add_router_bias": True}, "add_router_bias=True with router_type='cosine'"),
     ({**HASHED, "moe_input_jitter_eps": 0.1}, "moe_input_jitter_eps=0.1 with router_type='hash'"),
+    ({**HASHED, "moe_router_force_load_balancing": True}, "force_load_balancing=True with router_type='hash'"),
     ({**HASHED, "moe_z_loss_coeff": 0.1}, "moe_z_loss_coeff=0.1 with router_type='hash'"),
     ({**ONE, "second_policy": "random"}, "second_policy='random' with moe_router_topk=1"),
     ({"moe_router_num_groups": 2, "moe_router_group_topk": 3}, "moe_router_group_topk=3 with moe_router_num_groups=2"),
@@ -292,6 +294,9 @@ def test_layers_that_have_experts():
             moe_layers(text, 4)
     with pytest.raises(shoal.TraceError, match="expected 4 of 0 and 1, got 3"):
         moe_layers("[1]*3", 4)
+    for freq in (1, "[1]*3", (1, 0)):
+        with pytest.raises(shoal.TraceError, match=f"{2**62} layers; expected at most 100000"):
+            moe_layers(freq, 2**62)
 
 
 def test_presets():

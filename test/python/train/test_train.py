@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from unittest import mock
 
 import numpy as np
@@ -312,28 +313,57 @@ def test_guards_anywhere_in_an_optimiser_are_told():
 
 
 def test_a_loss_gets_a_key_of_its_step():
-    """Another one in each step and of each seed; the same in a run that goes on, and in micro-batches."""
+    """Another one in each step, of each seed and in each micro-batch; the same in a run that goes on."""
 
     def loss(params, batch, key=None):
         drawn = shoal.random.uniform(key, (1,))[0]
-        return programs.loss(params, batch), {"drawn": drawn}
+        return programs.loss(params, batch), {"drawn": drawn, "square": drawn * drawn}
 
     opt = optim.sgd(0.1)
     batch = {name: array[:8] for name, array in programs.examples().items()}
 
-    def drawn(first, steps, seed=3, **options):
+    def drawn(first, steps, seed=3, metric="drawn", **options):
         step = shoal.jit(train.step(loss, opt, has_aux=True, seed=seed, **options))
         state, found = programs.start(opt)._replace(step=np.int32(first)), []
         for _ in range(steps):
             state, metrics = step(state, batch)
-            found.append(float(metrics["drawn"]))
+            found.append(float(metrics[metric]))
         return found
 
     whole = drawn(0, 4)
     assert len(set(whole)) == 4
     assert drawn(2, 2) == whole[2:]
-    assert drawn(0, 2, micro_batches=4) == pytest.approx(whole[:2])
+    means, squares = (drawn(0, 2, metric=metric, micro_batches=4) for metric in ("drawn", "square"))
+    assert all(square - mean**2 > 1e-3 for mean, square in zip(means, squares))  # the variance of the four
     assert not set(drawn(0, 2, seed=4)) & set(whole)
+    assert drawn(0, 2, seed=None) == drawn(0, 2, seed=0)  # a loss that takes a key gets one
+
+
+def test_which_losses_take_a_key():
+    """One by its name, beside the parameters and the batch, that nobody has given yet."""
+    opt, batch, given = optim.sgd(0.1), {"x": np.zeros((8, 1), np.float32)}, []
+
+    def of(name, **bound):
+        def behind(params, batch, key=None):
+            given.append((name, key is not None))
+            return shoal.sum(params["w"]) * 0.0
+
+        return partial(behind, **bound) if bound else behind
+
+    def by_name(params, batch, *, key):
+        given.append(("by name", key is not None))
+        return shoal.sum(params["w"]) * 0.0
+
+    def a_batch_of_keys(params, key):
+        given.append(("batch", not isinstance(key, dict)))
+        return shoal.sum(params["w"]) * 0.0
+
+    state = train.init({"w": np.zeros(1, np.float32)}, opt)
+    for loss in (of("behind"), of("bound", key=None), by_name, a_batch_of_keys):
+        shoal.trace(train.step(loss, opt), (state, batch))
+    assert set(given) == {("behind", True), ("bound", False), ("by name", True), ("batch", False)}
+    with pytest.raises(TypeError, match="key"):
+        shoal.trace(train.step(a_batch_of_keys, opt, seed=0), (state, batch))
 
 
 def test_states_of_all_types_are_saved(tmp_path):
