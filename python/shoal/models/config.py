@@ -29,6 +29,8 @@ class ModelConfig:
 
     windows: of each layer, to how many tokens attention looks back, its own among them, or None.
     qk_norm: "head", RMSNorm of each head; "all", of all heads together (OLMoE).
+    num_nextn_predict_layers: of files, behind the layers, which predict several tokens and are left out.
+    weight_block_size: rows and columns of the blocks of which files have a scale each, where weights are of 8 bits.
     """
 
     family: str
@@ -51,6 +53,8 @@ class ModelConfig:
     rope_interleave: bool = False
     latent: LatentAttention | None = None
     tie_word_embeddings: bool = False
+    num_nextn_predict_layers: int = 0
+    weight_block_size: tuple[int, int] = (128, 128)
 
     @property
     def num_hidden_layers(self) -> int:

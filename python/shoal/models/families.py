@@ -13,15 +13,12 @@ from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
 from shoal.moe.huggingface import needed
 
-__all__ = ["model_config_of"]
-
+__all__ = ["model_config_of", "published_config"]
 
 
 def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
     """UnsupportedError names a family, or a key whose value there is no counterpart of."""
     moe = MoeConfig.from_hf(config)
-    if config.get("quantization_config"):
-        raise UnsupportedError("from_config: quantization_config: weights of few bits")
     family, layers = config["model_type"], needed(config, "num_hidden_layers")
     heads = needed(config, "num_attention_heads")
     windows = _windows(config, layers)
@@ -49,8 +46,28 @@ def model_config_of(config: Mapping[str, Any]) -> ModelConfig:
         latent=latent,
         rope_interleave=latent is not None and config.get("rope_interleave", True),
         tie_word_embeddings=bool(config.get("tie_word_embeddings", False)),
+        num_nextn_predict_layers=config.get("num_nextn_predict_layers") or 0,
+        weight_block_size=_block_size(config.get("quantization_config") or {}),
         **_pieces(config, family),
     )
+
+
+def _block_size(quantized: Mapping[str, Any]) -> tuple[int, int]:
+    """Of float8. UnsupportedError names a method whose files `shoal.models.packed` does not read."""
+    method = quantized.get("quant_method")
+    if quantized and method not in _METHODS:
+        raise UnsupportedError(
+            f'from_config: quantization_config: quant_method "{method}" is not one of {list(_METHODS)}'
+        )
+    size = quantized.get("weight_block_size")
+    if size is None:
+        return (128, 128)
+    if len(size) != 2 or any(type(side) is not int or side < 1 for side in size):
+        raise UnsupportedError(f"from_config: quantization_config: weight_block_size {size}; expected [rows, columns]")
+    return (size[0], size[1])
+
+
+_METHODS = ("fp8", "mxfp4")
 
 
 def _check_heads(heads: int, shared: int, turning: int) -> None:
@@ -65,9 +82,13 @@ def _check_heads(heads: int, shared: int, turning: int) -> None:
 def _pieces(config: Mapping[str, Any], family: str) -> dict[str, Any]:
     """What one family has and others have not."""
     bias = bool(config.get("attention_bias", family == "gpt_oss"))
+    if family == "qwen2":
+        return {"qkv_bias": True}
     if family == "qwen2_moe":
         return {"qkv_bias": bool(config.get("qkv_bias", True))}
-    if family == "qwen3_moe":
+    if family == "llama":
+        return {"qkv_bias": bias, "out_bias": bias}
+    if family in ("qwen3", "qwen3_moe"):
         return {"qk_norm": "head", "qkv_bias": bias, "out_bias": bias}
     if family == "olmoe":
         return {"qk_norm": "all", "clip_qkv": config.get("clip_qkv"), "qkv_bias": bias, "out_bias": bias}
@@ -88,7 +109,9 @@ def _windows(config: Mapping[str, Any], layers: int) -> tuple[int | None, ...]:
         kinds = ["full_attention" if i % 2 else "sliding_attention" for i in range(layers)]
     if kinds is not None and len(kinds) != layers:
         raise UnsupportedError(f"from_config: layer_types of {len(kinds)} layers, num_hidden_layers {layers}")
-    if kinds is not None and family != "mixtral":
+    if family == "llama":
+        return (None,) * layers
+    if kinds is not None and family not in ("mistral", "mixtral"):
         return tuple(window if kind == "sliding_attention" else None for kind in kinds)
     if family.startswith("qwen"):
         first = config.get("max_window_layers", layers) if config.get("use_sliding_window") else layers
@@ -104,3 +127,29 @@ def _latent(config: Mapping[str, Any]) -> LatentAttention:
         rope=needed(config, "qk_rope_head_dim"),
         value=needed(config, "v_head_dim"),
     )
+
+
+def published_config(config: Mapping[str, Any], dtype: str) -> dict[str, Any]:
+    """What stands beside weights of this type that are written with `config`'s names: it, without what is said of
+    weights of few bits and of layers that are not written, and with the class that transformers has of the family."""
+    made = {"architectures": [_CLASSES[config["model_type"]]], **config}
+    made.pop("quantization_config", None)
+    if made.get("num_nextn_predict_layers"):
+        made["num_nextn_predict_layers"] = 0
+    names = [name for name in ("dtype", "torch_dtype") if name in made] or ["dtype"]
+    return {**made, **dict.fromkeys(names, dtype)}
+
+
+_CLASSES = {
+    "deepseek_v2": "DeepseekV2ForCausalLM",
+    "deepseek_v3": "DeepseekV3ForCausalLM",
+    "gpt_oss": "GptOssForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "mixtral": "MixtralForCausalLM",
+    "olmoe": "OlmoeForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen2_moe": "Qwen2MoeForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "qwen3_moe": "Qwen3MoeForCausalLM",
+}

@@ -19,6 +19,7 @@ _ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu": "gelu", "relu": "relu",
 def fields_of(config: Mapping[str, Any]) -> Fields:
     """The fields, and the layers that have experts where `num_hidden_layers` is there.
 
+    A dense family is one of layers without experts: one expert stands for the networks that these have.
     UnsupportedError names a family or a value that there is no counterpart of.
     """
     family = config.get("model_type")
@@ -30,12 +31,13 @@ def fields_of(config: Mapping[str, Any]) -> Fields:
     for name, only in _ONLY.get(family, {}).items():
         if config.get(name) not in (None, only):
             raise UnsupportedError(f"from_hf: {name} {config[name]!r} of {family}; expected {only!r}")
+    common = {"hidden_act": _ACTIVATIONS[act], "gated_linear_unit": True, "moe_router_pre_softmax": True}
+    if family in _DENSE:
+        return {**common, **_FAMILIES[family](config)}
     k = needed(config, "num_experts_per_tok")
     fields = {
+        **common,
         "moe_router_topk": k,
-        "hidden_act": _ACTIVATIONS[act],
-        "gated_linear_unit": True,
-        "moe_router_pre_softmax": True,
         # Theirs is k times the loss of one layer's counts (docs/guide/MoE.md).
         "moe_aux_loss_coeff": k * float(config.get("router_aux_loss_coef") or 0.0),
     }
@@ -57,6 +59,15 @@ def _layers(config: Mapping[str, Any]) -> Any:
     first = config.get("first_k_dense_replace") or 0
     step, dense = config.get("decoder_sparse_step") or 1, config.get("mlp_only_layers") or ()
     return tuple(int(i >= first and (i + 1) % step == 0 and i not in dense) for i in range(count))
+
+
+def _dense(config: Mapping[str, Any]) -> Fields:
+    return {
+        "num_experts": 1,
+        "moe_router_topk": 1,
+        "moe_ffn_hidden_size": needed(config, "intermediate_size"),
+        "moe_layer_freq": (0,) * needed(config, "num_hidden_layers"),
+    }
 
 
 def _experts(config: Mapping[str, Any]) -> int:
@@ -154,6 +165,7 @@ def _gpt_oss(config: Mapping[str, Any]) -> Fields:
 
 # What transformers reads of no file of a family, and does in one way.
 _ONLY = {
+    "llama": {"mlp_bias": False},
     "deepseek_v2": {"scoring_func": "softmax", "moe_layer_freq": 1},
     "deepseek_v3": {"scoring_func": "sigmoid", "moe_layer_freq": 1, "topk_method": "noaux_tc"},
 }
@@ -166,4 +178,10 @@ _FAMILIES: dict[str, Callable[[Mapping[str, Any]], Fields]] = {
     "deepseek_v2": _deepseek_v2,
     "deepseek_v3": _deepseek_v3,
     "gpt_oss": _gpt_oss,
+    "llama": _dense,
+    "mistral": _dense,
+    "qwen2": _dense,
+    "qwen3": _dense,
 }
+
+_DENSE = ("llama", "mistral", "qwen2", "qwen3")
