@@ -155,13 +155,13 @@ def _check_dense(dense: Mapping[str, np.ndarray], config: MoeConfig) -> None:
     if sorted(dense) != expected:
         raise TraceError(f"upcycle: parameters {sorted(dense)}: the experts of this configuration have {expected}")
     model, hidden = dense["wi"].shape
-    for name, (_, *shape) in param_shapes(config.replace(moe_ffn_hidden_size=hidden), model).items():
-        if name in dense and list(dense[name].shape) != shape:
-            raise TraceError(
-                f'upcycle: "{name}" {list(dense[name].shape)}: expected {shape}, as "wi" is {[model, hidden]}'
-            )
-        if name in dense and (not dtypes.is_float(dense[name].dtype) or dtypes.is_float8(dense[name].dtype)):
-            raise TraceError(f'upcycle: "{name}" of {dense[name].dtype}: expected floats of 16 bits or more')
+    shapes = param_shapes(config.replace(moe_ffn_hidden_size=hidden), model)
+    for name, array in dense.items():
+        shape = list(shapes[name][1:])
+        if list(array.shape) != shape:
+            raise TraceError(f'upcycle: "{name}" {list(array.shape)}: expected {shape}, as "wi" is {[model, hidden]}')
+        if not dtypes.is_float(array.dtype) or dtypes.is_float8(array.dtype):
+            raise TraceError(f'upcycle: "{name}" of {array.dtype}: expected floats of 16 bits or more')
 
 
 def _granularity(dense: Mapping[str, np.ndarray], config: MoeConfig) -> int:
