@@ -113,7 +113,10 @@ def test_what_there_is_none_of():
     config = json.loads((MODELS / "mixtral.json").read_text())["config"]
     cases = {
         'rope_type "dynamic" is not one of': {"rope_parameters": {"rope_type": "dynamic"}},
-        "quantization_config": {"quantization_config": {"quant_method": "mxfp4"}},
+        'quantization_config: quant_method "gptq" is not one of': {"quantization_config": {"quant_method": "gptq"}},
+        "quantization_config: weight_block_size .128.": {
+            "quantization_config": {"quant_method": "fp8", "weight_block_size": [128]}
+        },
         'hidden_act "xielu" is not one of': {"hidden_act": "xielu"},
         'model_type "mamba" is not one of': {"model_type": "mamba"},
         "attention_bias of mixtral": {"attention_bias": True},
@@ -220,6 +223,12 @@ def test_what_is_written_is_what_is_read(sharded):
     params = from_tensors(others, model.config)
     with pytest.raises(InputError, match=r"has model.safetensors.index.json, by which other files"):
         model.write(folder, params)
+    (folder / "model.safetensors.index.json").unlink()
+    for limit in (10**9, 20_000):
+        with pytest.raises(InputError, match=r"has model-00001-of-00002.safetensors, which would be read"):
+            model.write(folder, params, limit)
+    shard(folder, tensors, 2)
+    assert not (folder / "config.json").exists()
     assert_reads(model, folder, tensors)
     with pytest.raises(FileNotFoundError) as error:
         model.write(folder / "new", params)
