@@ -6,8 +6,8 @@
     params = model.read("folder")            # or model.init(seed)
     logits = shoal.jit(model.logits)(params, tokens)
 
-Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss; and, to begin from, the dense Llama, Mistral,
-Qwen2 and Qwen3 (`upcycle`). `EncoderDecoder` is GShard's Transformer from one sequence to another, by its own fields.
+Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss; and, to begin from (`upcycle`), the dense
+Llama, Mistral, Qwen2 and Qwen3. `EncoderDecoder` is GShard's Transformer from one sequence to another, by its own fields.
 """
 
 from __future__ import annotations
@@ -98,7 +98,8 @@ class Model:
         configuration is no longer that of the config.json.
         """
         tensors = weights.to_tensors(self.to_layers(params), self.config)
-        write_model(folder, tensors, self._config_json(str(tensors["model.embed_tokens.weight"].dtype)), max_shard_bytes)
+        config = self._config_json(str(tensors["model.embed_tokens.weight"].dtype))
+        write_model(folder, tensors, config, max_shard_bytes)
 
     def _config_json(self, dtype: str) -> dict[str, Any] | None:
         if self.published is None:

@@ -52,7 +52,10 @@ def open_model(path: str | os.PathLike[str]) -> Source:
 
 
 def write_model(
-    folder: str | os.PathLike[str], tensors: Mapping[str, np.ndarray], config: Mapping[str, Any] | None, shard_bytes: int
+    folder: str | os.PathLike[str],
+    tensors: Mapping[str, np.ndarray],
+    config: Mapping[str, Any] | None,
+    shard_bytes: int,
 ) -> None:
     """Writes config.json, where there is one, and model.safetensors, or files of at most so many bytes of tensors
     each (one tensor, where that has more) and their index, which is written last: without it nothing is read of some of
@@ -96,14 +99,14 @@ def _check_others(folder: Path, names: Sequence[str]) -> None:
     indices = sorted(folder.glob(f"{_STEM}*{SafetensorsSource.INDEX}"))
     if indices:
         raise InputError(
-            f"{folder}: has {indices[0].name}, by which other files than these would be read: write to another folder, "
-            "or remove it and its files"
+            f"{folder}: has {indices[0].name}, by which other files than these would be read: "
+            "write to another folder, or remove it and its files"
         )
     others = sorted({path.name for path in folder.glob(f"{_STEM}*.safetensors")} - set(names))
     if others:
         raise InputError(
-            f"{folder}: has {others[0]}, which would be read beside {names[0]}, or in its place: write to another folder, "
-            "or remove it"
+            f"{folder}: has {others[0]}, which would be read beside {names[0]}, or in its place: "
+            "write to another folder, or remove it"
         )
 
 

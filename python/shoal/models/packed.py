@@ -116,7 +116,9 @@ def from_mxfp4(blocks: np.ndarray, scales: np.ndarray, dtype: np.dtype) -> np.nd
     if blocks.dtype != np.uint8 or scales.dtype != np.uint8:
         raise ValueError(f"blocks of {blocks.dtype} and scales of {scales.dtype}; expected uint8 of both")
     if blocks.shape != (*scales.shape, _BLOCK_BYTES):
-        raise ValueError(f"blocks {list(blocks.shape)} and scales {list(scales.shape)}; expected [..., B, 16] and [..., B]")
+        raise ValueError(
+            f"blocks {list(blocks.shape)} and scales {list(scales.shape)}; expected [..., B, 16] and [..., B]"
+        )
     if (scales == 255).any():
         raise ValueError("a scale of 255, which is no number")
     *outer, count = scales.shape
@@ -152,8 +154,8 @@ def from_scaled(
             factors = np.repeat(factors, size, dim)[(slice(None),) * dim + (slice(rows),)]
         elif factors.shape[dim] not in (1, rows):
             raise ValueError(
-                f"elements {list(elements.shape)} with scales {list(scales.shape)}: dimension {dim} of blocks of {size} "
-                f"has {-(-rows // size)}"
+                f"elements {list(elements.shape)} with scales {list(scales.shape)}: "
+                f"dimension {dim} of blocks of {size} has {-(-rows // size)}"
             )
     made = elements.astype(np.float32)
     made *= factors

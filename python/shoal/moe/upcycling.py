@@ -8,7 +8,7 @@ Sparse upcycling (arXiv 2212.05055); finer experts by virtual groups (arXiv 2410
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,11 @@ __all__ = ["upcycle"]
 _HIDDEN = {"wi": 1, "wg": 1, "wo": 0, "bi": 0, "bg": 0, "bo": None}
 
 # Scores of logits that are 0, of so many experts.
-_EQUAL = {"softmax": lambda experts: 1 / experts, "sigmoid": lambda _: 0.5, "sqrtsoftplus": lambda _: math.log(2) ** 0.5}
+_EQUAL: dict[str, Callable[[int], float]] = {
+    "softmax": lambda experts: 1 / experts,
+    "sigmoid": lambda experts: 0.5,
+    "sqrtsoftplus": lambda experts: math.log(2) ** 0.5,
+}
 
 _DEVIATION = 0.02  # of a router that may say what it wants
 _SCALE = 2.0  # of cosines, as `init_params` begins
@@ -42,8 +46,8 @@ def upcycle(
     that are hashed, whose choices are E // k apart, part e // (E // k) % g.)
 
     What the weights w of a token's choices leave out is in the matrices: "wo" is times g / (k w), or, where weights go
-    into the experts (`is_postscore`), times g / k with "wi" and "wg" times 1 / w. Biases behind are of g parts. A shared
-    expert begins with a last matrix of zeros, a residual one as the dense network.
+    into the experts (is_postscore=False), times g / k with "wi" and "wg" times 1 / w. Biases behind are of g parts. A
+    shared expert begins with a last matrix of zeros, a residual one as the dense network.
 
     deviation: of the router's elements; of a cosine router, the scale of its logits. None is 0.02 (and 2) where any
       router keeps the function: weights of one sum, behind the experts. Else (softmax over all experts, sigmoid and
@@ -147,7 +151,9 @@ def _beside(dense: Mapping[str, np.ndarray], config: MoeConfig, rng: np.random.G
 
     shapes = param_shapes(config, model)
     made = {name: begun(name, shapes[name]) for name in ("shared", "shared_gate", "residual_gate") if name in shapes}
-    return {**made, "residual": {name: np.array(array) for name, array in dense.items()}} if config.use_residual else made
+    if config.use_residual:
+        made["residual"] = {name: np.array(array) for name, array in dense.items()}
+    return made
 
 
 def _check_dense(dense: Mapping[str, np.ndarray], config: MoeConfig) -> None:

@@ -25,7 +25,8 @@ DENSE = {
                           "mlp_bias": False},
     "mistral": {"sliding_window": 5, "head_dim": 6},
     "qwen2": {"use_sliding_window": False, "sliding_window": 3, "tie_word_embeddings": True},
-    "qwen2 with windows": {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 3, "max_window_layers": 1},
+    "qwen2 with windows": {"model_type": "qwen2", "use_sliding_window": True, "sliding_window": 3,
+                           "max_window_layers": 1},
     "qwen3": {"head_dim": 6},
 }  # fmt: skip
 TOKENS = np.random.default_rng(3).integers(0, 24, (2, 12)).astype(np.int32)

@@ -225,7 +225,7 @@ def test_what_is_written_is_what_is_read(sharded):
         model.write(folder, params)
     (folder / "model.safetensors.index.json").unlink()
     for limit in (10**9, 20_000):
-        with pytest.raises(InputError, match=r"has model-00001-of-00002.safetensors, which would be read"):
+        with pytest.raises(InputError, match=r"has model-00001-of-0000.\.safetensors, which would be read"):
             model.write(folder, params, limit)
     shard(folder, tensors, 2)
     assert not (folder / "config.json").exists()
