@@ -42,8 +42,8 @@ class Tensors(Mapping[str, np.ndarray]):
         return len(self._source.arrays)
 
     def where(self, name: str) -> str:
-        """"FILE: " of the file that has the tensor."""
-        return f"{self._source.place(name)}: "
+        """"FILE: " of the file that has the tensor; of all of them, where none has."""
+        return f"{self._source.place(name) if name in self._source.arrays else self._source.path}: "
 
 
 def open_model(path: str | os.PathLike[str]) -> Source:

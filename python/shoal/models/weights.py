@@ -55,7 +55,7 @@ def from_tensors(
     for entry in entries(config, set(found)):
         missing = [name for name in entry.names if name not in found]
         if missing:
-            raise InputError(f"from_tensors: no tensor {missing[0]!r}")
+            raise InputError(f"from_tensors: {where(missing[0])}no tensor {missing[0]!r}")
         try:
             leaves = entry.read([found[name] for name in entry.names])
         except InputError:
@@ -65,7 +65,7 @@ def from_tensors(
         for path, leaf in zip(entry.paths, leaves):
             _put(tree, path, leaf, wanted, f"{found.where(entry.names[0])}{entry.names[0]!r}")
         used.update(entry.names)
-    _check_unread(set(found) - used, config)
+    _check_unread(set(found) - used, config, found.where)
     return tree
 
 
@@ -76,7 +76,7 @@ def _wide(dtype: Any) -> np.dtype:
     return made
 
 
-def _check_unread(unread: set[str], config: ModelConfig) -> None:
+def _check_unread(unread: set[str], config: ModelConfig, where: Callable[[str], str]) -> None:
     """InputError for tensors that a model should have read; a warning of those that it is made without."""
     layers, more = config.num_hidden_layers, config.num_nextn_predict_layers
     further = tuple(f"model.layers.{layers + i}." for i in range(more))
@@ -87,10 +87,11 @@ def _check_unread(unread: set[str], config: ModelConfig) -> None:
     rest = sorted(unread.difference(*left_out.values()))
     rest = [name for name in rest if not name.endswith("inv_freq")]
     if rest and not (config.tie_word_embeddings and rest == ["lm_head.weight"]):
-        raise InputError(f"from_tensors: {len(rest)} tensors that nothing reads, first {rest[0]!r}")
+        raise InputError(f"from_tensors: {where(rest[0])}{len(rest)} tensors that nothing reads, first {rest[0]!r}")
     for what, names in left_out.items():
         if names:
-            text = f"from_tensors: {len(names)} tensors are left out, first {min(names)!r}: {what}"
+            first = min(names)
+            text = f"from_tensors: {where(first)}{len(names)} tensors are left out, first {first!r}: {what}"
             warnings.warn(text, WeightsWarning, stacklevel=user_stacklevel())
 
 

@@ -141,7 +141,7 @@ def test_files_that_are_wrong(tmp_path):
     name = "model.layers.0.block_sparse_moe.experts.1.w2.weight"
     less = {key: array for key, array in tensors.items() if key != name}
     cases = {
-        f"no tensor '{name}'": less,
+        f"from_tensors: no tensor '{name}'": less,
         "1 tensors that nothing reads, first 'x'": {**tensors, "x": tensors[name]},
         r"instead of \[24, 16\]": {**tensors, "model.embed_tokens.weight": np.zeros((3, 3), np.float32)},
     }
@@ -149,6 +149,11 @@ def test_files_that_are_wrong(tmp_path):
         with pytest.raises(shoal.InputError, match=message):
             from_tensors(wrong, model.config)
     path = tmp_path / "model.safetensors"
+    more = {**tensors, "x": tensors[name]}
+    for wrong, message in ((less, f"{tmp_path}: no tensor '{name}'"), (more, f"{path}: 1 tensors")):
+        write_file(path, wrong)
+        with pytest.raises(shoal.InputError, match=message):
+            model.read(tmp_path)
     write_file(path, {"a": np.zeros(5, shoal.bfloat16)})
     whole = path.read_bytes()
     damaged = (b"", whole[:4], whole[:20], whole[:-1], whole.replace(b"[0,10]", b"[0,99]"), b"\xff" * 64)

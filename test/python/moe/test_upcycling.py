@@ -157,6 +157,15 @@ def test_noise_keeps_the_function_of_whole_networks(tmp_path):
         assert_same(name, y, network(X, dense, config).astype(np.float32), np.float32, 1e-5)
 
 
+@pytest.mark.parametrize("g", [1, 4])
+def test_sinkhorn_balances_whole_networks(tmp_path, g):
+    """In training, in which it chooses by another matrix than it weighs by."""
+    config = config_of(EQUAL["sinkhorn"], g)
+    dense = dense_of(config, g)
+    y = evaluate(tmp_path, lambda x, p: moe(x, p, config, training=True).y, X, upcycle(dense, config))
+    assert_same(f"g {g}", y, network(X, dense, config).astype(np.float32), np.float32, 1e-5)
+
+
 def test_over_devices(tmp_path):
     layout = Layout.folded({"dp": 4}, {"ep": 4})
     layers, expected = {}, {}
