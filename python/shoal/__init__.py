@@ -16,6 +16,7 @@ from shoal.errors import (
     TraceError,
     TraceTypeError,
     UnsupportedError,
+    WeightsWarning,
 )
 from shoal.executable import CompileOptions, Executable, Session, Tensor, compile_text, load
 from shoal.frontend.annotations import *
@@ -52,7 +53,8 @@ __all__ = [
     "Array", "Axis", "CheckpointError", "CheckpointWarning", "CompileError", "CompileOptions",
     "CompileWarning", "Devices", "Diagnostic", "Dim", "Executable", "InputError", "Mesh",
     "RunError", "Session", "Sharding", "ShoalError", "Tensor", "TraceError", "TraceTypeError",
-    "UnsupportedError", "Value", "bfloat16", "checkpoints", "compile", "compile_text", "data",
-    "jit", "launch", "load", "models", "moe", "optim", "promote_types", "random", "train",
+    "UnsupportedError", "Value", "WeightsWarning", "bfloat16", "checkpoints", "compile",
+    "compile_text", "data", "jit", "launch", "load", "models", "moe", "optim", "promote_types",
+    "random", "train",
 ]  # fmt: skip
 __all__ += [name for module in frontend.EXPORTED for name in module.__all__]

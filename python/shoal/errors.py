@@ -71,6 +71,10 @@ class CheckpointWarning(UserWarning):
     """A checkpoint that is damaged, and was left out for the one before."""
 
 
+class WeightsWarning(UserWarning):
+    """Tensors of a model's files that it is made without: how many, which, and why."""
+
+
 class RunError(ShoalError, RuntimeError):
     """A program that failed or did not end. `stderr` is what its processes wrote."""
 

@@ -63,6 +63,11 @@ class Source(Closing):
             raise InputError(f"{self.path}: has no {name}")
         return self.arrays[name]
 
+    def place(self, name: str) -> Path:
+        """The file that has an array, or what it is in, for messages."""
+        self.info(name)
+        return self.path
+
     @abstractmethod
     def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
         """Writes these rows to `out`, which has their shape and the array's type."""
@@ -149,6 +154,10 @@ class SafetensorsSource(Source):
         if tensor.dtype is None:
             raise InputError(f"{path}: {name} has elements of type {tensor.stored}, which Shoal has not")
         return ArrayInfo(tensor.shape, tensor.dtype)
+
+    def place(self, name: str) -> Path:
+        self.info(name)
+        return self._paths[name]
 
     def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
         file = self._file(self._paths[name])

@@ -6,17 +6,19 @@
     params = model.read("folder")            # or model.init(seed)
     logits = shoal.jit(model.logits)(params, tokens)
 
-Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss. `EncoderDecoder` is GShard's
-Transformer from one sequence to another, by its own fields.
+Mixtral, Qwen2-MoE, Qwen3-MoE, OLMoE, DeepSeek-V2, DeepSeek-V3 and gpt-oss; and, to begin from (`upcycle`), the dense
+Llama, Mistral, Qwen2 and Qwen3. `EncoderDecoder` is GShard's Transformer from one sequence to another, by its own
+fields.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from shoal.errors import InputError
 from shoal.frontend.buffers import Buffers
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.value import Value
@@ -26,17 +28,19 @@ from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.context import attend_over
 from shoal.models.decoder import Decoded, decode, loss_of
 from shoal.models.encoder_decoder import EncoderDecoder
-from shoal.models.families import model_config_of, read_config
+from shoal.models.families import model_config_of, published_config, read_config
 from shoal.models.files import Tensors, open_model, write_file, write_model
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
+from shoal.models.upcycling import upcycled
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.parameters import buffer_mask, decay_mask
 
 __all__ = [
     "Decoded", "EncoderDecoder", "LatentAttention", "Model", "ModelConfig", "Rope", "Rule", "Stages", "attend",
-    "attend_over", "buffer_mask", "decay_mask", "decode", "from_config", "loss_of", "rope_of", "rotate", "write_file",
+    "attend_over", "buffer_mask", "decay_mask", "decode", "from_config", "loss_of", "rope_of", "rotate", "upcycle",
+    "write_file",
 ]  # fmt: skip
 
 
@@ -46,6 +50,8 @@ class Model:
 
     config: ModelConfig
     layout: Layout = SINGLE
+    # The config.json that it was made of, for `write`.
+    published: Mapping[str, Any] | None = field(default=None, compare=False, repr=False)
 
     def logits(self, params: Any, tokens: ArrayLike) -> Value:
         """[B, S, V] of tokens [B, S]."""
@@ -63,7 +69,7 @@ class Model:
 
     def over(self, layout: Layout) -> Model:
         """The same over devices."""
-        return Model(self.config, layout)
+        return replace(self, layout=layout)
 
     def shapes(self) -> dict[str, Any]:
         """A tree of the parameters' shapes."""
@@ -77,19 +83,41 @@ class Model:
         """Where parameters are stored, a tree of P."""
         return stage_shardings(parameters.shardings(self.config, self.layout), self.stages(), self.layout)
 
-    def read(self, folder: str | os.PathLike[str]) -> dict[str, Any]:
-        """The parameters, in the files' types: of the files that the folder's index names, or of its
-        model*.safetensors where it has none. It may be an index or a file, too.
+    def read(self, folder: str | os.PathLike[str], dtype: Any = None) -> dict[str, Any]:
+        """The parameters: of the files that the folder's index names, or of its model*.safetensors where
+        it has none. It may be an index or a file, too.
+
+        dtype: "float32" makes masters of bfloat16; None is the files' types. Weights of few bits (mxfp4, float8 with
+        scales) are unpacked to it, or to the embedding's type, see `shoal.models.weights.from_tensors`, which has
+        also what is warned of. Experts may lie one by one or all in one tensor.
 
         CheckpointError where a file is missing or damaged; InputError where two without an index
         have one tensor, and where tensors are not the model's.
         """
         with open_model(folder) as source:
-            return self.to_stages(weights.from_tensors(Tensors(source), self.config))
+            tensors = Tensors(source)
+            return self.to_stages(weights.from_tensors(tensors, self.config, dtype, tensors.where))
 
-    def write(self, folder: str | os.PathLike[str], params: Any) -> None:
-        """Writes model.safetensors, with Hugging Face's names, into a folder that is there."""
-        write_model(folder, weights.to_tensors(self.to_layers(params), self.config))
+    def write(self, folder: str | os.PathLike[str], params: Any, max_shard_bytes: int = 5_000_000_000) -> None:
+        """Writes config.json and model.safetensors, with Hugging Face's names, into a folder that is there.
+
+        More than `max_shard_bytes` bytes of tensors are several files and their index. config.json is the one of
+        `from_config`, of the weights as they are written: their type, nothing of few bits; of another model, made
+        of a `ModelConfig`, there is none.
+
+        FileNotFoundError where the folder is not there; InputError where it has other files of a model, or the
+        configuration is no longer that of the config.json.
+        """
+        tensors = weights.to_tensors(self.to_layers(params), self.config)
+        config = self._config_json(str(tensors["model.embed_tokens.weight"].dtype))
+        write_model(folder, tensors, config, max_shard_bytes)
+
+    def _config_json(self, dtype: str) -> dict[str, Any] | None:
+        if self.published is None:
+            return None
+        if model_config_of(self.published) != self.config:
+            raise InputError("write: the model's configuration is not that of its config.json: make it by from_config")
+        return published_config(self.published, dtype)
 
     def stages(self) -> Stages | None:
         """How the layout cuts the layers, see `stages_of`."""
@@ -112,4 +140,18 @@ def from_config(config: Mapping[str, Any] | str | os.PathLike[str], layout: Layo
     it; InputError a value that its field may not have, with what it may be; CheckpointError a file that is missing or
     no JSON.
     """
-    return Model(model_config_of(*read_config(config)), layout)
+    fields, place = read_config(config)
+    return Model(model_config_of(fields, place), layout, dict(fields))
+
+
+def upcycle(
+    params: Mapping[str, Any], dense: Model, sparse: Model, seed: int = 0, deviation: float | None = None
+) -> dict[str, Any]:
+    """Parameters of `sparse` by which it begins as `dense`, a model without experts, with `params`.
+
+    What is not of experts is taken as it is; layer i's experts are `shoal.moe.upcycle` of its network, by seed + i.
+    Their "expert_bias" is zero. TraceError where the models differ in more than their experts, naming the field, and
+    where `shoal.moe.upcycle` has one.
+    """
+    made = upcycled(dense.to_layers(params), dense.config, sparse.config, seed, deviation)
+    return sparse.to_stages(made)

@@ -30,6 +30,8 @@ class ModelConfig:
     windows: of each layer, to how many tokens attention looks back, its own among them, or None.
     qk_norm: "head", RMSNorm of each head; "all", of all heads together (OLMoE).
     balance_over_layers: what layers' losses times their coefficients are made one by; "mean", or "sum" (DeepSeek).
+    num_nextn_predict_layers: of files, behind the layers, which predict several tokens and are left out.
+    weight_block_size: rows and columns of the blocks of which files have a scale each, where weights are of 8 bits.
     """
 
     family: str
@@ -53,6 +55,8 @@ class ModelConfig:
     latent: LatentAttention | None = None
     tie_word_embeddings: bool = False
     balance_over_layers: str = "mean"
+    num_nextn_predict_layers: int = 0
+    weight_block_size: tuple[int, int] = (128, 128)
 
     @property
     def num_hidden_layers(self) -> int:

@@ -14,9 +14,9 @@ from shoal.errors import CheckpointError, InputError, TraceError, UnsupportedErr
 from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.rope import rope_of
 from shoal.moe.config import MoeConfig
-from shoal.moe.schemas import ConfigFile, checked
+from shoal.moe.schemas import SIZES, ConfigFile, checked
 
-__all__ = ["model_config_of", "read_config"]
+__all__ = ["model_config_of", "published_config", "read_config"]
 
 
 def read_config(config: Mapping[str, Any] | str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
@@ -45,8 +45,6 @@ def model_config_of(config: Mapping[str, Any], place: str = "") -> ModelConfig:
 
 def _model_config(file: ConfigFile) -> ModelConfig:
     moe = MoeConfig.from_hf(file)
-    if file["quantization_config"]:
-        raise UnsupportedError("from_config: quantization_config: weights of few bits")
     family, layers, heads = file.family, file["num_hidden_layers"], file["num_attention_heads"]
     latent = _latent(file) if family.startswith("deepseek") else None
     shared = file["num_key_value_heads"] or heads
@@ -71,8 +69,27 @@ def _model_config(file: ConfigFile) -> ModelConfig:
         tie_word_embeddings=file["tie_word_embeddings"],
         # DeepSeek's own code adds each layer's loss; transformers' counts all layers' tokens as one layer's.
         balance_over_layers="sum" if latent else "mean",
+        num_nextn_predict_layers=file.get("num_nextn_predict_layers", 0),
+        weight_block_size=_block_size(file["quantization_config"] or {}),
         **_pieces(file, family),
     )
+
+
+def _block_size(quantized: Mapping[str, Any]) -> tuple[int, int]:
+    """Of float8. UnsupportedError names a method whose files `shoal.models.packed` does not read."""
+    method, size = quantized.get("quant_method"), quantized.get("weight_block_size")
+    if quantized and method not in _METHODS:
+        raise UnsupportedError(
+            f'from_config: quantization_config: quant_method "{method}" is not one of {list(_METHODS)}'
+        )
+    if size is None:
+        return (128, 128)
+    if not SIZES.holds(size) or len(size) != 2:
+        raise InputError(f"from_config: quantization_config: weight_block_size {size!r}: expected [rows, columns]")
+    return (size[0], size[1])
+
+
+_METHODS = ("fp8", "mxfp4")
 
 
 def _head_size(file: ConfigFile, heads: int, latent: LatentAttention | None) -> int:
@@ -97,10 +114,14 @@ def _check_heads(heads: int, shared: int, turning: int) -> None:
 
 def _pieces(file: ConfigFile, family: str) -> dict[str, Any]:
     """What one family has and others have not."""
+    if family == "qwen2":
+        return {"qkv_bias": True}
     if family == "qwen2_moe":
         return {"qkv_bias": file["qkv_bias"]}
     bias = file["attention_bias"]
-    if family == "qwen3_moe":
+    if family == "llama":
+        return {"qkv_bias": bias, "out_bias": bias}
+    if family in ("qwen3", "qwen3_moe"):
         return {"qk_norm": "head", "qkv_bias": bias, "out_bias": bias}
     if family == "olmoe":
         return {"qk_norm": "all", "clip_qkv": file["clip_qkv"], "qkv_bias": bias, "out_bias": bias}
@@ -131,8 +152,8 @@ def _kinds(file: ConfigFile, layers: int, window: int | None) -> list[str]:
         raise UnsupportedError(f"from_config: layer_types of {len(kinds)} layers, num_hidden_layers {layers}")
     if kinds is not None:
         all_like = "full_attention" if window is None else "sliding_attention"
-        if family == "mixtral" and set(kinds) != {all_like}:
-            raise UnsupportedError(f"from_config: layer_types of mixtral; expected {all_like!r} in all layers")
+        if family in ("mistral", "mixtral") and set(kinds) != {all_like}:
+            raise UnsupportedError(f"from_config: layer_types of {family}; expected {all_like!r} in all layers")
         return list(kinds)
     if window is None:
         return ["full_attention"] * layers
@@ -155,3 +176,29 @@ def _latent(file: ConfigFile) -> LatentAttention:
         rope=file["qk_rope_head_dim"],
         value=file["v_head_dim"],
     )
+
+
+def published_config(config: Mapping[str, Any], dtype: str) -> dict[str, Any]:
+    """What stands beside weights of this type that are written with `config`'s names: it, without what is said of
+    weights of few bits and of layers that are not written, and with the class that transformers has of the family."""
+    made = {"architectures": [_CLASSES[config["model_type"]]], **config}
+    made.pop("quantization_config", None)
+    if made.get("num_nextn_predict_layers"):
+        made["num_nextn_predict_layers"] = 0
+    names = [name for name in ("dtype", "torch_dtype") if name in made] or ["dtype"]
+    return {**made, **dict.fromkeys(names, dtype)}
+
+
+_CLASSES = {
+    "deepseek_v2": "DeepseekV2ForCausalLM",
+    "deepseek_v3": "DeepseekV3ForCausalLM",
+    "gpt_oss": "GptOssForCausalLM",
+    "llama": "LlamaForCausalLM",
+    "mistral": "MistralForCausalLM",
+    "mixtral": "MixtralForCausalLM",
+    "olmoe": "OlmoeForCausalLM",
+    "qwen2": "Qwen2ForCausalLM",
+    "qwen2_moe": "Qwen2MoeForCausalLM",
+    "qwen3": "Qwen3ForCausalLM",
+    "qwen3_moe": "Qwen3MoeForCausalLM",
+}

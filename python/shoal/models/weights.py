@@ -3,18 +3,23 @@
 """Where Hugging Face's files have a decoder's parameters, and how these lie there.
 
 An entry names leaves of the parameters, the tensors of a file that they are made of, and the two
-ways between them. Files have matrices [out, in], an expert's each by itself.
+ways between them. Files have matrices [out, in], an expert's each by itself, or, as transformers has them
+from 5 on, those of all experts in one tensor. Weights of few bits are unpacked (`shoal.models.packed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from shoal.errors import InputError
+from shoal.errors import InputError, WeightsWarning
+from shoal.frames import user_stacklevel
+from shoal.frontend import dtypes
 from shoal.models.config import ModelConfig
+from shoal.models.packed import Unpacked
 from shoal.models.parameters import shapes
 
 __all__ = ["Entry", "entries", "from_tensors", "to_tensors"]
@@ -32,28 +37,65 @@ class Entry(NamedTuple):
     write: Callable[[Sequence[Array]], list[Array]]
 
 
-def from_tensors(tensors: Mapping[str, Array], config: ModelConfig) -> dict[str, Any]:
-    """The parameters of a file's tensors, in their types; experts' biases are float32 at least.
+def from_tensors(
+    tensors: Mapping[str, Array], config: ModelConfig, dtype: Any = None, where: Callable[[str], str] = lambda name: ""
+) -> dict[str, Any]:
+    """The parameters of a file's tensors, in their types, or as `dtype`, floats of 16 bits or more.
 
-    InputError names a tensor that is missing, one of another shape, and those that nobody reads.
+    "expert_bias", whose steps 16 bits cannot tell apart, has 32 bits or more always. where: what messages say in front
+    of a tensor's name, as its file.
+
+    WeightsWarning, with their number and the first name, of tensors that the model is made without: layers that predict
+    several tokens (`num_nextn_predict_layers`), and scales of activations. InputError names a tensor that is missing,
+    one of another shape, those that nobody reads, and weights of few bits without their scales.
     """
+    wanted = None if dtype is None else _wide(dtype)
+    found = Unpacked(tensors, config.weight_block_size, wanted, where)
     tree, used = shapes(config), set()
-    for entry in entries(config):
-        missing = [name for name in entry.names if name not in tensors]
+    for entry in entries(config, set(found)):
+        missing = [name for name in entry.names if name not in found]
         if missing:
-            raise InputError(f"from_tensors: no tensor {missing[0]!r}")
+            raise InputError(f"from_tensors: {where(missing[0])}no tensor {missing[0]!r}")
         try:
-            leaves = entry.read([np.asarray(tensors[name]) for name in entry.names])
+            leaves = entry.read([found[name] for name in entry.names])
+        except InputError:
+            raise
         except ValueError as error:
-            raise InputError(f"from_tensors: {entry.names[0]!r}: {error}") from None
+            raise InputError(f"from_tensors: {found.where(entry.names[0])}{entry.names[0]!r}: {error}") from None
         for path, leaf in zip(entry.paths, leaves):
-            _put(tree, path, leaf)
+            _put(tree, path, leaf, wanted, f"{found.where(entry.names[0])}{entry.names[0]!r}")
         used.update(entry.names)
-    unread = sorted(name for name in set(tensors) - used if not name.endswith("inv_freq"))
-    tied = config.tie_word_embeddings and unread == ["lm_head.weight"]
-    if unread and not tied:
-        raise InputError(f"from_tensors: {len(unread)} tensors that nothing reads, first {unread[0]!r}")
+    _check_unread(set(found) - used, config, found.where)
     return tree
+
+
+def _wide(dtype: Any) -> np.dtype:
+    made = dtypes.as_dtype(dtype)
+    if not dtypes.is_float(made) or dtypes.is_float8(made):
+        raise InputError(f"from_tensors: dtype {made}; expected floats of 16 bits or more")
+    return made
+
+
+def _check_unread(unread: set[str], config: ModelConfig, where: Callable[[str], str]) -> None:
+    """InputError for tensors that a model should have read; a warning of those that it is made without."""
+    layers, more = config.num_hidden_layers, config.num_nextn_predict_layers
+    further = tuple(f"model.layers.{layers + i}." for i in range(more))
+    left_out = {
+        f"num_nextn_predict_layers={more}": {name for name in unread if further and name.startswith(further)},
+        "scales of activations": {name for name in unread if name.endswith(_ACTIVATIONS)},
+    }
+    rest = sorted(unread.difference(*left_out.values()))
+    rest = [name for name in rest if not name.endswith("inv_freq")]
+    if rest and not (config.tie_word_embeddings and rest == ["lm_head.weight"]):
+        raise InputError(f"from_tensors: {where(rest[0])}{len(rest)} tensors that nothing reads, first {rest[0]!r}")
+    for what, names in left_out.items():
+        if names:
+            first = min(names)
+            text = f"from_tensors: {where(first)}{len(names)} tensors are left out, first {first!r}: {what}"
+            warnings.warn(text, WeightsWarning, stacklevel=user_stacklevel())
+
+
+_ACTIVATIONS = (".input_scale", ".activation_scale")
 
 
 def to_tensors(params: Mapping[str, Any], config: ModelConfig) -> dict[str, Array]:
@@ -71,12 +113,14 @@ def _get(tree: Any, path: Path) -> Any:
     return tree
 
 
-def _put(tree: Any, path: Path, leaf: Array) -> None:
+def _put(tree: Any, path: Path, leaf: Array, dtype: np.dtype | None, name: str) -> None:
     for key in path[:-1]:
         tree = tree[key]
     if tuple(tree[path[-1]]) != leaf.shape:
-        raise InputError(f"from_tensors: {path}: {list(leaf.shape)} instead of {list(tree[path[-1]])}")
-    tree[path[-1]] = np.ascontiguousarray(leaf)
+        raise InputError(f"from_tensors: {name}: {path}: {list(leaf.shape)} instead of {list(tree[path[-1]])}")
+    if dtype is not None and path[-1] == "expert_bias" and dtype.itemsize < 4:
+        dtype = np.dtype(np.float32)
+    tree[path[-1]] = np.ascontiguousarray(leaf if dtype is None else leaf.astype(dtype, copy=False))
 
 
 def _one(path: Path, name: str, read: Callable[[Array], Array], write: Callable[[Array], Array]) -> Entry:
@@ -137,8 +181,20 @@ def _in_turn(first: Path, second: Path, name: str) -> Entry:
     )
 
 
-def entries(config: ModelConfig) -> Iterator[Entry]:
-    """Every leaf's."""
+def _halves(first: Path, second: Path, name: str) -> Entry:
+    """[E, 2 H, M] of a file is [E, M, H] twice: what is in front, and what is behind."""
+
+    def read(found: Sequence[Array]) -> list[Array]:
+        turned = found[0].swapaxes(1, 2)
+        return np.split(turned, 2, axis=2)
+
+    return Entry(
+        (first, second), (name,), read, lambda leaves: [np.concatenate(leaves, 2).swapaxes(1, 2)]
+    )
+
+
+def entries(config: ModelConfig, present: Collection[str] = ()) -> Iterator[Entry]:
+    """Every leaf's. present: names of a file's tensors, which say how experts lie there."""
     yield _same(("embed",), "model.embed_tokens.weight")
     yield _same(("norm",), "model.norm.weight")
     if not config.tie_word_embeddings:
@@ -149,7 +205,7 @@ def entries(config: ModelConfig) -> Iterator[Entry]:
         yield _same((*path, "post_norm"), f"{name}.post_attention_layernorm.weight")
         yield from _attention((*path, "attention"), f"{name}.self_attn", config)
         if has_experts:
-            yield from _EXPERTS.get(config.family, _experts)((*path, "moe"), f"{name}.mlp", config)
+            yield from _EXPERTS.get(config.family, _experts)((*path, "moe"), f"{name}.mlp", config, present)
         else:
             yield from _dense((*path, "dense"), f"{name}.mlp")
 
@@ -192,12 +248,10 @@ def _latent(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
     yield _of_heads((*path, "wo"), f"{name}.o_proj.weight", latent.value)
 
 
-def _experts(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
+def _experts(path: Path, name: str, config: ModelConfig, present: Collection[str]) -> Iterator[Entry]:
     """Qwen's, OLMoE's and DeepSeek's."""
     yield _turned((*path, "router"), f"{name}.gate.weight")
-    for leaf, part in (("wg", "gate"), ("wi", "up"), ("wo", "down")):
-        names = [f"{name}.experts.{e}.{part}_proj.weight" for e in range(config.moe.num_experts)]
-        yield _stacked((*path, leaf), names)
+    yield from _matrices(path, name, ("gate_proj", "up_proj", "down_proj"), config, present)
     if config.moe.moe_shared_expert_intermediate_size is not None:
         plural = "s" if config.family.startswith("deepseek") else ""
         yield from _dense((*path, "shared"), f"{name}.shared_expert{plural}")
@@ -208,16 +262,30 @@ def _experts(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
         yield _one(bias, f"{name}.gate.e_score_correction_bias", _at_least_float32, lambda leaf: leaf)
 
 
-def _mixtral(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
-    name = name.replace(".mlp", ".block_sparse_moe")
+def _mixtral(path: Path, name: str, config: ModelConfig, present: Collection[str]) -> Iterator[Entry]:
+    """Under "mlp" where all experts are in one tensor."""
+    if f"{name}.gate.weight" not in present:
+        name = name.replace(".mlp", ".block_sparse_moe")
     yield _turned((*path, "router"), f"{name}.gate.weight")
-    for leaf, part in (("wg", "w1"), ("wi", "w3"), ("wo", "w2")):
+    yield from _matrices(path, name, ("w1", "w3", "w2"), config, present)
+
+
+def _matrices(
+    path: Path, name: str, parts: Sequence[str], config: ModelConfig, present: Collection[str]
+) -> Iterator[Entry]:
+    """Gate, up and down of experts, by themselves or all in one tensor."""
+    if f"{name}.experts.down_proj" in present:
+        yield _halves((*path, "wg"), (*path, "wi"), f"{name}.experts.gate_up_proj")
+        down = (*path, "wo"), f"{name}.experts.down_proj"
+        yield _one(*down, lambda tensor: tensor.swapaxes(1, 2), lambda leaf: leaf.swapaxes(1, 2))
+        return
+    for leaf, part in zip(("wg", "wi", "wo"), parts):
         names = [f"{name}.experts.{e}.{part}.weight" for e in range(config.moe.num_experts)]
         yield _stacked((*path, leaf), names)
 
 
-def _gpt_oss(path: Path, name: str, config: ModelConfig) -> Iterator[Entry]:
-    """Gate and up are the even and the odd columns; matrices are [E, in, out]."""
+def _gpt_oss(path: Path, name: str, config: ModelConfig, present: Collection[str]) -> Iterator[Entry]:
+    """Gate and up are the even and the odd columns; matrices are [E, in, out], in one tensor always."""
     yield _turned((*path, "router"), f"{name}.router.weight")
     yield _same((*path, "router_bias"), f"{name}.router.bias")
     yield _in_turn((*path, "wg"), (*path, "wi"), f"{name}.experts.gate_up_proj")

@@ -20,19 +20,21 @@ _ACTIVATIONS = {"silu": "silu", "swish": "silu", "gelu": "gelu", "relu": "relu",
 def fields_of(config: Mapping[str, Any]) -> Fields:
     """The fields, and the layers that have experts where `num_hidden_layers` is there.
 
+    A dense family is one of layers without experts: one expert stands for the networks that these have.
     Errors: as of `schemas.checked`.
     """
     file = checked(config)
     act = file["hidden_act"]
     if act not in _ACTIVATIONS:
         raise UnsupportedError(f'from_hf: hidden_act "{act}" is not one of {sorted(_ACTIVATIONS)}')
+    common = {"hidden_act": _ACTIVATIONS[act], "gated_linear_unit": True, "moe_router_pre_softmax": True}
+    if file.family in _DENSE:
+        return {**common, **_FAMILIES[file.family](file)}
     k = file["num_experts_per_tok"]
     fields = {
+        **common,
         "num_experts": file["num_experts"],
         "moe_router_topk": k,
-        "hidden_act": _ACTIVATIONS[act],
-        "gated_linear_unit": True,
-        "moe_router_pre_softmax": True,
         # Theirs is k times the loss of one layer's counts (docs/guide/MoE.md).
         "moe_aux_loss_coeff": k * float(file.get("router_aux_loss_coef", 0.0)),
     }
@@ -49,6 +51,15 @@ def _layers(file: ConfigFile) -> Any:
     if beyond:
         raise InputError(f"from_hf: mlp_only_layers {beyond}: there are layers 0 to {count - 1}")
     return tuple(int(i >= first and (i + 1) % step == 0 and i not in dense) for i in range(count))
+
+
+def _dense(file: ConfigFile) -> Fields:
+    return {
+        "num_experts": 1,
+        "moe_router_topk": 1,
+        "moe_ffn_hidden_size": file["intermediate_size"],
+        "moe_layer_freq": (0,) * file["num_hidden_layers"],
+    }
 
 
 def _mixtral(file: ConfigFile) -> Fields:
@@ -133,4 +144,10 @@ _FAMILIES: dict[str, Callable[[ConfigFile], Fields]] = {
     "deepseek_v2": _deepseek_v2,
     "deepseek_v3": _deepseek_v3,
     "gpt_oss": _gpt_oss,
+    "llama": _dense,
+    "mistral": _dense,
+    "qwen2": _dense,
+    "qwen3": _dense,
 }
+
+_DENSE = ("llama", "mistral", "qwen2", "qwen3")

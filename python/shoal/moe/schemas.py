@@ -18,7 +18,7 @@ from typing import Any
 from shoal.errors import InputError, UnsupportedError
 from shoal.moe.names import nearest
 
-__all__ = ["ALIASES", "ROPE", "SCHEMAS", "ConfigFile", "Field", "Law", "checked", "rope_options"]
+__all__ = ["ALIASES", "ROPE", "SCHEMAS", "SIZES", "ConfigFile", "Field", "Law", "checked", "rope_options"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ PART = Law("a number of at least 0 and below 1", lambda x: _is_number(x) and 0 <
 FLAG = Law("true or false", lambda x: isinstance(x, bool))
 TEXT = Law("a text", lambda x: isinstance(x, str))
 TABLE = Law("an object", lambda x: isinstance(x, Mapping))
-NUMBERS, TEXTS, POSITIVES = _list_of(COUNT), _list_of(TEXT), _list_of(POSITIVE)
+NUMBERS, SIZES, TEXTS, POSITIVES = map(_list_of, (COUNT, SIZE, TEXT, POSITIVE))
 ANYTHING = Law("anything", lambda x: True)
 
 NEEDED = object()
@@ -146,12 +146,16 @@ _COMMON: dict[str, Field] = {
 }
 _LOSS = {"router_aux_loss_coef": Field(NOT_NEGATIVE, 0.001)}
 _WINDOW = {"sliding_window": Field(COUNT, None, null=True)}
-_QWEN: dict[str, Field] = {
-    **_COMMON,
-    **_LOSS,
+_QWEN_WINDOWS = {
     "sliding_window": Field(COUNT, 4096, null=True),
     "use_sliding_window": Field(FLAG, False),
     "max_window_layers": Field(COUNT, 28),
+}
+_DENSE = {name: field for name, field in _COMMON.items() if name not in ("num_experts", "num_experts_per_tok")}
+_QWEN: dict[str, Field] = {
+    **_COMMON,
+    **_LOSS,
+    **_QWEN_WINDOWS,
     "moe_intermediate_size": Field(SIZE),
     "decoder_sparse_step": Field(SIZE, 1),
     "mlp_only_layers": Field(NUMBERS, ()),
@@ -177,7 +181,7 @@ _DEEPSEEK: dict[str, Field] = {
     "v_head_dim": Field(SIZE),
     "rope_interleave": Field(FLAG, True),
     "mlp_bias": _only(FLAG, False),
-    "num_nextn_predict_layers": Field(COUNT, 0, idle="the prediction of several tokens is not here"),
+    "num_nextn_predict_layers": Field(COUNT, 0),
 }
 
 SCHEMAS: dict[str, dict[str, Field]] = {
@@ -230,6 +234,19 @@ SCHEMAS: dict[str, dict[str, Field]] = {
         "swiglu_alpha": Field(NUMBER, 1.702),
         "initial_context_length": Field(SIZE, None, idle="rope_scaling has original_max_position_embeddings"),
     },
+    "llama": {
+        **_DENSE,
+        "num_key_value_heads": Field(SIZE, None, null=True),
+        "mlp_bias": _only(FLAG, False),
+        "sliding_window": Field(COUNT, None, idle="in transformers no layer of this family has a window"),
+    },
+    "mistral": {**_DENSE, "sliding_window": Field(COUNT, 4096, null=True)},
+    "qwen2": {
+        **{name: field for name, field in _DENSE.items() if name != "attention_bias"},
+        **_QWEN_WINDOWS,
+        "use_mrope": _only(FLAG, False),
+    },
+    "qwen3": {**_DENSE, **_QWEN_WINDOWS, "head_dim": Field(SIZE, 128)},
 }  # fmt: skip
 
 # Other names of a field, in newer files of a family or in older ones.
@@ -266,7 +283,8 @@ _GPT_OSS_ROPE = {
 
 
 class ConfigFile(Mapping[str, Any]):
-    """A checked file: each field of its family by its name, or what it is where the file leaves it out.
+    """A checked file: each field of its family by its name, or what it is where the file leaves it out, as of all
+    fields that nothing depends on.
 
     UnsupportedError where one is missing that a model needs, when it is asked for.
     """
@@ -277,7 +295,8 @@ class ConfigFile(Mapping[str, Any]):
         self._schema = SCHEMAS[family]
 
     def __getitem__(self, name: str) -> Any:
-        found = self._given.get(name, self._schema[name].default)
+        field = self._schema[name]
+        found = field.default if field.idle else self._given.get(name, field.default)
         if found is NEEDED:
             raise UnsupportedError(f"from_hf: {name} is missing")
         return found

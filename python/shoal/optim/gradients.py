@@ -7,12 +7,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes, metrics, pytrees
 from shoal.frontend.autodiff import value_and_grad
-from shoal.frontend.constants import as_value
+from shoal.frontend.constants import as_array, as_value
 from shoal.frontend.control_flow import scan
-from shoal.frontend.core import ArrayLike, is_value
+from shoal.frontend.core import ArrayLike, is_tracing, is_value
 from shoal.frontend.elementwise import where
 from shoal.frontend.random import fold_in
 from shoal.frontend.reduction import max, mean, sum
@@ -33,15 +35,24 @@ def cast(tree: Tree, dtype: Any, mask: Tree | Callable[[Tree], Tree] = True) -> 
 
     `loss(cast(params, "bfloat16"), batch)` computes in bfloat16 with float32 master weights:
     gradients by `params` are float32, as sums of them and their means over devices are.
+    Where no function is traced, arrays become NumPy's: `cast(model.read(folder), "float32")` are such masters.
     """
     target = dtypes.as_dtype(dtype)
 
     def converted(leaf: Any, chosen: bool) -> Any:
-        value = as_value(leaf)
+        value = as_value(leaf) if is_tracing() else _on_host(leaf)
         return value.astype(target) if chosen and dtypes.is_float(value.dtype) else value
 
     chosen = mask(tree) if callable(mask) else mask
     return pytrees.map_leaves(converted, tree, pytrees.spread(chosen, tree, "cast: mask"))
+
+
+def _on_host(leaf: Any) -> Any:
+    """NumPy's array of a leaf, which may lie on devices; TraceTypeError for what is none."""
+    if is_value(leaf):
+        return leaf
+    is_others = hasattr(leaf, "__array__") and not isinstance(leaf, np.ndarray)
+    return as_array(np.asarray(leaf) if is_others else leaf, "cast")
 
 
 def accumulate(

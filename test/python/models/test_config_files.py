@@ -42,7 +42,7 @@ OTHERS = {
     "partial_rotary_factor": ({}, 0.5),
     "layer_types": (WINDOW, ["full_attention", "sliding_attention"]),
     "tie_word_embeddings": ({"tie_word_embeddings": False}, True),
-    "quantization_config": ({}, {"quant_method": "awq"}),
+    "quantization_config": ({}, {"quant_method": "fp8", "weight_block_size": [64, 32]}),
     "num_experts": ({}, 12),
     "num_experts_per_tok": ({}, 3),
     "router_aux_loss_coef": ({}, 0.5),
@@ -58,6 +58,7 @@ OTHERS = {
     "clip_qkv": ({}, 0.5),
     "first_k_dense_replace": ({}, 0),
     "n_shared_experts": ({}, 2),
+    "num_nextn_predict_layers": ({}, 2),
     "n_group": ({}, 2),
     "topk_group": ({}, 3),
     "routed_scaling_factor": ({}, 3.5),
@@ -74,11 +75,18 @@ OTHERS = {
     "swiglu_alpha": ({}, 1.0),
 }
 FLIPPED = ("attention_bias", "norm_topk_prob")
+DENSE = {
+    "architectures": None, "vocab_size": 24, "hidden_size": 16, "intermediate_size": 12, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "num_key_value_heads": 2, "head_dim": 6, "hidden_act": "silu", "rms_norm_eps": 1e-6,
+    "max_position_embeddings": 64, "tie_word_embeddings": False,
+    "rope_parameters": {"rope_theta": 10000.0, "rope_type": "default"},
+}  # fmt: skip
 
 
 def config_of(family):
-    """What transformers wrote of a small model, with each field by its own name."""
-    made = json.loads((MODELS / f"{family}.json").read_text())["config"]
+    """A small model's: of one with experts what transformers wrote, with each field by its own name."""
+    file = MODELS / f"{family}.json"
+    made = json.loads(file.read_text())["config"] if file.exists() else {**DENSE, "model_type": family}
     return {ALIASES.get(name, name): value for name, value in made.items()}
 
 
@@ -212,6 +220,13 @@ def test_fields_that_do_not_fit_together():
         (config_of("qwen2_moe"), {"mlp_only_layers": [2]}, shoal.InputError, r"mlp_only_layers \[2\]: .* layers 0 to 1"),
         (config_of("deepseek_v2"), {"n_group": None}, shoal.UnsupportedError, "n_group is missing"),
         (config_of("deepseek_v3"), {"num_key_value_heads": 2}, shoal.UnsupportedError, "latent keys are of all heads"),
+        (config_of("mistral"), {"layer_types": ["full_attention"] * 2}, shoal.UnsupportedError, "layer_types of mistral"),
+        (config_of("llama"), {"sliding_window": 3, "layer_types": ["sliding_attention"] * 2}, shoal.UnsupportedError,
+         "no sliding_window"),
+        (mixtral, {"quantization_config": {"quant_method": "awq"}}, shoal.UnsupportedError,
+         'quantization_config: quant_method "awq" is not one of'),
+        *((mixtral, {"quantization_config": {"quant_method": "fp8", "weight_block_size": size}}, shoal.InputError,
+           r"quantization_config: weight_block_size .*: expected \[rows, columns\]") for size in ([128], 128, [128, 0])),
     ]  # fmt: skip
     for config, fields, kind, message in cases:
         with pytest.raises(kind, match=message):
@@ -259,12 +274,10 @@ def size_of(tree):
 
 @pytest.mark.parametrize("name", PUBLISHED)
 def test_published_files(name):
-    """Nothing in them is unknown; of weights of few bits, all but these."""
+    """Nothing in them is unknown."""
     config, billions = PUBLISHED[name]
-    quantized = config.get("quantization_config")
-    model = from_config({**config, "quantization_config": None})
-    assert round(size_of(model.shapes()) / 1e9, 1) == billions
-    MoeConfig.from_hf({**config, "quantization_config": quantized})
+    assert round(size_of(from_config(config).shapes()) / 1e9, 1) == billions
+    MoeConfig.from_hf(config)
     idle = {key for key, field in SCHEMAS[config["model_type"]].items() if field.idle}
     assert idle & set(config), "they have some without effect"
 

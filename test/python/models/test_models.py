@@ -113,7 +113,7 @@ def test_what_there_is_none_of():
     config = json.loads((MODELS / "mixtral.json").read_text())["config"]
     cases = {
         'rope_type "dynamic" is not one of': {"rope_parameters": {"rope_type": "dynamic"}},
-        "quantization_config": {"quantization_config": {"quant_method": "mxfp4"}},
+        'quantization_config: quant_method "gptq" is not one of': {"quantization_config": {"quant_method": "gptq"}},
         'hidden_act "xielu" is not one of': {"hidden_act": "xielu"},
         'model_type "mamba" is not one of': {"model_type": "mamba"},
         "attention_bias of mixtral": {"attention_bias": True},
@@ -138,7 +138,7 @@ def test_files_that_are_wrong(tmp_path):
     name = "model.layers.0.block_sparse_moe.experts.1.w2.weight"
     less = {key: array for key, array in tensors.items() if key != name}
     cases = {
-        f"no tensor '{name}'": less,
+        f"from_tensors: no tensor '{name}'": less,
         "1 tensors that nothing reads, first 'x'": {**tensors, "x": tensors[name]},
         r"instead of \[24, 16\]": {**tensors, "model.embed_tokens.weight": np.zeros((3, 3), np.float32)},
     }
@@ -146,6 +146,11 @@ def test_files_that_are_wrong(tmp_path):
         with pytest.raises(shoal.InputError, match=message):
             from_tensors(wrong, model.config)
     path = tmp_path / "model.safetensors"
+    more = {**tensors, "x": tensors[name]}
+    for wrong, message in ((less, f"{tmp_path}: no tensor '{name}'"), (more, f"{path}: 1 tensors")):
+        write_file(path, wrong)
+        with pytest.raises(shoal.InputError, match=message):
+            model.read(tmp_path)
     write_file(path, {"a": np.zeros(5, shoal.bfloat16)})
     whole = path.read_bytes()
     damaged = (b"", whole[:4], whole[:20], whole[:-1], whole.replace(b"[0,10]", b"[0,99]"), b"\xff" * 64)
@@ -220,6 +225,12 @@ def test_what_is_written_is_what_is_read(sharded):
     params = from_tensors(others, model.config)
     with pytest.raises(InputError, match=r"has model.safetensors.index.json, by which other files"):
         model.write(folder, params)
+    (folder / "model.safetensors.index.json").unlink()
+    for limit in (10**9, 20_000):
+        with pytest.raises(InputError, match=r"has model-00001-of-0000.\.safetensors, which would be read"):
+            model.write(folder, params, limit)
+    shard(folder, tensors, 2)
+    assert not (folder / "config.json").exists()
     assert_reads(model, folder, tensors)
     with pytest.raises(FileNotFoundError) as error:
         model.write(folder / "new", params)

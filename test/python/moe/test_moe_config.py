@@ -346,8 +346,12 @@ def test_hugging_face_files():
     assert qwen.layers(6) == (False, True, False, False, False, True)
     assert qwen.loss_coefficient("aux_loss") == 0.002
     assert MoeConfig.from_hf("deepseek-v3").layers(61).count(False) == 3
-    with pytest.raises(shoal.UnsupportedError, match='model_type "llama" is not one of'):
-        MoeConfig.from_hf({"model_type": "llama"})
+    with pytest.raises(shoal.UnsupportedError, match='model_type "mamba" is not one of'):
+        MoeConfig.from_hf({"model_type": "mamba"})
+    dense = {"model_type": "llama", "intermediate_size": 12, "num_hidden_layers": 3}
+    assert MoeConfig.from_hf(dense).layers(3) == (False,) * 3
+    with pytest.raises(shoal.UnsupportedError, match="num_hidden_layers is missing"):
+        MoeConfig.from_hf({"model_type": "llama", "intermediate_size": 12})
 
 
 DEEPSEEK = {

@@ -11,10 +11,8 @@ MIXTRAL = {
     "num_local_experts": 8, "output_router_logits": False, "rms_norm_eps": 1e-05, "rope_theta": 1000000.0,
     "sliding_window": None,
 }  # fmt: skip
-QWEN = {
-    **SHARED, "decoder_sparse_step": 1, "output_router_logits": False, "rms_norm_eps": 1e-06, "rope_theta": 1000000.0,
-    "router_aux_loss_coef": 0.001, "use_sliding_window": False,
-}  # fmt: skip
+QWEN_DENSE = {**SHARED, "rms_norm_eps": 1e-06, "rope_theta": 1000000.0, "use_sliding_window": False}
+QWEN = {**QWEN_DENSE, "decoder_sparse_step": 1, "output_router_logits": False, "router_aux_loss_coef": 0.001}
 DEEPSEEK = {
     **SHARED, "attention_bias": False, "aux_loss_alpha": 0.001, "ep_size": 1, "kv_lora_rank": 512,
     "auto_map": {"AutoConfig": "configuration_deepseek.DeepseekConfig"}, "max_position_embeddings": 163840,
@@ -111,4 +109,31 @@ PUBLISHED = {
         **GPT_OSS, "num_hidden_layers": 36, "num_local_experts": 128,
         "layer_types": ["sliding_attention", "full_attention"] * 18,
     }, 116.8),
+    "Llama-3.1-8B": ({
+        **SHARED, "architectures": ["LlamaForCausalLM"], "model_type": "llama", "attention_bias": False,
+        "bos_token_id": 128000, "eos_token_id": 128001, "hidden_size": 4096, "intermediate_size": 14336,
+        "max_position_embeddings": 131072, "mlp_bias": False, "num_attention_heads": 32, "num_hidden_layers": 32,
+        "num_key_value_heads": 8, "pretraining_tp": 1, "rms_norm_eps": 1e-05, "rope_theta": 500000.0,
+        "rope_scaling": {"factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
+                         "original_max_position_embeddings": 8192, "rope_type": "llama3"},
+        "vocab_size": 128256,
+    }, 8.0),
+    "Mistral-7B": ({
+        **SHARED, "architectures": ["MistralForCausalLM"], "model_type": "mistral", "hidden_size": 4096,
+        "intermediate_size": 14336, "max_position_embeddings": 32768, "num_attention_heads": 32,
+        "num_hidden_layers": 32, "num_key_value_heads": 8, "rms_norm_eps": 1e-05, "rope_theta": 10000.0,
+        "sliding_window": 4096, "vocab_size": 32000,
+    }, 7.2),
+    "Qwen2.5-7B": ({
+        **QWEN_DENSE, "architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2", "hidden_size": 3584,
+        "intermediate_size": 18944, "max_position_embeddings": 131072, "max_window_layers": 28,
+        "num_attention_heads": 28, "num_hidden_layers": 28, "num_key_value_heads": 4, "sliding_window": 131072,
+        "use_mrope": False, "vocab_size": 152064,
+    }, 7.6),
+    "Qwen3-8B": ({
+        **QWEN_DENSE, "architectures": ["Qwen3ForCausalLM"], "model_type": "qwen3", "attention_bias": False,
+        "head_dim": 128, "hidden_size": 4096, "intermediate_size": 12288, "max_position_embeddings": 40960,
+        "max_window_layers": 36, "num_attention_heads": 32, "num_hidden_layers": 36, "num_key_value_heads": 8,
+        "rope_scaling": None, "sliding_window": None, "vocab_size": 151936,
+    }, 8.2),
 }  # fmt: skip
