@@ -220,13 +220,15 @@ def test_fields_that_do_not_fit_together():
         (config_of("qwen2_moe"), {"mlp_only_layers": [2]}, shoal.InputError, r"mlp_only_layers \[2\]: .* layers 0 to 1"),
         (config_of("deepseek_v2"), {"n_group": None}, shoal.UnsupportedError, "n_group is missing"),
         (config_of("deepseek_v3"), {"num_key_value_heads": 2}, shoal.UnsupportedError, "latent keys are of all heads"),
-        (config_of("mistral"), {"layer_types": ["full_attention"] * 2}, shoal.UnsupportedError, "layer_types of mistral"),
+        (config_of("mistral"), {"layer_types": ["full_attention"] * 2}, shoal.UnsupportedError,
+         "layer_types of mistral"),
         (config_of("llama"), {"sliding_window": 3, "layer_types": ["sliding_attention"] * 2}, shoal.UnsupportedError,
          "no sliding_window"),
         (mixtral, {"quantization_config": {"quant_method": "awq"}}, shoal.UnsupportedError,
          'quantization_config: quant_method "awq" is not one of'),
         *((mixtral, {"quantization_config": {"quant_method": "fp8", "weight_block_size": size}}, shoal.InputError,
-           r"quantization_config: weight_block_size .*: expected \[rows, columns\]") for size in ([128], 128, [128, 0])),
+           r"quantization_config: weight_block_size .*: expected \[rows, columns\]")
+          for size in ([128], 128, [128, 0])),
     ]  # fmt: skip
     for config, fields, kind, message in cases:
         with pytest.raises(kind, match=message):

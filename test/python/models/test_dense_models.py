@@ -3,6 +3,7 @@
 """Dense decoders, Llama, Mistral, Qwen2 and Qwen3: against loops in NumPy by their published names, and as what models
 with experts begin as."""
 
+import dataclasses
 import json
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 
 import shoal
 from frontend_testing import assert_same, evaluate
-from shoal.models import from_config, upcycle
+from shoal.models import Model, from_config, upcycle
 from shoal.models.weights import from_tensors, to_tensors
 from shoal.moe import Layout
 
@@ -222,6 +223,16 @@ def test_stages():
     found = to_tensors(back, sparse.config)
     for key, array in to_tensors(expected, sparse.config).items():
         np.testing.assert_array_equal(found[key], array)
+
+
+def test_how_balances_are_made_may_differ():
+    """A dense model has none."""
+    dense, tensors = drawn(config_of("llama"))
+    fields = {"model_type": "mixtral", "num_local_experts": 4, "num_experts_per_tok": 2}
+    sparse = from_config({**config_of("llama"), **fields})
+    summed = Model(dataclasses.replace(sparse.config, balance_over_layers="sum"))
+    made = upcycle(from_tensors(tensors, dense.config), dense, summed)
+    assert "moe" in made["layers"][0]
 
 
 def test_models_that_differ_in_more_are_refused():

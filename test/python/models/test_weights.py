@@ -70,7 +70,8 @@ def logits_apart(tmp_path, config, exact, *others):
     """How far the logits of others are from the first's, in roots of mean squares. All experts are chosen, so that no
     rounding chooses others."""
     experts = config.get("num_local_experts") or config["n_routed_experts"]
-    model = from_config({**config, "num_experts_per_tok": experts, "topk_group": config.get("n_group")})
+    groups = {"topk_group": config["n_group"]} if "n_group" in config else {}
+    model = from_config({**config, "num_experts_per_tok": experts, **groups})
 
     def run(tokens, *trees):
         return [model.logits(tree, tokens) for tree in trees]
@@ -218,6 +219,7 @@ def test_deepseek_v3_of_eight_bits(tmp_path):
     assert_equal(params, from_tensors(meant, model.config))
     narrow = read(tmp_path, config, {n: a if n in meant and "proj" in n else a.astype(ml_dtypes.bfloat16)
                                      if "scale" not in n else a for n, a in packed.items()})  # fmt: skip
+    assert narrow["layers"][1]["moe"].pop("expert_bias").dtype == np.float32
     assert {str(leaf.dtype) for leaf in flatten(narrow)[0]} == {"bfloat16"}
     wq = params["layers"][0]["attention"]["wq"]
     np.testing.assert_array_equal(narrow["layers"][0]["attention"]["wq"], wq.astype(ml_dtypes.bfloat16))
@@ -421,6 +423,8 @@ def test_a_cast_of_arrays_needs_no_program():
     made = optim.cast(tree, "bfloat16")
     assert [str(made[key].dtype) for key in "abc"] == ["bfloat16", "int32", "bfloat16"] and made["d"][0].dtype == bool
     assert float(made["c"]) == 0.25
+    chosen = optim.cast(tree, "bfloat16", mask={"a": False, "b": True, "c": True, "d": True})
+    assert [str(chosen[key].dtype) for key in "abc"] == ["float32", "int32", "bfloat16"]
     y = shoal.jit(lambda x: optim.cast({"x": x, "y": np.float32([2])}, "bfloat16"))(np.float32([1 / 3]))
     assert_same("of a device's", optim.cast(y, "float32")["x"], np.float32([1 / 3]), np.float32, 2**-8)
     with pytest.raises(shoal.TraceTypeError, match="cast: expected"):
