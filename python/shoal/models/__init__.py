@@ -29,6 +29,7 @@ from shoal.models.files import Tensors, open_model, write_file, write_model
 from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
+from shoal.moe.labels import IGNORE_INDEX
 from shoal.moe.layout import SINGLE, Layout
 
 __all__ = [
@@ -48,9 +49,16 @@ class Model:
         """[B, S, V] of tokens [B, S]."""
         return decode(params, tokens, self.config, self.layout).logits
 
-    def loss(self, params: Any, tokens: ArrayLike) -> tuple[Value, dict[str, Value]]:
-        """See `loss_of`."""
-        return loss_of(params, tokens, self.config, self.layout)
+    def loss(
+        self, params: Any, tokens: ArrayLike | Mapping[str, ArrayLike], *, mask: ArrayLike | None = None,
+        labels: ArrayLike | None = None, weights: ArrayLike | None = None, segments: ArrayLike | None = None,
+        positions: ArrayLike | None = None, ignore_index: int | None = IGNORE_INDEX,
+    ) -> tuple[Value, dict[str, Value]]:  # fmt: skip
+        """See `loss_of`: of tokens [B, S + 1], which may be padded, packed and of labels that do not count."""
+        return loss_of(
+            params, tokens, self.config, self.layout, mask=mask, labels=labels, weights=weights, segments=segments,
+            positions=positions, ignore_index=ignore_index,
+        )  # fmt: skip
 
     def over(self, layout: Layout) -> Model:
         """The same over devices."""

@@ -28,7 +28,7 @@ from shoal.frontend.structure import broadcast_to, concatenate, iota
 from shoal.frontend.value import Value
 from shoal.moe import noise
 from shoal.moe.config import MoeConfig
-from shoal.moe.scores import SCORES, allowed_experts, balanced_scores, sinkhorn
+from shoal.moe.scores import SCORES, allowed_experts, balanced_scores, of_valid, sinkhorn
 
 __all__ = ["Routing", "route"]
 
@@ -93,7 +93,8 @@ def route(
       "projection" [M, P], "router" [P, E] and "temperature" []; none where tokens are hashed.
     bias [E] float32: of `moe_router_enable_expert_bias`, for the choice alone (arXiv 2408.15664).
     key: of the noise; without it there is none.
-    mask [G, S]: true for tokens that are no padding.
+    mask [G, S]: true for tokens that are no padding. Others are taken as zeros, whatever stands there, and have
+      no gradient.
     token_ids [G, S]: integers, which the hash router needs.
     training: None is whether there is a key. Sinkhorn balances in training alone.
     k: in place of the configuration's, at most E.
@@ -104,7 +105,11 @@ def route(
         config = config.replace(moe_router_topk=min(k, config.num_experts))
     kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
     _check_tokens(tokens, config)
-    valid = ones(tokens.shape[:2], kind) if mask is None else as_value(mask).astype(kind)
+    valid = ones(tokens.shape[:2], kind)
+    if mask is not None:
+        valid = as_value(mask).astype("bool").astype(kind)
+        check(valid.shape == tokens.shape[:2], f"route: mask {list(valid.shape)} of tokens {list(tokens.shape)}")
+        tokens = of_valid(tokens, valid)
     if config.router_type == "hash":
         return _hash(token_ids, valid, config)
     check((bias is not None) == config.moe_router_enable_expert_bias,

@@ -12,6 +12,7 @@ from shoal.frontend import dtypes, pytrees
 from shoal.frontend.autodiff import value_and_grad
 from shoal.frontend.constants import as_value
 from shoal.frontend.control_flow import scan
+from shoal.frontend.elementwise import or_one
 from shoal.frontend.reduction import mean, sum
 from shoal.frontend.structure import moveaxis
 from shoal.optim.trees import zeros_like, zip_leaves
@@ -45,7 +46,7 @@ def accumulate(
       the rows i, i + count, ... of them: rows stay on their devices.
     weighted: `loss` returns a pair (total, weight), the sum over what counts of its rows, as
       tokens, and how much that is. The result is of the sum of totals over that of weights,
-      whatever weights micro-batches have; a mean of means would not be.
+      whatever weights micro-batches have; a mean of means would not be. Of no weight at all it is the sum.
     has_aux: `loss` returns a pair, whose second part is a tree; the result has its mean.
 
     Returns what `value_and_grad` returns: (value, gradients), or ((value, aux), gradients).
@@ -62,6 +63,7 @@ def accumulate(
             (total, (weight, aux)), grads = _summed(gradient, count, params, batch)
         if not weighted:
             weight = as_value(count, total.dtype)
+        weight = or_one(weight)
         grads = pytrees.map_leaves(lambda g: g / weight.astype(g.dtype), grads)
         value = total / weight.astype(total.dtype)
         return ((value, aux) if has_aux else value), grads
