@@ -53,15 +53,13 @@ def batch_of(tokens: ArrayLike | Mapping[str, ArrayLike], given: Mapping[str, An
 
 def _named(tokens: Any, given: Mapping[str, Any]) -> dict[str, Any]:
     """All that is not None, by its name; lists as arrays."""
-    batch = dict(tokens) if isinstance(tokens, Mapping) else {"tokens": tokens}
-    twice = sorted(name for name in batch if given.get(name) is not None)
-    unknown = sorted({*batch, *given} - {"tokens", *NAMES})
-    if "tokens" not in batch or twice or unknown:
+    batch = tokens if isinstance(tokens, Mapping) else {"tokens": tokens}
+    batch, beside = ({name: array for name, array in of.items() if array is not None} for of in (batch, given))
+    if not {"tokens"} <= set(batch) <= {"tokens", *NAMES} or set(batch) & set(beside):
         raise TraceError(
-            f'loss: expected "tokens" and any of {list(NAMES)}, each once; got {sorted(batch)} and'
-            f" {sorted(name for name in given if given[name] is not None)}"
+            f'loss: expected "tokens" and any of {list(NAMES)}, each once; got {sorted(batch)} and {sorted(beside)}'
         )
-    found = {name: array for name, array in {**batch, **given}.items() if array is not None}
+    found = {**batch, **beside}
     return {name: array if is_value(array) else as_array(array, f"loss: {name}") for name, array in found.items()}
 
 

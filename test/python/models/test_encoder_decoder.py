@@ -98,7 +98,7 @@ def test_the_loss_is_that_of_loops_without_padding(tmp_path):
     value, metrics = evaluate(tmp_path, DENSE.loss, params, made)
     expected = Oracle(params, DENSE).nll(made)
     assert_same("nll", metrics["nll"], expected, np.float32, 1e-5)
-    assert value == metrics["nll"] and sorted(metrics) == ["balance", "nll"]
+    assert value == metrics["nll"] and sorted(metrics) == ["balance", "nll", "weight"]
 
 
 @pytest.mark.parametrize("model", [DENSE, ROOMY])
