@@ -14,7 +14,7 @@ from shoal.frontend.creation import full, ones, zeros
 from shoal.frontend.elementwise import abs, exp, maximum, or_one, where
 from shoal.frontend.nn import one_hot, sigmoid, softmax, softplus
 from shoal.frontend.ordering import top_k
-from shoal.frontend.reduction import any, mean, root_of, sum
+from shoal.frontend.reduction import any, max, mean, root_of, sum
 from shoal.frontend.structure import repeat
 from shoal.frontend.value import Value
 
@@ -66,7 +66,8 @@ def sinkhorn(logits: Value, valid: Value, tolerance: float = 1e-4, epsilon: floa
     columns is at most the tolerance, as Megatron-Core's `sinkhorn`. No gradient.
     """
     groups, tokens, experts = logits.shape
-    cost = stop_gradient(of_valid(exp(logits), valid))
+    # A factor of a row is what rows are scaled by in any case: without it exp would overflow.
+    cost = stop_gradient(of_valid(exp(logits - max(logits, -1, keepdims=True)), valid))
     count = stop_gradient(maximum(sum(valid, 1, keepdims=True), 1.0))
     kind = cost.dtype
 

@@ -185,7 +185,7 @@ class _Adam(NamedTuple):
 def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_root: float = 0.0) -> Transform:
     """Adam's direction (arXiv 1412.6980): means of gradients over roots of means of squares.
 
-    Without eps and eps_root it is 0 where these roots are, as of an expert that never had a token.
+    It is 0 where both are and there is no eps, as of an expert that never had a token: in float16 1e-8 is 0, too.
     """
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
@@ -197,8 +197,7 @@ def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_roo
             mu = b1 * as_value(mu) + (1 - b1) * g
             nu = b2 * as_value(nu) + (1 - b2) * (g * g)
             hat, root = mu / first.of(mu.dtype), nu / second.of(nu.dtype)
-            divisor = sqrt(root + eps_root) + eps
-            return Parts(hat / (divisor if eps or eps_root else or_one(divisor)), mu, nu)
+            return Parts(hat / or_one(sqrt(root + eps_root) + eps), mu, nu)
 
         updates, mu, nu = unzip(zip_leaves(step, grads, state.mu, state.nu), 3)
         return updates, _Adam(steps, mu, nu)
