@@ -80,7 +80,7 @@ def softplus(x: ArrayLike) -> Value:
 
 
 def _power_below_one(value: Value) -> tuple[Value, Value]:
-    """(x < 0, exp(-|x|)). By a choice: at 0 a gradient is then that of one side in all terms, and their sum is right."""
+    """(x < 0, exp(-|x|)). By a choice: at 0 the gradients of all terms are then of one side, and their sum is right."""
     is_negative = less(value, 0)
     return is_negative, exp(where(is_negative, value, negative(value)))
 

@@ -121,7 +121,7 @@ def std(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Val
 
 
 def root_of(squares: Value) -> Value:
-    """The square root, with a gradient of 0 at 0: of sqrt it is infinite there, and times the 0 of what it is of, NaN."""
+    """The square root, with a gradient of 0 at 0: that of sqrt is infinite, and times the 0 of what it is of NaN."""
     return where(equal(squares, 0), 0.0, sqrt(or_one(squares)))
 
 

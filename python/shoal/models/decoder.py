@@ -125,7 +125,8 @@ def loss_of(
     one behind it is. So padded and packed documents have the loss that they have one by one.
     key: of the routers' noise.
 
-    "weight" is the sum of the labels' weights, or their number: where a batch is cut, means of its parts count that much.
+    "weight" is the sum of the labels' weights, or their number: where a batch is cut, the means of its parts count
+    that much.
     TraceError where shapes differ or a name is none of these; of labels see `shoal.moe.cross_entropy`.
     """
     given = {"mask": mask, "labels": labels, "weights": weights, "segments": segments, "positions": positions}

@@ -139,8 +139,8 @@ class EncoderDecoder:
     def encode(
         self, params: Params, source: ArrayLike, *, key: ArrayLike | None = None, segments: ArrayLike | None = None
     ) -> Passed:
-        """Of source [B, S] its memory [B, S, M]. key: of the routers' noise. segments [B, S]: integers, which of several
-        sources a token is of, each of which stands together."""
+        """Of source [B, S] its memory [B, S, M]. key: of the routers' noise. segments [B, S]: integers, which of
+        several sources a token is of, each of which stands together."""
         tokens = as_value(source)
         passed = self._embed(params, tokens)
         seen = tokens != self.pad
@@ -184,8 +184,8 @@ class EncoderDecoder:
         tokens' weights, and, where there are experts, those of `MoeMetrics` and the losses by their names, a row for
         each such layer, the encoder's first.
 
-        batch: "source" [B, S] and "target" [B, T], which ends with `end` and then padding. Further "weights" [B, T], how
-        much each token of a target counts; and, where several pairs are one row, "source_segments" [B, S] and
+        batch: "source" [B, S] and "target" [B, T], which ends with `end` and then padding. Further "weights" [B, T],
+        how much each token of a target counts; and, where several pairs are one row, "source_segments" [B, S] and
         "target_segments" [B, T], integers that say of which pair a token is, each of whose parts stands together.
         key: of the routers' noise. TraceError for other names, and for shapes that differ.
         """
@@ -204,7 +204,10 @@ class EncoderDecoder:
         """`begin` and all tokens but the last, of each target."""
         first = full((target.shape[0], 1), self.begin, target.dtype)
         behind = concatenate([first, target[:, :-1]], 1)
-        return behind if segments is None else where(begins_of(segments[1]), self.begin, behind)
+        if segments is None:
+            return behind
+        begins = logical_and(begins_of(segments[1]), target != self.pad)  # padding is a segment without a target
+        return where(begins, self.begin, behind)
 
     def _loss(
         self, logits: Value, target: Value, weights: ArrayLike | None, encoded: Passed, decoded: Passed

@@ -175,6 +175,7 @@ def self_attention(
     mask: ArrayLike | None = None,
     causal: bool = False,
 ) -> Value:
-    """Multi-head attention of x [B, S, M] to itself; wq, wk, wv [M, N, D], wo [N, D, M]; mask, causal: see `attention`."""
+    """Multi-head attention of x [B, S, M] to itself; wq, wk, wv [M, N, D], wo [N, D, M]. mask, causal: see
+    `attention`."""
     q, k, v = (einsum("BSM,MND->BSND", x, weight) for weight in (wq, wk, wv))
     return einsum("BSND,NDM->BSM", attention(q, k, v, mask=mask, causal=causal), wo)

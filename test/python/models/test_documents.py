@@ -103,7 +103,8 @@ LAYOUTS = {
 def test_packed_documents_over_devices(tmp_path, name):
     """gpt-oss has windows and sinks; attention is cut on whatever device a document's places lie."""
     layout = LAYOUTS[name]
-    model, params = model_of("deepseek_v3" if name == "heads exchanged" else "gpt_oss" if "ring" in name else "qwen3_moe")
+    family = {"heads exchanged": "deepseek_v3", "gathered": "qwen3_moe", "stages": "qwen3_moe"}.get(name, "gpt_oss")
+    model, params = model_of(family)
     batch = packed(documents(model))
     expected = evaluate(tmp_path, lambda p, b: step(model, p, b), params, batch)
     many = model.over(layout)

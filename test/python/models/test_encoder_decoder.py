@@ -229,8 +229,7 @@ def test_packed_pairs_are_those_alone(tmp_path):
 
     def weighted(params):
         metrics = model.loss(params, {**row, "weights": weights})[1]
-        each = [model.loss(params, {**row, "weights": w})[1] for w in (weights * (weights == 1), weights * (weights == 2))]
-        return metrics, each
+        return metrics, [model.loss(params, {**row, "weights": weights * (weights == n)})[1] for n in (1, 2)]
 
     def run(params):
         return [shoal.value_and_grad(f, has_aux=True)(params) for f in (alone, packed)], weighted(params)

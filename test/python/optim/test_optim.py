@@ -132,8 +132,8 @@ def test_norms_and_moments_of_zero(tmp_path):
     optimizers = {
         "clipped": shoal.optim.clip_by_global_norm(1.0), "clipped to nothing": shoal.optim.clip_by_global_norm(0.0),
         "by blocks": shoal.optim.clip_by_block_rms(1.0), "adam": shoal.optim.adam(1e-2),
-        "adam without eps": shoal.optim.adam(1e-2, eps=0.0), "adafactor": shoal.optim.adafactor(1e-2, smallest_factored=4),
-        "lion": shoal.optim.lion(1e-2, weight_decay=0.0),
+        "adam without eps": shoal.optim.adam(1e-2, eps=0.0),
+        "adafactor": shoal.optim.adafactor(1e-2, smallest_factored=4), "lion": shoal.optim.lion(1e-2, weight_decay=0.0),
     }  # fmt: skip
     for dtype in ("float32", "float16", shoal.bfloat16):
         params, grads = ({k: a.astype(dtype) for k, a in tree.items()} for tree in (PARAMS, zeros))
