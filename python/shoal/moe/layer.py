@@ -78,16 +78,10 @@ def moe(
     check(size and count % size == 0, f"moe: {count} tokens of {list(whole.shape)} in groups of {size}")
     check_params(params, config, model, expert is not None)
 
-    def of_tokens(what: str, given: ArrayLike) -> Value:
-        value = as_value(given)
-        check(math.prod(value.shape) == count, f"moe: {what} {list(value.shape)} of tokens {outer}")
-        return value
-
     def grouped(value: Value | None, *rest: int) -> Value | None:
         return None if value is None else layout.spread(value.reshape(-1, size, *rest))
 
-    ids = None if token_ids is None else of_tokens("token_ids", token_ids)
-    real = None if mask is None else of_tokens("mask", mask)
+    ids, real = _of_tokens("token_ids", token_ids, outer), _of_tokens("mask", mask, outer)
     if real is not None:
         whole = of_valid(whole, real.reshape(*outer))
     tokens, ids, valid = grouped(whole, model), grouped(ids), grouped(real)
@@ -100,6 +94,15 @@ def moe(
     y = meanwhile.join(y.reshape(*whole.shape))
     losses = balance_losses(routing, config, math.prod(outer[:-1]))
     return MoeOutput(y, losses, _counted(routing, buffers, config))
+
+
+def _of_tokens(what: str, given: ArrayLike | None, outer: list[int]) -> Value | None:
+    """An element for each token."""
+    if given is None:
+        return None
+    value = as_value(given)
+    check(math.prod(value.shape) == math.prod(outer), f"moe: {what} {list(value.shape)} of tokens {outer}")
+    return value
 
 
 def _counted(routing: Routing, buffers: Buffers, config: MoeConfig) -> MoeMetrics:

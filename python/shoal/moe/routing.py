@@ -105,11 +105,7 @@ def route(
         config = config.replace(moe_router_topk=min(k, config.num_experts))
     kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
     _check_tokens(tokens, config)
-    valid = ones(tokens.shape[:2], kind)
-    if mask is not None:
-        valid = as_value(mask).astype("bool").astype(kind)
-        check(valid.shape == tokens.shape[:2], f"route: mask {list(valid.shape)} of tokens {list(tokens.shape)}")
-        tokens = of_valid(tokens, valid)
+    tokens, valid = _real(tokens, mask, kind)
     if config.router_type == "hash":
         return _hash(token_ids, valid, config)
     check((bias is not None) == config.moe_router_enable_expert_bias,
@@ -125,6 +121,15 @@ def route(
     if config.router_type == "expert_choice":
         return _expert_choice(logits, valid, config)
     return _top_k(logits, valid, config, None if bias is None else as_value(bias), key)
+
+
+def _real(tokens: Value, mask: ArrayLike | None, kind: str) -> tuple[Value, Value]:
+    """The tokens, zeros where the mask is false, and valid [G, S] of this type."""
+    if mask is None:
+        return tokens, ones(tokens.shape[:2], kind)
+    valid = as_value(mask).astype("bool").astype(kind)
+    check(valid.shape == tokens.shape[:2], f"route: mask {list(valid.shape)} of tokens {list(tokens.shape)}")
+    return of_valid(tokens, valid), valid
 
 
 def _check_tokens(tokens: Value, config: MoeConfig) -> None:
