@@ -414,6 +414,12 @@ def where(condition: ArrayLike, a: ArrayLike, b: ArrayLike) -> Value:
     )
 
 
+def or_one(divisor: Value) -> Value:
+    """The divisor, or 1 where it is 0: of a sum of nothing over how much that is, both of them 0, the quotient and
+    its gradient are then 0, and not NaN."""
+    return where(equal(divisor, 0), 1.0, divisor)
+
+
 def _number(name: str, a: ArrayLike) -> Value:
     value = as_value(a)
     if dtypes.is_bool(value.dtype):

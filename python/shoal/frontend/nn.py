@@ -10,21 +10,26 @@ from typing import Any
 
 from shoal.errors import TraceError, TraceTypeError
 from shoal.frontend import dtypes
+from shoal.frontend.autodiff import stop_gradient
 from shoal.frontend.broadcasting import as_operand
 from shoal.frontend.checks import as_axis, as_int, as_shape, check
 from shoal.frontend.constants import as_value
 from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.core import ArrayLike, emit, emit_one
 from shoal.frontend.elementwise import (
-    abs,
     add,
     divide,
+    equal,
     exp,
+    isfinite,
+    less,
     log,
     log1p,
     maximum,
     negative,
+    or_one,
     subtract,
+    where,
 )
 from shoal.frontend.random import as_key
 from shoal.frontend.reduction import max, sum
@@ -53,20 +58,31 @@ def gelu(x: ArrayLike, *, approximate: bool = False) -> Value:
 
 
 def silu(x: ArrayLike) -> Value:
-    """x / (1 + exp(-x))."""
+    """x / (1 + exp(-x)). Below -88, in float64 -708, it is what it is there, nearly 0, and its gradient is 0."""
     value = as_float(x)
-    return emit_one("shoal.silu", [value], value.shape, value.dtype)
+    # The exponential is finite then: in the gradient it is a factor beside 1 over its square.
+    kept = maximum(value, -708.0 if value.dtype == dtypes.FLOAT64 else -88.0)
+    return emit_one("shoal.silu", [kept], value.shape, value.dtype)
 
 
 def sigmoid(x: ArrayLike) -> Value:
-    """1 / (1 + exp(-x))."""
-    return divide(1, add(1, exp(negative(as_float(x)))))
+    """1 / (1 + exp(-x)), without overflow."""
+    value = as_float(x)
+    is_negative, power = _power_below_one(value)
+    return divide(where(is_negative, power, 1.0), add(1, power))
 
 
 def softplus(x: ArrayLike) -> Value:
     """log(1 + exp(x)), without overflow."""
     value = as_float(x)
-    return add(maximum(value, 0), log1p(exp(negative(abs(value)))))
+    is_negative, power = _power_below_one(value)
+    return add(where(is_negative, 0.0, value), log1p(power))
+
+
+def _power_below_one(value: Value) -> tuple[Value, Value]:
+    """(x < 0, exp(-|x|)). By a choice: at 0 the gradients of all terms are then of one side, and their sum is right."""
+    is_negative = less(value, 0)
+    return is_negative, exp(where(is_negative, value, negative(value)))
 
 
 def softmax(x: ArrayLike, axis: int = -1) -> Value:
@@ -78,11 +94,13 @@ def softmax(x: ArrayLike, axis: int = -1) -> Value:
 
 
 def logsumexp(x: ArrayLike, axis: int = -1, *, keepdims: bool = False) -> Value:
-    """log(sum(exp(x))) along a dimension, without overflow."""
+    """log(sum(exp(x))) along a dimension, without overflow; -inf, with a gradient of 0, of nothing but -inf."""
     value = as_float(x)
-    highest = max(value, axis, keepdims=True)
-    total = log(sum(exp(subtract(value, highest)), axis, keepdims=True))
-    result = add(highest, total)
+    # What is subtracted changes no result, so it has no gradient; an infinite one would make inf - inf.
+    highest = stop_gradient(max(value, axis, keepdims=True))
+    highest = where(isfinite(highest), highest, 0.0)
+    total = sum(exp(subtract(value, highest)), axis, keepdims=True)
+    result = where(equal(total, 0), float("-inf"), add(highest, log(or_one(total))))
     return result if keepdims else squeeze(result, axis)
 
 

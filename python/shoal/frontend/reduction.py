@@ -19,7 +19,7 @@ from shoal.frontend.checks import as_axes, as_axis, check
 from shoal.frontend.constants import as_value
 from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.core import ArrayLike, emit_one
-from shoal.frontend.elementwise import divide, sqrt, square, subtract
+from shoal.frontend.elementwise import divide, equal, or_one, sqrt, square, subtract, where
 from shoal.frontend.reshape import reshape
 from shoal.frontend.value import Value
 
@@ -116,8 +116,13 @@ def var(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Val
 
 
 def std(operand: ArrayLike, axis: Axes = None, *, keepdims: bool = False) -> Value:
-    """The square root of `var`."""
-    return sqrt(var(operand, axis, keepdims=keepdims))
+    """The square root of `var`. Its gradient where all elements are equal, which has no limit, is 0."""
+    return root_of(var(operand, axis, keepdims=keepdims))
+
+
+def root_of(squares: Value) -> Value:
+    """The square root, with a gradient of 0 at 0: that of sqrt is infinite, and times the 0 of what it is of NaN."""
+    return where(equal(squares, 0), 0.0, sqrt(or_one(squares)))
 
 
 def _cumulative(kind: str, operand: ArrayLike, axis: int, exclusive: bool, reverse: bool) -> Value:

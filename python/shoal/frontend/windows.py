@@ -17,7 +17,7 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.conversion import as_float, convert
 from shoal.frontend.core import ArrayLike, emit_one
 from shoal.frontend.creation import ones_like
-from shoal.frontend.elementwise import divide
+from shoal.frontend.elementwise import divide, or_one
 from shoal.frontend.reduction import check_reducible
 from shoal.frontend.value import Value
 from shoal.frontend.window_geometry import Padding, Sizes, Window
@@ -199,7 +199,7 @@ def sum_pool(
 def avg_pool(
     x: ArrayLike, window: Sequence[int], strides: Sizes = 1, padding: Padding = "VALID"
 ) -> Value:
-    """The mean of each window's elements, not counting padding; integers as float32."""
+    """The mean of each window's elements, not counting padding, 0 of padding alone; integers as float32."""
     value = as_float(x)
     counts = sum_pool(ones_like(value), window, strides, padding)
-    return divide(sum_pool(value, window, strides, padding), counts)
+    return divide(sum_pool(value, window, strides, padding), or_one(counts))

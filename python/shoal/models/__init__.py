@@ -34,6 +34,7 @@ from shoal.models.rope import Rope, rope_of, rotate
 from shoal.models.scores import Rule, attend
 from shoal.models.stages import Stages, stage_shapes, stage_shardings, stages_of, to_layers, to_stages
 from shoal.models.upcycling import upcycled
+from shoal.moe.labels import IGNORE_INDEX
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.parameters import buffer_mask, decay_mask
 
@@ -58,10 +59,16 @@ class Model:
         return decode(params, tokens, self.config, self.layout).logits
 
     def loss(
-        self, params: Any, tokens: ArrayLike, *, key: ArrayLike | None = None, training: bool = True
-    ) -> tuple[Value, dict[str, Value]]:
-        """See `loss_of`."""
-        return loss_of(params, tokens, self.config, self.layout, key=key, training=training)
+        self, params: Any, tokens: ArrayLike | Mapping[str, ArrayLike], *, key: ArrayLike | None = None,
+        training: bool = True, mask: ArrayLike | None = None, labels: ArrayLike | None = None,
+        weights: ArrayLike | None = None, segments: ArrayLike | None = None,
+        positions: ArrayLike | None = None, ignore_index: int | None = IGNORE_INDEX,
+    ) -> tuple[Value, dict[str, Value]]:  # fmt: skip
+        """See `loss_of`: of tokens [B, S + 1], which may be padded, packed and of labels that do not count."""
+        return loss_of(
+            params, tokens, self.config, self.layout, key=key, training=training, mask=mask, labels=labels,
+            weights=weights, segments=segments, positions=positions, ignore_index=ignore_index,
+        )  # fmt: skip
 
     def buffers(self) -> Buffers:
         """The experts' biases, which `train.step` moves by their loads: what is state of `loss`' parameters."""

@@ -18,6 +18,7 @@ from shoal.frontend.structure import broadcast_to, concatenate
 from shoal.frontend.value import Value
 from shoal.models.config import LatentAttention, ModelConfig
 from shoal.models.context import attend_over
+from shoal.models.documents import WHOLE, Documents
 from shoal.models.order import Order
 from shoal.models.rope import rotate
 from shoal.models.scores import Rule
@@ -36,19 +37,20 @@ def norm(x: Value, scale: Any, config: ModelConfig) -> Value:
 
 def attention(
     x: Value, params: Params, config: ModelConfig, window: int | None, layout: Layout = SINGLE,
-    order: Order = None,
+    order: Order = None, *, documents: Documents = WHOLE,
 ) -> Value:  # fmt: skip
-    """x [B, S, M] to itself. params: as `shoal.models.shapes` has them; order: of the places."""
+    """x [B, S, M] to itself. params: as `shoal.models.shapes` has them; order: of the places; documents: as places
+    lie."""
     project = _projected if config.latent is None else _latent
-    q, k, v, scale = project(x, params, config, order)
-    rule = Rule(scale * config.rope.scale, window, params.get("sinks"), order)
+    q, k, v, scale = project(x, params, config, order if documents.positions is None else documents.positions)
+    rule = Rule(scale * config.rope.scale, window, params.get("sinks"), order, documents.segments)
     made = attend_over(layout, q, k, v, rule)
     y = einsum("BSND,NDM->BSM", made, as_value(params["wo"]))
     return y + as_value(params["bo"]) if config.out_bias else y
 
 
 def _projected(
-    x: Value, params: Params, config: ModelConfig, order: Order
+    x: Value, params: Params, config: ModelConfig, positions: Order | Value
 ) -> tuple[Value, Value, Value, float]:
     def heads(name: str) -> Value:
         made = einsum("BSM,MND->BSND", x, as_value(params[f"w{name}"]))
@@ -59,7 +61,7 @@ def _projected(
         return made if limit is None else clip(made, -limit, limit)
 
     q, k, v = (heads(name) for name in "qkv")
-    q, k = (rotate(value, config.rope, config.rope_interleave, order) for value in (q, k))
+    q, k = (rotate(value, config.rope, config.rope_interleave, positions) for value in (q, k))
     return q, k, v, config.head_dim**-0.5
 
 
@@ -71,7 +73,7 @@ def _normed(heads: Value, scale: Any, config: ModelConfig) -> Value:
 
 
 def _latent(
-    x: Value, params: Params, config: ModelConfig, order: Order
+    x: Value, params: Params, config: ModelConfig, positions: Order | Value
 ) -> tuple[Value, Value, Value, float]:
     """Keys and values from one short vector a token, with one turned part for all heads."""
     latent = config.latent
@@ -87,7 +89,7 @@ def _latent(
     k_nope, v = kv[..., : latent.nope], kv[..., latent.nope :]
     turned = both[..., latent.kv_rank :].reshape(*both.shape[:2], 1, latent.rope)
     q_rope, k_rope = (
-        rotate(value, config.rope, config.rope_interleave, order) for value in (q_rope, turned)
+        rotate(value, config.rope, config.rope_interleave, positions) for value in (q_rope, turned)
     )
     k_rope = broadcast_to(k_rope, (*k_nope.shape[:3], latent.rope))
     q, k = concatenate([q_nope, q_rope], -1), concatenate([k_nope, k_rope], -1)

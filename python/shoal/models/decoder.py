@@ -13,17 +13,21 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import zeros
+from shoal.frontend.elementwise import or_one
 from shoal.frontend.indexing import take
+from shoal.frontend.metrics import summed
 from shoal.frontend.naming import named_scope
 from shoal.frontend.random import fold_in
 from shoal.frontend.structure import stack
 from shoal.frontend.value import Value
 from shoal.models.attention import norm
+from shoal.models.batch import batch_of
 from shoal.models.config import ModelConfig
+from shoal.models.documents import Documents, check_rope, documents_of
 from shoal.models.layer import apply_layer, between
 from shoal.models.order import Order, check_order_free, order_of, ordered
 from shoal.models.stages import pass_stages, stages_of
-from shoal.moe.gshard import cross_entropy
+from shoal.moe.labels import IGNORE_INDEX, cross_entropy_sum
 from shoal.moe.layer import MoeMetrics
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import stacked_losses, total_loss
@@ -50,35 +54,42 @@ class Decoded(NamedTuple):
 
 def decode(
     params: Params, tokens: ArrayLike, config: ModelConfig, layout: Layout = SINGLE, *,
-    key: ArrayLike | None = None, mask: ArrayLike | None = None,
+    key: ArrayLike | None = None, mask: ArrayLike | None = None, segments: ArrayLike | None = None,
+    positions: ArrayLike | None = None,
 ) -> Decoded:  # fmt: skip
     """Of tokens [B, S], integers; each sees itself and those before it.
 
     params: with "stages" where the layout has any, as `Model.to_stages` makes them.
     key: of the routers' noise, each layer from one of its own; without it there is none, as in evaluation.
-    mask [B, S]: true for real tokens, which stand in front; the others are left out of routing.
+    mask [B, S]: true for real tokens; the others, wherever they stand, are left out of routing, and none of the real
+    ones looks at them.
+    segments [B, S]: integers, which of several documents a token is of, each of which stands together: attention is
+    cut between them, and their positions begin anew. positions [B, S]: in place of those, or of 0 ... S - 1.
+    TraceError where a longrope's frequencies would depend on the documents' lengths.
     """
     whole = as_value(tokens)
+    documents = documents_of(whole, mask, segments, positions)
     order = order_of(layout, whole.shape[1])
-    made = _decode(params, whole, config, layout, order, key, mask)
+    made = _decode(params, whole, config, layout, order, key, documents)
     return made if order is None else made._replace(logits=take(made.logits, np.argsort(order), 1))
 
 
 def _decode(
     params: Params, tokens: Value, config: ModelConfig, layout: Layout, order: Order,
-    key: ArrayLike | None, mask: ArrayLike | None,
+    key: ArrayLike | None, documents: Documents,
 ) -> Decoded:  # fmt: skip
     """`decode` of tokens [B, S] as they come; logits [B, S, V] are in the order of the layout."""
     key = used_key(config.moe, key)
     check_order_free(config.moe, order, tokens.shape[1], key is not None and bool(drawing_fields(config.moe)))
-    valid = None if mask is None else ordered(as_value(mask), order)
+    check_rope(config.rope, tokens.shape[1], documents)
+    documents = documents.ordered(order)
     with named_scope("embed"):
         x = between(layout, as_value(params["embed"])[ordered(tokens, order)])
     balance, found, losses = zeros((), "float32"), [], []
     for number, layer in enumerate(params["layers"]):
         own = None if key is None else fold_in(key, number)
         with named_scope(f"layers.{number}"):
-            made = apply_layer(x, layer, config, layout, config.windows[number], order, key=own, mask=valid)
+            made = apply_layer(x, layer, config, layout, config.windows[number], order, key=own, documents=documents)
             balance = balance + total_loss(made.losses, config.moe, number)
         x = made.x
         if made.metrics is not None:
@@ -88,7 +99,7 @@ def _decode(
     by_name = stacked_losses(losses)
     stages = stages_of(config, layout)
     if stages is not None:
-        passed = pass_stages(x, params["stages"], stages, config, layout, order, key=key, mask=valid)
+        passed = pass_stages(x, params["stages"], stages, config, layout, order, key=key, documents=documents)
         x, balance, metrics, by_name = passed.x, balance + passed.balance, passed.metrics, passed.losses
     with named_scope("head"):
         head = params["head"] if "head" in params else params["embed"]
@@ -103,22 +114,36 @@ def _decode(
 
 
 def loss_of(
-    params: Params, tokens: ArrayLike, config: ModelConfig, layout: Layout = SINGLE, *,
-    key: ArrayLike | None = None, training: bool = True,
+    params: Params, tokens: ArrayLike | Mapping[str, ArrayLike], config: ModelConfig, layout: Layout = SINGLE, *,
+    key: ArrayLike | None = None, training: bool = True, mask: ArrayLike | None = None,
+    labels: ArrayLike | None = None, weights: ArrayLike | None = None, segments: ArrayLike | None = None,
+    positions: ArrayLike | None = None, ignore_index: int | None = IGNORE_INDEX,
 ) -> tuple[Value, dict[str, Value]]:  # fmt: skip
-    """The mean of -log p of each next token plus the balance; and metrics, "nll", "balance" and, where there are
-    layers with experts, `MoeMetrics`' and the layers' losses by their names.
+    """The weighted mean of -log p of each next token plus the balance; and metrics: "nll", "balance", "weight" and,
+    where there are layers with experts, `MoeMetrics`' and the layers' losses by their names.
 
+    tokens: [B, S + 1], or a mapping with them as "tokens" and any of the following, as batches of `shoal.train` are.
+    Of the token at the same place, [B, S + 1] each:
+      mask: true for real tokens, the others are padding; segments, positions: as `decode` has them.
+      labels: what is to be predicted there from those before it, `tokens` where there are none, as of transformers:
+        ignore_index says that nothing is. weights: how much that counts, 1 where there are none.
+    A token counts as a label where the one before it is real and of its document; as an input, in routing, where the
+    one behind it is. So padded and packed documents have the loss that they have one by one.
     key: of the routers' noise, as of `shoal.random.key`, which `train.step` gives; TraceError where the configuration
     asks for one and there is none. training=False: without noise, as in evaluation.
+
+    "weight" is the sum of the labels' weights, or their number: where a batch is cut, the means of its parts count
+    that much.
+    TraceError where shapes differ or a name is none of these; of labels see `shoal.moe.cross_entropy`.
     """
     key = key_of_training("loss", config.moe if any(config.moe_layers) else None, key, training)
-    whole = as_value(tokens)
-    order = order_of(layout, whole.shape[1] - 1)
-    with named_scope("embed"):
-        inputs = whole[:, :-1]
-    made = _decode(params, inputs, config, layout, order, key, None)
+    given = {"mask": mask, "labels": labels, "weights": weights, "segments": segments, "positions": positions}
+    batch = batch_of(tokens, given)
+    order = order_of(layout, batch.inputs.shape[1])
+    made = _decode(params, batch.inputs, config, layout, order, key, batch.documents)
     layers = made.metrics._asdict() if made.metrics.needed.shape[0] else {}
     with named_scope("loss"):
-        nll = cross_entropy(made.logits.astype("float32"), ordered(whole[:, 1:], order))
-        return nll + made.balance, {"nll": nll, "balance": made.balance, **layers, **made.losses}
+        target, counts, much = (None if x is None else ordered(x, order) for x in batch[2:])
+        total, weight = cross_entropy_sum(made.logits, target, mask=counts, weights=much, ignore_index=ignore_index)
+        nll = total / or_one(weight)
+        return nll + made.balance, {"nll": nll, "balance": made.balance, "weight": summed(weight), **layers, **made.losses}

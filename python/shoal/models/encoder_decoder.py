@@ -16,13 +16,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shoal.errors import TraceError
+from shoal.frontend.broadcasting import shape_of
 from shoal.frontend.buffers import Buffers
+from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.control_flow import scan
 from shoal.frontend.creation import full, zeros
-from shoal.frontend.elementwise import logical_and, logical_or, where
+from shoal.frontend.elementwise import logical_and, logical_or, or_one, where
+from shoal.frontend.metrics import summed
 from shoal.frontend.naming import named_scope
 from shoal.frontend.nn import rms_norm
 from shoal.frontend.ordering import argmax
@@ -32,9 +35,11 @@ from shoal.frontend.value import Value
 from shoal.models import parameters
 from shoal.models.buffers import expert_biases
 from shoal.models.layer import bias_of
+from shoal.models.documents import begins_of, is_of_one, positions_of
 from shoal.models.rope import rope_of, rotate
 from shoal.moe.config import MoeConfig
-from shoal.moe.gshard import attention, cross_entropy, feed_forward
+from shoal.moe.gshard import attention, feed_forward
+from shoal.moe.labels import cross_entropy_sum
 from shoal.moe.layer import MoeMetrics, moe
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.losses import stacked_losses, total_loss
@@ -143,33 +148,38 @@ class EncoderDecoder:
         """The experts' biases, which `train.step` moves."""
         return expert_biases(self.moe, ("encoder", "decoder"))
 
-    def encode(self, params: Params, source: ArrayLike, *, key: ArrayLike | None = None) -> Passed:
-        """Of source [B, S] its memory [B, S, M]. key: of the routers' noise."""
+    def encode(
+        self, params: Params, source: ArrayLike, *, key: ArrayLike | None = None, segments: ArrayLike | None = None
+    ) -> Passed:
+        """Of source [B, S] its memory [B, S, M]. key: of the routers' noise. segments [B, S]: integers, which of
+        several sources a token is of, each of which stands together."""
         tokens = as_value(source)
         passed = self._embed(params, tokens)
         seen = tokens != self.pad
         for number, layer in enumerate(params["encoder"]):
             with named_scope(f"encoder.{number}"):
-                passed = self._self_attention(passed, layer, seen, causal=False)
+                passed = self._self_attention(passed, layer, seen, segments, causal=False)
                 passed = self._feed_forward(passed, layer, seen, _folded(key, number))
         return passed._replace(x=self._norm(passed.x, params["encoder_norm"]))
 
     def decode(
-        self, params: Params, memory: Value, source: ArrayLike, inputs: ArrayLike, *, key: ArrayLike | None = None
-    ) -> Passed:
+        self, params: Params, memory: Value, source: ArrayLike, inputs: ArrayLike, *, key: ArrayLike | None = None,
+        segments: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Passed:  # fmt: skip
         """Of inputs [B, T], `begin` and a target's tokens but the last, what logits are made of, [B, T, M].
 
         memory [B, S, M] of source [B, S]. A place sees itself and those before it; `end` and padding are no
-        inputs.
+        inputs. segments: of the source [B, S] and of the inputs [B, T], each of which sees what is of its own.
         """
+        of_source, of_inputs = segments or (None, None)
         tokens, seen = as_value(inputs), as_value(source) != self.pad
         real = logical_and(tokens != self.pad, tokens != self.end)
         real = logical_and(real, broadcast_to(seen[:, :1], real.shape))  # none of a row that is padding alone
         passed = self._embed(params, tokens)
         for number, layer in enumerate(params["decoder"]):
             with named_scope(f"decoder.{number}"):
-                passed = self._self_attention(passed, layer, real, causal=True)
-                passed = self._cross_attention(passed, layer, memory, seen)
+                passed = self._self_attention(passed, layer, real, of_inputs, causal=True)
+                passed = self._cross_attention(passed, layer, memory, _visible(seen, of_inputs, of_source))
                 passed = self._feed_forward(passed, layer, real, _folded(key, len(self.encoder) + number))
         return passed._replace(x=self._norm(passed.x, params["decoder_norm"]))
 
@@ -181,31 +191,47 @@ class EncoderDecoder:
     def loss(
         self, params: Params, batch: Mapping[str, ArrayLike], *, key: ArrayLike | None = None, training: bool = True
     ) -> tuple[Value, dict[str, Value]]:
-        """The mean of -log p of each target token, `end` among them, plus the routers' losses times their coefficients
-        over the number of layers with experts; and metrics: "nll", "balance" and, where there are
-        experts, those of `MoeMetrics` and the losses by their names, a row for each such layer, the encoder's first.
+        """The weighted mean of -log p of each target token, `end` among them, plus the routers' losses times their
+        coefficients over the number of layers with experts; and metrics: "nll", "balance", "weight", the sum of the
+        tokens' weights, and, where there are experts, those of `MoeMetrics` and the losses by their names, a row for
+        each such layer, the encoder's first.
 
-        batch: "source" [B, S] and "target" [B, T], which ends with `end` and then padding. key, training: as
-        of `loss_of`.
+        batch: "source" [B, S] and "target" [B, T], which ends with `end` and then padding. Further "weights" [B, T],
+        how much each token of a target counts; and, where several pairs are one row, "source_segments" [B, S] and
+        "target_segments" [B, T], integers that say of which pair a token is, each of whose parts stands together.
+        key, training: as of `loss_of`. TraceError for other names, and for shapes that differ.
         """
         key = key_of_training("loss", self.moe if any((*self.encoder, *self.decoder)) else None, key, training)
+        segments = _checked(batch)
         target = as_value(batch["target"])
-        first = full((target.shape[0], 1), self.begin, target.dtype)
-        inputs = concatenate([first, target[:, :-1]], 1)
-        encoded = self.encode(params, batch["source"], key=key)
-        decoded = self.decode(params, encoded.x, batch["source"], inputs, key=key)
+        encoded = self.encode(params, batch["source"], key=key, segments=segments and segments[0])
+        decoded = self.decode(
+            params, encoded.x, batch["source"], self._inputs(target, segments), key=key, segments=segments
+        )
         with named_scope("head"):
             logits = self.logits(params, decoded.x)
         with named_scope("loss"):
-            return self._loss(logits, target, encoded, decoded)
+            return self._loss(logits, target, batch.get("weights"), encoded, decoded)
 
-    def _loss(self, logits: Value, target: Value, encoded: Passed, decoded: Passed) -> tuple[Value, dict[str, Value]]:
-        nll = cross_entropy(logits, target, mask=target != self.pad)
+    def _inputs(self, target: Value, segments: tuple[Value, Value] | None) -> Value:
+        """`begin` and all tokens but the last, of each target."""
+        first = full((target.shape[0], 1), self.begin, target.dtype)
+        behind = concatenate([first, target[:, :-1]], 1)
+        if segments is None:
+            return behind
+        begins = logical_and(begins_of(segments[1]), target != self.pad)  # padding is a segment without a target
+        return where(begins, self.begin, behind)
+
+    def _loss(
+        self, logits: Value, target: Value, weights: ArrayLike | None, encoded: Passed, decoded: Passed
+    ) -> tuple[Value, dict[str, Value]]:
+        total, weight = cross_entropy_sum(logits, target, mask=target != self.pad, weights=weights, ignore_index=None)
+        nll = total / or_one(weight)
         layers = [*encoded.metrics, *decoded.metrics]
         balance = (encoded.balance + decoded.balance) / float(len(layers) or 1)
         stacked = MoeMetrics(*map(stack, zip(*layers))).marked()._asdict() if layers else {}
         losses = stacked_losses([*encoded.losses, *decoded.losses])
-        return nll + balance, {"nll": nll, "balance": balance, **stacked, **losses}
+        return nll + balance, {"nll": nll, "balance": balance, "weight": summed(weight), **stacked, **losses}
 
     def translate(self, params: Params, source: ArrayLike, length: int) -> Value:
         """Of source [B, S] the likeliest next token at each of `length` places, int32 [B, length]; padding behind
@@ -242,21 +268,24 @@ class EncoderDecoder:
     def _add(self, passed: Passed, y: Value) -> Passed:
         return passed._replace(x=self.layout.spread(passed.x + y, "outside"))
 
-    def _self_attention(self, passed: Passed, layer: Params, real: Value, *, causal: bool) -> Passed:
+    def _self_attention(
+        self, passed: Passed, layer: Params, real: Value, segments: ArrayLike | None, *, causal: bool
+    ) -> Passed:
         with named_scope("attention"):
             y, weights = self._norm(passed.x, layer["attention_norm"]), layer["attention"]
             rope = rope_of({}, self.hidden_size // self.num_attention_heads)
             q, k, v = (einsum("BSM,MND->BSND", y, as_value(weights[name])) for name in ("wq", "wk", "wv"))
-            q, k = rotate(q, rope), rotate(k, rope)
-            made = attention(q, k, v, mask=_columns(real), causal=causal)
+            positions = None if segments is None else positions_of(as_value(segments))
+            q, k = rotate(q, rope, positions=positions), rotate(k, rope, positions=positions)
+            made = attention(q, k, v, mask=_visible(real, segments, segments), causal=causal)
             return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
 
-    def _cross_attention(self, passed: Passed, layer: Params, memory: Value, seen: Value) -> Passed:
+    def _cross_attention(self, passed: Passed, layer: Params, memory: Value, mask: Value) -> Passed:
         with named_scope("cross"):
             y, weights = self._norm(passed.x, layer["cross_norm"]), layer["cross"]
             q = einsum("BSM,MND->BSND", y, as_value(weights["wq"]))
             k, v = (einsum("BTM,MND->BTND", memory, as_value(weights[name])) for name in ("wk", "wv"))
-            made = attention(q, k, v, mask=_columns(seen))
+            made = attention(q, k, v, mask=mask)
             return self._add(passed, einsum("BSND,NDM->BSM", made, as_value(weights["wo"])))
 
     def _feed_forward(self, passed: Passed, layer: Params, real: Value, key: Value | None) -> Passed:
@@ -284,6 +313,28 @@ def _folded(key: ArrayLike | None, number: int) -> Value | None:
     return None if key is None else fold_in(key, number)
 
 
-def _columns(real: Value) -> Value:
-    """real [B, T], which places may be looked at, as a mask of scores [B, N, S, T]."""
-    return real.reshape(real.shape[0], 1, 1, real.shape[1])
+def _visible(real: Value, rows: ArrayLike | None, columns: ArrayLike | None) -> Value:
+    """real [B, T], which places may be looked at, as a mask of scores [B, N, S, T]: by those of their own segment,
+    where there are segments rows [B, S] and columns [B, T]."""
+    of_all = real.reshape(real.shape[0], 1, 1, real.shape[1])
+    if rows is None or columns is None:
+        return of_all
+    same = is_of_one(as_value(rows), as_value(columns))
+    same = same.reshape(same.shape[0], 1, *same.shape[1:])
+    return logical_and(same, broadcast_to(of_all, same.shape))
+
+
+def _checked(batch: Mapping[str, ArrayLike]) -> tuple[Value, Value] | None:
+    """The segments of sources and targets, where there are any; TraceError for a batch that is none."""
+    like = {"weights": "target", "source_segments": "source", "target_segments": "target"}
+    segments = [name for name in ("source_segments", "target_segments") if name in batch]
+    if not {"source", "target"} <= set(batch) <= {"source", "target", *like} or len(segments) == 1:
+        raise TraceError(
+            'EncoderDecoder: expected a batch of "source", "target" and any of "weights" and both of'
+            f' "source_segments", "target_segments"; got {sorted(batch)}'
+        )
+    for name, other in like.items():
+        if name in batch:
+            shape, wanted = shape_of(batch[name]), shape_of(batch[other])
+            check(shape == wanted, f"EncoderDecoder: {name} {list(shape)} of {other} {list(wanted)}")
+    return (as_value(batch[segments[0]]), as_value(batch[segments[1]])) if segments else None

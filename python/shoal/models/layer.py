@@ -13,6 +13,7 @@ from shoal.frontend.naming import named_scope
 from shoal.frontend.value import Value
 from shoal.models.attention import attention, norm
 from shoal.models.config import ModelConfig
+from shoal.models.documents import WHOLE, Documents
 from shoal.models.order import Order
 from shoal.moe.experts import feed_forward_of, plain_linear
 from shoal.moe.layer import MoeMetrics, moe
@@ -49,13 +50,13 @@ def bias_of(params: Mapping[str, Any]) -> ArrayLike | None:
 
 def apply_layer(
     x: Value, params: Mapping[str, Any], config: ModelConfig, layout: Layout, window: int | None,
-    order: Order = None, *, key: ArrayLike | None = None, mask: ArrayLike | None = None,
+    order: Order = None, *, key: ArrayLike | None = None, documents: Documents = WHOLE,
 ) -> LayerOutput:  # fmt: skip
     """x [B, S, M] to itself. window: to how many tokens attention looks back; order: of the places;
-    key, mask: as `moe` has them."""
+    key: as `moe` has it; documents: of tokens as places lie, of which experts get those that are real."""
     with named_scope("attention"):
         y = within(layout, norm(x, params["input_norm"], config))
-        x = x + between(layout, attention(y, params["attention"], config, window, layout, order))
+        x = x + between(layout, attention(y, params["attention"], config, window, layout, order, documents=documents))
     if "dense" in params:
         with named_scope("dense"):
             dense = config.moe.replace(add_bias_linear=False)
@@ -65,5 +66,5 @@ def apply_layer(
     with named_scope("experts"):
         y = norm(x, params["post_norm"], config)
         bias = bias_of(params["moe"])
-        made = moe(y, params["moe"], config.moe, layout, bias=bias, key=key, mask=mask)
+        made = moe(y, params["moe"], config.moe, layout, bias=bias, key=key, mask=documents.real)
         return LayerOutput(x + between(layout, made.y), made.losses, made.metrics)

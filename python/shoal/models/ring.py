@@ -23,11 +23,12 @@ from shoal.frontend.contraction import einsum
 from shoal.frontend.control_flow import fori_loop
 from shoal.frontend.creation import full, zeros
 from shoal.frontend.elementwise import exp, maximum, where
+from shoal.frontend.indexing import dynamic_slice
 from shoal.frontend.manual import manual
 from shoal.frontend.reduction import max, sum
 from shoal.frontend.structure import broadcast_to, concatenate, iota
 from shoal.frontend.value import Value
-from shoal.models.scores import HIDDEN, Rule, seen_by
+from shoal.models.scores import HIDDEN, Rule, seen_by, within_segments
 from shoal.moe.layout import Layout
 
 __all__ = ["ring"]
@@ -45,19 +46,22 @@ class Softmax(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """Queries or keys and values of one run of places: arrays [B, s, ...], positions [s]."""
+    """Queries or keys and values of one run of places: arrays [B, s, ...], positions [s], and segments [B, s], none
+    where all places are of one document."""
 
     arrays: tuple[Value, ...]
     positions: Value
+    segments: tuple[Value, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Ring:
-    """The devices along cp, and where the places of each are."""
+    """The devices along cp, and where the places of each are; segments [B, S] of all of them, or none."""
 
     axes: tuple[str, ...]
     count: int  # c
     rule: Rule
+    segments: tuple[Value, ...] = ()
 
     @property
     def hops(self) -> int:
@@ -66,6 +70,10 @@ class _Ring:
     def places(self, device: Value, length: int) -> Value:
         """The positions of the block of a device, int32 [s]."""
         return device * length + iota((length,), 0)
+
+    def segments_of(self, device: Value, length: int) -> tuple[Value, ...]:
+        """Those of the block of a device, [B, s]."""
+        return tuple(dynamic_slice(x, [0, device * length], [x.shape[0], length]) for x in self.segments)
 
     def hops_of(self, length: int) -> int:
         """How far back the window of a block's first place reaches, in blocks of `length`."""
@@ -79,7 +87,10 @@ class _Ring:
         grid = (q.shape[1], k.shape[1])
         row = broadcast_to(queries.positions.reshape(-1, 1), grid)
         column = broadcast_to(seen.positions.reshape(1, -1), grid)
-        scores = where(broadcast_to(seen_by(row, column, self.rule.window), scores.shape), scores, HIDDEN)
+        sees = seen_by(row, column, self.rule.window)
+        for rows, columns in zip(queries.segments, seen.segments):
+            sees = within_segments(sees, rows, columns)
+        scores = where(broadcast_to(sees, scores.shape), scores, HIDDEN)
         # Results do not depend on what is subtracted, so it has no gradient.
         before = stop_gradient(state.largest)
         largest = maximum(before, stop_gradient(max(scores, -1)))
@@ -109,21 +120,23 @@ def ring(layout: Layout, q: Value, k: Value, v: Value, rule: Rule) -> Value:
     heads = "tp" if k.shape[2] >= layout.size("tp") else None
     rows = "dp" if k.shape[0] >= layout.size("dp") else None
     axes = layout.axes("cp", *(role for role in (rows, heads) if role))
-    around = _Ring(layout.axes("cp"), layout.size("cp"), rule)
     walk = _contiguous if rule.order is None else _balanced
 
-    def on_device(q: Value, k: Value, v: Value, *sinks: Value) -> Value:
-        state = walk(around, _begin(q, v.shape[3], *sinks), q, k, v)
+    def on_device(q: Value, k: Value, v: Value, further: dict[str, Value]) -> Value:
+        segments = (further["segments"],) if "segments" in further else ()
+        around = _Ring(layout.axes("cp"), layout.size("cp"), rule, segments)
+        state = walk(around, _begin(q, v.shape[3], further.get("sinks")), q, k, v)
         made = state.made / state.total[..., None]
         return made.transpose(0, 3, 1, 2, 4).astype(v.dtype)
 
     outer, inner = layout.P(rows, "cp", heads, None, None), layout.P(rows, "cp", heads, None)
-    given = [q, k, v]
-    ins = [outer, inner, inner]
+    given, places = {}, {}
     if rule.sinks is not None:
-        given.append(as_value(rule.sinks).astype("float32").reshape(q.shape[2], q.shape[3]))
-        ins.append(layout.P(heads, None))
-    made = manual(on_device, tuple(ins), outer, axes)(*given)
+        given["sinks"] = as_value(rule.sinks).astype("float32").reshape(q.shape[2], q.shape[3])
+        places["sinks"] = layout.P(heads, None)
+    if rule.segments is not None:  # of all places, as they are few bytes
+        given["segments"], places["segments"] = rule.segments, layout.P(rows, None)
+    made = manual(on_device, (outer, inner, inner, places), outer, axes)(q, k, v, given)
     return made[: q.shape[0], : q.shape[1], : q.shape[2]]
 
 
@@ -143,11 +156,15 @@ def _begin(q: Value, size: int, sinks: Value | None = None) -> Softmax:
 def _contiguous(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> Softmax:
     """Device i has block i. A window ends the walk where no query sees what comes."""
     length, me = q.shape[1], axis_index(around.axes)
-    queries = Piece((q,), around.places(me, length))
-    state = around.add(state, queries, Piece((k, v), around.places(me, length)))
+
+    def piece(device: Value, *arrays: Value) -> Piece:
+        return Piece(arrays, around.places(device, length), around.segments_of(device, length))
+
+    queries = piece(me, q)
+    state = around.add(state, queries, piece(me, k, v))
 
     def step(device: Value, state: Softmax, *kv: Value) -> Softmax:
-        return around.add(state, queries, Piece(kv, around.places(device, length)))
+        return around.add(state, queries, piece(device, *kv))
 
     return around.walk(step, around.hops_of(length), state, k, v)
 
@@ -167,8 +184,13 @@ def _balanced(around: _Ring, state: Softmax, q: Value, k: Value, v: Value) -> So
     def halves(device: Value, *arrays: Value) -> tuple[Piece, Piece]:
         late = 2 * around.count - 1 - device
         parts = [_halves(x, 1) for x in arrays]
+        segments = [_halves(x, 1) for x in around.segments_of(device, 2 * length)]
         places = (around.places(device, length), around.places(late, length))
-        return tuple(Piece(tuple(part[i] for part in parts), places[i]) for i in (0, 1))
+
+        def piece(half: int) -> Piece:
+            return Piece(tuple(part[half] for part in parts), places[half], tuple(part[half] for part in segments))
+
+        return piece(0), piece(1)
 
     queries, own = halves(me, q), halves(me, k, v)
     early, late = (Softmax(*parts) for parts in zip(*(_halves(x, 3) for x in state)))

@@ -12,6 +12,9 @@ import numpy as np
 
 from shoal.errors import InputError, UnsupportedError
 from shoal.frontend.constants import as_value
+from shoal.frontend.core import is_value
+from shoal.frontend.elementwise import cos as cos_of
+from shoal.frontend.elementwise import sin as sin_of
 from shoal.frontend.structure import concatenate
 from shoal.frontend.value import Value
 from shoal.moe.schemas import rope_options
@@ -140,21 +143,27 @@ _KINDS: dict[str, Callable[[np.ndarray, Mapping[str, Any]], Rope]] = {
 }
 
 
+def _turns(rope: Rope, length: int, positions: np.ndarray | Value | None) -> tuple[Value, Value]:
+    """cos and sin [S, 1, D / 2] of positions that are known, [B, S, 1, D / 2] of a value's."""
+    frequencies = np.asarray(rope.of_length(length))
+    if is_value(positions):
+        angles = positions.astype("float64")[..., None, None] * frequencies
+        return tuple((f(angles) * rope.factor).astype("float32") for f in (cos_of, sin_of))
+    places = np.arange(length) if positions is None else positions
+    angles = (places[:, None] * frequencies)[:, None]
+    return tuple(as_value((f(angles) * rope.factor).astype(np.float32)) for f in (np.cos, np.sin))
+
+
 def rotate(
-    x: Value, rope: Rope, interleaved: bool = False, positions: np.ndarray | None = None
+    x: Value, rope: Rope, interleaved: bool = False, positions: np.ndarray | Value | None = None
 ) -> Value:
-    """x [B, S, N, D] turned by the positions [S], by default 0 ... S - 1.
+    """x [B, S, N, D] turned by the positions [S], by default 0 ... S - 1, or by those of a value [B, S].
 
     Elements i and i + D / 2 are a pair; interleaved: 2 i and 2 i + 1, of which the first ones come
-    first in the result, where scores are the same.
+    first in the result, where scores are the same. Angles are float64, cos and sin float32.
     """
     *outer, heads, size = x.shape
-    places = np.arange(outer[-1]) if positions is None else positions
-    angles = places[:, None] * np.asarray(rope.of_length(outer[-1]))
-    cos, sin = (
-        as_value((f(angles) * rope.factor).astype(np.float32)).reshape(outer[-1], 1, size // 2)
-        for f in (np.cos, np.sin)
-    )
+    cos, sin = _turns(rope, outer[-1], positions)
     if interleaved:
         pairs = x.reshape(*outer, heads, size // 2, 2)
         first, second = pairs[..., 0], pairs[..., 1]

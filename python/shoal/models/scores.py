@@ -15,9 +15,10 @@ from shoal.frontend.elementwise import logical_and, where
 from shoal.frontend.nn import softmax
 from shoal.frontend.structure import broadcast_to, concatenate, iota
 from shoal.frontend.value import Value
+from shoal.models.documents import is_of_one
 from shoal.models.order import Order
 
-__all__ = ["HIDDEN", "Rule", "attend", "grouped", "seen_by", "weighted"]
+__all__ = ["HIDDEN", "Rule", "attend", "grouped", "seen_by", "weighted", "within_segments"]
 
 # The score of a place that is not looked at.
 HIDDEN = -1e30
@@ -28,24 +29,27 @@ class Rule(NamedTuple):
 
     window: a place looks at so many up to its own. sinks [N]: a further score of each head, which
     takes its part of the softmax and gives nothing (arXiv 2309.17453; gpt-oss). order: of the
-    places (`shoal.models.order`).
+    places (`shoal.models.order`). segments [B, S]: a place looks at those of its own segment alone; integers, as
+    places lie.
     """
 
     scale: float
     window: int | None = None
     sinks: Any = None
     order: Order = None
+    segments: Value | None = None
 
 
 def attend(
-    q: Value, k: Value, v: Value, scale: float, window: int | None = None, sinks: Any = None
-) -> Value:
+    q: Value, k: Value, v: Value, scale: float, window: int | None = None, sinks: Any = None,
+    segments: Value | None = None,
+) -> Value:  # fmt: skip
     """Causal softmax(scale q k) v: q [B, S, N, D], k [B, S, K, D], v [B, S, K, H]; [B, S, N, H].
 
     Head n reads key-value head n // (N / K), and nothing is repeated. Softmax is float32.
-    window, sinks: see `Rule`.
+    window, sinks, segments: see `Rule`.
     """
-    made = weighted(grouped(q, k.shape[2]), k, v, Rule(scale, window, sinks))
+    made = weighted(grouped(q, k.shape[2]), k, v, Rule(scale, window, sinks, None, segments))
     return made.reshape(*q.shape[:3], v.shape[3])
 
 
@@ -61,6 +65,13 @@ def seen_by(row: Value, column: Value, window: int | None) -> Value:
     return seen if window is None else logical_and(seen, row - column < window)
 
 
+def within_segments(seen: Value, rows: Value, columns: Value) -> Value:
+    """[B, 1, 1, S, T] of what places see, [S, T]: of segments rows [B, S] and columns [B, T] those that are equal."""
+    same = is_of_one(rows, columns)
+    both = logical_and(broadcast_to(seen, same.shape), same)
+    return both.reshape(same.shape[0], 1, 1, *same.shape[1:])
+
+
 def weighted(q: Value, k: Value, v: Value, rule: Rule) -> Value:
     """[B, S, K, R, H] of q [B, S, K, R, D], k [B, S, K, D] and v [B, S, K, H]."""
     length, shared, copies = q.shape[1:4]
@@ -68,7 +79,10 @@ def weighted(q: Value, k: Value, v: Value, rule: Rule) -> Value:
     positions = iota((length,), 0) if rule.order is None else as_value(rule.order)
     row = broadcast_to(positions.reshape(length, 1), (length, length))
     column = broadcast_to(positions.reshape(1, length), (length, length))
-    scores = where(broadcast_to(seen_by(row, column, rule.window), scores.shape), scores, HIDDEN)
+    seen = seen_by(row, column, rule.window)
+    if rule.segments is not None:
+        seen = within_segments(seen, rule.segments, rule.segments)
+    scores = where(broadcast_to(seen, scores.shape), scores, HIDDEN)
     if rule.sinks is not None:
         further = as_value(rule.sinks).astype("float32").reshape(1, shared, copies, 1, 1)
         scores = concatenate([scores, broadcast_to(further, (*scores.shape[:-1], 1))], -1)

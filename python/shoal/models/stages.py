@@ -16,9 +16,9 @@ import numpy as np
 from shoal.errors import TraceError
 from shoal.frontend.annotations import P
 from shoal.frontend.checks import check
-from shoal.frontend.constants import as_value
 from shoal.frontend.core import ArrayLike
 from shoal.frontend.creation import zeros
+from shoal.frontend.elementwise import where
 from shoal.frontend.naming import named_scope
 from shoal.frontend.pipelining import pipeline
 from shoal.frontend.random import fold_in
@@ -26,6 +26,7 @@ from shoal.frontend.reduction import max, mean, sum
 from shoal.frontend.structure import iota, stack, swapaxes
 from shoal.frontend.value import Value
 from shoal.models.config import ModelConfig
+from shoal.models.documents import WHOLE, Documents
 from shoal.models.layer import LayerOutput, apply_layer
 from shoal.models.order import Order
 from shoal.moe.layer import MoeMetrics
@@ -152,7 +153,7 @@ def stage_shardings(tree: Mapping[str, Any], stages: Stages | None, layout: Layo
 
 def pass_stages(
     x: Value, params: Sequence[Tree], stages: Stages, config: ModelConfig, layout: Layout,
-    order: Order = None, *, key: ArrayLike | None = None, mask: ArrayLike | None = None,
+    order: Order = None, *, key: ArrayLike | None = None, documents: Documents = WHOLE,
 ) -> Passed:  # fmt: skip
     """x [B, S, M] through the pipeline, sequences i, m + i, ... as micro-batch i.
 
@@ -161,22 +162,21 @@ def pass_stages(
     """
     count, size = layout.schedule.microbatches, x.shape[0]
     check(size % count == 0, f"stages: {size} sequences are not divisible by {count} micro-batches")
-    rows: dict[str, Value] = {}
+    rows: dict[str, Value] = {name: _cut(part, count) for name, part in documents.given().items()}
     given: dict[str, Tree] = {"layers": list(params)}
-    if mask is not None:
-        rows["mask"] = _cut(as_value(mask), count)
     if key is not None:
         rows["key"] = stack([fold_in(key, i) for i in range(count)])
         given["stage"] = iota(stages.turns * stages.devices).reshape(stages.turns, stages.devices)
 
     def stage(params: Tree, x: Value, row: Tree) -> tuple[Value, list[Tree]]:
         records = []
+        of_rows = Documents(**{name: row[name] for name in documents.given()})
         for number, layer in enumerate(params["layers"]):
             place = None if key is None else params["stage"] * stages.each + stages.outside + number
             own = None if place is None else fold_in(row["key"], place)
             window = config.windows[stages.outside + number]
             with named_scope(f"stages.{number}"):
-                made = apply_layer(x, layer, config, layout, window, order, key=own, mask=row.get("mask"))
+                made = apply_layer(x, layer, config, layout, window, order, key=own, documents=of_rows)
             x = made.x
             records.append(made._replace(x=None))
         return x, records
@@ -209,7 +209,9 @@ def _balance(records: Sequence[LayerOutput], stages: Stages, config: ModelConfig
         for name, loss in record.losses.items():
             rates = [[config.moe.loss_coefficient(name, stages.number(turn, device, layer))
                       for device in range(stages.devices)] for turn in range(stages.turns)]  # fmt: skip
-            total = total + sum(mean(loss.astype("float32"), 2) * np.array(rates, np.float32))
+            # A layer whose coefficient is 0 has no term, whatever its loss is.
+            terms = where(np.array(rates) != 0, mean(loss.astype("float32"), 2), 0.0)
+            total = total + sum(terms * np.array(rates, np.float32))
     return total
 
 

@@ -141,6 +141,12 @@ class MoeConfig:
             raise TraceError(f'MoeConfig: "{name}" has coefficients for {len(found)} layers, none for layer {layer}')
         return found[layer] if isinstance(found, tuple) else found
 
+    def has_loss(self, name: str) -> bool:
+        """Whether a loss of this name counts with something in a layer: one of coefficient 0 is not made."""
+        found: Any = self.moe_z_loss_coeff if name == "z_loss" else self.moe_aux_loss_coeff
+        found = found.get(name) if isinstance(found, Mapping) else found
+        return any(found) if isinstance(found, tuple) else bool(found)
+
     def layers(self, count: int) -> tuple[bool, ...]:
         """Of each of a model's layers, whether it has experts."""
         return moe_layers(self.moe_layer_freq, count)

@@ -22,6 +22,7 @@ from shoal.moe.exchanging import exchange_rows
 from shoal.moe.layout import SINGLE, Layout
 from shoal.moe.routing import Routing
 from shoal.moe.rows import put_rows, take_rows
+from shoal.moe.scores import of_valid
 
 __all__ = ["Plan", "combine", "dispatch", "plan_dispatch"]
 
@@ -103,6 +104,7 @@ def _to_experts(rows: Value, layout: Layout) -> Value:
 
 def _by_einsum(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     room = config.capacity(tokens.shape[1]) or tokens.shape[1]
+    tokens = of_valid(tokens, routing.valid)  # products with the mask's zeros
     choices = one_hot(routing.experts, config.num_experts, tokens.dtype)
     places = one_hot(where(routing.kept, routing.place, -1), room, tokens.dtype)
     if config.is_postscore:
@@ -131,7 +133,7 @@ def _by_slots(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout
 def _to_chosen(tokens: Value, routing: Routing, config: MoeConfig, layout: Layout) -> Buffers:
     groups, experts, room = routing.tokens.shape
     numbers = routing.tokens.reshape(groups, experts * room)
-    rows = take_rows(tokens, numbers).reshape(groups, experts, room, -1)
+    rows = take_rows(of_valid(tokens, routing.valid), numbers).reshape(groups, experts, room, -1)
     sent = _to_experts(rows.transpose(1, 0, 2, 3), layout)
     return Buffers(sent, Chosen(numbers, tokens.shape[1], layout))
 

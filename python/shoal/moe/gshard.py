@@ -19,16 +19,14 @@ from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
 from shoal.frontend.contraction import einsum, matmul
 from shoal.frontend.core import ArrayLike, current
-from shoal.frontend.elementwise import maximum, where
-from shoal.frontend.nn import log_softmax, one_hot, relu, softmax, top_k_gating
+from shoal.frontend.elementwise import logical_and, where
+from shoal.frontend.nn import one_hot, relu, softmax, top_k_gating
 from shoal.frontend.ordering import top_k
-from shoal.frontend.reduction import mean, sum
-from shoal.frontend.structure import iota
+from shoal.frontend.reduction import any, sum
+from shoal.frontend.structure import broadcast_to, iota
 from shoal.frontend.value import Value
 
-__all__ = [
-    "GShardOutput", "attention", "cross_entropy", "feed_forward", "moe_layer", "self_attention",
-]  # fmt: skip
+__all__ = ["GShardOutput", "attention", "feed_forward", "moe_layer", "self_attention"]
 
 Activation = Callable[["Value"], "Value"]
 Axes = str | Sequence[str]
@@ -138,20 +136,35 @@ def attention(
 ) -> Value:
     """softmax(scale q k) v for q [B, S, N, D] and k, v [B, T, N, D]; gives [B, S, N, D].
 
-    mask: bool, broadcasts to [B, N, S, T]; true where a token may look.
+    mask: bool, broadcasts to [B, N, S, T]; true where a token may look. What looks nowhere is 0, and keys and
+    values that nothing may look at may be NaN.
     causal: token s looks at tokens up to s.
     scale: 1 / sqrt(D) where it is None.
     """
-    query = as_value(q)
+    query, keys, values = as_value(q), as_value(k), as_value(v)
     check(query.ndim == 4, f"attention: expected q [B, S, N, D], got {list(query.shape)}")
-    scores = einsum("BSND,BTND->BNST", query, k)
-    scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
-    lowest = float(ml_dtypes.finfo(scores.dtype).min)
-    if causal:
-        scores = where(iota(scores.shape, 3) <= iota(scores.shape, 2), scores, lowest)
+    shape = (query.shape[0], query.shape[2], query.shape[1], keys.shape[1])
+    visible = iota(shape, 3) <= iota(shape, 2) if causal else None
     if mask is not None:
-        scores = where(mask, scores, lowest)
-    return einsum("BNST,BTND->BSND", softmax(scores), v)
+        allowed = as_value(mask)
+        keys, values = (_looked_at(x, allowed) for x in (keys, values))
+        allowed = broadcast_to(allowed, shape)
+        visible = allowed if visible is None else logical_and(visible, allowed)
+    scores = einsum("BSND,BTND->BNST", query, keys)
+    scores = scores * (query.shape[-1] ** -0.5 if scale is None else scale)
+    if visible is None:
+        return einsum("BNST,BTND->BSND", softmax(scores), values)
+    scores = where(visible, scores, float(ml_dtypes.finfo(scores.dtype).min))
+    # Of a row that sees nothing the softmax is that of equal scores.
+    weights = softmax(scores) if mask is None else where(visible, softmax(scores), 0.0)
+    return einsum("BNST,BTND->BSND", weights, values)
+
+
+def _looked_at(rows: Value, mask: Value) -> Value:
+    """rows [B, T, N, D], zeros where no token may look by a mask that broadcasts to [B, N, S, T]."""
+    whole = mask.reshape(*[1] * (4 - mask.ndim), *mask.shape)
+    columns = any(whole, 2)  # [B, N, T], of which each may be 1
+    return where(broadcast_to(columns.swapaxes(1, 2)[..., None], rows.shape), rows, 0.0)
 
 
 def self_attention(
@@ -164,21 +177,7 @@ def self_attention(
     mask: ArrayLike | None = None,
     causal: bool = False,
 ) -> Value:
-    """Multi-head attention of x [B, S, M] to itself; wq, wk, wv [M, N, D], wo [N, D, M]."""
+    """Multi-head attention of x [B, S, M] to itself; wq, wk, wv [M, N, D], wo [N, D, M]. mask, causal: see
+    `attention`."""
     q, k, v = (einsum("BSM,MND->BSND", x, weight) for weight in (wq, wk, wv))
     return einsum("BSND,NDM->BSM", attention(q, k, v, mask=mask, causal=causal), wo)
-
-
-def cross_entropy(logits: ArrayLike, labels: ArrayLike, *, mask: ArrayLike | None = None) -> Value:
-    """The mean of -log softmax(logits)[label] for logits [..., V] and labels [...], a scalar.
-
-    mask [...]: true for labels that count; the mean is over these, and 0 where there are none.
-    float32, or float64 where logits are.
-    """
-    scores = as_value(logits).astype(dtypes.of_sums(as_value(logits).dtype))
-    chosen = one_hot(labels, scores.shape[-1], scores.dtype)
-    right = sum(log_softmax(scores) * chosen, -1)
-    if mask is None:
-        return -mean(right)
-    counted = as_value(mask).astype(scores.dtype)
-    return -sum(right * counted) / maximum(sum(counted), 1.0)

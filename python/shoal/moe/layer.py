@@ -25,6 +25,7 @@ from shoal.moe.limiting import limit
 from shoal.moe.losses import balance_losses
 from shoal.moe.parameters import as_used, check_params
 from shoal.moe.routing import Routing, route
+from shoal.moe.scores import of_valid
 
 __all__ = ["MoeMetrics", "MoeOutput", "metrics_of", "moe"]
 
@@ -70,6 +71,8 @@ def moe(
     """A Mixture-of-Experts layer of tokens x [B, S, M], B sequences, or [S, M].
 
     params, bias, key, mask and token_ids [B, S]: see `route`, `apply_experts` and `beside`.
+    mask: tokens where it is false are taken as zeros everywhere in the layer, so y there is what is beside the
+    experts makes of zeros, and nothing that stands there, NaN neither, reaches a loss or a gradient.
     Groups of `moe_group_size` tokens, or one of all, have a capacity each; they are those of the
     whole x, so the result does not depend on the layout.
     TraceError where the size of groups does not divide the number of tokens, or shapes are not those of x and config.
@@ -81,15 +84,13 @@ def moe(
     check(size and count % size == 0, f"moe: {count} tokens of {list(whole.shape)} in groups of {size}")
     check_params(params, config, model, expert is not None)
 
-    def grouped(what: str, given: ArrayLike | None, *rest: int) -> Value | None:
-        if given is None:
-            return None
-        value = as_value(given)
-        check(math.prod(value.shape) == count * math.prod(rest), f"moe: {what} {list(value.shape)} of tokens {outer}")
-        return layout.spread(value.reshape(-1, size, *rest))
+    def grouped(value: Value | None, *rest: int) -> Value | None:
+        return None if value is None else layout.spread(value.reshape(-1, size, *rest))
 
-    tokens = grouped("x", whole, model)
-    ids, valid = grouped("token_ids", token_ids), grouped("mask", mask)
+    ids, real = _of_tokens("token_ids", token_ids, outer), _of_tokens("mask", mask, outer)
+    if real is not None:
+        whole = of_valid(whole, real.reshape(*outer))
+    tokens, ids, valid = grouped(whole, model), grouped(ids), grouped(real)
     routing = route(tokens, params, config, bias=bias, key=key, mask=valid, token_ids=ids, training=training)
     routing = limit(routing, config, key)
     buffers = dispatch(tokens, routing, config, layout)
@@ -99,6 +100,15 @@ def moe(
     y = meanwhile.join(y.reshape(*whole.shape))
     losses = balance_losses(routing, config, math.prod(outer[:-1]))
     return MoeOutput(y, losses, _counted(routing, buffers, config))
+
+
+def _of_tokens(what: str, given: ArrayLike | None, outer: list[int]) -> Value | None:
+    """An element for each token."""
+    if given is None:
+        return None
+    value = as_value(given)
+    check(math.prod(value.shape) == math.prod(outer), f"moe: {what} {list(value.shape)} of tokens {outer}")
+    return value
 
 
 def _counted(routing: Routing, buffers: Buffers, config: MoeConfig) -> MoeMetrics:

@@ -4,7 +4,7 @@
 
 A loss is an ordinary sum: add `total_loss` to the task's, and its gradient is that of a mean over
 the global batch for every mesh and number of devices. Choices count before any are dropped;
-tokens that a mask leaves out count nowhere.
+tokens that a mask leaves out count nowhere. A loss of coefficient 0 is not made.
 """
 
 from __future__ import annotations
@@ -25,25 +25,31 @@ from shoal.frontend.structure import stack
 from shoal.frontend.value import Value
 from shoal.moe.config import MoeConfig
 from shoal.moe.routing import Routing
-from shoal.moe.scores import balanced_scores
+from shoal.moe.scores import balanced_scores, of_valid
 
 __all__ = ["balance_losses", "stacked_losses", "total_loss", "update_expert_bias"]
 
 
 def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = None) -> dict[str, Value]:
-    """The losses that the configuration names, and "z_loss" where it has a coefficient.
+    """The losses that the configuration names, and "z_loss", of those that have a coefficient in a layer.
 
     sequences: of how many sequences of equal length the tokens are, for "seq_aux_loss".
+    What stands at tokens that are not valid, NaN neither, reaches no loss and no gradient.
     """
+    routing = routing._replace(
+        scores=of_valid(routing.scores, routing.valid), logits=of_valid(routing.logits, routing.valid)
+    )
     made = {}
     for name in config.moe_router_load_balancing_type:
+        if not config.has_loss(name):
+            continue
         if name == "seq_aux_loss":
             made[name] = _LOSSES["aux_loss"](routing.regrouped(sequences or routing.scores.shape[0]), config)
         elif name == "global_aux_loss":
             made[name] = _LOSSES["aux_loss"](routing.regrouped(1), config)
         else:
             made[name] = _LOSSES[name](routing, config)
-    if config.moe_z_loss_coeff is not None:
+    if config.has_loss("z_loss"):
         made["z_loss"] = _z_loss(routing)
     return made
 
@@ -51,12 +57,14 @@ def balance_losses(routing: Routing, config: MoeConfig, sequences: int | None = 
 def total_loss(losses: Mapping[str, Value], config: MoeConfig, layer: int = 0) -> Value:
     """The losses of a layer, each times its coefficient: to be added to the task's loss.
 
-    float32, or float64 if a router's are.
+    float32, or float64 if a router's are. A loss whose coefficient in this layer is 0 is no term of it.
     """
     kind = "float64" if any(loss.dtype == "float64" for loss in losses.values()) else "float32"
     total = zeros((), kind)
     for name, loss in losses.items():
-        total = total + loss.astype(kind) * config.loss_coefficient(name, layer)
+        coefficient = config.loss_coefficient(name, layer)
+        if coefficient:
+            total = total + loss.astype(kind) * coefficient
     return total
 
 
@@ -100,11 +108,10 @@ def _balance(routing: Routing, chosen: Value) -> Value:
 
     chosen [G, S, E] is of sum 1 and has no gradient.
     """
-    weight = routing.valid[..., None]
     count = sum(routing.valid, 1)
     tokens = maximum(count, 1.0)[:, None]
-    fractions = stop_gradient(sum(chosen * weight, 1) / tokens)
-    means = sum(routing.scores * weight, 1) / tokens
+    fractions = stop_gradient(sum(of_valid(chosen, routing.valid), 1) / tokens)
+    means = sum(routing.scores, 1) / tokens
     groups = maximum(sum((count > 0).astype("float32")), 1.0)
     return sum(fractions * means) / groups.astype(means.dtype)
 
@@ -118,9 +125,8 @@ def _importance(routing: Routing, config: MoeConfig) -> Value:
     clean = balanced_scores(routing.logits, config.moe_router_score_function)
     threshold = top_k(routing.scores, config.moe_router_topk)[0][..., -1:]
     deviation = config.gate_noise / config.num_experts
-    weight = routing.valid[..., None]
     lifted = 0.5 * (1 + erf((clean - threshold) / (deviation * float(np.sqrt(2.0)))))
-    vectors = (sum(clean * weight, (0, 1)), sum(lifted * weight, (0, 1)))
+    vectors = [sum(of_valid(each, routing.valid), (0, 1)) for each in (clean, lifted)]
     return 0.5 * (_variation(vectors[0]) + _variation(vectors[1]))
 
 
@@ -133,7 +139,8 @@ def _variation(vector: Value) -> Value:
 
 def _z_loss(routing: Routing) -> Value:
     """Mean of logsumexp(logits)^2 (ST-MoE, arXiv 2202.08906)."""
-    return sum(square(logsumexp(routing.logits)) * routing.valid) / maximum(sum(routing.valid), 1.0)
+    squares = of_valid(square(logsumexp(routing.logits)), routing.valid)
+    return sum(squares) / maximum(sum(routing.valid), 1.0)
 
 
 _LOSSES = {"aux_loss": _aux_loss, "gshard": _gshard, "importance": _importance}

@@ -27,7 +27,7 @@ from shoal.frontend.structure import broadcast_to, concatenate, iota
 from shoal.frontend.value import Value
 from shoal.moe import noise
 from shoal.moe.config import MoeConfig
-from shoal.moe.scores import SCORES, allowed_experts, balanced_scores, sinkhorn
+from shoal.moe.scores import SCORES, allowed_experts, balanced_scores, of_valid, sinkhorn
 
 __all__ = ["Routing", "route"]
 
@@ -92,7 +92,8 @@ def route(
       "projection" [M, P], "router" [P, E] and "temperature" []; none where tokens are hashed.
     bias [E] float32: of `moe_router_enable_expert_bias`, for the choice alone (arXiv 2408.15664).
     key: of the noise; without it there is none, and TraceError where that is asked for and `training` is true.
-    mask [G, S]: true for tokens that are no padding.
+    mask [G, S]: true for tokens that are no padding. Others are taken as zeros, whatever stands there, and have
+      no gradient.
     token_ids [G, S]: integers, which the hash router needs.
     training: None is whether there is a key; false is without noise. Sinkhorn balances in training alone.
     k: in place of the configuration's, at most E.
@@ -103,7 +104,7 @@ def route(
         config = config.replace(moe_router_topk=min(k, config.num_experts))
     kind = {"fp32": "float32", "fp64": "float64"}.get(config.moe_router_dtype, "float32")
     _check_tokens(tokens, config)
-    valid = ones(tokens.shape[:2], kind) if mask is None else as_value(mask).astype(kind)
+    tokens, valid = _real(tokens, mask, kind)
     if config.router_type == "hash":
         return _hash(token_ids, valid, config)
     _check_bias(bias, config)
@@ -142,6 +143,15 @@ def _check_bias(bias: ArrayLike | None, config: MoeConfig) -> None:
             f"route: bias of {value.dtype}: expected float32, as it moves by {config.moe_router_bias_update_rate}; "
             "optim.cast takes a mask of what is cast"
         )
+
+
+def _real(tokens: Value, mask: ArrayLike | None, kind: str) -> tuple[Value, Value]:
+    """The tokens, zeros where the mask is false, and valid [G, S] of this type."""
+    if mask is None:
+        return tokens, ones(tokens.shape[:2], kind)
+    valid = as_value(mask).astype("bool").astype(kind)
+    check(valid.shape == tokens.shape[:2], f"route: mask {list(valid.shape)} of tokens {list(tokens.shape)}")
+    return of_valid(tokens, valid), valid
 
 
 def _check_tokens(tokens: Value, config: MoeConfig) -> None:

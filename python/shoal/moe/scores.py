@@ -11,19 +11,19 @@ import numpy as np
 from shoal.frontend.autodiff import stop_gradient
 from shoal.frontend.control_flow import while_loop
 from shoal.frontend.creation import full, ones, zeros
-from shoal.frontend.elementwise import abs, exp, sqrt, where
+from shoal.frontend.elementwise import abs, exp, maximum, or_one, where
 from shoal.frontend.nn import one_hot, sigmoid, softmax, softplus
 from shoal.frontend.ordering import top_k
-from shoal.frontend.reduction import any, mean, sum
+from shoal.frontend.reduction import any, max, mean, root_of, sum
 from shoal.frontend.structure import repeat
 from shoal.frontend.value import Value
 
-__all__ = ["SCORES", "allowed_experts", "balanced_scores", "sinkhorn"]
+__all__ = ["SCORES", "allowed_experts", "balanced_scores", "of_valid", "sinkhorn"]
 
 
 def sqrtsoftplus(x: Value) -> Value:
-    """sqrt(log(1 + exp(x)))."""
-    return sqrt(softplus(x))
+    """sqrt(log(1 + exp(x))), with a gradient of 0 where the logarithm is 0."""
+    return root_of(softplus(x))
 
 
 SCORES: dict[str, Callable[[Value], Value]] = {
@@ -34,9 +34,16 @@ SCORES: dict[str, Callable[[Value], Value]] = {
 
 
 def balanced_scores(logits: Value, function: str) -> Value:
-    """Scores of sum 1 over the experts, as losses take them (Megatron-Core)."""
+    """Scores of sum 1 over the experts, as losses take them (Megatron-Core); 0 of a token all of whose scores are 0."""
     scores = SCORES[function](logits)
-    return scores if function == "softmax" else scores / sum(scores, -1, keepdims=True)
+    return scores if function == "softmax" else scores / or_one(sum(scores, -1, keepdims=True))
+
+
+def of_valid(value: Value, valid: Value) -> Value:
+    """value [G, S, ...] where valid [G, S] is not 0, else 0, whatever stands there: 0 times NaN is NaN, and so is
+    the gradient of a product with 0 of what is infinite."""
+    chosen = valid.astype("bool").reshape(*valid.shape, *[1] * (value.ndim - valid.ndim))
+    return where(chosen, value, 0.0)
 
 
 def allowed_experts(choice: Value, groups: int, chosen: int, best_of: int) -> Value:
@@ -59,8 +66,9 @@ def sinkhorn(logits: Value, valid: Value, tolerance: float = 1e-4, epsilon: floa
     columns is at most the tolerance, as Megatron-Core's `sinkhorn`. No gradient.
     """
     groups, tokens, experts = logits.shape
-    cost = stop_gradient(exp(logits) * valid.reshape(groups, tokens, 1))
-    count = stop_gradient(sum(valid, 1, keepdims=True))
+    # A factor of a row is what rows are scaled by in any case: without it exp would overflow.
+    cost = stop_gradient(of_valid(exp(logits - max(logits, -1, keepdims=True)), valid))
+    count = stop_gradient(maximum(sum(valid, 1, keepdims=True), 1.0))
     kind = cost.dtype
 
     def moves(state: tuple[Value, Value, Value]) -> Value:

@@ -15,7 +15,7 @@ from shoal.frontend.autodiff import value_and_grad
 from shoal.frontend.constants import as_array, as_value
 from shoal.frontend.control_flow import scan
 from shoal.frontend.core import ArrayLike, is_tracing, is_value
-from shoal.frontend.elementwise import where
+from shoal.frontend.elementwise import or_one, where
 from shoal.frontend.random import fold_in
 from shoal.frontend.reduction import max, mean, sum
 from shoal.frontend.structure import iota, moveaxis
@@ -65,7 +65,7 @@ def accumulate(
       the rows i, i + count, ... of them: rows stay on their devices.
     weighted: `loss` returns a pair (total, weight), the sum over what counts of its rows, as
       tokens, and how much that is. The result is of the sum of totals over that of weights,
-      whatever weights micro-batches have; a mean of means would not be.
+      whatever weights micro-batches have; a mean of means would not be. Of no weight at all it is the sum.
     has_aux: `loss` returns a pair, whose second part is a tree of metrics. The result has what they are
       of the whole batch: of integers and bools the sum, of floats the mean by the micro-batches' weights
       (where there are none, the mean), of `train.summed` and `train.largest` what these say.
@@ -85,7 +85,7 @@ def accumulate(
         else:
             (total, (weight, aux)), grads = _summed(gradient, count, params, batch, key)
         total = widened(total)
-        weight = widened(weight) if weighted else as_value(count, total.dtype)
+        weight = or_one(widened(weight) if weighted else as_value(count, total.dtype))
 
         def mean_of(g: Any, p: Any) -> Any:
             wide = widened(g)

@@ -16,9 +16,10 @@ import numpy as np
 
 from shoal.errors import TraceError
 from shoal.frontend import pytrees
+from shoal.frontend.checks import check
 from shoal.frontend.constants import as_value
-from shoal.frontend.elementwise import maximum, multiply, power, rsqrt, sign, sqrt, where
-from shoal.frontend.reduction import mean
+from shoal.frontend.elementwise import maximum, multiply, or_one, power, rsqrt, sign, sqrt, where
+from shoal.frontend.reduction import mean, root_of
 from shoal.optim.schedules import Schedule
 from shoal.optim.trees import Parts, count, square_sum, sums_like, unzip, widened, zip_leaves
 
@@ -82,12 +83,12 @@ def apply_updates(params: Tree, updates: Tree) -> Tree:
 
 
 def global_norm(tree: Tree) -> Any:
-    """The root of the sum of all squares: a float32 scalar, each element counted once."""
+    """The root of the sum of all squares: a float32 scalar, each element counted once. Its gradient at 0 is 0."""
     squares = [square_sum(leaf) for leaf in pytrees.flatten(tree)[0]]
     total = squares[0]
     for square in squares[1:]:
         total = total + square
-    return sqrt(total)
+    return root_of(total)
 
 
 def _stateless(update: Callable[[Tree, Tree], Tree]) -> Transform:
@@ -100,14 +101,15 @@ def scale(factor: float) -> Transform:
 
 
 def clip_by_global_norm(largest: float) -> Transform:
-    """Scales all gradients down to this norm where theirs is larger."""
+    """Scales all gradients down to this norm where theirs is larger. TraceError where it is negative or NaN."""
+    check(largest >= 0, f"clip_by_global_norm: a norm of {largest}")
 
     def update(grads: Tree, _: Tree) -> Tree:
         norm = global_norm(grads)
 
         def clipped(g: Any) -> Any:
             value = widened(g)
-            return where(norm < largest, value, (value / norm.astype(value.dtype)) * largest)
+            return where(norm <= largest, value, (value / norm.astype(value.dtype)) * largest)
 
         return pytrees.map_leaves(clipped, grads)
 
@@ -115,7 +117,8 @@ def clip_by_global_norm(largest: float) -> Transform:
 
 
 def clip_by_block_rms(largest: float) -> Transform:
-    """Scales each leaf down to this root of its mean square."""
+    """Scales each leaf down to this root of its mean square. TraceError where it is not positive."""
+    check(largest > 0, f"clip_by_block_rms: a root of the mean square of {largest}")
 
     def clipped(g: Any) -> Any:
         value = widened(g)
@@ -201,7 +204,10 @@ class _Adam(NamedTuple):
 
 
 def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_root: float = 0.0) -> Transform:
-    """Adam's direction (arXiv 1412.6980): means of gradients over roots of means of squares."""
+    """Adam's direction (arXiv 1412.6980): means of gradients over roots of means of squares.
+
+    It is 0 where both are and there is no eps, as of an expert that never had a token: in float16 1e-8 is 0, too.
+    """
 
     def update(grads: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         steps = as_value(state.count) + 1
@@ -212,7 +218,7 @@ def scale_by_adam(b1: float = 0.9, b2: float = 0.999, eps: float = 1e-8, eps_roo
             mu = b1 * as_value(mu) + (1 - b1) * g
             nu = b2 * as_value(nu) + (1 - b2) * (g * g)
             hat, root = mu / first.of(mu.dtype), nu / second.of(nu.dtype)
-            return Parts(hat / (sqrt(root + eps_root) + eps), mu, nu)
+            return Parts(hat / or_one(sqrt(root + eps_root) + eps), mu, nu)
 
         updates, mu, nu = unzip(zip_leaves(step, grads, state.mu, state.nu), 3)
         return updates, _Adam(steps, mu, nu)

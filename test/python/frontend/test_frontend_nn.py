@@ -108,3 +108,56 @@ def test_top_k_gating(tmp_path, key):
     assert_same("dispatch", dispatch, expected.dispatch, np.float32)
     assert_same("loss", loss, expected.aux, np.float32)
     assert wide.shape == (2, 10, 5, 5)
+
+
+FAR = np.float32([0, -200, 200, -88, -1e30])
+LIMITS = {
+    # Function, its values and slopes at FAR.
+    "sigmoid": (shoal.sigmoid, [0.5, 0, 1, 0, 0], [0.25, 0, 0, 0, 0]),
+    "softplus": (shoal.softplus, [np.log(2), 0, 200, 0, 0], [0.5, 0, 1, 0, 0]),
+    "silu": (shoal.silu, [0, 0, 200, 0, 0], [0.5, 0, 1, 0, 0]),
+    "gelu": (shoal.gelu, [0, 0, 200, 0, 0], [0.5, 0, 1, 0, 0]),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16"])
+def test_slopes_where_exponentials_end(tmp_path, dtype):
+    """exp(200) is no number of float32: an infinite factor beside a 0 is NaN. At 0 both sides are one slope."""
+    x = FAR.astype(shoal.bfloat16 if dtype == "bfloat16" else dtype)
+
+    def run(x):
+        made = {name: shoal.vjp(function, x) for name, (function, *_) in LIMITS.items()}
+        return {name: (y, pull(shoal.ones(y.shape, y.dtype))[0]) for name, (y, pull) in made.items()}
+
+    actual = evaluate(tmp_path, run, x)
+    for name, (_, values, slopes) in LIMITS.items():
+        for what, made, expected in zip(("values", "slopes"), actual[name], (values, slopes)):
+            assert made.dtype == x.dtype
+            tolerance = 1e-2 if dtype == "bfloat16" else 1e-6
+            np.testing.assert_allclose(np.float64(made), expected, tolerance, 1e-30, err_msg=f"{name}: {what}")
+
+
+def test_gradients_of_what_is_nothing(tmp_path):
+    """Of a sum of no exponentials, a deviation of equal numbers, the length of a vector of zeros, a mean of padding."""
+    none, equal, zeros = (np.full((2, 3), what, np.float32) for what in (-np.inf, 2, 0))
+    none[1, 1] = 1.0
+
+    def run(none, equal, zeros):
+        def finite(x):
+            return shoal.where(shoal.isfinite(x), x, 0.0)
+
+        functions = {
+            "logsumexp": (lambda x: finite(shoal.logsumexp(x)), none), "std": (lambda x: shoal.std(x, 1), equal),
+            "norm": (lambda x: shoal.optim.global_norm({"a": x}), zeros),
+            "avg_pool": (lambda x: shoal.avg_pool(x[0], (2,), 2, [(2, 3)]), zeros),
+        }  # fmt: skip
+        made = {name: shoal.vjp(function, x) for name, (function, x) in functions.items()}
+        slopes = {name: (y, pull(shoal.ones(y.shape, y.dtype))[0]) for name, (y, pull) in made.items()}
+        return slopes, shoal.logsumexp(none)
+
+    actual, sums = evaluate(tmp_path, run, none, equal, zeros)
+    assert sums.tolist() == [-np.inf, 1.0]
+    assert actual["logsumexp"][1].tolist() == [[0, 0, 0], [0, 1, 0]]
+    for name in ("std", "norm"):
+        assert not actual[name][0].any() and not actual[name][1].any(), name
+    assert not actual["avg_pool"][0].any() and np.isfinite(actual["avg_pool"][1]).all()

@@ -99,7 +99,7 @@ def test_the_loss_is_that_of_loops_without_padding(tmp_path):
     value, metrics = evaluate(tmp_path, DENSE.loss, params, made)
     expected = Oracle(params, DENSE).nll(made)
     assert_same("nll", metrics["nll"], expected, np.float32, 1e-5)
-    assert value == metrics["nll"] and sorted(metrics) == ["balance", "nll"]
+    assert value == metrics["nll"] and sorted(metrics) == ["balance", "nll", "weight"]
 
 
 @pytest.mark.parametrize("model", [DENSE, ROOMY])
@@ -203,3 +203,51 @@ def test_cross_entropy_of_what_counts(tmp_path):
     right = np.take_along_axis(logits, labels[..., None], -1)[..., 0] - np.log(np.exp(logits).sum(-1))
     assert_same("nll", made, -right[mask].mean(), np.float64, 1e-6)
     assert nothing == 0
+
+
+def test_packed_pairs_are_those_alone(tmp_path):
+    """Several pairs in a row: self-attention and cross-attention are cut between them, positions and `begin` begin
+    anew; and weights of a target's tokens."""
+    model, rng = replace(EXPERTS, moe=MoeConfig(4, 12)), np.random.default_rng(2)
+    pairs = []
+    for source, target in ((4, 3), (2, 5), (3, 2)):
+        words = rng.integers(3, model.vocab_size, (1, target)).astype(np.int32)
+        pairs.append({"source": rng.integers(3, model.vocab_size, (1, source)).astype(np.int32),
+                      "target": np.concatenate([words, [[model.end]]], 1).astype(np.int32)})  # fmt: skip
+    row = {name: np.concatenate([pair[name] for pair in pairs] + [np.zeros((1, 2), np.int32)], 1)
+           for name in ("source", "target")}  # fmt: skip
+    for name in ("source", "target"):
+        sizes = [pair[name].shape[1] for pair in pairs] + [2]
+        row[f"{name}_segments"] = np.repeat(np.arange(4, dtype=np.int32), sizes)[None]
+    weights = rng.integers(0, 3, row["target"].shape).astype(np.float32)
+    params = model.init(3)
+
+    def alone(params):
+        made = [(model.loss(params, pair), pair["target"].shape[1]) for pair in pairs]
+        count = sum(n for _, n in made)
+        counts = sum(metrics["counts"] for (_, metrics), _ in made)
+        return sum(metrics["nll"] * n for (_, metrics), n in made) / float(count), counts
+
+    def packed(params):
+        _, metrics = model.loss(params, row)
+        return metrics["nll"], metrics["counts"]
+
+    def weighted(params):
+        metrics = model.loss(params, {**row, "weights": weights})[1]
+        return metrics, [model.loss(params, {**row, "weights": weights * (weights == n)})[1] for n in (1, 2)]
+
+    def run(params):
+        return [shoal.value_and_grad(f, has_aux=True)(params) for f in (alone, packed)], weighted(params)
+
+    (one, other), (whole, parts) = evaluate(tmp_path, run, params)
+    for number, (a, b) in enumerate(zip(flatten(other)[0], flatten(one)[0], strict=True)):
+        assert_same(str(number), a, b, np.float32, 1e-5)
+    assert whole["weight"] == weights[row["target"] != model.pad].sum()
+    assert_same("weights", whole["nll"] * whole["weight"], sum(p["nll"] * p["weight"] for p in parts), np.float32, 1e-5)
+    for message, batch in {
+        r"got \['source', 'source_segments', 'target'\]": {k: v for k, v in row.items() if k != "target_segments"},
+        r"got \['mask', 'source', 'target'\]": {**pairs[0], "mask": row["target"]},
+        r"weights \[1, 12\] of target \[1, 4\]": {**pairs[0], "weights": weights[:, :12]},
+    }.items():
+        with pytest.raises(shoal.TraceError, match=message):
+            shoal.trace(lambda p, b=batch: model.loss(p, b)[0], (params,))

@@ -46,7 +46,7 @@ FIELDS = {
     "gate_noise": ({}, 1.0),
     "noisy_gate_policy": ({"moe_router_topk": 1, **PRE}, "RSample"),
     "second_policy": ({}, "random"),
-    "moe_router_load_balancing_type": ({}, ("seq_aux_loss",)),
+    "moe_router_load_balancing_type": ({"moe_aux_loss_coeff": 0.5}, ("seq_aux_loss",)),
     "moe_aux_loss_coeff": ({}, 0.5),
     "moe_z_loss_coeff": ({}, 0.5),
     "moe_expert_capacity_factor": ({}, 1.0),

@@ -19,6 +19,8 @@ HIDDEN = 4
 # Programs of random cases; a longer run has more of them.
 PROGRAMS = range(int(os.environ.get("SHOAL_MOE_PROGRAMS", "1")))
 PRE = {"moe_router_pre_softmax": True}
+# Losses of coefficient 0 are not made.
+COUNTED = {"moe_aux_loss_coeff": 1e-3, "moe_z_loss_coeff": 1e-3}
 # Over which the groups of tokens lie, or the tokens of groups that are fewer.
 DEVICES = {devices: Layout.folded({"dp": devices}) if devices > 1 else Layout() for devices in (1, 2, 4, 6)}
 
@@ -120,7 +122,8 @@ def test_top_k_routers_of_random_shapes(tmp_path, seed, devices):
         key = f"case{i}"
         configs[key] = MoeConfig(experts, HIDDEN, moe_router_topk=k, **fields)
         given[key] = draw_tokens(rng, groups, tokens, experts)
-        expected[key] = in_groups(lambda x, k=k, o=options: oracle.route(x, k, **o), given[key][0])
+        real = np.where(given[key][1][..., None], given[key][0], np.float32(0))  # padding is zeros
+        expected[key] = in_groups(lambda x, k=k, o=options: oracle.route(x, k, **o), real)
         seen |= traits(*given[key], configs[key])
     assert {"k = E", "an expert without tokens", "ties", "padding"} <= seen
 
@@ -225,7 +228,7 @@ def test_losses_and_the_bias_of_a_step(tmp_path):
     logits, mask = tied(rng, 4, 6, 4), rng.random((4, 6)) < 0.7
     mask[:, 0] = True
     names = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard")
-    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=names, moe_z_loss_coeff=1e-3, **PRE)
+    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=names, **COUNTED, **PRE)
     ones = np.ones_like(mask)
 
     def run(logits, mask):
@@ -248,7 +251,7 @@ def test_groups_of_padding_alone(tmp_path):
     """They count nowhere, and nothing becomes NaN; nor where all tokens are padding."""
     logits = tied(np.random.default_rng(6), 3, 6, 4)
     names = ("aux_loss", "seq_aux_loss", "global_aux_loss", "gshard")
-    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=names, moe_z_loss_coeff=1e-3, **PRE)
+    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=names, **COUNTED, **PRE)
 
     def run(logits, mask):
         def total(logits):
@@ -317,7 +320,7 @@ def test_other_numbers_of_choices(tmp_path):
 
 def test_importance_and_load(tmp_path):
     logits = tied(np.random.default_rng(6), 1, 9, 4)
-    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=("importance",), gate_noise=1.0)
+    config = MoeConfig(4, HIDDEN, moe_router_load_balancing_type=("importance",), gate_noise=1.0, **COUNTED)
     losses = evaluate(tmp_path, lambda x: balance_losses(routed(x, config), config), logits)
     scores = oracle.softmax(logits[0])
     thresholds = oracle.top_k(scores, 2)[0][:, -1]

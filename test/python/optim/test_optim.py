@@ -124,3 +124,43 @@ def test_errors():
         shoal.optim.linear(1.0, 0.0, 0)
     with pytest.raises(shoal.TraceError, match="the gradients have"):
         shoal.trace(lambda g, p: shoal.optim.apply_updates(g, {"w": p["w"]}), (PARAMS, PARAMS))
+
+
+def test_norms_and_moments_of_zero(tmp_path):
+    """No gradient, no room for one, no eps, of experts that never had a token: updates are 0 and not NaN."""
+    zeros = {name: np.zeros_like(p) for name, p in PARAMS.items()}
+    optimizers = {
+        "clipped": shoal.optim.clip_by_global_norm(1.0), "clipped to nothing": shoal.optim.clip_by_global_norm(0.0),
+        "by blocks": shoal.optim.clip_by_block_rms(1.0), "adam": shoal.optim.adam(1e-2),
+        "adam without eps": shoal.optim.adam(1e-2, eps=0.0),
+        "adafactor": shoal.optim.adafactor(1e-2, smallest_factored=4), "lion": shoal.optim.lion(1e-2, weight_decay=0.0),
+    }  # fmt: skip
+    for dtype in ("float32", "float16", shoal.bfloat16):
+        params, grads = ({k: a.astype(dtype) for k, a in tree.items()} for tree in (PARAMS, zeros))
+
+        def run(params, grads):
+            return {name: o.update(grads, o.init(params), params)[0] for name, o in optimizers.items()}
+
+        for name, updates in evaluate(tmp_path, run, params, grads).items():
+            assert not any(np.float32(u).any() for u in updates.values()), (name, dtype)
+
+    def nothing(params, grads):
+        return shoal.optim.clip_by_global_norm(0.0).update(grads, (), params)[0]
+
+    assert not any(u.any() for u in evaluate(tmp_path, nothing, PARAMS, GRADS[0]).values())
+    for make, bound in ((shoal.optim.clip_by_global_norm, -1.0), (shoal.optim.clip_by_block_rms, 0.0)):
+        for wrong in (bound, float("nan")):
+            with pytest.raises(shoal.TraceError, match=f"{make.__name__}: .* {wrong}"):
+                make(wrong)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_micro_batches_of_no_weight(tmp_path, count):
+    """A batch without a label that counts has no loss and no gradient."""
+
+    def loss(params, x, weights):
+        return shoal.sum(shoal.square(x @ params["w"]).sum(-1) * weights), shoal.sum(weights)
+
+    x, none = np.ones((4, 6), np.float32), np.zeros(4, np.float32)
+    value, grads = evaluate(tmp_path, shoal.optim.accumulate(loss, count, weighted=True), PARAMS, x, none)
+    assert value == 0 and not any(g.any() for g in grads.values())
