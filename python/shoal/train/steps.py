@@ -15,13 +15,14 @@ from shoal.frontend.constants import as_value
 from shoal.frontend.random import fold_in
 from shoal.frontend.random import key as random_key
 from shoal.optim import LossScale, Transform, accumulate, apply_updates, cast, global_norm
+from shoal.train.finiteness import FINITE, all_finite
 from shoal.train.state import TrainState
 
 __all__ = ["step"]
 
 Tree = Any
 # What a step's metrics have of their own.
-_NAMES = ("loss", "grad_norm", "loss_scale", "skipped")
+_NAMES = ("loss", "grad_norm", "loss_scale", "skipped", FINITE)
 
 
 def step(
@@ -46,8 +47,8 @@ def step(
     seed: the loss is called with `key=` a key of the seed and the step's number, as of routers' noise: the
       same on any devices, in a run that goes on, and in each micro-batch of a step.
 
-    Metrics are the scalars "loss" and "grad_norm", with a dynamic loss scale "loss_scale" and "skipped", and
-    those of aux, of any shape.
+    Metrics are the scalars "loss" and "grad_norm", with a dynamic loss scale "loss_scale" and "skipped",
+    "finite", whether all floats of the new state are, and those of aux, of any shape.
     """
 
     def train_step(state: TrainState, batch: Tree) -> tuple[TrainState, dict[str, Any]]:
@@ -60,10 +61,17 @@ def step(
         if gradients is not None:
             grads = _constrained(grads, gradients)
         updates, kept = optimizer.update(grads, state.optimizer, state.params)
-        new = TrainState(as_value(state.step) + 1, apply_updates(state.params, updates), kept)
-        return new, _metrics(value, global_norm(grads), scale, kept, aux)
+        samples = None if state.samples is None else as_value(state.samples) + _rows(batch)
+        new = TrainState(as_value(state.step) + 1, apply_updates(state.params, updates), kept, samples)
+        made = _metrics(value, global_norm(grads), scale, kept, aux)
+        return new, {**made, FINITE: all_finite(new)}
 
     return train_step
+
+
+def _rows(batch: Tree) -> int:
+    """Of a batch: of its arrays in the first dimension; 0 of scalars."""
+    return next((leaf.shape[0] for leaf in pytrees.flatten(batch)[0] if leaf.shape), 0)
 
 
 def _scale_of(optimizer: Tree) -> Any:
