@@ -13,7 +13,7 @@ import numpy as np
 
 from shoal.checkpoints import Series
 from shoal.data import Batches, Reader
-from shoal.errors import InputError
+from shoal.errors import InputError, RunError
 from shoal.train.finiteness import check_finite
 from shoal.train.processes import any_of, is_first, job_of
 from shoal.train.progress import Progress
@@ -72,8 +72,7 @@ def fit(
         if evaluate and evaluates:
             run.tell(evaluate(state))
         if save and saves:
-            check_finite(state, metrics)
-            save(state)
+            _save(save, state, metrics)
             run.restart_clock()
 
     with ExitStack() as stack:
@@ -95,6 +94,18 @@ def fit(
         if isinstance(save, Series):
             save.wait()
     return state
+
+
+def _save(
+    save: Callable[[TrainState], None], state: TrainState, metrics: Mapping[str, Any]
+) -> None:
+    try:
+        check_finite(state, metrics)
+    except RunError:
+        if isinstance(save, Series):
+            save.wait()  # for the last good one; all ranks are here
+        raise
+    save(state)
 
 
 class _Run:
