@@ -71,7 +71,7 @@ def load(
       one of NumPy, which every process reads.
     partial: whether there may be arrays that the tree has not.
     strict: False: leaves that there is no array of begin as they are in `like`, and arrays that the
-      tree has not are left out. A CheckpointWarning names them.
+      tree has not are left out. A CheckpointWarning names them. An InputError where that is all.
 
     InputError where names, shapes or types differ; CheckpointError where what is read is
     damaged, in a job on all ranks.
@@ -152,7 +152,7 @@ def _matched(
     """InputError where the tree is another one; where it is a damaged source, CheckpointError."""
     try:
         found = match(source, leaves)
-        if strict:
+        if strict or not any(found.copies):  # it is of something else
             check_names(found.missing, [] if partial else found.unknown, source.path)
     except InputError:
         source.check_heads()

@@ -118,6 +118,8 @@ def test_what_begins_anew_lies_where_it_is_to(tmp_path):
         checkpoints.load(tmp_path, like | {"b": shoal.TensorSpec((6,), "int32")}, strict=False)
     with pytest.raises(InputError, match=r"a is float64\[4\], expected float64\[5\]"):
         checkpoints.load(tmp_path, {"a": np.zeros(5)}, strict=False)
+    with pytest.raises(InputError, match=r"has no c \(1 in all\)"):
+        checkpoints.load(tmp_path, {"c": np.zeros(4)}, strict=False)
 
 
 LAYERS = 13
