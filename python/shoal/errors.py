@@ -68,7 +68,7 @@ class CheckpointError(ShoalError, RuntimeError):
 
 
 class CheckpointWarning(UserWarning):
-    """A checkpoint that is damaged, and was left out for the one before."""
+    """A checkpoint that is damaged and was left out for the one before, or has not all arrays of a tree."""
 
 
 class WeightsWarning(UserWarning):

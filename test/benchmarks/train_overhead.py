@@ -114,7 +114,7 @@ def main():
     state = train.fit(watch, state, batches, 20 + options.steps, log_every=100, quiet=True)
     walls, processors = watch.walls, watch.processors
     watch.take_the_program_out()
-    train.fit(watch, state._replace(step=0), batches, options.steps, log_every=100, quiet=True)
+    train.fit(watch, state._replace(step=0, samples=None), batches, options.steps, log_every=100, quiet=True)
     devices = devices_of(DEVICES)
     if getattr(devices, "rank", 0) != 0:
         return

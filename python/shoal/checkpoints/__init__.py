@@ -10,6 +10,7 @@ In layers, each of which imports those above it:
     planning, shards                who writes what, and one shard
     reading, sources, checkpoint    rows of files: of others' and of our own
     ranks, names, snapshot          what processes agree on, what one has of a tree
+    layers, roles, matching         which arrays are a tree's, however it was cut or chained
     saving, loading, series         what there is for users
 """
 

@@ -5,16 +5,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from shoal.checkpoints import manifest as manifests
 from shoal.checkpoints.checksums import crc32c
+from shoal.checkpoints.dtypes import stored_as
 from shoal.checkpoints.heads import TABLE, Tensor
 from shoal.checkpoints.manifest import Manifest, ShardEntry, tensor_name
 from shoal.checkpoints.reading import TensorFile
-from shoal.checkpoints.regions import Region, meeting, slices_of, within
+from shoal.checkpoints.regions import Region, cells, meeting, shape_of, slices_of, within
 from shoal.checkpoints.sources import ArrayInfo, Source
 from shoal.errors import CheckpointError
 
@@ -25,7 +27,8 @@ class Checkpoint(Source):
     """A folder of `save`.
 
     CheckpointError where a file is missing or has another size. Bytes are checked when they are
-    read, those of heads with the first read of a shard.
+    read, those of heads with the first read of a shard: also that it has the tensors of which the
+    manifest says so.
     """
 
     def __init__(self, path: Path):
@@ -57,11 +60,8 @@ class Checkpoint(Source):
         entry = self._manifest.arrays[name]
         begin = tuple((first, first) for first, _ in region)
         for number, piece, rows in meeting(entry.cuts, region):
-            shard = entry.shards[number]
-            file = self._file(shard)
-            tensor = file.tensors.get(tensor_name(name, piece, entry.cuts))
-            if tensor is None:
-                raise CheckpointError(f"{file.path}: has no {name}, which the manifest says it has")
+            file = self._file(entry.shards[number])
+            tensor = file.tensors[tensor_name(name, piece, entry.cuts)]
             file.read(tensor, within(rows, piece), out[(*slices_of(within(rows, begin)), ...)])
 
     def verify(self) -> None:
@@ -71,6 +71,11 @@ class Checkpoint(Source):
                 file = self._file(number)
                 for begin in range(entry.head_bytes, entry.bytes, _CHUNK):
                     file.bytes_at(begin, min(begin + _CHUNK, entry.bytes))
+
+    def check_heads(self) -> None:
+        for number, entry in enumerate(self._manifest.shards):
+            if entry is not None:
+                self._file(number)
 
     def _file(self, number: int) -> TensorFile:
         if number not in self._files:
@@ -98,6 +103,7 @@ class Checkpoint(Source):
                 f"{self._blame_all(number)}: CRC32C {crc32c(head):#010x}, "
                 f"expected {entry.head_crc32c:#010x}"
             )
+        self._check_tensors(file, number)
         table = file.tensors[TABLE]
         first = file.data_begin + table.begin
         checks = head[first : first + table.end - table.begin].copy().view("<u4")
@@ -107,6 +113,28 @@ class Checkpoint(Source):
             return _blame(_names_between(file.tensors, begin, end), number)
 
         file.check_by(checks, entry.head_bytes, blame)
+
+    def _check_tensors(self, file: TensorFile, number: int) -> None:
+        """CheckpointError where the manifest says other names, types or shapes than the shard."""
+        expected = self._tensors[number]
+        found = {name: (t.stored, t.shape) for name, t in file.tensors.items() if name != TABLE}
+        for name in (*expected, *found):
+            one, other = expected.get(name), found.get(name)
+            if one != other:
+                raise CheckpointError(
+                    f"{file.path}: has {_described(name, other)}, but by the manifest {_described(name, one)} "
+                    f"(written by rank {number})"
+                )
+
+    @cached_property
+    def _tensors(self) -> list[dict[str, tuple[str, tuple[int, ...]]]]:
+        """Of each shard the type and the shape of the tensors that it has, as the file says them."""
+        made: list[dict[str, tuple[str, tuple[int, ...]]]] = [{} for _ in self._manifest.shards]
+        for name, entry in self._manifest.arrays.items():
+            for number, piece in zip(entry.shards, cells(entry.cuts)):
+                stored = stored_as(entry.dtype, shape_of(piece))
+                made[number][tensor_name(name, piece, entry.cuts)] = stored
+        return made
 
     def _blame_all(self, number: int) -> str:
         arrays = self._manifest.arrays.items()
@@ -129,6 +157,10 @@ def read_manifest(folder: Path) -> Manifest:
     except (FileNotFoundError, NotADirectoryError):
         raise CheckpointError(f"{folder}: is no checkpoint: it has no {manifests.NAME}") from None
     return manifests.parse(text, path)
+
+
+def _described(name: str, tensor: tuple[str, tuple[int, ...]] | None) -> str:
+    return f"no {name}" if tensor is None else f"{name} {tensor[0]}{list(tensor[1])}"
 
 
 def _names_between(tensors: dict[str, Tensor], begin: int, end: int) -> list[str]:

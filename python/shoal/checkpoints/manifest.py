@@ -4,8 +4,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +56,15 @@ class Manifest:
     metadata: dict[str, Any]
 
 
+def shard_name(device: int, devices: int, word: str) -> str:
+    """word: eight hexadecimal digits that no other save has."""
+    return f"shard-{device:05}-of-{devices:05}-{word}.safetensors"
+
+
+def is_shard_name(name: str) -> bool:
+    return re.fullmatch(r"shard-\d{5,}-of-\d{5,}-[0-9a-f]{8}\.safetensors", name) is not None
+
+
 def tensor_name(array: str, piece: Region, cuts: Cuts) -> str:
     """The name of a piece in its shard: the array's, where it is whole."""
     is_whole = all(len(dim) == 2 for dim in cuts)
@@ -87,11 +99,12 @@ def parse(text: bytes, place: object) -> Manifest:
                 f"{place}: expected {FORMAT} version {VERSION}, "
                 f"got {content['format']} version {content['version']}"
             )
+        shards = tuple(entry and _shard_of(entry) for entry in content["shards"])
         return Manifest(
             content["save"],
-            {name: _array_of(entry) for name, entry in content["arrays"].items()},
-            tuple(entry and ShardEntry(**entry) for entry in content["shards"]),
-            content["metadata"],
+            {name: _array_of(name, entry, shards) for name, entry in content["arrays"].items()},
+            shards,
+            dict(content["metadata"]),
         )
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
         raise CheckpointError(f"{place}: is damaged: {error}") from error
@@ -105,12 +118,42 @@ def _array_json(entry: ArrayEntry) -> dict[str, Any]:
     return vars(entry) | {"dtype": str(entry.dtype)}
 
 
-def _array_of(entry: Mapping[str, Any]) -> ArrayEntry:
-    cuts = tuple(tuple(dim) for dim in entry["cuts"])
-    made = ArrayEntry(
-        tuple(entry["shape"]), dtype_named(entry["dtype"]), entry["sharding"], cuts,
-        tuple(entry["shards"]),
-    )  # fmt: skip
-    if len(cells(cuts)) != len(made.shards):
-        raise ValueError(f"{len(cells(cuts))} pieces, but {len(made.shards)} shards")
+def _shard_of(entry: Mapping[str, Any]) -> ShardEntry:
+    """ValueError where it is no file of this folder."""
+    made = ShardEntry(**entry)
+    if not is_shard_name(made.file):
+        raise ValueError(f"{made.file!r} is no name of a shard")
+    if not 0 <= _whole(made.head_bytes) <= _whole(made.bytes):
+        raise ValueError(f"{made.file}: a head of {made.head_bytes} bytes of {made.bytes}")
     return made
+
+
+def _array_of(
+    name: str, entry: Mapping[str, Any], shards: Sequence[ShardEntry | None]
+) -> ArrayEntry:
+    """ValueError where it is not cut from end to end, or a piece lies in no shard."""
+    cuts = tuple(tuple(map(_whole, dim)) for dim in entry["cuts"])
+    made = ArrayEntry(
+        tuple(map(_whole, entry["shape"])), dtype_named(entry["dtype"]), entry["sharding"], cuts,
+        tuple(map(_whole, entry["shards"])),
+    )  # fmt: skip
+    if len(cuts) != len(made.shape) or not all(map(_is_cut, cuts, made.shape)):
+        raise ValueError(f"{name}: cut at {entry['cuts']}, but its shape is {list(made.shape)}")
+    if math.prod(len(dim) - 1 for dim in cuts) != len(made.shards):
+        raise ValueError(f"{name}: {len(cells(cuts))} pieces, but {len(made.shards)} shards")
+    for number in made.shards:
+        if number >= len(shards) or shards[number] is None:
+            raise ValueError(f"{name}: a piece lies in shard {number}, which there is not")
+    return made
+
+
+def _is_cut(cuts: Sequence[int], size: int) -> bool:
+    """From 0 to the size, in pieces that have rows where there are any."""
+    ascends = all(begin < end for begin, end in itertools.pairwise(cuts))
+    return cuts == (0, size) or (len(cuts) > 2 and ascends and (cuts[0], cuts[-1]) == (0, size))
+
+
+def _whole(number: Any) -> int:
+    if type(number) is not int or number < 0:
+        raise ValueError(f"expected a whole number, got {number!r}")
+    return number

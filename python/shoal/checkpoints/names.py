@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -35,22 +35,19 @@ class Names:
         return list(zip(self._names, leaves))
 
 
-def check_names(found: Set[str], expected: Set[str], path: Any, *, partial: bool = False) -> None:
-    """InputError where a file has not the expected arrays, or others; `partial` allows the latter."""
-    unknown = set() if partial else found - expected
-    for names, what in ((expected - found, "has no"), (unknown, "has an unknown")):
+def check_names(missing: Collection[str], unknown: Collection[str], path: Any) -> None:
+    """InputError where a source has not arrays that a tree has, or has others."""
+    for names, what in ((missing, "has no"), (unknown, "has an unknown")):
         if names:
-            listed = ", ".join(sorted(names)[:5])
-            raise InputError(f"{path}: {what} {listed} ({len(names)} in all)")
+            raise InputError(
+                f"{path}: {what} {listed(names)}; with strict=False what is missing begins anew, and the rest "
+                "is left out"
+            )
 
 
-def check_spec(found: Any, leaf: Any, name: str, path: Any) -> None:
-    """InputError where the array of this name is of another shape or type than the leaf."""
-    shape, dtype = spec_of(leaf)
-    if (tuple(found.shape), found.dtype) != (shape, dtype):
-        raise InputError(
-            f"{path}: {name} is {found.dtype}{list(found.shape)}, expected {dtype}{list(shape)}"
-        )
+def listed(names: Collection[str]) -> str:
+    """The first of them, and how many there are."""
+    return f"{', '.join(sorted(names)[:5])} ({len(names)} in all)"
 
 
 def spec_of(leaf: Any) -> tuple[tuple[int, ...], np.dtype]:

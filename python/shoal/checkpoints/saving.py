@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from shoal.checkpoints import manifest as manifests
 from shoal.checkpoints.checkpoint import read_manifest
 from shoal.checkpoints.durable import make_folder, write_at
-from shoal.checkpoints.manifest import Manifest, ShardEntry
-from shoal.checkpoints.shards import Contents, is_shard_name, shard_name, write_shard
+from shoal.checkpoints.manifest import Manifest, ShardEntry, is_shard_name, shard_name
+from shoal.checkpoints.shards import Contents, write_shard
 from shoal.checkpoints.snapshot import Copies, Plans, Snapshot
 from shoal.errors import CheckpointError, InputError
 from shoal.files import PARTIAL, replacing, sync_folder

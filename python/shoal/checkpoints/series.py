@@ -120,7 +120,9 @@ class Series:
             self._pending = None
         return is_done
 
-    def load(self, like: Tree, *, mesh: Mesh | None = None, sharding: Any = None) -> Tree:
+    def load(
+        self, like: Tree, *, mesh: Mesh | None = None, sharding: Any = None, strict: bool = True
+    ) -> Tree:
         """The newest whole state, as `checkpoints.load` loads it; `like` where there is none.
 
         What is damaged is left out with a CheckpointWarning, which names it; CheckpointError where
@@ -131,7 +133,7 @@ class Series:
         errors: list[CheckpointError] = []
         for step in reversed(ranks.of_first(self.steps())):
             try:
-                state = load(self.folder(step), like, mesh=mesh, sharding=sharding)
+                state = load(self.folder(step), like, mesh=mesh, sharding=sharding, strict=strict)
             except CheckpointError as error:
                 errors.append(error)
                 continue

@@ -7,7 +7,6 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -50,15 +49,6 @@ class Contents(NamedTuple):
     def is_direct(self) -> bool:
         """Whether it is written past the system's cache."""
         return self.image is not None and len(self.image) >= _CHUNK
-
-
-def shard_name(device: int, devices: int, word: str) -> str:
-    """word: eight hexadecimal digits that no other save has."""
-    return f"shard-{device:05}-of-{devices:05}-{word}.safetensors"
-
-
-def is_shard_name(name: str) -> bool:
-    return re.fullmatch(r"shard-\d{5,}-of-\d{5,}-[0-9a-f]{8}\.safetensors", name) is not None
 
 
 def write_shard(path: Path, contents: Contents) -> ShardEntry:

@@ -16,7 +16,7 @@ from shoal.checkpoints.manifest import ArrayEntry
 from shoal.checkpoints.names import Names
 from shoal.checkpoints.planning import Held, Piece, Plan, plan
 from shoal.checkpoints.ranks import Ranks, ranks_of
-from shoal.checkpoints.regions import Region, region_of, slices_of, whole, within
+from shoal.checkpoints.regions import Region, region_of, shape_of, size_of, slices_of, whole, within
 from shoal.checkpoints.shards import Contents, NamedRows
 from shoal.devices import Array
 from shoal.errors import InputError
@@ -153,6 +153,9 @@ def _held(name: str, leaf: Any, devices: int) -> Held:
 
 
 def _rows(leaf: Any, device: int, piece: Piece) -> NamedRows:
+    if not size_of(piece.region):
+        # Of an array without elements a device may have another shape than the whole.
+        return NamedRows(piece.name, np.empty(shape_of(piece.region), leaf.dtype))
     part, base = leaf, whole(leaf.shape)
     if isinstance(leaf, Array):
         part, base = leaf.part(device), region_of(leaf.placement.slices[device])

@@ -72,6 +72,9 @@ class Source(Closing):
     def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
         """Writes these rows to `out`, which has their shape and the array's type."""
 
+    def check_heads(self) -> None:
+        """CheckpointError where what says which arrays there are is not what files have."""
+
     @property
     @abstractmethod
     def bytes_read(self) -> int:
@@ -176,11 +179,18 @@ def _indexed(index: Path) -> tuple[dict[str, Path], dict[str, Any]]:
     try:
         content = json.loads(index.read_bytes())
         return (
-            {name: index.parent / file for name, file in content["weight_map"].items()},
+            {name: _beside(index, file) for name, file in content["weight_map"].items()},
             dict(content.get("metadata", {})),
         )
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         raise CheckpointError(f"{index}: is no index of safetensors files: {error}") from error
+
+
+def _beside(index: Path, file: str) -> Path:
+    """ValueError where it lies elsewhere than in the index's folder or one below."""
+    if Path(file).is_absolute() or ".." in Path(file).parts:
+        raise ValueError(f"{file!r} is not below its folder")
+    return index.parent / file
 
 
 class ArchiveSource(Source):

@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Batches of training data, as a function of their number. See docs/guide/Training.md.
+"""Batches of training data, as a function of their place in an order. See docs/guide/Training.md.
 
 In layers, each of which imports those above it:
 

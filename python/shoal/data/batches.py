@@ -1,10 +1,9 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Batches: from a number to arrays."""
+"""Batches: from a place in the order of samples to arrays."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -20,21 +19,26 @@ from shoal.frontend import pytrees
 from shoal.mesh import Mesh
 
 Tree = Any
-_LASTS = ("drop", "pad")
+_LASTS = ("rollover", "drop", "pad")
 
 
 class Batches:
     """The batches of some data, by number: `batches[n]` is always the same.
 
-    So there is nothing to save but the number of the next one, and a run goes on from any.
+    They are rows of one endless order of samples, batch n the samples from n times the batch size
+    on. So there is nothing to save but how many samples are behind a run (`TrainState.samples`),
+    and it goes on at the next one, whatever the size of its batches is then.
 
     data: arrays, examples (see `as_source`), or a `Mixture`.
     batch_size: rows of a batch, on all devices together.
     seed: of the order, another one in each epoch; None: as they are.
     epochs: how often; None: without an end.
-    last: what becomes of rows that do not fill a batch at the end of an epoch. "drop": others
-      are left out in each epoch, where they are shuffled. "pad": the batch is filled with a
-      row, and each item is a pair of a batch and a mask, bool [batch_size], false for those.
+    last: what becomes of rows that do not fill a batch at the end of an epoch. "rollover": the
+      next epoch fills it, so that each row comes once in each epoch; rows are left out behind the
+      last epoch alone. "drop": others are left out in each epoch, where they are shuffled. "pad":
+      the batch is filled with a row, and each item is a pair of a batch and a mask, bool
+      [batch_size], false for those. With the latter two the order of samples depends on the batch
+      size: a run goes on with its own.
     mesh, sharding: batches are `shoal.Array`s there, a tree of P for a batch or a prefix of
       one. In an MPI job each process then reads the rows of its device alone. Without a mesh
       they are NumPy's, the same whole ones in every process.
@@ -48,7 +52,7 @@ class Batches:
         *,
         seed: int | None = None,
         epochs: int | None = None,
-        last: str = "drop",
+        last: str = "rollover",
         mesh: Mesh | None = None,
         sharding: Any = None,
         devices: Devices | None = None,
@@ -56,26 +60,31 @@ class Batches:
         if batch_size < 1:
             raise InputError(f"batch_size: expected at least 1, got {batch_size}")
         if last not in _LASTS:
-            raise InputError(f'last: expected "drop" or "pad", got {last!r}')
+            raise InputError(f'last: expected "rollover", "drop" or "pad", got {last!r}')
         if sharding is not None and mesh is None:
             raise InputError("sharding: needs a mesh")
         self.batch_size = batch_size
         self._order = _order_of(data, batch_size, seed, epochs, last)
         self._epochs = epochs
-        self._pads = last == "pad"
+        self.last = last
         self._placement = None if mesh is None else BatchPlacement(mesh, sharding, devices)
 
     @property
     def per_epoch(self) -> int | None:
-        """How many batches an epoch has; None of a mixture, which has none."""
+        """How many whole batches an epoch has; None of a mixture, which has none."""
         rows = self._order.per_epoch
         return None if rows is None else rows // self.batch_size
 
     @property
+    def _end(self) -> int | None:
+        """How many samples there are; None: without an end."""
+        rows = self._order.per_epoch
+        return None if self._epochs is None or rows is None else self._epochs * rows
+
+    @property
     def count(self) -> int | None:
         """How many there are; None: without an end."""
-        per_epoch = self.per_epoch
-        return None if self._epochs is None or per_epoch is None else self._epochs * per_epoch
+        return None if self._end is None else self._end // self.batch_size
 
     def __len__(self) -> int:
         if self.count is None:
@@ -85,27 +94,37 @@ class Batches:
     def __getitem__(self, number: int) -> Tree:
         if number < 0 or (self.count is not None and number >= self.count):
             raise IndexError(f"batch {number} of {self.count}")
-        return self._finish(self._read(number))
+        return self._finish(self._read(number * self.batch_size))
 
     def __iter__(self) -> Iterator[Tree]:
         return self.start()
 
-    def start(self, at: int = 0, *, ahead: int = 2) -> Reader:
-        """The batches from number `at` on; a thread reads up to `ahead` of them before."""
-        end = self.count
-        if at < 0 or (end is not None and at > end):
-            raise InputError(f"start: batch {at} of {end}")
-        return Reader(self._read, self._finish, at, end, ahead)
+    def start(self, *, samples: int = 0, ahead: int = 2) -> Reader:
+        """The batches behind so many samples; a thread reads up to `ahead` of them before.
 
-    def _read(self, number: int) -> tuple[int, Tree, np.ndarray | None]:
-        """What this process needs: its first row, its rows, and the mask of the whole batch."""
-        places = np.arange(self.batch_size) + number * self.batch_size
+        InputError where there are fewer samples, and where it is no number of whole batches of an
+        order that depends on their size (see `last`).
+        """
+        end = self._end
+        if samples < 0 or (end is not None and samples > end):
+            raise InputError(f"start: samples: {samples} of {end}")
+        if self.last != "rollover" and samples % self.batch_size:
+            raise InputError(
+                f'start: samples: {samples} is within a batch of {self.batch_size}, and last="{self.last}" '
+                'depends on the batch size: last="rollover" goes on with any'
+            )
+        return Reader(self._read, self._finish, samples, end, self.batch_size, ahead)
+
+    def _read(self, place: int) -> tuple[int, Tree, np.ndarray | None]:
+        """Of the batch that begins there what this process needs: its first row, its rows, and the
+        mask of the whole batch."""
+        places = np.arange(self.batch_size) + place
         mine = slice(0, self.batch_size)
         if self._placement:
             one = self._order.at(places[:1])
             mine = self._placement.rows(self.batch_size, lambda: _joined(one, 1))
         rows = _joined(self._order.at(places[mine]), mine.stop - mine.start)
-        mask = self._order.has_row(places) if self._pads else None
+        mask = self._order.has_row(places) if self.last == "pad" else None
         return mine.start, rows, mask
 
     def _finish(self, read: tuple[int, Tree, np.ndarray | None]) -> Tree:
@@ -118,16 +137,17 @@ def _order_of(
     data: Any, batch_size: int, seed: int | None, epochs: int | None, last: str
 ) -> Order:
     if isinstance(data, Mixture):
-        if epochs is not None or last != "drop":
+        if epochs is not None or last != "rollover":
             raise InputError("a mixture has no epochs of its own, and no last batch")
         _check_shuffled(seed, *data.sources)
         return Mixed(data, seed)
     source = as_source(data)
     _check_shuffled(seed, source)
-    batches = source.count // batch_size if last == "drop" else math.ceil(source.count / batch_size)
-    if not batches:
+    rest = source.count % batch_size
+    places = source.count + {"rollover": 0, "drop": -rest, "pad": -source.count % batch_size}[last]
+    if places < batch_size:
         raise InputError(f"batch_size {batch_size}: there are {source.count} rows")
-    return Epochs(source, seed, batches * batch_size)
+    return Epochs(source, seed, places)
 
 
 def _check_shuffled(seed: int | None, *sources: Any) -> None:

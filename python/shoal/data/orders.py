@@ -1,6 +1,6 @@
 # Part of the Shoal project, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Which rows a batch has: a function of its number."""
+"""Which rows a batch has: a function of its place in the order of all samples."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class Epochs(Order):
     """One source, again and again, in another order each time where there is a seed."""
 
     def __init__(self, source: Source, seed: int | None, per_epoch: int):
-        """per_epoch: more than there are rows where the last batch has gaps."""
+        """per_epoch: more than there are rows where the last batch has gaps, fewer where it is dropped."""
         self._source = source
         self._seed = seed
         self.per_epoch = per_epoch

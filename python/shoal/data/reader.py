@@ -15,9 +15,9 @@ Tree = Any
 
 
 class Reader(Closing, Iterator[Tree]):
-    """Batches from a number on.
+    """Batches from a sample on.
 
-    position: the number of the batch that comes next: what there is to save of it.
+    position: how many samples lie before the batch that comes next: what there is to save of it.
     """
 
     def __init__(
@@ -26,24 +26,28 @@ class Reader(Closing, Iterator[Tree]):
         finish: Callable[[Any], Tree],
         begin: int,
         end: int | None,
+        size: int,
         ahead: int,
     ):
-        """read: in the thread, by number. finish: in the caller's. end: None: never.
+        """read: in the thread, by a batch's first sample. finish: in the caller's. end: None: never.
 
-        ahead: how many batches the thread has read at most; 0: without a thread.
+        size: samples of a batch. ahead: how many batches the thread has read at most; 0: without a
+        thread.
         """
         self.position = begin
         self._read = read
         self._finish = finish
-        self._end = end
-        self._ahead = _Ahead(read, begin, end, ahead) if ahead else None
+        self._size = size
+        # Behind the last whole batch.
+        self._end = None if end is None else end - (end - begin) % size
+        self._ahead = _Ahead(read, begin, self._end, size, ahead) if ahead else None
 
     def __next__(self) -> Tree:
         if self.position == self._end:
             self.close()
             raise StopIteration
         rows = self._ahead.next() if self._ahead else self._read(self.position)
-        self.position += 1
+        self.position += self._size
         return self._finish(rows)
 
     def close(self) -> None:
@@ -58,11 +62,13 @@ class Reader(Closing, Iterator[Tree]):
 class _Ahead:
     """A thread that reads batches and waits where enough are read."""
 
-    def __init__(self, read: Callable[[int], Any], begin: int, end: int | None, ahead: int):
+    def __init__(
+        self, read: Callable[[int], Any], begin: int, end: int | None, size: int, ahead: int
+    ):
         self._queue: queue.Queue[tuple[Any, BaseException | None]] = queue.Queue(ahead)
         self._stopped = threading.Event()
         # Not a method: the thread would keep this object, and the reader never end.
-        arguments = (read, begin, end, self._queue, self._stopped)
+        arguments = (read, begin, end, size, self._queue, self._stopped)
         threading.Thread(target=_run, args=arguments, name="shoal.data", daemon=True).start()
 
     def next(self) -> Any:
@@ -83,14 +89,15 @@ def _run(
     read: Callable[[int], Any],
     begin: int,
     end: int | None,
+    size: int,
     made: queue.Queue[tuple[Any, BaseException | None]],
     stopped: threading.Event,
 ) -> None:
-    number = begin
-    while number != end and not stopped.is_set():
+    place = begin
+    while place != end and not stopped.is_set():
         try:
-            made.put((read(number), None))
+            made.put((read(place), None))
         except BaseException as error:  # pylint: disable=broad-exception-caught
             made.put((None, error))  # it is the caller's
             return
-        number += 1
+        place += size

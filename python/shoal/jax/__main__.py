@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from shoal.errors import ShoalError
+from shoal.files import replace_file
 from shoal.jax.stablehlo import import_stablehlo, supported_ops
 
 
@@ -39,7 +40,7 @@ def main(words: list[str] | None = None) -> int:
         if arguments.output == "-":
             sys.stdout.write(text)
         else:
-            Path(arguments.output).write_text(text, encoding="utf-8")
+            replace_file(arguments.output, text.encode())
     except (ShoalError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1

@@ -41,7 +41,8 @@ Tree = Any
 
 @dataclass(frozen=True)
 class Stages:
-    """Layer l of stage v p + d is layer `outside` + (v p + d) N + l of the model."""
+    """Layer l of stage v p + d is layer `outside` + (v p + d) N + l of the model: the rule by which
+    `shoal.checkpoints` finds layers that another number of stages has saved (its module `layers`)."""
 
     outside: int  # layers in front of the pipeline
     turns: int  # V

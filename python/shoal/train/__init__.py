@@ -6,8 +6,9 @@ See docs/guide/Training.md.
 In layers, each of which imports those above it:
 
     state                           what there is from step to step
-    steps                           loss, gradients and update as one program
     processes                       what processes of a job agree on
+    finiteness                      that a state which is to be saved is finite
+    steps                           loss, gradients and update as one program
     saving, evaluation, metrics     a small state in one file, means over batches, JSON lines, TensorBoard
     balance                         how evenly experts are used, as a page
     stopping, progress              signals, what is shown
@@ -18,6 +19,7 @@ from shoal.frontend.buffers import Buffers
 from shoal.frontend.metrics import largest, summed
 from shoal.train.balance import *
 from shoal.train.evaluation import *
+from shoal.train.finiteness import *
 from shoal.train.loop import *
 from shoal.train.metrics import *
 from shoal.train.saving import *

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 
 from shoal.checkpoints import Series
-from shoal.data import Batches
+from shoal.data import Batches, Reader
 from shoal.errors import InputError, RunError
+from shoal.train.finiteness import check_finite
 from shoal.train.processes import any_of, is_first, job_of
 from shoal.train.progress import Progress
 from shoal.train.state import TrainState
@@ -45,15 +46,15 @@ def fit(
     """Steps from the state's number on, until `steps` are done or the batches end.
 
     step: `shoal.jit` of `train.step`, or any function of that form; it may take the state's
-      memory. batches: begin at the state's number; an iterable that is no `Batches` begins as
-      it does.
+      memory. batches: begin behind the state's `samples`, which the step counts; at the number of
+      its step where it has None. An iterable that is no `Batches` begins as it does.
     tokens: of a batch; then "tokens/s" is shown and logged.
     log: functions of (step, values), called each `log_every` steps and at the end with the
       step's metrics and "step_ms", and with what `evaluate` returns: `JsonLines`,
       `TensorBoard`. What they have open is closed.
     evaluate, save: functions of the state, called each so many steps and at the end; 0: at
       the end alone. A `checkpoints.Series` as `save` is polled behind each step, and waited for
-      at the end.
+      at the end. A state that is not finite is not saved: the run ends by a RunError.
     finite: metrics that end the run with a RunError where they are NaN or infinite, which names step
       and metric; those that a step does not have are left out. They are looked at where the step is
       logged or to be saved, so that no state behind one is. Steps with a metric "skipped" are let be: their
@@ -81,15 +82,18 @@ def fit(
         if evaluate and evaluates:
             run.tell(evaluate(state))
         if save and saves:
-            save(state)
+            _save(save, state, metrics)
             run.restart_clock()
 
     with ExitStack() as stack:
         stop = stack.enter_context(StopSignals())
         stack.callback(run.close)
-        for batch in _from(batches, run.done, steps, stack):
+        source = _from(batches, state, steps, stack)
+        for batch in source:
             state, metrics = step(state, batch)
             run.advance(state)
+            if run.is_first_step:
+                _check_counted(state, source)
             if isinstance(save, Series):
                 save.poll()
             if any_of(run.job, stop.requested) or run.done >= steps:
@@ -100,6 +104,18 @@ def fit(
         if isinstance(save, Series):
             save.wait()
     return state
+
+
+def _save(
+    save: Callable[[TrainState], None], state: TrainState, metrics: Mapping[str, Any]
+) -> None:
+    try:
+        check_finite(state, metrics)
+    except RunError:
+        if isinstance(save, Series):
+            save.wait()  # for the last good one; all ranks are here
+        raise
+    save(state)
 
 
 class _Run:
@@ -122,10 +138,15 @@ class _Run:
         """A step is done."""
         self.done += 1
         self._timed += 1
-        if self.done == self._begin + 1:
+        if self.is_first_step:
             self._start(state)
         if self._progress:
             self._progress.advance()
+
+    @property
+    def is_first_step(self) -> bool:
+        """Whether one step is done."""
+        return self.done == self._begin + 1
 
     def _start(self, state: TrainState) -> None:
         """Behind the first step, which compiles and is not timed."""
@@ -186,14 +207,33 @@ def host_values(metrics: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _from(
-    batches: Batches | Iterable[Tree], begin: int, steps: int, stack: ExitStack
+    batches: Batches | Iterable[Tree], state: TrainState, steps: int, stack: ExitStack
 ) -> Iterator[Tree]:
     """The batches that are left; none where all steps are done."""
+    begin = int(state.step)
     if begin >= steps:
         return iter(())
     if not isinstance(batches, Batches):
         return iter(batches)
-    return stack.enter_context(batches.start(begin))
+    counted = getattr(state, "samples", None)
+    by_steps = begin * batches.batch_size
+    samples = by_steps if counted is None else int(counted)
+    if batches.last != "rollover" and samples != by_steps:
+        raise InputError(
+            f'fit: {samples} samples are behind {begin} steps, but batches are of {batches.batch_size}, and '
+            f'last="{batches.last}" depends on the batch size: last="rollover" goes on with any'
+        )
+    return stack.enter_context(batches.start(samples=samples))
+
+
+def _check_counted(state: TrainState, source: Iterator[Tree]) -> None:
+    """InputError where the step does not count what it takes: a run that goes on would take it again."""
+    counted = getattr(state, "samples", None)
+    if isinstance(source, Reader) and counted is not None and int(counted) != source.position:
+        raise InputError(
+            f"fit: step: {source.position} samples are behind it, but its state says {int(counted)}: count the rows "
+            "of batches, or let the state's samples be None"
+        )
 
 
 def _is_due(done: int, every: int) -> bool:

@@ -13,7 +13,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from shoal.errors import ShoalError
+from shoal.errors import InputError, ShoalError
+from shoal.files import replace_file
 
 __all__ = ["JsonLines", "TensorBoard"]
 
@@ -31,22 +32,36 @@ class JsonLines:
         self._file: IO[str] | None = None
 
     def __call__(self, step: int, values: Values) -> None:
-        """Writes a line; the first call drops those that the file has from this step on."""
+        """Writes a line; the first call drops those that the file has from this step on.
+
+        OSError, where the file keeps what it had; InputError where it has other lines.
+        """
         if self._file is None:
-            kept = self._lines_before(step)
             self._path.parent.mkdir(parents=True, exist_ok=True)
-            self._file = self._path.open("w", encoding="utf-8")
-            self._file.writelines(kept)
+            self._drop_from(step)
+            self._file = self._path.open("a", encoding="utf-8")
         line = {"step": step} | {name: _finite(value) for name, value in values.items()}
         self._file.write(json.dumps(line) + "\n")
         self._file.flush()
 
-    def _lines_before(self, step: int) -> list[str]:
+    def _drop_from(self, step: int) -> None:
+        """A run's history is never cut: a file without some lines takes the place of the whole one."""
+        if not self._path.is_file():
+            return
+        lines = self._path.read_text("utf-8").splitlines(keepends=True)
+        if lines and not lines[-1].endswith("\n"):
+            lines[-1] = ""  # one that was cut off
+        kept = [line for number, line in enumerate(lines) if line and self._step_of(line, number) < step]
+        if len(kept) < len(lines):
+            replace_file(self._path, "".join(kept).encode())
+
+    def _step_of(self, line: str, number: int) -> int:
         try:
-            lines = self._path.read_text("utf-8").splitlines(keepends=True)
-        except FileNotFoundError:
-            return []
-        return [line for line in lines if line.endswith("\n") and json.loads(line)["step"] < step]
+            return int(json.loads(line)["step"])
+        except (KeyError, TypeError, ValueError):
+            raise InputError(
+                f'JsonLines: {self._path}: line {number + 1} is no object with a "step"'
+            ) from None
 
     def close(self) -> None:
         """Closes the file; another call opens it again."""

@@ -7,16 +7,19 @@ from __future__ import annotations
 
 import os
 import zipfile
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from shoal.checkpoints.names import check_names, check_spec
+from shoal.checkpoints.loading import load_to
+from shoal.checkpoints.names import named_leaves, spec_of
+from shoal.checkpoints.regions import Region, slices_of
+from shoal.checkpoints.sources import ArrayInfo, Source
 from shoal.errors import InputError
 from shoal.files import replacing
 from shoal.frontend import pytrees
-from shoal.frontend.tracing import TensorSpec
 from shoal.train.processes import is_first, job_of, raise_together
 
 __all__ = ["load", "save"]
@@ -31,8 +34,9 @@ def save(path: str | os.PathLike[str], state: Tree) -> None:
     writes them. OSError there is raised on every rank.
     """
     job = job_of(state)
-    names, leaves = _names(state), pytrees.flatten(state)[0]
-    arrays = (np.asarray(leaf) for leaf in leaves)
+    leaves = named_leaves(state)
+    names = [name for name, _ in leaves]
+    arrays = (np.asarray(leaf) for _, leaf in leaves)
     error = _write(path, names, arrays) if is_first(job) else None
     for _ in arrays:
         pass  # of all ranks, also where one cannot write any more
@@ -52,33 +56,50 @@ def _write(
     return None
 
 
-def load(path: str | os.PathLike[str], like: Tree) -> Tree:
+def load(path: str | os.PathLike[str], like: Tree, *, strict: bool = True) -> Tree:
     """The state of a file, as NumPy's arrays in a tree like `like`: arrays or TensorSpecs.
+
+    strict: as `checkpoints.load` has it, which finds arrays the same way.
 
     In an MPI job every rank reads the file. InputError where it has other arrays.
     """
-    leaves, spec = pytrees.flatten(like)
-    names = _names(like)
+    leaves = pytrees.flatten(like)[0]
     try:
         with np.load(path, allow_pickle=False) as file:
-            check_names(set(file.files), set(names), path)
-            arrays = [_typed(file[name], leaf, name, path) for name, leaf in zip(names, leaves)]
+            source = _Arrays(Path(path), _typed(file, like))
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        if isinstance(error, InputError):
-            raise
         raise InputError(f"{path}: is no saved state: {error}") from error
-    return pytrees.unflatten(spec, arrays)
+    return load_to(source, like, [None] * len(leaves), partial=False, strict=strict)
 
 
-def _names(tree: Tree) -> list[str]:
-    """params/layers/wi: the keys that lead to each leaf."""
-    return ["/".join(map(str, path)) or "state" for path in pytrees.paths(tree)]
+class _Arrays(Source):
+    """Of a file that was read."""
+
+    def __init__(self, path: Path, arrays: Mapping[str, np.ndarray]):
+        self.path = path
+        self.metadata: dict[str, Any] = {}
+        self.arrays = {name: ArrayInfo(array.shape, array.dtype) for name, array in arrays.items()}
+        self._read = arrays
+
+    def read_into(self, name: str, region: Region, out: np.ndarray) -> None:
+        out[...] = self._read[name][slices_of(region)]
+
+    @property
+    def bytes_read(self) -> int:
+        return sum(array.nbytes for array in self._read.values())
+
+    def close(self) -> None:
+        self._read = {}
 
 
-def _typed(array: np.ndarray, leaf: Any, name: str, path: Any) -> np.ndarray:
-    """Types of ml_dtypes come as bytes."""
-    wanted = TensorSpec.of(leaf, name)
-    if array.dtype.kind == "V" and array.dtype.itemsize == wanted.dtype.itemsize:
-        array = array.view(wanted.dtype)
-    check_spec(array, wanted, name, path)
-    return array
+def _typed(file: Mapping[str, np.ndarray], like: Tree) -> dict[str, np.ndarray]:
+    """The arrays of a file, in which types of ml_dtypes come as bytes: of the type that the tree has
+    by their name, or that alone of this size."""
+    wanted = {name: spec_of(leaf)[1] for name, leaf in named_leaves(like)}
+    of_size = {dtype.itemsize: dtype for dtype in wanted.values() if dtype.kind == "V"}
+    made = {}
+    for name, array in file.items():
+        dtype = wanted.get(name, of_size.get(array.dtype.itemsize, array.dtype))
+        is_bytes = array.dtype.kind == "V" and array.dtype.itemsize == dtype.itemsize
+        made[name] = array.view(dtype) if is_bytes else array
+    return made

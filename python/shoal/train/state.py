@@ -17,18 +17,21 @@ Tree = Any
 
 
 class TrainState(NamedTuple):
-    """step: how many steps are done, an int32 scalar; also the number of the next batch.
+    """step: how many steps are done, an int32 scalar.
     params: the parameters, a tree of arrays; leaves of them may be `Buffers`, which the step moves.
-    optimizer: the optimiser's state, a tree of arrays."""
+    optimizer: the optimiser's state, a tree of arrays.
+    samples: how many rows of batches are behind it, an int64 scalar: where the data goes on,
+      whatever the size of batches was and is. None: nobody counts them."""
 
     step: Any
     params: Tree
     optimizer: Tree
+    samples: Any = None
 
 
 def init(params: Tree, optimizer: Transform) -> TrainState:
     """The state before the first step."""
-    return TrainState(np.zeros((), np.int32), params, optimizer.init(params))
+    return TrainState(np.zeros((), np.int32), params, optimizer.init(params), np.zeros((), np.int64))
 
 
 def shardings(state: TrainState, params: Any = None, moments: Any = None) -> TrainState:
@@ -39,4 +42,5 @@ def shardings(state: TrainState, params: Any = None, moments: Any = None) -> Tra
     """
     params = P() if params is None else params
     moments = params if moments is None else moments
-    return TrainState(P(), params, shardings_like(state.optimizer, state.params, moments))
+    samples = None if state.samples is None else P()
+    return TrainState(P(), params, shardings_like(state.optimizer, state.params, moments), samples)

@@ -21,13 +21,14 @@ from shoal.frontend.elementwise import add, isfinite, where
 from shoal.frontend.random import fold_in
 from shoal.frontend.random import key as random_key
 from shoal.optim import IfFinite, LossScale, Transform, accumulate, apply_updates, cast, global_norm
+from shoal.train.finiteness import FINITE, all_finite
 from shoal.train.state import TrainState
 
 __all__ = ["step"]
 
 Tree = Any
 # What a step's metrics have of their own.
-_NAMES = ("loss", "grad_norm", "learning_rate", "loss_scale", "skipped")
+_NAMES = ("loss", "grad_norm", "learning_rate", "loss_scale", "skipped", FINITE)
 
 
 def step(
@@ -61,9 +62,9 @@ def step(
       with a number the loss must take a key.
 
     Metrics are the scalars "loss", "grad_norm" and, where the optimiser has one, "learning_rate", of this step's
-    update; of steps that may be left out "skipped", how many were, and with a dynamic loss scale "loss_scale"; and
-    those of aux, of any shape. TraceError where aux has one of these names, and where the loss reads experts'
-    biases and declares no buffers.
+    update; of steps that may be left out "skipped", how many were, and with a dynamic loss scale "loss_scale";
+    "finite", whether all floats of the new state are; and those of aux, of any shape. TraceError where aux has one
+    of these names, and where the loss reads experts' biases and declares no buffers.
     """
     declared = buffers_of(loss) if buffers is None else buffers
     form = {"has_aux": has_aux, "weighted": weighted}
@@ -86,8 +87,10 @@ def step(
         norm, params = global_norm(grads), apply_updates(state.params, updates)
         if declared is not None:
             params = _with_buffers(params, state.params, declared, aux, isfinite(norm))
+        samples = None if state.samples is None else as_value(state.samples) + _rows(batch)
+        new = TrainState(as_value(state.step) + 1, params, kept, samples)
         own = _own_metrics(value, norm, optimizer, state.optimizer, kept)
-        return TrainState(as_value(state.step) + 1, params, kept), {**own, **aux}
+        return new, {**own, FINITE: all_finite(new), **aux}
 
     return train_step
 
@@ -103,6 +106,11 @@ def _takes_key(loss: Callable[..., Any]) -> bool:
     named = [arg for arg in arguments if arg.kind is arg.KEYWORD_ONLY]
     behind = [arg for arg in arguments[2:] if arg.kind is arg.POSITIONAL_OR_KEYWORD]
     return any(arg.name == "key" for arg in (*named, *behind))
+
+
+def _rows(batch: Tree) -> int:
+    """Of a batch: of its arrays in the first dimension; 0 of scalars."""
+    return next((leaf.shape[0] for leaf in pytrees.flatten(batch)[0] if leaf.shape), 0)
 
 
 def _scale_of(optimizer: Tree) -> Any:

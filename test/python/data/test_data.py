@@ -48,19 +48,31 @@ def test_the_order_stays_the_same_in_all_versions():
 
 
 def test_epochs_have_each_row_once_in_another_order():
-    batches = Batches(np.arange(23), 5, seed=1, epochs=3)
+    batches = Batches(np.arange(23), 5, seed=1, epochs=3, last="drop")
     assert (len(batches), batches.per_epoch) == (12, 4)
     epochs = rows_of(batches).reshape(3, 20)
     for rows in epochs:
         assert len(set(rows)) == 20
     assert not np.array_equal(epochs[0], epochs[1])
     assert len(set(epochs.ravel())) == 23  # others are left out in each
-    other = rows_of(Batches(np.arange(23), 5, seed=2, epochs=3))
+    other = rows_of(Batches(np.arange(23), 5, seed=2, epochs=3, last="drop"))
     assert not np.array_equal(other, epochs.ravel())
 
 
+def test_an_epochs_rest_is_the_next_ones_first_batch():
+    """Each row comes once in each epoch, and rows are left out behind the last one alone."""
+    batches = Batches(np.arange(23), 5, seed=1, epochs=3)
+    assert (len(batches), batches.per_epoch) == (13, 4)
+    rows = rows_of(batches)
+    for epoch in (rows[:23], rows[23:46]):
+        assert sorted(epoch) == list(range(23))
+    assert len(set(rows[46:])) == len(rows[46:]) == 19
+    assert not np.array_equal(rows[:23], rows[23:46])
+
+
 def test_without_a_seed_rows_come_as_they_are():
-    assert rows_of(Batches(np.arange(10), 4, epochs=2)).tolist() == [*range(8), *range(8)]
+    assert rows_of(Batches(np.arange(10), 4, epochs=2)).tolist() == [*range(10), *range(10)]
+    assert rows_of(Batches(np.arange(10), 4, epochs=2, last="drop")).tolist() == [*range(8), *range(8)]
 
 
 def test_the_last_batch_is_padded_and_masked():
@@ -76,13 +88,50 @@ def test_reading_goes_on_from_any_batch():
     whole = batches.start()
     first = [next(whole) for _ in range(20)]
     for at in (0, 1, 6, 13):
-        reader = batches.start(at, ahead=at % 3)
-        assert reader.position == at
+        reader = batches.start(samples=8 * at, ahead=at % 3)
+        assert reader.position == 8 * at
         for number in range(at, 20):
             np.testing.assert_array_equal(next(reader), first[number])
             np.testing.assert_array_equal(batches[number], first[number])
-        assert reader.position == 20
+        assert reader.position == 160
         reader.close()
+
+
+SOURCES = {
+    "shuffled": (np.arange(50), {"seed": 4}),
+    "in order": (np.arange(50), {}),
+    "epochs that end": (np.arange(50), {"seed": 4, "epochs": 4}),
+    "a mixture": (Mixture([np.arange(50), 100 + np.arange(7)], [2, 1]), {"seed": 4}),
+    "iterated over": (list(range(50)), {}),
+}
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_batches_of_another_size_go_on_at_the_same_sample(name):
+    """Of sizes that divide neither each other nor the epoch: the samples are those of one run."""
+    source, options = SOURCES[name]
+    whole = rows_of(Batches(source, 1, **options)[n] for n in range(170))
+    rows, samples = [], 0
+    for size, count in ((8, 5), (3, 4), (16, 3), (7, 10)):
+        reader = Batches(source, size, **options).start(samples=samples, ahead=0)
+        rows += [next(reader) for _ in range(count)]
+        samples = reader.position
+    assert samples == 40 + 12 + 48 + 70
+    np.testing.assert_array_equal(np.concatenate(rows), whole)
+
+
+@pytest.mark.parametrize("last", ["drop", "pad"])
+def test_an_order_that_depends_on_the_size_says_so(last):
+    batches = Batches(np.arange(50), 8, last=last)
+    assert batches.start(samples=16, ahead=0).position == 16
+    with pytest.raises(InputError, match=f'samples: 20 is within a batch of 8, and last="{last}" depends'):
+        batches.start(samples=20)
+
+
+def test_the_last_batch_of_a_run_that_goes_on_is_whole():
+    reader = Batches(np.arange(10), 4, epochs=2).start(samples=9)
+    assert [batch.tolist() for batch in reader] == [[9, 0, 1, 2], [3, 4, 5, 6]]
+    assert list(Batches(np.arange(10), 4, epochs=2).start(samples=20)) == []
 
 
 def test_trees_of_arrays_and_files_that_are_mapped(tmp_path):
@@ -121,9 +170,9 @@ class Lines:
 def test_what_is_iterated_over_is_read_in_order_and_again_in_each_epoch():
     lines = Lines(7)
     batches = Batches(lines, 3, epochs=2)
-    assert rows_of(batches.start(ahead=0)).tolist() == [0, 1, 2, 3, 4, 5] * 2
+    assert rows_of(batches.start(ahead=0)).tolist() == [0, 1, 2, 3, 4, 5, 6, 0, 1, 2, 3, 4]
     assert lines.begun == 2
-    assert batches[3].tolist() == [3, 4, 5]
+    assert batches[3].tolist() == [2, 3, 4]
 
 
 def test_mixtures_take_of_each_source_what_its_weight_says():
@@ -245,14 +294,14 @@ def test_placements_are_those_of_programs(rows, spec):
     [
         ("batch_size: expected at least 1", lambda: Batches(np.arange(3), 0)),
         ("batch_size 4: there are 3 rows", lambda: Batches(np.arange(3), 4)),
-        ('last: expected "drop" or "pad"', lambda: Batches(np.arange(3), 1, last="keep")),
+        ('last: expected "rollover", "drop" or "pad"', lambda: Batches(np.arange(3), 1, last="keep")),
         ("sharding: needs a mesh", lambda: Batches(np.arange(3), 1, sharding=P("x"))),
         (r"arrays of \[2, 3\] rows", lambda: Batches((np.arange(3), np.arange(2)), 1)),
         ("expected arrays with rows, got int", lambda: Batches({"a": 3}, 1)),
         ("or what has a length, got generator", lambda: Batches((i for i in range(3)), 1)),
         ("cannot be shuffled", lambda: Batches(Lines(3), 1, seed=0)),
         ("ends behind 2 of 5 examples", lambda: Batches(Lines(2, says=5), 5)[0]),
-        ("start: batch 9 of 3", lambda: Batches(np.arange(3), 1, epochs=1).start(9)),
+        ("start: samples: 9 of 3", lambda: Batches(np.arange(3), 1, epochs=1).start(samples=9)),
         (
             r"example 1 has an array float64\[3\], example 0 has float64\[2\]",
             lambda: Batches([np.zeros(2), np.zeros(3)], 2)[0],

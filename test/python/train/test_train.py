@@ -426,6 +426,45 @@ def test_json_lines_have_no_numbers_that_json_has_not(tmp_path):
     }  # fmt: skip
 
 
+def history(path, text='{"step": 1}\n{"step": 2}\n{"step": 3}\n'):
+    path.write_text(text)
+    return path
+
+
+def test_json_lines_go_on_behind_those_that_are_there(tmp_path):
+    """In the same file; where some are not a run's any more, in one that takes its place at once."""
+    path = history(tmp_path / "m.jsonl")
+    before = path.stat().st_ino
+    log = train.JsonLines(path)
+    log(4, {})
+    assert path.stat().st_ino == before
+    log.close()
+    log(3, {})
+    assert [json.loads(line)["step"] for line in path.read_text().splitlines()] == [1, 2, 3]
+    assert path.stat().st_ino != before and list(tmp_path.iterdir()) == [path]
+    log.close()
+    train.JsonLines(history(path, '{"step": 1}\n{"step": 2, "lo'))(2, {})
+    assert path.read_text() == '{"step": 1}\n{"step": 2}\n'
+
+
+@pytest.mark.parametrize("call", ["fsync", "rename", "open"])
+def test_json_lines_of_a_run_survive_a_disk_that_is_full(tmp_path, call):
+    path = history(tmp_path / "m.jsonl")
+    before = path.read_bytes()
+    with mock.patch(f"os.{call}", side_effect=OSError(28, "No space left on device")):
+        with pytest.raises(OSError, match="No space left"):
+            train.JsonLines(path)(2, {})
+    assert path.read_bytes() == before and list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("text", ['{"step": 1}\nhello\n', '{"step": 1}\n{"loss": 1}\n', '{"step": 1}\n[]\n'])
+def test_a_file_of_something_else_is_left_as_it_is(tmp_path, text):
+    path = history(tmp_path / "m.jsonl", text)
+    with pytest.raises(InputError, match='m.jsonl: line 2 is no object with a "step"'):
+        train.JsonLines(path)(1, {})
+    assert path.read_text() == text
+
+
 def test_tensorboard_has_curves_and_histograms(tmp_path):
     pytest.importorskip("tensorboardX")
     from tensorboardX.proto import event_pb2
