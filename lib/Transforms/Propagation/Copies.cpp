@@ -190,7 +190,7 @@ SmallVector<Operation *> Ancestors::opsOf(Value value) {
 namespace {
 
 /// Numbers that are equal for ops whose surroundings are: what makes their
-/// operands, and what reads their results, three ops away at most, with types,
+/// operands, and what reads their results, two ops away at most, with types,
 /// attributes and the arguments' shardings. The layers of a model are alike. By
 /// the refinement of colors of Weisfeiler and Lehman.
 class Surroundings {
@@ -211,7 +211,7 @@ private:
 } // namespace
 
 Surroundings::Surroundings(func::FuncOp function) : function(function) {
-  constexpr int rounds = 3;
+  constexpr int rounds = 2;
   function.walk([&](Operation *op) {
     colors[op] = llvm::hash_combine(op->getName(), op->getAttrDictionary(),
                                     op->getResultTypes());
