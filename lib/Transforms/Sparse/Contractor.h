@@ -30,6 +30,7 @@ private:
   void noteLoss();
   void noteForm(double dense, double sparse, bool isScattered);
   Moves findMoves(double elements) const;
+  double runLength() const;
   bool hasLongRuns() const;
   bool readsOnce(double dense) const;
   bool isSummed(Term letter) const {

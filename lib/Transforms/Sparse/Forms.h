@@ -63,6 +63,9 @@ struct Moves {
   };
 
   double elements = 0;
+  /// Runs of elements that lie together, in what is read and in what is
+  /// written.
+  double rows = 0;
   /// Dimensions along which rows are read by place: however few of these rows a
   /// device holds, it reads as many.
   llvm::SmallVector<Dim, 2> readByPlace;

@@ -36,6 +36,24 @@ bool Contractor::hasLongRuns() const {
   });
 }
 
+/// Elements that lie together in all dense operands and in the result: those of
+/// the last dimensions, as far as these have no place.
+double Contractor::runLength() const {
+  auto runOf = [&](TermRange letters) {
+    double length = 1;
+    for (Term letter : llvm::reverse(letters)) {
+      if (isPlace(letter))
+        break;
+      length *= double(letter->size);
+    }
+    return length;
+  };
+  double shortest = runOf(terms.indicesOf(c.result));
+  for (unsigned i : denseOperands)
+    shortest = std::min(shortest, runOf(c.letters[i]));
+  return shortest;
+}
+
 /// Of the operand that lost its form.
 void Contractor::noteLoss() {
   for (auto [i, operand] : llvm::enumerate(c.operands)) {
@@ -77,7 +95,7 @@ bool Contractor::readsOnce(double dense) const {
 /// Rows that are summed by place are read whether they are there or not; rows
 /// that are added at places are dropped where these are another's.
 Moves Contractor::findMoves(double elements) const {
-  Moves moves{elements, {}};
+  Moves moves{elements, elements / runLength(), {}};
   for (auto [i, letters] : llvm::enumerate(c.letters))
     for (auto [dim, letter] : llvm::enumerate(letters))
       if (isPlace(letter) && isSummed(letter))

@@ -8,7 +8,7 @@ shoal.mesh @mesh = <["x" = 4]>
 
 #whole = #shoal.sharding<@mesh, [{}, {}]>
 
-// 64 operations for each element of a row are less than sending it; 2000 are
+// 30 operations for each element of a row are less than sending it; 2000 are
 // more. The product that is left is a part of what the program computes.
 // CHECK-LABEL: @embed
 // ROWS-SAME: shoal.global_einsum_flops = 0x4140000000000000

@@ -245,3 +245,25 @@ func.func @shards_of_a_mask(%e: tensor<96xi32>, %x: tensor<40x12xf32>) -> tensor
   %y = shoal.einsum "SE,EM->SM" %s, %x : (tensor<96x40xf32>, tensor<40x12xf32>) -> tensor<96x12xf32>
   return %y : tensor<96x12xf32>
 }
+
+// -----
+
+// So where each device counts from its first expert, as iotas that are split do.
+// CHECK-LABEL: @experts_of_the_device(
+// CHECK: %[[I:.*]] = spmd.axis_index @mesh {"x"} : tensor<i32>
+// CHECK: arith.subi
+// CHECK: shoal.scatter sum {{.*}} : (tensor<40x12xf32>, tensor<96xi32>, tensor<96x12xf32>)
+shoal.mesh @mesh = <["x" = 4]>
+func.func @experts_of_the_device(%e: tensor<96xi32>, %x: tensor<96x12xf32>) -> tensor<40x12xf32> attributes {shoal.spmd} {
+  %size = arith.constant dense<40> : tensor<i32>
+  %device = spmd.axis_index @mesh {"x"} : tensor<i32>
+  %first = arith.muli %device, %size : tensor<i32>
+  %i = shoal.iota dim = 1 : tensor<96x40xi32>
+  %fb = shoal.broadcast_in_dim %first dims = [] : tensor<i32> -> tensor<96x40xi32>
+  %ei = arith.addi %i, %fb : tensor<96x40xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x40xi32>
+  %em = arith.cmpi eq, %eb, %ei : tensor<96x40xi32>
+  %eh = arith.uitofp %em : tensor<96x40xi1> to tensor<96x40xf32>
+  %y = shoal.einsum "SE,SM->EM" %eh, %x : (tensor<96x40xf32>, tensor<96x12xf32>) -> tensor<40x12xf32>
+  return %y : tensor<40x12xf32>
+}
