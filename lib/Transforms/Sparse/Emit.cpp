@@ -10,13 +10,6 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
-static double sizeOf(TermRange dims) {
-  double size = 1;
-  for (Term dim : dims)
-    size *= double(dim->size);
-  return size;
-}
-
 /// An index of the whole dimension, and not of a part of it.
 static bool isPlain(Term place, int64_t size) {
   return place->isIndex() && place->size == size;

@@ -94,6 +94,8 @@ OneHotCosts shoal::priceOneHots(func::FuncOp function, double minGain,
   for (const auto &[result, moves] : forms.getMoves()) {
     // What nobody reads as it is costs nothing.
     bool isMade = demand.getWhole().contains(result);
+    if (isMade && forms.isForReaders(result))
+      continue;
     pricing.add(result, isMade ? moves : Moves(), /*isSampled=*/!isMade);
   }
   return std::move(pricing.costs);

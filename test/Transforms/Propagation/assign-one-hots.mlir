@@ -1,6 +1,7 @@
 // Einsums that will be computed from rows are counted so.
 
 // RUN: shoal-opt %s --shoal-assign="flops-per-byte=30 warn-repeated-work=0" | FileCheck %s --check-prefixes=CHECK,ROWS
+// RUN: shoal-opt %s --shoal-assign="flops-per-byte=10 warn-repeated-work=0" | FileCheck %s --check-prefixes=CHECK,ROWS
 // RUN: shoal-opt %s --shoal-assign="flops-per-byte=30 warn-repeated-work=0 dense-one-hots" | FileCheck %s --check-prefixes=CHECK,DENSE
 // RUN: shoal-opt %s --shoal-assign="flops-per-byte=30 warn-repeated-work=0 one-hot-gain=1000000" | FileCheck %s --check-prefixes=CHECK,DENSE
 
