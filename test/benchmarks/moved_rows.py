@@ -7,9 +7,8 @@ that time: what an element costs that a one-hot einsum moves instead of multiply
     test/benchmarks/moved_rows.py --widths 1 16 4096
 
 A gather reads as many rows as its table has; a scatter adds as many rows to zeros as these have.
-Nanoseconds are of a row, operations of an element. The last lines are the fit of the medians over
-both: a row's own operations, and those of each of its bytes, that
-`include/shoal/Machine/Machine.h` says.
+Nanoseconds are of a row, operations of an element. The last lines are fits of the medians: what a
+row takes, and how many bytes a second come on top, as `include/shoal/Machine/Machine.h` says.
 """
 
 from __future__ import annotations
@@ -140,10 +139,10 @@ def main() -> None:
             print(f"| {move.kind} | {move.element} | {kib} | {move.width} | {1e9 * best:.1f} | "
                   f"{ops / move.width:.1f} |", flush=True)  # fmt: skip
     print(f"products: {rate / 1e9:.0f}e9 operations a second")
-    for kind in ("gather", "scatter"):
-        own = [(move, ops) for move, ops in points if move.kind == kind]
-        print("{}: {:.0f} operations a row, {:.2f} a byte".format(kind, *fit(own)))
-    print("both: {:.0f} operations a row, {:.2f} a byte".format(*fit(points)))
+    for kinds in (("gather",), ("scatter",), ("gather", "scatter")):
+        row, byte = fit([(move, ops) for move, ops in points if move.kind in kinds])
+        print(f"{', '.join(kinds)}: {row:.0f} operations a row, {byte:.2f} a byte: "
+              f"{1e9 * row / rate:.0f} ns, {rate / byte / 1e9:.0f}e9 bytes a second")  # fmt: skip
 
 
 if __name__ == "__main__":
