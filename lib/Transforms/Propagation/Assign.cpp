@@ -205,7 +205,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     Copies copies(function);
     OneHotCosts costs;
     if (!denseOneHots)
-      costs = priceOneHots(function, oneHotGain);
+      costs = priceOneHots(function, oneHotGain, machineOf(machine));
     recordProducts(function, costs);
     FailureOr<ExtractedProblem> extracted =
         extractProblem(function, mesh, costs);
