@@ -55,6 +55,10 @@ struct Machine {
   /// Seconds of a call of the library, and of one of our own loops.
   double callSeconds;
   double loopCallSeconds;
+  /// Seconds of a row that is read, or added, by index, beside those of its
+  /// bytes, and of these as many a second.
+  double indexedRowSeconds;
+  double indexedRowBytes;
 
   // Of devices.
   /// Calls are launches, and one does all batches and outer loops, on bf16 and
@@ -89,6 +93,9 @@ inline constexpr Machine cpuMachine = {
     .loopTerms = 3e9,     // [assumed]
     .callSeconds = 3e-7,  // [assumed]
     .loopCallSeconds = 0, // they are no calls
+    // Of what the caches hold: test/benchmarks/moved_rows.py.
+    .indexedRowSeconds = 1.7e-8, // [measured]
+    .indexedRowBytes = 3.5e10,   // [measured]
     // Converted to f32 first.
     .narrowFlops = 6e10, // [derived]
     // Ranks of one node reach each other through its memory.
@@ -111,6 +118,10 @@ inline constexpr Machine gpuMachine = {
     .callSeconds = 5e-6, // [assumed]
     // A launch.
     .loopCallSeconds = 4e-6, // [assumed]
+    // A sector of 32 bytes, and an index.
+    .indexedRowSeconds = 1.2e-11, // [derived]
+    // Each is read and written.
+    .indexedRowBytes = 1.5e12, // [derived]
     .isDevice = true,
     // Six tenths of 989e12 [sheet].
     .narrowFlops = 6e14, // [assumed]
@@ -126,6 +137,11 @@ inline constexpr Machine gpuMachine = {
     .collectiveSeconds = 2e-5, // [assumed]
     .waitSeconds = 2e-5,       // [assumed]
 };
+
+/// Operations a second as the balance counts them.
+constexpr double balancedFlops(const Machine &machine) {
+  return machine.linkBytes * machine.flopsPerLinkByte;
+}
 
 /// What else could be sent while a collective starts.
 constexpr double latencyBytes(const Machine &machine) {

@@ -3,14 +3,13 @@
 
 #include "CheckRepeatedWork.h"
 #include "CheckReplication.h"
+#include "Copies.h"
 #include "Writer.h"
-#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "shoal/CostModel/ProgramCost.h"
 #include "shoal/Dialect/Shoal/IR/AnnotationsOps.h"
 #include "shoal/Dialect/Shoal/IR/MeshAnalysis.h"
 #include "shoal/Dialect/Shoal/IR/NamePath.h"
 #include "shoal/Dialect/Shoal/IR/VerifyUtils.h"
-#include "shoal/Sharding/CanonicalOrder.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "shoal/Transforms/Propagation/Passes.h"
 #include "llvm/Support/DebugLog.h"
@@ -29,23 +28,9 @@ using namespace shoal;
 static PassCounter numReshards(DEBUG_TYPE, "Reshards inserted");
 static PassCounter numReshardedUses(DEBUG_TYPE,
                                     "Operands that read a resharded value");
-static PassCounter numCopies(DEBUG_TYPE, "Copies of ops without operands kept");
+static PassCounter numCopies(DEBUG_TYPE, "Copies of ops kept");
 
 namespace {
-
-/// Copies of the ops without operands, one for each user, so that each may be
-/// made in the sharding that its user needs: they cost nothing.
-class FreeOpCopies {
-public:
-  explicit FreeOpCopies(func::FuncOp function);
-  /// Merges copies of equal sharding again. What is kept is told as the first
-  /// of them in the problem's canonical order is, whose user no order of the
-  /// text changes.
-  void merge(const ExtractedProblem &extracted);
-
-private:
-  std::vector<SmallVector<Operation *>> groups;
-};
 
 /// Writes an assignment into the function.
 class Applier {
@@ -83,108 +68,6 @@ private:
 };
 
 } // namespace
-
-/// Whether a device can make its part of the result, in any sharding, from
-/// nothing or from less than the result is: of constants, and of broadcasts.
-static bool isMadeAnywhere(Operation *op) {
-  if (op->getNumResults() != 1 || op->getNumRegions() != 0 || !isPure(op))
-    return false;
-  auto interface = dyn_cast<FactorRuleOpInterface>(op);
-  if (!interface)
-    return false;
-  FactorRule rule = interface.getFactorRule();
-  int64_t elements = 0;
-  for (Value operand : op->getOperands())
-    elements += tensorTypeOf(operand).getNumElements();
-  return elements < tensorTypeOf(op->getResult(0)).getNumElements() &&
-         rule.windows.empty() && rule.gathers.empty() && rule.flops == 0 &&
-         llvm::all_of(
-             rule.factors,
-             [](const Factor &factor) {
-               return factor.kind == FactorKind::Parallel;
-             });
-}
-
-/// The op that makes what annotations, one of another, are of; null for an
-/// argument.
-static Operation *findAnnotated(ShardingConstraintOp annotation) {
-  Value value = annotation.getInput();
-  while (auto inner = value.getDefiningOp<ShardingConstraintOp>())
-    value = inner.getInput();
-  return value.getDefiningOp();
-}
-
-/// Annotations of one value that can be made anywhere get a copy of its op
-/// each: it is made in all of their shardings, and never moved.
-static void copyForAnnotations(func::FuncOp function) {
-  llvm::MapVector<Operation *, SmallVector<ShardingConstraintOp>> annotations;
-  walkProgram(function.front(), [&](Operation *op) {
-    auto annotation = dyn_cast<ShardingConstraintOp>(op);
-    if (!annotation || annotation.getHint())
-      return;
-    Operation *made = findAnnotated(annotation);
-    if (made && isMadeAnywhere(made))
-      annotations[made].push_back(annotation);
-  });
-  OpBuilder builder(function.getContext());
-  for (auto &[made, list] : annotations) {
-    builder.setInsertionPointAfter(made);
-    for (ShardingConstraintOp annotation : llvm::drop_begin(list)) {
-      if (annotation.getSharding() == list.front().getSharding())
-        continue;
-      LDBG() << "makes " << made->getName() << " anew for "
-             << annotation.getSharding();
-      annotation.getInputMutable().assign(builder.clone(*made)->getResult(0));
-    }
-  }
-}
-
-FreeOpCopies::FreeOpCopies(func::FuncOp function) {
-  SmallVector<Operation *> freeOps;
-  walkProgram(function.front(), [&](Operation *op) {
-    if (op->getNumOperands() == 0 && op->getNumResults() > 0 &&
-        op->getNumRegions() == 0 && isPure(op))
-      freeOps.push_back(op);
-  });
-  OpBuilder builder(function.getContext());
-  for (Operation *op : freeOps) {
-    if (op->use_empty())
-      continue;
-    SmallVector<Operation *> copies = {op};
-    SmallVector<OpOperand *> operands;
-    for (OpOperand &use : op->getUses())
-      operands.push_back(&use);
-    builder.setInsertionPoint(op);
-    // Uses stand in reverse order of the program.
-    for (OpOperand *use : llvm::drop_begin(llvm::reverse(operands))) {
-      unsigned result = cast<OpResult>(use->get()).getResultNumber();
-      copies.push_back(builder.clone(*op));
-      use->set(copies.back()->getResult(result));
-    }
-    groups.push_back(std::move(copies));
-  }
-}
-
-void FreeOpCopies::merge(const ExtractedProblem &extracted) {
-  llvm::DenseMap<Operation *, unsigned> places;
-  for (auto [place, op] : llvm::enumerate(canonicalOrder(extracted.problem)))
-    places.try_emplace(extracted.ops[op].op, place);
-  for (SmallVector<Operation *> &copies : groups) {
-    llvm::sort(copies, [&](Operation *a, Operation *b) {
-      return places.lookup(a) < places.lookup(b);
-    });
-    llvm::MapVector<Attribute, Operation *> kept;
-    for (Operation *op : copies) {
-      Operation *same =
-          kept.insert({op->getAttr(kShardingsAttr), op}).first->second;
-      if (same == op)
-        continue;
-      op->replaceAllUsesWith(same);
-      op->erase();
-    }
-    numCopies += kept.size() - 1;
-  }
-}
 
 void Applier::run() {
   uses.resize(extracted.values.size());
@@ -319,11 +202,10 @@ struct Assign : shoal::impl::AssignBase<Assign> {
   }
 
   LogicalResult assign(func::FuncOp function, const Mesh &mesh) {
-    copyForAnnotations(function);
-    FreeOpCopies copies(function);
+    Copies copies(function);
     OneHotCosts costs;
     if (!denseOneHots)
-      costs = priceOneHots(function, oneHotGain);
+      costs = priceOneHots(function, oneHotGain, machineOf(machine));
     recordProducts(function, costs);
     FailureOr<ExtractedProblem> extracted =
         extractProblem(function, mesh, costs);
@@ -346,6 +228,7 @@ struct Assign : shoal::impl::AssignBase<Assign> {
     warnOfWholeOps(*extracted, assignment);
     Applier(*extracted, assignment).run();
     copies.merge(*extracted);
+    numCopies += copies.countKept();
     return success();
   }
 

@@ -113,6 +113,16 @@ bool Contractor::areChoices(Term letter) const {
   return denseOperands.empty() && double(letter->size) <= lines;
 }
 
+/// Whether a place is out of range whatever the tensors are.
+static bool isNowhere(Terms &terms, TermRange dims,
+                      const Exception &exception) {
+  return llvm::any_of(
+      llvm::zip_equal(dims, exception.places), [&](const auto &pair) {
+        const auto &[dim, place] = pair;
+        return terms.isInRange(place, dim->size) == terms.boolean(false);
+      });
+}
+
 /// Writes out the few elements of summed dimensions that kept places depend on.
 void Contractor::unroll() {
   for (Term letter : denseSummed()) {
@@ -124,8 +134,9 @@ void Contractor::unroll() {
     // In the order of the exceptions within each element.
     for (int64_t i = 0; i < letter->size; ++i) {
       Form here = substitute(terms, form, {{letter, terms.integer(i)}});
-      for (auto [exception, before] :
-           llvm::zip_equal(here.exceptions, form.exceptions)) {
+      for (Exception &exception : here.exceptions) {
+        if (isNowhere(terms, form.dims, exception))
+          continue;
         exception.places.push_back(terms.integer(i));
         all.push_back(exception);
       }
@@ -210,7 +221,7 @@ bool Contractor::hideInside(Addend &addend, TermRange over) {
 }
 
 /// No place is left: a sum of rows.
-Outcome Contractor::addUp() {
+void Contractor::addUp() {
   Term total = nullptr, none = terms.zero(type);
   Type wide = getAccumulator(ReduceKind::Sum, type);
   TermList over = denseSummed();
@@ -225,7 +236,6 @@ Outcome Contractor::addUp() {
   }
   forms.addRewrite(c.result,
                    {total ? terms.convert(total, type) : none, std::nullopt});
-  return {};
 }
 
 Outcome Contractor::makeForm() {
@@ -282,27 +292,28 @@ Outcome Contractor::run() {
   }
   double dense = cost(false), sparse = cost(true);
   unroll();
-  // Masks alone are computed from their places, at no price, unless these are
-  // many: then each is written by itself.
-  bool isMoved = placesMove(denseSummed());
-  if (!c.summed.empty() && (!denseOperands.empty() || isMoved)) {
-    double needed = forms.getMinGain() * (readsOnce(dense) ? 0.125
-                                          : hasLongRuns()  ? 1
-                                                           : 10);
-    if (dense < needed * sparse) {
-      std::string reason =
-          llvm::formatv("gain {0:F1} < {1:F1}", dense / sparse, needed);
-      forms.note(c.result, {false, reason});
-      return reason;
-    }
+  bool isScattered = placesMove(denseSummed());
+  bool hasForm = !keptDims().empty() && !isScattered;
+  std::string loss =
+      movesElements(isScattered) ? findLoss(dense, sparse) : std::string();
+  if (!loss.empty()) {
+    forms.note(c.result, {false, loss});
+    // Kept for those who read it at places, by which it may pay: a mask, and
+    // the sum that an element is.
+    bool isSum = keptDims().empty() && dense >= sparse;
+    if (!isSum && !(hasForm && isMask()))
+      return loss;
+    forms.keepForReaders(c.result);
+  } else if (!c.summed.empty()) {
+    // A product without a sum is a mask of masks.
+    noteForm(dense, sparse, isScattered);
   }
-  // A product without a sum is a mask of masks.
-  if (!c.summed.empty())
-    noteForm(dense, sparse, isMoved);
-  forms.addMoves(c.result, findMoves(sparse));
-  if (keptDims().empty())
-    return addUp();
-  return isMoved ? makeRows() : makeForm();
+  forms.addMoves(c.result, findMoves(sparse, isScattered));
+  if (keptDims().empty()) {
+    addUp();
+    return loss;
+  }
+  return isScattered ? makeRows() : makeForm();
 }
 
 Outcome Forms::contract(const Contraction &contraction) {

@@ -29,7 +29,13 @@ private:
   double cost(bool isSparse) const;
   void noteLoss();
   void noteForm(double dense, double sparse, bool isScattered);
-  Moves findMoves(double elements) const;
+  Moves findMoves(double elements, bool isScattered) const;
+  bool isReadByPlace(Term letter) const;
+  bool isMask() const;
+  bool movesElements(bool isScattered) const;
+  bool addProducts(double &dense, double &sparse) const;
+  std::string findLoss(double dense, double sparse) const;
+  double runLength() const;
   bool hasLongRuns() const;
   bool readsOnce(double dense) const;
   bool isSummed(Term letter) const {
@@ -54,7 +60,7 @@ private:
   bool hideInside(Addend &addend, TermRange over);
   TermList stack(llvm::SmallVectorImpl<Addend> &addends);
   llvm::SmallVector<Addend> takeAllOut();
-  Outcome addUp();
+  void addUp();
   Outcome makeForm();
   Outcome makeRows();
   bool placesMove(TermRange letters) const;

@@ -21,6 +21,8 @@ void Demand::findRewritten(func::FuncOp function) {
     if (op->getNumResults() != 1 || op->getNumRegions() > 0)
       return;
     Value result = op->getResult(0);
+    if (forms.isForReaders(result))
+      return;
     if (forms.lookupRewrite(result)) {
       rewritten.insert(op);
       return;

@@ -10,13 +10,6 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
-static double sizeOf(TermRange dims) {
-  double size = 1;
-  for (Term dim : dims)
-    size *= double(dim->size);
-  return size;
-}
-
 /// An index of the whole dimension, and not of a part of it.
 static bool isPlain(Term place, int64_t size) {
   return place->isIndex() && place->size == size;
@@ -175,18 +168,36 @@ Term Emitter::expand(Term element) {
                       : 1;
   if (dense < needed * sparse)
     return nullptr;
-  noteSample(element, sparse);
+  noteSample(element, definition);
   return definition;
 }
 
-void Emitter::noteSample(Term element, double elements) {
+/// Whether the element is read by index, and not as the tensor lies.
+static bool isReadByPlace(Term factor) {
+  return factor->isElement() &&
+         !llvm::all_of(llvm::zip_equal(factor->operands,
+                                       tensorType(factor->value).getShape()),
+                       [](auto pair) {
+                         auto [place, size] = pair;
+                         return isPlain(place, size);
+                       });
+}
+
+/// Rows of the sum's factors are moved; others are read where they lie.
+void Emitter::noteSample(Term element, Term sum) {
   Moves &moves = sampled[element->value];
   if (moves.elements == 0)
     for (auto [dim, size] :
          llvm::enumerate(tensorType(element->value).getShape()))
       if (!isPlain(element->operands[dim], size))
         moves.readByPlace.push_back({Moves::Dim::kResult, unsigned(dim)});
-  moves.elements += elements;
+  moves.elements += sizeOf(element->free);
+  for (Term factor : sum->operands) {
+    if (!isReadByPlace(factor))
+      continue;
+    moves.elements += sizeOf(factor->free);
+    moves.rows += sizeOf(factor->free) / sizeOf(sum->bound);
+  }
 }
 
 Tensor Emitter::emitElement(Term term) {

@@ -55,7 +55,7 @@ private:
   /// that places depend on.
   mlir::Value emitPlaces(TermRange places, TermList &dims);
   Term expand(Term element);
-  void noteSample(Term element, double elements);
+  void noteSample(Term element, Term sum);
   mlir::Value readTensor(mlir::Value tensor);
 
   Forms &forms;

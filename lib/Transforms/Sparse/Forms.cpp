@@ -152,7 +152,7 @@ void Forms::keep(Operation *op, Outcome outcome) {
     forms[result] = std::move(*outcome.form);
     return;
   }
-  if (lookupRewrite(result))
+  if (lookupRewrite(result) && !isForReaders(result))
     return;
   for (Value operand : op->getOperands()) {
     if (lookup(operand)) {
@@ -193,6 +193,7 @@ void Forms::forget(Value tensor) {
   notes.erase(tensor);
   moves.erase(tensor);
   contractions.erase(tensor);
+  forReaders.erase(tensor);
 }
 
 void Forms::forgetRegionsOf(Operation *op) {

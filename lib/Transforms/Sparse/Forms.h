@@ -17,6 +17,7 @@
 //   L11 views                        places move
 //   L13 places are in range          where there is an exception
 //   L14 loops and choices            Joins.h
+//   L15 concatenation                Elements/Structure.cpp
 
 #ifndef SHOAL_LIB_TRANSFORMS_SPARSE_FORMS_H
 #define SHOAL_LIB_TRANSFORMS_SPARSE_FORMS_H
@@ -63,6 +64,9 @@ struct Moves {
   };
 
   double elements = 0;
+  /// Runs of elements that lie together, in what is read and in what is
+  /// written.
+  double rows = 0;
   /// Dimensions along which rows are read by place: however few of these rows a
   /// device holds, it reads as many.
   llvm::SmallVector<Dim, 2> readByPlace;
@@ -115,6 +119,12 @@ public:
   bool isContraction(mlir::Value tensor) const {
     return contractions.contains(tensor);
   }
+  /// Whether a form or a rewrite is there for readers at places alone: whoever
+  /// reads the tensor as it is has its products.
+  bool isForReaders(mlir::Value tensor) const {
+    return forReaders.contains(tensor);
+  }
+  void keepForReaders(mlir::Value tensor) { forReaders.insert(tensor); }
   double getMinGain() const { return minGain; }
   /// A tensor that stands for a part of a form at a join of `owner`.
   mlir::Value makeStandIn(mlir::RankedTensorType type, mlir::Operation *owner);
@@ -166,7 +176,7 @@ private:
   llvm::DenseMap<mlir::Value, Loss> losses;
   llvm::DenseMap<mlir::Value, Note> notes;
   llvm::MapVector<mlir::Value, Moves> moves;
-  llvm::DenseSet<mlir::Value> contractions;
+  llvm::DenseSet<mlir::Value> contractions, forReaders;
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<JoinedForm, 1>>
       joinedForms;
   llvm::DenseMap<mlir::Value, mlir::Operation *> standInOwners;

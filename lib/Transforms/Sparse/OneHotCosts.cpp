@@ -10,13 +10,21 @@ using namespace mlir;
 using namespace shoal;
 using namespace shoal::sparse;
 
-/// An element that is moved takes as long as `minGain` multiply-adds: that is
-/// why the op is rewritten.
+/// Operations that take as long as these moves.
+static double price(const Moves &moves, Value result, const Machine &machine) {
+  double bytes =
+      llvm::divideCeil(tensorType(result).getElementTypeBitWidth(), 8) *
+      moves.elements;
+  double seconds =
+      moves.rows * machine.indexedRowSeconds + bytes / machine.indexedRowBytes;
+  return seconds * balancedFlops(machine);
+}
+
 static OneHotCost toCost(FactorRuleOpInterface op, const Moves &moves,
-                         double minGain) {
+                         const Machine &machine) {
   FactorRule rule = op.getFactorRule();
   OneHotCost cost;
-  cost.flops = std::min(2 * minGain * moves.elements, rule.flops);
+  cost.flops = std::min(price(moves, op->getResult(0), machine), rule.flops);
   for (const Moves::Dim &at : moves.readByPlace) {
     const DimFactors &dims = at.operand == Moves::Dim::kResult
                                  ? rule.results[0]
@@ -31,15 +39,15 @@ static OneHotCost toCost(FactorRuleOpInterface op, const Moves &moves,
 namespace {
 class Pricing {
 public:
-  explicit Pricing(const Forms &forms) : forms(forms) {}
+  Pricing(const Forms &forms, const Machine &machine)
+      : forms(forms), machine(machine) {}
 
   /// Of a product's result that is made from rows, or of which samples are.
   void add(Value result, const Moves &moves, bool isSampled) {
     auto op = result.getDefiningOp<FactorRuleOpInterface>();
     if (!op)
       return;
-    auto [known, isNew] =
-        costs.ops.try_emplace(op, toCost(op, moves, forms.getMinGain()));
+    auto [known, isNew] = costs.ops.try_emplace(op, toCost(op, moves, machine));
     if (!isNew)
       return;
     double lost = op.getFactorRule().flops - known->second.flops;
@@ -67,10 +75,12 @@ private:
   }
 
   const Forms &forms;
+  const Machine &machine;
 };
 } // namespace
 
-OneHotCosts shoal::priceOneHots(func::FuncOp function, double minGain) {
+OneHotCosts shoal::priceOneHots(func::FuncOp function, double minGain,
+                                const Machine &machine) {
   Terms terms(function.getContext());
   Forms forms(terms, minGain);
   for (Block &block : function.getBody())
@@ -78,12 +88,14 @@ OneHotCosts shoal::priceOneHots(func::FuncOp function, double minGain) {
   if (forms.getMoves().empty())
     return OneHotCosts();
   Demand demand(function, forms);
-  Pricing pricing(forms);
+  Pricing pricing(forms, machine);
   for (const auto &[result, moves] : demand.getSampled())
     pricing.add(result, moves, /*isSampled=*/true);
   for (const auto &[result, moves] : forms.getMoves()) {
     // What nobody reads as it is costs nothing.
     bool isMade = demand.getWhole().contains(result);
+    if (isMade && forms.isForReaders(result))
+      continue;
     pricing.add(result, isMade ? moves : Moves(), /*isSampled=*/!isMade);
   }
   return std::move(pricing.costs);

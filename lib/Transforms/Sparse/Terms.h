@@ -63,6 +63,14 @@ bool isOp(Term term) {
          ((term->name->getStringRef() == Ops::getOperationName()) || ...);
 }
 
+/// Of all these dimensions together.
+inline double sizeOf(TermRange dims) {
+  double size = 1;
+  for (Term dim : dims)
+    size *= double(dim->size);
+  return size;
+}
+
 using Substitution = llvm::DenseMap<Term, Term>;
 
 class Terms {

@@ -1,6 +1,7 @@
 // Einsums that will be computed from rows are counted so.
 
 // RUN: shoal-opt %s --shoal-assign="flops-per-byte=30 warn-repeated-work=0" | FileCheck %s --check-prefixes=CHECK,ROWS
+// RUN: shoal-opt %s --shoal-assign="flops-per-byte=10 warn-repeated-work=0" | FileCheck %s --check-prefixes=CHECK,ROWS
 // RUN: shoal-opt %s --shoal-assign="flops-per-byte=30 warn-repeated-work=0 dense-one-hots" | FileCheck %s --check-prefixes=CHECK,DENSE
 // RUN: shoal-opt %s --shoal-assign="flops-per-byte=30 warn-repeated-work=0 one-hot-gain=1000000" | FileCheck %s --check-prefixes=CHECK,DENSE
 
@@ -8,7 +9,7 @@ shoal.mesh @mesh = <["x" = 4]>
 
 #whole = #shoal.sharding<@mesh, [{}, {}]>
 
-// 64 operations for each element of a row are less than sending it; 2000 are
+// 30 operations for each element of a row are less than sending it; 2000 are
 // more. The product that is left is a part of what the program computes.
 // CHECK-LABEL: @embed
 // ROWS-SAME: shoal.global_einsum_flops = 0x4140000000000000

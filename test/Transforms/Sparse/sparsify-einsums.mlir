@@ -245,3 +245,73 @@ func.func @shards_of_a_mask(%e: tensor<96xi32>, %x: tensor<40x12xf32>) -> tensor
   %y = shoal.einsum "SE,EM->SM" %s, %x : (tensor<96x40xf32>, tensor<40x12xf32>) -> tensor<96x12xf32>
   return %y : tensor<96x12xf32>
 }
+
+// -----
+
+// So where each device counts from its first expert, as iotas that are split do.
+// CHECK-LABEL: @experts_of_the_device(
+// CHECK: %[[I:.*]] = spmd.axis_index @mesh {"x"} : tensor<i32>
+// CHECK: arith.subi
+// CHECK: shoal.scatter sum {{.*}} : (tensor<40x12xf32>, tensor<96xi32>, tensor<96x12xf32>)
+shoal.mesh @mesh = <["x" = 4]>
+func.func @experts_of_the_device(%e: tensor<96xi32>, %x: tensor<96x12xf32>) -> tensor<40x12xf32> attributes {shoal.spmd} {
+  %size = arith.constant dense<40> : tensor<i32>
+  %device = spmd.axis_index @mesh {"x"} : tensor<i32>
+  %first = arith.muli %device, %size : tensor<i32>
+  %i = shoal.iota dim = 1 : tensor<96x40xi32>
+  %fb = shoal.broadcast_in_dim %first dims = [] : tensor<i32> -> tensor<96x40xi32>
+  %ei = arith.addi %i, %fb : tensor<96x40xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x40xi32>
+  %em = arith.cmpi eq, %eb, %ei : tensor<96x40xi32>
+  %eh = arith.uitofp %em : tensor<96x40xi1> to tensor<96x40xf32>
+  %y = shoal.einsum "SE,SM->EM" %eh, %x : (tensor<96x40xf32>, tensor<96x12xf32>) -> tensor<40x12xf32>
+  return %y : tensor<40x12xf32>
+}
+
+// -----
+
+// What an argsort gives are numbers of rows, so that the place behind it is in
+// range, and no element is what stands for one that is not.
+// CHECK-LABEL: @permuted_places(
+// CHECK: shoal.gather %arg2, %{{.*}} slice_sizes = [1, 12]
+// CHECK-NOT: tensor<96x16
+// CHECK: return
+func.func @permuted_places(%score: tensor<96xf32>, %e: tensor<96xi32>, %x: tensor<16x12xf32>) -> tensor<96x12xf32> {
+  %least = arith.constant dense<-2147483648> : tensor<96x16xi32>
+  %zero = arith.constant dense<0> : tensor<96xi32>
+  %i = shoal.iota dim = 0 : tensor<96xi32>
+  %sorted:2 = shoal.sort %score, %i dim = 0 : (tensor<96xf32>, tensor<96xi32>) -> (tensor<96xf32>, tensor<96xi32>)
+  %ei = shoal.iota dim = 1 : tensor<96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [0] : tensor<96xi32> -> tensor<96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<96x16xi32>
+  %en = arith.extui %em : tensor<96x16xi1> to tensor<96x16xi32>
+  %p = shoal.gather %en, %sorted#1 offset_dims = [1] collapsed_slice_dims = [0] start_index_map = [0] index_vector_dim = 1 slice_sizes = [1, 16] : (tensor<96x16xi32>, tensor<96xi32>) -> tensor<96x16xi32>
+  %in = arith.cmpi sge, %sorted#1, %zero : tensor<96xi32>
+  %ib = shoal.broadcast_in_dim %in dims = [0] : tensor<96xi1> -> tensor<96x16xi1>
+  %f = arith.select %ib, %p, %least : tensor<96x16xi1>, tensor<96x16xi32>
+  %h = arith.sitofp %f : tensor<96x16xi32> to tensor<96x16xf32>
+  %y = shoal.einsum "SE,EM->SM" %h, %x : (tensor<96x16xf32>, tensor<16x12xf32>) -> tensor<96x12xf32>
+  return %y : tensor<96x12xf32>
+}
+
+// -----
+
+// Masks one behind the other are one, of which a row has the places of its own.
+// CHECK-LABEL: @concatenated_masks(
+// CHECK-NOT: shoal.concatenate {{.*}} tensor<3x96x16xf32>
+// CHECK-COUNT-2: shoal.gather %arg2, %{{.*}} slice_sizes = [1, 20]
+// CHECK: return
+func.func @concatenated_masks(%e: tensor<96xi32>, %f: tensor<96xi32>, %x: tensor<16x20xf32>) -> tensor<96x20xf32> {
+  %none = arith.constant dense<0.0> : tensor<1x96x16xf32>
+  %ei = shoal.iota dim = 2 : tensor<1x96x16xi32>
+  %eb = shoal.broadcast_in_dim %e dims = [1] : tensor<96xi32> -> tensor<1x96x16xi32>
+  %em = arith.cmpi eq, %ei, %eb : tensor<1x96x16xi32>
+  %eh = arith.uitofp %em : tensor<1x96x16xi1> to tensor<1x96x16xf32>
+  %fb = shoal.broadcast_in_dim %f dims = [1] : tensor<96xi32> -> tensor<1x96x16xi32>
+  %fm = arith.cmpi eq, %ei, %fb : tensor<1x96x16xi32>
+  %fh = arith.uitofp %fm : tensor<1x96x16xi1> to tensor<1x96x16xf32>
+  %k = shoal.concatenate %eh, %none, %fh dim = 0 : (tensor<1x96x16xf32>, tensor<1x96x16xf32>, tensor<1x96x16xf32>) -> tensor<3x96x16xf32>
+  %s = shoal.reduce sum %k dims = [0] : tensor<3x96x16xf32> -> tensor<96x16xf32>
+  %y = shoal.einsum "SE,EM->SM" %s, %x : (tensor<96x16xf32>, tensor<16x20xf32>) -> tensor<96x20xf32>
+  return %y : tensor<96x20xf32>
+}

@@ -256,6 +256,120 @@ def eye_rows(logits, capacity, k=2):
     return Masks(combine, (combine != 0).astype(jnp.float32))
 
 
+def flax_one_einsum(logits, capacity, k=2):
+    """Places [G, S, k, E] counted over choices, -1 where none; one einsum of three factors."""
+    gates = jax.nn.softmax(logits)
+    groups, tokens, experts = gates.shape
+    weights, chosen = jax.lax.top_k(gates, k)
+    mask = one_hot(chosen, experts)
+    counted = jnp.cumsum(mask.reshape(groups, tokens * k, experts), 1)
+    place = counted.reshape(mask.shape) * mask - 1
+    slot = one_hot(place.astype(jnp.int32), capacity)
+    combine = jnp.einsum("GSK,GSKE,GSKEC->GSEC", weights, mask, slot)
+    return Masks(combine, (combine > 0).astype(jnp.float32))
+
+
+def flax_vmapped(logits, capacity, k=2):
+    """A group at a time: choices in front, a slot of -1 where there is no room, a sum over choices."""
+
+    def route(gates):
+        weights, chosen = jax.lax.top_k(gates, k)
+        tokens, experts = gates.shape
+        mask = one_hot(chosen.T.reshape(-1), experts)
+        place = jnp.sum((jnp.cumsum(mask, 0) - 1) * mask, -1)
+        slot = one_hot(jnp.where(place < capacity, place, -1).astype(jnp.int32), capacity)
+        dispatch = (mask[:, :, None] * slot[:, None, :]).reshape(k, tokens, experts, capacity)
+        return jnp.sum(weights.T[..., None, None] * dispatch, 0), jnp.sum(dispatch, 0)
+
+    return Masks(*jax.vmap(route)(jax.nn.softmax(logits)))
+
+
+def haiku_merged_places(logits, capacity, k=2):
+    """One number for expert and slot, compared with a counter of E C, and a product over choices."""
+    gates = jax.nn.softmax(logits)
+    groups, tokens, experts = gates.shape
+    weights, chosen = jax.lax.top_k(gates, k)
+    mask = hot_numbers(chosen, experts).reshape(groups, tokens * k, experts)
+    place = jnp.sum((jnp.cumsum(mask, 1) - mask) * mask, -1).reshape(groups, tokens, k)
+    merged = jnp.where(place < capacity, chosen * capacity + place, experts * capacity)
+    hot = jnp.equal(jnp.arange(experts * capacity), merged[..., None]).astype(gates.dtype)
+    combine = (weights[:, :, None, :] @ hot).reshape(groups, tokens, experts, capacity)
+    return Masks(combine, hot.max(2).reshape(combine.shape))
+
+
+def t5x_tokens_choose(logits, capacity, k=2):
+    """Masks of booleans [G, S, E, C], the largest of the choices', times the gates of experts."""
+    gates = jax.nn.softmax(logits)
+    groups, tokens, experts = gates.shape
+    chosen = jax.lax.top_k(gates, k)[1].swapaxes(1, 2).reshape(groups, -1)
+    mask = hot_numbers(chosen, experts)
+    place = jnp.cumsum(mask, 1) * mask - 1
+    place = jnp.max(place.reshape(groups, k, tokens, experts), 1)
+    dispatch = jax.nn.one_hot(place, capacity, dtype=jnp.bool_)
+    combine = jnp.einsum("...SE,...SEC->...SEC", gates, dispatch.astype(gates.dtype))
+    return Masks(combine, dispatch.astype(jnp.float32))
+
+
+def praxis_stacked(logits, capacity, k=2):
+    """Choices of an argmax each, stacked in front; masks of i32 and one einsum over the stack."""
+    gates = jax.nn.softmax(logits)
+    rest, masks = gates, []
+    for _ in range(k):
+        masks.append(hot_numbers(rest.argmax(-1), gates.shape[-1]))
+        rest = rest * (1 - masks[-1])
+    mask = jnp.stack(masks)
+    before = jnp.cumsum(mask.sum(2, keepdims=True), 0) - mask.sum(2, keepdims=True)
+    place = (jnp.cumsum(mask, 2) - mask + before) * mask
+    mask = mask * jnp.less(place, capacity)
+    weights = jnp.einsum("GSE,KGSE->KGS", gates, mask.astype(gates.dtype))
+    weights = weights / jnp.maximum(weights.sum(0), 1e-9)
+    slot = one_hot(jnp.einsum("KGSE,KGSE->KGS", place, mask), capacity)
+    hots = mask.astype(gates.dtype), slot
+    combine = jnp.einsum("KGS,KGSE,KGSC->GSEC", weights, *hots)
+    return Masks(combine, combine.astype(bool).astype(jnp.float32))
+
+
+def fairseq_top2(logits, capacity):
+    """Masks put by a scatter, tokens without groups, weights normed before tokens are dropped."""
+
+    def route(gates):
+        tokens, experts = gates.shape
+        first = gates.argmax(-1)
+        second = jnp.where(one_hot(first, experts) > 0, -jnp.inf, gates).argmax(-1)
+        at = jnp.arange(tokens)
+        masks = [jnp.zeros((tokens, experts), jnp.int32).at[at, c].set(1) for c in (first, second)]
+        weights = [(gates * mask).sum(-1) for mask in masks]
+        total = jnp.clip(weights[0] + weights[1], min=jnp.finfo(gates.dtype).eps)
+        combine, taken = 0.0, 0
+        for mask, weight in zip(masks, weights):
+            places = jnp.cumsum(mask, 0) - 1 + taken
+            taken = taken + mask.sum(0, keepdims=True)
+            kept = mask * jnp.less(places, capacity)
+            slot = one_hot((places * kept).sum(1), capacity)
+            weighted = (weight / total)[:, None] * kept
+            combine += weighted[:, :, None] @ slot[:, None, :]
+        return combine
+
+    combine = jax.vmap(route)(jax.nn.softmax(logits))
+    return Masks(combine, combine.astype(bool).astype(jnp.float32))
+
+
+def deepspeed_products(logits, capacity, k=2):
+    """Its own einsums: outer products by matmul; choices in front, permuted to be counted."""
+    gates = jax.nn.softmax(logits)
+    groups, tokens, experts = gates.shape
+    weights, chosen = jax.lax.top_k(gates, k)
+    weights = weights / jnp.maximum(weights.sum(-1, keepdims=True), jnp.finfo(gates.dtype).eps)
+    mask = hot_numbers(chosen, experts).transpose(2, 0, 1, 3)  # [k, G, S, E]
+    counted = mask.transpose(1, 0, 2, 3).reshape(groups, k * tokens, experts)
+    place = (jnp.cumsum(counted, 1) - 1).reshape(groups, k, tokens, experts).swapaxes(0, 1)
+    mask = mask * (place < capacity)
+    slot = one_hot((place * mask).sum(-1), capacity)
+    weighted = weights.transpose(2, 0, 1)[..., None] * mask
+    combine = (weighted[..., None] @ slot[..., None, :]).sum(0)
+    return Masks(combine, combine.astype(bool).astype(jnp.float32))
+
+
 ROUTERS: dict[str, Router] = {
     "gshard": gshard,
     "top_k_gating": top_k_gating,
@@ -271,4 +385,11 @@ ROUTERS: dict[str, Router] = {
     "deepspeed_top2": deepspeed_top2,
     "deepspeed_topk": deepspeed_topk,
     "eye_rows": eye_rows,
+    "flax_one_einsum": flax_one_einsum,
+    "flax_vmapped": flax_vmapped,
+    "haiku_merged_places": haiku_merged_places,
+    "t5x_tokens_choose": t5x_tokens_choose,
+    "praxis_stacked": praxis_stacked,
+    "fairseq_top2": fairseq_top2,
+    "deepspeed_products": deepspeed_products,
 }

@@ -8,6 +8,7 @@
 #define SHOAL_TRANSFORMS_SPARSE_ONEHOTCOSTS_H
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "shoal/Machine/Machine.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 
@@ -30,8 +31,10 @@ struct OneHotCosts {
   llvm::DenseMap<mlir::Value, double> flopsIfSent;
 };
 
-/// By the analysis of --shoal-sparsify-einsums, whose `min-gain` this is.
-OneHotCosts priceOneHots(mlir::func::FuncOp function, double minGain);
+/// By the analysis of --shoal-sparsify-einsums, whose `min-gain` this is: what
+/// is rewritten. What moving rows then costs the machine says.
+OneHotCosts priceOneHots(mlir::func::FuncOp function, double minGain,
+                         const Machine &machine);
 
 } // namespace shoal
 

@@ -15,6 +15,25 @@ using namespace shoal::sparse;
 // NOLINTBEGIN(bugprone-derived-method-shadowing-base-method)
 namespace {
 
+Term axisIndex(Terms &terms, Attribute mesh, Attribute axes) {
+  Builder builder(terms.getContext());
+  return terms.op<spmd::AxisIndexOp>(
+      builder.getI32Type(), {},
+      builder.getDictionaryAttr({builder.getNamedAttr("axes", axes),
+                                 builder.getNamedAttr("mesh", mesh)}));
+}
+
+/// A number of the device, as those that count rows of all devices are made of:
+/// no element of a tensor.
+struct AxisIndex
+    : ElementOpInterface::ExternalModel<AxisIndex, spmd::AxisIndexOp> {
+  Term getElement(Operation *op, Terms &terms, unsigned /*result*/,
+                  TermRange /*index*/) const {
+    auto own = cast<spmd::AxisIndexOp>(op);
+    return axisIndex(terms, own.getMeshAttr(), own.getAxesAttr());
+  }
+};
+
 /// Rows past the operand's end are nobody's.
 struct AllSlice
     : ElementOpInterface::ExternalModel<AllSlice, spmd::AllSliceOp> {
@@ -22,16 +41,11 @@ struct AllSlice
                                    TermRange index) const {
     auto slice = cast<spmd::AllSliceOp>(op);
     TermList map(index);
-    Builder builder(terms.getContext());
     for (auto [dim, axes] : llvm::enumerate(slice.getAxes())) {
       int64_t block = tensorType(slice.getResult()).getDimSize(dim);
       if (block == tensorType(slice.getInput()).getDimSize(dim))
         continue;
-      Term place = terms.op<spmd::AxisIndexOp>(
-          builder.getI32Type(), {},
-          builder.getDictionaryAttr(
-              {builder.getNamedAttr("axes", axes),
-               builder.getNamedAttr("mesh", slice.getMeshAttr())}));
+      Term place = axisIndex(terms, slice.getMeshAttr(), axes);
       map[dim] = terms.add(
           index[dim],
           terms.op<arith::MulIOp>(place->type, {place, terms.integer(block)}));
@@ -46,5 +60,6 @@ struct AllSlice
 void shoal::registerCollectivesElementModels(DialectRegistry &registry) {
   registry.addExtension(+[](MLIRContext *context, spmd::SpmdDialect *) {
     spmd::AllSliceOp::attachInterface<AllSlice>(*context);
+    spmd::AxisIndexOp::attachInterface<AxisIndex>(*context);
   });
 }

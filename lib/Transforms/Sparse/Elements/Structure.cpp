@@ -94,9 +94,78 @@ struct Iota : ElementOpInterface::ExternalModel<Iota, IotaOp> {
   }
 };
 
-/// Which operand an element is of is known of rows alone.
+/// The form of an operand that is all background has no exceptions.
+std::optional<Form> formOrBackground(Forms &forms, Value input,
+                                     const Form &like) {
+  Terms &terms = forms.terms;
+  if (const Form *form = forms.lookup(input))
+    return form->dims == like.dims && form->background == like.background
+               ? std::optional(*form)
+               : std::nullopt;
+  if (terms.element(input, terms.indicesOf(input)) !=
+      terms.number(like.background))
+    return std::nullopt;
+  Form empty;
+  empty.dims = like.dims;
+  empty.background = like.background;
+  return empty;
+}
+
+/// Which operand an element is of is known of rows alone. Forms that have no
+/// places along the rows are one, whose places and values are those of the
+/// operand that a row is of.
 struct Concatenate
     : ElementOpInterface::ExternalModel<Concatenate, ConcatenateOp> {
+  Outcome getForm(Operation *op, Forms &forms) const {
+    auto concatenate = cast<ConcatenateOp>(op);
+    Value result = concatenate.getResult();
+    const Form *like = nullptr;
+    for (Value input : concatenate.getInputs())
+      if (const Form *form = like ? nullptr : forms.lookup(input))
+        like = form;
+    if (!like)
+      return {};
+    Term row = forms.terms.indicesOf(result)[concatenate.getDim()];
+    if (llvm::any_of(like->dims, [&](Term dim) { return dim->id == row->id; }))
+      return "places along what is concatenated";
+    Form joined;
+    joined.dims = like->dims;
+    joined.background = like->background;
+    int64_t end = tensorType(result).getDimSize(row->id);
+    for (Value input : llvm::reverse(concatenate.getInputs())) {
+      auto own = formOrBackground(forms, input, *like);
+      if (!own)
+        return "an operand has no places in the same dimensions";
+      Term index = forms.terms.indicesOf(input)[row->id];
+      Term begin = forms.terms.integer(end - index->size);
+      putInFront(forms.terms, joined,
+                 substitute(forms.terms, *own,
+                            {{index, forms.terms.subtract(row, begin)}}),
+                 forms.terms.compare(arith::CmpIPredicate::slt, row,
+                                     forms.terms.integer(end)));
+      end -= index->size;
+    }
+    return joined;
+  }
+
+  /// `own` where `isOwn`, else what is joined already.
+  static void putInFront(Terms &terms, Form &joined, const Form &own,
+                         Term isOwn) {
+    Exception none{TermList(joined.dims.size(), terms.integer(-1)),
+                   terms.number(joined.background)};
+    joined.isDistinct &= own.isDistinct;
+    joined.exceptions.resize(
+        std::max(joined.exceptions.size(), own.exceptions.size()), none);
+    for (auto [i, exception] : llvm::enumerate(joined.exceptions)) {
+      bool isThere = i < own.exceptions.size();
+      const Exception &mine = isThere ? own.exceptions[i] : none;
+      for (auto [place, at] : llvm::zip_equal(exception.places, mine.places))
+        place = terms.select(isOwn, at, place);
+      if (isThere)
+        exception.value = terms.select(isOwn, mine.value, exception.value);
+    }
+  }
+
   Term getElement(Operation *op, Terms &terms, unsigned,
                   TermRange index) const {
     auto concatenate = cast<ConcatenateOp>(op);
