@@ -134,11 +134,11 @@ func.func private @group(%x: memref<4096x1024xf32> {llvm.noalias, llvm.readonly}
 }
 
 // What a tile reads follows from the operand's map. Windows of 3 places, 2 rows
-// apart: 8 of them read 17 rows.
+// apart: 16 of them read 33 rows.
 // CHECK-LABEL: @windows(
-// CHECK: scf.parallel (%[[ROW:.*]]) = (%c0) to (%c256) step (%c8)
+// CHECK: scf.parallel (%[[ROW:.*]]) = (%c0) to (%c256) step (%c16)
 // CHECK: %[[BEGIN:.*]] = affine.apply #{{.*}}(%[[ROW]])
-// CHECK: memref.subview %{{.*}}[%[[BEGIN]], 0] [17, 256] [1, 1]
+// CHECK: memref.subview %{{.*}}[%[[BEGIN]], 0] [33, 256] [1, 1]
 func.func private @windows(%x: memref<513x256xf32> {llvm.noalias, llvm.readonly}, %w: memref<3xi8> {llvm.noalias, llvm.readonly}, %y: memref<256x256xf32> {llvm.noalias}) {
   linalg.generic {indexing_maps = [affine_map<(i, j, k) -> (i * 2 + k, j)>, affine_map<(i, j, k) -> (k)>, affine_map<(i, j, k) -> (i, j)>], iterator_types = ["parallel", "parallel", "reduction"]} ins(%x, %w : memref<513x256xf32>, memref<3xi8>) outs(%y : memref<256x256xf32>) {
   ^bb0(%in: f32, %place: i8, %out: f32):
