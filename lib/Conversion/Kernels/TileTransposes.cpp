@@ -12,6 +12,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "shoal/Conversion/Kernels/Passes.h"
 #include "shoal/CostModel/SourcePlace.h"
+#include "shoal/Support/Threshold.h"
 #include "shoal/Transforms/Debug/PassCounter.h"
 #include "llvm/Support/DebugLog.h"
 
@@ -27,6 +28,8 @@ namespace shoal {
 static shoal::PassCounter numTransposes(DEBUG_TYPE, "Ops that run in tiles");
 
 static constexpr int64_t kTile = shoal::kTransposeTile;
+static const shoal::support::Threshold
+    leastRange("rows and columns of a transposed operand in tiles", 2 * kTile);
 
 /// Tile sizes, 0 for a loop that stays whole; empty where nothing is gained.
 static SmallVector<int64_t> chooseTiles(linalg::GenericOp op) {
@@ -38,8 +41,8 @@ static SmallVector<int64_t> chooseTiles(linalg::GenericOp op) {
   unsigned inner = loops - 1;
   for (OpOperand &operand : op->getOpOperands()) {
     auto loop = shoal::findContiguousLoop(op.getMatchingIndexingMap(&operand));
-    if (!loop || *loop == inner || ranges[*loop] < 2 * kTile ||
-        ranges[inner] < 2 * kTile)
+    if (!loop || *loop == inner ||
+        !leastRange.isReachedBy(std::min(ranges[*loop], ranges[inner])))
       continue;
     // An operand that the innermost loop does not move over is read once.
     if (!op.getMatchingIndexingMap(&operand).isFunctionOfDim(inner))
