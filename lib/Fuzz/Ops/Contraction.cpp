@@ -98,7 +98,7 @@ static bool makeEinsum(ProgramBuilder &p) {
       term = letterSecond(p, other->shape(), letters);
     } else {
       SmallVector<int64_t> shape = secondShape(p, letters, term);
-      if (!ProgramBuilder::fits(shape))
+      if (!p.fits(shape))
         return false;
       second = p.input(p.tensor(shape, element));
     }
@@ -119,7 +119,7 @@ static bool makeEinsum(ProgramBuilder &p) {
     else
       terms *= letters.sizeOf(letter);
   }
-  if (!ProgramBuilder::fits(shape) || points > 200000)
+  if (!p.fits(shape) || points > p.maxPoints)
     return false;
   Type resultElement = element;
   if (isFloat8(element))

@@ -30,7 +30,7 @@ struct Window {
 /// Plain windows have no dilation and no negative padding.
 static int64_t addDim(ProgramBuilder &p, int64_t size, bool isPlain,
                       Window &window) {
-  int64_t places = 1 + p.choices.below(3);
+  int64_t places = 1 + p.choices.below(p.isLarge ? 7 : 3);
   int64_t stride = p.choices.chance(40) ? 1 + p.choices.below(3) : 1;
   int64_t base = !isPlain && p.choices.chance(20) ? 2 : 1;
   int64_t dilation = !isPlain && p.choices.chance(20) ? 2 : 1;
@@ -124,7 +124,7 @@ static bool makeConvolution(ProgramBuilder &p) {
   int64_t terms = window.places() * kernelSizes[0];
   Bounds range =
       sumOf(terms, product(input.range, kernel.range, element), element);
-  if (!ProgramBuilder::fits(shape) || !isUsable(range, element))
+  if (!p.fits(shape) || !isUsable(range, element))
     return false;
   // Sums in a wider type, as accumulators are; the range is the narrower's.
   Type resultElement = element;
@@ -185,7 +185,7 @@ static bool makeReduceWindow(ProgramBuilder &p) {
                    : p.pickOfType(scalar);
   auto range = rangeOfReduction(kind, either(a.range, init.range),
                                 window.places() + 1, a.element());
-  if (!ProgramBuilder::fits(shape) || !range || !isUsable(*range, a.element()))
+  if (!p.fits(shape) || !range || !isUsable(*range, a.element()))
     return false;
   SmallVector<NamedAttribute> attributes{
       kindAttr(p, kind),
@@ -211,7 +211,7 @@ static bool makeSelectAndScatter(ProgramBuilder &p) {
   SmallVector<int64_t> shape;
   for (int64_t size : a.shape())
     shape.push_back(addDim(p, size, /*isPlain=*/true, window));
-  if (!ProgramBuilder::fits(shape))
+  if (!p.fits(shape))
     return false;
   Known source = p.pickOfType(p.tensor(shape, a.element()));
   Known init = p.constant(p.tensor({}, a.element()), p.choices.below(3));
