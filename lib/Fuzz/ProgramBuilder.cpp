@@ -58,8 +58,8 @@ void ProgramBuilder::addLargeSizes() {
       64,  16,  32,  128, 256, 17,  31,  33,  48,   63,   65,   96,   127,
       129, 200, 255, 257, 384, 512, 513, 700, 1000, 1024, 1025, 2048, 4096};
   static constexpr int bits[] = {16, 12, 14, 18, 18, 18, 19, 20};
-  maxElements = int64_t(1) << (choices.chance(1) ? 22 : choices.pick(bits));
-  maxPoints = 64 * maxElements;
+  maxElements = int64_t(1) << (choices.chance(3) ? 22 : choices.pick(bits));
+  maxPoints = int64_t(1) << 27;
   for (size_t i = 0; i < sizes.size(); ++i)
     if (i == 0 || choices.chance(40))
       sizes[i] = choices.pick(edges);

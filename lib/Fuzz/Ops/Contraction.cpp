@@ -74,6 +74,24 @@ static std::string letterSecond(ProgramBuilder &p, ArrayRef<int64_t> shape,
   return term;
 }
 
+/// Some letters stay, the others are summed over.
+static std::string pickResult(ProgramBuilder &p, const Letters &letters) {
+  std::string order = letters.all, result;
+  p.choices.shuffle(order);
+  int64_t elements = 1;
+  for (char letter : order) {
+    bool stays = p.choices.chance(60);
+    // Of large programs most would be refused.
+    if (p.isLarge && elements * letters.sizeOf(letter) > p.maxElements)
+      continue;
+    if (!stays)
+      continue;
+    result += letter;
+    elements *= std::max<int64_t>(letters.sizeOf(letter), 1);
+  }
+  return result;
+}
+
 static bool makeEinsum(ProgramBuilder &p) {
   auto first =
       p.pickOr([](const Known &k) { return !k.element().isInteger(1); },
@@ -106,19 +124,16 @@ static bool makeEinsum(ProgramBuilder &p) {
     spec += "," + term;
     range = product(range, second.range, productElement);
   }
-  // Some letters stay, the others are summed over.
-  std::string result;
+  std::string result = pickResult(p, letters);
   SmallVector<int64_t> shape;
   int64_t terms = 1, points = 1;
-  std::string order = letters.all;
-  p.choices.shuffle(order);
-  for (char letter : order) {
+  for (char letter : letters.all) {
     points *= letters.sizeOf(letter);
-    if (p.choices.chance(60))
-      result += letter, shape.push_back(letters.sizeOf(letter));
-    else
+    if (!StringRef(result).contains(letter))
       terms *= letters.sizeOf(letter);
   }
+  for (char letter : result)
+    shape.push_back(letters.sizeOf(letter));
   if (!p.fits(shape) || points > p.maxPoints)
     return false;
   Type resultElement = element;
