@@ -92,7 +92,52 @@ static std::string pickResult(ProgramBuilder &p, const Letters &letters) {
   return result;
 }
 
+/// One product of matrices, or some, of sizes that a library cuts and packs;
+/// operands and result are stored either way.
+static bool makeLargeProduct(ProgramBuilder &p) {
+  static constexpr int64_t sides[] = {256, 64, 1, 300, 512, 700, 1024, 2048};
+  static constexpr int64_t depths[] = {64, 16, 100, 256, 512, 1024};
+  int64_t m = p.choices.pick(sides), n = p.choices.pick(sides);
+  int64_t k = p.choices.pick(depths);
+  int64_t batch = p.choices.chance(25) ? 1 + p.choices.below(5) : 1;
+  auto isTooLarge = [&] {
+    int64_t most = std::max({m * n, m * k, n * k});
+    return batch * most > p.maxElements || batch * m * n * k > p.maxPoints;
+  };
+  while (isTooLarge()) {
+    int64_t *longest =
+        std::max({&m, &n, &k}, [](auto a, auto b) { return *a < *b; });
+    *longest = (*longest + 1) / 2;
+  }
+  std::string left = "bik", right = "bkj", result = "bij";
+  for (std::string *term : {&left, &right, &result})
+    if (p.choices.chance(40))
+      std::swap((*term)[1], (*term)[2]);
+  auto shapeOf = [&](StringRef term) {
+    SmallVector<int64_t> shape;
+    for (char letter : term)
+      shape.push_back(letter == 'b'   ? batch
+                      : letter == 'i' ? m
+                      : letter == 'j' ? n
+                                      : k);
+    return shape;
+  };
+  Type element = p.floatType();
+  Known a = p.pickOfType(p.tensor(shapeOf(left), element));
+  Known b = p.pickOfType(p.tensor(shapeOf(right), element));
+  Bounds range = sumOf(k, product(a.range, b.range, element), element);
+  if (!isUsable(range, element))
+    return false;
+  Value made = EinsumOp::create(
+      p.builder, p.loc, p.tensor(shapeOf(result), element),
+      left + "," + right + "->" + result, ValueRange{a.value, b.value});
+  p.add(made, range);
+  return true;
+}
+
 static bool makeEinsum(ProgramBuilder &p) {
+  if (p.isLarge && p.choices.chance(60))
+    return makeLargeProduct(p);
   auto first =
       p.pickOr([](const Known &k) { return !k.element().isInteger(1); },
                [&] { return p.tensor(p.shape(1, 3), p.floatType()); });

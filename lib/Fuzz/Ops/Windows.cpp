@@ -30,7 +30,8 @@ struct Window {
 /// Plain windows have no dilation and no negative padding.
 static int64_t addDim(ProgramBuilder &p, int64_t size, bool isPlain,
                       Window &window) {
-  int64_t places = 1 + p.choices.below(p.isLarge ? 7 : 3);
+  int64_t most = !p.isLarge ? 3 : p.choices.chance(20) ? 60 : 7;
+  int64_t places = 1 + p.choices.below(most);
   int64_t stride = p.choices.chance(40) ? 1 + p.choices.below(3) : 1;
   int64_t base = !isPlain && p.choices.chance(20) ? 2 : 1;
   int64_t dilation = !isPlain && p.choices.chance(20) ? 2 : 1;
