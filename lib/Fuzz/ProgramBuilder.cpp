@@ -59,7 +59,7 @@ void ProgramBuilder::addLargeSizes() {
       129, 200, 255, 257, 384, 512, 513, 700, 1000, 1024, 1025, 2048, 4096};
   static constexpr int bits[] = {16, 12, 14, 18, 18, 18, 19, 20};
   maxElements = int64_t(1) << (choices.chance(3) ? 22 : choices.pick(bits));
-  maxPoints = int64_t(1) << 27;
+  maxPoints = int64_t(1) << 26;
   for (size_t i = 0; i < sizes.size(); ++i)
     if (i == 0 || choices.chance(40))
       sizes[i] = choices.pick(edges);
