@@ -83,8 +83,9 @@ static void runPipeline(llvm::Module &module, llvm::TargetMachine &machine,
 
 namespace {
 
+static constexpr unsigned kLongLoop = 64;
 static const shoal::support::Threshold
-    longLoop("steps of a loop around which no loop is unrolled", 65);
+    longLoop("steps of a loop around which no loop is unrolled", kLongLoop + 1);
 
 /// Loops around long ones stay loops. LLVM unrolls them where their bodies look
 /// short, before it makes vectors of the inner ones and unrolls these: sixteen
